@@ -1,7 +1,7 @@
-"""Compiles `src/gainsay/_kernel` into the wheel; where there is no compiler, the wheel is complete without.
+"""Compile `src/gainsay/_kernel` into the wheel. Without a compiler, the wheel works without the core.
 
-An editable installation has the library beside its source. It is no module of Python, so that one wheel serves every
-version. `HATCH_BUILD_NO_HOOKS=true`, an option of hatchling, builds the wheel for any platform where a compiler is.
+In an editable installation, the library is next to its source. It is not a Python module, so one wheel serves every
+Python version. `HATCH_BUILD_NO_HOOKS=true`, an option of hatchling, builds a pure Python wheel for any platform.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ PLACE = "gainsay/_kernel"
 NAME = "_gainsay_kernel"
 LIBRARY = f"{NAME}.dll" if sys.platform == "win32" else f"{NAME}.so"
 FLAGS = {
-    # The same bits on every machine: no product and sum become one instruction that rounds once.
+    # Fused multiply-add instructions would give other bits.
     "unix": ["-std=c++17", "-O3", "-ffp-contract=off", "-fvisibility=hidden", "-g0", "-pthread"],
-    "msvc": ["/std:c++17", "/O2", "/fp:precise", "/EHsc", "/MT"],  # MT: Windows has C++'s own library not everywhere
+    "msvc": ["/std:c++17", "/O2", "/fp:precise", "/EHsc", "/MT"],  # MT: the C++ runtime may be missing on Windows
 }
 
 
 class CompiledCore(BuildHookInterface[Any]):
-    """What hatchling calls before and after it builds a wheel."""
+    """Hook that hatchling calls before and after it builds a wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile, and say what the wheel holds and where it runs."""
+        """Compile the core, and set the content and the platform of the wheel."""
         self.folder = Path(tempfile.mkdtemp())
         source = Path(self.root, "src", PLACE)
         beside = source / LIBRARY
         try:
             if version == "editable":
-                beside.unlink(missing_ok=True)  # of older source
+                beside.unlink(missing_ok=True)  # It may be older than the source.
             built = compiled(source.glob("*.cpp"), self.folder)
             if version == "editable":
                 shutil.copyfile(built, beside)
-        except Exception as error:  # whatever keeps it from being built: gainsay is whole without
+        except Exception as error:  # gainsay works without the core.
             self.app.display_warning(f"gainsay is built without its compiled core, and computes in NumPy: {error}")
             return
         if version != "editable":
@@ -51,17 +51,17 @@ class CompiledCore(BuildHookInterface[Any]):
             build_data["tag"] = f"py3-none-{platform}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """Take away what was compiled."""
+        """Delete the compiled files."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def compiled(sources: Iterable[Path], folder: Path) -> Path:
-    """Return the library that the compiler of this Python, or of CC and CXX, makes of the sources."""
+    """Compile the sources with the compiler of this Python, or with CC and CXX, and return the library."""
     from setuptools import Distribution, Extension
     from setuptools.command.build_ext import build_ext
 
     class Library(build_ext):
-        """Builds a plain library, which Python neither names nor initialises."""
+        """Builds a plain library instead of a Python module."""
 
         def build_extensions(self) -> None:
             for one in self.extensions:

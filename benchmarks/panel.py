@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import gainsay as gs
-from gainsay.evaluation import blocks, pace, plan
+from gainsay.evaluation import groups
 from gainsay.ranking import compiled
 
 if TYPE_CHECKING:
@@ -50,14 +50,13 @@ def by_path(path: str, work: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def threads_as_asked() -> Iterator[None]:
-    """Have evaluations take as many threads as they may, not those that turn out to be quickest."""
-    before = blocks.DOCUMENTS_PER_THREAD, plan.COMPILED_PER_THREAD, pace.Pace.threads
-    blocks.DOCUMENTS_PER_THREAD = plan.COMPILED_PER_THREAD = 1
-    pace.Pace.threads = lambda self, most: most  # type: ignore[method-assign]
+    """Use as many threads as `n_jobs` allows, however few documents there are."""
+    before = groups.DOCUMENTS_PER_THREAD, groups.COMPILED_PER_THREAD
+    groups.DOCUMENTS_PER_THREAD = groups.COMPILED_PER_THREAD = 1
     try:
         yield
     finally:
-        blocks.DOCUMENTS_PER_THREAD, plan.COMPILED_PER_THREAD, pace.Pace.threads = before  # type: ignore[method-assign]
+        groups.DOCUMENTS_PER_THREAD, groups.COMPILED_PER_THREAD = before
 
 
 def with_ties(metrics: list[str], ties: str) -> list[gs.Metric]:

@@ -29,8 +29,8 @@ from gainsay.dask.partitions import FAN_IN, Seen
 from gainsay.dask.rounds import Staged
 from gainsay.dask.summed import Summed, _summed
 from gainsay.data import simulate
-from gainsay.training.bound import Panel
-from gainsay.training.parts import Part
+from gainsay.training.bound_metrics import BoundMetrics
+from gainsay.training.partial_sums import Partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,14 +62,14 @@ def cpu_nanoseconds(work: Callable[[], object], repeats: int) -> float:
 def partition_task(data: Data, scores: np.ndarray[Any, Any], qid: np.ndarray[Any, Any] | None) -> Summed:
     """Do what a worker does for one partition."""
     grouping = {"group": data.sizes} if qid is None else {"qid": qid}
-    return _summed(Panel(PANEL, None, "refuse", 1), 0, None, scores, labels=data.labels, **grouping)
+    return _summed(BoundMetrics(PANEL, None, "refuse", 1), 0, None, scores, labels=data.labels, **grouping)
 
 
 def measure(documents: int, repeats: int) -> Cost:
     """Measure one partition of this size."""
     data = make_data(documents)
     n, scores = len(data.labels), data.scores["untied"]
-    part = Part(Panel(PANEL, None, "refuse", 1), data.labels, group=data.sizes)
+    part = Partition(BoundMetrics(PANEL, None, "refuse", 1), data.labels, group=data.sizes)
     evaluation = cpu_nanoseconds(lambda: part.evaluate(scores), repeats)
     task = cpu_nanoseconds(lambda: partition_task(data, scores, None), repeats)
     tracemalloc.start()

@@ -18,9 +18,9 @@ from sizes import calls, repeated
 from timing import EXTRAPOLATED, interleaved, machine, milliseconds, on_cores, ratio, serial_share
 
 import gainsay as gs
-from gainsay.evaluation import blocks, plan
+from gainsay.evaluation import groups
 
-USUAL = {"NumPy": blocks.DOCUMENTS_PER_THREAD, "compiled": plan.COMPILED_PER_THREAD}
+USUAL = {"NumPy": groups.DOCUMENTS_PER_THREAD, "compiled": groups.COMPILED_PER_THREAD}
 
 
 def main() -> None:

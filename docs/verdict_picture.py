@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import gainsay as gs
+from gainsay._common.palette import DARK, LIGHT, Theme
 from gainsay.data import simulate, simulate_rankers
-from gainsay.drawing.palette import DARK, LIGHT, Theme
 
 HERE = Path(__file__).parent
 FONT = "system-ui,'Segoe UI','Noto Sans',Roboto,Helvetica,Arial,sans-serif"

@@ -68,7 +68,7 @@ def check(content: bytes, folder: Path) -> None:
                 raise
             return
     if not isinstance(result, str):
-        for shown in (result.leaderboard, result.best_rounds, result.chosen, result.verdict.text):
+        for shown in (result.leaderboard, result.best_rounds, result.selected, result.verdict.text):
             str(shown)
 
 

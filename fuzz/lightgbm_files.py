@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from unittest.mock import patch
 
-from gainsay.data import _dense, _svmlight, read_lightgbm
+from gainsay.data import letor, read_lightgbm, svmlight
 
 from .letor import LIMIT, plain
 from .oracle import attempt, same
@@ -32,8 +32,8 @@ def check(content: bytes, folder: Path) -> None:
     for header in (False, True):
         found = _read(path, query, weight, header)
         with (
-            patch.object(_svmlight, "_parse_chunk", return_value=None),
-            patch.object(_dense, "_parse_chunk", return_value=None),
+            patch.object(svmlight, "_parse_chunk", return_value=None),
+            patch.object(letor, "_parse_chunk", return_value=None),
         ):
             same(found, _read(path, query, weight, header), "whole arrays of tokens against one line at a time")
 

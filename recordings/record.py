@@ -74,7 +74,7 @@ def run_experiment(gs: Any, candidates: Any, *parts: Any, repeats: Any = 1, marg
 COMPARISON_TABLES = ("leaderboard", "standings", "pairs", "conflicts")
 COMPARISON_VALUES = ("winners", "metric_queries", "repeat_counts", "repeat_distances", "ranges", "short_names")
 EXPERIMENT_TABLES = (
-    *("curves", "best_rounds", "chosen", "compared", "choice_loss", "stopping_loss"),
+    *("curves", "best_rounds", "compared", "choice_loss", "stopping_loss"),
     *("repeat_values", "shift", "finalists"),
 )
 

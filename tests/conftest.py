@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import hypothesis
 import numpy as np
 import pytest
-from tests.drawing.screen import Screen
 from tests.oracles import definitions as plain_python
+from tests.training.screen import Screen
 
 import gainsay as gs
 
@@ -72,6 +72,14 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("data of others, which are not part of gainsay: set GAINSAY_SHARED_DATA (see CONTRIBUTING.md)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def trec_dl(shared_data: Path) -> Path:
+    """The folder of runs and qrels of TREC Deep Learning 2019 and 2020."""
+    if not (shared_data / "trec-dl").is_dir():
+        pytest.skip("data of others, which are not part of gainsay: GAINSAY_SHARED_DATA has no trec-dl")
+    return shared_data / "trec-dl"
 
 
 @pytest.fixture(scope="session")
@@ -192,5 +200,5 @@ def cluster_of(processes: BaseContext) -> Any:
 
 @pytest.fixture
 def screen() -> Any:
-    """A small terminal to see what was written to it; see `drawing/screen.py`."""
+    """A small terminal to see what was written to it; see `training/screen.py`."""
     return Screen

@@ -17,7 +17,7 @@ from sklearn.metrics import ndcg_score
 from tests.adapters.drivers import LGBMRanker, LightGBMTrain, XGBoostFullPrecision, XGBoostTrain, make_part
 
 import gainsay as gs
-from gainsay.evaluation import blocks, plan
+from gainsay.evaluation import groups
 
 NAMES = ["ndcg_linear@10", "ndcg_exp@10"]
 LIMIT = 600
@@ -59,8 +59,8 @@ def evaluator(task):
 @pytest.fixture
 def many_threads(monkeypatch):
     """Have even small data evaluated by several threads of ours."""
-    monkeypatch.setattr(blocks, "DOCUMENTS_PER_THREAD", 10)
-    monkeypatch.setattr(plan, "COMPILED_PER_THREAD", 10)
+    monkeypatch.setattr(groups, "DOCUMENTS_PER_THREAD", 10)
+    monkeypatch.setattr(groups, "COMPILED_PER_THREAD", 10)
 
 
 def means(evaluator, scores):
@@ -123,9 +123,9 @@ import os, sys, threading
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 import gainsay as gs
-from gainsay.evaluation import blocks, plan
+from gainsay.evaluation import groups
 
-blocks.DOCUMENTS_PER_THREAD = plan.COMPILED_PER_THREAD = 10  # so that even small data are evaluated by several threads
+groups.DOCUMENTS_PER_THREAD = groups.COMPILED_PER_THREAD = 10  # Even small data then use several threads.
 expected = float(sys.argv[1])
 evaluator = gs.Evaluator("ndcg_linear@10", gs.Judgments(labels.ravel(), group=[12] * 300), n_jobs=4)
 end = threading.Event()

@@ -1,4 +1,4 @@
-"""The distribution is `gainsay-ltr`. `gainsay` on the public package index is an unrelated project that would replace this package."""
+"""The distribution is `gainsay-ltr`. `gainsay` on the public package index is an unrelated project."""
 
 import re
 import tomllib
@@ -41,7 +41,7 @@ def resolve_extra(name):
 
 def test_distribution_has_the_name_of_this_project():
     assert PROJECT["name"] == "gainsay-ltr"
-    assert PROJECT["scripts"] == {"gainsay": "gainsay.cli:main"}
+    assert PROJECT["scripts"] == {"gainsay": "gainsay.__main__:main"}
 
 
 @pytest.mark.parametrize("extra", PROJECT["optional-dependencies"])

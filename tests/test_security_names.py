@@ -55,6 +55,60 @@ def test_rejects_names_that_cannot_be_written(case):
     case.check()
 
 
+ACTING = "a\x1b[31m\x07\u202eb"
+"""A name that would change the color of a terminal, ring its bell and turn the rest of the line around."""
+
+
+@pytest.fixture(scope="module")
+def acting():
+    """A comparison of models with such names in segments with such names."""
+    rng = np.random.default_rng(3)
+    models = {name: rng.random(800) for name in (ACTING, f"{ACTING}2", "c")}
+    judgments = gs.Judgments(rng.integers(0, 5, 800), group=[10] * 80)
+    return gs.compare(models, judgments, draws=500, segments={ACTING: [ACTING, "tail"] * 40}, baseline=ACTING)
+
+
+def message_of(call, *arguments):
+    with pytest.raises(ValueError, match="known: ") as caught:
+        call(*arguments)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda it: it.verdict.text,
+        lambda it: it.segments.text,
+        lambda it: it.plan(0.1).text,
+        lambda it: it.gains().text,
+        lambda it: str(it.against(ACTING)),
+        lambda it: repr(it.attribution(*it.models[:2])),
+        lambda it: message_of(it.ranking, 0, "nobody"),
+        lambda it: message_of(it.attribution, "c", "nobody"),
+    ],
+    ids=["verdict", "segments", "plan", "gains", "baseline", "attribution", "ranking", "pair"],
+)
+def test_names_do_not_act_on_a_terminal(acting, write):
+    text = write(acting)
+    assert "a\ufffd[31m" in text or "c" in text
+    assert not set("\x1b\x07\u202e") & set(text)
+
+
+@pytest.mark.parametrize("name", ["test.json", "test.queries.csv"])
+def test_report_does_not_overwrite_files_of_the_user(acting, tmp_path, name):
+    pytest.importorskip("jinja2")
+    page = tmp_path / "test.html"
+    (tmp_path / name).write_text("query,clicks\n1,2\n")
+    with pytest.raises(FileExistsError, match=name):
+        acting.to_html(page, queries=0)
+    assert (tmp_path / name).read_text() == "query,clicks\n1,2\n"
+    assert not page.exists()
+    (tmp_path / name).unlink()
+    for _ in range(2):  # Its own files are written again.
+        acting.to_html(page, queries=0)
+    assert (tmp_path / name).exists()
+
+
 HOSTILE = (
     "<script>alert(1)</script>",
     "<img src=x onerror=alert(1)>",

@@ -25,16 +25,11 @@ if TYPE_CHECKING:
 SOURCE = Path(__file__).parents[1] / "src"
 MAX_LINES = 60
 LONG_FUNCTIONS: set[str] = set()
-CYCLES = {
-    frozenset({"gainsay.lightgbm.curves", "gainsay.lightgbm.results", "gainsay.lightgbm.stopping"}),
-    frozenset({"gainsay.xgboost.baseline", "gainsay.xgboost.metric"}),
-}
+CYCLES: set[frozenset[str]] = set()
 LAZY_IMPORTS = [
     ("gainsay.comparison.comparison", "gainsay.report"),
-    ("gainsay.comparison.gain_path", "gainsay.report"),
-    ("gainsay.comparison.verdict", "gainsay.report"),
 ]
-"""Methods of a comparison, a path of gains and a verdict draw and write reports, as methods of a DataFrame do."""
+"""Methods of a comparison draw and write reports, as methods of a DataFrame do."""
 NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 

@@ -25,13 +25,15 @@ if TYPE_CHECKING:
     from ._kernel.config import show_config
     from .comparison.compare import compare, compare_runs
     from .comparison.comparison import Comparison
+    from .comparison.disagreement import disagreement_bound
     from .comparison.gain_fit import fit_gain
     from .comparison.power import plan
+    from .comparison.tables import compare_table
     from .comparison.verdict import Verdict
     from .data import RankingData
     from .evaluation.evaluator import Evaluation, Evaluator, evaluate
-    from .evaluation.explanation import explain
-    from .evaluation.runs import evaluate_run
+    from .evaluation.explain import explain
+    from .evaluation.trec_runs import evaluate_run
     from .experiment import Candidate, Experiment, ExperimentResult, grid, k_folds
     from .judgments import Judgments
     from .metrics import (
@@ -79,6 +81,8 @@ __all__ = [
     "Verdict",
     "compare",
     "compare_runs",
+    "compare_table",
+    "disagreement_bound",
     "evaluate",
     "evaluate_run",
     "explain",
@@ -95,15 +99,17 @@ _HELD_BY = {
     name: module
     for module, names in {
         "_kernel.config": ("show_config",),
+        "comparison.disagreement": ("disagreement_bound",),
         "comparison.gain_fit": ("fit_gain",),
         "comparison.power": ("plan",),
         "comparison.verdict": ("Verdict",),
         "data": ("RankingData",),
         "evaluation.evaluator": ("Evaluation", "Evaluator", "evaluate"),
-        "evaluation.explanation": ("explain",),
-        "evaluation.runs": ("evaluate_run",),
+        "evaluation.explain": ("explain",),
+        "evaluation.trec_runs": ("evaluate_run",),
         "experiment": ("Candidate", "Experiment", "ExperimentResult", "grid", "k_folds"),
         "comparison.compare": ("compare", "compare_runs"),
+        "comparison.tables": ("compare_table",),
         "comparison.comparison": ("Comparison",),
         "judgments": ("Judgments",),
         "metrics": (

@@ -1,4 +1,4 @@
-"""Relevance judgments of many queries: validated once, bound once, then only read."""
+"""Relevance judgments of many queries, validated once."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ._common.arrays import identifiers, integers, nearest, numbers, refuse_unre
 from ._common.cached import cached_property
 from ._common.distinct import factorize
 from ._common.names import check_text
+from ._common.sums import scale_weights
 from .ranking.layout import Layout
 
 if TYPE_CHECKING:
@@ -25,14 +26,14 @@ Unjudged = Literal["irrelevant", "drop"]
 
 
 class Grouped(NamedTuple):
-    """Queries of documents that stand together by query, for `qid=` of `Judgments`."""
+    """Queries with contiguous documents, for `qid=` of `Judgments`."""
 
     ids: list[str]
     sizes: Integers
 
 
 def check_negative_labels(choice: str) -> None:
-    """Raise unless this is something that can be done with negative labels."""
+    """Raise unless `choice` is a treatment of negative labels."""
     if choice not in get_args(NegativeLabels):
         raise ValueError(
             f"negative_labels must be 'refuse', 'allow' or 'zero', got {choice!r}"
@@ -41,59 +42,59 @@ def check_negative_labels(choice: str) -> None:
 
 
 class Judgments:
-    """The labels of documents, grouped by query, with the weight of each query.
+    """Relevance labels grouped by query, with optional query weights.
 
-    Everything that does not depend on scores is worked out here once: which documents belong to which query, the
-    distinct labels, and where each document goes when all queries are ranked side by side.
+    A `Judgments` object validates its input once and caches everything that does not depend on scores. You can then
+    evaluate any number of models on it. Pass it to `gainsay.evaluate` and `gainsay.compare`.
 
     Parameters
     ----------
     labels : array-like, shape (documents,)
-        Relevance labels (grades), not negative; fractions and large values are fine. Where they are a pandas Series,
-        all that stands by row and has an index is matched by it, scores included.
+        Relevance label (grade) of each document, by default not negative. If it is a pandas Series, all other
+        per-document arguments that have an index, and later the scores, are aligned to its index.
     group : array-like of int, shape (queries,), optional
-        Documents per query, in the order of `labels`, as LightGBM and XGBoost take them. An entry may be 0.
+        Number of documents per query, in the order of `labels`, as in LightGBM and XGBoost. Zero is allowed. Pass
+        exactly one of `group` and `qid`.
     qid : array-like, shape (documents,), optional
-        The query of each document: numbers or strings. Rows of a query need not be contiguous; queries are numbered
-        in order of their first row, and ids that differ in Python are different queries. Give exactly one of `group`
-        and `qid`.
+        Query id of each document, as numbers or strings. The rows of a query need not be contiguous. Queries are
+        numbered in order of first appearance. Ids that are unequal in Python, such as ``1`` and ``"1"``, identify
+        different queries.
     weight : array-like, shape (queries,) or (documents,), or mapping, optional
-        Weights of queries (not negative, not all zero). A mapping, or a pandas Series whose index holds the query ids,
-        is matched by query id. Given one per document, as LightGBM takes them, the weight of a query is the mean of its
-        documents' weights.
-    negative_labels : {"refuse", "allow", "zero"}
-        What to do with labels below 0: refuse them with an error, keep them (then only linear gain is possible and
-        NDCG may leave [0, 1]), or count them as 0 as trec_eval does.
+        Non-negative weights, at least one of them positive. A mapping, or a Series indexed by query id, is matched by
+        query id. If you pass one weight per document, as in LightGBM, the weight of a query is the mean over its
+        documents.
+    negative_labels : {"refuse", "allow", "zero"}, default "refuse"
+        How to treat negative labels. ``"refuse"`` raises an error. ``"zero"`` replaces them with 0, as trec_eval does.
+        ``"allow"`` keeps them. Then only linear gain is possible, and NDCG may be outside [0, 1].
     judged : array-like of bool, shape (documents,), optional
-        False where nobody judged the document, so that its label (0 or NaN) says nothing. Such a document has label 0
-        for every metric but `Judged`, which tells how many there are, unless `unjudged="drop"` takes it out of the
-        ranking. Without `judged` every document was judged.
+        False for documents without a relevance judgment. Their labels must be 0 or NaN and count as 0, except for the
+        `Judged` metric. With ``unjudged="drop"``, evaluation removes them from the ranking. By default, all documents
+        are judged.
     texts : mapping of query id to str, optional
-        What was asked, for people to read: reports show it beside the id. Queries may be missing, and others are passed
-        over.
+        Query texts to display in reports. Missing queries and unknown ids are ignored.
     titles : array-like of str, shape (documents,), optional
-        What documents are called, for people to read.
+        Document titles to display in reports.
 
     Attributes
     ----------
     judged : ndarray of bool, shape (documents,), or None
-        Which documents were judged, in the order of the labels; None where that was not said.
+        The `judged` argument.
     sizes : ndarray of int64, shape (queries,)
-        Documents per query.
+        Number of documents per query.
     query_ids : ndarray, shape (queries,)
-        The value of `qid` for each query; 0, 1, 2, … where `group` was given.
+        Query ids. If you passed `group`, these are 0, 1, 2, …
     weights : ndarray of float64, shape (queries,), or None
-        The weight of each query.
+        Query weights.
     texts : mapping of query id to str
-        What was asked, as far as that was given.
+        Query texts.
     titles : ndarray of str, shape (documents,), or None
-        In the order of the labels.
+        Document titles, in the order of the labels.
 
     Raises
     ------
     ValueError
-        Where lengths or indexes do not fit, groups do not sum to the number of documents, or a value is NaN, infinite
-        or out of range. The message names the argument, the value, its row and query, and what to do.
+        If lengths or indexes do not match, group sizes do not sum to the number of documents, or a value is NaN,
+        infinite or out of range. The message names the argument, the value and its location.
 
     Examples
     --------
@@ -107,7 +108,7 @@ class Judgments:
     """
 
     bound: tuple[tuple[Any, Any], ...] = ()
-    """What evaluations on these judgments worked out of them before; not pickled."""
+    """Cached values of evaluations, which are not pickled."""
 
     def __init__(
         self,
@@ -125,7 +126,7 @@ class Judgments:
         self._index = next((index for index in map(index_of, (labels, qid)) if index is not None), None)
         values = numbers("labels", labels)
         if len(values) == 0:
-            raise ValueError("labels is empty: there is no document to judge")
+            raise ValueError("labels must have at least one document, got an empty array.")
         self.sizes, self.query_ids, self._rows = _grouping(len(values), group, self.in_row_order("qid", qid))
         self.judged = None if judged is None else self._checked_judged(self.in_row_order("judged", judged), values)
         if self.judged is not None:
@@ -154,24 +155,24 @@ class Judgments:
         text: str | None = None,
         title: str | None = None,
     ) -> Judgments:
-        """Return the judgments that stand in columns of a DataFrame (pandas, polars or pyarrow), one row per document.
+        """Return judgments from columns of a DataFrame (pandas, polars or pyarrow) with one row per document.
 
-        Scores in further columns of the same frame fit them: `evaluate(metrics, judgments, frame["score"])`.
+        You can evaluate other columns of the frame: `evaluate(metrics, judgments, frame["score"])`.
 
         Parameters
         ----------
         frame : DataFrame
-            One row per document; the rows of a query need not be contiguous.
+            One row per document. The rows of a query need not be contiguous.
         label, query, weight, judged, text, title : str
-            Names of the columns. Without `weight` all queries count the same, without `judged` every document was
-            judged. `text` says what was asked (the first row of a query counts), `title` what a document is called.
+            Names of the columns. Defaults are equal weights and no unjudged documents. `text` is the column of query
+            texts, of which the first row of each query is used, and `title` the column of document titles.
         negative_labels : {"refuse", "allow", "zero"}
             See `Judgments`.
 
         Raises
         ------
         ValueError
-            Where a column is missing; the message lists those that exist.
+            If a column is missing. The message lists the columns.
 
         Examples
         --------
@@ -183,13 +184,13 @@ class Judgments:
         """
         refuse_unready("frame", frame)
         if isinstance(frame, Mapping) or not hasattr(frame, "columns"):
-            raise TypeError(f"frame must be a DataFrame of pandas, polars or pyarrow, got {type(frame).__name__}")
-        known = list(map(str, getattr(frame, "column_names", frame.columns)))
-        asked = {"label": label, "query": query, "weight": weight, "judged": judged, "text": text, "title": title}
-        for role, name in asked.items():
-            if name is not None and name not in known:
+            raise TypeError(f"frame must be a DataFrame of pandas, polars or pyarrow, got {type(frame).__name__}.")
+        columns = list(map(str, getattr(frame, "column_names", frame.columns)))
+        roles = {"label": label, "query": query, "weight": weight, "judged": judged, "text": text, "title": title}
+        for role, name in roles.items():
+            if name is not None and name not in columns:
                 raise ValueError(
-                    f"the frame has no column {name!r} for {role}={nearest(name, known)} (it has {', '.join(known)})"
+                    f"frame has no column {name!r} for {role}={nearest(name, columns)} (columns: {', '.join(columns)})."
                 )
         return cls(
             frame[label],
@@ -203,79 +204,79 @@ class Judgments:
 
     @property
     def queries(self) -> int:
-        """Number of queries, those without documents included."""
+        """Number of queries, including those without documents."""
         return len(self.sizes)
 
     @property
     def documents(self) -> int:
-        """Number of documents, those that nobody judged included."""
+        """Number of documents, including unjudged ones."""
         return len(self._flat_codes)
 
     @property
     def unjudged(self) -> int:
-        """Number of documents that nobody judged."""
+        """Number of unjudged documents."""
         return 0 if self.judged is None else self.documents - int(self.judged.sum())
 
     @property
     def labels(self) -> Floats:
-        """The labels in the caller's order, a fresh float64 array of shape (documents,)."""
+        """The labels in input order, a new float64 array of shape (documents,)."""
         return self._by_row(self.levels[self._flat_codes])
 
     @property
     def query_of_rows(self) -> Integers:
-        """The place in `query_ids` of each document's query, in the caller's order; shape (documents,)."""
+        """The position in `query_ids` of the query of each document in input order, shape (documents,)."""
         return self._by_row(self._query_of_document())
 
     @property
     def document_weights(self) -> Floats | None:
-        """The weights of documents in the caller's order, where there was one for each; else None."""
+        """The document weights in input order, or None if you passed query weights."""
         return None if self._document_weights is None else self._by_row(self._document_weights)
 
     @property
     def max_label(self) -> float:
-        """The highest label of all."""
+        """The highest label."""
         return float(self.levels[-1])
 
     @cached_property
     def layout(self) -> Layout:
-        """Where each document stands when all queries are ranked side by side."""
+        """The layout of documents in blocks of queries."""
         return Layout(self.sizes, self._flat_codes, len(self.levels))
 
     @cached_property
     def whether_judged(self) -> Judgments | None:
-        """The same documents, those of a query together, with label 1 where judged and 0 where not; None if unknown."""
+        """The same documents, contiguous by query, with label 1 if judged and 0 if not. None without `judged`."""
         if self.judged is None:
             return None
         return Judgments(self.by_query(self.judged), group=self.sizes)
 
     @cached_property
     def condensed(self) -> tuple[Judgments, Bools]:
-        """The same queries with their judged documents only, and which of all documents, by query, these are.
+        """Judgments with the judged documents only, and the mask of these documents, contiguous by query.
 
-        A query without judged documents stays, without documents.
+        A query without judged documents remains as a query without documents.
 
         Raises
         ------
         ValueError
-            Where it was not said which documents were judged.
+            Without `judged`.
         """
         if self.judged is None:
             raise ValueError(
-                "unjudged='drop' needs to know which documents nobody judged, and labels alone do not say so: "
-                "take evaluate_run or compare_runs, or pass judged= with the labels"
+                "unjudged='drop' requires unjudged documents, but labels alone do not mark them. Use evaluate_run or "
+                "compare_runs, or pass judged= to Judgments."
             )
-        kept = self.by_query(self.judged)
+        mask = self.by_query(self.judged)
         condensed = copy(self)
         for name in ("layout", "whether_judged", "condensed"):
             condensed.__dict__.pop(name, None)
-        condensed.sizes = np.bincount(self._query_of_document()[kept], minlength=self.queries)
-        condensed.titles = None if self.titles is None else self.by_query(self.titles)[kept]
+        condensed.sizes = np.bincount(self._query_of_document()[mask], minlength=self.queries)
+        condensed.titles = None if self.titles is None else self.by_query(self.titles)[mask]
         condensed.judged = condensed._rows = condensed._document_weights = condensed._index = None
-        left = self._flat_codes[kept]
-        there = np.unique(left)
-        condensed.levels = self.levels[there]
-        condensed._flat_codes = np.searchsorted(there, left).astype(_narrow(there))
-        return condensed, kept
+        codes = self._flat_codes[mask]
+        distinct = np.unique(codes)
+        condensed.levels = self.levels[distinct]
+        condensed._flat_codes = np.searchsorted(distinct, codes).astype(_narrow(distinct))
+        return condensed, mask
 
     def __len__(self) -> int:
         return self.queries
@@ -285,86 +286,86 @@ class Judgments:
 
     def __repr__(self) -> str:
         weighted = ", weighted" if self.weights is not None else ""
-        holes = f"{self.unjudged} of them unjudged, " if self.unjudged else ""
+        unjudged = f"{self.unjudged} of them unjudged, " if self.unjudged else ""
         return (
-            f"Judgments(queries={self.queries}, documents={self.documents}, {holes}"
+            f"Judgments(queries={self.queries}, documents={self.documents}, {unjudged}"
             f"labels {self.levels[0]:g} to {self.levels[-1]:g}{weighted})"
         )
 
     def _repr_html_(self) -> str:
+        from ._common.notebook import shares_cell
         from ._common.words import count
-        from .drawing.notebook import shares_cell
 
-        several = len(self.levels) > 7
-        counts = [] if several else np.bincount(self._flat_codes, minlength=len(self.levels)).tolist()
+        many = len(self.levels) > 7
+        counts = [] if many else np.bincount(self._flat_codes, minlength=len(self.levels)).tolist()
         rows = [(f"label {level:g}", number) for level, number in zip(self.levels.tolist(), counts, strict=False)]
-        notes = [f"labels {self.levels[0]:g} to {self.levels[-1]:g}" if several else ""]
+        notes = [f"labels {self.levels[0]:g} to {self.levels[-1]:g}" if many else ""]
         notes += [f"{count(self.unjudged, 'document')} unjudged" if self.unjudged else ""]
         notes += ["queries have weights" if self.weights is not None else ""]
         size = f"{count(self.queries, 'query')}, {count(self.documents, 'document')}"
         return shares_cell(f"Judgments: {size}", rows[::-1], ", ".join(filter(None, notes)))
 
     def by_query(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Return one value per document so that the documents of each query stand together."""
+        """Return one value per document with contiguous queries."""
         return values if self._rows is None else values[self._rows]
 
     def rows_by_query(self, places: slice) -> Integers:
-        """Return in which rows of the caller's order documents stand that are at these places of `by_query`."""
+        """Return the input rows of the documents at these positions of `by_query`."""
         return np.arange(self.documents)[places] if self._rows is None else self._rows[places]
 
     def _by_row(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Return values of documents, those of a query together, in the caller's order: the way back of `by_query`."""
+        """Return values in input order, the inverse of `by_query`."""
         if self._rows is None:
             return values
-        found: np.ndarray[Any, Any] = np.empty_like(values)
-        found[self._rows] = values
-        return found
+        by_row: np.ndarray[Any, Any] = np.empty_like(values)
+        by_row[self._rows] = values
+        return by_row
 
     def in_row_order(self, name: str, values: Any) -> Any:
-        """Return values of the documents by row: a pandas object matched by the index of labels, or of qid.
+        """Return values by input row. Pandas objects are aligned to the index of labels or qid.
 
-        The `ValueError` where that cannot be done calls them `name`.
+        A `ValueError` with `name` is raised if the indexes do not match.
         """
         return values if type(values) is np.ndarray else in_order_of(self._index, name, values)
 
     def one_per_document(self, name: str, values: Any) -> np.ndarray[Any, Any]:
-        """Return one number for each document by row, float32 or float64, or raise; matched as by `in_row_order`."""
+        """Return one number per input row, float32 or float64, aligned as by `in_row_order`, or raise."""
         by_row = numbers(name, self.in_row_order(name, values))
         if len(by_row) != self.documents:
             raise ValueError(
                 f"{name} has {len(by_row)} entries but the judgments have {self.documents} documents "
-                f"in {self.queries} queries; give one score per document, in the same order"
+                f"in {self.queries} queries. Pass one score per document in the same order."
             )
         return by_row
 
     def read_weights(self, weight: Any, query_ids: Any, *, numbered: bool = False) -> Floats:
-        """Return weights: one per query, in the order of `query_ids`, or one per document, in that of the rows."""
+        """Return one weight per query in the order of `query_ids`, or one per document in the order of the rows."""
         ordered = weights_in_order(weight, query_ids, self.documents, self._index, numbered=numbered)
         weights = numbers("weight", ordered).astype(np.float64)
         if len(weights) not in (self.queries, self.documents):
             raise ValueError(
-                f"weight has {len(weights)} entries; it must have one per query ({self.queries}) "
-                f"or one per document ({self.documents})"
+                f"weight must have one entry per query ({self.queries}) or per document ({self.documents}), got "
+                f"{len(weights)} entries."
             )
         if self.queries == self.documents and not self.sizes.all() and not isinstance(weight, Mapping):
             raise ValueError(
-                f"weight has {len(weights)} entries, and there are as many queries as documents, of which query "
-                f"{self.query_ids[np.argmin(self.sizes)]!s} has none: leave out queries without documents, or pass a "
-                "dict of weights by query, since these may be weights of queries or of documents"
+                f"weight is ambiguous, because there are {len(weights)} queries and as many documents, and query "
+                f"{self.query_ids[np.argmin(self.sizes)]!s} has none. Omit queries without documents, or pass a "
+                "dict of weights by query."
             )
-        bad = ~np.isfinite(weights) | (weights < 0)
-        if bad.any():
-            at = int(np.argmax(bad))
-            raise ValueError(f"weight must be finite and not negative; entry {at} is {weights[at]}")
+        invalid = ~np.isfinite(weights) | (weights < 0)
+        if invalid.any():
+            position = int(np.argmax(invalid))
+            raise ValueError(f"weight must be finite and not negative, got {weights[position]} (entry {position}).")
         return weights
 
     def query_of_row(self, row: int) -> Any:
-        """Return the id of the query to which document `row` (in the caller's order) belongs."""
+        """Return the id of the query of an input row."""
         position = row if self._rows is None else int(np.flatnonzero(self._rows == row)[0])
         return self.query_ids[int(np.searchsorted(np.cumsum(self.sizes), position, side="right"))]
 
     def relevant(self, min_label: float) -> Integers:
-        """Return how many documents of each query have a label of at least `min_label`, shape (queries,)."""
+        """Return the number of documents of each query with a label of at least `min_label`, shape (queries,)."""
         return self.layout.count(self.code_at_least(min_label))
 
     def code_at_least(self, min_label: float) -> int:
@@ -372,9 +373,9 @@ class Judgments:
         return int(np.searchsorted(self.levels, min_label, side="left"))
 
     def float32_weights(self, mean: bool) -> Floats | None:
-        """Return the query weights as a library holds them that keeps weights as 32-bit floats.
+        """Return the query weights in the precision of libraries that store 32-bit floats.
 
-        With `mean`, as LightGBM does: a weight for every document, added up one by one in 32 bits and divided.
+        With `mean`, document weights are averaged by adding them one by one in 32 bits, as in LightGBM.
         """
         if self.weights is None:
             return None
@@ -390,124 +391,121 @@ class Judgments:
         return (sums / np.maximum(self.sizes, 1).astype(np.float32)).astype(np.float64)
 
     def _checked_labels(self, values: np.ndarray[Any, Any], negative_labels: str) -> np.ndarray[Any, Any]:
-        bad = ~np.isfinite(values)
-        if bad.any():
+        invalid = ~np.isfinite(values)
+        if invalid.any():
             raise ValueError(
-                f"labels must be finite: {self._count_and_place(bad, values)}; drop or judge these documents, "
-                "or pass judged= with False for them"
+                f"labels must be finite, but {self._locate(invalid, values)}. Remove these documents, or pass judged= "
+                "with False for them."
             )
         negative = values < 0
         if not negative.any():
-            not_negative: np.ndarray[Any, Any] = values + values.dtype.type(0)  # -0.0 and 0.0 are one label
+            not_negative: np.ndarray[Any, Any] = values + values.dtype.type(0)  # -0.0 and 0.0 are the same label.
             return not_negative
         if negative_labels == "refuse":
             raise ValueError(
-                f"labels must not be negative: {self._count_and_place(negative, values)}; "
-                "pass negative_labels='zero' to count them as 0 (as trec_eval does) "
-                "or negative_labels='allow' to let them lower a linear-gain metric"
+                f"labels must not be negative, but {self._locate(negative, values)}. Pass negative_labels='zero' to "
+                "count them as 0 (as trec_eval does), or negative_labels='allow' to keep them for linear gain."
             )
         return np.where(negative, 0, values) if negative_labels == "zero" else values
 
     def _checked_texts(self, texts: Mapping[Any, str] | None) -> Mapping[Any, str]:
-        """Return the texts of the queries that there are."""
+        """Return the texts of the queries."""
         if texts is None:
             return {}
         if not isinstance(texts, Mapping):
-            raise TypeError(f"texts must map the ids of queries to what was asked, got {type(texts).__name__}")
-        found = {query: texts[query] for query in self.query_ids.tolist() if query in texts}
-        if texts and not found:
-            some = ", ".join(map(repr, self.query_ids[:3].tolist()))
-            raise ValueError(
-                f"texts has none of the queries: their ids are {some}, …, and it has {next(iter(texts))!r}"
-            )
-        for query, text in found.items():
+            raise TypeError(f"texts must map query ids to query texts, got {type(texts).__name__}.")
+        by_query = {query: texts[query] for query in self.query_ids.tolist() if query in texts}
+        if texts and not by_query:
+            first = ", ".join(map(repr, self.query_ids[:3].tolist()))
+            raise ValueError(f"texts must contain ids of queries ({first}, …), got {next(iter(texts))!r}.")
+        for query, text in by_query.items():
             if not isinstance(text, str):
-                raise TypeError(f"texts must be strings, got {text!r} for query {query!r}")
+                raise TypeError(f"texts must be strings, got {text!r} for query {query!r}.")
             check_text(f"the text of query {query!r}", text)
-        return found
+        return by_query
 
     def _checked_titles(self, titles: ArrayLike | None) -> np.ndarray[Any, Any] | None:
         """Return the titles of the documents as an array of text."""
         if titles is None:
             return None
-        given = np.array(list(self.in_row_order("titles", titles)), dtype=object)
-        if len(given) != self.documents:
+        by_row = np.array(list(self.in_row_order("titles", titles)), dtype=object)
+        if len(by_row) != self.documents:
             raise ValueError(
-                f"titles has {len(given)} entries but there are {self.documents} labels; give one per document"
+                f"titles must have one entry per document, got {len(by_row)} entries for {self.documents} labels."
             )
-        return given
+        return by_row
 
     def _checked_judged(self, judged: Any, labels: np.ndarray[Any, Any]) -> Bools:
-        """Return which documents were judged; raise where a label speaks of one that was not."""
-        given = vector("judged", judged)
-        if len(given) != len(labels):
+        """Return the mask of judged documents, or raise if an unjudged document has a label."""
+        mask = vector("judged", judged)
+        if len(mask) != len(labels):
             raise ValueError(
-                f"judged has {len(given)} entries but there are {len(labels)} labels; give one per document"
+                f"judged must have one entry per document, got {len(mask)} entries for {len(labels)} labels."
             )
-        if given.dtype.kind == "O" and all(isinstance(value, bool | np.bool_) for value in given):
-            given = given.astype(bool)
-        if given.dtype.kind != "b":
-            raise TypeError(f"judged must be True or False for each document, got an array of {given.dtype}")
-        if not given.any():
-            raise ValueError("judged is False for every document: there is nothing to evaluate by")
-        said = ~given & ~np.isnan(labels) & (labels != 0)
-        if said.any():
+        if mask.dtype.kind == "O" and all(isinstance(value, bool | np.bool_) for value in mask):
+            mask = mask.astype(bool)
+        if mask.dtype.kind != "b":
+            raise TypeError(f"judged must be True or False for each document, got an array of {mask.dtype}.")
+        if not mask.any():
+            raise ValueError("judged must not be False for every document, because then no label counts.")
+        labeled = ~mask & ~np.isnan(labels) & (labels != 0)
+        if labeled.any():
             raise ValueError(
-                f"labels of documents that nobody judged must be 0 or NaN: {self._count_and_place(said, labels)}; "
-                "pass judged=True for documents that were judged"
+                f"labels of unjudged documents must be 0 or NaN, but {self._locate(labeled, labels)}. Pass judged=True "
+                "for documents with a label."
             )
-        return given.copy()
+        return mask.copy()
 
     def _checked_weights(self, weight: Any, group: Any) -> tuple[Floats | None, Floats | None]:
-        """Return the weights of queries and, where they were given, of documents, those of a query together."""
+        """Return the weights of queries and, if you passed them, of documents, contiguous by query."""
         if weight is None:
             return None, None
         names = index_of(group)
         weights = self.read_weights(weight, self.query_ids if names is None else names, numbered=group is not None)
         if not weights.any():
-            raise ValueError("weight is 0 for every query: a weighted mean needs at least one positive weight")
+            raise ValueError("weight must not be 0 for every query. At least one must be positive.")
         if len(weights) == self.queries:
             return weights, None
         weights = self.by_query(weights)
-        scaled, exponent = scaled_weights(weights)
+        scaled, exponent = scale_weights(weights)
         totals = np.bincount(self._query_of_document(), weights=scaled, minlength=self.queries)
         means = totals / np.maximum(self.sizes, 1)
         with np.errstate(under="ignore"):
-            found = np.ldexp(means, exponent)
-        if (np.ldexp(found, -exponent) != means).any() and exponent < SMALLEST_EXPONENT:
+            by_query = np.ldexp(means, exponent)
+        if (np.ldexp(by_query, -exponent) != means).any() and exponent < SMALLEST_EXPONENT:
             raise ValueError(
-                f"weight is {weights.max():g} at most: the means of so small numbers by query are no longer exact; "
-                "multiply all weights by a power of two"
+                f"weight must not be as small as {weights.max():g} everywhere, because means by query are not exact. "
+                "Multiply all weights by a power of two."
             )
-        return found, weights
+        return by_query, weights
 
     def _query_of_document(self) -> Integers:
         return np.repeat(np.arange(self.queries), self.sizes)
 
-    def _count_and_place(self, bad: Bools, values: np.ndarray[Any, Any]) -> str:
-        row = int(np.argmax(bad))
+    def _locate(self, invalid: Bools, values: np.ndarray[Any, Any]) -> str:
+        row = int(np.argmax(invalid))
         return (
-            f"{int(bad.sum())} of {len(values)} are not, the first is {values[row]} at row {row} "
+            f"{int(invalid.sum())} of {len(values)} are not, the first is {values[row]} at row {row} "
             f"(query {self.query_of_row(row)!s})"
         )
 
 
 def _first_texts(queries: Any, texts: Any) -> dict[Any, str]:
-    """Return the first text of each query, of two columns of any kind of frame."""
-    ids, found = (
+    """Return the first text of each query from two columns of any type of frame."""
+    ids, cells = (
         column.to_pylist() if hasattr(column, "to_pylist") else column.to_list() for column in (queries, texts)
     )
-    given = [(query, text) for query, text in zip(ids, found, strict=True) if isinstance(text, str)]
-    return dict(reversed(given))
+    pairs = [(query, text) for query, text in zip(ids, cells, strict=True) if isinstance(text, str)]
+    return dict(reversed(pairs))
 
 
 def _grouping(documents: int, group: Any, qid: Any) -> tuple[Integers, np.ndarray[Any, Any], Integers | None]:
-    """Return sizes, query ids and, where the rows of a query are scattered, the order that brings them together."""
+    """Return sizes, query ids and, if the rows of a query are not contiguous, the order that makes them so."""
     if (group is None) == (qid is None):
-        given = "both" if group is not None else "neither"
+        passed = "both" if group is not None else "neither"
         raise ValueError(
-            f"give exactly one of group= (documents per query) and qid= (the query of each document), got {given}; "
-            "for a single query pass group=[len(labels)]"
+            f"Pass exactly one of group= (documents per query) and qid= (query of each document), got {passed}. For a "
+            "single query, pass group=[len(labels)]."
         )
     if isinstance(qid, Grouped):
         ids = np.array(qid.ids, dtype=object)
@@ -517,12 +515,13 @@ def _grouping(documents: int, group: Any, qid: Any) -> tuple[Integers, np.ndarra
         return _from_qid(documents, identifiers("qid", qid))
     sizes = integers("group", group)
     if len(sizes) and sizes.min() < 0:
-        at = int(np.argmin(sizes))
-        raise ValueError(f"group must not be negative; entry {at} is {sizes[at]}")
+        position = int(np.argmin(sizes))
+        raise ValueError(f"group must not be negative, got {sizes[position]} (entry {position}).")
     if sizes.sum() != documents:
         hint = " (did you mean qid=?)" if len(sizes) == documents else ""
         raise ValueError(
-            f"group sums to {sizes.sum()} documents over {len(sizes)} queries but there are {documents} labels{hint}"
+            f"group must sum to the number of labels, {documents}, got {sizes.sum()} documents in {len(sizes)} "
+            f"queries{hint}."
         )
     return sizes, np.arange(len(sizes)), None
 
@@ -530,12 +529,12 @@ def _grouping(documents: int, group: Any, qid: Any) -> tuple[Integers, np.ndarra
 def _from_qid(documents: int, qid: np.ndarray[Any, Any]) -> tuple[Integers, np.ndarray[Any, Any], Integers | None]:
     if len(qid) != documents:
         hint = " (did you mean group=?)" if len(qid) < documents else ""
-        raise ValueError(f"qid has {len(qid)} entries but there are {documents} labels; give one per document{hint}")
+        raise ValueError(f"qid must have one entry per document, got {len(qid)} entries for {documents} labels{hint}.")
     missing = _missing(qid)
     if missing.any():
         raise ValueError(
             f"qid is missing for {int(missing.sum())} of {documents} documents, the first at row "
-            f"{int(np.argmax(missing))}; every document needs its query"
+            f"{int(np.argmax(missing))}. Every document requires a query."
         )
     starts = np.flatnonzero(np.concatenate(([True], qid[1:] != qid[:-1])))
     run_codes, ids = _factorize(qid[starts])
@@ -549,7 +548,7 @@ def _from_qid(documents: int, qid: np.ndarray[Any, Any]) -> tuple[Integers, np.n
 
 
 def _check_ids(ids: np.ndarray[Any, Any]) -> None:
-    """Refuse query ids that no table and no file takes."""
+    """Raise if a query id cannot be written to a file."""
     if ids.dtype.kind in "UO":
         for query in ids.tolist():
             if isinstance(query, str) and not query.isascii():
@@ -557,13 +556,13 @@ def _check_ids(ids: np.ndarray[Any, Any]) -> None:
 
 
 def _missing(keys: np.ndarray[Any, Any]) -> Bools:
-    """Tell where a key is NaN, NaT, None or pandas.NA."""
+    """Return the mask of keys that are NaN, NaT, None or pandas.NA."""
     if keys.dtype.kind == "O":
         import pandas as pd
 
         return np.asarray(pd.isna(keys))
-    unequal_to_itself: Bools = keys != keys
-    return unequal_to_itself
+    missing: Bools = keys != keys
+    return missing
 
 
 def _factorize(keys: np.ndarray[Any, Any]) -> tuple[Integers, np.ndarray[Any, Any]]:
@@ -579,25 +578,11 @@ def _factorize(keys: np.ndarray[Any, Any]) -> tuple[Integers, np.ndarray[Any, An
 
 
 SMALLEST_EXPONENT = -960
-"""Below 2**-960 the mean of a query's document weights may be no normal number any more."""
-
-
-def scaled_weights(weights: Floats) -> tuple[Floats, int]:
-    """Return weights times a power of two such that the largest lies between 1/2 and 1, and the exponent taken out.
-
-    No sum of them overflows or is too small to be exact, and since a power of two changes no digit, means over ordinary
-    weights stay the same to the last bit.
-
-    >>> scaled_weights(np.array([3.0, 6.0]))
-    (array([0.375, 0.75 ]), 3)
-    """
-    exponent = int(np.frexp(weights.max(initial=0.0))[1])
-    with np.errstate(under="ignore"):  # what is lost is less than a 2**-1022th of the largest
-        return np.ldexp(weights, -exponent), exponent
+"""Below 2**-960, the mean of document weights may be a subnormal number, which is not exact."""
 
 
 def _as_float32(weights: Floats) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """Return weights as 32-bit floats, as a library keeps them; raise where it could not."""
+    """Return weights as 32-bit floats, or raise if they overflow or are all 0."""
     with np.errstate(over="ignore", under="ignore"):
         narrow = weights.astype(np.float32)
     if np.isinf(narrow).any() or not narrow.any():
@@ -607,22 +592,24 @@ def _as_float32(weights: Floats) -> np.ndarray[Any, np.dtype[np.float32]]:
 
 def _beyond_float32(weight: float) -> ValueError:
     return ValueError(
-        f"weight goes up to {weight:g}, which is beyond the 32-bit floats of a metric with weights=float32 or "
-        "float32_mean: scale all weights, or take weights=query"
+        f"weight must fit into 32-bit floats for metrics with weights=float32 or float32_mean, got {weight:g}. Scale "
+        "all weights, or use weights=query."
     )
 
 
 def _levels_and_codes(values: np.ndarray[Any, Any]) -> tuple[Floats, Codes]:
     """Return the distinct values, ascending, and the position among them of each value.
 
-    Positions are of the narrowest signed type that also holds -1.
+    Positions have the narrowest signed type that includes -1.
     """
-    if len(values) and values.min() >= 0 and values.max() < 256:  # whole grades, nearly always: no need to sort
+    if (
+        len(values) and values.min() >= 0 and values.max() < 256
+    ):  # Grades are usually whole, so sorting is not necessary.
         grades = values.astype(np.uint8)
         if (grades == values).all():
-            there = np.bincount(grades, minlength=256) > 0
-            levels = np.flatnonzero(there)
-            return levels.astype(np.float64), (np.cumsum(there) - 1).astype(_narrow(levels))[grades]
+            exists = np.bincount(grades, minlength=256) > 0
+            levels = np.flatnonzero(exists)
+            return levels.astype(np.float64), (np.cumsum(exists) - 1).astype(_narrow(levels))[grades]
     levels = np.unique(values)
     return levels.astype(np.float64), np.searchsorted(levels, values).astype(_narrow(levels))
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gainsay as gs
-from gainsay.training.bound import Panel
-from gainsay.training.parts import Part
+from gainsay.training.bound_metrics import BoundMetrics
+from gainsay.training.partial_sums import Partition
 
 ROWS = [40, 10, 30, 20]
 ORDER = [30, 40, 20, 10]
@@ -117,7 +117,7 @@ def test_any_order_of_rows(order, scores):
     ],
 )
 def test_parts_of_workers(weight, sums):
-    part = Part(Panel("mrr", None, "refuse", 1), [1, 0, 0, 1], qid=["b", "b", "a", "a"], weight=weight)
+    part = Partition(BoundMetrics("mrr", None, "refuse", 1), [1, 0, 0, 1], qid=["b", "b", "a", "a"], weight=weight)
     assert part.counts == (sums != [[0, 0]])
-    assert part.sums([2, 1, 2, 1]).tolist() == sums
-    assert not Part(Panel("mrr", None, "refuse", 1), [], qid=[], weight={"a": 1.0}).counts
+    assert part.compute_sums([2, 1, 2, 1]).tolist() == sums
+    assert not Partition(BoundMetrics("mrr", None, "refuse", 1), [], qid=[], weight={"a": 1.0}).counts

@@ -82,7 +82,7 @@ UNREADY = [
     (Tensor(requires_grad=True, device="mps:0"), "is a tensor", ".detach().cpu().numpy()"),
     (Tensor(dtype="torch.bfloat16"), "is a tensor", ".float().numpy()"),
     (OnGpu(), "on the GPU", ".get()"),
-    (polars.LazyFrame({"label": [1, 0]}), "lazy frame", ".collect()"),
+    (polars.LazyFrame({"label": [1, 0]}), "LazyFrame", ".collect()"),
 ]
 HUGE = {
     "list": [BEYOND, 0.5],
@@ -114,8 +114,8 @@ VALUES = [
     ("scores", "in row 1", lambda: evaluate([-1, 2**63])),
     ("run's score", "between", lambda: evaluate_run({"q": {"a": BEYOND, "b": 0.5}})),
     ("run has the queries", "1 and '1'", lambda: evaluate_run({1: {"a": 1}, "1": {"b": 2}})),
-    ("qid", "row 1: from", lambda: ARGUMENTS["qid"](np.array([5, 2.0**53]))),
-    ("qid holds the float32", "row 1: from", lambda: ARGUMENTS["qid"](np.float32([5, 2**24]))),
+    ("qid", "row 1. From", lambda: ARGUMENTS["qid"](np.array([5, 2.0**53]))),
+    ("qid must be exact", "float32", lambda: ARGUMENTS["qid"](np.float32([5, 2**24]))),
     ("qid", "at row 1", lambda: ARGUMENTS["qid"](["a", nan])),
     ("weight", "2 of 2", lambda: weigh(pd.Series([1.0, 3.0]))),
     ("weight", "1 of 2", lambda: weigh(pd.Series([1, 3], index=["a", "c"]))),
@@ -123,14 +123,14 @@ VALUES = [
     ("weight", "no entry", lambda: weigh({})),
     ("weight", "'a' more than", lambda: weigh(pd.Series([1, 2, 3], index=list("aab")))),
     ("weight", "first is 1:", lambda: gs.Judgments([0, 1], qid=[1, 2], weight={"1": 2, "2": 5})),
-    ("group=", "numbered from 0", lambda: gs.Judgments([1, 0], group=[2], weight=pd.Series([1], index=["a"]))),
+    ("group=", "numbers from 0", lambda: gs.Judgments([1, 0], group=[2], weight=pd.Series([1], index=["a"]))),
     ("weight.to_numpy()", "different orders", lambda: weigh_rows(pd.Series([1.0, 3.0]))),
     ("scores.to_numpy()", "index 40 (row", lambda: evaluate(SCORES.set_axis([0, 1, 2, 3]), JUDGMENTS)),
     ("scores", "index 20 (row", lambda: evaluate(SCORES.set_axis([40, 10, 30, 21]), JUDGMENTS)),
     ("scores", "40 more than", lambda: evaluate(SCORES.set_axis([40, 40, 30, 20]), JUDGMENTS)),
     ("scores", "'q1' more than", lambda: evaluate(SCORES[:3].set_axis(["q2", "q1", "q1"]), DUPLICATES)),
     ("scores", "3 entries", lambda: evaluate(SCORES[:3], JUDGMENTS)),
-    ("qid", "matched", lambda: gs.Judgments(LABELS, qid=QUERIES.reset_index(drop=True))),
+    ("qid", "does not match", lambda: gs.Judgments(LABELS, qid=QUERIES.reset_index(drop=True))),
 ]
 CASES = [
     *(BadInput(f"whole {n!r}", partial(check_whole, "n", n, unit="m"), "n", TypeError, "m, at") for n in NO_NUMBERS),
@@ -142,7 +142,7 @@ CASES = [
         for argument, call in ARGUMENTS.items()
     ),
     *(BadInput(f"scores{how}", partial(evaluate, values), f"scores{how}", TypeError) for values, _, how in UNREADY),
-    BadInput("lazy frame", lambda: gs.Judgments.from_frame(UNREADY[-1][0]), "frame.collect()", TypeError, "lazy frame"),
+    BadInput("lazy frame", lambda: gs.Judgments.from_frame(UNREADY[-1][0]), "frame.collect()", TypeError, "LazyFrame"),
     *(
         BadInput(f"huge {argument}, {kind}", partial(ARGUMENTS[argument], values), argument, ValueError, "in row")
         for argument in ("labels", "scores")

@@ -15,10 +15,14 @@ from gainsay._common.outputs import check_output
 from gainsay.comparison.comparison import Comparison
 
 PATHS = [
-    BadInput("a folder", lambda call, folder: call(folder / "folder"), "folder'", IsADirectoryError, "is a folder"),
-    BadInput("no folder", lambda call, folder: call(folder / "none" / "r"), "none'", FileNotFoundError, "no folder"),
-    BadInput("in a file", lambda call, folder: call(folder / "file" / "r"), "file'", NotADirectoryError, "no folder"),
-    BadInput("a bad link", lambda call, folder: call(folder / "nowhere"), "gone'", OSError, "no folder"),
+    BadInput("a folder", lambda call, folder: call(folder / "folder"), "folder'", IsADirectoryError, "is a directory"),
+    BadInput(
+        "no folder", lambda call, folder: call(folder / "none" / "r"), "none'", FileNotFoundError, "does not exist"
+    ),
+    BadInput(
+        "in a file", lambda call, folder: call(folder / "file" / "r"), "file'", NotADirectoryError, "not a directory"
+    ),
+    BadInput("a bad link", lambda call, folder: call(folder / "nowhere"), "gone'", OSError, "does not exist"),
     BadInput("a link to itself", lambda call, folder: call(folder / "circle"), "circle'", OSError, "cannot be written"),
     BadInput("too long", lambda call, folder: call(folder / ("x" * 5000)), "xxx", OSError, "too long"),
     BadInput("a null", lambda call, folder: call(folder / "a\0b"), "", ValueError, "null"),
@@ -97,9 +101,9 @@ def test_commands_check_reports_before_they_load_or_train(tmp_path, monkeypatch)
     monkeypatch.setattr("gainsay.cli.commands.demo.train_candidates", lambda *parts, **options: pytest.fail("trained"))
     assert_refused(run("report", tmp_path, "-o", tmp_path / "none" / "r.html"), "none")
     (tmp_path / "report.html").mkdir()
-    assert_refused(run("report", tmp_path), "report.html", "is a folder")
+    assert_refused(run("report", tmp_path), "report.html", "is a directory")
     demo = run("demo", "--queries", 10, "--rounds", 1, "--directory", tmp_path)
-    assert_refused(demo, "report.html", "is a folder")
+    assert_refused(demo, "report.html", "is a directory")
 
 
 def run_without(package, code):

@@ -26,17 +26,17 @@ def test_versions_of_the_imported_libraries():
 
 
 @pytest.mark.parametrize(
-    ("found", "address", "path", "printed"),
+    ("found", "addresses", "path", "printed"),
     [
-        (Found(None, "turned off"), 1, "numpy", "in NumPy: turned off"),
-        (Found("a library", "loaded from here"), 1, "compiled", "with its compiled core: loaded from here"),
+        (Found(None, "turned off"), (1, 2), "numpy", "in NumPy: turned off"),
+        (Found("a library", "loaded from here"), (1, 2), "compiled", "with its compiled core: loaded from here"),
         (Found("a library", "loaded from here"), None, "numpy", "in NumPy: loaded from here, but"),
     ],
     ids=["no core", "core", "core without sort"],
 )
-def test_path_of_evaluation(monkeypatch, capsys, found, address, path, printed):
+def test_path_of_evaluation(monkeypatch, capsys, found, addresses, path, printed):
     monkeypatch.setattr(config, "found", lambda: found)
-    monkeypatch.setattr(config, "sort_address", lambda: address)
+    monkeypatch.setattr(config, "sort_addresses", lambda: addresses)
     kernel = gs.show_config("dicts")["kernel"]
     assert kernel["path"] == path
     assert kernel["reason"].startswith(found.reason)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import re
+import subprocess
+import sys
+from types import SimpleNamespace
 
 import catboost
 import lightgbm as lgb
@@ -10,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
-from sklearn.model_selection import GroupKFold, KFold
+from sklearn.model_selection import GroupKFold, KFold, cross_val_score
 from tests.adapters.drivers import (
     LGB,
     XGB,
@@ -27,6 +31,7 @@ from tests.adapters.drivers import (
 from tests.bad_inputs import BadInput, bad_inputs
 
 import gainsay as gs
+import gainsay.catboost
 from gainsay import lightgbm as ours_lgb
 from gainsay import xgboost as ours_xgb
 from gainsay.catboost import eval_metric as catboost_metric
@@ -205,8 +210,75 @@ def fit_grouped(**change):
     return ranker.fit(**{"X": X, "y": Y, "qid": PART.qid, **change})
 
 
+def search_rows(ranker):
+    ranker.set_params(n_estimators=1, n_jobs=1)
+    options = {"cv": KFold(3, shuffle=True, random_state=0), "error_score": "raise"}
+    return cross_val_score(ranker, FRAME, Y, scoring=scorer("mrr"), **options)
+
+
+def score_half():
+    train = np.arange(ROWS) % 2 == 0
+    ranker = fit_grouped(X=X[train], y=Y[train], qid=PART.qid[train])
+    return scorer("mrr")(ranker, X[~train], Y[~train], qid=PART.qid[~train])
+
+
 def fit_places(places):
     return fit_grouped(X=FRAME, qid=None, categorical_feature=places)
+
+
+def use_in_lightgbm(tool, role):
+    if role == "eval_metric":
+        held_out = lgb_held_out([PART])
+        return lgb.LGBMRanker(n_estimators=1, verbose=-1).fit(*PAIR, group=PART.group, **held_out, eval_metric=tool)
+    return fit_lgb(**{"callbacks": {"more": [tool]}, "feval": {"feval": tool}}[role])
+
+
+def use_in_xgboost(tool, role):
+    if role == "eval_metric":
+        ranker = xgb.XGBRanker(n_estimators=1, n_jobs=1, eval_metric=tool)
+        return ranker.fit(*PAIR, qid=PART.qid, eval_set=[PAIR], eval_qid=[PART.qid])
+    options = {"more": [tool]} if role == "callbacks" else {"custom_metric": tool, "evals": [(MATRIX, "v")]}
+    return fit_xgb(None, **options)
+
+
+def use_in_catboost(tool, role):
+    """Call the methods that CatBoost calls, because an error inside its training appears again in the next one."""
+    if role == "callbacks":
+        return tool.after_iteration(SimpleNamespace(iteration=1, metrics={}))
+    return tool.is_max_optimal()
+
+
+TOOLS = {
+    "lightgbm": [
+        ours_lgb.early_stopping("mrr", 3),
+        ours_lgb.Curves(show=False),
+        ours_lgb.checkpoint(),
+        ours_lgb.feval("mrr"),
+        LGB_METRIC,
+    ],
+    "xgboost": [
+        ours_xgb.early_stopping("mrr", 3),
+        ours_xgb.Curves(show=False),
+        ours_xgb.checkpoint(),
+        evaluate_ranking(MATRIX),
+        XGB_LOG,
+        full_precision(XGB_LOG),
+    ],
+    "catboost": [catboost_metric("mrr", POOL)],
+}
+USES = {
+    "lightgbm": (use_in_lightgbm, ["callbacks", "feval", "eval_metric"]),
+    "xgboost": (use_in_xgboost, ["callbacks", "custom_metric", "eval_metric"]),
+    "catboost": (use_in_catboost, ["callbacks"]),
+}
+MISUSES = [
+    pytest.param(own, tool, library, role, id=f"{own}.{tool._name} as {role} in {library}")
+    for own, tools in TOOLS.items()
+    for tool in tools
+    for library, (_, roles) in USES.items()
+    for role in roles
+    if library != own
+]
 
 
 STOP = [
@@ -325,7 +397,7 @@ XGBOOST = [
     BadInput("two names", lambda: stop_xgb("mrr", dataset="a", data_name="b"), "data_name=", TypeError, "'a' and 'b'"),
     BadInput("custom_metric in the ranker", fit_xgb_ranker, "custom_metric", TypeError, "EvaluateRanking"),
     BadInput("exact list", lambda: full_precision(["mrr"]), "log", TypeError, "got list"),
-    BadInput("exact without data", lambda: fit_xgb(log=full_precision(XGB_LOG)), "evals=", ValueError, "no data set"),
+    BadInput("exact without data", lambda: fit_xgb(log=full_precision(XGB_LOG)), "evals=", ValueError, "no dataset"),
     BadInput("exact, other log", lambda: fit_other_log(), "custom_metric=", ValueError, "same log"),
     BadInput("exact in cv", lambda: cv_xgb(full_precision(XGB_LOG)), "xgboost.cv", ValueError, "full_precision"),
     BadInput("curves of nothing", lambda: curves_xgb(log=None), "EvaluateRanking", ValueError, "nothing to show"),
@@ -364,9 +436,12 @@ SKLEARN = [
     BadInput("flat", lambda: fit_grouped(eval_set=[PAIR], eval_qid=PART.qid), "eval_qid", ValueError, "an entry"),
     BadInput("short eval_qid", lambda: fit_grouped(eval_set=[PAIR], eval_qid=[[1]]), "set 0", ValueError, "1 entries"),
     BadInput("categories by place", lambda: fit_places([2]), "categorical_feature=[2]", ValueError, "left out"),
-    BadInput("bare ndcg", lambda: scorer("ndcg@10"), "'ndcg@10'", ValueError, "which NDCG"),
+    BadInput("bare ndcg", lambda: scorer("ndcg@10"), "'ndcg@10'", ValueError, "ambiguous"),
     BadInput("group for a scorer", lambda: scorer("mrr").set_score_request(group=True), "'group'", TypeError, "qid"),
     BadInput("no queries", lambda: scorer("mrr")(MODEL, *PAIR), "mrr", ValueError, "query of each"),
+    BadInput("search of rows", lambda: search_rows(GroupedLGBMRanker(verbose=-1)), "query", ValueError, "GroupKFold"),
+    BadInput("search of XGBoost", lambda: search_rows(xgb.XGBRanker()), "query", ValueError, "GroupKFold"),
+    BadInput("half of a query", lambda: score_half(), "query", ValueError, "GroupKFold"),
     BadInput("other rows", lambda: scorer("mrr")(MODEL, *OTHER_ROWS, qid=PART.qid), "X", ValueError, "be matched"),
 ]
 
@@ -387,6 +462,42 @@ def test_options_of_logs(case, make):
 @bad_inputs(CURVES)
 def test_curves(case, kind):
     case.check(kind)
+
+
+@pytest.mark.parametrize(("own", "tool", "library", "role"), MISUSES)
+def test_tools_of_another_library_name_the_right_import(own, tool, library, role):
+    """A metric of an estimator gets arrays, so its error may name both libraries."""
+    with pytest.raises((TypeError, ValueError), match=rf"from gainsay\.{library} import") as caught:
+        USES[library][0](tool, role)
+    assert "\n" not in str(caught.value)
+    target = re.search(rf"from gainsay\.{library} import (\w+)", str(caught.value))[1]
+    assert hasattr({"lightgbm": ours_lgb, "xgboost": ours_xgb, "catboost": gainsay.catboost}[library], target)
+
+
+@pytest.mark.parametrize(
+    ("use", "tool", "role"),
+    [(use_in_lightgbm, ours_lgb.Curves(show=False), "feval"), (use_in_xgboost, CUTTING, "custom_metric")],
+)
+def test_callbacks_in_the_wrong_argument(use, tool, role):
+    with pytest.raises(TypeError, match=r"wrong argument. Pass it as callbacks="):
+        use(tool, role)
+
+
+def test_a_catboost_training_quotes_the_error():
+    """In a separate process, because an error inside a training of CatBoost appears again in the next one."""
+    code = """
+import catboost, gainsay.catboost, gainsay.xgboost
+from gainsay.data import simulate
+data = simulate(4, seed=1, mean_length=5)
+ranker = catboost.CatBoostRanker(iterations=2, verbose=False, allow_writing_files=False, thread_count=1)
+pool = catboost.Pool(data.features, data.labels, group_id=data.qid)
+try:
+    ranker.fit(pool, callbacks=[gainsay.xgboost.early_stopping("mrr", 3)])
+except catboost.CatBoostError as error:
+    print(str(error).strip().splitlines()[-1])
+"""
+    finished = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
+    assert "from gainsay.catboost import eval_metric" in finished.stdout
 
 
 @bad_inputs(LIGHTGBM)

@@ -429,7 +429,7 @@ def test_a_metric_without_values_warns_and_stops_nothing(adapter, continues):
     metric = gs.NDCG(gain="linear", k=10, empty="skip")
     sets = {"held_out": VALID._replace(labels=np.zeros(len(VALID.labels)))}
     before = adapter.booster(start(adapter).model) if continues else None
-    with pytest.warns(UserWarning, match="nothing but NaN"):
+    with pytest.warns(UserWarning, match="only NaN"):
         run = train(adapter, [metric], 4, sets=sets, stop={"metric": metric, "rounds": 2}, start=before)
     assert not run.best
     assert adapter.rounds(run.model) == (12 if continues else 4)
@@ -518,7 +518,7 @@ def test_curves_count_down_to_the_stop(adapter, curves_first):
 
     def note(curves, *arguments):
         getattr(kind, hook)(curves, *arguments)
-        stops.append(None if curves._live is None else curves._view().stops)
+        stops.append(None if curves._display is None else curves._create_view().patience)
         return False
 
     curves = type("CountingDown", (kind,), {hook: note})(["ndcg_exp@10"], show=False)
@@ -527,6 +527,7 @@ def test_curves_count_down_to_the_stop(adapter, curves_first):
     curve = run.curve("valid", "mrr")
     assert curves.rounds == len(curve) < ROUNDS
     assert curve_values(curves.frame()) == run.curves
+    assert f"kept round {np.argmax(curve) + 1}: {max(curve):.4f} (mrr)" in curves._repr_html_()
     if adapter in LIGHTGBM or curves_first:
         for number, shown in list(enumerate(stops, start=1))[1:]:
             assert shown == ("mrr", 4 - (number - 1 - int(np.argmax(curve[:number]))), 4)
@@ -542,7 +543,9 @@ def test_one_line_comes_at_the_end_where_there_is_no_terminal(adapter, theirs, c
     best = curves.best[curves.best["dataset"] == "valid"].set_index("metric")
     linear, exp = best.loc["ndcg_linear@10"], best.loc["ndcg_exp@10"]
     assert out == ""
-    assert error.startswith(f"small  ● {linear.value:.4f} @{linear['round']}  ◆ {exp.value:.4f} @{exp['round']}  ")
+    values = f"● ndcg_linear@10 {linear.value:.4f} @{linear['round']}  ◆ ndcg_exp@10 {exp.value:.4f} @{exp['round']}"
+    kept = "" if theirs else f"kept round {best.loc['mrr', 'round']}: {best.loc['mrr', 'value']:.4f} (mrr)  "
+    assert error.startswith(f"small  {values}  {kept}")
     assert error.count("\n") == 1
     train(adapter, rounds=3, callbacks=[adapter.module.Curves(show=False)])
     assert capsys.readouterr().err == ""
@@ -571,7 +574,7 @@ def test_keep_has_what_came_before_an_error(adapter, params, continues):
         train(adapter, rounds=20, callbacks=[kept], **options)
     assert str(caught.value).startswith("in boosting round ")
     assert kept.rounds == before + int(str(caught.value).split()[3]) - 1 > before + 1
-    place = f"the data set of {len(VALID.group)} queries" if isinstance(adapter, XGBoostCustomMetric) else "'valid'"
+    place = f"the dataset of {len(VALID.group)} queries" if isinstance(adapter, XGBoostCustomMetric) else "'valid'"
     assert f"on {place}" in str(caught.value)
     run = train(adapter, rounds=kept.rounds - before, **options)
     assert kept.curves == run.curves

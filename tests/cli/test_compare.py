@@ -12,9 +12,9 @@ import pytest
 from tests.cli.shell import as_json, gainsay, json_of, output_of
 
 import gainsay as gs
+from gainsay._common.markup import as_text
 from gainsay.cli import inputs
 from gainsay.data import write_run
-from gainsay.drawing.text import as_text
 
 LABELS = "--labels labels.npy --group group.npy"
 RECIPES = "--recipe A=A1.npy,A2.npy,A3.npy --recipe B=B1.npy,B2.npy,B3.npy"

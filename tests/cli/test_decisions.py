@@ -29,10 +29,27 @@ def test_sentence_code_and_json_are_those_of_against(files, tmp_path, candidate,
     content = json.loads((tmp_path / "gate.json").read_text())
     expected = files.compare("old", candidate, metrics=METRICS).against("old", 0.002)
     assert expected.decisions[candidate] == decision
-    assert (content["schema"], content["exit_code"], content["decision"]) == (1, code, decision)
+    assert (content["schema"], content["exit_code"], content["decision"]) == (2, code, decision)
     assert content["metrics"] == as_json(expected.to_dict()["candidates"][candidate]["metrics"])
     assert content["sentence"] + "\n" == sentence == expected.sentence(candidate) + "\n"
     assert (content["baseline"], content["candidate"], content["margin"]) == ("old", candidate, 0.002)
+
+
+def test_looks_and_requirements_are_those_of_against(files, tmp_path):
+    call = f"{JUDGED} --candidate equal.npy --margin 0.2 --require no-loss --json -"
+    options = {"margin": 0.2, "require": "no_loss"}
+    comparison = files.compare("old", "equal", metrics=METRICS)
+    record = tmp_path / "first.json"
+    for extra, settings in ((" --looks 120,240", {"looks": (120, 240)}), (" --anytime", {"anytime": True}), ("", {})):
+        expected = comparison.against("old", **options, **settings)
+        content = json.loads(output_of(call + extra, code=CODES[expected.decisions["equal"]]))
+        fields = ("looks", "earlier", "anytime", "level", "require", "queries", "alpha")
+        assert {name: content[name] for name in fields} == as_json({name: getattr(expected, name) for name in fields})
+        assert content["deciding"] == as_json(expected.candidates[0].deciding._asdict())
+        if "looks" in settings:
+            record.write_text(json.dumps(content))
+    again = json.loads(output_of(f"{call} --earlier {record}", code=CODES[content["decision"]]))
+    assert (again["looks"], again["earlier"]) == ([120, 240], [])
 
 
 def test_gate_of_runs(files):
@@ -64,6 +81,11 @@ class TestPlan:
     def test_from_given_variances(self):
         content = json_of("plan --difference 0.02 --claim pair --query-sd 0.1 --power 0.9")
         assert content == as_json(gs.plan(0.02, 0.9, "pair", query=0.1).to_dict())
+        content = json_of(
+            "plan --difference 0.01 --claim ship --query-sd 0.1 --differing 0.04 --require no-loss --margin 0.01"
+        )
+        ship = {"claim": "ship", "query": 0.1, "differing": 0.04, "require": "no_loss", "margin": 0.01}
+        assert content == as_json(gs.plan(0.01, **ship).to_dict())
         options = "--query-sd 0.01 --repeat-sd 0.003 --query-repeat-sd 0.1"
         options += " --correlation 0.5 --models 3 --alpha 0.1 --seed 2"
         expected = gs.plan(
@@ -120,9 +142,11 @@ def test_preferences_of_a_file(files, tmp_path):
     second = rng.permuted(first, axis=1)
     preferred = np.where(rng.random(300) < 0.3 + 0.4 * (first[:, 0] > second[:, 0]), "a", "b")
     rows = {"a": [" ".join(map(str, row)) for row in first], "b": [" ".join(map(str, row)) for row in second]}
-    pd.DataFrame({**rows, "preferred": preferred}).to_csv(tmp_path / "preferences.csv", index=False)
-    call = ("gains --table two.csv --preferences", tmp_path / "preferences.csv")
-    expected = gs.fit_gain({"a": first, "b": second, "preferred": preferred})
+    options = {"side": rng.choice(["a", "b"], 300), "clusters": np.arange(300) // 3}
+    judged = {"first": options["side"], "person": options["clusters"]}
+    pd.DataFrame({**rows, "preferred": preferred, **judged}).to_csv(tmp_path / "preferences.csv", index=False)
+    call = ("gains --table two.csv --side first --clusters person --preferences", tmp_path / "preferences.csv")
+    expected = gs.fit_gain({"a": first, "b": second, "preferred": preferred}, **options)
     assert json_of(*call)["fit"]["base"] == pytest.approx(expected.base)
     assert expected.text in output_of(*call)
 
@@ -141,3 +165,21 @@ def test_gains_of_an_experiment(tmp_path):
         refused = gainsay(f"gains --experiment {tmp_path} {option}")
         assert refused.exit_code == 1
         assert option.split()[0] in refused.stderr
+
+
+def test_bound(files, tmp_path):
+    expected = gs.disagreement_bound("qrels.txt", 2, ("linear", 1.5))
+    call = ("bound --qrels qrels.txt -k 2 --gains linear,1.5 --plot", tmp_path / "bound.png")
+    shown = output_of(*call, "-q")
+    assert expected.text in shown
+    assert f"{expected.per_query['two_rankings'].max():.4f}" in shown
+    assert json_of(*call) == as_json(expected.to_dict())
+
+
+def test_sensitivity(files, tmp_path):
+    expected = files.compare("old", "better").sensitivity()
+    assert json_of("sensitivity --table two.csv") == as_json(expected.to_dict())
+    shown = output_of("sensitivity --table two.csv --plot", tmp_path / "choices.png")
+    assert expected.text in shown
+    assert "cutoff 5" in shown
+    assert "reversed pairs" in output_of("compare --table two.csv --sensitivity")

@@ -41,6 +41,69 @@ def test_version_and_configuration(capsys):
     assert printed == capsys.readouterr().out
 
 
+def python(code, **environment):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}
+    return subprocess.run([sys.executable, *code], capture_output=True, env=environment, check=False)
+
+
+@pytest.mark.parametrize(
+    ("call", "unneeded"),
+    [
+        ("--version", {"typer", "numpy"}),
+        ("--help", {"pandas", "scipy", "matplotlib", "pydantic", "lightgbm", "xgboost"}),
+    ],
+)
+def test_start_loads_no_unneeded_package(call, unneeded):
+    code = f"""
+import atexit, sys
+from gainsay.__main__ import main
+sys.argv = ["gainsay", {call!r}]
+atexit.register(lambda: print(*({{name.partition(".")[0] for name in sys.modules}} & {unneeded})))
+main()
+"""
+    done = python(["-c", code])
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert not unneeded & set(done.stdout.decode().splitlines()[-1].split())
+
+
+INTERRUPTED = """
+import os, signal, gainsay.cli
+from gainsay.__main__ import main
+
+def run():
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+    except KeyboardInterrupt:
+        print("first", flush=True)
+        os.kill(os.getpid(), signal.SIGINT)
+        raise
+
+gainsay.cli.main = run
+signal.signal(signal.SIGINT, signal.default_int_handler)
+main()
+"""
+
+
+@pytest.mark.posix
+def test_the_second_interrupt_ends_the_program_at_once():
+    done = python(["-c", INTERRUPTED])
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"first\n", b"")
+
+
+@pytest.mark.posix
+def test_names_in_the_c_locale(files, tmp_path):
+    """Python decodes the bytes of other characters as surrogates there."""
+    models = ["é=old.npy", "better.npy"]
+    call = ["-P", "-X", "utf8=0", "-m", "gainsay", "compare", "--labels", "labels.npy", "--group", "group.npy", *models]
+    c_locale = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}
+    shown = python([*call, "--baseline", "é"], **c_locale)
+    assert (shown.returncode, shown.stderr) == (0, b"")
+    assert b" of e." in shown.stdout
+    assert json.loads(python([*call, "--json"], **c_locale).stdout)["models"] == ["é", "better"]
+    code = "import gainsay as gs; print(gs.Verdict.from_values([[1, 0]] * 9, [[0, 1]] * 9, ['\\u00e9', 'b']))"
+    assert b"? has the highest" in python(["-X", "utf8=0", "-c", code], **c_locale).stdout
+
+
 def test_the_command_is_installed():
     command = Path(sys.executable).with_name("gainsay")
     done = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 
@@ -41,7 +42,8 @@ def test_a_model_from_standard_input_has_a_name(files):
     assert json_of("compare --data data.txt old.npy -", stdin=b"1\n" * len(files.data.labels))["models"][1] == "stdin"
 
 
-@pytest.mark.parametrize("call", ["compare --table two.csv", "metrics --json", "score first.txt qrels.txt"])
+@pytest.mark.posix
+@pytest.mark.parametrize("call", ["compare --table two.csv", "metrics --json", "--help"])
 def test_a_closed_pipe_ends_the_program_quietly(files, call):
     reading, writing = os.pipe()
     os.close(reading)
@@ -49,7 +51,7 @@ def test_a_closed_pipe_ends_the_program_quietly(files, call):
     program = [sys.executable, "-P", "-m", "gainsay", *call.split()]  # -P: the folder contains a json.py
     done = subprocess.run(program, stdout=writing, stderr=subprocess.PIPE, env=environment, check=False)
     os.close(writing)
-    assert (done.returncode, done.stderr) == (141, b"")
+    assert (done.returncode, done.stderr) == (-signal.SIGPIPE, b"")
 
 
 @pytest.mark.parametrize("name", ["values.csv", "values.csv.gz"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import stats
 
 from gainsay.comparison.data import read_panel, split_repeats
 
@@ -30,3 +31,8 @@ def runs_of(seed=0, queries=200, counts=COUNTS, repeat=0.02, query_repeat=0.1, l
 def panel_of(values, **options):
     given, repeats = split_repeats(values, dict(zip(NAMES, NAMES, strict=True)), None)
     return read_panel(given, repeats=repeats, **options)
+
+
+def to_t(normal, freedom):
+    """Replace normal deviates by those of Student's distribution with the same probability."""
+    return -np.sign(normal) * stats.t.ppf(stats.norm.cdf(-np.abs(normal)), freedom)

@@ -331,7 +331,7 @@ class TestPresentation:
     def test_by_default_all_compared_metrics_that_are_sums(self, grouped):
         judgments, scores, _ = two_models(grouped)
         why = gs.compare(scores, judgments).attribution("A", "B")
-        assert why.metrics == ("ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10")
+        assert why.metrics == ("ndcg_linear@10", "ndcg_exp@10")
         assert set(why.grades_by_ranks.index.get_level_values("metric")) == set(why.metrics)
 
     def test_frame_is_tidy(self):

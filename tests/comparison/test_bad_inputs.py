@@ -31,6 +31,13 @@ MISSING = (None, math.nan, pd.NaT, pd.NA)
 IGNORING = "ndcg_linear(weights=ignore)@5"
 
 
+LOOK = {
+    "looks": [20, 60], "earlier": [], "queries": 20, "baseline": "A", "candidates": {"B": {}, "C": {}},
+    "metrics": ["x", "y"], "alpha": 0.05, "margin": 0.0, "require": "gain", "repeats": {},
+}  # fmt: skip
+"""Record of a look at 20 queries."""
+
+
 class Halved(gs.NDCG):
     """NDCG with values that are no sums over documents."""
 
@@ -87,6 +94,11 @@ def fit(changed=None, **options):
 
 def preferred(sides):
     return fit({"preferred": sides})
+
+
+def preferred_of_two_pairs():
+    table = {"a": [[2, 0, 0], [1, 1, 0]] * 20, "b": [[1, 1, 0], [0, 0, 1]] * 20, "labels": [[2, 1, 1, 0, 0]] * 40}
+    return gs.fit_gain(table | {"preferred": ["a", "a", "b", "a", "a", "a", "b", "b"] * 5})
 
 
 def fit_two(sides):
@@ -203,6 +215,32 @@ VALUES = [
     ("no such baseline", lambda: values(models=["prod", "B", "C"]).against("pro"), "'pro'", V, "did you mean"),
     ("a baseline alone", lambda: values({"x": GOOD[:, :1]}, "A").against("A"), "'A'", V, "no candidate"),
     ("no such candidate", lambda: values().against("A").sentence("D"), "'D'", V, "models"),
+    (
+        "no_loss without margin",
+        lambda: values().against("A", require="no_loss"),
+        "require='no_loss'",
+        V,
+        "margin above",
+    ),
+    ("requirement", lambda: values().against("A", require="noloss"), "'noloss'", V, "did you mean"),
+    ("looks that decrease", lambda: values().against("A", looks=(20, 10)), "looks", V, "increasing"),
+    ("no looks", lambda: values().against("A", looks=()), "looks", V, "increasing"),
+    ("half a look", lambda: values().against("A", looks=(10.5, 20)), "looks", V, "whole number"),
+    ("before the first look", lambda: values().against("A", looks=(50, 60)), "40 queries", V, "first planned look"),
+    ("looks at any time", lambda: values().against("A", looks=(40, 60), anytime=True), "looks and anytime", V),
+    ("other looks", lambda: values().against("A", looks=(20, 50), earlier=LOOK), "looks", V, "earlier look"),
+    ("another margin", lambda: values().against("A", 0.1, earlier=LOOK), "margin", V, "earlier look"),
+    ("fewer queries", lambda: values().against("A", earlier={**LOOK, "queries": 50}), "50 queries", V, "earlier looks"),
+    (
+        "after the last",
+        lambda: values().against("A", earlier={**LOOK, "looks": [20, 30], "queries": 30}),
+        "30",
+        V,
+        "last",
+    ),
+    ("no record", lambda: values().against("A", earlier={"looks": []}), "earlier", V, "planned looks"),
+    ("no file of a look", lambda: values().against("A", earlier="no.json"), "'no.json'", V, "JSON file"),
+    ("zero at any time", lambda: values().against("A", anytime=0.5), "anytime", V, "whole number"),
     ("decisions of other values", lambda: values().to_markdown(baseline=values({"x": OTHER}).against("A")), "'A'", V),
     ("decisions of other names", lambda: values().to_markdown(baseline=values(models="ABD").against("A")), "'A'", V),
     (
@@ -293,7 +331,7 @@ SCORES = [
     ("gains of a named metric", lambda: scores().gains(metric="map@5"), "map@5", V, "sum of gains"),
     ("gains of other discounts", lambda: scores(metrics=["ndcg_jk", "ndcg_exp"]).gains(), "'ndcg_jk'", V, "differ"),
     ("gains of negative labels", lambda: scores(metrics="ndcg_linear", lowest=-1).gains(), "negative labels", V),
-    ("a picture of one base", lambda: scores().gains([1]).plot(), "gains(bases)", V, "two or more"),
+    ("a picture of one base", lambda: scores().plot.gains(bases=[1]), "gains(bases)", V, "two or more"),
 ]
 
 LABELS = [
@@ -331,6 +369,14 @@ PLANS = [
     ("no difference", lambda: plan(0), "difference", V, "above 0"),
     ("power", lambda: plan(power=1.0), "power", V, "0 and 1"),
     ("claim", lambda: plan(claim="pairs"), "claim", V, "did you mean"),
+    ("no share that differs", lambda: plan(differing=0), "differing", V, "above 0"),
+    (
+        "a loss to prove",
+        lambda: plan(-0.02, claim="ship", require="no_loss", margin=0.01),
+        "difference",
+        V,
+        "above -0.01",
+    ),
     ("no variance", lambda: plan(query=0), "query", V, "all 0"),
     ("repeats of fixed models", lambda: plan(repeats=5), "repeats=5", V, "recipes"),
     ("two repeats", lambda: plan(repeat=0.01, repeats=[5, 2]), "repeats", V, "at least 3"),
@@ -372,7 +418,14 @@ FITS = [
     ("preferences by other ids", lambda: fit_two(pd.Series(["a", "b"], [7, 9])), "preferred", V, "first is 8"),
     ("gains that overflow", lambda: fit({"a": 1e6 * GRADES, "b": 1e6 * SHUFFLED}, metric="dcg_linear"), "dcg_power", V),
     ("bases downwards", lambda: fit(bases=(2, 1)), "bases", V, "lower one first"),
-    ("a base below 1", lambda: fit(bases=(0.5, 2)), "bases[0]", V, "at least 1"),
+    ("a base of 0", lambda: fit(bases=(0, 2)), "bases", V, "above 0"),
+    ("masked labels", lambda: fit({"a": [np.ma.masked_equal([1, 2], 2), *GRADES[1:]]}), "a[0]", V, "list of"),
+    ("sides of the wrong length", lambda: fit(side=["a"] * 3), "side", V, "3 entries"),
+    ("a middle side", lambda: fit(side=["a"] * 39 + ["middle"]), "side[39]", V, "middle"),
+    ("a collinear side", lambda: preferred_of_two_pairs(), "gain and side", V, "collinear"),
+    ("clusters of the wrong length", lambda: fit(clusters=[1, 2]), "clusters", V, "2 entries"),
+    ("a missing cluster", lambda: fit(clusters=[*range(39), None]), "clusters[39]", V, "missing"),
+    ("one cluster", lambda: fit(clusters=[1] * 40), "clusters", V, "at least two"),
     ("an infinite base", lambda: fit(bases=(1, math.inf)), "bases", V, "finite"),
     ("one base", lambda: fit(bases=3), "bases", T),
     ("alpha", lambda: fit(alpha=0.7), "alpha", V, "0 and 0.5"),
@@ -380,6 +433,23 @@ FITS = [
 ]
 
 
-@bad_inputs([BadInput(*row) for row in (*VERDICTS, *VALUES, *SCORES, *LABELS, *PLANS, *FITS)])
+BOUNDS = [
+    ("three gains", lambda: gs.disagreement_bound(JUDGMENTS, 10, ["linear"] * 3), "gains", V, "two gains"),
+    ("one name of a gain", lambda: gs.disagreement_bound(JUDGMENTS, 10, "linear"), "gains", V, "two gains"),
+    ("a misspelled gain", lambda: gs.disagreement_bound(JUDGMENTS, 10, ("linear", "exp")), "gain", V, "'exp'"),
+    ("a short table of gains", lambda: gs.disagreement_bound(JUDGMENTS, 10, (1, [0, 1])), "label 2", V, "no entry"),
+    ("cutoff 0", lambda: gs.disagreement_bound(JUDGMENTS, 0), "k must", V, "at least 1"),
+    ("a negative base", lambda: gs.disagreement_bound(JUDGMENTS, 10, (1, -2)), "gain_base", V, "at least 1"),
+]
+JUDGMENTS = gs.Judgments([2, 1, 0], group=[3])
+
+CHOICES = [
+    ("an unknown model", lambda: scores().sensitivity(groups={"Z": "A"}), "groups", V, "'Z'"),
+    ("groups in a list", lambda: scores().sensitivity(groups=["A"]), "groups", T, "map"),
+    ("one group", lambda: scores().sensitivity(groups={"A": "x", "B": "x"}), "groups", V, "at least two"),
+]
+
+
+@bad_inputs([BadInput(*row) for row in (*VERDICTS, *VALUES, *SCORES, *LABELS, *PLANS, *FITS, *BOUNDS, *CHOICES)])
 def test_bad_inputs(case):
     case.check()

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.stats
+from tests.comparison.populations import panel_of, runs_of
 
 import gainsay as gs
 from gainsay.comparison.data import read_panel
 from gainsay.comparison.estimates import estimate
-from gainsay.comparison.flags import MAX_SKEWNESS, compute_skewness, find_skewed_candidates
+from gainsay.comparison.flags import compute_skewness, find_outlying_repeats
 
 
 def flags_of(first, second, **options):
@@ -114,22 +115,33 @@ class TestLopsidedPairs:
         tables = {"x": self.values(500, 0.1), "y": distinct(500, 2)}
         differences = np.stack([table[:, 1] - table[:, 0] for table in tables.values()])
         expected = np.abs(scipy.stats.skew(differences, axis=1)).max() / np.sqrt(500)
-        found = compute_skewness(read_panel(tables, weights=weights))
+        panel = read_panel(tables, weights=weights)
+        found = compute_skewness(panel, estimate(panel))
         np.testing.assert_allclose(found, [[0, expected], [expected, 0]], rtol=1e-9)
-
-    @pytest.mark.parametrize("weighted", [False, True])
-    def test_pairs_that_are_passed_over_are_not_lopsided(self, weighted):
-        rng = np.random.default_rng(3)
-        tables = {name: rng.random((4000, 6)) for name in "xy"}
-        tables["x"][:, 5] = tables["x"][:, 4] - 0.5 * (np.arange(4000) < 2)  # these two differ on two queries only
-        panel = read_panel(tables, weights=rng.dirichlet(np.full(4000, 500.0)) if weighted else None)
-        among = find_skewed_candidates(panel, estimate(panel))
-        whole, some = compute_skewness(panel), compute_skewness(panel, among)
-        assert not among.all()
-        assert (whole > MAX_SKEWNESS)[4, 5]
-        np.testing.assert_array_equal(some > MAX_SKEWNESS, whole > MAX_SKEWNESS)
-        np.testing.assert_array_equal(some[among], whole[among])
 
     def test_a_constant_difference_has_none(self):
         base = distinct(100, 1)
-        assert not compute_skewness(read_panel({name: np.hstack([base, base + 0.25]) for name in "xy"})).any()
+        panel = read_panel({name: np.hstack([base, base + 0.25]) for name in "xy"})
+        assert not compute_skewness(panel, estimate(panel)).any()
+
+
+class TestOutlyingRepeats:
+    def test_a_failed_training_is_flagged_and_a_healthy_one_is_not(self):
+        runs = runs_of(counts=(5, 5, 5, 0))
+        assert find_outlying_repeats(panel_of(runs)) == []
+        for table in runs.values():
+            table[1][:, 3] -= 0.5
+        assert find_outlying_repeats(panel_of(runs)) == [("model 2", 4)]
+        flag = flags_of(*runs.values())["outlying repeats"]
+        assert (flag.models, "repeat 4 of model 2" in flag.message) == (("model 2",), True)
+
+    def test_a_single_recipe_cannot_be_checked(self):
+        found = flags_of(*runs_of(counts=(3, 0)).values())
+        assert "cannot be checked" in found["unchecked repeats"].message
+        assert "outlying repeats" not in found
+
+    def test_repeats_without_variation_are_no_scale(self):
+        runs = runs_of(counts=(3, 3))
+        for table in runs.values():
+            table[0] = np.repeat(table[0][:, :1], 3, axis=1)
+        assert find_outlying_repeats(panel_of(runs)) == []

@@ -13,6 +13,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from tests.comparison.tables import leaderboard_table, pairs_table
 
+import gainsay as gs
 from gainsay.comparison.data import read_panel
 from gainsay.comparison.estimates import estimate
 from gainsay.comparison.pairs import compute_conflict_p_values, compute_pair_p_values, holm
@@ -125,7 +126,7 @@ def test_one_pair_under_one_metric_twice_has_the_textbook_interval():
     v = two_metrics(6, models=2)["a"]
     row = pairs_table({"a": v, "b": v}, draws=100_000).iloc[0]
     difference = v[:, 0] - v[:, 1]
-    half = stats.norm.ppf(0.975) * difference.std(ddof=1) / np.sqrt(len(v))
+    half = stats.t.ppf(0.975, len(v) - 1) * difference.std(ddof=1) / np.sqrt(len(v))
     assert row["difference a"] == pytest.approx(difference.mean())
     assert row["upper a"] - row["difference a"] == pytest.approx(half, rel=0.01)
     assert row["difference a"] - row["lower a"] == pytest.approx(half, rel=0.01)
@@ -212,7 +213,7 @@ def test_leaderboard_ranks_by_mean_and_shares_ranks():
 def test_leaderboard_interval_of_one_model_is_the_textbook_one():
     a = np.random.default_rng(1).random((80, 1))
     row = leaderboard_table({"a": a}, draws=100_000).iloc[0]
-    half = stats.norm.ppf(0.975) * a.std(ddof=1) / np.sqrt(80)
+    half = stats.t.ppf(0.975, 79) * a.std(ddof=1) / np.sqrt(80)
     assert row.upper - row["mean"] == pytest.approx(half, rel=0.01)
     assert row["mean"] - row.lower == pytest.approx(row.upper - row["mean"], rel=1e-9)
     assert (row.regret, row.regret_lower, row.regret_upper) == (0, 0, 0)
@@ -237,3 +238,22 @@ def test_tables_hold_no_nan(seed, queries, models):
     values = {name: np.round(rng.random((queries, models)), 1) for name in "ab"}
     assert not pairs_table(values, draws=200).isna().any(axis=None)
     assert not leaderboard_table(values, draws=200).isna().any(axis=None)
+
+
+def test_discordance_is_the_difference_of_differences_under_two_ndcgs():
+    a, b = two_metrics(5).values()
+    table = gs.Comparison({"ndcg_linear@10": a, "ndcg_exp@10": b}, NAMES, draws=500).pairs
+    expected = [stats.ttest_rel((b - a)[:, x], (b - a)[:, y]) for _, x, y in rows_with_columns(table, NAMES)]
+    np.testing.assert_allclose(
+        table["discordance"], table["difference ndcg_exp@10"] - table["difference ndcg_linear@10"], atol=1e-12
+    )
+    np.testing.assert_allclose(table["discordance p_value"], [test.pvalue for test in expected], rtol=1e-8)
+    adjusted = multipletests(table["discordance p_value"], method="holm")[1]
+    np.testing.assert_allclose(table["discordance p_holm"], adjusted, rtol=1e-12)
+    for row, test in zip(table.to_dict("records"), expected, strict=True):
+        interval = test.confidence_interval(0.95)  # simultaneous intervals are wider
+        assert row["discordance lower"] < interval.low < interval.high < row["discordance upper"]
+    assert "discordance" not in gs.Comparison({"map": a, "ndcg_exp@10": b}, NAMES, draws=500).pairs
+    same = gs.Comparison({"ndcg_linear@10": a, "ndcg_exp@10": a + 1e-16}, NAMES, draws=500).pairs
+    assert (same["discordance"] == 0).all()
+    assert (same["discordance p_value"] == 1).all()

@@ -14,7 +14,7 @@ from gainsay.comparison.data import read_panel
 from gainsay.comparison.estimates import estimate
 from gainsay.comparison.inference import two_step_test
 from gainsay.comparison.resampling import draw_errors
-from gainsay.comparison.simulation import SimulatedSample, Simulation, build_covariances, is_genuine, is_ship
+from gainsay.comparison.simulation import SimulatedSample, Simulation, build_covariances, is_genuine
 
 FIRST, SECOND = METRICS = ("ndcg_linear@10", "ndcg_exp@10")
 BOOTSTRAP = {"query": 0.010, "repeat": 0.0035, "query_repeat": 0.095}
@@ -81,26 +81,27 @@ class TestPlansOfFixedModels:
             assert found.queries == pytest.approx(expected, rel=0.06)
             assert (found.repeats, found.options[0].chance) == (None, pytest.approx(power, abs=0.02))
 
-    def test_shipping_by_bivariate_normal_samples(self):
-        found = gs.plan(0.01, 0.8, "ship", query=0.12, margin=0.002, correlation=0.6)
+    @pytest.mark.parametrize(
+        ("difference", "require", "differing"), [(0.01, "gain", 1.0), (0.004, "no_loss", 1.0), (0.01, "gain", 0.03)]
+    )
+    def test_shipping_by_bivariate_normal_samples(self, difference, require, differing):
+        options = {"query": 0.12, "margin": 0.004, "correlation": 0.6, "require": require, "differing": differing}
+        found = gs.plan(difference, 0.8, "ship", **options)
+        assert found.queries == found.queries_upper
         rng = np.random.default_rng(5)
         z = rng.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], 200_000)
-        critical = np.quantile(np.abs(z).max(axis=1), 0.95)
         error = 0.12 / np.sqrt(found.queries)
-        lower = 0.01 + error * (z - critical)
-        shipped = (lower > -0.002).all(axis=1) & (lower > 0).any(axis=1)
-        assert shipped.mean() == pytest.approx(0.8, abs=0.025)
+        shipped = (difference + error * (z - norm.ppf(0.975)) > -0.004).all(axis=1)
+        if require == "gain":
+            critical = np.quantile(z.max(axis=1), 0.975)
+            shipped &= (difference + error * (z - critical) > 0).any(axis=1)
+        shipped &= rng.binomial(found.queries, differing, 200_000) >= 30
+        assert shipped.mean() == pytest.approx(0.8, abs=0.015)
+        assert ("differ on only" in found.text) is (differing < 1)
 
-    @pytest.mark.parametrize(
-        ("lower", "shipped"),
-        [((0.001, 0.001), True), ((0.001, -0.001), True), ((0.001, -0.003), False), ((-0.001, -0.001), False)],
-    )
-    def test_shipping_takes_one_lower_bound_above_0_and_none_below_what_is_tolerated(self, lower, shipped):
-        """Every draw is one standard error, which then is how far bounds reach."""
-        difference = np.zeros((2, 2, 2))
-        difference[:, 0, 1] = np.array(lower) + 0.01
-        trial = SimulatedSample(difference, np.full((2, 2, 2), 0.01), lambda k: np.ones((2, 2, 99)), {})
-        assert is_ship(0, 1, 0.05, 0.002)(trial) == shipped
+    def test_equal_models_ship_without_loss(self):
+        found = gs.plan(0.0, claim="ship", query=0.1, margin=0.01, require="no_loss")
+        assert found.queries == pytest.approx(((norm.ppf(0.975) + norm.ppf(0.8)) * 10) ** 2, rel=0.15)
 
     def test_a_lead_that_nobody_can_prove_and_one_at_a_small_level(self):
         found = gs.plan(1e-6, claim="pair", query=0.1)
@@ -186,6 +187,24 @@ class TestPlansFromAComparison:
         assert (queries, repeats) == (800, None)
         t = 0.02 * np.sqrt(800) / max(by["query"] for by in found.deviations.values())
         assert chance == pytest.approx(norm.cdf(t - norm.ppf(0.975)), abs=0.03)
+
+    def test_the_range_is_that_of_bootstrap_samples(self):
+        """Without rare differences, the number is proportional to the variance. With them, 30 must differ."""
+        values, rng = pilot(queries=300), np.random.default_rng(1)
+        plan = Comparison(values, list("ABC")).plan(0.01, claim="ship", models=["A", "B"])
+        d = values[FIRST][:, 1] - values[FIRST][:, 0]
+        ratios = [d[rng.integers(300, size=300)].var() / d.var() for _ in range(4000)]
+        assert plan.queries_upper / plan.queries == pytest.approx(
+            np.quantile(ratios, 0.8) / np.median(ratios), abs=0.04
+        )
+        assert f"{plan.queries:,} to {plan.queries_upper:,} queries" in plan.text
+        for table in values.values():
+            table[15:] = table[15:, :1]
+        rare = Comparison(values, list("ABC")).plan(1.0, claim="ship", models=["A", "B"])
+        assert rare.differing == 0.05
+        assert rare.queries == pytest.approx(34.5 / 0.05, rel=0.08)
+        shares = rng.binomial(300, 0.05, 4000) / 300
+        assert rare.queries_upper == pytest.approx(34.5 / np.quantile(shares, 0.2), rel=0.08)
 
     def test_one_metric_will_do_for_a_pair(self):
         comparison = Comparison({FIRST: pilot()[FIRST]}, list("ABC"))

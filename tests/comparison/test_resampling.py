@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.comparison.populations import to_t
 
 from gainsay.comparison.data import read_panel
-from gainsay.comparison.estimates import count_wins, estimate
-from gainsay.comparison.resampling import critical_value, draw_errors
+from gainsay.comparison.estimates import count_wins, estimate, sum_powers
+from gainsay.comparison.resampling import critical_value, draw_errors, map_to_t
 
 
 def panel_of(seed, queries=60, models=4, weights=None):
@@ -106,11 +107,11 @@ def test_peaks_are_the_largest_studentised_leads():
     for metric in (0, 1):
         for k in range(4):
             leads = [
-                (noise.values[metric, j] - noise.values[metric, k]) / estimated.error[metric, k, j]
+                to_t((noise.values[metric, j] - noise.values[metric, k]) / estimated.error[metric, k, j], 59)
                 for j in range(4)
                 if j != k
             ]
-            np.testing.assert_allclose(noise.max_t[metric, k], np.maximum(0, np.max(leads, axis=0)))
+            np.testing.assert_allclose(noise.max_t[metric, k], np.maximum(0, np.max(leads, axis=0)), rtol=1e-5)
 
 
 def test_tolerance_counts_as_a_tie():
@@ -136,3 +137,42 @@ def test_critical_value_and_p_value_decide_alike(seed, count, level):
         p = (1 + np.count_nonzero(draws >= statistic)) / (count + 1)
         if level * (count + 1) <= count:
             assert (statistic > critical) == (p <= 1 - level + 1e-12)
+
+
+@pytest.mark.parametrize("freedom", [29, 59, 999])
+def test_the_map_has_the_quantiles_of_student(freedom):
+    z = np.linspace(-5, 5, 201)
+    np.testing.assert_allclose(map_to_t(z.copy(), freedom), to_t(z, freedom), rtol=2e-3)
+
+
+@pytest.mark.parametrize("power", [2, 3])
+@pytest.mark.parametrize("scale", [1e-7, 1e-3, 1.0])
+def test_sums_of_powers_are_those_of_differences_even_of_similar_rows(power, scale):
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(2, 300))[[0, 0, 1, 1, 1]] + scale * rng.normal(size=(5, 300))
+    expected = ((rows[None] - rows[:, None]) ** power).sum(axis=2)
+    np.testing.assert_allclose(sum_powers(rows, power), expected, rtol=1e-9, atol=1e-12 * np.abs(expected).max())
+
+
+def test_many_models_have_the_errors_of_few_and_draws_with_their_covariance():
+    rng = np.random.default_rng(4)
+    x = rng.random((50, 1)) + 0.1 * rng.normal(size=(50, 250))
+    many = estimate(read_panel({"a": x, "b": x[:, ::-1] ** 2}))
+    few = estimate(read_panel({"a": x[:, :4], "b": x[:, :-5:-1] ** 2}))
+    np.testing.assert_allclose(many.error[:, :4, :4], few.error, rtol=1e-12)
+    np.testing.assert_allclose(many.root.T @ many.root, np.cov(np.hstack([x, x[:, ::-1] ** 2]).T) / 50, atol=1e-16)
+    shuffled = estimate(read_panel({"a": x[::-1], "b": x[::-1, ::-1] ** 2}))
+    np.testing.assert_allclose(shuffled.root, many.root, atol=1e-15)
+
+
+def test_shifted_quantiles_are_those_of_all_draws():
+    estimated = estimate(panel_of(15, models=5)[0])
+    noise, rng = draw_errors(estimated, 500, 3), np.random.default_rng(5)
+    shift = np.minimum(0.0, rng.normal(-1, 2, (2, 5, 5)))
+    largest = np.zeros((5, 500))
+    for row, k, j in np.argwhere(estimated.error > 0).tolist():
+        largest[k] = np.maximum(largest[k], noise.compute_t(row, k, j) + shift[row, k, j])
+    for models in ([0], [3], range(5)):
+        expected = critical_value(largest[list(models)].max(axis=0), 0.9)
+        found = noise.find_shifted_quantile([0, 1], models, shift[:, list(models)], 0.9)
+        assert found == pytest.approx(expected, rel=1e-12)

@@ -178,9 +178,11 @@ def test_decision_about_a_baseline_has_its_bounds():
     assert found.decisions == {"m1": "ship", "m2": "do not ship"}
     for one in found.candidates:
         sentence = found.sentence(one.candidate)
-        for name in (one.candidate, "m0", X, Y, "400", "95", "0.0100"):
+        for name in (one.candidate, "m0", "400", "98.7 %", "0.0100"):
             assert name in sentence
-        assert f"{abs(one.difference[X]):.4f}" in sentence
+        assert f"{abs(one.deciding.worst_upper):.4f}" in sentence
+        assert f"{X} changes by" in found.text
+        assert f"{abs(one.difference[X]):.4f}" in found.text
     assert "1,000" in found.text
     assert "m2" in found._repr_html_()
     content = json.loads(json.dumps(found.to_dict(), allow_nan=False))
@@ -190,5 +192,5 @@ def test_decision_about_a_baseline_has_its_bounds():
 def test_plan_has_its_claim_and_size():
     found = values_of([0.5, 0.52], [0.5, 0.501]).plan(0.002, claim="ship", margin=0.001)
     assert {"0.0020", "0.0010"} <= numbers(found.text)
-    assert f"<td>{found.queries:,}</td>" in found._repr_html_()
+    assert f"<td>{found.queries:,} to {found.queries_upper:,}</td>" in found._repr_html_()
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["queries"] == found.queries

@@ -22,7 +22,7 @@ from tests.bad_inputs import BadInput, bad_inputs
 import gainsay as gs
 from gainsay.dask import evaluate, evaluate_rounds, require_whole_queries
 from gainsay.dask.rounds import Staged
-from gainsay.training.parts import add_exactly, exact_sum, rounded
+from gainsay.training.partial_sums import add_exact_sums, exact_sum, round_sum
 
 PANEL = ["ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@5", "map@10", "mrr", "precision@5"]
 OPTIONS = [
@@ -188,9 +188,9 @@ class TestExactSum:
         st.lists(st.floats(-1e100, 1e100, allow_subnormal=True), max_size=40), st.lists(st.integers(0, 40), max_size=5)
     )
     def test_any_numbers_and_any_cut(self, numbers, cuts):
-        total = add_exactly([exact_sum(part) for part in np.split(np.array(numbers), sorted(cuts))])
+        total = add_exact_sums([exact_sum(part) for part in np.split(np.array(numbers), sorted(cuts))])
         assert sum(map(Fraction, total.tolist()), Fraction(0)) == sum(map(Fraction, numbers), Fraction(0))
-        assert rounded(total) == math.fsum(numbers)
+        assert round_sum(total) == math.fsum(numbers)
 
     def test_few_rows_for_many_numbers(self):
         assert len(exact_sum(np.random.default_rng(0).random(100_000))) <= 3

@@ -16,7 +16,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from gainsay.data import _arrow, read_qrels, read_run, read_scores, trec
+from gainsay.data import arrow, read_qrels, read_run, read_scores, trec
+from gainsay.data.arrow import parse_columns
 
 pytest.importorskip("pyarrow")
 
@@ -140,7 +141,8 @@ def test_numbers_are_those_of_python_to_the_last_bit(write):
     read_by_arrow = 0
     for part in np.array_split(np.array(texts, dtype=object), 40):
         path = write("\n".join(part), "s.csv")
-        numbers = _arrow.numbers_of(path, LIMIT, ",", 1, 0, False)
+        table = parse_columns([path.read_bytes() + b"\n"], ",", {0: "number"}, 1, 1)
+        numbers = None if table is None else table.column(0).to_numpy()
         expected = np.array([float(text) for text in part])
         assert read_scores(path).tobytes() == expected.tobytes()
         if numbers is not None:
@@ -161,7 +163,7 @@ def test_plain_files_are_not_read_line_by_line(write, content, monkeypatch):
     """Otherwise the tests above would compare one reader with itself."""
     path = write(content)
     expected = outcome(lambda: read_run(path))
-    monkeypatch.setattr(trec, "_read_lines", None)
+    monkeypatch.setattr(trec, "_parse_lines", None)
     assert outcome(lambda: read_run(path)) == expected
     assert expected[0] == ["query", "document", "score"]
 
@@ -171,13 +173,13 @@ def test_plain_files_are_not_read_line_by_line(write, content, monkeypatch):
     [("s.csv", b"a, b\r\nx,1\r\ny, 2\r\n\r\n"), ("s.tsv", b"a\tb\nx\t1\ny\t2"), ("s.txt", b"a  b\nx\t1\ny  2 \n")],
 )
 def test_plain_tables_are_not_read_line_by_line(write, name, content, monkeypatch):
-    monkeypatch.setattr("gainsay.data.scores._score", None)
+    monkeypatch.setattr("gainsay.data.scores._parse_score", None)
     assert read_scores(write(content, name), column="b").tolist() == [1, 2]
 
 
 def test_files_of_several_blocks(write, monkeypatch):
     """Rows are neither lost nor repeated between two blocks of text."""
-    monkeypatch.setattr(_arrow, "_BLOCK_BYTES", 2**18)
+    monkeypatch.setattr(arrow, "BLOCK_BYTES", 2**18)
     lines = 30_000
     path = write("".join(f"{at % 700} Q0 d{at} {at} {at / 7!r} t\n" for at in range(lines)))
     with_arrow, by_line = both(lambda: read_run(path))

@@ -9,9 +9,8 @@ import pytest
 from sklearn.datasets import load_svmlight_file
 
 from gainsay.data import read_letor, read_lightgbm
-from gainsay.data._rows import Layout
-from gainsay.data._svmlight import read_files
-from gainsay.data._text import read_chunks
+from gainsay.data.svmlight import Layout, read_files
+from gainsay.data.text import read_chunks
 
 # Rows, and documents of the grades 0 to 4, as published with the data. Every fold has 12 queries.
 CLUEWEB = {
@@ -90,7 +89,7 @@ def test_document_ids_are_read_from_comments(write):
 @pytest.mark.parametrize("size", [1, 7, 64, 10_000])
 def test_chunks_of_any_size_give_the_same_data(write, size):
     path = write("\n".join(f"{i % 5} qid:{i // 7} {1 + i % 3}:{i}.25 9:1 # docid = d{i}" for i in range(60)) + "\n\n\n")
-    layout = Layout.checked(queries=True, features=None, zero_based=False, dtype=np.float32)
+    layout = Layout.from_arguments(queries=True, features=None, zero_based=False, dtype=np.float32)
     table = read_files([(path, read_chunks(path, size=size))], layout, 2**30)
     whole = read_letor(path)
     for name in ("features", "labels", "qid"):

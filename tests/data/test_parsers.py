@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gainsay.data import _dense, _svmlight
-from gainsay.data._numbers import padded, parse_indices, parse_numbers
-from gainsay.data._rows import Layout, TableBuilder
-from gainsay.data._text import Chunk
+from gainsay.data import letor, svmlight
+from gainsay.data.decimals import pad, parse_indices, parse_numbers
+from gainsay.data.svmlight import Layout, TableBuilder
+from gainsay.data.text import Chunk
 
 HARD = [
     *("2.2250738585072012e-308", "2.2250738585072011e-308", "4.9e-324", "2.4703282292062328e-324"),
@@ -68,7 +68,8 @@ def parsed(parse, text, *arguments):
         return None
     if rows is None:
         return None
-    ids = [name for name, run in zip(rows.query_ids, rows.query_runs, strict=True) for _ in range(run)]
+    names, sizes, _ = rows.queries
+    ids = [name for name, size in zip(names, sizes, strict=True) for _ in range(size)]
     return rows.labels.tolist(), ids, rows.features
 
 
@@ -115,15 +116,15 @@ def mutated(text, edits):
 @given(st.lists(row, min_size=1, max_size=5), st.booleans(), st.lists(edit, max_size=3))
 def test_svmlight_agrees_with_a_plain_reader(rows, queries, edits):
     text = mutated(as_text(rows, queries), edits)
-    layout = Layout.checked(queries=queries, features=50, zero_based=False, dtype=np.float32)
+    layout = Layout.from_arguments(queries=queries, features=50, zero_based=False, dtype=np.float32)
 
     def by_lines(chunk, layout, builder):
-        return _svmlight._parse_lines("file", chunk, layout, builder)
+        return svmlight._parse_lines("file", chunk, layout, builder)
 
     expected = svmlight_reference(text, queries)
     slow = parsed(by_lines, text, layout, TableBuilder(layout, 2**30))
     assert agrees(slow, expected)
-    fast = parsed(_svmlight._parse_chunk, text, layout, TableBuilder(layout, 2**30))
+    fast = parsed(svmlight._parse_chunk, text, layout, TableBuilder(layout, 2**30))
     if fast is not None or not edits:  # the fast parser may leave to the slow one what was edited, never what is plain
         assert agrees(fast, expected)
 
@@ -163,24 +164,24 @@ def dense_reference(text, width):
 )
 def test_columns_agree_with_a_plain_reader(table, width, edits):
     text = mutated("".join(f"1,{','.join(values)}\n" for values in table), edits)
-    layout = Layout.checked(queries=False, features=width, zero_based=False, dtype=np.float32)
+    layout = Layout.from_arguments(queries=False, features=width, zero_based=False, dtype=np.float32)
 
     def by_lines(chunk, separator, layout, width):
-        return _dense._parse_lines("file", chunk, separator, layout, width)
+        return letor._parse_lines("file", chunk, separator, layout, width)
 
     expected = dense_reference(text, width)
     slow = parsed(by_lines, text, b",", layout, width)
     assert agrees(slow, expected)
-    fast = parsed(_dense._parse_chunk, text, b",", layout, width)
+    fast = parsed(letor._parse_chunk, text, b",", layout, width)
     if fast is not None or not (edits or expected is None):
         assert agrees(fast, expected)
 
 
 def read_column(values):
     """Return what the fast parser makes of these cells, one per line after a label."""
-    layout = Layout.checked(queries=False, features=None, zero_based=False, dtype=np.float64)
+    layout = Layout.from_arguments(queries=False, features=None, zero_based=False, dtype=np.float64)
     chunk = Chunk("".join(f"1,{value}\n" for value in values).encode(), 1)
-    rows = _dense._parse_chunk(chunk, b",", layout, None)
+    rows = letor._parse_chunk(chunk, b",", layout, None)
     return None if rows is None else rows.features[:, 0]
 
 
@@ -214,12 +215,12 @@ def test_cells_that_only_pandas_reads_as_numbers_are_left_to_the_slow_parser(val
 
 
 def test_short_rows_are_left_to_the_slow_parser():
-    layout = Layout.checked(queries=False, features=None, zero_based=False, dtype=np.float64)
-    assert _dense._parse_chunk(Chunk(b"1,2,3\n1,2\n1,2,3\n", 1), b",", layout, None) is None
+    layout = Layout.from_arguments(queries=False, features=None, zero_based=False, dtype=np.float64)
+    assert letor._parse_chunk(Chunk(b"1,2,3\n1,2\n1,2,3\n", 1), b",", layout, None) is None
 
 
 def spans(tokens):
-    buffer = padded(" ".join(tokens).encode())
+    buffer = pad(" ".join(tokens).encode())
     lengths = np.array([len(token.encode()) for token in tokens], dtype=np.int64)
     ends = np.cumsum(lengths + 1) - 1 + 64
     return buffer, ends - lengths, ends

@@ -52,5 +52,5 @@ def test_text(write, name, content, column, expected):
 
 def test_parquet_without_pyarrow_names_the_extra(write, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=r"gainsay\[parquet\]"):
+    with pytest.raises(ImportError, match=r"gainsay-ltr\[parquet\]"):
         read_scores(write("", "s.parquet"))

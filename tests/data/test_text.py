@@ -6,8 +6,8 @@ import gzip
 
 import pytest
 
-from gainsay.data import _text, read_letor, read_qrels, read_scores
-from gainsay.data._text import read_chunks
+from gainsay.data import read_letor, read_qrels, read_scores, text
+from gainsay.data.text import read_chunks
 
 LINE = b"1 qid:1 1:0.5 2:1\n"
 
@@ -21,7 +21,7 @@ def test_a_file_of_exactly_the_limit_is_read(write):
 
 
 def test_a_line_without_end(write, monkeypatch):
-    monkeypatch.setattr(_text, "_LINE_BYTES", 1000)
+    monkeypatch.setattr(text, "_LINE_BYTES", 1000)
     with pytest.raises(ValueError, match=r"line 2: .*1000 bytes"):
         list(read_chunks(write(LINE + b"1" * 5000), size=100))
 

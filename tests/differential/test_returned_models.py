@@ -89,15 +89,18 @@ def test_lightgbm(seed, tmp_path):
 
 
 class NotedStop:
-    """Notes whether a callback of XGBoost stopped a training."""
+    """Notes whether a callback of XGBoost asked for the end of a training, which `before_iteration` carries out."""
 
     def __init__(self, callback):
         self.stopped = False
+        self._stop = callback
         self._look, callback.after_iteration = callback.after_iteration, self
 
     def __call__(self, *args, **options):
-        self.stopped = self._look(*args, **options)
-        return self.stopped
+        ended = self._look(*args, **options)
+        (run,) = self._stop._runs.values()
+        self.stopped = run.has_stopped
+        return ended
 
 
 @seeds

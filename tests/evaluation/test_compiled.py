@@ -162,14 +162,21 @@ def test_nan_is_noticed_in_any_row(documents, metric, kind):
 
 class TestSort:
     def test_numpys_sort_is_found(self):
-        assert sorting.sort_address.__wrapped__()
+        assert sorting.sort_addresses.__wrapped__()
 
     def test_unknown_versions_of_numpy_have_none(self):
         with mock.patch.multiple(sorting, NUMPY_1=1, NUMPY_2=2):
-            assert sorting.sort_address.__wrapped__() is None
+            assert sorting.sort_addresses.__wrapped__() is None
 
     def test_a_function_that_does_not_sort_is_rejected(self):
-        assert not sorting._sorts(lambda numbers, length, array: 0)
+        for dtype in (np.dtype(np.uint64), np.dtype(np.uint32)):
+            assert not sorting._sorts(lambda numbers, length, array: 0, dtype)
+
+    @pytest.mark.parametrize("missing", [np.uint64, np.uint32])
+    def test_both_sorts_are_required(self, missing):
+        find = sorting._find_quicksort
+        with mock.patch.object(sorting, "_find_quicksort", lambda dtype: None if dtype == missing else find(dtype)):
+            assert sorting.sort_addresses.__wrapped__() is None
 
 
 @pytest.mark.posix
@@ -181,8 +188,8 @@ def test_after_a_training_and_a_fork(processes):
         import os, signal
         import lightgbm as lgb, numpy as np
         import gainsay as gs
-        from gainsay.evaluation import plan
-        plan.COMPILED_PER_THREAD = 1
+        from gainsay.evaluation import groups
+        groups.COMPILED_PER_THREAD = 1
         rng = np.random.default_rng(0)
         features, labels, sizes = rng.normal(size=(20_000, 5)), rng.integers(0, 5, 20_000), [100] * 200
         data = lgb.Dataset(features, labels, group=sizes)

@@ -14,8 +14,8 @@ import pytest
 from tests.metrics.one_query import value as one
 
 import gainsay as gs
-from gainsay.evaluation import blocks, plan
-from gainsay.evaluation.pace import ANEW, Pace
+from gainsay._common.sums import compute_means
+from gainsay.evaluation import groups
 
 INF = np.inf
 
@@ -176,10 +176,10 @@ class TestNothingElseMatters:
 
     @pytest.mark.parametrize(("batch", "n_jobs"), [(None, 4), (1, 3), (7, 3), (50, 3)])
     def test_threads_and_batches(self, mixed, every_metric, together, monkeypatch, batch, n_jobs):
-        monkeypatch.setattr(blocks, "DOCUMENTS_PER_THREAD", 1)
-        monkeypatch.setattr(plan, "COMPILED_PER_THREAD", 1)
+        monkeypatch.setattr(groups, "DOCUMENTS_PER_THREAD", 1)
+        monkeypatch.setattr(groups, "COMPILED_PER_THREAD", 1)
         if batch is not None:
-            monkeypatch.setattr(blocks, "QUERIES_TOGETHER", batch)
+            monkeypatch.setattr(groups, "QUERIES_TOGETHER", batch)
         found = gs.evaluate(every_metric, mixed.judgments, mixed.scores, n_jobs=n_jobs).per_query
         assert np.array_equal(together, found)
 
@@ -213,8 +213,8 @@ class TestAgain:
     def bindings(self, monkeypatch):
         """The lists of metrics in the order in which they are bound."""
         bound = []
-        groups_of = plan.groups_of
-        monkeypatch.setattr(plan, "groups_of", lambda *given: bound.append(given[0]) or groups_of(*given))
+        build_groups = groups.build_groups
+        monkeypatch.setattr(groups, "build_groups", lambda *given: bound.append(given[0]) or build_groups(*given))
         return bound
 
     def test_binds_once_per_metrics_and_judgments(self, judgments, bindings):
@@ -235,7 +235,7 @@ class TestAgain:
         for k in range(1, 10):
             gs.evaluate([f"map@{k}"], judgments, self.scores)
             gs.evaluate("mrr", judgments, self.scores)
-        assert len(judgments.bound) == plan.KEPT
+        assert len(judgments.bound) == groups.MAX_BOUND
         assert len(bindings) == 10  # a list that is used again stays
 
     def test_judgments_are_not_kept_alive(self):
@@ -263,26 +263,7 @@ class TestAgain:
         with ThreadPoolExecutor(8) as pool:
             found = list(pool.map(lambda names: gs.evaluate(names, judgments, scores).mean, lists * 10))
         assert found == expected * 10
-        assert len(judgments.bound) <= plan.KEPT
-
-
-class TestPace:
-    @pytest.mark.parametrize(("best", "most"), [(1, 4), (2, 4), (4, 4), (1, 1)])
-    def test_settles_on_the_fastest_number_of_threads(self, best, most):
-        pace, taken = Pace(), []
-        for _ in range(31):
-            taken.append(pace.threads(most))
-            pace.took(taken[-1], 1.0 + (taken[-1] != best))
-        assert taken[0] == most
-        assert taken[6:] == [best] * 25
-
-    def test_notices_that_times_have_changed(self):
-        pace, taken = Pace(), []
-        for call in range(40 * ANEW):
-            taken.append(pace.threads(2))
-            pace.took(taken[-1], {1: 1.0, 2: 2.0 if call < ANEW else 0.5}[taken[-1]])
-        assert taken[ANEW // 2] == 1
-        assert taken[-5:] == [2] * 5
+        assert len(judgments.bound) <= groups.MAX_BOUND
 
 
 def test_order_of_rows_breaks_ties_on_request():
@@ -337,7 +318,7 @@ class TestEvaluation:
         assert pickle.loads(pickle.dumps(self.result)).mean == self.result.mean
 
     def test_repr_and_html(self):
-        assert repr(self.result) == "Evaluation of 2 queries\n  mrr    0.750000\n  map@1  0.500000"
+        assert repr(self.result) == "Evaluation of 2 queries\n  mrr    0.7500\n  map@1  0.5000"
         single = gs.evaluate("mrr", gs.Judgments([1], group=[1]), [1.0])
         assert repr(single).startswith("Evaluation of 1 query\n")
         assert "1 query, 1 document<" in single._repr_html_()
@@ -352,7 +333,32 @@ class TestEvaluation:
         assert first.per_query.tolist() == [[0.5, 0], [1.0, 1]]
 
     def test_error_in_a_thread_is_raised_by_the_call(self, monkeypatch):
-        monkeypatch.setattr(blocks, "DOCUMENTS_PER_THREAD", 1)
+        monkeypatch.setattr(groups, "DOCUMENTS_PER_THREAD", 1)
         judgments = gs.Judgments([1, 0, *[0, 1] * 20_000], group=[1, 1, 40_000])
         with pytest.raises(ValueError, match="the same score"):
             gs.evaluate("err(max_label=1)", judgments, np.zeros(40_002), n_jobs=2)
+
+
+WEIGHTS = {"none": None, "equal": [0.1] * 40, "random": np.linspace(0.01, 3, 40), "some zero": [0.0, 0.3] * 20}
+
+
+@pytest.mark.parametrize("weight", WEIGHTS.values(), ids=WEIGHTS)
+def test_means_equal_the_leaderboard_in_every_bit(weight):
+    """The queries without relevant documents count under some metrics only."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 4, 400) * (rng.random(400) < 0.2)
+    judgments = gs.Judgments(labels, group=[10] * 40, weight=weight)
+    metrics = ["ndcg_linear@10", "ndcg_exp@1,3", "map(empty=skip)", "rbp"]
+    models = {name: rng.normal(size=400) for name in ("a", "b", "c")}
+    leaderboard = gs.compare(models, judgments, metrics, draws=200).leaderboard
+    for name, scores in models.items():
+        mean = gs.evaluate(metrics, judgments, scores).mean
+        assert leaderboard.loc[name, list(mean)].to_dict() == mean
+
+
+def test_zero_and_equal_weights_change_no_bit():
+    values = np.random.default_rng(0).random((7, 2))
+    expected = compute_means(values)
+    assert np.array_equal(compute_means(values, np.full(7, 0.1)), expected)
+    padded = np.insert(values, [0, 3, 7], 9.0, axis=0)
+    assert np.array_equal(compute_means(padded, (padded[:, 0] < 9) * 0.3), expected)

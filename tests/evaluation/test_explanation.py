@@ -10,8 +10,7 @@ import pytest
 from sklearn.metrics import ndcg_score
 
 import gainsay as gs
-from gainsay.evaluation.explanation import judgments_of
-from gainsay.evaluation.printed import distinct_numbers
+from gainsay.evaluation.explain import distinct_numbers, judgments_of
 
 LABELS = [0, 3, 1, 0, 2, 0]
 SCORES = [2.0, 1.0, 1.0, 1.0, 0.5, 0.1]

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gainsay as gs
+from gainsay._common.sums import scale_weights
 from gainsay.data import simulate
-from gainsay.experiment.choices import compute_paired_loss
-from gainsay.judgments import scaled_weights
-from gainsay.training.bound import Panel
-from gainsay.training.parts import Part, rounded
+from gainsay.experiment.tables import compute_paired_loss
+from gainsay.training.bound_metrics import BoundMetrics
+from gainsay.training.partial_sums import Partition, round_sum
 
 LABELS, GROUP = [1, 0] * 3, [2] * 3
 SCORES = [2, 1, 1, 2, 2, 1]
@@ -62,22 +62,22 @@ class TestWeights:
     def test_scaling_keeps_every_bit_of_ordinary_means(self, weight, seed):
         values = np.random.default_rng(seed).random(len(weight))
         plain = np.array(weight)
-        scaled, exponent = scaled_weights(plain)
+        scaled, exponent = scale_weights(plain)
         assert 0.5 <= scaled.max() < 1
         assert np.array_equal(np.ldexp(scaled, exponent), plain)
         assert (scaled * values).sum() / scaled.sum() == (plain * values).sum() / plain.sum()
 
     @pytest.mark.parametrize("weight", [[1e308, 1e308, 1], [5e-324, 5e-324, 0]])
     def test_partitions(self, weight):
-        panel = Panel("mrr", None, "refuse", 1)
-        whole = Part(panel, LABELS, group=GROUP, weight=weight, whole=True).sums(SCORES)
+        panel = BoundMetrics("mrr", None, "refuse", 1)
+        whole = Partition(panel, LABELS, group=GROUP, weight=weight, whole=True).compute_sums(SCORES)
         assert whole[0, 0] / whole[0, 1] == pytest.approx(exact_mean(weight), rel=1e-15)
         with pytest.raises(ValueError, match="weight"):
-            Part(panel, LABELS, group=GROUP, weight=weight).exact_sums(SCORES)
+            Partition(panel, LABELS, group=GROUP, weight=weight).compute_exact_sums(SCORES)
 
     def test_partitions_with_ordinary_weights(self):
-        part = Part(Panel("mrr", None, "refuse", 1), LABELS, group=GROUP, weight=[3.0, 6.0, 0.5])
-        assert rounded(part.exact_sums(SCORES)).tolist() == [[3 + 3 + 0.5, 9.5]]
+        part = Partition(BoundMetrics("mrr", None, "refuse", 1), LABELS, group=GROUP, weight=[3.0, 6.0, 0.5])
+        assert round_sum(part.compute_exact_sums(SCORES)).tolist() == [[3 + 3 + 0.5, 9.5]]
 
     @pytest.mark.parametrize("factor", [2.0**1000, 2.0**-1000])
     def test_comparisons_depend_on_ratios_only(self, factor):

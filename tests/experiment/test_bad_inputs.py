@@ -132,7 +132,7 @@ EXPERIMENTS = [
     (one("xgboost", objective="reg:squarederror", lambdarank_unbiased=True), "params.lambdarank_unbiased", "XGBoost"),
     ({"valid": None}, "valid", "missing"),
     ({"test": np.zeros(3)}, "test", "got ndarray", TypeError),
-    ({"metrics": "ndcg@10"}, "ndcg@10", "which NDCG"),
+    ({"metrics": "ndcg@10"}, "ndcg@10", "ambiguous"),
     ({"primary": ["mrr"]}, "primary", "two different metrics"),
     ({"primary": ["mrr", "map"]}, "primary", "'map'"),
     ({"draws": 3}, "draws", "at least"),
@@ -316,19 +316,21 @@ def test_toml(case, tmp_path):
 
 
 MODELS = [
-    (("done", "lgbm", {}), "'lgbm'", "no model of", KeyError),
+    (("done", "lgb gain=liner", {}), "'lgb gain=liner'", "mean 'lgb gain=linear'", KeyError),
+    (("done", "xgb gain=linear", {"fold": "fold 1"}), "fold", "got 'fold 1'"),
+    (("done", "xgb gain=linear", {"refit": True}), "refit(data)", "not trained on"),
+    (("done", None, {"refit": True, "stop_by": 3}), "refit=True", "stop_by, repeat or"),
     (("done", "xgb gain=linear", {"stop_by": "each"}), "stop_by='each'", "number of rounds"),
     (("done", "xgb gain=linear", {"stop_by": "ndcg_exp@5"}), "stop_by", "mean 'ndcg_exp@10'"),
     (("done", "xgb gain=linear", {"stop_by": 0}), "stop_by", "got 0"),
     (("done", "xgb gain=linear", {"stop_by": 13}), "stop_by", "at most 12"),
     (("done", "xgb gain=linear", {"stop_by": True}), "stop_by", "whole number", TypeError),
-    (("folded", "xgb", {}), "'xgb'", "(fold 2)", KeyError),
-    (("repeated", "A", {}), "'A'", "trained 3 times"),
+    (("folded", "xgb", {}), "fold='fold 1'", "with refit(data)"),
+    (("folded", "xgb", {"fold": "fold 9"}), "fold", "got 'fold 9'"),
     (("repeated", "A", {"repeat": 4}), "repeat", "at most 3"),
     (("repeated", "A", {"repeat": 0}), "repeat", "got 0"),
     (("repeated", "A", {"repeat": "full"}), "repeat", "got 'full'"),
     (("repeated", "A", {"repeat": 1.5}), "repeat", "got 1.5"),
-    (("resampled", "A", {}), "'A'", "repeat='full'"),
 ]
 
 

@@ -42,7 +42,7 @@ def letor(tmp_path):
 def test_defaults(tmp_path):
     experiment = read(tmp_path, f"[data]\n{SIMULATED}")
     plan = experiment.plan
-    assert plan.names == ("ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10", "map", "mrr")
+    assert plan.names == ("ndcg_linear@10", "ndcg_exp@10", "map", "mrr")
     (candidate,) = plan.candidates
     assert (candidate.num_boost_round, candidate.early_stopping_rounds, candidate.seed) == (100, 0, 0)
     assert experiment.directory == tmp_path / "experiment-run"

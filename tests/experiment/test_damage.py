@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.experiment.helpers import contents, facts, folder_of, run
+from tests.experiment.helpers import contents, facts, folder_of, predict, run
 
 from gainsay.data import simulate
 from gainsay.experiment import Candidate, Experiment, grid
@@ -130,7 +130,7 @@ def reseal(path, change):
 
 
 class TestForeign:
-    @pytest.mark.parametrize("number", [1, 2, 3, 4, 99])
+    @pytest.mark.parametrize("number", [1, 5, 99])
     @pytest.mark.parametrize("name", ["experiment.json", "manifest.json"])
     def test_other_formats_are_rejected_and_left_as_they_are(self, copy, make, number, name):
         path = copy / name if name == "experiment.json" else folder_of(copy, "lgb gain=linear") / name
@@ -282,15 +282,15 @@ class TestResume:
         assert facts(again) == facts(Experiment.load(copy)) == facts(done.result)
         assert (trained, loaded.directory) == (["new"], copy)
 
-    def test_without_a_directory_nothing_is_left(self, done, make, tmp_path, monkeypatch):
+    def test_without_a_directory_models_stay_in_memory(self, done, make, parts, tmp_path, monkeypatch):
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
         result = run(make())
         assert facts(result) == facts(done.result)
         assert list(tmp_path.iterdir()) == []
         pair = result.candidates[0], result.candidates[2]
         assert repr(result.comparison.attribution(*pair)) == repr(done.result.comparison.attribution(*pair))
-        with pytest.raises(ValueError, match="not kept"):
-            result.load_model("xgb gain=linear")
+        scores = result.comparison.rankings.scores["xgb gain=linear"]
+        np.testing.assert_array_equal(predict(result.load_model("xgb gain=linear"), parts.test), scores)
 
 
 def test_failed_write_leaves_the_old_file(tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 
+import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import pytest
@@ -84,33 +85,35 @@ def test_each_query_is_tested_once_by_models_trained_on_other_folds(folded, fold
 
 
 def test_candidates_are_chosen_in_each_fold_by_its_own_validation_queries(folded, folds):
-    """This is LETOR's protocol: the queries that a fold tests do not take part. Folds count by their weights."""
-    result, chosen_together = folded.result, 0
-    weights = np.array([folds[(i + 1) % 4].weight.sum() for i in range(4)])
+    """This is LETOR's protocol: the queries that a fold tests do not take part."""
+    result, choices = folded.result, {}
     for metric in METRICS:
         table = result.curves[result.curves["metric"] == metric].pivot_table(
             index=["candidate", "round"], columns="fold", values="value"
         )
-        best = table.groupby(level="candidate").max()
-        names = tuple(best.idxmax())
-        chosen_together += len(set(names)) == 1
-        row = result.chosen.loc[metric]
-        assert row["candidate"] == names
-        rounds = tuple(table.loc[name, fold].idxmax() for name, fold in zip(names, table.columns, strict=True))
-        assert row["rounds"] == rounds
-        assert row["valid"] == pytest.approx(np.average(best.max(), weights=weights), rel=1e-12)
+        names = tuple(table.groupby(level="candidate").max().idxmax())
         values = [
             per_query(test, predict(result.load_model(name, metric, fold=fold), test))
             for test, name, fold in zip(folds, names, table.columns, strict=True)
         ]
         means = np.average(np.concatenate(values), axis=0, weights=np.concatenate([fold.weight for fold in folds]))
-        assert [row[f"test {other}"] for other in METRICS] == pytest.approx(list(means), rel=1e-12)
-    assert chosen_together < len(METRICS)
+        choices[metric] = names, dict(zip(METRICS, means, strict=True))
+    assert any(len(set(names)) > 1 for names, _ in choices.values())
     for row in result.choice_loss.to_dict("records"):
-        own, other = (
-            result.chosen.loc[chooser, f"test {row['metric']}"] for chooser in (row["metric"], row["chosen_by"])
-        )
-        assert row["loss"] == pytest.approx(own - other, abs=1e-12)
+        (own, own_means), (other, other_means) = choices[row["metric"]], choices[row["chosen_by"]]
+        assert (row["candidate"], row["other"]) == (own, other)
+        assert row["loss"] == pytest.approx(own_means[row["metric"]] - other_means[row["metric"]], abs=1e-12)
+
+
+def test_selected_has_the_best_mean_over_folds(folded, folds):
+    """Folds count by the weights of their validation queries."""
+    result, weights = folded.result, [folds[(i + 1) % 4].weight.sum() for i in range(4)]
+    curves = result.curves[result.curves["compared"]].set_index(["candidate", "metric", "fold"])["value"].sort_index()
+    for name, row in result.compared.iterrows():
+        for metric in METRICS:
+            assert row[f"valid {metric}"] == pytest.approx(np.average(curves[name, metric], weights=weights), rel=1e-12)
+    table = result.compared[[f"valid {metric}" for metric in METRICS[:2]]]
+    assert result.selected == (table.max() - table).max(axis=1).idxmin()
 
 
 def test_tables_and_notes_name_the_folds(folded):
@@ -120,11 +123,11 @@ def test_tables_and_notes_name_the_folds(folded):
     text = result.summary()
     assert "4 folds" in text
     assert "4 folds" in result.comparison.notes[-1]
-    names = result.chosen.loc["ndcg_exp@10", "candidate"]
-    for name in set(names):
-        places = [str(place) for place, it in enumerate(names, 1) if it == name]
-        assert f"{name} in fold{'s' if len(places) > 1 else ''} {', '.join(places)}" in text or len(set(names)) == 1
     assert facts(Experiment.load(folded.directory)) == facts(result)
+
+
+def count_rounds(model):
+    return model.current_iteration() if isinstance(model, lgb.Booster) else model.num_boosted_rounds()
 
 
 def test_stop_by_each_makes_a_model_for_every_metric(folded, folds, make, on_folds, tmp_path, monkeypatch):
@@ -142,6 +145,12 @@ def test_stop_by_each_makes_a_model_for_every_metric(folded, folds, make, on_fol
     assert expected
     assert set(expected) <= set(result.comparison.models)
     assert result.summary()
+    for (name, fold), row in best.iterrows():  # In a fold, both metrics may choose the same round.
+        if row[primary[0]] == row[primary[1]]:
+            assert count_rounds(result.load_model(name, fold=fold)) == row[primary[0]]
+        else:
+            with pytest.raises(ValueError, match="at two rounds"):
+                result.load_model(name, fold=fold)
     for model, rounds in expected.items():
         assert result.compared.loc[model, "rounds"] == rounds
         at = result.comparison.models.index(model)

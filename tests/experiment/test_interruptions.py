@@ -152,7 +152,7 @@ class TestLock:
 
     def test_missing_library_is_named(self, make, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, "filelock", None)
-        with pytest.raises(ImportError, match=r"gainsay\[experiment\]"):
+        with pytest.raises(ImportError, match=r"gainsay-ltr\[experiment\]"):
             run(make(tmp_path))
 
     @pytest.mark.posix

@@ -134,8 +134,8 @@ class TestStopBy:
         result = again(stop_by=stop_by)
         for name in result.candidates:
             best = int(torn.best_rounds.loc[name, str(stop_by)])
-            expected = {"candidate": name, "stop_by": str(stop_by), "rounds": (best,)}
-            assert result.compared.loc[name].to_dict() == expected
+            row = result.compared.loc[name]
+            assert (row["candidate"], row["stop_by"], row["rounds"]) == (name, str(stop_by), (best,))
             scores = predict(result.load_model(name), parts.test)
             assert_compared(result, name, scores, parts.test)
             file = LOADER[name[:3]](model_file=saved(result, name))
@@ -187,6 +187,8 @@ class TestStopBy:
     def test_one_metric(self, make, stop_by):
         result = run(make(metrics="mrr", candidates=[Candidate("a", "lightgbm")], stop_by=stop_by))
         assert result.compared.loc["a", "rounds"] == (int(result.best_rounds.loc["a", "mrr"]),)
+        assert result.selected == "a"
+        assert result.load_model().current_iteration() == result.best_rounds.loc["a", "mrr"]
         assert result.stopping_loss.empty
         assert result.choice_loss.empty
         assert "a" in result.summary()

@@ -46,10 +46,10 @@ class TestBinding:
         del scores
         gc.collect()
         assert reference() is None
-        assert len(log._bound._entries) == 1
+        assert len(log._datasets._entries) == 1
         del data
         gc.collect()
-        assert len(log._bound._entries) == 0
+        assert len(log._datasets._entries) == 0
 
     def test_weights_of_documents_next_to_an_empty_query(self):
         """Weights are read as evaluate reads them."""
@@ -261,6 +261,6 @@ def test_an_error_names_the_dataset_by_its_size_or_by_its_name_if_a_callback_has
     data = lgb_dataset(TRAIN)
     with pytest.raises(ValueError, match="NaN among") as caught:
         lgb.train({**LGB, **DIVERGING}, data, 20, valid_sets=[data], feval=feval("mrr"))
-    assert f"the data set of {len(TRAIN.group)} queries and {len(TRAIN.labels)} documents" in str(caught.value)
+    assert f"the dataset of {len(TRAIN.group)} queries and {len(TRAIN.labels)} documents" in str(caught.value)
     with pytest.raises(ValueError, match="on 'valid': "):
         train(rounds=20, params=DIVERGING, stop={"metric": "mrr", "rounds": 50})

@@ -16,7 +16,7 @@ from tests.metrics.one_query import value
 import gainsay as gs
 from gainsay.lightgbm import feval
 from gainsay.metrics import safe_name
-from gainsay.metrics.names import KNOWN_ELSEWHERE
+from gainsay.metrics.names import OTHER_NAMES, parse_metric
 from gainsay.metrics.registry import METRICS
 from gainsay.xgboost import custom_metric
 
@@ -44,24 +44,36 @@ gs.NDCG(gain=quadratic)
 gs.NDCG(gain=lambda labels: labels, name="contradicted")
 
 NAMES = [  # what the message mentions, words of it, and names of metrics
-    ("'ndcg_linear@10'", "which NDCG", "ndcg@10"),
-    ("'ndcg_exp(ties=worst)@10'", "which NDCG", "ndcg(ties=worst)@10"),
-    ("'dcg_linear'", "which DCG", "dcg"),
+    ("'ndcg_linear@10'", "ambiguous", "ndcg@10"),
+    ("'ndcg_exp(ties=worst)@10'", "ambiguous", "ndcg(ties=worst)@10"),
+    ("'dcg_linear'", "ambiguous", "dcg"),
     ("ndcg(gain=power,gain_base=1.5)", "no gain", "ndcg(gain_base=1.5)@10"),
     ("err(max_label=4)@10", "highest grade", "err@10"),
     ("err(max_label=4,ties=worst)", "highest grade", "err(ties=worst)"),
-    ("name(option=value", "cannot read", "", "@10", "map(", "map)", "map@1@2", "map 10", "(p=1)", "map(a(b))"),
-    ("cutoff", "at least 1", "map@0", "map@-1", "map@1.5", "map@", "map@ten", "map@1e2", "map@" + "9" * 5000),
+    ("name(option=value", "cannot parse", "", "@10", "map(", "map)", "map@1@2", "map 10", "(p=1)", "map(a(b))"),
+    (
+        "cutoff",
+        "at least 1",
+        "map@0",
+        "map@-1",
+        "map@1.5",
+        "map@",
+        "map@ten",
+        "map@1e2",
+        "map@1,",
+        "map@,5",
+        "map@" + "9" * 5000,
+    ),
     ("'tie'", "'ties'", "map(tie=order)"),
     ("'denominator'", "unknown option", "mrr(denominator=R)"),
     ("'k'", "@5", "map(k=5)"),
-    ("cannot read", "option=value", "map(ties)", "map(ties order)"),
+    ("cannot parse", "option=value", "map(ties)", "map(ties order)"),
     ("unknown option ''", "map(", "map(=order)"),
     ("'ties'", "twice", "map(ties=order,ties=worst)"),
     ("ndcg(gain=linear)", "contradicts", "ndcg_exp(gain=linear)"),
     ("ndcg(discount=log2)", "contradicts", "ndcg_jk(discount=log2)@5"),
     ("dcg(gain=0/1/3)", "contradicts", "dcg_linear(gain=0/1/3)"),
-    ("contradicted says", "contradicts", "contradicted(gain=linear)"),
+    ("contradicted has", "contradicts", "contradicted(gain=linear)"),
     ("ties", "'worst'", "map(ties=wurst)", "map(ties=1)"),
     ("empty", "0, 1 or", "map(empty=2)", "map(empty=no)", "map(empty=nan)"),
     ("scores", "'float32'", "map(scores=float16)"),
@@ -70,25 +82,25 @@ NAMES = [  # what the message mentions, words of it, and names of metrics
     ("denominator", "'min_k_n'", "precision(denominator=n)"),
     ("gain", "mean 'exponential'", "ndcg(gain=exponentiel)"),
     ("gain", "'0/1/3/7'", "ndcg(gain=0/a)", "ndcg(gain=1>2>3)", "ndcg(gain=1>2/3)", "ndcg(gain=>)", "ndcg(gain=0//1)"),
-    ("gain", "imported", "ndcg(gain=of_my_shop)"),
-    ("discount", "imported", "ndcg_exp(discount=of_my_shop)"),
+    ("gain", "Import", "ndcg(gain=of_my_shop)"),
+    ("discount", "Import", "ndcg_exp(discount=of_my_shop)"),
     ("discount", "mean 'reciprocal'", "ndcg_exp(discount=reciprocl)"),
     ("discount", "rank 2", "ndcg_linear(discount=1/-0.5)"),
     ("base", "finite", "ndcg_linear(base=inf)@5"),
     ("p", "0 and 1", "rbp(p=2)"),
     ("gain", "'graded'", "rbp(gain=linear)"),
-    ("k", "no meaning", "own_zero@10"),
+    ("k", "no effect", "own_zero@10"),
     ("'ties'", "unknown option", "own_zero(ties=order)"),
     ("'auc'", "ndcg_exp, ndcg_jk", "auc"),
     ("'ndcg_exp'", "did you mean", "ndgc_exp", "NDCG_EXP@10"),
-    *((f"mean '{meant}'", "unknown metric", name, name.upper()) for name, meant in KNOWN_ELSEWHERE.items()),
+    *((f"mean '{meant}'", "unknown metric", name, name.upper()) for name, meant in OTHER_NAMES.items()),
 ]
 CALLS = [  # what the message mentions, the exception, words of the message, and calls
     ("k", ValueError, "at least 1", "RR(k=0)", "RR(k=2.5)", "RR(k=nan)", "RR(k=10**18)", "replace(RR(k=3), k=0)"),
     ("k", TypeError, "at least 1", "RR(k='10')", "RR(k=True)", "RR(k=[10])"),
     ("min_label", TypeError, "number", "AP(min_label='1')", "AP(min_label=True)"),
     ("min_label", ValueError, "NaN", "AP(min_label=nan)"),
-    ("p", ValueError, "strictly", "RBP(p=0)", "RBP(p=1)"),
+    ("p", ValueError, "excluded", "RBP(p=0)", "RBP(p=1)"),
     ("p", ValueError, "between 0", "RBP(p=-0.1)", "RBP(p=1.1)", "RBP(p=nan)"),
     ("'rbp(p=high)': p", TypeError, "'high'", "parse_metrics('rbp(p=high)')"),
     ("max_label", ValueError, "1023", "ERR(max_label=-1)", "ERR(max_label=1024)", "ERR(max_label=nan)"),
@@ -99,19 +111,19 @@ CALLS = [  # what the message mentions, the exception, words of the message, and
     ("gain", TypeError, "", "NDCG()", "DCG(gain=3)", "DCG(gain=None)", "DCG(gain=dict)"),
     ("gain", ValueError, "finite", "DCG(gain=())", "DCG(gain={})", "DCG(gain=(0, inf))", "DCG(gain={0: nan})"),
     ("gain", ValueError, "finite", "DCG(gain={nan: 1})"),
-    ("gain", ValueError, "once", "DCG(gain=[(0, 1), (0, 2)])"),
-    ("gain_base", ValueError, "needs", "NDCG(gain='power')"),
+    ("gain", ValueError, "one gain per", "DCG(gain=[(0, 1), (0, 2)])"),
+    ("gain_base", ValueError, "requires", "NDCG(gain='power')"),
     ("gain_base", ValueError, "at least 1", "NDCG(gain='power', gain_base=0.9)", "NDCG(gain='power', gain_base=nan)"),
     ("gain_base", ValueError, "finite", "NDCG(gain='power', gain_base=inf)"),
     ("gain_base", TypeError, "'big'", "NDCG(gain='power', gain_base='big')"),
     ("gain_base=1.5", ValueError, "gain=linear", "NDCG(gain='linear', gain_base=1.5)"),
     ("gain_base=2", ValueError, "gain=0/1", "NDCG(gain=(0, 1), gain_base=2)"),
-    ("gain", ValueError, "name='ndcg_own'", "NDCG(gain=lambda labels: labels)", "NDCG(gain=partial(np.power, 2.0))"),
-    ("discount", ValueError, "name='ndcg_own'", "NDCG(gain='linear', discount=lambda ranks: ranks)"),
-    ("'exponential'", ValueError, "a gain of", "NDCG(gain=make_function('exponential'))"),
-    ("'log2'", ValueError, "a discount of", "NDCG(gain='linear', discount=make_function('log2'))"),
-    ("'quadratic'", ValueError, "taken by", "NDCG(gain=make_function('quadratic'))"),
-    ("'ndcg_exp'", ValueError, "a metric of", "NDCG(gain=quadratic, name='ndcg_exp')"),
+    ("gain", ValueError, "name='ndcg_custom'", "NDCG(gain=lambda labels: labels)", "NDCG(gain=partial(np.power, 2.0))"),
+    ("discount", ValueError, "name='ndcg_custom'", "NDCG(gain='linear', discount=lambda ranks: ranks)"),
+    ("'exponential'", ValueError, "built-in gain", "NDCG(gain=make_function('exponential'))"),
+    ("'log2'", ValueError, "built-in discount", "NDCG(gain='linear', discount=make_function('log2'))"),
+    ("'quadratic'", ValueError, "used by", "NDCG(gain=make_function('quadratic'))"),
+    ("'ndcg_exp'", ValueError, "built-in metric", "NDCG(gain=quadratic, name='ndcg_exp')"),
     ("name='own'", ValueError, "function", "NDCG(gain='linear', name='own')", "NDCG(gain=(0, 1, 3), name='own')"),
     ("name", TypeError, "got 3", "NDCG(gain=quadratic, name=3)"),
     ("discount", TypeError, "", "DCG(gain='linear', discount=3)", "DCG(gain='linear', discount=None)"),
@@ -120,31 +132,35 @@ CALLS = [  # what the message mentions, the exception, words of the message, and
     ("base=3", ValueError, "discount='none'", "DCG(gain='linear', discount='none', base=3)"),
     ("base=3", ValueError, "discount='reciprocal'", "DCG(gain='linear', discount='reciprocal', base=3)"),
     ("base=3", ValueError, "discount=", "NDCG(gain='linear', discount=(1, 0.5), base=3)"),
-    ("discount='log2'", ValueError, "no discount", "CG(discount='log2')"),
+    ("'log2'", ValueError, "for CG", "CG(discount='log2')"),
     ("discount", ValueError, "-0.5 for rank", "DCG(gain='linear', discount=[1, -0.5])"),
     ("discount", ValueError, "nan for rank", "DCG(gain='linear', discount=[1, nan])"),
-    ("discount", ValueError, "to 0.75 at", "DCG(gain='linear', discount=[1, 0.5, 0.75])"),
+    ("discount", ValueError, "0.75 for rank", "DCG(gain='linear', discount=[1, 0.5, 0.75])"),
     ("discount", ValueError, "rank 1", "DCG(gain='linear', discount=[0, 0])"),
     ("discount", ValueError, "table", "DCG(gain='linear', discount=[])", "DCG(gain='linear', discount=[[1, 0.5]])"),
-    ("metrics", ValueError, "empty", "parse_metrics([])", "parse_metrics(((), []))"),
+    ("metrics", ValueError, "at least one", "parse_metrics([])", "parse_metrics(((), []))"),
     ("a metric", TypeError, "must be", "parse_metrics([3])", "parse_metrics(None)", "parse_metrics(AP)"),
     ("map@5", ValueError, "twice", "parse_metrics('map@5', 'mrr', 'map@5')", "parse_metrics('map@5', AP(k=5))"),
     ("half_in_cell", ValueError, "twice", "parse_metrics(define(HALF), define(HALF))"),
-    ("'ndcg'", ValueError, "which NDCG", "parse_metrics('ndcg', convention='ranx')"),
+    ("'ndcg'", ValueError, "ambiguous", "parse_metrics('ndcg', convention='ranx')"),
     ("convention", ValueError, "mean 'lightgbm'", "parse_metrics('mrr', convention='lgbm')"),
     ("convention", ValueError, "mean 'xgboost'", "parse_metrics('mrr', convention='XGBoost')"),
     ("convention", ValueError, "mean 'sklearn'", "parse_metrics('mrr', convention='scikit-learn')"),
-    ("'clicks@5'", ValueError, "read back as", "safe_name('clicks_at_5')"),
-    ("worth.com", ValueError, "read back as", "safe_name('ndcg(gain=worth_dot_com)')"),
+    ("'clicks@5'", ValueError, "restored as", "safe_name('clicks_at_5')"),
+    ("worth.com", ValueError, "restored as", "safe_name('ndcg(gain=worth_dot_com)')"),
     ("'two words'", ValueError, "safe name", "safe_name('two words')"),
-    ("'own_zero'", ValueError, "taken by", "metric('own_zero', quadratic)"),
-    ("'mrr'", ValueError, "a metric of", "metric('mrr', zero)"),
-    ("named with", ValueError, "", "metric('own@10', zero)", "metric('my loss', zero)", "metric('', zero)"),
+    ("'own_zero'", ValueError, "used by", "metric('own_zero', quadratic)"),
+    ("'mrr'", ValueError, "built-in metric", "metric('mrr', zero)"),
+    ("must consist of", ValueError, "", "metric('own@10', zero)", "metric('my loss', zero)", "metric('', zero)"),
     ("name must", TypeError, "gs.metric(name, function)", "metric(zero, 'own')"),
     ("function", TypeError, "got 3", "metric('own', 3)"),
+    ("parse_metrics('ndcg_exp@10')", TypeError, "function is missing", "metric('ndcg_exp@10')"),
+    ("'ndcg_exp@1,3'", TypeError, "names 2", "parse_metric('ndcg_exp@1,3')"),
+    ("metric", TypeError, "got 3", "parse_metric(3)"),
+    ("ndcg_exp@3", ValueError, "twice", "parse_metrics('ndcg_exp@3,3')", "parse_metrics('ndcg_exp@1,3', 'ndcg_exp@3')"),
     ("higher_is_better", TypeError, "'no'", "metric('own', zero, higher_is_better='no')"),
-    ("own_zero", ValueError, "no meaning", "replace(OWN, k=10)", "replace(OWN, ties='order')", "replace(OWN, empty=1)"),
-    ("own_zero", ValueError, "no meaning", "replace(OWN, scores='float32')"),
+    ("own_zero", ValueError, "no effect", "replace(OWN, k=10)", "replace(OWN, ties='order')", "replace(OWN, empty=1)"),
+    ("own_zero", ValueError, "no effect", "replace(OWN, scores='float32')"),
     ("function, ", TypeError, "with def", "pickle.dumps(metric('own_lambda', lambda labels, scores: 0.0))"),
     ("function, ", TypeError, "with def", "pickle.dumps(metric('own_closure', make_function('closure')))"),
     ("gain, ", TypeError, "with def", "pickle.dumps(NDCG(gain=lambda labels: labels, name='lambda_gain'))"),
@@ -179,33 +195,33 @@ def experiment(metric):
 
 UNJUDGED = gs.Judgments([1, 0], group=[2], judged=[True, False])
 EVALUATIONS = [
-    ("label 5", "max_label", lambda: value("err(max_label=4)", [0, 5])),
-    ("label 4.5", "max_label", lambda: value("err(max_label=4)", [0, 4.5])),
-    ("label -1", "max_label", lambda: value("err(max_label=4)", [-1, 2], negative_labels="allow")),
+    ("got 5", "max_label", lambda: value("err(max_label=4)", [0, 5])),
+    ("got 4.5", "max_label", lambda: value("err(max_label=4)", [0, 4.5])),
+    ("got -1", "max_label", lambda: value("err(max_label=4)", [-1, 2], negative_labels="allow")),
     ("10000 documents", "k=10", lambda: value("err(max_label=1)", [0, 1] * 5000, [0] * 10_000)),
-    ("lowest is -2", "negative_labels='zero'", lambda: value("ndcg_exp", [-2, 1], negative_labels="allow")),
-    ("lowest is -1", "ndcg_power", lambda: value("ndcg_power(gain_base=1.5)", [-1], negative_labels="allow")),
+    ("lowest: -2", "negative_labels='zero'", lambda: value("ndcg_exp", [-2, 1], negative_labels="allow")),
+    ("lowest: -1", "ndcg_power", lambda: value("ndcg_power(gain_base=1.5)", [-1], negative_labels="allow")),
     ("2^1000 - 1", "dcg_exp overflows", lambda: value("dcg_exp", [1000, 0])),
     ("2^1000 - 1", "cg_exp overflows", lambda: value("cg_exp", [1000, 0])),
-    ("1.5^5000 - 1", "take ndcg_power", lambda: value("dcg_power(gain_base=1.5)", [5000, 2])),
-    ("entries for 0", "gain has no entry", lambda: value("dcg(gain=7)@2", [0, 1])),
-    ("label 0.5;", "gain", lambda: value("ndcg(gain=0/1)", [0, 0.5])),
-    ("label -1;", "gain", lambda: value("cg(gain=0>0/1>1)", [0, -1], negative_labels="allow")),
+    ("1.5^5000 - 1", "Use ndcg_power", lambda: value("dcg_power(gain_base=1.5)", [5000, 2])),
+    ("only for 0", "gain has no entry", lambda: value("dcg(gain=7)@2", [0, 1])),
+    ("label 0.5,", "gain", lambda: value("ndcg(gain=0/1)", [0, 0.5])),
+    ("label -1,", "gain", lambda: value("cg(gain=0>0/1>1)", [0, -1], negative_labels="allow")),
     ("nan for label", "gain 'own'", lambda: evaluate_gain(lambda labels: np.where(labels == 2, nan, labels))),
     ("inf for label", "gain 'own'", lambda: evaluate_gain(lambda labels: np.where(labels == 2, inf, labels))),
     ("-1.0 for label", "gain 'own'", lambda: evaluate_gain(lambda labels: np.where(labels == 2, -1, labels))),
     ("shape ()", "gain 'own'", lambda: evaluate_gain(lambda labels: labels[0])),
     ("4, 5, …", "gain 'own' failed", lambda: evaluate_gain(lambda label: 1 if label > 2 else 0, range(9))),
     ("ValueError", "gain 'own' failed", lambda: evaluate_gain(lambda labels: ["much"] * len(labels))),
-    ("label 1 0.25", "gain 'own'", lambda: evaluate_gain(lambda labels: labels / labels.max(), [1, 2, 4])),
+    ("0.25 for label", "gain 'own'", lambda: evaluate_gain(lambda labels: labels / labels.max(), [1, 2, 4])),
     ("-1.0 for rank", "discount 'own'", lambda: evaluate_discount(lambda ranks: 2 - ranks)),
-    ("from 1 at", "discount 'own' rises", lambda: evaluate_discount(lambda ranks: ranks)),
+    ("1 for rank", "discount 'own' must not", lambda: evaluate_discount(lambda ranks: ranks)),
     ("0 for rank", "discount 'own'", lambda: evaluate_discount(lambda ranks: ranks * 0)),
     ("shape (2,)", "discount 'own'", lambda: evaluate_discount(lambda ranks: [1, 0.5])),
-    ("rank 1 0.2", "discount 'own'", lambda: evaluate_discount(lambda ranks: 1 / ranks / len(ranks))),
+    ("0.2 for rank", "discount 'own'", lambda: evaluate_discount(lambda ranks: 1 / ranks / len(ranks))),
     ("5 ranks", "discount", lambda: value(gs.NDCG(gain="linear", discount=(1, 0.5, 0.25)), [1] * 5)),
-    ("hats (1 document)", "'bad' returned nan", lambda: evaluate_returned(nan, 1)),
-    ("hats (1 document)", "'bad' returned -inf", lambda: evaluate_returned(-inf, 1)),
+    ("hats (1 document)", "got nan", lambda: evaluate_returned(nan, 1)),
+    ("hats (1 document)", "got -inf", lambda: evaluate_returned(-inf, 1)),
     ("shoes (2 documents)", "ndarray of shape (2,)", lambda: evaluate_returned(np.ones(2))),
     ("shoes (2 documents)", "ndarray of shape ()", lambda: evaluate_returned(np.array(1.0))),
     ("shoes (2 documents)", "NoneType", lambda: evaluate_returned(None)),
@@ -213,11 +229,11 @@ EVALUATIONS = [
     ("shoes (2 documents)", "complex", lambda: evaluate_returned(1j)),
     ("hats (1 document)", "ZeroDivisionError", lambda: evaluate_function(lambda y, _: 1 / (len(y) - 1))),
     ("shoes (2 documents)", "TypeError", lambda: evaluate_function(lambda labels: 1.0)),
-    ("nothing", "judged@3", lambda: value("judged@3", [1, 0])),
-    ("nothing", "judged@3", lambda: feval(["ndcg_exp@3", "judged@3"])),
-    ("nothing", "judged@3", lambda: custom_metric(["ndcg_exp@3", "judged@3"])),
-    ("nothing", "judged@3", lambda: experiment("judged@3")),
-    ("1 documents", "unjudged='drop'", lambda: gs.evaluate("precision(min_label=0)@1", UNJUDGED, [1, 2])),
+    ("all documents", "judged@3", lambda: value("judged@3", [1, 0])),
+    ("all documents", "judged@3", lambda: feval(["ndcg_exp@3", "judged@3"])),
+    ("all documents", "judged@3", lambda: custom_metric(["ndcg_exp@3", "judged@3"])),
+    ("all documents", "judged@3", lambda: experiment("judged@3")),
+    ("1 unjudged", "unjudged='drop'", lambda: gs.evaluate("precision(min_label=0)@1", UNJUDGED, [1, 2])),
 ]
 
 
@@ -232,15 +248,15 @@ HALF = "class Half(gs.RR):\n names = {'half_in_cell': {}}\n def score(self, *a):
 SCORE = "def score(self, rows, facts, cutoffs): return 0"
 SUBCLASSES = [  # what the message mentions, the exception, words of the message, and code
     *(
-        ("names = {'own': {}}", TypeError, "of its own", f"class Own(gs.NDCG):\n {body}")
+        ("names = {'own': {}}", TypeError, "has no names", f"class Own(gs.NDCG):\n {body}")
         for body in (
             *(SCORE, "def bind(self, judgments, cutoffs): return 0", "def _gains(self, judgments, cutoffs): return 0"),
             *("is_ratio = False", "higher_is_better = False", "k: int = 10", "ties = 'order'", "factor: float = 2.0"),
             "def __post_init__(self): pass",
         )
     ),
-    ("Own has score", TypeError, "of its own", f"class Own(gs.Metric):\n {SCORE}"),
-    ("Own has score", TypeError, "of its own", f"class Beside:\n {SCORE}\nclass Own(Beside, gs.NDCG): pass"),
+    ("Own redefines score", TypeError, "has no names", f"class Own(gs.Metric):\n {SCORE}"),
+    ("Own redefines score", TypeError, "has no names", f"class Beside:\n {SCORE}\nclass Own(Beside, gs.NDCG): pass"),
     ("Base()", TypeError, "no name", f"class Base(gs.Metric, abstract=True):\n {SCORE}\nstr(Base())"),
     ("Base(", TypeError, "no name", f"class Base(gs.NDCG, abstract=True):\n {SCORE}\nstr(Base(gain='linear'))"),
     (
@@ -249,15 +265,15 @@ SUBCLASSES = [  # what the message mentions, the exception, words of the message
         "no name",
         "class O(gs.DCG): names = {'o_exp': {'gain': 'exponential'}}\nstr(O(gain='linear'))",
     ),
-    ("'ndcg_exp'", ValueError, "a metric of", "class Own(gs.RR): names = {'ndcg_exp': {}}"),
+    ("'ndcg_exp'", ValueError, "built-in metric", "class Own(gs.RR): names = {'ndcg_exp': {}}"),
     *(("Own.names", TypeError, "must map", f"class Own(gs.RR): names = {n}") for n in ("{}", "'own'", "{'own': None}")),
     *(
-        (repr(name), ValueError, "named with", f"class Own(gs.RR): names = {{{name!r}: {{}}}}")
+        (repr(name), ValueError, "must consist of", f"class Own(gs.RR): names = {{{name!r}: {{}}}}")
         for name in ("1st", "a-b", "", "own@10", "größe")
     ),
 ]
 
-USED = {"pickle": pickle, "replace": replace, "safe_name": safe_name}
+USED = {"parse_metric": parse_metric, "pickle": pickle, "replace": replace, "safe_name": safe_name}
 NAMESPACE = {**globals(), **{name: getattr(gs, name) for name in gs.__all__}, **USED}
 CASES = [
     *(
@@ -296,9 +312,9 @@ def test_an_error_of_a_function_is_the_cause_of_the_message():
 
 def test_a_class_from_elsewhere_does_not_take_a_name():
     mine = define("class Mine(gs.RR): names = {'taken': {}}").Mine
-    with pytest.raises(ValueError, match=r"taken by notebook\.Mine.*other\.Mine"):
+    with pytest.raises(ValueError, match=r"used by notebook\.Mine.*other\.Mine"):
         define("class Mine(gs.RR): names = {'taken': {}}", "other")
-    with pytest.raises(ValueError, match=r"taken by notebook\.Mine.*notebook\.Yours"):
+    with pytest.raises(ValueError, match=r"used by notebook\.Mine.*notebook\.Yours"):
         define("class Yours(gs.RR): names = {'free': {}, 'taken': {}}")
     assert type(*gs.parse_metrics("taken")) is mine
     assert "free" not in METRICS

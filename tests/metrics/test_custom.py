@@ -17,7 +17,7 @@ from tests.metrics.test_bad_inputs import define
 
 import gainsay as gs
 from gainsay.data import simulate
-from gainsay.metrics.base import Facts
+from gainsay.metrics.base import LabelStatistics
 
 JUDGMENTS = gs.Judgments([3, 2, 0, 1, 4, 0, 2, 0, 0], group=[4, 3, 2])
 SCORES = (1, 2, 3, 3, 5, 4, 4, 0, 1)
@@ -35,7 +35,7 @@ class Halved(gs.NDCG):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FirstRelevantRank(gs.metrics.relevance.BinaryMetric):
+class FirstRelevantRank(gs.metrics.binary.BinaryMetric):
     """Rank of the first relevant document, or one beyond the last: lower is better."""
 
     scale: float = 1.0
@@ -119,12 +119,12 @@ class TestSubclasses:
         module = define(
             "class Ranks(gs.Metric):\n"
             "    names = {'sum_of_squares': {}}\n"
-            "    def bind(self, judgments, cutoffs): return Facts(np.zeros((judgments.queries, 1), bool))\n"
+            "    def bind(self, judgments, cutoffs): return LabelStatistics(np.zeros((judgments.queries, 1), bool))\n"
             "    def score(self, rows, facts, cutoffs):\n"
             "        return np.stack([(np.arange(1, rows.width + 1)[:k] ** 2 * (rows.codes[:, :k] < 7)).sum(axis=1)\n"
             "                         for k in cutoffs], axis=1)\n"
         )
-        module.np, module.Facts = np, Facts
+        module.np, module.LabelStatistics = np, LabelStatistics
         found = gs.evaluate(["sum_of_squares", "sum_of_squares@2"], JUDGMENTS, range(9)).per_query
         assert found.tolist() == [[30, 5], [14, 5], [5, 5]]
 

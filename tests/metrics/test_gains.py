@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given
 
 import gainsay as gs
-from gainsay.metrics.discounts import discounts
-from gainsay.metrics.gains import canonical_gain, exponential, gain_text, gains_of, power
+from gainsay.metrics.gains import canonical_gain, discounts, exponential, gain_text, gains_of, power
 
 getcontext().prec = 60
 

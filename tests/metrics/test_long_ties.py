@@ -148,7 +148,7 @@ class TestERR:
         np.testing.assert_allclose(cascade.by_groups(stop, run, most), expected, rtol=1e-13, atol=0)
 
     def test_a_run_too_long_to_average_beyond_the_cutoff(self, monkeypatch):
-        monkeypatch.setattr(cascade, "MOST_PLACES", 2)
+        monkeypatch.setattr(cascade, "MAX_PLACES", 2)
         found = value(gs.ERR(max_label=1, k=2), [1, 1, 1, 0, 1, 0, 1], [4, 3, 2, 2, 1, 1, 1])
         assert found == 1 / 2 + 1 / 2 * 1 / 2 / 2
 

@@ -15,7 +15,7 @@ from hypothesis import given
 
 import gainsay as gs
 from gainsay.metrics import plain_name, safe_name
-from gainsay.metrics.names import KNOWN_ELSEWHERE
+from gainsay.metrics.names import OTHER_NAMES
 
 finite = st.floats(-1e6, 1e6, allow_nan=False)
 gains = st.one_of(
@@ -206,4 +206,4 @@ def test_names_of_other_programs_lead_to_metrics():
         "ndcg_exp": {"ndcg2", "ndcg_exponential", "ndcg_burges"},
         "ndcg_jk": {"ndcg1"},
     }
-    assert {name: metric for metric, names in others.items() for name in names} == KNOWN_ELSEWHERE
+    assert {name: metric for metric, names in others.items() for name in names} == OTHER_NAMES

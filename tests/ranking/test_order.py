@@ -62,7 +62,7 @@ def assert_ranked(scores, codes, bits, by_place=False, depth=None):
     expected = [expected_row(scores[row], codes[row], bits, by_place) for row in range(rows)]
     assert found.codes.tolist() == [ranked[:limit] for ranked, _ in expected]
     if by_place:
-        assert len(found.tied) == len(found.runs) == 0
+        assert len(found.tied) == len(found.tie_groups) == 0
         return
     tied = found.tied.tolist()
     for row, codes_of_row in zip(tied, found.tied_codes.tolist(), strict=False):
@@ -70,9 +70,9 @@ def assert_ranked(scores, codes, bits, by_place=False, depth=None):
         reach = max([limit, *(start + length for start, length in own if start < limit)])
         assert codes_of_row[:reach] == ranked[:reach]
     runs = [(row, start, length) for row, (_, own) in enumerate(expected) for start, length in own if start < limit]
-    starts = found.runs.starts.tolist()
+    starts = found.tie_groups.starts.tolist()
     places = [(tied[start // width], start % width) for start in starts]
-    assert [(*place, length) for place, length in zip(places, found.runs.lengths.tolist(), strict=True)] == runs
+    assert [(*place, length) for place, length in zip(places, found.tie_groups.lengths.tolist(), strict=True)] == runs
 
 
 @st.composite

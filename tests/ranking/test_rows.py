@@ -30,10 +30,10 @@ def rank(*arguments):
 
 def test_runs_are_ties_of_different_labels_only():
     rows = parts([[0, 1], [1, 0], [2, 2]], [[1, 1], [1, 0], [1, 1]])[-1]
-    assert rows.runs is not None
-    tied = [int(rows.queries[start // rows.width]) for start in rows.runs.starts]
+    assert rows.tie_groups is not None
+    tied = [int(rows.queries[start // rows.width]) for start in rows.tie_groups.starts]
     assert tied == [0]
-    assert rank([[0, 1], [1, 0]], [[1, 2], [1, 0]]).runs is None
+    assert rank([[0, 1], [1, 0]], [[1, 2], [1, 0]]).tie_groups is None
 
 
 @pytest.mark.parametrize(("depth", "tied"), [(1, [2]), (2, [1, 2]), (3, [0, 1, 2]), (None, [0, 1, 2])])
@@ -41,11 +41,11 @@ def test_only_ties_that_reach_the_first_ranks_stay_open(depth, tied):
     codes = [[0, 1, 2, 3]] * 4
     scores = [[4, 3, 2, 2], [3, 2, 2, 1], [2, 2, 1, 0], [4, 3, 2, 1]]
     found = parts(codes, scores, "average", 4, depth)
-    open_, settled = [rows for rows in found if rows.runs], [rows for rows in found if not rows.runs]
+    open_, settled = [rows for rows in found if rows.tie_groups], [rows for rows in found if not rows.tie_groups]
     assert sorted(query for rows in found for query in rows.queries.tolist()) == [0, 1, 2, 3]
     assert all(rows.width == 4 for rows in open_)
     assert all(rows.width == (depth or 4) for rows in settled)
-    reached = {int(rows.queries[start // rows.width]) for rows in open_ for start in rows.runs.starts}
+    reached = {int(rows.queries[start // rows.width]) for rows in open_ for start in rows.tie_groups.starts}
     assert sorted(reached) == tied
 
 

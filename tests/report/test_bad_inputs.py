@@ -19,7 +19,7 @@ JUDGMENTS = gs.Judgments([1, 0] * 30, group=[2] * 30)
 CASES = [
     BadInput("theme", lambda make, _: make(3).plot.conflict(theme="blue"), "theme", ValueError, "'blue'"),
     BadInput("kind of picture", lambda make, _: make(3).plot.regret(path="picture"), "path", ValueError, "extension"),
-    BadInput("no folder", lambda make, _: make(3).plot.regret(path="no/a.png"), "'no'", OSError, "no folder"),
+    BadInput("no folder", lambda make, _: make(3).plot.regret(path="no/a.png"), "'no'", OSError, "does not exist"),
     BadInput("one name of a pair", lambda make, _: make(3).plot.attribution("a"), "both", ValueError, "models"),
     BadInput("one model", lambda make, _: make(1).plot.attribution(), "model", ValueError, "one model"),
     BadInput("no curves", lambda make, _: make(3).plot.curves(), "curves", ValueError, "no curves"),

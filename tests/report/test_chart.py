@@ -9,8 +9,8 @@ import pytest
 from tests.report.pages import Page, read
 
 import gainsay as gs
+from gainsay._common.markup import as_html, as_text
 from gainsay.comparison.headline import is_one_number, labels_of, rounded
-from gainsay.drawing.text import as_html, as_text
 from gainsay.report.chart import Axis, format_signed
 from gainsay.report.text import chart_lines, headline_lines
 

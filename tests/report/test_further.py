@@ -47,7 +47,9 @@ def test_the_path_of_gains_is_the_one_that_was_asked_for_last(tmp_path, monkeypa
     assert '<section id="gains" class="narrow">' not in page_of(other, tmp_path)
     monkeypatch.setattr("gainsay.report.content.MAX_PATH_VALUES", 600)
     assert comparison.gains().headline in page_of(comparison, tmp_path)
-    assert '<section id="gains" class="narrow">' in page_of(gs.compare(scores, comparison.rankings.judgments, draws=1000), tmp_path)
+    assert '<section id="gains" class="narrow">' in page_of(
+        gs.compare(scores, comparison.rankings.judgments, draws=1000), tmp_path
+    )
     assert other.gains().headline in page_of(other, tmp_path)
     path = comparison.gains([1, 1.5, 2, 4])
     page = page_of(comparison, tmp_path)

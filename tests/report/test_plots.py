@@ -23,7 +23,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 import gainsay as gs
-from gainsay.drawing.palette import DARK, LIGHT
+from gainsay._common.palette import DARK, LIGHT
 from gainsay.report.plots import Picture, plot_curves, plot_explain, plot_queries
 from gainsay.report.plots.explain import rank_contributions
 from gainsay.report.plots.pairs import pareto_front

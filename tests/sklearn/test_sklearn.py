@@ -290,3 +290,30 @@ class TestRanker:
         fitted = ranker.fit(X, Y, qid=QID)
         assert pickle.loads(pickle.dumps(fitted)).predict(X).tolist() == fitted.predict(X).tolist()
         assert repr(ranker).startswith("GroupedLGBMRanker(")
+
+
+class TestSplitQueries:
+    """Searches that split queries are in the table of bad inputs of the adapters."""
+
+    def test_complete_queries_and_training_scores_are_valid(self):
+        ranker = GroupedLGBMRanker(n_estimators=2, n_jobs=1, verbose=-1).fit(X, Y, qid=QID)
+        halves = np.isin(QID, np.unique(QID)[::2])
+        assert scorer("mrr")(ranker, X, Y, qid=QID) > 0
+        assert scorer("mrr")(ranker, X[halves], Y[halves], qid=QID[halves]) > 0
+        assert scorer("mrr")(ranker, X, Y, qid=[f"other {query}" for query in QID]) > 0
+        restored = pickle.loads(pickle.dumps(ranker))
+        assert scorer("mrr")(restored, X, Y, qid=QID) == scorer("mrr")(ranker, X, Y, qid=QID)
+
+    @pytest.mark.parametrize(
+        "cv", [GroupKFold(3), [(np.arange(len(Y)), np.arange(len(Y)))]], ids=["groups", "the same rows"]
+    )
+    def test_searches_of_complete_queries(self, cv):
+        order = np.argsort(QID, kind="stable")  # required by XGBoost
+        frame, labels = pd.DataFrame(X[order]).add_prefix("f").assign(qid=QID[order]), Y[order]
+        for ranker in (
+            GroupedLGBMRanker(n_estimators=2, n_jobs=1, verbose=-1),
+            xgb.XGBRanker(n_estimators=2, n_jobs=1),
+        ):
+            options = {"scoring": scorer("mrr"), "cv": cv, "return_train_score": True, **STRICT}
+            results = cross_validate(ranker, frame, labels, groups=QID[order], **options)
+            assert np.isfinite(results["train_score"]).all()

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
+from rich.cells import cell_len
 
 from gainsay.lightgbm import Curves
-from gainsay.training.history import Line, Waiting
-from gainsay.training.views import view_of
+from gainsay.training.history import MetricCurve, PatienceState
+from gainsay.training.picture import create_picture, find_axis_end, list_ticks, plot_view, thin_points
+from gainsay.training.view import KeptRound, create_view
 from gainsay.xgboost import Curves as CurvesOfXGBoost
 
 LINEAR, EXP = "ndcg_linear@10", "ndcg_exp@10"
@@ -20,6 +25,12 @@ HISTORY = {
     "valid": {LINEAR: [0.50, 0.54, 0.54, 0.51], EXP: [0.40, 0.38, 0.41, 0.45], "rmse": [2.0, 1.5, 1.0, 1.2]},
 }
 NAN = float("nan")
+
+
+def join(line):
+    return "".join(text for text, _ in line)
+
+
 both = pytest.mark.parametrize("kind", [Curves, CurvesOfXGBoost])
 
 
@@ -70,21 +81,21 @@ class TestBest:
         assert "nan" not in text
 
     def test_rounds_that_were_left_out(self):
-        line = Line(True)
+        line = MetricCurve(True)
         for number in (1, 6, 11):
             line.add(number, number / 10)
-        assert line.at(6) == 0.6
-        assert np.isnan([line.at(7), line.at(12)]).all()
-        unknown = Line(None)
+        assert line.get(6) == 0.6
+        assert np.isnan([line.get(7), line.get(12)]).all()
+        unknown = MetricCurve(None)
         unknown.add(1, 0.5)
         assert unknown.best_round is None
 
     def test_the_countdown_is_one_round_earlier_than_early_stopping(self):
-        line = Line(True)
+        line = MetricCurve(True)
         for number, value in enumerate([0.5, 0.6, 0.55, 0.7], start=1):
             line.add(number, value)
-        assert Waiting("valid", "mrr", 10, best_round=2).left(None, 4) == 8
-        assert Waiting("valid", "mrr", 10, best_round=2).left(line, 4) == 10
+        assert PatienceState("valid", "mrr", 10, best_round=2).count_rounds_left(None, 4) == 8
+        assert PatienceState("valid", "mrr", 10, best_round=2).count_rounds_left(line, 4) == 10
 
 
 class TestFromHistory:
@@ -141,7 +152,7 @@ def test_csv_and_parquet_read_back(tmp_path):
         pd.testing.assert_frame_equal(frame, curves.frame(), check_dtype=False, check_exact=True)
     with pytest.raises(ValueError, match=r"must end in"):
         curves.save(tmp_path / "a.txt")
-    with pytest.raises(FileNotFoundError, match="no folder"):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
         curves.save(tmp_path / "no" / "a.csv")
 
 
@@ -157,11 +168,6 @@ def test_copies_and_texts():
 
 
 def test_plot():
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib.figure import Figure
-
     ax = Figure().subplots()
     assert Curves.from_history(HISTORY).plot(ax) is ax
     lines = {line.get_label(): line.get_ydata() for line in ax.lines if not line.get_label().startswith("_")}
@@ -173,48 +179,137 @@ class TestViews:
     def view(self, history=HISTORY["valid"], **options):
         lines = {}
         for name, values in history.items():
-            lines[name] = Line(name != "rmse")
+            lines[name] = MetricCurve(name != "rmse")
             for number, value in enumerate(values, start=1):
                 lines[name].add(number, value)
-        return view_of(lines, title="a model", dataset="valid", last_round=4, **options)
+        options = {"title": "a model", "dataset": "valid", "last_round": 4, **options}
+        return create_view(lines, **options)
 
-    @pytest.mark.parametrize("width", [30, 50, 79, 119])
+    @pytest.mark.parametrize("width", [20, 30, 50, 79, 119])
     @pytest.mark.parametrize("ascii_only", [False, True])
-    def test_no_line_is_too_wide(self, width, ascii_only):
-        view = self.view(total=1000, seconds=3.0, stops=(EXP, 7, 50))
-        lines = view.block(width, ascii_only=ascii_only)
-        lines += [view.final_line(width, ascii_only=ascii_only)] if width >= 79 else []
-        assert max(map(len, lines)) <= width
+    @pytest.mark.parametrize("title", ["a model", "模型 " * 30])
+    def test_no_line_is_too_wide(self, width, ascii_only, title):
+        view = self.view(title=title, total=1000, seconds=3.0, patience=(EXP, 7, 50), kept=KeptRound(4, 0.45, EXP))
+        lines = [join(line) for line in view.create_lines(width, ascii_only=ascii_only)]
+        lines.append(join(view.create_final_line(width, ascii_only=ascii_only)))
+        assert max(map(cell_len, lines)) <= width
         assert not ascii_only or "".join(lines).isascii()
+        assert width > 30 or lines[-1].endswith("..." if ascii_only else "…")  # nothing is cut without a sign
 
-    def test_a_block(self):
+    def test_lines(self):
         two = {name: HISTORY["valid"][name] for name in (LINEAR, EXP)}
-        view = self.view(two, total=120, seconds=3.0, stops=(EXP, 7, 50))
-        assert [" ".join(line.split()) for line in view.block(79)] == [
+        view = self.view(two, total=120, seconds=3.0, patience=(EXP, 7, 50))
+        assert [" ".join(join(line).split()) for line in view.create_lines(79)] == [
             "a model round 4/120 ◆ stops in 7 3 s",
             "● linear 0.5100 best 0.5400 at 2 ▁██▁ −0.0300 at 4",
             "◆ exp 0.4500 best 0.4500 at 4 ▁▁▁█ −0.0700 at 2",
         ]
-        assert view.final_line(79).startswith("a model  ● 0.5400 @2  ◆ 0.4500 @4  3.0 s")
-        assert view.final_line().endswith("−0.0300 at 4, −0.0700 at 2")
-        assert "mrr stops in 7" in self.view(stops=("mrr", 7, 50)).block(79)[0]
+        assert join(view.create_final_line(79)).startswith(f"a model  ● {LINEAR} 0.5400 @2  ◆ {EXP} 0.4500 @4  3.0 s")
+        assert join(view.create_final_line(50)).startswith("a model  ● linear 0.5400 @2  ◆ exp 0.4500 @4")
+        assert view.format_final_line().endswith("−0.0300 at 4, −0.0700 at 2")
+        assert "mrr stops in 7" in join(self.view(patience=("mrr", 7, 50)).create_lines(79)[0])
+        assert view.create_lines(79)[1][1] == ("●", "color(33)")
+
+    def test_the_kept_round(self):
+        kept = KeptRound(2, 0.38, EXP)
+        view = self.view(kept=kept)
+        words = "kept round 2: 0.3800 (ndcg_exp@10)"
+        for text in (view.format_final_line(), view.create_row(), view.describe(), create_picture(view)):
+            assert words in text
+        assert ">0.3800</text>" in create_picture(self.view({LINEAR: [0.5, 0.4], EXP: [0.3, 0.38]}, kept=kept))
+        assert "kept round 2  " in self.view(kept=KeptRound(2), seconds=1).format_final_line()
 
     def test_losses_that_exist(self):
         """One metric loses nothing at the other's best round. Another one has no best round."""
         ties = self.view({LINEAR: [0.5, 0.5], EXP: [0.1, 0.2]})
-        assert ties.final_line().endswith(": −0.1000 at 1")
-        assert ": −0.1000 at 1</td>" in ties.row()
+        assert ties.format_final_line().endswith(": −0.1000 at 1")
+        assert ": −0.1000 at 1</td>" in ties.create_row()
         nothing = self.view({LINEAR: [0.5, 0.6], EXP: [NAN, NAN]})
-        assert nothing.final_line() == "a model  ● 0.6000 @2  ◆ –"
+        assert nothing.format_final_line() == f"a model  ● {LINEAR} 0.6000 @2  ◆ {EXP} n/a"
+        assert "exponential gain" in create_picture(nothing)
         empty = self.view({}, seconds=3.0)
-        assert [" ".join(line.split()) for line in empty.block(79)] == ["a model round 4 3 s"]
-        assert empty.final_line().split() == ["a", "model", "3.0", "s"]
+        assert [" ".join(join(line).split()) for line in empty.create_lines(79)] == ["a model round 4 3 s"]
+        assert empty.format_final_line().split() == ["a", "model", "3.0", "s"]
 
-    def test_colors_and_hostile_names(self):
-        view = self.view()
-        assert "\x1b" not in "".join(view.block(79)) + view.final_line(79)
-        assert "\x1b[38;5;33m●\x1b[0m" in view.block(79, colour=True)[1]
-        view = view_of({EXP: Line(True)}, title="<b>\x1b[2J", dataset="<i>", last_round=1)
-        assert "\x1b" not in view.block(79)[0]
-        assert "<b>" not in view.picture().replace("<p><b>", "", 1)
-        assert "<i>" not in view.picture()
+    def test_hostile_names(self):
+        view = create_view(
+            {EXP: MetricCurve(True), "<b>[x]": MetricCurve(True)}, title="<b>\x1b[2J", dataset="<i>", last_round=1
+        )
+        assert "\x1b" not in "".join(map(join, view.create_lines(79))) + view.format_final_line()
+        page = create_picture(view).replace("<p><b>", "", 1)
+        assert not {"<b>", "<i>", "\x1b"} & set(re.findall("<[bi]>|\x1b", page))
+        assert "<b>" not in view.create_row()
+
+
+class TestPicture:
+    """The picture of a notebook, without a browser."""
+
+    def svg(self, view):
+        return ElementTree.fromstring(re.search(r"<svg.*</svg>", create_picture(view), re.DOTALL)[0])
+
+    def marks(self, svg):
+        """The places of filled marks at the best rounds."""
+        places = {}
+        for element in svg.iter():
+            role = re.fullmatch(r"gs-(first|second|third|fourth)", element.get("class", ""))
+            place = element.get("cx") or re.match(r"translate\(([\d.]+) 22\)", element.get("transform", ""))
+            if role and place and element.get("cy", "22") == "22":
+                places[role[1]] = place if isinstance(place, str) else place[1]
+        return places
+
+    def test_marks_of_equal_best_rounds_coincide(self):
+        curves = {LINEAR: [0.5, 0.6, 0.5], EXP: [0.3, 0.4, 0.1], "mrr": [0.1, 0.0, 0.0], "map": [0.1, 0.3, 0.2]}
+        marks = self.marks(self.svg(TestViews().view(curves)))
+        assert marks["first"] == marks["second"] == marks["fourth"] != marks["third"]
+
+    def points(self, curves, **options):
+        """The points of every line."""
+        svg = self.svg(TestViews().view(curves, **options))
+        lines = [element.get("points").split() for element in svg.iter() if element.tag.endswith("polyline")]
+        return [[tuple(map(float, point.split(","))) for point in line] for line in lines]
+
+    def test_points_are_distances_from_the_best_value(self):
+        """The axes have 560 units for the rounds 1 to 5, and 190 for 0.04 or 4 % of the best value."""
+        values = [0.50, 0.52, 0.55, 0.54]
+        (line,) = self.points({"mrr": values}, total=5)
+        expected = [(56 + 140 * place, 22 + 190 * min(0.55 - value, 0.04) / 0.04) for place, value in enumerate(values)]
+        assert np.array(line) == pytest.approx(np.array(expected), abs=0.051)
+        (line,) = self.points({"rmse": [200.0, 101.0, 100.0]})
+        assert [y for _, y in line] == pytest.approx([212, 22 + 190 * 0.01 / 0.04, 22], abs=0.051)
+        assert [len(line) for line in self.points({"mrr": [0.1, 0.2, NAN, 0.3]})] == [2, 1]
+
+    def test_nothing_that_notebooks_remove(self):
+        view = TestViews().view({"<script>": [0.1, 0.2]}, patience=("<script>", 3, 10))
+        assert not re.search(r" (style|id|onload)=|<script|href", create_picture(view))
+
+    def test_grays_differ(self):
+        svg = self.svg(TestViews().view({"mrr": [0.1, 0.2], "map": [0.2, 0.1], "rmse": [0.2, 0.3], "err": [0.1, 0.2]}))
+        lines = [element for element in svg.iter() if element.tag.endswith("polyline")]
+        assert len({line.get("stroke") for line in lines}) == len(lines) == 4
+
+    def test_cut_lines_have_a_note(self):
+        """The lowest value is far below the range of the picture."""
+        deep, flat = ({"mrr": [0.9, value, *[0.89] * 30]} for value in (0.1, 0.89))
+        for curves, cut in ((deep, True), (flat, False)):
+            view = TestViews().view(curves)
+            assert ("drawn at the bottom" in create_picture(view)) is cut
+            ax = plot_view(view, Figure().subplots(), "dark")
+            assert any("not shown" in text.get_text() for text in ax.texts) is cut
+
+    @pytest.mark.parametrize("last", [1, 2, 3, 7, 10, 99, 100, 101, 250, 1000, 12345])
+    def test_ticks(self, last):
+        ticks = list_ticks(last)
+        assert ticks[0] == 1
+        assert ticks[-1] == last
+        assert ticks == sorted(set(ticks))
+        assert len(ticks) <= 6
+        assert last <= find_axis_end(last, None) <= max(2.5 * last, 10)
+
+    def test_long_curves_keep_their_outline(self):
+        rng = np.random.default_rng(1)
+        points = list(enumerate(rng.random(5000).tolist(), start=1))
+        thinned = thin_points(points, 280)
+        assert len(thinned) <= 290
+        assert thinned[-1] == points[-1]
+        assert set(thinned) <= set(points)
+        assert {min(points, key=lambda point: point[1]), max(points, key=lambda point: point[1])} <= set(thinned)

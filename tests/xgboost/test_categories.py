@@ -11,7 +11,7 @@ import xgboost as xgb
 
 import gainsay as gs
 from gainsay.xgboost import EvaluateRanking, early_stopping
-from gainsay.xgboost.cutting import first_rounds
+from gainsay.xgboost.early_stopping import cut_booster
 
 LETTERS = "abcdefgh"
 QUERIES, LENGTH = 40, 15
@@ -47,7 +47,7 @@ def matrix(order=LETTERS):
 def test_a_cut_booster_predicts_what_the_whole_one_did(kind, order):
     booster = xgb.train({**PARAMS, "booster": kind}, matrix(), 20)
     expected = booster.predict(matrix(order), iteration_range=(0, 12))
-    cut = first_rounds(booster, 12)
+    cut = cut_booster(booster, 12)
     saved = xgb.Booster(model_file=bytearray(cut.save_raw("ubj")))
     for model in (cut, saved):
         assert np.array_equal(model.predict(matrix(order)), expected)

@@ -227,6 +227,61 @@ class TestSecondStop:
             fit([log, stop, early_stopping("map@10", 4)])
         assert len(fit([log, stop])[1]["valid"]["mrr"]) == 3
 
+    @pytest.mark.parametrize("first", [True, False])
+    def test_a_model_cut_by_another_callback_keeps_its_attributes(self, first):
+        """`best_iteration` after the end of the shorter model would be wrong."""
+
+        class Cuts(xgb.callback.TrainingCallback):
+            def after_training(self, model):
+                return model[:1]
+
+        constant = gs.metric("rising", lambda labels, scores: float(np.ptp(scores)))
+        log = EvaluateRanking({"valid": xgb_matrix(VALID)}, constant)
+        stop = early_stopping(constant, rounds=90, verbose=False)
+        booster, _ = fit([log, *([Cuts(), stop] if first else [stop, Cuts()])], 9)
+        assert booster.num_boosted_rounds() == 1
+        if first:
+            assert booster.attr("best_iteration") is None
+
+
+class TestLastRound:
+    """Training ends after all callbacks have received the last round, in any order."""
+
+    @pytest.mark.parametrize("place", [0, 1, 2])
+    @pytest.mark.parametrize("waits", [1, 4])
+    def test_every_callback_receives_it(self, place, waits):
+        class Records(xgb.callback.TrainingCallback):  # as MLflow's autologging
+            def __init__(self):
+                self.values = []
+
+            def after_iteration(self, model, epoch, evals_log):
+                self.values.append(evals_log["valid"]["mrr"][-1])
+                return False
+
+        records, log = Records(), custom_metric(["mrr"])
+        callbacks = [records, full_precision(log)]
+        callbacks.insert(place, early_stopping("mrr", waits, verbose=False))
+        booster, curves = fit(callbacks, 40, evals=[(xgb_matrix(VALID), "valid")], custom_metric=log)
+        assert len(records.values) == len(curves["valid"]["mrr"]) == booster.num_boosted_rounds() < 40
+        assert np.round(records.values, 6).tolist() == np.round(curves["valid"]["mrr"], 6).tolist()
+        assert booster.num_boosted_rounds() == booster.best_iteration + 1 + waits
+
+    @pytest.mark.parametrize("kind", [Curves, early_stopping])
+    def test_a_training_that_another_callback_ends_in_its_first_round(self, kind):
+        class Ends(xgb.callback.TrainingCallback):
+            def after_iteration(self, model, epoch, evals_log):
+                return True
+
+        tool = Curves(show=False) if kind is Curves else early_stopping("mrr", 5, verbose=False)
+        logs, options = logged_first(["mrr"])
+        booster, history = fit([*logs, Ends(), tool], 9, **options)
+        assert booster.num_boosted_rounds() == 1
+        if kind is Curves:
+            assert tool.rounds == 1
+            assert curve_values(tool.frame()) == history
+        else:
+            assert booster.best_score == history["valid"]["mrr"][0]
+
 
 class TestContinued:
     METRIC = "ndcg_exp@10"

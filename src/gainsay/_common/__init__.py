@@ -1,1 +1,1 @@
-"""What has no idea of ranking: arrays, names, checks, words, the version."""
+"""Helpers that do not depend on ranking: arrays, names, checks, text and the version."""

@@ -1,4 +1,4 @@
-"""Matching what carries a pandas index: rows by the index of the labels, weights by the id of the query."""
+"""Alignment of pandas objects: rows by the index of the labels, weights by query id."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def index_of(values: Any) -> pd.Index[Any] | None:
-    """Return the index of a Series or DataFrame of pandas; None for everything else, which has no index."""
+    """Return the index of a Series or DataFrame of pandas, or None for other objects."""
     if any(base.__module__.partition(".")[0] == "pandas" for base in type(values).__mro__):
         index: pd.Index[Any] | None = values.index if hasattr(values, "reindex") and hasattr(values, "index") else None
         return index
@@ -22,18 +22,18 @@ def index_of(values: Any) -> pd.Index[Any] | None:
 
 
 def in_order_of(index: pd.Index[Any] | None, name: str, values: Any) -> Any:
-    """Return values of pandas in the row order of `index`; whatever has no index comes back as it is, by position.
+    """Return pandas values in the row order of `index`. Values without an index are returned unchanged.
 
-    A `ValueError` says where rows cannot be matched one to one.
+    A `ValueError` is raised if rows do not match one to one.
     """
     own = index_of(values)
     if index is None or own is None or own is index or len(own) != len(index) or own.equals(index):
-        return values  # numbers of rows that differ are refused where they are compared
+        return values  # Callers reject a wrong number of rows.
     places = _places(own, index)
     if places is None:
         raise ValueError(
-            f"{name} cannot be matched with the labels: {_difference(name, own, index)}; give both the same index, or "
-            f"pass {name}.to_numpy() if the rows stand in the same order"
+            f"{name} does not match the labels: {_difference(name, own, index)}. Use the same index for both, or pass "
+            f"{name}.to_numpy() if the rows are in the same order."
         )
     return values.take(places)
 
@@ -41,17 +41,17 @@ def in_order_of(index: pd.Index[Any] | None, name: str, values: Any) -> Any:
 def weights_in_order(
     weight: Any, query_ids: Any, documents: int, index: pd.Index[Any] | None, *, numbered: bool
 ) -> Any:
-    """Return weights in the order of the queries or, where there is one per document, of the rows.
+    """Return weights in the order of the queries or, for one weight per document, of the rows.
 
-    A mapping holds weights by query id; so does a Series whose index holds the id of every query. Entries of other
-    queries are passed over. A Series with a row for each document is matched by the index of the rows, where these have
-    one. Queries that were given by their sizes are known by number only (`numbered`). A `ValueError` says where a query
-    has no weight, or weights fit both queries and rows and mean different things.
+    A mapping contains weights by query id, and so does a Series whose index contains all query ids. Other ids are
+    ignored. A Series with a row for each document is aligned to the index of the rows. Queries defined by their sizes
+    have numbers as ids (`numbered`). A `ValueError` is raised if a query has no weight, or if weights match both
+    queries and rows with different results.
     """
     if isinstance(weight, Mapping):
         import pandas as pd
 
-        keys = pd.Index(objects(weight), dtype=object)  # no two of them become one
+        keys = pd.Index(objects(weight), dtype=object)  # Different keys remain different.
         weight = pd.Series(list(weight.values()), index=keys, dtype=object)
         return _by_query(weight, query_ids, "the mapping", numbered).tolist()
     own = index_of(weight)
@@ -62,8 +62,8 @@ def weights_in_order(
     if rows is not None and places is not None and len(query_ids) == documents:
         if not np.array_equal(np.asarray(rows), np.asarray(weight.take(places))):
             raise ValueError(
-                "the index of weight fits the ids of the queries and the rows of the labels, in different orders: pass "
-                "a dict for weights by query, or weight.to_numpy() for weights by row"
+                "weight is ambiguous, because its index matches the query ids and the rows in different orders. Pass a "
+                "dict for weights by query, or weight.to_numpy() for weights by row."
             )
         return rows
     if rows is not None and (places is None or index is not None or only_counts(own)):
@@ -72,7 +72,7 @@ def weights_in_order(
 
 
 def _by_row(weight: Any, own: pd.Index[Any], index: pd.Index[Any] | None, documents: int) -> Any:
-    """Return one weight per document in the order of the rows, or None where these are none."""
+    """Return one weight per document in the order of the rows, or None if the index does not match."""
     if len(own) != documents:
         return None
     if index is None or own.equals(index):
@@ -85,22 +85,22 @@ def _by_query(weight: Any, query_ids: Any, where: str, numbered: bool) -> Any:
     own = weight.index
     if not own.is_unique:
         raise ValueError(
-            f"weight has {_first(own, own.duplicated())} more than once in {where}: give each query one weight, or "
-            "each document, with the index of the labels"
+            f"weight has {_first(own, own.duplicated())} more than once in {where}. Pass one weight per query, or "
+            "one per document with the index of the labels."
         )
     places = own.get_indexer(_index(query_ids))
     if (places < 0).any():
-        hint = "queries given by group= are numbered from 0" if numbered else f"it has {_some(own)}"
+        hint = "with group=, query ids are numbers from 0" if numbered else f"it has {_some(own)}"
         raise ValueError(
             f"weight has no entry for {int((places < 0).sum())} of {len(places)} queries, the first is "
             f"{_first(_index(query_ids), places < 0)}: weights of a Series or mapping are matched by query id "
-            f"({hint}); pass an array for weights in the order of the queries"
+            f"({hint}). Pass an array for weights in the order of the queries."
         )
     return weight.take(places)
 
 
 def _places(own: pd.Index[Any], wanted: Any) -> Any:
-    """Return at which place of `own` each wanted entry stands; None where one is missing or stands twice."""
+    """Return the position in `own` of each wanted entry, or None if one is missing or not unique."""
     wanted = _index(wanted)
     if not (own.is_unique and wanted.is_unique):
         return None
@@ -118,12 +118,12 @@ def _index(ids: Any) -> pd.Index[Any]:
 
 
 def only_counts(index: pd.Index[Any]) -> bool:
-    """Whether an index only counts the rows: 0, 1, 2, …, as a Series has it that was given none."""
+    """Return whether an index is 0, 1, 2, …, the default of pandas."""
     return bool(len(index) == 0 or index.equals(_index(np.arange(len(index)))))
 
 
 def _difference(name: str, own: pd.Index[Any], index: pd.Index[Any]) -> str:
-    """Say why the rows of two different indexes cannot be matched."""
+    """Return the reason why two indexes do not match."""
     for whose, one in ((name, own), ("the labels", index)):
         if not one.is_unique:
             return f"their indexes differ, and that of {whose} has {_first(one, one.duplicated())} more than once"

@@ -1,4 +1,4 @@
-"""Properties that are worked out once."""
+"""Properties that are computed once."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING or sys.version_info >= (3, 12):
 else:
 
     class cached_property(functools.cached_property):  # noqa: N801
-        """That of Python 3.12 for 3.11, whose own holds a lock that all instances share while it works.
+        """The property of Python 3.12 for 3.11, in which all instances share a lock.
 
-        Threads wait for each other there, and a process that is forked meanwhile waits for ever.
+        That lock makes threads wait for each other, and can block a forked process forever.
         """
 
         def __get__(self, instance: Any, owner: Any = None) -> Any:
-            """Return the value, worked out when it is first asked for."""
+            """Return the value, which is computed at first use."""
             if instance is None:
                 return self
             if self.attrname not in instance.__dict__:

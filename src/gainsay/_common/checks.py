@@ -1,4 +1,4 @@
-"""Checks of single arguments."""
+"""Validation of single arguments."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 def check_whole(argument: str, value: Any, least: int = 1, unit: str = "") -> int:
     """Return `value` as an int if it is a whole number of at least `least`, or raise.
 
-    One rule for all arguments: Python's and NumPy's integers, and floats without a fraction, which is what tables, JSON
-    and tuners make of integers. Truth values are no numbers. `unit` is what is counted. What is no number is a
-    `TypeError`, what has a fraction or is too small a `ValueError`.
+    Integers of Python and NumPy are accepted, and floats without a fraction, because tables, JSON and tuners convert
+    integers to floats. Truth values are rejected. `unit` is the counted noun. Other types raise a
+    `TypeError`. Fractions and small numbers raise a `ValueError`.
 
     >>> check_whole("k", 10.0)
     10
@@ -32,7 +32,7 @@ def check_whole(argument: str, value: Any, least: int = 1, unit: str = "") -> in
 def check_real(argument: str, value: Any, low: float = -math.inf, high: float = math.inf) -> float:
     """Return `value` as a float if it is a real number of Python or NumPy with low <= value <= high, or raise.
 
-    Truth values are no numbers, as for `check_whole`.
+    Truth values are rejected, as by `check_whole`.
 
     >>> check_real("p", np.float32(0.5), 0, 1)
     0.5
@@ -42,7 +42,7 @@ def check_real(argument: str, value: Any, low: float = -math.inf, high: float = 
     """
     check_number(argument, value)
     if not low <= value <= high:
-        bounds = f"be at least {low:g}" if high == math.inf else f"lie between {low:g} and {high:g}"
+        bounds = f"be at least {low:g}" if high == math.inf else f"be between {low:g} and {high:g}"
         raise ValueError(f"{argument} must {'not be NaN' if low == -math.inf else bounds}, got {value!r}")
     return float(value)
 
@@ -67,16 +67,16 @@ def check_flag(argument: str, value: Any) -> bool:
 
 
 def refuse_unordered(argument: str, value: Any) -> None:
-    """Raise `TypeError` for a set where order matters: that of texts differs from one start of Python to the next.
+    """Raise `TypeError` for a set, because the order of strings in it differs between runs of Python.
 
     >>> refuse_unordered("metrics", {"map"})
     Traceback (most recent call last):
-    TypeError: metrics is a set, which has no order, and here order matters: pass a list
+    TypeError: metrics must have an order, got a set. Pass a list.
     """
     if isinstance(value, set | frozenset):
-        raise TypeError(f"{argument} is a set, which has no order, and here order matters: pass a list")
+        raise TypeError(f"{argument} must have an order, got a set. Pass a list.")
 
 
 def _is_number(value: object) -> bool:
-    """Tell real numbers of Python and NumPy from truth values and everything else."""
+    """Return whether a value is a real number of Python or NumPy and not a truth value."""
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

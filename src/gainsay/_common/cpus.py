@@ -1,4 +1,4 @@
-"""What the machine has."""
+"""CPUs and memory of the machine."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import os
 
 
 def cpus() -> int:
-    """Return how many CPUs the process may use."""
+    """Return the number of CPUs that the process can use."""
     try:
         return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on macOS and Windows
+    except AttributeError:  # macOS and Windows.
         return os.cpu_count() or 1
 
 
 def physical_memory() -> int | None:
-    """Return how many bytes of memory there are, None where the system does not tell."""
+    """Return the size of the memory in bytes, or None if the system does not provide it."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not on Windows
+    except (AttributeError, ValueError, OSError):  # Windows.
         return None

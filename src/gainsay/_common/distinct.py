@@ -1,4 +1,4 @@
-"""Numbering what differs, by pandas where pandas tells it apart."""
+"""Numbering of distinct values."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def factorize(values: Any) -> tuple[Integers, Any]:
-    r"""Return the number of each value, -1 where it is missing, and the distinct values as pandas holds them.
+    r"""Return the number of each value, or -1 if it is missing, and the distinct values, as `pandas.factorize`.
 
-    Both in order of first appearance, as `pandas.factorize` does. Old versions of pandas take a text to end at its
-    first NUL character, so that "a" and "a\0" are one to them; where a text has one, they are told apart here.
+    Numbers are in order of first appearance. Old versions of pandas end strings at the first NUL character, so "a" and
+    "a\0" are equal to them. This function distinguishes them.
 
     >>> codes, ids = factorize(np.array(["a", "a\0", "a", None], dtype=object))
     >>> codes.tolist(), ids.tolist()
@@ -26,9 +26,9 @@ def factorize(values: Any) -> tuple[Integers, Any]:
     import pandas as pd
 
     if _texts_end_at_nul():
-        held = np.asarray(values, dtype=object)
-        if any(isinstance(value, str) and "\0" in value for value in held):
-            return _by_equality(held)
+        objects_ = np.asarray(values, dtype=object)
+        if any(isinstance(value, str) and "\0" in value for value in objects_):
+            return _factorize_by_equality(objects_)
     codes, ids = pd.factorize(values)
     return codes.astype(np.int64), ids
 
@@ -40,11 +40,11 @@ def _texts_end_at_nul() -> bool:
     return len(pd.factorize(np.array(["a", "a\0"], dtype=object))[1]) == 1
 
 
-def _by_equality(values: np.ndarray[Any, Any]) -> tuple[Integers, np.ndarray[Any, Any]]:
+def _factorize_by_equality(values: np.ndarray[Any, Any]) -> tuple[Integers, np.ndarray[Any, Any]]:
     import pandas as pd
 
     numbers: dict[Any, int] = {}
     missing = np.asarray(pd.isna(values))
     pairs = zip(values, missing, strict=True)
-    codes = [-1 if gone else numbers.setdefault(value, len(numbers)) for value, gone in pairs]
+    codes = [-1 if is_missing else numbers.setdefault(value, len(numbers)) for value, is_missing in pairs]
     return np.array(codes, dtype=np.int64), objects(numbers)

@@ -1,4 +1,4 @@
-"""Names that callers give to models, candidates and runs."""
+"""Names of models, candidates and runs."""
 
 from __future__ import annotations
 
@@ -10,46 +10,47 @@ if TYPE_CHECKING:
 
 
 def check_name(what: str, name: str) -> str:
-    """Return a name if it is text that can be written and is not blank, or raise; the message begins with `what`."""
+    """Return a name, or raise if it is blank or cannot be written. The message starts with `what`."""
     if not name.strip():
-        raise ValueError(f"{what} is blank: {name!r}; it stands in every table")
+        raise ValueError(f"{what} must not be blank, got {name!r}.")
     return check_text(what, name)
 
 
 def check_text(what: str, text: str) -> str:
-    r"""Return text if it can be written, or raise.
+    r"""Return text, or raise if it cannot be written.
 
-    Python strings may hold halves of surrogate pairs (from file names that are no UTF-8, or from broken JSON), which no
-    file, table or terminal takes.
+    Python strings may contain halves of surrogate pairs, for example from file names that are not UTF-8. Files, tables
+    and terminals do not support them.
 
     >>> check_text("name", "LambdaMART, 31 leaves")
     'LambdaMART, 31 leaves'
     >>> check_text("name", "31\ud83d")
     Traceback (most recent call last):
-    ValueError: name cannot be written as UTF-8, since its character 2 is half of a pair: '31\ud83d'
+    ValueError: name cannot be written as UTF-8, because its character 2 is half of a surrogate pair: '31\ud83d'
     """
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise ValueError(
-            f"{what} cannot be written as UTF-8, since its character {error.start} is half of a pair: {text!r}"
+            f"{what} cannot be written as UTF-8, because its character {error.start} is half of a surrogate pair: "
+            f"{text!r}"
         ) from None
     return text
 
 
 def check_ids(what: str, rows: Iterable[tuple[Any, ...]]) -> None:
-    """Raise where an id, among the first two entries of a row, is text that cannot be written (see `check_name`)."""
+    """Raise if an id, one of the first two entries of a row, cannot be written (see `check_text`)."""
     for row in rows:
         for text in row[:2]:
             if isinstance(text, str) and not text.isascii():
                 try:
                     text.encode()
                 except UnicodeEncodeError:
-                    raise ValueError(f"{what} has the id {text!r}, which cannot be written as UTF-8") from None
+                    raise ValueError(f"{what} has the id {text!r}, which cannot be written as UTF-8.") from None
 
 
 def natural_order(names: Iterable[str]) -> list[str]:
-    """Return names in natural order, in which numbers inside them count as numbers.
+    """Return names in natural order, which compares numbers within names by value.
 
     >>> natural_order(["model 10", "model 2", "base"])
     ['base', 'model 2', 'model 10']
@@ -64,6 +65,6 @@ def natural_key(name: str) -> tuple[list[tuple[int, str]], str]:
 
 
 def _number_key(digits: str) -> tuple[int, str]:
-    """Sort key of a number of any length: the longer one is the larger, leading zeros apart."""
+    """Return the sort key of a number of any length, without leading zeros."""
     digits = digits.lstrip("0")
     return len(digits), digits

@@ -1,4 +1,4 @@
-"""Where results are to be written: tried before the work that makes them."""
+"""Validation of output paths before long computations."""
 
 from __future__ import annotations
 
@@ -8,37 +8,36 @@ from pathlib import Path
 
 
 def check_output(what: str, path: str | os.PathLike[str]) -> Path:
-    """Return the path of a file to be written, or raise where it is plain that it cannot be.
+    """Return the path of an output file, or raise if it cannot be written.
 
-    Nothing is written or made. What is there already will be written anew. Messages begin with `what`, say what is in
-    the way, and what to do.
+    Nothing is created. Existing files will be overwritten. Messages start with `what`.
 
-    >>> check_output("path", "no such folder/report.html")
+    >>> check_output("path", "missing/report.html")
     Traceback (most recent call last):
-    FileNotFoundError: path 'no such folder/report.html': there is no folder 'no such folder'; make it, or name another
+    FileNotFoundError: path 'missing/report.html': directory 'missing' does not exist. Create it or choose another path.
     """
-    given = Path(path)
-    named = f"{what} {str(given)!r}"
+    output = Path(path)
+    named = f"{what} {str(output)!r}"
     try:
-        mode = os.stat(given).st_mode
+        mode = os.stat(output).st_mode
     except (FileNotFoundError, NotADirectoryError):
         mode = None
-    except OSError as error:  # a name too long, links in a circle
-        raise OSError(f"{named} cannot be written: {error.strerror}; name another") from None
+    except OSError as error:  # The name is too long, or links form a circle.
+        raise OSError(f"{named} cannot be written: {error.strerror}. Choose another path.") from None
     except ValueError as error:
-        raise ValueError(f"{named} is no name of a file: {error}") from None
+        raise ValueError(f"{named} is not a valid path: {error}.") from None
     if mode is not None:
         if stat.S_ISDIR(mode):
-            raise IsADirectoryError(f"{named} is a folder; name a file in it")
-        if not os.access(given, os.W_OK):
-            raise PermissionError(f"{named} may not be written; change its permissions, or name another")
-        return given
-    folder = Path(os.path.realpath(given)).parent  # where a link points that has nothing at its end yet
-    shown = folder if given.is_symlink() else given.parent
+            raise IsADirectoryError(f"{named} is a directory. Add a file name.")
+        if not os.access(output, os.W_OK):
+            raise PermissionError(f"{named} is not writable. Change its permissions or choose another path.")
+        return output
+    folder = Path(os.path.realpath(output)).parent  # The target of a link may not exist yet.
+    shown = folder if output.is_symlink() else output.parent
     if not folder.exists():
-        raise FileNotFoundError(f"{named}: there is no folder {str(shown)!r}; make it, or name another")
+        raise FileNotFoundError(f"{named}: directory {str(shown)!r} does not exist. Create it or choose another path.")
     if not folder.is_dir():
-        raise NotADirectoryError(f"{named}: {str(shown)!r} is no folder; name another")
+        raise NotADirectoryError(f"{named}: {str(shown)!r} is not a directory. Choose another path.")
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise PermissionError(f"{named}: its folder may not be written to; change its permissions, or name another")
-    return given
+        raise PermissionError(f"{named}: its directory is not writable. Change its permissions or choose another path.")
+    return output

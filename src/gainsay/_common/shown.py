@@ -1,10 +1,11 @@
-"""Names as reports show them: whole where there is room, short and still distinct where there is not."""
+"""Display of names in reports: in full if there is space, otherwise short and distinct."""
 
 from __future__ import annotations
 
 import itertools
 import math
 import re
+import sys
 import unicodedata
 from dataclasses import dataclass
 from inspect import signature
@@ -16,19 +17,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 LONGEST_SHORT = 28
-"""So many characters a short name has at most."""
+"""Maximum number of characters of a short name."""
 
 MOST_SHRUNK = 2
-"""So many words of a name shrink to their first letters, if names can be told apart otherwise."""
+"""Maximum number of words to shorten to their first letters, if names are distinct without."""
 
 LONGEST_IN_TEXT = 60
-"""A name longer than this is shortened within sentences."""
+"""Longer names are shortened within sentences."""
 
 
 def printable(text: str) -> str:
-    r"""Return text on one line, with a visible mark for every character that would act instead of being seen.
-
-    Those are control characters, marks that change the direction of what follows, and half characters.
+    r"""Return text on one line, with a visible mark for control characters, bidirectional marks and half surrogates.
 
     >>> printable("a\n<b>\u202e\x00")
     'a <b>��'
@@ -38,24 +37,26 @@ def printable(text: str) -> str:
 
 
 def printables(texts: Iterable[object]) -> list[str]:
-    """Return what each prints, on one line as `printable` has it."""
+    """Return the text of each object on one line. See `printable`."""
     return [printable(str(text)) for text in texts]
 
 
 class Spoken:
-    """What has a `text` and shows itself by that; fields would be pages long."""
+    """A result that is displayed by its `text`, because its fields are too long."""
 
     text: Any
 
     def __str__(self) -> str:
-        return str(self.text)
+        # A terminal that writes only ASCII gets question marks instead of an error.
+        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+        return repr(self).encode(encoding, "replace").decode(encoding)
 
     def __repr__(self) -> str:
         return "\n".join(map(printable, self.text.split("\n")))
 
 
 def plain(content: Any) -> Any:
-    """Return content as JSON knows it: numbers of NumPy as Python's, infinities and NaN as None."""
+    """Return content as JSON values: NumPy numbers as Python numbers, infinities and NaN as None."""
     if isinstance(content, dict):
         return {str(key): plain(value) for key, value in content.items()}
     if isinstance(content, list | tuple):
@@ -66,7 +67,7 @@ def plain(content: Any) -> Any:
 
 
 def call_text(function: Callable[..., Any], *arguments: Any, **options: Any) -> str:
-    """Return the call that makes an object, without options that are what they are by default.
+    """Return the call that creates an object, without options that have their defaults.
 
     >>> call_text(sorted, [2, 1], key=None, reverse=True)
     'sorted([2, 1], reverse=True)'
@@ -76,21 +77,21 @@ def call_text(function: Callable[..., Any], *arguments: Any, **options: Any) -> 
     return f"{function.__name__}({', '.join([*map(repr, arguments), *shown])})"
 
 
-# U+E000 to U+E002 are the markers of emphasis in gainsay.drawing.text.
+# U+E000 to U+E002 are the markers of emphasis in gainsay._common.markup.
 _OVERRIDES = "\ue000\ue001\ue002\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufffe\uffff"
 
 
 _PARTS = re.compile(r"(?:(?<![^\W_])[-+\u2212])?\.?\d+(?:[.,]\d+)*(?:[eE][-+\u2212]?\d+)?|[^\W\d_]+|(?s:.)")
-"""A name falls into numbers (with sign, point and exponent), words, and single characters between them."""
+"""Parts of a name: numbers (with sign, point and exponent), words, and single characters between them."""
 
 
 MISSING = "\u2013"
-"""Stands in a column where a name says nothing of it."""
+"""The cell of a parameter that a name does not contain."""
 
 _GRID = re.compile(
     r"(?P<kind>[^=]*?)\s*(?P<set>(?:(?:^|\s)[A-Za-z_][\w.]*=\S+)*)(?:\s@(?P<round>\d+)|\sby (?P<by>\S+))?"
 )
-"""A name of a grid: what it is of, what is set, and where it stopped."""
+"""The name of a grid candidate: library, parameters, and the round at which it stopped."""
 
 _HEADS = {
     "num_leaves": "leaves", "max_leaves": "leaves", "learning_rate": "rate", "min_data_in_leaf": "min data",
@@ -99,7 +100,7 @@ _HEADS = {
     "bagging_fraction": "bagging", "colsample_bytree": "columns", "subsample": "rows",
     "lambdarank_truncation_level": "truncation",
 }  # fmt: skip
-"""Short words for long parameters, as heads of columns."""
+"""Short column headers for parameters."""
 
 _COUNTED = ("leaves", "trees", "rounds")
 _VALUES = {"linear": "lin", "exponential": "exp"}
@@ -108,20 +109,20 @@ _MOST_COLUMNS = 6
 
 @dataclass(frozen=True)
 class Names:
-    """What every model is called in a report: one mapping, made once, the same in whatever order the models come.
+    """Names of models in a report, independent of the order of models.
 
     Attributes
     ----------
     heads : tuple of (str, str)
-        The columns in which names stand: a short word for each, and in full what it is.
+        The columns of names: a short header and the full parameter.
     alike : str
-        What all have in common and no column says.
+        The parameters that all models share.
     cells : mapping of name to tuple of str
-        One for each column.
+        The cells of each model.
     short : mapping of name to str
-        What each is called in figures and tables, in at most 28 characters.
+        Names for figures and tables, at most 28 characters.
     said : mapping of name to str
-        What each is called in sentences.
+        Names for sentences.
     full : mapping of name to str
         The whole name, on one line.
     """
@@ -156,7 +157,7 @@ class Names:
 
 
 def _grid(names: Sequence[str]) -> tuple[list[str], dict[str, list[str]], str] | None:
-    """Return the keys that differ, the values of each name, and what is alike; None where the names are no grid."""
+    """Return the keys that differ, the values of each name, and the shared part, or None if names are not a grid."""
     found = {name: _GRID.fullmatch(name) for name in names}
     if (
         len(names) < 2
@@ -187,7 +188,7 @@ def _grid(names: Sequence[str]) -> tuple[list[str], dict[str, list[str]], str] |
 
 
 def _head(key: str) -> str:
-    """Return the short word for a parameter: its own name, or the last of its words where it is long."""
+    """Return the short header of a parameter, the last word of long names."""
     word = _HEADS.get(key) or key.rpartition(".")[2].replace("_", " ")
     return word if len(word) <= 12 else word.rpartition(" ")[2]
 
@@ -211,12 +212,11 @@ def _sentence(keys: Sequence[str], values: Sequence[str]) -> str:
 
 
 def short_names(names: Iterable[str], most: int = LONGEST_SHORT) -> dict[str, str]:
-    """Return for every name what to call it in at most `most` characters, no two alike, in whatever order they come.
+    """Return a distinct name of at most `most` characters for every name, independent of their order.
 
-    Where some are too long, all lose the words that all begin with; the words that the long ones share then shrink to
-    their first letters, until all fit. What is still too long loses its middle, for the names of a family tend to
-    differ at one of their ends. A number is left out whole or stays whole. Which of several that still look alike is
-    number 2 goes by the natural order of the names.
+    If some names are too long, common first words are removed from all. Then words that long names share are shortened
+    to their first letters. Names that are still too long lose their middle. Numbers are removed completely or not at
+    all. Equal short names are numbered in the natural order of the names.
 
     >>> list(short_names(["lambdarank, gain 2, seed 1", "lambdarank, gain 4, seed 1"], 20).values())
     ['…2, seed 1', '…4, seed 1']
@@ -236,7 +236,7 @@ def short_names(names: Iterable[str], most: int = LONGEST_SHORT) -> dict[str, st
     found: dict[str, str] = {}
     for name, text in shown.items():
         short, number = _cut(text, most), 2
-        # nor may one be called what another one's name is
+        # A short name must not be the full name of another model.
         while short in found.values() or (short != whole[name] and short in whole.values()):
             mark = f" #{number}"
             short, number = _cut(text, most - len(mark)) + mark, number + 1
@@ -245,7 +245,7 @@ def short_names(names: Iterable[str], most: int = LONGEST_SHORT) -> dict[str, st
 
 
 def fitting(names: Iterable[str], short: Mapping[str, str], most: int) -> dict[str, str]:
-    """Return every name whole where it has at most `most` characters, else its short name.
+    """Return every name in full if it has at most `most` characters, otherwise its short name.
 
     >>> fitting(["a", "x" * 99], short_names(["a", "x" * 99]), 60)["a"]
     'a'
@@ -255,7 +255,7 @@ def fitting(names: Iterable[str], short: Mapping[str, str], most: int) -> dict[s
 
 
 def _common_words(texts: list[str]) -> int:
-    """Return how many characters all begin with, up to the end of a word; 0 where it is hardly worth leaving out."""
+    """Return the length of the common prefix up to the end of a word, or 0 if it is short."""
     alike = (len(set(column)) == 1 for column in zip(*texts, strict=False))
     prefix = texts[0][: sum(itertools.takewhile(bool, alike))] if len(texts) > 1 else ""
     # Where parts end depends on what follows, so an end counts only where all texts have it.
@@ -265,10 +265,9 @@ def _common_words(texts: list[str]) -> int:
 
 
 def _without_shared_words(texts: list[str], most: int) -> list[str]:
-    """Shrink words that all long texts have to their first letters, the longest words first, until all texts fit.
+    """Shorten words that all long texts share to their first letters, longest words first, until all texts fit.
 
-    Where two words are not enough, texts stay that are still told apart without their middles: what is left of more
-    words would hardly be a name.
+    At most two words are shortened if the texts are distinct without their middles.
     """
     long = [_PARTS.findall(text) for text in texts if len(text) > most]
     shared = set.intersection(*map(set, long)) if len(long) > 1 else set()
@@ -284,7 +283,7 @@ def _without_shared_words(texts: list[str], most: int) -> list[str]:
 
 
 def _cut(text: str, most: int) -> str:
-    """Return a text of at most `most` characters, its middle left out between two of its parts if that can be."""
+    """Return a text of at most `most` characters, without its middle and preferably cut between parts."""
     if len(text) <= most:
         return text
     parts, room = _PARTS.findall(text), most - 1
@@ -302,16 +301,15 @@ def _is_number(part: str) -> bool:
 
 
 def _whole(parts: Iterable[str], room: int) -> int:
-    """Return the length of the first parts that have room."""
+    """Return the length of the first parts that fit."""
     lengths = itertools.takewhile(lambda length: length <= room, itertools.accumulate(map(len, parts)))
     return max(lengths, default=0)
 
 
 def isolated(text: str, short: Mapping[str, str]) -> str:
-    """Return a sentence in which the names keep to themselves.
+    """Return a sentence with isolated right-to-left names and shortened long names.
 
-    Names that are written from right to left get marks around them that keep the words beside them in place, and
-    very long ones are shortened.
+    Isolation marks keep the words next to right-to-left names in their order.
     """
     names = list(short)
     short = fitting(names, short, LONGEST_IN_TEXT)
@@ -326,7 +324,7 @@ def isolated(text: str, short: Mapping[str, str]) -> str:
 
 
 def listed_short(names: Sequence[str], short: Mapping[str, str], most: int = 6) -> str:
-    """Write names as a list in words, cut after `most`."""
+    """Return short names as a list in words, with at most `most` names."""
     from .words import listed
 
     return listed([short[name] for name in names], most) if names else "none"

@@ -1,4 +1,4 @@
-"""Names for the types of arrays: those that the modules hand to each other, and those that callers may pass."""
+"""Types of arrays, and types of arguments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.integer[Any]]
-"""Positions in the sorted list of distinct labels; the type is the narrowest that holds them."""
+"""Positions in the sorted list of distinct labels, in the narrowest integer type."""
 
 
 class Sparse(Protocol):
@@ -38,31 +38,31 @@ class Collection(Protocol):
 
 
 class Predictor(Protocol):
-    """A model: an estimator, a booster or a function's home."""
+    """A model: an estimator or a booster."""
 
     def predict(self, features: Any, /) -> Any: ...
 
 
 Numbers: TypeAlias = npt.ArrayLike | Sequence[SupportsFloat | None]
-"""One number each: lists, arrays, Series of pandas and polars, arrays of pyarrow, decimals and fractions."""
+"""Numbers: lists, arrays, Series of pandas and polars, arrays of pyarrow, decimals and fractions."""
 Ids: TypeAlias = npt.ArrayLike | Sequence[Hashable]
-"""One id each: whatever can be compared and hashed."""
+"""Ids, which can be compared and hashed."""
 Weights: TypeAlias = Numbers | Mapping[Any, SupportsFloat]
-"""Weights by place, or by the id of the query."""
+"""Weights by position or by query id."""
 Features: TypeAlias = npt.ArrayLike | Sparse | Frame
-"""A row per document, a column per feature."""
+"""Features with one row per document."""
 Partitions: TypeAlias = Collection | Sequence[object]
-"""Data of a cluster: a collection of Dask, or one Delayed or Future per partition."""
+"""Data of a cluster: a Dask collection, or one Delayed or Future per partition."""
 
 FilePath: TypeAlias = str | os.PathLike[str]
-"""Where a file is."""
+"""The path of a file."""
 Scores: TypeAlias = Numbers | FilePath | Predictor
-"""What a model says: one score per document, a file of them, or the model itself."""
+"""One score per document, a file of scores, or a model."""
 Models: TypeAlias = Mapping[str, Scores | Sequence[Scores]] | Frame
-"""Models by name; a recipe is a list of runs."""
+"""Models by name. A recipe is a list of repeats."""
 Listed: TypeAlias = FilePath | Mapping[Any, Mapping[Any, SupportsFloat]] | Frame
 """A TREC run or qrels: a file, scores or labels by query and document, or a table of them."""
 OfQueries: TypeAlias = Ids | Mapping[Any, Hashable]
-"""A label for each query, by place or by the id of the query."""
+"""A label for each query, by position or by query id."""
 Columns: TypeAlias = OfQueries | Mapping[str, OfQueries] | Frame
-"""One such column of labels, or several with names."""
+"""One column of labels, or several with names."""

@@ -1,7 +1,8 @@
-"""Small words: numbers, how many there are of a thing, and lists of names."""
+"""Text of numbers, counts and lists of names."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -9,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def count(number: int, thing: str) -> str:
-    """Write how many there are of a thing.
+    """Return a number with its noun in the singular or plural.
 
     >>> count(1, "pair"), count(30000, "query")
     ('1 pair', '30,000 queries')
@@ -19,7 +20,7 @@ def count(number: int, thing: str) -> str:
 
 
 def listed(names: Sequence[str], most: int = 6, word: str = "and") -> str:
-    """Write names as a list in words, cut after `most`.
+    """Return names as a list in words, with at most `most` names.
 
     >>> listed(["a", "b", "c"])
     'a, b and c'
@@ -32,12 +33,12 @@ def listed(names: Sequence[str], most: int = 6, word: str = "and") -> str:
 
 
 def number_text(value: float) -> str:
-    """Return the shortest text that reads back as the same number."""
+    """Return the shortest text of exactly this number."""
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
 
 
 def amount(value: float) -> str:
-    """Write a difference of means to four places; what would show as zero and is not, by its first digit.
+    """Return a difference of means with four decimals, or its first digit if it is smaller.
 
     >>> amount(0.0123456), amount(0.0), amount(0.000043), amount(3e-9)
     ('0.0123', '0', '0.00004', '3e-09')
@@ -51,8 +52,19 @@ def amount(value: float) -> str:
     return short if exponent < -7 else f"{float(short):.{-exponent}f}"
 
 
+def format_mean(value: float, places: int = 4) -> str:
+    """Return a mean or another metric value with four decimals and a real minus sign, or a dash for NaN.
+
+    >>> format_mean(0.123456), format_mean(-0.5), format_mean(float("nan"))
+    ('0.1235', '\u22120.5000', '\u2013')
+    """
+    if math.isnan(value):
+        return "\u2013"
+    return f"{value:.{places}f}".replace("-", "\u2212")
+
+
 def confidence(alpha: float) -> str:
-    """Write the confidence that goes with a level.
+    """Return the confidence level 1 - alpha in percent.
 
     >>> confidence(0.05), confidence(0.05 / 3), confidence(0.0005)
     ('95 %', '98.3 %', '99.95 %')
@@ -62,7 +74,7 @@ def confidence(alpha: float) -> str:
 
 
 def p_value(value: float) -> str:
-    """Write a p-value with its equals sign.
+    """Return the text of a p-value.
 
     >>> p_value(0.0123), p_value(0.00002)
     ('p = 0.012', 'p = 2e-05')
@@ -71,5 +83,5 @@ def p_value(value: float) -> str:
 
 
 def p_values(values: Iterable[float]) -> list[str]:
-    """Write p-values, a column of them."""
+    """Return the texts of a column of p-values."""
     return [f"{value:.2g}" if value >= 0.0001 else f"{value:.0e}" for value in values]

@@ -1,1 +1,1 @@
-"""The compiled core: it ranks and scores as the rooms above do in NumPy, which stay the specification."""
+"""The compiled core, which ranks and scores with the same results as the NumPy code."""

@@ -1,4 +1,4 @@
-"""What runs here: versions, CPUs, and whether the compiled core does."""
+"""Versions, CPUs, and the path of evaluation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, overload
 from .._common.cpus import cpus
 from .._common.version import __version__
 from .library import found
-from .sorting import sort_address
+from .sorting import sort_addresses
 
 __all__ = ["Running", "running", "show_config"]
 
@@ -15,19 +15,19 @@ MODULES = ("numpy", "pandas", "scipy", "lightgbm", "xgboost", "catboost", "sklea
 
 
 class Running(NamedTuple):
-    """On which of two paths metrics are evaluated, and why."""
+    """The path of evaluation and the reason for it."""
 
     path: Literal["compiled", "numpy"]
     reason: str
 
 
 def running() -> Running:
-    """Return the path of this process, the same all through it; metrics that the core does not know take NumPy's."""
+    """Return the path of this process. Metrics that the core does not support are always evaluated by NumPy."""
     library, reason = found()
     if library is None:
         return Running("numpy", reason)
-    if sort_address() is None:
-        return Running("numpy", f"{reason}, but this NumPy's sort is not where the core looks for it")
+    if sort_addresses() is None:
+        return Running("numpy", f"{reason}, but the core does not find the sort functions of this NumPy")
     return Running("compiled", reason)
 
 
@@ -38,27 +38,27 @@ def show_config(mode: Literal["dicts"]) -> dict[str, Any]: ...
 
 
 def show_config(mode: Literal["stdout", "dicts"] = "stdout") -> dict[str, Any] | None:
-    """Show versions, CPUs, and whether metrics are evaluated by the compiled core or in NumPy, and why.
+    """Show versions, CPUs, and whether the compiled core or NumPy evaluates metrics.
 
-    Both give the same values to the last bit; the core is quicker. It is not there where gainsay was installed from
-    source without a C++ compiler, and not used where the environment says `GAINSAY_KERNEL=0`.
+    Both return the same values to the last bit, but the core is faster. It is missing if gainsay was installed from
+    source without a C++ compiler. Set the environment variable `GAINSAY_KERNEL=0` to disable it.
 
     Parameters
     ----------
     mode : {"stdout", "dicts"}
-        Print it, or return it as a dict.
+        Whether to print the information or to return it as a dict.
 
     Returns
     -------
     dict or None
-        With "dicts" an object of ``gainsay`` (its version), ``kernel`` (``path``: "compiled" or "numpy"; ``reason``),
-        ``cpus`` (how many this process may use), ``python``, ``platform``, and ``libraries``: versions by module, those
-        that are installed.
+        With ``"dicts"``: ``gainsay`` (version), ``kernel`` (``path``, ``"compiled"`` or ``"numpy"``, and ``reason``),
+        ``cpus`` (number of CPUs available to this process), ``python``, ``platform``, and ``libraries`` (versions of
+        the installed libraries by module).
 
     Raises
     ------
     ValueError
-        Another mode; or `GAINSAY_KERNEL` names what is no compiled core.
+        If the mode is unknown, or `GAINSAY_KERNEL` is the path of a file that is not a compiled core.
 
     Examples
     --------

@@ -1,10 +1,11 @@
-// Ranks queries and evaluates them, as ranking/ and metrics/ do in NumPy, to the last bit and for any number of threads.
+// Ranks queries and evaluates metrics with the same bits as the NumPy path in ranking/ and metrics/, for any number of
+// threads. The NumPy path is the specification.
 //
-// What is computed stands there: NumPy's path is the specification. Each query is ranked in three steps: its scores
-// become integers that ascend where scores descend, with label and place of the document in their lowest bits; these
-// are sorted; and where the bits that are left agree, the scores themselves are compared. Then each metric is read off.
-// Sums are added up in the orders of NumPy's path. Compile with -ffp-contract=off: a product that is not rounded before
-// it is added gives other bits.
+// A query is ranked in three steps. First, scores become integers that ascend as scores descend, with the label and
+// the position of the document in their lowest bits. Second, these keys are sorted. Third, the exact scores of documents
+// are compared if the remaining bits of their keys agree. Then each metric is computed from the ranked labels.
+// Sums are computed in the order of the NumPy path. Compile with -ffp-contract=off, because a product that is not
+// rounded before an addition gives other bits.
 
 #include <algorithm>
 #include <atomic>
@@ -22,35 +23,36 @@
 #define EXPORT extern "C" __attribute__((visibility("default")))
 #endif
 
-// The following mirror what ranking/compiled.py passes; whatever changes here changes `gainsay_kernel_abi`.
+// These types mirror ranking/compiled.py. Increase `gainsay_kernel_abi` if one of them changes.
 
 enum Ties : int32_t { AVERAGE, ORDER, WORST, BEST };
 enum Kind : int32_t { GAINS, PRECISIONS, FIRST };
 enum Outcome : int32_t { FINE, NOT_A_NUMBER, NO_MEMORY };
 
-constexpr int64_t ALL = INT64_MAX;  // the cutoff of a metric without one
+constexpr int64_t ALL = INT64_MAX;  // The cutoff of a metric without cutoff.
 
 struct Data {
-    const void *scores;     // of documents, those of a query together: double, or float
-    const void *codes;      // of their labels: positions in the ascending distinct labels
-    const int64_t *starts;  // first document of each query; one more entry, the number of documents
+    const void *scores;     // Scores of all documents, query after query: double or float.
+    const void *codes;      // Label codes: positions among the ascending distinct labels.
+    const int64_t *starts;  // First document of each query, then the number of documents.
     int64_t queries;
     int32_t score_bytes, code_bytes, code_bits;
     Ties ties;
-    int (*sort)(void *, intptr_t, void *);  // NumPy's, of 64-bit unsigned integers
+    int (*sort)(void *, intptr_t, void *);         // NumPy's sort of 64-bit unsigned integers.
+    int (*sort_narrow)(void *, intptr_t, void *);  // NumPy's sort of 32-bit unsigned integers.
 };
 
-struct Ask {
+struct Ask {  // A metric at some cutoffs.
     Kind kind;
-    int32_t code;            // PRECISIONS, FIRST: the lowest code that counts as relevant
-    int64_t cutoffs;         // how many, at least one
-    const int64_t *ranks;    // the cutoffs, ascending
-    const int64_t *columns;  // where the value at each of them goes
-    const double *divisors;  // of each query at each cutoff; 0 where the query is empty
-    double empty;            // its value then
-    const double *table;     // GAINS: by code
-    const double *by_rank;   // GAINS: discounts; PRECISIONS: 1 / rank; FIRST: what a chance at this rank is divided by
-    const double *high, *low;  // PRECISIONS: harmonic numbers, each as a sum of two
+    int32_t code;            // PRECISIONS, FIRST: lowest code of relevant documents.
+    int64_t cutoffs;         // Number of cutoffs, at least one.
+    const int64_t *ranks;    // Ascending cutoffs.
+    const int64_t *columns;  // Output column of each cutoff.
+    const double *divisors;  // For each query and cutoff. 0 if the value is `empty`.
+    double empty;            // Value of a query with divisor 0.
+    const double *table;     // GAINS: gain of each code.
+    const double *by_rank;   // GAINS: discounts. PRECISIONS: 1 / rank. FIRST: divisor of the probability of each rank.
+    const double *high, *low;  // PRECISIONS: harmonic numbers, each as a sum of two.
 };
 
 namespace {
@@ -58,22 +60,23 @@ namespace {
 using Key = uint64_t;
 
 constexpr Key SIGN = Key(1) << 63;
-constexpr Key NOT_RETRIEVED = 0xFFF0000000000000;  // the key of -inf; behind it there is NaN, as there is before
-constexpr Key NAN_BEFORE = 0x0008000000000000, NAN_FROM = 0xFFF8000000000000;  // the keys of numbers
-constexpr int64_t LONG = 256;  // documents from which on the first ranks are parted from the rest before they are sorted
+constexpr Key NOT_RETRIEVED = 0xFFF0000000000000;  // The key of -inf.
+constexpr Key NAN_BEFORE = 0x0008000000000000, NAN_FROM = 0xFFF8000000000000;  // Keys outside belong to NaN.
+constexpr int64_t FILTERED = 48;  // Shorter queries are sorted faster than filtered.
+constexpr int64_t LANES = 32;     // Smallest number of lanes of the filter, a multiple of the vector width.
 
-struct Decoder {  // of the code in a key
+struct Decoder {  // Extracts the code from a key.
     Key mask, flip;
     int shift;
     uint32_t operator()(Key key) const { return uint32_t((key >> shift & mask) ^ flip); }
 };
 
-struct Run {  // documents of equal scores and different codes
+struct Run {  // Documents with equal scores and different codes.
     int64_t begin, end;
     int64_t size() const { return end - begin; }
 };
 
-// Ascends where scores descend; -0.0 equals 0.0.
+// Ascends as scores descend. -0.0 equals 0.0.
 inline Key key_of(double score) {
     const double negated = 0.0 - score;
     Key bits;
@@ -81,7 +84,15 @@ inline Key key_of(double score) {
     return bits ^ (Key(int64_t(bits) >> 63) | SIGN);
 }
 
-// Eight sums side by side, as NumPy adds up to 128 numbers.
+// Inverse of `key_of`.
+inline double score_of(Key key) {
+    const Key bits = key ^ (key & SIGN ? SIGN : ~Key(0));
+    double negated;
+    std::memcpy(&negated, &bits, sizeof bits);
+    return 0.0 - negated;
+}
+
+// Adds up eight sums in parallel, as NumPy does for up to 128 numbers.
 inline double by_eights(const double *values, int64_t count) {
     double sums[8] = {};
     int64_t i = 0;
@@ -91,7 +102,7 @@ inline double by_eights(const double *values, int64_t count) {
     return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
-// The sum of a row in the order of `row_sums` in ranking/rows.py; the values are used up.
+// Sums a row in the order of `row_sums` in ranking/rows.py. Overwrites the values.
 double row_sum(double *values, int64_t count) {
     while (count > 1) {
         int64_t chunks = 0;
@@ -102,7 +113,7 @@ double row_sum(double *values, int64_t count) {
     return count ? values[0] : 0.0;
 }
 
-// The order in which NumPy adds up the rest of a reduction, here that of `add.reduceat` behind the first number.
+// Sums numbers in the order of NumPy's reductions, here for `add.reduceat` after the first number.
 double pairwise(const double *values, int64_t count) {
     if (count > 128) {
         const int64_t half = count / 16 * 8;
@@ -114,7 +125,7 @@ double pairwise(const double *values, int64_t count) {
     return sum;
 }
 
-// Ranks one query after another and answers the asks. Each thread has its own; memory is used again.
+// Ranks and evaluates one query after another. Each thread has its own ranker, which reuses its memory.
 class Ranker {
   public:
     Ranker(const Data &data, const Ask *asks, int64_t count, double *found, int64_t columns)
@@ -122,7 +133,7 @@ class Ranker {
         for (const Ask *ask = asks; ask < asks + count; ++ask)
             deepest = std::max(deepest, ask->ranks[ask->cutoffs - 1]);
         codes_mask = (Key(1) << data.code_bits) - 1;
-        flip = data.ties == BEST ? codes_mask : 0;  // complements descend where codes ascend
+        flip = data.ties == BEST ? codes_mask : 0;  // Complements descend as codes ascend.
     }
 
     void evaluate(int64_t query) {
@@ -146,20 +157,22 @@ class Ranker {
     int64_t asked;
     double *found;
     int64_t columns;
-    int64_t deepest = 0;  // rank that any ask looks at
+    int64_t deepest = 0;  // The largest cutoff.
     Key codes_mask, flip;
 
-    int64_t row = 0, first = 0;  // the query, and its first document
-    int64_t count = 0;           // its documents; then those that may be ranked among the deepest ranks
-    Key low = 0;                 // the bits of a key that give way to code and place
+    int64_t row = 0, first = 0;  // The current query and its first document.
+    int64_t count = 0;           // Its documents, later only those that can reach the deepest rank.
+    Key low = 0;                 // The bits of a key that contain code and position.
     int code_shift = 0, place_shift = 0;
     std::vector<Key> packed;
     std::vector<std::pair<Key, Key>> exact;
-    std::vector<uint32_t> codes;  // in ranked order
-    int64_t ranked = 0;                // how many of them are known
-    std::vector<Run> runs, open;       // those over whose orders metrics average; those that may be such
+    std::vector<uint32_t> codes;  // In ranked order.
+    int64_t ranked = 0;                // Number of valid codes.
+    std::vector<Run> runs, open;       // Tied documents over whose orders metrics average, and candidates.
     std::vector<int64_t> ends;
-    std::vector<double> terms, spare, tied;
+    std::vector<uint32_t> chosen, lane_keys;
+    std::vector<int32_t> hits;
+    std::vector<double> terms, spare, tied, lanes;
 
     void rank() {
         int place_bits = 1;
@@ -174,10 +187,11 @@ class Ranker {
             spare.resize(count);
             ends.resize(count);
             open.resize(count + 1);
+            chosen.resize(count);
+            hits.resize(count + 1);
         }
         data.score_bytes == 4 ? pack<float>() : pack<double>();
-        if (deepest < count && count > LONG) count = foremost(deepest);
-        sort(count);
+        if (count > 1) data.sort(packed.data(), count, nullptr);
         if (count) met_nan |= packed[0] < NAN_BEFORE || packed[count - 1] >= NAN_FROM;
         while (count && packed[count - 1] >= NOT_RETRIEVED) --count;
         ranked = std::min(deepest, count);
@@ -195,43 +209,57 @@ class Ranker {
     template <class Score, class Code> void pack() {
         const Score *scores = static_cast<const Score *>(data.scores) + first;
         const Code *labels = static_cast<const Code *>(data.codes) + first;
+        if (count < FILTERED || deepest > count / 4) return pack(scores, labels, [](int64_t i) { return Key(i); });
+        count = choose(scores);
+        pack(scores, labels, [places = chosen.data()](int64_t i) { return Key(places[i]); });
+    }
+
+    template <class Score, class Code, class Place> void pack(const Score *scores, const Code *labels, Place place_of) {
         Key *keys = packed.data();
         const Key kept = ~low, flipped = flip, code_unit = Key(1) << code_shift, place_unit = Key(1) << place_shift;
-        Key place = 0;
-        for (const Score *end = scores + count; scores < end; ++scores, ++labels, ++keys, place += place_unit)
-            *keys = (key_of(*scores) & kept) | (*labels ^ flipped) * code_unit | place;
-    }
-
-    void sort(int64_t number) {
-        if (number > 1) data.sort(packed.data(), number, nullptr);
-    }
-
-    // Leaves in front what may stand among the first `depth` ranks, and what may tie with it; returns how many.
-    int64_t foremost(int64_t depth) {
-        int64_t kept = 0, room = std::max(2 * depth, LONG / 4);
-        Key highest = ~Key(0), last = 0;
         for (int64_t i = 0; i < count; ++i) {
-            last = std::max(last, packed[i]);
-            packed[kept] = packed[i];
-            kept += packed[kept] <= highest;
-            if (kept < room) continue;
-            sort(kept);
-            highest = packed[depth - 1] | low;
-            kept = std::upper_bound(packed.data(), packed.data() + kept, highest) - packed.data();
-            room = std::max(2 * kept, LONG / 4);
+            const Key place = place_of(i);
+            keys[i] = (key_of(scores[place]) & kept) | (labels[place] ^ flipped) * code_unit | place * place_unit;
         }
-        met_nan |= last >= NAN_FROM;
-        return kept;
+    }
+
+    // Chooses all documents that can reach the deepest rank, with all ties. Returns their number. Documents are assigned
+    // to lanes in turn. The best scores of the lanes belong to different documents, so the score at the deepest rank of
+    // the query is at least as high as the score at this rank among the lanes.
+    template <class Score> int64_t choose(const Score *scores) {
+        int64_t width = LANES;
+        while (width < 2 * deepest) width *= 2;
+        if (int64_t(lanes.size()) < width) {
+            lanes.resize(width);
+            lane_keys.resize(width);
+        }
+        double *best = lanes.data();
+        std::copy(scores, scores + width, best);
+        for (int64_t begin = width; begin < count; begin += width)
+            for (int64_t lane = 0, end = std::min(width, count - begin); lane < end; ++lane) {
+                const double score = scores[begin + lane];
+                best[lane] = score > best[lane] ? score : best[lane];
+            }
+        // The upper halves of the keys suffice. With all lower bits set, they belong to a score that is not higher.
+        for (int64_t lane = 0; lane < width; ++lane) lane_keys[lane] = uint32_t(key_of(best[lane]) >> 32);
+        data.sort_narrow(lane_keys.data(), width, nullptr);
+        const double least = score_of(Key(lane_keys[deepest - 1]) << 32 | 0xFFFFFFFF);
+        uint32_t *end = chosen.data();
+        for (int64_t i = 0; i < count; ++i) {
+            *end = uint32_t(i);
+            end += !(scores[i] < least);  // NaN stays, so that it is noticed.
+        }
+        return end - chosen.data();
     }
 
     uint32_t code_in(Key key) const { return Decoder{codes_mask, flip, code_shift}(key); }
 
     bool agree(int64_t i, int64_t j) const { return (packed[i] ^ packed[j]) <= low; }
 
-    // Finds the runs that begin before `limit`, and puts into order what only the lowest bits of scores tell apart.
-    // Returns up to which rank the order is right: to the end of the last of these runs, or to `limit`. Where a run ends
-    // no processor foresees, so there are no branches for each document, nor for each run of documents of one code,
-    // which are worth the same in any order.
+    // Finds the runs that begin before `limit`, and corrects the order of documents whose scores differ only in the
+    // lowest bits. Returns the rank up to which the order is correct: `limit`, or the end of the last of these runs.
+    // There are no branches for single documents, because the processor cannot predict the end of a run. There are none
+    // for runs with one code either, because their order is irrelevant.
     int64_t find_runs(int64_t limit) {
         int64_t ended = 0, begin = 0, mixed = 0;
         for (int64_t i = 1; i < limit; ++i) {
@@ -240,7 +268,7 @@ class Ranker {
         }
         while (limit < count && agree(limit - 1, limit)) ++limit;
         ends[ended++] = limit;
-        if (ended == limit) return limit;  // all scores differ
+        if (ended == limit) return limit;  // All scores differ.
         for (int64_t i = 0; i < ended; begin = ends[i++]) {
             open[mixed] = {begin, ends[i]};
             mixed += data.ties == ORDER ? open[mixed].size() > 1 : code_in(packed[begin]) != code_in(packed[ends[i] - 1]);
@@ -249,7 +277,7 @@ class Ranker {
         return limit;
     }
 
-    // Looks at the whole scores of documents whose keys agree but for the payload.
+    // Compares the exact scores of documents whose keys agree in all bits but the lowest.
     void compare(Run run) {
         const Key key = whole_key(packed[run.begin]);
         bool same = true;
@@ -283,7 +311,7 @@ class Ranker {
         found[row * columns + ask.columns[column]] = divisor != 0 ? value / divisor : ask.empty;
     }
 
-    // Writes sums over the first ranks of a term of each, and what ties add to them, at all cutoffs.
+    // Writes the sums of a term over the first ranks at all cutoffs, plus the contribution of ties.
     template <class Term> void write_sums(const Ask &ask, int64_t depth, Term term, const double *more = nullptr) {
         double sum = 0;
         int64_t rank = 0, column = 0;
@@ -297,7 +325,7 @@ class Ranker {
         for (; column < ask.cutoffs; ++column) write(ask, column, more ? sum + more[column] : sum);
     }
 
-    // Sums of gain times discount; every document of a run has the run's mean gain.
+    // Sums gain times discount. Every document of a run has the mean gain of the run.
     void gains(const Ask &ask, int64_t depth) {
         const double *table = ask.table, *discount = ask.by_rank;
         const uint32_t *code = codes.data();
@@ -314,22 +342,19 @@ class Ranker {
         write_sums(ask, depth, [=](int64_t i) { return gain[i] * discount[i]; });
     }
 
-    // Sums of precisions at relevant documents; for what a run adds see `TiedPrecisions` in average_precision.py.
+    // Sums precisions at relevant documents. See `TiedPrecisions` in average_precision.py for runs.
     void precisions(const Ask &ask, int64_t depth) {
         const uint32_t least = ask.code, *code = codes.data();
+        const double *inverse = ask.by_rank;
         double *term = terms.data();
-        int64_t hits = 0, *up_to = ends.data();
-        for (int64_t i = 0; i < (runs.empty() ? depth : ranked); ++i) {
-            const int64_t relevant = code[i] >= least;
-            up_to[i] = hits += relevant;
-            term[i] = double(hits & -relevant) * ask.by_rank[i];
-        }
+        int32_t relevant = 0, *up_to = hits.data();  // Number of relevant documents by number of ranks.
+        for (int64_t i = 0; i < (runs.empty() ? depth : ranked); ++i) up_to[i + 1] = relevant += code[i] >= least;
+        for (int64_t i = 0; i < depth; ++i) term[i] = double(up_to[i + 1] & -int32_t(code[i] >= least)) * inverse[i];
         tied.assign(ask.cutoffs, 0.0);
         for (const Run &run : runs) {
             if (run.begin >= depth) break;
-            const int64_t size = run.size(), earlier = run.begin ? up_to[run.begin - 1] : 0;
-            const int64_t r = up_to[run.end - 1] - earlier;
-            if (r == 0 || r == size) continue;  // every order gives the same
+            const int64_t size = run.size(), earlier = up_to[run.begin], r = up_to[run.end] - earlier;
+            if (r == 0 || r == size) continue;  // Every order gives the same value.
             std::fill(term + run.begin, term + run.end, 0.0);
             const double share = double(r) / double(size), slope = double(r - 1) / double(size - 1);
             const double start = double(earlier + 1) - slope * double(run.begin + 1);
@@ -343,7 +368,7 @@ class Ranker {
         write_sums(ask, depth, [=](int64_t i) { return term[i]; }, tied.data());
     }
 
-    // What the rank of the first relevant document is worth; in a run by the chances of its places, see relevance.py.
+    // Evaluates the rank of the first relevant document. See relevance.py for runs.
     void first_relevant(const Ask &ask, int64_t depth) {
         int64_t rank = 0;
         while (rank < ranked && codes[rank] < uint32_t(ask.code)) ++rank;
@@ -369,9 +394,9 @@ class Ranker {
 
 }  // namespace
 
-EXPORT int gainsay_kernel_abi(void) { return 1; }
+EXPORT int gainsay_kernel_abi(void) { return 2; }
 
-// Writes to `found`, of shape (queries, columns), the value of every query under every ask. Returns an `Outcome`.
+// Writes the values of all queries to `found`, shape (queries, columns). Returns an `Outcome`.
 EXPORT int32_t gainsay_evaluate(const Data *data, const Ask *asks, int64_t count, double *found, int64_t columns,
                                 int64_t threads) {
     std::atomic<int64_t> next{0};
@@ -392,7 +417,7 @@ EXPORT int32_t gainsay_evaluate(const Data *data, const Ask *asks, int64_t count
     try {
         others.reserve(threads);
         while (int64_t(others.size()) + 1 < threads) others.emplace_back(work);
-    } catch (const std::exception &) {  // as many threads as the system gives
+    } catch (const std::exception &) {  // Continue with the threads that the system provides.
     }
     work();
     for (std::thread &other : others) other.join();

@@ -1,7 +1,7 @@
-"""Finds the compiled core, which an installation has where a compiler was there or a wheel brought it.
+"""Find the compiled core of the installation.
 
-Nothing fails for want of it: whoever asks gets None, and computes in NumPy. The environment says otherwise by
-`GAINSAY_KERNEL`: 0 turns the core off, a path loads that file.
+Without it, gainsay evaluates metrics in NumPy. The environment variable `GAINSAY_KERNEL` disables the core (0) or names
+the file to load.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 __all__ = ["ABI", "Found", "found"]
 
-ABI = 1
-"""What `gainsay_kernel_abi` of kernel.cpp must answer: both rise together when a function there changes."""
+ABI = 2
+"""Expected result of `gainsay_kernel_abi` in kernel.cpp. Increase both if the interface changes."""
 NAMES = ("_gainsay_kernel.so", "_gainsay_kernel.dylib", "_gainsay_kernel.dll")
 VARIABLE = "GAINSAY_KERNEL"
 
 
 class Found(NamedTuple):
-    """The library, or None and why there is none."""
+    """The library or None, and the reason."""
 
     library: ctypes.CDLL | None
     reason: str
@@ -31,9 +31,9 @@ class Found(NamedTuple):
 
 @cache
 def found() -> Found:
-    """Return the compiled core with where it was found, or why it is not used; the same all through a process.
+    """Return the compiled core and its location, or the reason why it is not used.
 
-    Raise if the environment's `GAINSAY_KERNEL` is neither 0 nor 1 nor the path of a library that can be used.
+    Raise if `GAINSAY_KERNEL` is neither 0 nor 1 nor the path of a compatible library.
     """
     asked = os.environ.get(VARIABLE, "")
     if asked == "0":
@@ -48,7 +48,7 @@ def found() -> Found:
 
 
 def _load(path: Path) -> Found:
-    """Return the library in a file, if it is one that this version of gainsay can call."""
+    """Return the library in a file if it is compatible with this version of gainsay."""
     try:
         import ctypes
 

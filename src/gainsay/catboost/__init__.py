@@ -1,9 +1,9 @@
-"""A metric that CatBoost evaluates in every round, and stops on.
+"""A metric that CatBoost evaluates in every round and uses for early stopping.
 
 >>> from gainsay.catboost import eval_metric
 
-`CatBoostRanker(eval_metric=eval_metric("ndcg_exp@10", train, valid), early_stopping_rounds=50)` stops on the metric
-that you name; `train` and `valid` are the Pools of the training.
+``CatBoostRanker(eval_metric=eval_metric("ndcg_exp@10", train, valid), early_stopping_rounds=50)`` stops on the metric
+that you name. `train` and `valid` are the Pools of the training.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The object that CatBoost calls after every round, once for each data set."""
+"""The object that CatBoost calls after every round, once per dataset."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import catboost
 import numpy as np
 
-from ..training.bound import Panel
+from ..training.bound_metrics import BoundMetrics, LibraryObject
 
 if TYPE_CHECKING:
     from .._common.typing import Integers
@@ -27,34 +27,38 @@ def eval_metric(
     negative_labels: NegativeLabels = "refuse",
     n_jobs: int | None = None,
 ) -> EvalMetric:
-    """Return an `eval_metric` for `CatBoostRanker` and `CatBoost`: one metric, evaluated in every round.
+    """Create an `eval_metric` for `CatBoostRanker` and `CatBoost`, which evaluates one metric in every round.
 
-    CatBoost hands a metric scores, labels and weights, but does not say which documents are a query. So give it the
-    Pools of the training here too; which of them is evaluated is seen from the labels. `early_stopping_rounds`,
-    `use_best_model`, `best_iteration_` and `evals_result_` then go by this metric, on the last of the eval sets.
-
-    Where CatBoost shuffles the training data (for categorical features or `boosting_type="Ordered"`) nobody can tell
-    whose scores it hands over: for `train`, 0 is logged with a warning. Eval sets are never shuffled.
+    `early_stopping_rounds`, `use_best_model`, `best_iteration_` and `evals_result_` then use this metric, on the last
+    of the eval sets.
 
     Parameters
     ----------
     metric : str or Metric
-        See `gainsay.parse_metrics`. CatBoost takes one.
+        The metric. See `gainsay.parse_metrics`.
     train : catboost.Pool
-        What goes to `fit`, with labels and `group_id`.
+        The training data that you pass to `fit`, with labels and `group_id`.
     *eval_sets : catboost.Pool
-        What goes to `fit` as `eval_set`. The weight of a query is the mean of those of its documents.
+        The data that you pass to `fit` as `eval_set`. The weight of a query is the mean weight of its documents.
     convention, negative_labels, n_jobs
         See `gainsay.lightgbm.feval`.
 
     Raises
     ------
     TypeError
-        For data that are no Pool.
+        If a dataset is not a Pool.
     ValueError
-        At once for an unknown metric, a Pool without labels or groups, labels that do not suit the metric, and data
-        sets that cannot be told apart. In training, quoted by a `CatBoostError`: for data that were not given here
-        (`catboost.cv` makes its own), several scores a document, NaN scores, and a metric that skips every query.
+        If the metric is unknown, a Pool has no labels or groups, labels are not valid for the metric, or datasets
+        cannot be distinguished. During training, inside a `CatBoostError`: if the data are not among the Pools
+        (`catboost.cv` creates its own), if a document has several scores, if scores are NaN, or if the metric skips
+        every query.
+
+    Notes
+    -----
+    CatBoost passes scores, labels and weights to a metric, but no queries. They are read from the Pools, which are
+    recognized by their labels. If CatBoost shuffles the training data (with categorical features or
+    ``boosting_type="Ordered"``), the queries of its scores are unknown. It then logs 0 for `train`, with a warning.
+    Eval sets are never shuffled.
 
     Examples
     --------
@@ -71,23 +75,24 @@ def eval_metric(
     >>> ranker.best_iteration_ == curve.index(max(curve)), len(curve) == ranker.best_iteration_ + 1 + 5
     (True, True)
     """
-    panel = Panel(metric, convention, negative_labels, n_jobs)
-    if len(panel.names) != 1:
-        raise ValueError(f"CatBoost takes one eval_metric, got {len(panel.names)}: {', '.join(panel.names)}")
-    names = ["train", *(f"eval set {number}" for number in range(len(eval_sets)))]
-    data = [_read(panel, name, pool) for name, pool in zip(names, (train, *eval_sets), strict=True)]
-    for one, other in combinations(data, 2):
-        if np.array_equal(one.target, other.target) and not np.array_equal(one.sizes, other.sizes):
+    bound_metrics = BoundMetrics(metric, convention, negative_labels, n_jobs)
+    names = bound_metrics.names
+    if len(names) != 1:
+        raise ValueError(f"CatBoost accepts one eval_metric, got {len(names)}: {', '.join(names)}")
+    pools = {"train": train, **{f"eval set {number}": pool for number, pool in enumerate(eval_sets)}}
+    data = [_read(bound_metrics, name, pool) for name, pool in pools.items()]
+    for first, second in combinations(data, 2):
+        if np.array_equal(first.target, second.target) and not np.array_equal(first.sizes, second.sizes):
             raise ValueError(
-                f"{one.name} and {other.name} have the same labels but different queries: CatBoost hands over labels "
-                "only, so they cannot be told apart; leave one of them out of the training"
+                f"{first.name} and {second.name} have the same labels but different queries: CatBoost passes only "
+                "labels, so they cannot be distinguished. Remove one of them from the training"
             )
-    return _named(panel, data)
+    return _create(bound_metrics, data)
 
 
 @dataclass(eq=False)
-class _Bound:
-    """A data set: its labels, by which it is known, and the metric bound to its queries and their weights."""
+class _Dataset:
+    """A dataset: its labels, which identify it, and the metric bound to its queries and weights."""
 
     name: str
     target: np.ndarray[Any, Any]
@@ -96,82 +101,85 @@ class _Bound:
     weight: Any = None
 
 
-def _read(panel: Panel, name: str, pool: Any) -> _Bound:
+def _read(bound_metrics: BoundMetrics, name: str, pool: Any) -> _Dataset:
     if not isinstance(pool, catboost.Pool):
         raise TypeError(f"{name} must be a catboost.Pool, got {type(pool).__name__}")
     labels, query = pool.get_label(), pool.get_group_id_hash()
-    for values, what, option in ((labels, "labels", "label"), (query, "groups", "group_id")):
+    for values, noun, option in ((labels, "labels", "label"), (query, "groups", "group_id")):
         if values is None:
-            raise ValueError(f"{name} has no {what}: give its Pool {option}=, as ranking metrics need judged queries")
+            raise ValueError(
+                f"{name} has no {noun}: pass {option}= to its Pool, because ranking metrics need judged queries"
+            )
     ends = np.append(np.flatnonzero(query[1:] != query[:-1]) + 1, len(query))
     target, sizes = np.asarray(labels, dtype=np.float32), np.diff(ends, prepend=0)
-    return _Bound(name, target, sizes, panel.bind(target, group=sizes))
+    return _Dataset(name, target, sizes, bound_metrics.bind(target, group=sizes))
 
 
-def _named(panel: Panel, data: list[_Bound]) -> EvalMetric:
-    """Return the metric as of a class of its name, under which CatBoost logs it."""
-    named: type[EvalMetric] = type(panel.names[0], (EvalMetric,), {})
-    return named(panel, data)
+def _create(bound_metrics: BoundMetrics, data: list[_Dataset]) -> EvalMetric:
+    """Return the metric as an object of a class with its name, which CatBoost logs."""
+    kind: type[EvalMetric] = type(bound_metrics.names[0], (EvalMetric,), {})
+    return kind(bound_metrics, data)
 
 
-class EvalMetric:
-    """A metric as CatBoost takes it; made by `eval_metric`."""
+class EvalMetric(LibraryObject):
+    """A metric for CatBoost, created by `eval_metric`."""
 
-    no_jit = True  # CatBoost has Numba compile the methods of what does not say this, and warns where that fails
+    _library, _name, _argument = "catboost", "eval_metric", "eval_metric= of CatBoostRanker"
+    no_jit = True  # otherwise, CatBoost compiles the methods with Numba and warns if that fails
 
-    def __init__(self, panel: Panel, data: list[_Bound]) -> None:
-        self.panel = panel
+    def __init__(self, bound_metrics: BoundMetrics, data: list[_Dataset]) -> None:
+        self.bound_metrics = bound_metrics
         self._data = data
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _named, (self.panel, self._data)
+        return _create, (self.bound_metrics, self._data)
 
     def __repr__(self) -> str:
-        return f"eval_metric({self.panel.names[0]!r}, {', '.join(bound.name for bound in self._data)})"
+        return f"eval_metric({self.bound_metrics.names[0]!r}, {', '.join(dataset.name for dataset in self._data)})"
 
     def __deepcopy__(self, memo: Any) -> EvalMetric:
-        return self  # CatBoost copies its parameters for every training; the data need not be
+        return self  # CatBoost copies its parameters for every training, which would copy the data
 
     def is_max_optimal(self) -> bool:
         """Return whether higher values are better."""
-        return self.panel.metrics[0].higher_is_better
+        return self.bound_metrics.metrics[0].higher_is_better
 
     def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:
-        """Return the mean over the queries of a data set, and 1."""
+        """Return the mean over the queries of a dataset, and 1."""
         if len(approxes) != 1:
-            raise ValueError(f"ranking takes one score per document, but this loss_function makes {len(approxes)}")
-        bound = next((bound for bound in self._data if np.array_equal(bound.target, target)), None)
-        if bound is None:
-            return self._unknown(target), 1.0
-        if not (bound.weight is weight is None or np.array_equal(bound.weight, weight)):
-            known = None if weight is None else np.array(weight)  # a copy: CatBoost's memory ends with training
-            bound.evaluator = self.panel.bind(bound.target, group=bound.sizes, weight=known)
-            bound.weight = known  # last, for weights that are refused must not be taken for known
+            raise ValueError(f"ranking needs one score per document, but this loss_function makes {len(approxes)}")
+        dataset = next((dataset for dataset in self._data if np.array_equal(dataset.target, target)), None)
+        if dataset is None:
+            return self._evaluate_unknown(target), 1.0
+        if not (dataset.weight is weight is None or np.array_equal(dataset.weight, weight)):
+            copied = None if weight is None else np.array(weight)  # CatBoost frees its memory after training
+            dataset.evaluator = self.bound_metrics.bind(dataset.target, group=dataset.sizes, weight=copied)
+            dataset.weight = copied  # last, because invalid weights must not be stored
         try:
-            (mean,) = bound.evaluator(approxes[0]).mean.values()
+            (mean,) = dataset.evaluator(approxes[0]).mean.values()
         except ValueError as error:
-            raise ValueError(f"{bound.name}: {error}") from None
+            raise ValueError(f"{dataset.name}: {error}") from None
         if np.isnan(mean):
             raise ValueError(
-                f"{bound.name}: every query is skipped, and CatBoost takes no NaN; give empty=0 or empty=1"
+                f"{dataset.name}: every query is skipped, and CatBoost rejects NaN. Use empty=0 or empty=1"
             )
         return mean, 1.0
 
-    def _unknown(self, target: Any) -> float:
-        """Return 0 for training data in another order, with a warning; raise for anything else."""
+    def _evaluate_unknown(self, target: Any) -> float:
+        """Return 0 for training data in another order, with a warning, or raise an error for other data."""
         if not np.array_equal(np.sort(self._data[0].target), np.sort(target)):
-            given = ", ".join(f"{bound.name} of {len(bound.target)} documents" for bound in self._data)
+            datasets = ", ".join(f"{dataset.name} of {len(dataset.target)} documents" for dataset in self._data)
             raise ValueError(
-                f"CatBoost evaluates {len(target)} documents whose labels are not those of {given}: give eval_metric "
-                "all Pools of the training, train first"
+                f"CatBoost evaluates {len(target)} documents whose labels are not those of {datasets}: pass all Pools "
+                "of the training to eval_metric, train first"
             )
         warnings.warn(
-            f"CatBoost has shuffled the training data, so {self.panel.names[0]} of train cannot be known and 0 is "
-            "logged; has_time=True keeps their order. Eval sets are exact all the same",
+            f"CatBoost has shuffled the training data, so {self.bound_metrics.names[0]} of train is unknown, and 0 is "
+            "logged. Use has_time=True to keep their order. Eval sets are exact in any case",
             stacklevel=2,
         )
         return 0.0
 
     def get_final_error(self, error: float, weight: float) -> float:
-        """Return the mean that `evaluate` has worked out."""
+        """Return the mean that `evaluate` has computed."""
         return error

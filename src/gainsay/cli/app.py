@@ -20,14 +20,12 @@ try:
 except ImportError:  # pragma: no cover - needs an environment without typer
     sys.exit("The command line requires typer and rich. Run: pip install 'gainsay-ltr[cli]'")
 
+from .._common.shown import printable
 from .._common.version import __version__
 from .options import Imports, InputOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-
-BROKEN_PIPE = 141
-"""The exit code that a shell reports for a program that writes into a closed pipe."""
 
 ASCII = {"\u2212": "-", "\u2013": "-", "\u2014": "-", "\u2026": "...", "\u2019": "'", "\u2605": "*", "\u00b1": "+-"}
 """Replacements on terminals that support only ASCII. Letters lose their accents, others become a question mark."""
@@ -116,7 +114,7 @@ def command(
                 if fields:
                     values["inputs"] = InputOptions(**{name: values.pop(name) for name in fields})
                 code = function(**values)
-                sys.stdout.flush()  # A full disk or a closed pipe is an error of the command.
+                sys.stdout.flush()  # A full disk is an error of the command.
             if code:
                 raise typer.Exit(code)
 
@@ -132,16 +130,12 @@ def command(
 
 @contextmanager
 def _report_errors() -> Iterator[None]:
-    """Print an error as one message and exit with code 1. Exit with 130 after an interrupt, with 141 without output."""
+    """Print an error as one message and exit with code 1. Exit with 130 after an interrupt."""
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             warnings.simplefilter("default", UserWarning)
             yield
-    except BrokenPipeError:
-        # Python flushes the standard output again at exit, which must not fail a second time.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(BROKEN_PIPE) from None
     except KeyboardInterrupt as error:
         _show_error("interrupted", error)
         raise typer.Exit(130) from None
@@ -151,14 +145,14 @@ def _report_errors() -> Iterator[None]:
 
 
 def _show_error(message: str, error: BaseException) -> None:
-    typer.echo(f"gainsay: {message}", err=True)
+    typer.echo("\n".join(map(printable, f"gainsay: {message}".split("\n"))), err=True)
     for note in getattr(error, "__notes__", ()):  # how to resume an interrupted experiment
         typer.echo(note, err=True)
 
 
 def _show_warning(message: Warning | str, *location: Any, **options: Any) -> None:
     """Print a warning as one line, without its location in the code."""
-    typer.echo(f"gainsay: warning: {message}", err=True)
+    typer.echo(f"gainsay: warning: {printable(str(message))}", err=True)
 
 
 def _import_modules(names: list[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 import warnings
 from pathlib import Path
@@ -10,14 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from .._common.arrays import is_missing, nearest
+from .._common.arrays import is_missing
 from .._common.names import check_name
 from ..data import read_letor, read_lightgbm, read_scores
-from ..data._numbers import to_number
-from ..data._parquet import read_frame
-from ..data._text import at_line, exact_floats, one_line, read_chunks, shown
+from ..data.frames import get_column, read_table
+from ..data.text import shown, to_number
 from ..judgments import Judgments
-from .options import InputOptions, open_input, reject_options
+from .options import InputOptions, decode_name, open_input, reject_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,6 +24,9 @@ if TYPE_CHECKING:
 
     from ..comparison.comparison import Comparison
     from ..data import RankingData
+
+MIN_ROWS = 5
+"""Columns of smaller tables are not tested for ids."""
 
 REQUIRED = {"label": "table", "score": "table", "features": "data", "iteration": "data", "unjudged": "qrels"}
 REQUIRED |= {"vary": "recipe", "query": "table segments clusters"}
@@ -64,7 +65,7 @@ def parse_models(texts: Sequence[str], *, columns: bool = True) -> dict[str, Sou
         source = parse_source(file if equals else text, columns=columns)
         if not equals:
             name = source.column or ("stdin" if text == "-" else source.path.name.partition(".")[0])
-        names.append(check_name(f"the name in {text!r}", name))
+        names.append(check_name(f"the name in {text!r}", decode_name(name)))
         sources.append(source)
     _validate_unique("Names of models (NAME=FILE)", names)
     return dict(zip(names, sources, strict=True))
@@ -82,7 +83,7 @@ def parse_recipes(texts: Sequence[str]) -> dict[str, list[str]]:
         repeats = files.split(",")
         if not equals or not all(repeats):
             raise ValueError(f"--recipe must have the form NAME=FILE,FILE,FILE, got {text!r}.")
-        names.append(check_name(f"the name in --recipe {text!r}", name))
+        names.append(check_name(f"the name in --recipe {text!r}", decode_name(name)))
         recipes.append(repeats)
         _validate_unique(f"Repeats of --recipe {name!r}", repeats)
     _validate_unique("Names of --recipe", names)
@@ -96,7 +97,7 @@ def is_recipe(text: str) -> bool:
 
 def parse_iterations(texts: Sequence[str]) -> int | dict[str, int] | None:
     """Return the boosting rounds of all models (`ROUNDS`), or of each by name (`NAME=ROUNDS`)."""
-    parts = [text.rpartition("=") for text in texts]
+    parts = [decode_name(text).rpartition("=") for text in texts]
     for text, (_, equals, number) in zip(texts, parts, strict=True):
         if not re.fullmatch("[1-9][0-9]{0,8}", number):
             raise ValueError(f"--iteration must be a positive whole number or NAME=ROUNDS, got {text!r}.")
@@ -295,32 +296,35 @@ def _map_labels(name: str, ids: list[Any], labels: list[Any], path: Path) -> dic
 
 def load_table(options: InputOptions, recipes: dict[str, list[str]]) -> dict[str, Any]:
     """Return the arguments of `gainsay.compare` from the columns of a CSV, TSV or Parquet file."""
+    from ..comparison.tables import read_score_table
+
     path, label, query, scores = options.table or Path(), options.label, options.query, options.score
     segments, clusters = options.segments or [], options.clusters
     table = read_table(path, text=query)
-    labels, queries = get_column(table, label, path), get_column(table, query, path)
-    repeats = [column for columns in recipes.values() for column in columns]
     if scores is None:
+        repeats = [column for columns in recipes.values() for column in columns]
         unused = table[[name for name in table if name not in {label, query, clusters, *segments, *repeats}]]
-        scores = [str(name) for name, cells in unused.items() if cells.dtype.kind in "fiu"]
+        scores = _select_scores(path, unused)
         _warn_of_text(path, unused)
     _validate_unique("Columns of scores and names of --recipe", [*scores, *recipes])
-    if not scores and not repeats:
+    if not scores and not recipes:
         raise ValueError(f"{path} has no column of scores besides {label!r} and {query!r}.")
+    models = {**{name: name for name in scores}, **recipes}
+    return read_score_table(
+        table, models, query=query, label=label, segments=segments, clusters=clusters, source=str(path)
+    )
 
-    try:
-        judgments = Judgments(labels, qid=queries)
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{path}: {one_line(error)}") from None
-    models: dict[str, Any] = {name: get_column(table, name, path).to_numpy() for name in scores}
-    for name, columns in recipes.items():
-        models[name] = [get_column(table, column, path).to_numpy() for column in columns]
-    return {
-        "models": models,
-        "judgments": judgments,
-        "segments": {name: get_column(table, name, path).tolist() for name in segments} or None,
-        "clusters": None if clusters is None else get_column(table, clusters, path).tolist(),
-    }
+
+def _select_scores(path: Path, table: pd.DataFrame) -> list[str]:
+    """Return the numeric columns of a table, or raise an error if one of them identifies rows."""
+    names = [str(name) for name, cells in table.items() if cells.dtype.kind in "fiu"]
+    for name in names:
+        if len(table) >= MIN_ROWS and table[name].dtype.kind in "iu" and table[name].is_unique:
+            raise ValueError(
+                f"{path}: column {name!r} has a different integer in every row, so it may identify rows. Select the "
+                "columns of scores with --score."
+            )
+    return names
 
 
 def _warn_of_text(path: Path, columns: pd.DataFrame) -> None:
@@ -340,58 +344,3 @@ def _warn_of_text(path: Path, columns: pd.DataFrame) -> None:
             reason = f"it has {shown(str(cells.iloc[row]))} in row {row} (from 0), and numbers elsewhere"
         if reason is not None:
             warnings.warn(f"{path}: column {name!r} is not used, because {reason}.", stacklevel=3)
-
-
-def read_table(path: Path, text: str | None = None) -> pd.DataFrame:
-    """Read a CSV, TSV or Parquet file, CSV and TSV also compressed with gzip.
-
-    The column `text` contains ids. In CSV and TSV, they are read as written, such as "01" and "NA", without blanks
-    around them, and as None if a cell is empty.
-    """
-    if path.suffix == ".parquet":
-        return read_frame(path)
-    content = io.BytesIO(b"".join(chunk.text for chunk in read_chunks(path, cells=True)))
-    return _parse_table(path, content, "\t" if ".tsv" in path.suffixes else ",", text)
-
-
-def _parse_table(path: Path, content: io.BytesIO, separator: str, ids: str | None) -> pd.DataFrame:
-    """Return the table in a text, or raise an error with file and line."""
-    import pandas as pd
-
-    try:
-        with warnings.catch_warnings():
-            # pandas only warns of rows that have more columns than the header.
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            header = pd.read_csv(content, sep=separator, header=None, nrows=1, dtype=str).iloc[0].dropna()
-            if header.duplicated().any():
-                raise ValueError(f"two columns are named {header[header.duplicated()].iloc[0]!r}. Rename one of them.")
-            content.seek(0)
-            table: pd.DataFrame = pd.read_csv(
-                content,
-                sep=separator,
-                index_col=False,
-                low_memory=False,
-                # pandas would read the id "NA" as a missing value.
-                converters={} if ids is None else {ids: lambda cell: f"={cell.strip()}"},
-                **exact_floats(pd.__version__),
-            )
-            if ids in table:
-                table[ids] = [cell[1:] or None for cell in table[ids]]
-            return table
-    except pd.errors.EmptyDataError:
-        raise ValueError(f"{path}: the file is empty.") from None
-    except pd.errors.ParserWarning:
-        raise ValueError(f"{path}: rows have more columns than the header.") from None
-    except (ValueError, OverflowError) as error:
-        message = one_line(error).removeprefix("Error tokenizing data. C error: ")
-        line = re.search(r" in line (\d+), ", message)
-        raise at_line(path, int(line[1]), message) if line else ValueError(f"{path}: {message}") from None
-
-
-def get_column(table: pd.DataFrame, name: str, path: Path) -> pd.Series:
-    """Return a column, or raise an error that lists the columns."""
-    if name not in table:
-        columns = list(map(str, table.columns))
-        names = ", ".join(map(shown, columns[:20])) + (", …" if len(columns) > 20 else "")
-        raise ValueError(f"{path} has no column {name!r}{nearest(name, columns)} (columns: {names}).")
-    return table[name]

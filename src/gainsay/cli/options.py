@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import atexit
+import os
 import sys
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, BadParameter, Option
+
+if TYPE_CHECKING:
+    from ..comparison.looks import Requirement
 
 MAGIC = {
     b"\x1f\x8b": ".csv.gz",
@@ -45,6 +49,14 @@ def open_input(path: str | Path) -> Path:
     return copy
 
 
+def decode_name(text: str) -> str:
+    """Return a name from the command line as Unicode. In the C locale, Python decodes its bytes as surrogates."""
+    try:
+        return os.fsencode(text).decode()
+    except UnicodeError:
+        return text
+
+
 def reject_options(context: str, **options: object) -> None:
     """Raise an error if one of these options is given, which has no effect in this context.
 
@@ -55,6 +67,17 @@ def reject_options(context: str, **options: object) -> None:
     for name, value in options.items():
         if value:
             raise ValueError(f"--{name.replace('_', '-')} has no effect {context}. Leave it out.")
+
+
+def parse_requirement(text: str) -> Requirement:
+    """Return the value of --require as Python spells it.
+
+    >>> parse_requirement("no-loss")
+    'no_loss'
+    """
+    if text not in ("gain", "no-loss"):
+        raise ValueError(f"--require must be gain or no-loss, got {text!r}.")
+    return "gain" if text == "gain" else "no_loss"
 
 
 def _parse_input(text: str) -> Path:
@@ -75,6 +98,7 @@ Imports = Annotated[
 Unjudged = Annotated[str, Option(help="Unjudged documents: 'irrelevant', or 'drop' to remove them (condensed lists).")]
 Alpha = Annotated[float, Option(help="Significance level.")]
 Margin = Annotated[float, Option(help="Largest difference that you consider negligible, in units of the metrics.")]
+Require = Annotated[str, Option(metavar="gain|no-loss", help="Ship a gain only, or every candidate without a loss.")]
 Seed = Annotated[int, Option(help="Seed of the bootstrap draws.")]
 AsJson = Annotated[bool, Option("--json", help="Print JSON instead of tables.")]
 Open = Annotated[bool, Option("--open", help="Open the report in the browser.")]

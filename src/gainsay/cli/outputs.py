@@ -26,10 +26,6 @@ class Terminal(Console):
     def __init__(self) -> None:
         super().__init__(width=None if sys.stdout.isatty() else 200, highlight=False, emoji=False)
 
-    def on_broken_pipe(self) -> None:
-        """Raise the error again, because rich would exit with code 1."""
-        raise BrokenPipeError
-
     def print_text(self, text: str, **style: Any) -> None:
         """Print text without markup, on one line if it goes to a file."""
         self.print(printable(text), markup=False, soft_wrap=not sys.stdout.isatty(), **style)
@@ -86,10 +82,11 @@ def print_comparison(
 
 def check_report(page: Path) -> None:
     """Raise an error if an HTML report, or the data next to it, cannot be written."""
-    from ..report.html import data_beside
+    from ..report.html import data_beside, queries_beside
 
     check_output("the HTML report", page)
     data_beside(page)
+    queries_beside(page)
 
 
 def plan_report(directory: Path) -> Path | None:

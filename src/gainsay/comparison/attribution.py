@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._common.checks import check_whole
+from .._common.shown import printable
 from .._common.words import number_text
 from ..evaluation.evaluator import shared_weights
-from ..metrics.base import depth_of
+from ..metrics.base import max_depth
 from ..metrics.dcg import DCG, NDCG
 from ..metrics.names import MetricLike, parse_metrics
 from ..ranking.rows import blank_code
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from .._common.typing import Floats, Integers
     from ..metrics.base import Metric
-    from ..metrics.dcg import DCG, GainFacts
+    from ..metrics.dcg import DCG, GainStatistics
     from ..ranking.rows import RankedRows
     from .rankings import Rankings
 
@@ -174,7 +175,7 @@ class Attribution:
         return f" (± {self.spread[metric]:.{places}f} between repeats)" if metric in self.spread else ""
 
     def __repr__(self) -> str:
-        first, second = self.models
+        first, second = map(printable, self.models)
         width = max(map(len, self.metrics))
         lines = [f"Attribution of {first} - {second} over {self._size()}"]
         cells = self.frame()
@@ -429,7 +430,7 @@ class Decomposition:
 
     def __init__(self, metric: DCG, rankings: Rankings, grades: Grades, bands: Bands) -> None:
         self.metric = metric
-        self._facts: GainFacts = metric.bind(rankings.judgments, (metric.k,))
+        self._facts: GainStatistics = metric.bind(rankings.judgments, (metric.k,))
         self._empty = self._facts.empty[:, 0]
         self._grades, self._bands = grades, bands
         weights = np.where(self._empty, 0.0, rankings.weights) if metric.empty == "skip" else rankings.weights
@@ -454,8 +455,8 @@ class Decomposition:
         each has the mean discount of their ranks (none beyond the cutoff), split by the bands of these ranks.
         """
         gains, bands = self._facts.gains, len(self._bands.names)
-        depth = depth_of((self.metric.k,), rows.width)
-        held = depth if rows.runs is None else rows.width  # Ties may continue beyond the cutoff.
+        depth = max_depth((self.metric.k,), rows.width)
+        held = depth if rows.tie_groups is None else rows.width  # Ties may continue beyond the cutoff.
         worth = gains.of(rows, held)
         if self.metric.is_ratio:
             worth = worth / np.where(self._empty, 1.0, self._facts.ideal[:, 0])[rows.queries, None]
@@ -463,14 +464,14 @@ class Decomposition:
         grade = self._grades.of_code[rows.codes[:, :held]]
         band = np.searchsorted(self._bands.starts, np.arange(1, depth + 1), side="right") - 1
         cells = self.blank()
-        if rows.runs is None:
+        if rows.tie_groups is None:
             at, added = grade * bands + band, worth * gains.discount[:depth]
             cells += np.bincount(at.ravel(), added.ravel(), cells.size).reshape(cells.shape)
             return cells
         for column in range(band[-1] + 1):
             discount = np.zeros(rows.width)
             discount[:depth] = np.where(band == column, gains.discount[:depth], 0.0)
-            expected = rows.runs.mean(np.broadcast_to(discount, worth.shape))
+            expected = rows.tie_groups.mean(np.broadcast_to(discount, worth.shape))
             cells[:, column] = np.bincount(grade.ravel(), (worth * expected).ravel(), len(cells))
         return cells
 

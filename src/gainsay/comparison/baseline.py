@@ -1,20 +1,34 @@
-"""Decisions about candidates for the place of a baseline, with simultaneous confidence bounds."""
+"""Decisions about candidates for the place of a baseline: is a candidate better, or at least not worse?"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from os import PathLike
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from .._common.notebook import table_cell
 from .._common.shown import Spoken, plain
-from .._common.typing import Bools, Floats
 from .._common.words import amount, confidence, count, listed
-from ..drawing.notebook import table_cell
 from .data import Panel, validate_margin
 from .estimates import ROUNDING
 from .inference import MIN_QUERIES, POWER
+from .looks import (
+    ErrorLevel,
+    Requirement,
+    find_earlier_looks,
+    find_test_level,
+    read_record,
+    validate_anytime,
+    validate_looks,
+    validate_record,
+    validate_requirement,
+)
+from .one_sided import PairErrors, compute_ship_probability
 from .rankings import validate_model
 from .resampling import critical_value
 from .wording import describe_losses, describe_sample, format_sample_size
@@ -24,6 +38,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from .._common.typing import Floats
     from .data import Vary
     from .resampling import JointEstimate, Sample
 
@@ -35,8 +50,8 @@ MAX_QUERIES = 1e9
 MAX_REPEATS = 1000
 """Decisions that require more repeats are out of reach."""
 
-RECIPE_DRAWS = 4000
-"""Draws for recipes, whose critical value is computed again for each number of queries and repeats."""
+QUANTILES = (0.5, 0.8)
+"""Confidence of the two ends of a needed number of queries."""
 
 
 class Share(NamedTuple):
@@ -51,6 +66,45 @@ class Share(NamedTuple):
         return f"{1000 * self.value:.0f} ({1000 * self.lower:.0f} to {1000 * self.upper:.0f})"
 
 
+class DecidingBounds(NamedTuple):
+    """Bounds that decide about a candidate, as improvements: candidate − baseline, with the sign of losses reversed.
+
+    Attributes
+    ----------
+    worst_lower : float
+        Lower bound of the smallest change of all metrics. It is minus infinity if a metric has no bound.
+    worst_upper : float
+        Upper bound of the smallest change of all metrics.
+    best_lower : float
+        Lower bound of the largest change of all metrics.
+    """
+
+    worst_lower: float
+    worst_upper: float
+    best_lower: float
+
+
+class NeededSize(NamedTuple):
+    """Number of queries or repeats that ships a candidate with 80 % probability, estimated from this sample.
+
+    Attributes
+    ----------
+    median, upper : int or None
+        The number is sufficient with 50 % and with 80 % confidence. None if the sample promises no number.
+    """
+
+    median: int | None
+    upper: int | None
+
+    def __str__(self) -> str:
+        """Return the range, or an empty text if the sample promises no number."""
+        if self.median is None:
+            return ""
+        if self.upper is None:
+            return f"{self.median:,} or many more"
+        return f"{self.median:,}" if self.upper == self.median else f"{self.median:,} to {self.upper:,}"
+
+
 @dataclass(frozen=True)
 class CandidateDecision:
     """Decision about one candidate.
@@ -61,32 +115,43 @@ class CandidateDecision:
         Name of the model.
     decision : {"ship", "do not ship", "undecided"}
         The decision.
+    deciding : DecidingBounds
+        The one-sided bounds that decide.
+    proven_losses, excessive_losses : tuple of str
+        Metrics with a proven loss, and metrics with a proven loss of more than the margin.
     difference, lower, upper : dict of metric name to float
-        Mean of the candidate minus mean of the baseline in the unit of the metric, and its bounds. Infinite (or the
-        range of the metric) if the two differ on fewer than 30 queries.
+        Mean of the candidate minus mean of the baseline in the unit of the metric, with bounds that are simultaneous
+        for all candidates and metrics. They describe the differences and do not decide. Infinite (or the range of the
+        metric) if the two differ on fewer than 30 queries.
     differing : dict of metric name to float
-        Number of queries on which the two differ, or their effective number if queries are weighted.
+        Number of differing queries, or their effective number if queries are weighted.
     shares : dict of metric name to dict of {"better", "worse", "same"} to Share
         Shares of the queries, or of their weight.
-    queries_needed, repeats_needed : int or None
-        Number of queries, and number of repeats of either recipe, that decide with 80 % probability if the true
-        differences are the estimated ones. None if the decision is made, or no number is sufficient.
+    queries_needed, repeats_needed : NeededSize or None
+        Number of queries, and number of repeats of either recipe. One test in a new experiment of this size ships the
+        candidate with 80 % probability. None if the decision is made, or another look follows.
     """
 
     candidate: str
     decision: Decision
+    deciding: DecidingBounds
+    proven_losses: tuple[str, ...]
+    excessive_losses: tuple[str, ...]
     difference: dict[str, float]
     lower: dict[str, float]
     upper: dict[str, float]
     differing: dict[str, float]
     shares: dict[str, dict[str, Share]]
-    queries_needed: int | None = None
-    repeats_needed: int | None = None
+    queries_needed: NeededSize | None = None
+    repeats_needed: NeededSize | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes as plain values for JSON. Infinite bounds become None."""
         return {
             "decision": self.decision,
+            "deciding": plain(self.deciding._asdict()),
+            "proven_losses": list(self.proven_losses),
+            "excessive_losses": list(self.excessive_losses),
             "metrics": {
                 metric: {
                     "difference": difference,
@@ -97,15 +162,15 @@ class CandidateDecision:
                 }
                 for metric, difference in self.difference.items()
             },
-            "queries_needed": self.queries_needed,
-            "repeats_needed": self.repeats_needed,
+            "queries_needed": self.queries_needed and self.queries_needed._asdict(),
+            "repeats_needed": self.repeats_needed and self.repeats_needed._asdict(),
         }
 
     def format_difference(self, metric: str) -> str:
         """Return the difference with its bounds."""
         difference = format_change(self.difference[metric])
         if self.differing[metric] < MIN_QUERIES:
-            return f"{difference} (no bounds, because the models differ on fewer than {MIN_QUERIES} queries)"
+            return f"{difference} (no interval, because the models differ on fewer than {MIN_QUERIES} queries)"
         return f"{difference} ({format_change(self.lower[metric])} to {format_change(self.upper[metric])})"
 
 
@@ -113,12 +178,15 @@ class CandidateDecision:
 class BaselineComparison(Spoken):
     """Decisions for all models whether to replace a baseline. `Comparison.against` creates it.
 
-    *Ship*: every lower bound of candidate − baseline is above −`margin`, and at least one is above 0. *Do not ship*:
-    some upper bound is below −`margin`. Otherwise *undecided*. For a loss, the signs are reversed.
+    With δ the true mean of the candidate minus that of the baseline under a metric (sign reversed for losses):
 
-    The bounds of all candidates and metrics are simultaneous (max-T), so with probability 1 − `alpha` no decision is
-    wrong. A metric under which two models differ on fewer than 30 queries does not decide about them. The intervals of
-    the three shares of a candidate under a metric are simultaneous (Goodman 1965).
+    - *Ship* with ``require="no_loss"``: δ > −`margin` under every metric is proven.
+    - *Ship* with ``require="gain"``: in addition, δ > 0 under some metric is proven. If `margin` is 0, δ > 0 under
+      every metric is proven.
+    - *Do not ship*: δ < −`margin` under some metric is proven.
+    - *Undecided*: otherwise.
+
+    With probability 1 − `alpha` or more, no decision about any candidate is wrong.
 
     Attributes
     ----------
@@ -132,6 +200,16 @@ class BaselineComparison(Spoken):
         Number of queries on which all `metrics` are defined.
     alpha, margin, draws, seed : float, float, int, int
         Settings.
+    require : {"gain", "no_loss"}
+        Condition for *ship*.
+    level : float
+        One-sided level of this test of each candidate.
+    looks : tuple of int
+        Planned numbers of queries, empty if no looks are planned.
+    earlier : tuple of int
+        Numbers of queries of the looks before this one.
+    anytime : int or None
+        Sample size that the bounds are tuned to, if they are valid at any number of queries.
     repeats : dict of model to int
         Number of repeats of each recipe, 0 for a fixed model. Empty if all models are fixed.
     clusters : int or None
@@ -140,6 +218,26 @@ class BaselineComparison(Spoken):
         What differs between repeats.
     candidates : tuple of CandidateDecision
         One decision for each candidate, in natural order of their names.
+
+    Notes
+    -----
+    Let γ = α / (2 · number of candidates), and d, e the estimate of δ and its standard error. The hypotheses are
+
+    - *no_loss*: δ ≤ −Δ under at least one metric. All metrics must reject it, so each is tested at level γ without a
+      correction for their number (intersection-union test): the smallest d − k·e must exceed −Δ.
+    - *gain*: that, or δ ≤ 0 under all metrics. The largest d − c·e must exceed 0, with c the one-sided critical value
+      of the largest of all metrics (max-T). γ is not split between the two.
+    - *do not ship*: δ ≥ −Δ under all metrics. Some d + c·e must be below −Δ.
+
+    k and c are quantiles of the t distribution and are corrected for the skewness of the differences. If the two models
+    differ on fewer than 30 queries under a metric, its lower bound is −B·U, with B the range of the metric and U the
+    upper bound of Clopper and Pearson for the share of worse queries. This bound can prove
+    that nothing is lost. It never proves a gain. The intervals of the three shares of a candidate under a metric are
+    simultaneous (Goodman 1965).
+
+    References
+    ----------
+    Berger (1982), "Multiparameter hypothesis testing and acceptance sampling", Technometrics 24(4).
     """
 
     baseline: str
@@ -150,6 +248,11 @@ class BaselineComparison(Spoken):
     margin: float
     draws: int
     seed: int
+    require: Requirement
+    level: float
+    looks: tuple[int, ...]
+    earlier: tuple[int, ...]
+    anytime: int | None
     repeats: dict[str, int]
     clusters: int | None
     vary: Vary | None
@@ -158,101 +261,206 @@ class BaselineComparison(Spoken):
     @property
     def models(self) -> tuple[str, ...]:
         """Names of the baseline and all candidates."""
-        return (self.baseline, *(it.candidate for it in self.candidates))
+        return (self.baseline, *(candidate.candidate for candidate in self.candidates))
 
     @property
     def decisions(self) -> dict[str, Decision]:
         """Decision about each candidate."""
-        return {it.candidate: it.decision for it in self.candidates}
+        return {candidate.candidate: candidate.decision for candidate in self.candidates}
+
+    @property
+    def one_sided_confidence(self) -> str:
+        """Confidence of each deciding bound, for example "97.5 %"."""
+        return confidence(float(f"{self.level:.2g}"))
+
+    @property
+    def is_last_look(self) -> bool:
+        """Whether no planned look follows, or none is planned."""
+        return not self.looks or self.queries >= self.looks[-1]
 
     def has_same_numbers(self, other: BaselineComparison) -> bool:
         """Return whether all numbers are equal, except for the numbers of queries and repeats needed."""
         first, second = (
-            replace(it, candidates=tuple(replace(c, queries_needed=None, repeats_needed=None) for c in it.candidates))
-            for it in (self, other)
+            replace(
+                result,
+                candidates=tuple(replace(c, queries_needed=None, repeats_needed=None) for c in result.candidates),
+            )
+            for result in (self, other)
         )
         return first == second
 
     def frame(self) -> pd.DataFrame:
         """Return one row per candidate.
 
-        Columns are `decision`, `queries needed` and `repeats needed`. For each metric M, they are `difference M`,
+        Columns are `decision`, the deciding bounds `worst lower`, `worst upper` and `best lower`, `queries needed`,
+        `queries needed upper`, `repeats needed` and `repeats needed upper`. For each metric M, they are `difference M`,
         `lower M`, `upper M`, `differing M`, and the number of 1,000 queries that are better, worse and the same:
         `better M`, `better lower M`, `better upper M`, and so on.
         """
         import pandas as pd
 
-        columns: dict[str, Any] = {
-            "decision": [it.decision for it in self.candidates],
-            "queries needed": pd.array([it.queries_needed for it in self.candidates], dtype="Int64"),
-            "repeats needed": pd.array([it.repeats_needed for it in self.candidates], dtype="Int64"),
-        }
+        columns: dict[str, Any] = {"decision": [candidate.decision for candidate in self.candidates]}
+        for name in DecidingBounds._fields:
+            columns[name.replace("_", " ")] = [getattr(candidate.deciding, name) for candidate in self.candidates]
+        for name in ("queries", "repeats"):
+            needed = [getattr(candidate, f"{name}_needed") or (None, None) for candidate in self.candidates]
+            columns[f"{name} needed"] = pd.array([size[0] for size in needed], dtype="Int64")
+            columns[f"{name} needed upper"] = pd.array([size[1] for size in needed], dtype="Int64")
         for metric in self.metrics:
             for name in ("difference", "lower", "upper", "differing"):
-                columns[f"{name} {metric}"] = [getattr(it, name)[metric] for it in self.candidates]
+                columns[f"{name} {metric}"] = [getattr(candidate, name)[metric] for candidate in self.candidates]
             for name in ("better", "worse", "same"):
                 for end, title in (("value", ""), ("lower", " lower"), ("upper", " upper")):
-                    shares = [1000 * getattr(it.shares[metric][name], end) for it in self.candidates]
+                    shares = [1000 * getattr(candidate.shares[metric][name], end) for candidate in self.candidates]
                     columns[f"{name}{title} {metric}"] = shares
-        return pd.DataFrame(columns, index=pd.Index([it.candidate for it in self.candidates], name="candidate"))
+        names = [candidate.candidate for candidate in self.candidates]
+        return pd.DataFrame(columns, index=pd.Index(names, name="candidate"))
 
     def sentence(self, candidate: str) -> str:
-        """Return the decision about one candidate and its reason in one sentence."""
+        """Return the decision about one candidate, its reason and the bounds that decide."""
         validate_model(candidate, self.decisions)
-        return self._describe(next(it for it in self.candidates if it.candidate == candidate))
+        chosen = next(decision for decision in self.candidates if decision.candidate == candidate)
+        return f"{self._describe(chosen)}{self.describe_next_step(chosen)}"
 
     @property
     def text(self) -> str:
         """One paragraph with the numbers."""
-        accepted = f"A loss of up to {amount(self.margin)} is accepted." if self.margin > 0 else "No loss is accepted."
-        bounds = "Bounds of differences are simultaneous. Bounds of shares are, for each candidate and metric."
-        about = [f"{self._describe(it)} {self._describe_shares(it)}" for it in self.candidates]
-        return " ".join([*about, accepted, bounds, *describe_losses(self.lower_is_better), describe_sample(self)])
+        accepted = f"A loss below {amount(self.margin)} is accepted." if self.margin > 0 else "No loss is accepted."
+        bounds = (
+            f"Intervals of changes are simultaneous at {confidence(self.alpha)} and do not decide. Intervals of shares "
+            "are simultaneous for each candidate and metric."
+        )
+        about = [
+            f"{self._describe(candidate)} {self._describe_changes(candidate)} {self._describe_shares(candidate)}"
+            f"{self.describe_next_step(candidate)}"
+            for candidate in self.candidates
+        ]
+        parts = [*about, accepted, bounds, *self._describe_looks(), *describe_losses(self.lower_is_better)]
+        return " ".join([*parts, describe_sample(self)])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all attributes and `text` as plain values for JSON."""
+        """Return all attributes and `text` as plain values for JSON. The result is a record for a later look."""
         content: dict[str, Any] = plain({name: value for name, value in vars(self).items() if name != "candidates"})
-        candidates = {it.candidate: it.to_dict() for it in self.candidates}
+        candidates = {candidate.candidate: candidate.to_dict() for candidate in self.candidates}
         return content | {"candidates": candidates, "text": self.text}
 
     def _repr_html_(self) -> str:
         rows = [
-            (it.candidate, it.decision, *(it.format_difference(metric) for metric in self.metrics))
-            for it in self.candidates
+            (
+                candidate.candidate,
+                candidate.decision,
+                self.describe_bounds(candidate),
+                *(candidate.format_difference(metric) for metric in self.metrics),
+            )
+            for candidate in self.candidates
         ]
-        size = f"{count(self.queries, 'query')}. Differences have simultaneous {confidence(self.alpha)} bounds."
-        return table_cell(f"Against {self.baseline}", ("candidate", "decision", *self.metrics), rows, size)
+        size = f"{count(self.queries, 'query')}. Intervals are simultaneous at {confidence(self.alpha)}."
+        head = ("candidate", "decision", "deciding bounds", *self.metrics)
+        return table_cell(f"Against {self.baseline}", head, rows, size)
 
-    def _describe(self, it: CandidateDecision) -> str:
-        changes = listed([f"{metric} changes by {it.format_difference(metric)}" for metric in self.metrics])
-        heads = {"ship": "Ship", "do not ship": "Do not ship", "undecided": "Undecided about"}
-        size = f"{format_sample_size(self)}, {confidence(self.alpha)} confidence"
-        decision = f"{heads[it.decision]} {it.candidate}: against {self.baseline} {changes} ({size})."
-        return decision + self._describe_reason(it)
+    def describe_bounds(self, candidate: CandidateDecision) -> str:
+        """Return the bounds that decide: the change under the worst metric, and the least one under the best.
 
-    def _describe_shares(self, it: CandidateDecision) -> str:
+        For a single metric, both are the same change.
+        """
+        lowest, highest, best = candidate.deciding
+        ends = [
+            f"at least {format_change(lowest)}" if math.isfinite(lowest) else "",
+            f"at most {format_change(highest)}" if math.isfinite(highest) else "",
+        ]
+        worst = " and ".join(filter(None, ends)) or "not bounded"
+        if len(self.metrics) == 1:
+            return f"the change is {worst}"
+        more = f", under the best at least {format_change(best)}" if math.isfinite(best) else ""
+        return f"the change under the worst metric is {worst}{more}"
+
+    def _describe(self, candidate: CandidateDecision) -> str:
+        margin = amount(self.margin)
+        limit = f"a loss of {margin} or more" if self.margin > 0 else "a loss"
+        several = len(self.metrics) > 1
+        if candidate.decision == "ship":
+            head, every = "Ship", " under every metric" * several
+            reason = f"{limit} against {self.baseline} is excluded{every}"
+            if self.require == "gain" and self.margin > 0:
+                reason += f", and a gain is proven{' under some metric' * several}"
+            elif self.require == "gain":
+                reason = f"a gain against {self.baseline} is proven{every}"
+        elif candidate.decision == "do not ship":
+            beyond = f"a loss of more than {margin}" if self.margin > 0 else "a loss"
+            head, reason = "Do not ship", f"{beyond} against {self.baseline} is proven{' under some metric' * several}"
+        else:
+            excluded = candidate.deciding.worst_lower > -self.margin
+            reason = f"{limit} against {self.baseline} is {'' if excluded else 'not '}excluded"
+            reason += ", but no gain is proven" if excluded else ""
+            head = "Undecided about"
+        losses = [metric for metric in candidate.proven_losses if candidate.decision != "do not ship"]
+        inside = f" A loss within the margin is proven under {listed(losses)}." if losses else ""
+        level = f"one-sided, {self.one_sided_confidence} each, {format_sample_size(self)}"
+        few = [metric for metric in self.metrics if candidate.differing[metric] < MIN_QUERIES]
+        rare = (
+            f" The models differ on fewer than {MIN_QUERIES} queries under {listed(few)}, so the share of worse "
+            "queries bounds the loss."
+            if few
+            else ""
+        )
+        bounds = self.describe_bounds(candidate)
+        return f"{head} {candidate.candidate}: {reason}. {bounds[0].upper()}{bounds[1:]} ({level}).{inside}{rare}"
+
+    def _describe_changes(self, candidate: CandidateDecision) -> str:
+        return f"{listed([f'{metric} changes by {candidate.format_difference(metric)}' for metric in self.metrics])}."
+
+    def _describe_shares(self, candidate: CandidateDecision) -> str:
         parts = [
             f"{metric} is better on {shares['better']}, worse on {shares['worse']} and the same on {shares['same']}"
-            for metric, shares in it.shares.items()
+            for metric, shares in candidate.shares.items()
         ]
         return f"Of 1,000 queries, {listed(parts)}."
 
-    def _describe_reason(self, it: CandidateDecision) -> str:
-        """Return a sentence about an accepted or excessive loss, or about the evidence that would decide."""
-        if it.decision == "ship":
-            sure = all(it.upper[m] < 0 if m in self.lower_is_better else it.lower[m] > 0 for m in self.metrics)
-            return "" if sure else f" A loss is possible, but within the accepted {amount(self.margin)}."
-        if it.decision == "do not ship":
-            return f" The loss exceeds the accepted {amount(self.margin)}." if self.margin > 0 else ""
-        ways = []
-        if it.queries_needed is not None:
-            ways.append(f"about {count(it.queries_needed, 'query')}")
-        if it.repeats_needed is not None:
-            ways.append(f"about {count(it.repeats_needed, 'repeat')} of each recipe on these queries")
+    def _describe_looks(self) -> list[str]:
+        if not self.looks:
+            return []
+        return [
+            f"This is look {len(self.earlier) + 1} at {count(self.queries, 'query')}. Looks are planned at "
+            f"{listed([f'{number:,}' for number in self.looks], len(self.looks))} queries, and the error is controlled "
+            "over all of them."
+        ]
+
+    def describe_next_step(self, candidate: CandidateDecision) -> str:
+        """Return sentences about further evidence, for an undecided candidate."""
+        if candidate.decision != "undecided":
+            return ""
+        if self.anytime is not None:
+            return " These bounds are valid at any number of queries, so you can test again with more."
+        if not self.is_last_look:
+            following = next(number for number in self.looks if number > self.queries)
+            return f" The next look is planned at {following:,} queries."
+        if self.looks:
+            return (
+                f"{self._describe_needs(candidate)} This was the last planned look, so the plan must not be extended."
+            )
+        gamma = self.alpha / 2
+        twice, fivefold = (f"{100 * (1 - (1 - gamma) ** tests):.1f} %" for tests in (2, 5))
+        spent = (
+            " This test has spent its error probability, and every further test on new queries can err again: the "
+            f"probability of a false ship is up to {twice} in two tests and up to {fivefold} in five. To test "
+            "repeatedly, plan the looks in advance."
+        )
+        return f"{self._describe_needs(candidate)}{spent}"
+
+    def _describe_needs(self, candidate: CandidateDecision) -> str:
+        hint = ""
+        if self.require == "gain" and candidate.deciding.worst_lower > -self.margin:
+            hint = " To accept candidates that are only not worse, require no_loss."
+        sizes = (candidate.queries_needed, candidate.repeats_needed)
+        units = ("queries", "repeats of each recipe on these queries")
+        ways = [f"{size} {unit}" for size, unit in zip(sizes, units, strict=True) if size and str(size)]
         if not ways:
-            evidence = "neither more queries nor more repeats alone" if self.repeats else "no number of queries"
-            return f" If the true differences are these, {evidence} will decide."
-        return f" If the true differences are these, {' or '.join(ways)} will decide with 80 % probability."
+            return f" This sample does not promise any number of queries that would suffice to ship.{hint}"
+        ranges = " (sufficient with 50 % and with 80 % confidence)" if any(" to " in way for way in ways) else ""
+        return (
+            f" To ship with 80 % probability, a new experiment with one test needs about {' or '.join(ways)}{ranges}."
+            f"{hint}"
+        )
 
 
 def format_change(value: float) -> str:
@@ -272,64 +480,122 @@ def validate_baseline(baseline: str, models: Sequence[str]) -> None:
 
 
 def compare_with_baseline(
-    sample: Sample, metrics: tuple[str, ...], baseline: str, margin: float, *, plan: bool = True
+    sample: Sample,
+    metrics: tuple[str, ...],
+    baseline: str,
+    margin: float,
+    *,
+    require: Requirement = "gain",
+    looks: Sequence[int] | None = None,
+    anytime: bool | int | None = False,
+    earlier: Mapping[str, Any] | str | PathLike[str] | Sequence[int] | None = None,
+    plan: bool = True,
 ) -> BaselineComparison:
-    """Decide about all models whether to replace the baseline.
+    """Decide about all models whether to replace the baseline. See `Comparison.against`.
 
-    Without `plan`, the numbers of queries and repeats that would decide are not computed.
+    `earlier` may also be the numbers of queries of earlier looks. Without `plan`, the numbers of queries and repeats
+    that would decide are not computed.
     """
     width = validate_margin(margin)
     joint = sample.joint(metrics)
     panel = joint.panel
     validate_baseline(baseline, panel.models)
+    validate_requirement(require, width)
+    repeats = dict(zip(panel.models, panel.repeat_counts, strict=True)) if any(panel.repeat_counts) else {}
+    planned, tuned = validate_looks(looks), validate_anytime(anytime)
     b = panel.models.index(baseline)
     candidates = [place for place in range(len(panel.models)) if place != b]
+    if isinstance(earlier, Mapping | str | PathLike):
+        names = [panel.models[c] for c in candidates]
+        settings = {
+            "baseline": baseline, "candidates": names, "metrics": list(metrics), "alpha": sample.alpha, "margin": width,
+            "require": require, "repeats": repeats,
+        }  # fmt: skip
+        planned, earlier = _read_plan(earlier, planned, settings)
+    if planned and tuned is not None:
+        raise ValueError("looks and anytime must not be combined. Pass only one of them.")
+    if earlier is not None and not planned:
+        raise ValueError("earlier requires planned looks. Pass looks=, for example looks=(5000, 10000).")
+    previous = find_earlier_looks(planned, panel.queries, earlier) if planned else ()
+    gamma = sample.alpha / 2 / len(candidates)
+    level = find_test_level(gamma, panel.queries, len(metrics), planned, previous, tuned)
     largest = np.zeros(sample.draws)
     for c in candidates:
         for row in range(len(metrics)):
             np.maximum(largest, np.abs(joint.bootstrap.compute_t(row, b, c)), out=largest)
-    critical = float(critical_value(largest, 1 - sample.alpha))
+    rule = _Rule(width, require, level, gamma, float(critical_value(largest, 1 - sample.alpha)))
+    plan = plan and tuned is None and (not planned or panel.queries >= planned[-1])
     return BaselineComparison(
         baseline=baseline,
         metrics=tuple(metrics),
-        candidates=tuple(_decide(sample, joint, b, c, critical, width, plan) for c in candidates),
+        candidates=tuple(_decide(sample, joint, b, c, rule, plan) for c in candidates),
         queries=panel.queries,
         alpha=sample.alpha,
         margin=width,
         draws=sample.draws,
         seed=sample.seed,
+        require=require,
+        level=level.marginal,
+        looks=planned,
+        earlier=previous,
+        anytime=tuned,
         lower_is_better=tuple(metric for metric in metrics if metric in panel.lower_is_better),
-        repeats=dict(zip(panel.models, panel.repeat_counts, strict=True)) if any(panel.repeat_counts) else {},
+        repeats=repeats,
         clusters=None if panel.clusters is None else panel.units,
         vary=panel.vary,
     )
 
 
-def _decide(
-    sample: Sample, joint: JointEstimate, b: int, c: int, critical: float, margin: float, plan: bool
-) -> CandidateDecision:
+def _read_plan(
+    earlier: Mapping[str, Any] | str | PathLike[str], looks: tuple[int, ...], settings: Mapping[str, Any]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the planned looks and the looks that were made, from the record of the previous look."""
+    record = read_record(earlier)
+    planned = looks or tuple(record["looks"])
+    validate_record(record, {"looks": list(planned), **settings})
+    return planned, (*record["earlier"], record["queries"])
+
+
+class _Rule(NamedTuple):
+    """Settings of all decisions: `gamma` is the level of a single test, `critical` that of two-sided intervals."""
+
+    margin: float
+    require: Requirement
+    level: ErrorLevel
+    gamma: float
+    critical: float
+
+
+def _decide(sample: Sample, joint: JointEstimate, b: int, c: int, rule: _Rule, plan: bool) -> CandidateDecision:
     panel, estimated = joint.panel, joint.estimated
-    difference, error = estimated.difference[:, b, c], estimated.error[:, b, c]
-    has_support = (estimated.support[:, b, c] >= MIN_QUERIES) & np.isfinite(error)
-    half_width = critical * np.where(has_support, error, 0.0)
-    lower = np.where(has_support, difference - half_width, -np.inf)
-    upper = np.where(has_support, difference + half_width, np.inf)
-    decision = apply_rule(lower, upper, margin)
+    pair = PairErrors(joint, b, c, sample.seed)
+    widths = np.array([np.subtract(*sample.ranges[metric][::-1]) for metric in panel.metrics])
+    one_sided = pair.bound(rule.level, widths)
+    bounds = DecidingBounds(
+        float(one_sided.marginal_lower.min()), float(one_sided.upper.min()), float(one_sided.lower.max())
+    )
+    decision = apply_rule(bounds, rule.margin, rule.require)
     queries = repeats = None
     if plan and decision == "undecided":
-        queries, repeats = _estimate_needs(sample, joint, b, c, critical, margin)
-    bounds = {}
+        queries, repeats = _estimate_needs(pair, rule, widths)
+    half_width = rule.critical * np.where(pair.has_support, pair.error, 0.0)
+    lower = np.where(pair.has_support, pair.difference - half_width, -np.inf)
+    upper = np.where(pair.has_support, pair.difference + half_width, np.inf)
+    intervals = {}
     for row, metric in enumerate(panel.metrics):
         low, high = sorted(float(panel.in_unit(metric, np.array(end))) for end in (lower[row], upper[row]))
         lowest, highest = sample.ranges[metric]
-        bounds[metric] = max(low, lowest - highest), min(high, highest - lowest)
+        intervals[metric] = max(low, lowest - highest), min(high, highest - lowest)
     rows = {metric: row for row, metric in enumerate(panel.metrics)}
     return CandidateDecision(
         candidate=panel.models[c],
         decision=decision,
-        difference={metric: float(panel.in_unit(metric, difference[row])) for metric, row in rows.items()},
-        lower={metric: low for metric, (low, _) in bounds.items()},
-        upper={metric: high for metric, (_, high) in bounds.items()},
+        deciding=bounds,
+        proven_losses=tuple(metric for metric, row in rows.items() if one_sided.upper[row] < 0),
+        excessive_losses=tuple(metric for metric, row in rows.items() if one_sided.upper[row] < -rule.margin),
+        difference={metric: float(panel.in_unit(metric, pair.difference[row])) for metric, row in rows.items()},
+        lower={metric: low for metric, (low, _) in intervals.items()},
+        upper={metric: high for metric, (_, high) in intervals.items()},
         differing={metric: float(estimated.support[row, b, c]) for metric, row in rows.items()},
         shares={metric: compute_shares(panel, row, b, c, sample.alpha) for metric, row in rows.items()},
         queries_needed=queries,
@@ -337,20 +603,19 @@ def _decide(
     )
 
 
-def apply_rule(lower: Floats, upper: Floats, margin: float) -> Decision:
-    """Return the decision for bounds of candidate − baseline by metric, where larger is better."""
-    if _ships(lower, margin):
+def apply_rule(bounds: DecidingBounds, margin: float, require: Requirement) -> Decision:
+    """Return the decision for the bounds of candidate − baseline.
+
+    >>> [apply_rule(DecidingBounds(-0.0011, 0.0009, -0.0005), 0.01, require) for require in ("gain", "no_loss")]
+    ['undecided', 'ship']
+    """
+    if bounds.worst_lower > -margin and (require == "no_loss" or margin == 0 or bounds.best_lower > 0):
         return "ship"
-    return "do not ship" if (upper < -margin).any() else "undecided"
-
-
-def _ships(lower: Floats, margin: float) -> Bools:
-    """Return whether to ship a candidate, for lower bounds by metric along the first axis, in one or many draws."""
-    return np.asarray((lower > -margin).all(axis=0) & (lower > 0).any(axis=0))
+    return "do not ship" if bounds.worst_upper < -margin else "undecided"
 
 
 def compute_shares(panel: Panel, row: int, baseline: int, candidate: int, alpha: float) -> dict[str, Share]:
-    """Return the shares of the queries on which a candidate is better than a baseline, worse, and the same.
+    """Return the shares of queries that get better, get worse and stay the same with a candidate.
 
     Under weights, shares are of the weight, and the sample size is (Σw)²/Σw². For queries in clusters, it is that of
     the weights of the clusters, as if all queries of a cluster were copies. The three intervals are simultaneous.
@@ -386,93 +651,49 @@ def compute_goodman_bounds(shares: Floats, size: float, alpha: float) -> tuple[F
     return np.maximum(0.0, (middle - half) / width), np.minimum(1.0, (middle + half) / width)
 
 
-def _estimate_needs(
-    sample: Sample, joint: JointEstimate, b: int, c: int, critical: float, margin: float
-) -> tuple[int | None, int | None]:
-    """Return the numbers of queries and of repeats that decide, if the true differences are the estimated ones.
-
-    The sample is drawn many times, with the error for so many queries or repeats, and each draw is decided.
-    """
-    panel, support = joint.panel, joint.estimated.support[:, b, c]
-    if panel.units < 2 or not (support > 0).all():
+def _estimate_needs(pair: PairErrors, rule: _Rule, widths: Floats) -> tuple[NeededSize | None, NeededSize | None]:
+    """Return the numbers of queries and of repeats that one test in a new experiment needs to ship."""
+    if pair.panel.units < 2:
         return None, None
-    future = _FutureSamples(joint, b, c, sample.alpha, critical, sample.seed)
-    repeats = future.repeats
-
-    def chance(more_queries: float, more_repeats: float = 1.0) -> float:
-        lower, upper = future.bounds(more_queries, more_repeats)
-        return float((_ships(lower, margin) | (upper < -margin).any(axis=0)).mean())
-
-    lowest = max(1.0, float((MIN_QUERIES / support).max()))
-    factor = _find_least_factor(chance, lowest, MAX_QUERIES / panel.queries)
-    queries_needed = None if factor is None else math.ceil(factor * panel.queries)
-    if not repeats or lowest > 1:
-        return queries_needed, None
-    factor = _find_least_factor(lambda more: chance(1.0, more), 1.0, MAX_REPEATS / repeats)
-    return queries_needed, None if factor is None else math.ceil(factor * repeats)
+    if rule.require == "no_loss" and (number := pair.find_size_without_losses(rule.gamma, rule.margin, widths)):
+        return NeededSize(number, number), None
+    sizes = [_estimate_size(pair, rule, confidence_level) for confidence_level in QUANTILES]
+    queries, repeats = (NeededSize(*numbers) for numbers in zip(*sizes, strict=True))
+    return queries, repeats if pair.repeats else None
 
 
-class _FutureSamples:
-    """Bounds in new samples with more queries or more repeats, if the true differences are the estimated ones.
+def _estimate_size(pair: PairErrors, rule: _Rule, confidence_level: float) -> tuple[int | None, int | None]:
+    """Return the numbers of queries and of repeats that are sufficient with this confidence.
 
-    The critical value of fixed models does not depend on the size of the sample. For recipes, it decreases because more
-    repeats estimate their variance better, so it is computed again.
+    The true differences are assumed to be the estimated ones, less z standard errors, with z = 0 for 50 % and 0.84 for
+    80 % confidence. The share of differing queries is the quantile of its Jeffreys interval.
     """
+    finite = np.where(np.isfinite(pair.error), pair.error, 0.0)
+    difference = pair.difference - NormalDist().inv_cdf(confidence_level) * finite
+    level = ErrorLevel(rule.gamma, rule.gamma)
 
-    def __init__(self, joint: JointEstimate, b: int, c: int, alpha: float, critical: float, seed: int) -> None:
-        estimated, values = joint.estimated, joint.bootstrap.values
-        self.candidates = [place for place in range(len(joint.panel.models)) if place != b]
-        self.b, self.c, self.alpha, self.critical, self.seed = b, c, alpha, critical, seed
-        self.difference = estimated.difference[:, b, c][:, None]
-        self.counts = np.array(joint.panel.repeat_counts)
-        self.repeats = int(min((number for number in self.counts[[b, c]] if number), default=0))
-        self.of_repeats = np.zeros_like(estimated.mean) if estimated.repeats is None else estimated.repeats.variance
-        self.varies = bool(self.of_repeats.any())
-        error = estimated.error[:, b]
-        # More repeats are assumed not to reduce the variance over queries, which is conservative.
-        self.of_queries = np.maximum(error**2 - self.of_repeats - self.of_repeats[:, [b]], 0.0)
-        values = values[:, :, :RECIPE_DRAWS] if self.varies else values
-        deviation = values - values[:, [b]]
-        finite = (error > 0) & np.isfinite(error)
-        self.z = np.divide(deviation, error[:, :, None], out=np.zeros_like(deviation), where=finite[:, :, None])
+    def chance(more_queries: float, more_repeats: float) -> float:
+        errors = pair.scale(more_queries, more_repeats)
+        return compute_ship_probability(errors, difference, level, rule.margin, rule.require)
 
-    def bounds(self, more_queries: float, more_repeats: float) -> tuple[Floats, Floats]:
-        """Return the bounds of the candidate's difference in every sample, shape (metrics, samples) each."""
-        generator = np.random.default_rng([self.seed, 1])
-        of_queries, of_repeats = self.of_queries / more_queries, self.of_repeats / more_repeats
-        error = np.sqrt(of_queries + of_repeats + of_repeats[:, [self.b]])[:, :, None]
-        critical = self.critical
-        if self.varies:
-            estimated = self._draw_estimated_errors(of_queries, of_repeats, more_repeats, generator)
-            t = np.abs(self.z) * np.divide(error, estimated, out=np.zeros_like(estimated), where=estimated > 0)
-            critical = float(critical_value(t[:, self.candidates].max(axis=(0, 1)), 1 - self.alpha))
-            half_width = (
-                critical * self._draw_estimated_errors(of_queries, of_repeats, more_repeats, generator)[:, self.c]
-            )
-        else:
-            half_width = critical * error[:, self.c]
-        drawn = self.difference + error[:, self.c] * self.z[:, self.c]
-        return drawn - half_width, drawn + half_width
+    lowest = max(1.0, pair.find_support_factor(confidence_level, POWER))
+    more_queries = _find_least_factor(lambda more: chance(more, 1.0), lowest, MAX_QUERIES / pair.panel.queries)
+    more_repeats = None
+    if pair.repeats and lowest == 1:
+        more_repeats = _find_least_factor(lambda more: chance(1.0, more), 1.0, MAX_REPEATS / pair.repeats)
+    return _scale_up(pair.panel.queries, more_queries), _scale_up(pair.repeats, more_repeats)
 
-    def _draw_estimated_errors(
-        self, of_queries: Floats, of_repeats: Floats, more_repeats: float, generator: np.random.Generator
-    ) -> Floats:
-        """Return the errors that samples with so many repeats estimate, shape (metrics, M, samples)."""
-        factor = np.ones((len(self.counts), self.z.shape[2]))
-        for k in np.flatnonzero(self.counts):
-            freedom = self.counts[k] * more_repeats - 1
-            factor[k] = generator.chisquare(freedom, self.z.shape[2]) / freedom
-        variance = of_repeats[:, :, None] * factor
-        errors: Floats = np.sqrt(of_queries[:, :, None] + variance + variance[:, [self.b]])
-        return errors
+
+def _scale_up(number: int, factor: float | None) -> int | None:
+    return None if factor is None else math.ceil(number * factor)
 
 
 def _find_least_factor(chance: Callable[[float], float], low: float, high: float) -> float | None:
-    """Return the least factor from `low` to `high` that decides with probability `POWER`, or None."""
-    if chance(low) >= POWER:
-        return low
+    """Return the least factor from `low` to `high` that ships with probability `POWER`, or None."""
     if low >= high or chance(high) < POWER:
         return None
+    if chance(low) >= POWER:
+        return low
     while high / low > 1.001:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if chance(middle) >= POWER else (middle, high)

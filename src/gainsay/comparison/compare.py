@@ -10,10 +10,10 @@ import numpy as np
 
 from .._common.checks import refuse_unordered
 from .._common.words import listed
-from ..evaluation.evaluator import Evaluator, check_judgments, shared_weights
-from ..evaluation.runs import align_runs
+from ..evaluation.evaluator import Evaluator, shared_weights, validate_judgments
+from ..evaluation.trec_runs import align_runs
 from ..metrics.names import MetricLike, parse_metrics
-from ..training.predictions import read_predictions
+from ..training.prediction import read_predictions
 from .baseline import validate_baseline
 from .comparison import Comparison
 from .data import expand_recipes
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
     from .._common.typing import Bools, Columns, Features, Floats, Listed, Models, OfQueries
     from ..judgments import Judgments, Unjudged
-    from ..training.iterations import Iteration
+    from ..training.prediction import Iteration
     from .data import Vary
 
-DEFAULT_METRICS = ("ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10", "map", "mrr")
-"""The two definitions of NDCG, and three secondary metrics."""
+DEFAULT_METRICS = ("ndcg_linear@10", "ndcg_exp@10", "map", "mrr")
+"""The two definitions of NDCG, and two secondary metrics."""
 
 
 def compare(
@@ -73,7 +73,7 @@ def compare(
     judgments : Judgments
         Relevance labels.
     metrics : str, Metric or iterable of these, optional
-        Metrics to compare. Defaults to ``ndcg_linear@10``, ``ndcg_exp@10``, ``ndcg_jk@10``, ``map`` and ``mrr``.
+        Metrics to compare. Defaults to ``ndcg_linear@10``, ``ndcg_exp@10``, ``map`` and ``mrr``.
         Metrics with ``higher_is_better=False`` are ranked by their lowest mean.
     features : array-like, sparse matrix, DataFrame or RankingData, optional
         Features for models that predict, one row per document.
@@ -130,7 +130,7 @@ def compare(
     >>> comparison.winners["ndcg_exp@10"]
     'good'
     """
-    check_judgments("compare(models, judgments)", judgments, models=models, metrics=metrics)
+    validate_judgments("compare(models, judgments)", judgments, models=models, metrics=metrics)
     refuse_unordered("metrics", metrics)
     refuse_unordered("primary", primary)
     parsed = parse_metrics(DEFAULT_METRICS if metrics is None else metrics, convention=convention)

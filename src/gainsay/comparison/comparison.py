@@ -14,6 +14,7 @@ from .._common.checks import refuse_unordered
 from .._common.shown import Names, plain
 from .._common.words import count
 from ..metrics.base import Metric
+from ..metrics.dcg import NDCG
 from ..metrics.names import parse_metrics
 from .attribution import Attribution, compute_attribution
 from .baseline import BaselineComparison, compare_with_baseline, validate_baseline
@@ -33,8 +34,9 @@ from .queries import (
     find_query,
 )
 from .rankings import validate_model, validate_pair
-from .resampling import Sample
+from .resampling import Sample, limit_draws
 from .segments import Segments, compute_segments
+from .sensitivity import compute_sensitivity
 from .verdict import Verdict
 
 if TYPE_CHECKING:
@@ -49,13 +51,15 @@ if TYPE_CHECKING:
     from ..metrics.names import MetricLike
     from ..report.content import Content
     from ..report.plots import Plots
-    from ..training.iterations import Iteration
+    from ..training.prediction import Iteration
     from .data import Repeats, Vary
     from .estimates import VarianceComponents
     from .flags import UnjudgedDocuments
     from .gain_fit import GainFit
     from .gain_path import GainPath
+    from .looks import Requirement
     from .rankings import Rankings
+    from .sensitivity import Sensitivity
 
 RANGE_TOLERANCE = 1e-9
 """Rounding may move a value of a metric this far beyond its range."""
@@ -108,6 +112,8 @@ class Comparison:
         Segment of each query, in one column or in several named ones.
     baseline : str, optional
         Name of the deployed model. Reports then state first whether to replace it.
+    selected : str, optional
+        Name of the model that was selected on a validation set. Reports then state its gap to the best model.
 
     Raises
     ------
@@ -119,14 +125,17 @@ class Comparison:
     Methods and properties by purpose:
 
     - Means and tests: `leaderboard`, `standings`, `winners`, `pairs`, `conflicts`, `variance`
-    - Decisions: `verdict`, `segments`, `against`, `plan`
+    - Decisions: `verdict`, `segments`, `against`, `plan`, `sensitivity`
     - Explanations: `attribution`, `gains`, `queries`, `preferences`, `largest_differences`, `ranking`
     - Data: `frame`, `query_ids`, `repeat_counts`, `repeat_distances`, `names`, `short_names`
     - Reports: `plot`, `content`, `to_html`, `to_markdown`, `to_json`, `to_dict`
 
     The attributes `query_count` and `metric_queries` contain the number of queries, in total and under each metric.
-    `gain_paths` contains the results of `gains`, the most recent one last.
+    `gain_paths` contains the results of `gains`, the most recent one last. `last_sensitivity` is the last result of
+    `sensitivity`.
     """
+
+    last_sensitivity: Sensitivity | None = None
 
     def __init__(
         self,
@@ -152,6 +161,7 @@ class Comparison:
         clusters: Ids | None = None,
         segments: Ids | Mapping[str, Ids] | None = None,
         baseline: str | None = None,
+        selected: str | None = None,
     ) -> None:
         refuse_unordered("models", models)
         self.models = tuple(models)
@@ -163,8 +173,7 @@ class Comparison:
         self.definitions = _find_definitions(self.metrics, metrics or {})
         self.lower_is_better = tuple(name for name, it in self.definitions.items() if not it.higher_is_better)
         self.weights = None if weights is None else number_table("weights", weights)
-        several = primary is not None or len(self.metrics) > 1
-        self.primary = validate_primary(primary, self.metrics) if several else None
+        self.primary = validate_primary(primary, self.metrics) if primary or len(self.metrics) > 1 else None
         self._deciding = self.primary or self.metrics[:1]
         self.rankings, self.curves, self.unjudged = rankings, curves, unjudged
         self.unjudged_remark = "" if unjudged is None else unjudged.remark
@@ -178,16 +187,23 @@ class Comparison:
         }
         losses = self.lower_is_better
         panel = read_panel(self.values, self.models, self.weights, None, losses, self.repeats, clusters, vary)
-        self.sample = Sample(panel, self.alpha, self.draws, self.seed, self.ranges)
+        draws = limit_draws(self.draws, len(self.models), self.alpha)
+        self.sample = Sample(panel, self.alpha, draws, self.seed, self.ranges)
         self._validate_values()
         self.query_count, self.metric_queries, _ = panel.counts()
         self.gain_paths: list[GainPath] = []
         self.segment_labels = {} if segments is None else validate_labels(segments, self.query_ids)
         if self.segment_labels:
             self._require_two_metrics()
-        self.baseline = baseline
-        if baseline is not None:
-            validate_baseline(baseline, self.models)
+        self.baseline, self.selected = baseline, selected
+        self._validate_names()
+
+    def _validate_names(self) -> None:
+        """Raise unless the baseline and the selected model are models."""
+        if self.baseline is not None:
+            validate_baseline(self.baseline, self.models)
+        if self.selected is not None:
+            validate_model(self.selected, self.models)
 
     def _find_ranges(self) -> dict[str, tuple[float, float]]:
         """Return the ranges of the metrics. Without scores they are unlimited, because values may be scaled."""
@@ -292,8 +308,15 @@ class Comparison:
         ``common difference M``, ``common lower M``, ``common upper M``, ``common p_holm M``
             The same for the primary metrics on the queries on which both are defined. Present only if these differ from
             their own queries.
+        ``discordance``, ``discordance lower``, ``discordance upper``, ``discordance p_value``, ``discordance p_holm``
+            Difference under the second primary metric minus the difference under the first, with an interval that is
+            simultaneous for all pairs, and the p-value of a paired t-test, raw and after Holm's correction. Present
+            only if both metrics are versions of the same ratio, such as two NDCGs.
         """
-        return build_pairs(self.sample, self._require_two_metrics())
+        names = self._require_two_metrics()
+        first, second = (self.definitions.get(name) for name in names)
+        common_scale = isinstance(first, NDCG) and isinstance(second, NDCG)
+        return build_pairs(self.sample, names, common_scale=common_scale)
 
     @property
     def conflicts(self) -> pd.DataFrame:
@@ -305,7 +328,16 @@ class Comparison:
         """Whether the two primary metrics disagree about the best model, and the model that is safe under both."""
         return Verdict.from_sample(self.sample, self._require_two_metrics(), self.margin).with_unjudged(self.unjudged)
 
-    def against(self, baseline: str, margin: float | None = None) -> BaselineComparison:
+    def against(
+        self,
+        baseline: str,
+        margin: float | None = None,
+        *,
+        require: Requirement = "gain",
+        looks: Sequence[int] | None = None,
+        anytime: bool | int = False,
+        earlier: Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    ) -> BaselineComparison:
         """Decide for every other model whether to replace the baseline by it.
 
         Both primary metrics decide, or the only metric if there is one.
@@ -316,6 +348,19 @@ class Comparison:
             Name of the deployed model.
         margin : float, optional
             Largest acceptable loss, in the unit of the metrics. Defaults to the margin of the comparison.
+        require : {"gain", "no_loss"}, default "gain"
+            Condition for *ship*. ``"no_loss"``: the loss is proven to be below `margin` under every metric.
+            ``"gain"``: in addition, some metric is proven to improve.
+        looks : sequence of int, optional
+            Planned numbers of queries, if you test several times while queries accumulate. The error probability is
+            divided between the looks, and the present one is recognized by its number of queries. Each look contains
+            all queries of the earlier ones, with the same models and settings.
+        anytime : bool or int, default False
+            Use bounds that are valid at any number of queries, without planned looks. An integer is the number of
+            queries at which the bounds are narrowest, 1,000 by default. Choose it before the first test.
+        earlier : mapping or path, optional
+            Result of the previous look (``to_dict()``, or the JSON of `gainsay gate` or a report). Its settings are
+            checked, and looks that were skipped are taken into account.
 
         Returns
         -------
@@ -324,7 +369,14 @@ class Comparison:
         Raises
         ------
         ValueError
-            If `baseline` is unknown or the only model, or `margin` is negative.
+            If `baseline` is unknown or the only model, `margin` is negative, ``require="no_loss"`` has no margin,
+            `looks` do not increase or start above the number of queries, or `earlier` has other settings.
+
+        Notes
+        -----
+        A test that ends undecided has spent its error probability. Do not add queries and test again: plan looks, use
+        `anytime`, or start a new experiment. Planned looks need a few percent more queries in total than one test.
+        Bounds that are valid at any time need about 1.9 times as many.
 
         Examples
         --------
@@ -336,8 +388,14 @@ class Comparison:
         >>> comparison = Comparison({"ndcg_linear@10": values, "ndcg_exp@10": values - [0, 0.001]}, ["production", "B"])
         >>> comparison.against("production", margin=0.002).decisions
         {'B': 'ship'}
+        >>> first_look = comparison.against("production", margin=0.02, require="no_loss", looks=(2000, 4000))
+        >>> first_look.candidates[0].decision, round(first_look.level, 4)
+        ('ship', 0.0015)
         """
-        return compare_with_baseline(self.sample, self._deciding, baseline, self.margin if margin is None else margin)
+        width = self.margin if margin is None else margin
+        return compare_with_baseline(
+            self.sample, self._deciding, baseline, width, require=require, looks=looks, anytime=anytime, earlier=earlier
+        )
 
     @cached_property
     def variance(self) -> dict[str, VarianceComponents]:
@@ -399,13 +457,14 @@ class Comparison:
         models: Sequence[str] | None = None,
         margin: float | None = None,
         repeats: int | Sequence[int] | None = None,
+        require: Requirement = "gain",
     ) -> Plan:
         """Estimate how many queries, and repeats of each recipe, prove a difference, from the variances found here.
 
         Parameters
         ----------
         difference : float
-            True difference to prove, above 0, in the unit of the metrics.
+            True difference to prove, above 0, in the unit of the metrics. For ``require="no_loss"``, above −`margin`.
         power : float, default 0.8
             Probability with which to prove it.
         claim : {"genuine", "pair", "ship"}, default "genuine"
@@ -418,11 +477,18 @@ class Comparison:
             Largest acceptable loss for ``"ship"``. Defaults to the margin of the comparison.
         repeats : int or sequence of int, optional
             Number of repeats of each recipe, 3 or more. Defaults to the number there is, and 3, 5 and 10.
+        require : {"gain", "no_loss"}, default "gain"
+            Condition for ``"ship"``. See `against`.
 
         Raises
         ------
         ValueError
             If `difference` is not positive, or there are fewer than 30 queries or two models.
+
+        Notes
+        -----
+        The sample is a pilot, so the result is a range: `Plan.queries` is sufficient with 50 % confidence and
+        `Plan.queries_upper` with 80 %, by a bootstrap of the queries.
 
         Examples
         --------
@@ -439,8 +505,8 @@ class Comparison:
         candidates = self.verdict.in_question if several else self.models
         width = self.margin if margin is None else margin
         return plan_from_sample(
-            self.sample, self._deciding, difference, power, claim, models, width, candidates, repeats
-        )  # fmt: skip
+            self.sample, self._deciding, difference, power, claim, models, width, require, candidates, repeats
+        )
 
     def attribution(
         self,
@@ -522,6 +588,48 @@ class Comparison:
         self._gain_cache[key] = path if path.fit is fit else replace(path, fit=fit)
         self.gain_paths = list(self._gain_cache.values())
         return self._gain_cache[key]
+
+    def sensitivity(self, *, groups: Mapping[str, str] | None = None) -> Sensitivity:
+        """Show which other choices of the evaluation would reverse the order of models, and change the winner.
+
+        The choices are another gain, discount, cutoff, metric or order of ties, unjudged documents left out, one repeat
+        instead of the mean, and the other half of the queries. The reference is the first primary metric.
+
+        Parameters
+        ----------
+        groups : mapping of model to str, optional
+            Group of models that are repeats of the same configuration. Groups are then compared by the means of their
+            models, and shares are averaged over pairs of groups. Repeats of a recipe are a group already.
+
+        Returns
+        -------
+        Sensitivity
+            Reports contain the last result.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than two models or groups, or `groups` contains an unknown model.
+
+        Notes
+        -----
+        Intervals describe other models of the same kind on the same queries. A comparison without scores contains only
+        the choices of the compared metrics and of the queries.
+
+        Examples
+        --------
+        >>> import gainsay as gs
+        >>> judgments = gs.Judgments([2, 1, 1, 0] * 40, group=[4] * 40)
+        >>> scores = {"top": [3, 1, 2, 4] * 40, "broad": [1, 4, 3, 2] * 40}
+        >>> table = gs.compare(scores, judgments, ["ndcg_linear@2", "ndcg_exp@2"]).sensitivity().table
+        >>> table[["choice", "reversed", "winner"]].head(1)
+                  choice  reversed winner
+        0  exponential gain       1.0    top
+        """
+        self.last_sensitivity = compute_sensitivity(
+            self.sample.panel, self._deciding[0], self.definitions, self.rankings, groups, self.alpha, self.seed
+        )  # fmt: skip
+        return self.last_sensitivity
 
     @cached_property
     def _gain_cache(self) -> dict[tuple[tuple[float, ...], str | None], GainPath]:
@@ -724,6 +832,8 @@ class Comparison:
             content["segments"] = self.segments.to_dict()
         if self.baseline is not None:
             content["against"] = self.against(self.baseline).to_dict()
+        if self.selected is not None:
+            content["selected"] = self.selected
         return content
 
     @property
@@ -752,7 +862,17 @@ class Comparison:
         if isinstance(baseline, str):
             return Content(self, self.against(baseline))
         validate_baseline(baseline.baseline, self.models)
-        own = compare_with_baseline(self.sample, self._deciding, baseline.baseline, baseline.margin, plan=False)
+        own = compare_with_baseline(
+            self.sample,
+            self._deciding,
+            baseline.baseline,
+            baseline.margin,
+            require=baseline.require,
+            looks=baseline.looks or None,
+            anytime=baseline.anytime,
+            earlier=baseline.earlier if baseline.looks else None,
+            plan=False,
+        )
         if not own.has_same_numbers(baseline):
             raise ValueError(
                 f"baseline contains decisions about {baseline.baseline!r} from another comparison. Pass the name of "

@@ -15,6 +15,7 @@ from .._common.alignment import index_of
 from .._common.arrays import nearest, number_table
 from .._common.checks import check_number, check_whole, refuse_unordered
 from .._common.names import check_text, natural_order
+from .._common.shown import printables
 from .._common.typing import Floats, Ids, Integers
 from .labels import read_clusters
 
@@ -66,6 +67,8 @@ class Panel:
     repeats: tuple[Floats, ...] | None = None
     clusters: Integers | None = None
     vary: Vary | None = None
+    raw_weights: Floats | None = None
+    """`weights` before normalization, so that means equal those of an evaluation in every bit."""
 
     @property
     def queries(self) -> int:
@@ -106,6 +109,7 @@ class Panel:
             self,
             values=np.ascontiguousarray(self.values[:, :, mask]),
             weights=weights,
+            raw_weights=None if self.raw_weights is None else self.raw_weights[mask],
             repeats=self.repeats and tuple(np.ascontiguousarray(array[:, mask]) for array in self.repeats),
             clusters=None if self.clusters is None else np.unique(self.clusters[mask], return_inverse=True)[1],
         )
@@ -259,10 +263,12 @@ def read_panel(
         panel = _add_repeats(panel, recipes, vary)
     if weight is None:
         return panel
-    positive = weight > 0
+    positive, raw = weight > 0, number_table("weights", weights)
     return replace(
-        panel if positive.all() else panel.subset(positive), weights=_simplify_weights(weight[positive])
-    )  # fmt: skip
+        panel if positive.all() else panel.subset(positive),
+        weights=_simplify_weights(weight[positive]),
+        raw_weights=raw[positive],
+    )
 
 
 def _add_repeats(panel: Panel, recipes: Mapping[str, Floats], vary: Vary | None) -> Panel:
@@ -366,7 +372,8 @@ def _read_repeats(repeats: Repeats, values: Mapping[str, Floats], models: Sequen
     for model, by_metric in repeats.items():
         if model not in models:
             hint = nearest(str(model), models)
-            raise ValueError(f"repeats must name compared models, got {model!r}{hint} (models: {', '.join(models)}).")
+            known = ", ".join(printables(models))
+            raise ValueError(f"repeats must name compared models, got {model!r}{hint} (models: {known}).")
         label, column = f"repeats[{model!r}]", models.index(model)
         missing = next((metric for metric in values if metric not in by_metric), None)
         if missing is not None:

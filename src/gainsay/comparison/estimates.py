@@ -6,21 +6,26 @@ Queries, or clusters of queries, are a random sample. Models are fixed, or recip
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from .._common.sums import compute_means
 from .._common.typing import Floats, Integers
 from .data import Panel
 from .labels import sum_by_cluster
 
-if TYPE_CHECKING:
-    from .._common.typing import Floats, Integers
-    from .data import Panel
-
-
 ROUNDING = 1e-12
 """Differences below this share of the largest value of a metric are rounding and count as 0."""
+
+SIMILAR = 0.02
+"""Rows are similar if the sum of their squared differences is below this share of the larger sum of squares."""
+
+MAX_ROOT = 400
+"""Number of means, of all metrics together, up to which draws use a symmetric root of the covariance."""
+
+MAX_COUNT = 255
+"""Largest number that a byte counts."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +43,8 @@ class Estimate:
         a constant, infinite for a single query or cluster.
     mean_error : ndarray, shape (metrics, M)
         Standard error of each mean.
-    root : ndarray, shape (metrics * M or fewer, metrics * M)
-        Root of the covariance matrix of all means over queries, metrics side by side: the symmetric one, or one with
-        fewer rows if some metrics determine others.
+    root : ndarray, shape (rows, metrics * M)
+        Matrix A with A'A the covariance of all means over queries, metrics side by side. See `compute_root`.
     wins : ndarray of int, shape (metrics, M, M)
         ``wins[m, k, j]``: number of queries on which j is above k.
     support : ndarray, shape (metrics, M, M)
@@ -89,6 +93,11 @@ class Estimate:
     )
     """Attributes with one row per metric."""
 
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of the standard errors over queries: the effective number of units − 1."""
+        return max(self.effective - 1, float(np.finfo(float).tiny))
+
     def select(self, row: int) -> Estimate:
         """Return the part of one metric."""
         one, models = slice(row, row + 1), self.mean.shape[1]
@@ -102,31 +111,30 @@ def estimate(panel: Panel, *, joint: bool = True) -> Estimate:
 
     With weights w, the mean is μ = Σ wᵢxᵢ / Σ wᵢ, a ratio of sums, with the (linearized) covariance
     S = n/(n − 1) · Σ wᵢ²(xᵢ − μ)(xᵢ − μ)ᵀ / (Σ wᵢ)². With equal weights, it is the sample covariance over n. For
-    queries in G clusters, the influences wᵢ(xᵢ − μ) are summed within each cluster first, and G replaces n (Liang &
-    Zeger 1986). Repeats of recipes add their variance, see `estimate_repeat_error`.
+    clusters of queries, it is the jackknife covariance, see `compute_influences`. Repeats of recipes add their
+    variance, see `estimate_repeat_error`.
 
-    S itself is never computed. Its square root is computed from the singular values of the centered values, so that the
-    standard error of two similar models is not lost in cancellation. If `joint` is False, `root` contains the root of
-    each metric separately, side by side, which is much faster for many metrics.
+    If `joint` is False, `root` is empty, which saves time if no draws are needed.
     """
-    values, weights = panel.values, panel.weights
+    values = panel.values
     metrics, models, queries = values.shape
     tolerance = ROUNDING * np.abs(values).max(axis=(1, 2))
     wins = count_wins(values, tolerance)
     discordant = wins + wins.transpose(0, 2, 1)
     duplicate_of = np.argmax(discordant == 0, axis=2)
     rows = np.arange(metrics)[:, None]
-    mean = values.mean(axis=2) if weights is None else np.einsum("mjq,q->mj", values, weights)
+    mean = compute_means(values.T, panel.raw_weights).T
     # A vectorized sum may round equal columns differently, so duplicates share one mean.
     mean = mean[rows, duplicate_of]
     units = panel.units
-    shares, root = _unit_weights(panel, units), _covariance_root(panel, mean, units, 1 if joint else metrics)
+    shares, influences = _unit_weights(panel, units), compute_influences(panel, mean)[rows, duplicate_of]
+    root = compute_root(influences) if joint else np.empty((0, metrics * models))
     root = root[:, (rows * models + duplicate_of).ravel()]
     even = shares is None or np.ptp(shares) <= ROUNDING * shares.max()
     effective = float(units) if shares is None or even else float(1 / (shares**2).sum())
-    error = _difference_errors(root, metrics, models)
+    error = np.sqrt(np.stack([sum_powers(part) for part in influences]))
     error[error * np.sqrt(effective) <= tolerance[:, None, None]] = 0.0
-    mean_error = np.sqrt((root**2).sum(axis=0)).reshape(metrics, models)
+    mean_error = np.sqrt((influences**2).sum(axis=2))
     if units < 2:
         error[:, ~np.eye(models, dtype=bool)] = np.inf
         mean_error[:] = np.inf
@@ -166,65 +174,109 @@ def count_wins(values: Floats, tolerance: Floats) -> Integers:
     array([[[0, 1],
             [1, 0]]])
     """
-    metrics, models, _ = values.shape
+    metrics, models, queries = values.shape
     wins = np.zeros((metrics, models, models), dtype=np.int64)
     for m in range(metrics):
-        for k in range(models - 1):
-            above, below = values[m, k] + tolerance[m], values[m, k] - tolerance[m]
-            for j in range(k + 1, models):
-                wins[m, k, j] = np.count_nonzero(values[m, j] > above)
-                wins[m, j, k] = np.count_nonzero(values[m, j] < below)
+        for start in range(0, queries, MAX_COUNT):  # Sums of so many bytes do not overflow, which is fast.
+            part = np.ascontiguousarray(values[m, :, start : start + MAX_COUNT].T)
+            above = part + tolerance[m]
+            for k in range(models):
+                wins[m, k] += np.add.reduce(part > above[:, [k]], axis=0, dtype=np.uint8)
     return wins
 
 
 def _effective_support(panel: Panel, units: int, shares: Floats, tolerance: Floats) -> tuple[Floats, Integers]:
     """Return the effective and the plain number of queries or clusters on which two models differ."""
-    values, clusters = panel.values, panel.clusters if units < panel.values.shape[2] else None
-    metrics, models, _ = values.shape
-    both = np.stack([shares, shares**2], axis=1)
+    values, starts = panel.values, None
+    metrics, models, queries = values.shape
+    if units < queries:
+        assert panel.clusters is not None
+        order = np.argsort(panel.clusters, kind="stable")
+        values, starts = values[:, :, order], np.searchsorted(panel.clusters[order], np.arange(units))
+    sums = np.stack([shares, shares**2, np.ones(units)], axis=1)
     support, count = np.zeros((metrics, models, models)), np.zeros((metrics, models, models), dtype=np.int64)
     for m in range(metrics):
         for k in range(models - 1):
-            for j in range(k + 1, models):
-                differ = np.abs(values[m, j] - values[m, k]) > tolerance[m]
-                if clusters is not None:
-                    differ = np.bincount(clusters[differ], minlength=units) > 0
-                first, second = differ.astype(np.float64) @ both
-                support[m, k, j] = support[m, j, k] = first**2 / second if second > 0 else 0.0
-                count[m, k, j] = count[m, j, k] = np.count_nonzero(differ)
-    return support, count
+            differ = np.abs(values[m, k + 1 :] - values[m, k]) > tolerance[m]
+            if starts is not None:
+                differ = np.logical_or.reduceat(differ, starts, axis=1)
+            first, second, number = (differ @ sums).T
+            support[m, k, k + 1 :] = np.divide(first**2, second, out=np.zeros_like(first), where=second > 0)
+            count[m, k, k + 1 :] = np.rint(number)
+    return support + support.transpose(0, 2, 1), count + count.transpose(0, 2, 1)
 
 
-def _covariance_root(panel: Panel, mean: Floats, units: int, parts: int) -> Floats:
-    """Return roots of the covariances within each part of the metrics, side by side."""
+def compute_influences(panel: Panel, mean: Floats) -> Floats:
+    """Return the contribution of each query or cluster to the errors of the means, shape (metrics, M, units).
+
+    The covariance of the means is the matrix of their products, summed over units. For queries in clusters, the
+    contribution of cluster g is u_g / (1 − w_g), with the sum u_g of its wᵢ(xᵢ − μ) and its share w_g of the weight.
+    This jackknife estimate (Bell & McCaffrey 2002) is not too small if the clusters are few and uneven.
+    """
     metrics, models, queries = panel.values.shape
-    width = metrics * models // parts
-    root = np.zeros((width, parts, width))
+    units = panel.units
     if units < 2:
-        return root.reshape(width, -1)
-    centred = (panel.values - mean[:, :, None]).reshape(-1, queries).T
+        return np.zeros((metrics, models, units))
+    influences = panel.values - mean[:, :, None]
     if units < queries:
         assert panel.clusters is not None
-        centred *= 1 / queries if panel.weights is None else panel.weights[:, None]
-        centred = sum_by_cluster(centred.T, panel.clusters).T * np.sqrt(units / (units - 1.0))
-    elif panel.weights is None:
-        centred *= 1 / np.sqrt(queries * (queries - 1.0))
+        influences *= 1 / queries if panel.weights is None else panel.weights
+        sums = sum_by_cluster(influences.reshape(-1, queries), panel.clusters).reshape(metrics, models, units)
+        return np.asarray(sums / (1 - np.asarray(_unit_weights(panel, units))))
+    if panel.weights is None:
+        influences *= 1 / np.sqrt(queries * (queries - 1.0))
     else:
-        centred *= (panel.weights * np.sqrt(queries / (queries - 1.0)))[:, None]
-    for part in range(parts):
-        # triangle' triangle = S = V diag(s²) V'. The symmetric root V diag(s) V' does not depend on signs or order.
-        triangle = np.linalg.qr(centred[:, part * width : (part + 1) * width], mode="r")
-        _, scale, directions = np.linalg.svd(triangle, full_matrices=False)
-        root[:, part] = (directions.T * scale) @ directions
-    return root.reshape(width, -1)
+        influences *= panel.weights * np.sqrt(queries / (queries - 1.0))
+    return influences
 
 
-def _difference_errors(root: Floats, metrics: int, models: int) -> Floats:
-    blocks = root.reshape(-1, metrics, models)
-    error = np.empty((metrics, models, models))
-    for k in range(models):
-        error[:, k] = np.sqrt(((blocks - blocks[:, :, [k]]) ** 2).sum(axis=0))
-    return error
+def compute_root(influences: Floats) -> Floats:
+    """Return a matrix A with A'A the covariance of all means, metrics side by side, from `compute_influences`.
+
+    Up to `MAX_ROOT` means, it is the symmetric root V diag(s) V' of the singular value decomposition of the influences,
+    which does not depend on signs or order. For more means, it contains the influences themselves, in an order that
+    does not depend on that of the queries. The covariance itself is never computed, so the difference of two similar
+    models is not lost in cancellation.
+    """
+    rows = influences.reshape(-1, influences.shape[2]).T
+    if rows.shape[1] > MAX_ROOT:
+        rows = np.ascontiguousarray(rows)
+        return np.asarray(rows[np.argsort(rows.sum(axis=1), kind="stable")])
+    _, scale, directions = np.linalg.svd(np.linalg.qr(rows, mode="r"), full_matrices=False)
+    root: Floats = (directions.T * scale) @ directions
+    return root
+
+
+def sum_powers(rows: Floats, power: Literal[2, 3] = 2) -> Floats:
+    """Return Σ (b − a)² or Σ (b − a)³ of every two rows a and b, shape (rows, rows).
+
+    The sums follow from products of rows. For similar rows, they would be lost in cancellation, so these are subtracted
+    first.
+
+    >>> sum_powers(np.array([[1.0, 2.0, 4.0], [1.0, 0.0, 1.0]]))
+    array([[ 0., 13.],
+           [13.,  0.]])
+    >>> sum_powers(np.array([[1.0, 2.0, 4.0], [1.0, 0.0, 1.0]]), 3).round(9)
+    array([[  0., -35.],
+           [ 35.,   0.]])
+    """
+    centered = rows - rows.mean(axis=0)
+    products = centered @ centered.T
+    own = np.diag(products)
+    sums = own[:, None] + own - 2 * products
+    similar = sums < SIMILAR * np.maximum(own[:, None], own)
+    if power == 3:
+        squares = centered * centered
+        mixed, cubes = squares @ centered.T, np.einsum("kq,kq->k", squares, centered)
+        sums = cubes - cubes[:, None] - 3 * (mixed.T - mixed)
+    for k in range(len(rows)):
+        others = k + 1 + np.flatnonzero(similar[k, k + 1 :])
+        if len(others):
+            differences = rows[others] - rows[k]
+            sums[k, others] = np.einsum("jq,jq->j", differences if power == 2 else differences**2, differences)
+            sums[others, k] = sums[k, others] if power == 2 else -sums[k, others]
+    np.fill_diagonal(sums, 0.0)
+    return np.asarray(sums)
 
 
 @dataclass(frozen=True)
@@ -299,19 +351,26 @@ def estimate_repeat_error(
     return RepeatError(counts, variance, root, query_error, query_mean_error, error, mean_error)
 
 
-def draw_repeat_errors(repeats: RepeatError, values: Floats, generator: np.random.Generator) -> Floats:
+def draw_repeat_errors(
+    estimated: Estimate, values: Floats, generator: np.random.Generator, *, shared: bool = False
+) -> Floats:
     """Add the error of repeats to draws of the error over queries, shape (metrics, M, draws), in place.
 
-    Return χ²(R − 1)/(R − 1) of each model, shape (M, draws): the ratio of the estimated to the true variance of so few
-    repeats, 1 for a fixed model. It is the same for all metrics, as if their repeat effects were perfectly correlated.
+    Return χ²(R − 1)/(R − 1) of each metric and model, shape (metrics, M, draws): the ratio of the estimated to the true
+    variance of so few repeats, 1 for a fixed model. R is the smallest number of repeats of a recipe. Each metric has
+    its own ratio, because its repeat effects may not be correlated with those of other metrics. If `shared` is True,
+    all metrics have the same one. Models with the same values share it, too.
     """
-    draws = values.shape[2]
-    factor = np.ones((len(repeats.counts), draws))
-    for k in np.flatnonzero(repeats.counts):
+    repeats = estimated.repeats
+    assert repeats is not None
+    metrics, models, draws = values.shape
+    factor = np.ones((metrics, models, draws))
+    recipes = np.flatnonzero(repeats.counts)
+    freedom = int(repeats.counts[recipes].min()) - 1
+    for k in recipes:
         values[:, k] += repeats.root[k].T @ generator.standard_normal((len(repeats.root[k]), draws))
-        freedom = repeats.counts[k] - 1
-        factor[k] = generator.chisquare(freedom, draws) / freedom
-    return factor
+        factor[:, k] = generator.chisquare(freedom, (1 if shared else metrics, draws)) / freedom
+    return np.asarray(factor[np.arange(metrics)[:, None], estimated.duplicate_of])
 
 
 @dataclass(frozen=True)

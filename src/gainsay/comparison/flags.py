@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._common.typing import Bools, Floats
+from .._common.typing import Floats
 from .._common.words import confidence, count, listed
-from ..evaluation.coverage import BECAME
-from ..evaluation.evaluator import Evaluator
+from ..evaluation.evaluator import HANDLING, Evaluator
 from ..metrics.judged import Judged
 from .data import FEW_REPEATS, Panel, QueryCounts
-from .estimates import ROUNDING, Estimate
+from .estimates import ROUNDING, Estimate, compute_influences, compute_repeat_means, sum_powers
 from .inference import MIN_QUERIES
-from .labels import sum_by_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -37,6 +36,10 @@ MAX_JUDGED_DIFFERENCE = 0.05
 """Models in question are flagged if their shares of judged documents differ by more."""
 
 
+OUTLIER_LEVEL = 0.01
+"""Probability with which a healthy set of repeats is flagged."""
+
+
 @dataclass(frozen=True)
 class Flag:
     """A reason to be careful with a verdict.
@@ -45,8 +48,9 @@ class Flag:
     ----------
     code : str
         ``"left-out queries"``, ``"one model"``, ``"few queries"``, ``"few clusters"``, ``"uneven weights"``,
-        ``"uneven clusters"``, ``"identical repeats"``, ``"few repeats"``, ``"tied winners"``, ``"identical models"``,
-        ``"ignored pairs"``, ``"thin pairs"``, ``"lopsided pairs"`` or ``"uneven judging"``.
+        ``"uneven clusters"``, ``"identical repeats"``, ``"unchecked repeats"``, ``"outlying repeats"``,
+        ``"few repeats"``, ``"tied winners"``, ``"identical models"``, ``"ignored pairs"``, ``"thin pairs"``,
+        ``"lopsided pairs"`` or ``"uneven judging"``.
     message : str
         One sentence with numbers.
     models : tuple of str
@@ -126,13 +130,74 @@ def _find_repeat_flags(panel: Panel, estimated: Estimate) -> list[Flag]:
             "example without sampling of queries or features, so the variance between repeats is unknown."
         )
         flags.append(Flag("identical repeats", text, same))
+    if sum(number > 0 for _, _, number in recipes) == 1:
+        (name,) = (name for name, _, number in recipes if number)
+        text = f"Outlying repeats of {name} cannot be checked, because no other recipe shows how much repeats vary."
+        flags.append(Flag("unchecked repeats", text, (name,)))
+    outliers = find_outlying_repeats(panel)
+    if outliers:
+        names = tuple(dict.fromkeys(name for name, _ in outliers))
+        places = listed([f"repeat {number} of {name}" for name, number in outliers])
+        text = f"The distance of {places} from the other repeats is more than chance. A training may have failed."
+        flags.append(Flag("outlying repeats", text, names))
     if few:
         text = (
             f"{listed(few)} {'has' if len(few) == 1 else 'have'} fewer than {FEW_REPEATS} repeats. The variance "
-            "between repeats is estimated poorly, so only large differences are detected."
+            "between repeats is estimated poorly, so only large differences are detected. With 3 repeats, bounds "
+            "at 95 % may miss in 8 % of the samples."
         )
         flags.append(Flag("few repeats", text, few))
     return flags
+
+
+def find_outlying_repeats(panel: Panel) -> list[tuple[str, int]]:
+    """Return repeats whose mean is an outlier under some metric: names of recipes and numbers of repeats from 1.
+
+    The distance of a repeat from the median of its recipe is divided by the pooled standard deviation of the repeats of
+    the other recipes. It is an outlier if the ratio exceeds a limit that a healthy set of normal repeats exceeds with
+    probability `OUTLIER_LEVEL`. With a single recipe, no repeat can be checked. The standard deviation of few repeats
+    of the same recipe would flag many healthy sets.
+    """
+    counts = np.array(panel.repeat_counts)
+    recipes = np.flatnonzero(counts)
+    if len(recipes) < 2:
+        return []
+    means = [compute_repeat_means(panel, k) for k in recipes.tolist()]
+    limit = simulate_outlier_limit(tuple(counts[recipes].tolist()), OUTLIER_LEVEL / len(panel.metrics))
+    outliers = set()
+    for row in range(len(panel.metrics)):
+        rounding = ROUNDING * float(np.abs(panel.values[row]).max())
+        ratios = _compute_outlier_ratios([values[row][None] for values in means], rounding)
+        for k, ratio in zip(recipes.tolist(), ratios, strict=True):
+            outliers |= {(k, number) for number in np.flatnonzero(ratio[0] > limit).tolist()}
+    return [(panel.models[k], number + 1) for k, number in sorted(outliers)]
+
+
+@lru_cache
+def simulate_outlier_limit(counts: tuple[int, ...], level: float) -> float:
+    """Return the ratio that the repeats of recipes with these numbers exceed with a probability, if they are normal.
+
+    >>> 17 < simulate_outlier_limit((3, 3), 0.01) < 23
+    True
+    >>> round(simulate_outlier_limit((5, 5, 5, 5), 0.01))
+    5
+    """
+    samples = max(10_000, min(30_000, 1_000_000 // sum(counts)))
+    generator = np.random.default_rng(0)
+    ratios = _compute_outlier_ratios([generator.standard_normal((samples, number)) for number in counts], 0.0)
+    return float(np.quantile(np.max([ratio.max(axis=1) for ratio in ratios], axis=0), 1 - level))
+
+
+def _compute_outlier_ratios(means: list[Floats], rounding: float) -> list[Floats]:
+    """Return distances from the median over the pooled standard deviation of other recipes, shape (samples, R) each."""
+    squares = np.array([((it - it.mean(axis=1, keepdims=True)) ** 2).sum(axis=1) for it in means])
+    freedom = np.array([it.shape[1] - 1 for it in means])
+    ratios = []
+    for place, values in enumerate(means):
+        pooled = np.sqrt((squares.sum(axis=0) - squares[place]) / (freedom.sum() - freedom[place]))[:, None]
+        distance = np.abs(values - np.median(values, axis=1, keepdims=True))
+        ratios.append(np.divide(distance, pooled, out=np.zeros_like(distance), where=pooled > rounding))
+    return ratios
 
 
 def _has_equal_repeats(repeats: Floats, tolerance: Floats) -> bool:
@@ -176,7 +241,7 @@ def _find_pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> list[Fl
     unseen = 1 - alpha ** (1 / estimated.effective)
     support = estimated.support.min(axis=0)
     same = estimated.support.max(axis=0) == 0
-    skewness = compute_skewness(panel, find_skewed_candidates(panel, estimated))
+    skewness = compute_skewness(panel, estimated)
     first, second = np.triu_indices(len(panel.models), 1)
     flags, units = [], "queries" if panel.units == panel.queries else "clusters"
     for code, mask, text in (
@@ -212,46 +277,19 @@ def _find_pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> list[Fl
     return flags
 
 
-def find_skewed_candidates(panel: Panel, estimated: Estimate) -> Bools:
-    """Return the pairs of models whose skewness may exceed the limit, shape (models, models).
-
-    |Σ e³| is at most max|e| · Σ e², so the skewness is at most max|e| / √Σ e²: the largest weight times the largest
-    possible difference, divided by the standard error. With many queries, this is far below the limit for most pairs.
-    """
-    queries = panel.queries
-    if panel.units < queries or estimated.repeats is not None or queries < 2:
-        return np.ones(estimated.error.shape[1:], dtype=bool)
-    heaviest = 1 / queries if panel.weights is None else panel.weights.max()
-    widest = 2 * np.ptp(panel.values, axis=(1, 2))[:, None, None]
-    root = estimated.error * np.sqrt((queries - 1) / queries)
-    return np.asarray((heaviest * widest > 0.99 * MAX_SKEWNESS * root).any(axis=0))
-
-
-def compute_skewness(panel: Panel, pairs: Bools | None = None) -> Floats:
+def compute_skewness(panel: Panel, estimated: Estimate) -> Floats:
     """Return the skewness of the mean difference of each pair of models, the larger one of the metrics.
 
-    It is |Σ e³| / (Σ e²)^1.5 of e = w (d − mean), with the differences d and their weighted mean. With equal weights it
-    is the skewness of d over √n, the leading term of the error of the normal limit (Edgeworth). For queries in
-    clusters, e is summed within each. Shape (models, models), symmetric, 0 for constant differences and for pairs
-    outside `pairs`.
+    It is |Σ e³| / (Σ e²)^1.5 of the contributions e of the queries or clusters to the error of the difference. With
+    equal weights it is the skewness of the differences over √n, the leading term of the error of the normal limit
+    (Edgeworth). Shape (models, models), symmetric, 0 for constant differences.
     """
-    metrics, models, queries = panel.values.shape
-    weights = np.full(queries, 1 / queries) if panel.weights is None else panel.weights
-    rounding = ROUNDING * np.abs(panel.values).max()
-    skewness = np.zeros((models, models))
-    for k, j in itertools.combinations(range(models), 2):
-        if pairs is not None and not pairs[k, j]:
-            continue
-        difference = panel.values[:, j] - panel.values[:, k]
-        difference -= (difference @ weights)[:, None]
-        difference[np.abs(difference) <= rounding] = 0.0
-        difference *= weights
-        if panel.clusters is not None and panel.units < queries:
-            difference = sum_by_cluster(difference, panel.clusters)
-        squares = difference * difference
-        spread = squares.sum(axis=1) ** 1.5
-        third = np.abs(np.einsum("mq,mq->m", squares, difference))
-        skewness[k, j] = skewness[j, k] = np.divide(third, spread, out=np.zeros(metrics), where=spread > 0).max()
+    skewness = np.zeros(estimated.error.shape[1:])
+    error = estimated.error if estimated.repeats is None else estimated.repeats.query_error
+    for row, influences in enumerate(compute_influences(panel, estimated.mean)):
+        spread = np.where(np.isfinite(error[row]), error[row], 0.0) ** 3
+        third = np.abs(sum_powers(influences, 3))
+        skewness = np.maximum(skewness, np.divide(third, spread, out=np.zeros_like(third), where=spread > 0))
     return skewness
 
 
@@ -297,7 +335,7 @@ class UnjudgedDocuments:
     def became(self, models: Sequence[str]) -> str:
         """Return the number of unjudged documents of these models, and how they were treated."""
         counts = [f"{self.unjudged[model]:,} of {self.retrieved[model]:,} for {model}" for model in models]
-        return f"Unjudged documents among those retrieved were {BECAME[self.handling]}: {listed(counts)}"
+        return f"Unjudged documents among those retrieved were {HANDLING[self.handling]}: {listed(counts)}"
 
     def average_repeats(self, recipes: Mapping[str, Sequence[str]], models: Sequence[str]) -> UnjudgedDocuments:
         """Return the mean shares and the total numbers of the repeats of each recipe."""

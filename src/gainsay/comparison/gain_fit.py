@@ -3,48 +3,41 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from .._common.alignment import index_of
 from .._common.arrays import numbers
 from .._common.checks import check_real
 from .._common.shown import Spoken, plain
-from .._common.typing import Floats, Frame, Ids, Numbers
-from .._common.words import confidence, count, number_text
-from ..evaluation.evaluator import weighted
-from ..judgments import Judgments
-from ..metrics.dcg import NDCG
-from ..metrics.discounts import discounts
-from ..metrics.gains import at_bases, gains_of
+from .._common.typing import Floats, Ids
+from .._common.words import confidence, count, number_text, p_value
+from ..metrics.gains import at_bases
 from .data import validate_alpha
-from .gain_values import (
-    GradeCounts,
-    at_base,
-    name_path,
-    read_template,
-    scaled_gains,
-    settle_discounts,
-    validate_overflow,
-)
-from .labels import read_by_query
+from .gain_values import name_path, read_template
+from .labels import sum_by_cluster
+from .preferences import Preferences, Scored, SideBySide, read_preferences
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .._common.typing import Floats
-    from ..metrics.dcg import DCG
+    from .._common.typing import Bools, Integers
     from ..metrics.names import MetricLike
 
-
-STEPS = 80
+STEPS = 24
 """Steps in log b in the range of bases."""
 
+MAX_NEWTON_STEPS = 60
 FEW_PREFERENCES = 30
-"""With fewer preferences, the level of the interval is not reliable."""
+"""With fewer preferences or clusters, the level of the interval is not reliable."""
+
+MAX_CONDITION = 1e6
+"""The effects of slope, base and side cannot be separated beyond this condition number."""
+
+MAX_TESTED_GRADES = 20
+"""With more grades above 0, there is no test of fit."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,18 +51,28 @@ class GainFit(Spoken):
     base : float
         Most likely base.
     lower, upper : float
-        Profile likelihood interval of the base. `lower` is the lowest base of the range if that fits, too. `upper` is
-        infinite if the highest base fits.
+        Profile likelihood interval of the base. `lower` is 0 if the lowest base fits, `upper` is infinite if the
+        highest base fits.
     slope : float
-        Strength of the relation: P(a preferred) = 1/(1 + exp(−slope · difference)).
+        Strength of the relation: P(a preferred) = 1/(1 + exp(−slope · difference − side_effect · side)).
+    side_effect : float
+        Log odds of the ranking that was shown first, if both have the same value.
     preferences, ties : int
         Number of preferences, and of ties among them. A tie counts half for either side.
+    clusters : int or None
+        Number of clusters. None if preferences are independent.
     silent : int
         Number of preferences between rankings with equal values at every base. They contain no information.
     grades : tuple of float
         Labels in the data.
     alpha : float
-        Level of the interval.
+        Level of the interval and of the test of fit.
+    fit_p_value : float or None
+        P-value of the hypothesis that the gain has this form for some base. None for two grades above 0 or fewer, and
+        for more than 20.
+    table : dict of label to float, or None
+        Most likely gain of each grade if gains only have to increase with the grade, 1 for the top grade. None
+        without a test of fit.
     """
 
     metric: str
@@ -85,11 +88,20 @@ class GainFit(Spoken):
     _bases: Floats = field(repr=False)
     _slopes: Floats = field(repr=False)
     _likelihood: Floats = field(repr=False)
+    side_effect: float = 0.0
+    clusters: int | None = None
+    fit_p_value: float | None = None
+    table: dict[float, float] | None = None
+
+    @property
+    def has_base(self) -> bool:
+        """Whether the test of fit does not reject the form (b^l − 1)/(b − 1)."""
+        return self.fit_p_value is None or self.fit_p_value > self.alpha
 
     @property
     def verdict(self) -> Literal["linear", "exponential", "cannot tell", "neither"]:
         """Which of the two usual gains fit: linear (base 1), exponential (base 2), both or neither."""
-        linear, exponential = (self.lower <= base <= self.upper for base in (1.0, 2.0))
+        linear, exponential = (self.has_base and self.lower <= base <= self.upper for base in (1.0, 2.0))
         if linear and exponential:
             return "cannot tell"
         return "linear" if linear else "exponential" if exponential else "neither"
@@ -107,28 +119,39 @@ class GainFit(Spoken):
         """One paragraph with the numbers."""
         ties = f", {count(self.ties, 'tie')} counted half for either side" if self.ties else ""
         silent = f", {self.silent} without information" if self.silent else ""
-        interval = f"{self.lower:.2f} or more" if math.isinf(self.upper) else f"{self.lower:.2f} to {self.upper:.2f}"
+        clusters = "" if self.clusters is None else f" in {count(self.clusters, 'cluster')}"
+        start = f"From {count(self.preferences, 'preference')}{clusters}{ties}{silent}:"
+        worth = ", ".join(f"{value:.3g}" for value in self.gains(self.grades[:9]))
+        gains = f"Grades {', '.join(map(number_text, self.grades[:9]))} have the gains {worth}."
+        units = self.preferences if self.clusters is None else self.clusters
+        few = ""
+        if units < FEW_PREFERENCES:
+            unit = "preferences" if self.clusters is None else "clusters"
+            few = f" Below {FEW_PREFERENCES} {unit}, the confidence is approximate."
+        if not self.has_base:
+            assert self.fit_p_value is not None
+            return f"{start} no gain base fits ({p_value(self.fit_p_value)}). {gains}{few}"
         answer = {
-            "cannot tell": "linear (1) and exponential (2) both fit, so more preferences are needed.",
-            "linear": "linear (1) fits, exponential (2) does not.",
-            "exponential": "exponential (2) fits, linear (1) does not.",
-            "neither": "neither linear (1) nor exponential (2) fits.",
+            "cannot tell": "Linear (1) and exponential (2) both fit, so more preferences are needed.",
+            "linear": "Linear (1) fits, exponential (2) does not.",
+            "exponential": "Exponential (2) fits, linear (1) does not.",
+            "neither": "Neither linear (1) nor exponential (2) fits.",
         }[self.verdict]
-        few = (
-            f" Below {FEW_PREFERENCES} preferences, the confidence is approximate."
-            if self.preferences < FEW_PREFERENCES
-            else ""
-        )
-        shown = [number_text(label) for label in self.grades[:9]]
-        worth = [f"{value:.3g}" for value in self.gains(self.grades[:9])]
         return (
-            f"From {count(self.preferences, 'preference')}{ties}{silent}: gain base {self.base:.2f}, {interval} with "
-            f"{confidence(self.alpha)} confidence. {answer.capitalize()} Grades {', '.join(shown)} have the gains "
-            f"{', '.join(worth)}.{few}"
+            f"{start} gain base {self.base:.2f}, {self._interval_text} with {confidence(self.alpha)} confidence. "
+            f"{answer} {gains}{few}"
         )
 
+    @property
+    def _interval_text(self) -> str:
+        if math.isinf(self.upper):
+            return f"{self.lower:.2f} or more" if self.lower > 0 else "but every base fits"
+        return f"{self.lower:.2f} to {self.upper:.2f}" if self.lower > 0 else f"{self.upper:.2f} or less"
+
     def gains(self, labels: Sequence[float]) -> list[float]:
-        """Return the gains of labels at the most likely base, for example for `label_gain` of LightGBM.
+        """Return the gains of labels, for example for `label_gain` of LightGBM.
+
+        They are those of the most likely base, or of `table` if no base fits.
 
         Examples
         --------
@@ -137,18 +160,28 @@ class GainFit(Spoken):
         >>> fit_gain(rankings).gains([0, 1])
         [0.0, 1.0]
         """
-        read = numbers("labels", labels).astype(np.float64)
-        wrong = ~(np.isfinite(read) & (read >= 0))
-        if wrong.any():
-            raise ValueError(f"labels must be finite and 0 or more, got {read[wrong][0]:g}.")
-        metric = NDCG(gain="power", gain_base=self.base)
-        found: list[float] = gains_of(metric.gain, read, metric.gain_base).tolist()
-        return found
+        values = numbers("labels", labels).astype(np.float64)
+        invalid = ~(np.isfinite(values) & (values >= 0))
+        if invalid.any():
+            raise ValueError(f"labels must be finite and 0 or more, got {values[invalid][0]:g}.")
+        if not self.has_base and self.table is not None:
+            unknown = [label for label in values.tolist() if label not in self.table]
+            if unknown:
+                raise ValueError(
+                    f"labels must be grades of the preferences, because no base fits, got {unknown[0]:g} (grades: "
+                    f"{', '.join(map(number_text, self.table))})."
+                )
+            return [self.table[label] for label in values.tolist()]
+        (gains,) = at_bases(values, [self.base])
+        if gains is None:
+            raise ValueError(f"labels go up to {values.max():g}, whose gain at base {self.base:g} is too large.")
+        result: list[float] = gains.tolist()
+        return result
 
     def _repr_html_(self) -> str:
         from html import escape
 
-        from ..drawing.notebook import scoped
+        from .._common.notebook import scoped
 
         return scoped(
             f'<p class="a"><strong>{escape(self.verdict.capitalize())}</strong></p><p>{escape(self.text)}</p>'
@@ -165,7 +198,9 @@ def fit_gain(
     preferences: SideBySide | Scored | Sequence[Scored],
     *,
     metric: MetricLike = "ndcg_linear@10",
-    bases: tuple[float, float] = (1.0, 4.0),
+    bases: tuple[float, float] = (0.25, 4.0),
+    side: Ids | None = None,
+    clusters: Ids | None = None,
     alpha: float = 0.05,
 ) -> GainFit:
     r"""Fit the gain to preferences of people between rankings.
@@ -182,10 +217,16 @@ def fit_gain(
         id), or a single one for all queries, such as the result of a launch.
     metric : str or Metric, default "ndcg_linear@10"
         Metric of the NDCG and DCG family to use with each gain.
-    bases : tuple of two float, default (1.0, 4.0)
-        Lowest and highest base.
+    bases : tuple of two float, default (0.25, 4.0)
+        Lowest and highest base. Base 1 is linear gain, base 2 exponential gain. Below 1, the first grades matter most.
+    side : sequence, shape (preferences,), optional
+        The ranking that was shown on the left or first: ``"a"`` (or 1), ``"b"`` (−1), or 0 if neither was. By default,
+        it was always a.
+    clusters : sequence, shape (preferences,), optional
+        Cluster of each preference, for example the judged pair or the person. Preferences of a cluster are treated as
+        dependent.
     alpha : float, default 0.05
-        Level of the interval.
+        Level of the interval and of the test of fit.
 
     Returns
     -------
@@ -194,23 +235,34 @@ def fit_gain(
     Raises
     ------
     ValueError
-        If preferences are empty, all for one side, or perfectly predicted by the metric, or if they contradict the
-        labels or do not depend on the gain.
+        If preferences are empty, all for one side, or perfectly predicted by metric and side, or if they contradict
+        the labels, do not depend on the gain, or cannot separate gain and side. If `side` or `clusters` has the wrong
+        length.
 
     Notes
     -----
     With d_b the difference of the NDCG of a and b under the gain (b^l − 1)/(b − 1), P(a preferred) =
-    1/(1 + exp(−s · d_b)). Base b and slope s ≥ 0 are estimated by maximum likelihood. The interval of b contains all
-    bases with a profile likelihood within χ²₁(1 − alpha)/2 of the largest.
+    1/(1 + exp(−s · d_b − c · side)). Base b, slope s ≥ 0 and side effect c are estimated by maximum likelihood. The
+    interval of b contains all bases with a profile likelihood within χ²₁(1 − alpha)/2 of the largest.
+
+    With clusters, the likelihood ratio is divided by the ratio of the sandwich variance of log b to its model variance,
+    and compared with F(1, C − 1) for C clusters.
+
+    The test of fit compares this gain with a free table 0 ≤ g₁ ≤ … ≤ g_G = 1 by a likelihood ratio with G − 2 degrees
+    of freedom. If it rejects, no base describes the preferences. Use the table instead.
+
+    Preferences given at random bias the base. If 20 % of them are random, an interval with 95 % confidence contains the
+    base in only 70 % of samples.
 
     References
     ----------
     Kanoulas & Aslam 2009, Empirical justification of the gain and discount function for nDCG, CIKM.
     Burges et al. 2005, Learning to rank using gradient descent, ICML (the logistic model of preferences).
+    Rao & Scott 1984, On chi-squared tests for multiway contingency tables, Annals of Statistics 12 (clusters).
 
     Examples
     --------
-    Rankings of ten documents, with preferences for which each grade adds 1.5 times the gain that the grade below adds:
+    Rankings of ten documents, by people to whom each grade adds 1.5 times the gain that the grade below adds:
 
     >>> import numpy as np
     >>> import gainsay as gs
@@ -224,315 +276,285 @@ def fit_gain(
     >>> fit.lower < 1.5 < fit.upper, fit.verdict
     (True, 'neither')
     """
-    level, (low, high) = validate_alpha(alpha), _range(bases)
+    level, (low, high) = validate_alpha(alpha), _validate_range(bases)
     template = read_template(metric)
-    given = read_preferences(preferences, template)
-    _validate_two_sided(given.outcome)
-    at = np.exp(np.linspace(np.log(low), np.log(high), STEPS + 1))
-    at[[0, -1]] = low, high
-    differences = np.stack([given.differences(base) for base in at])
-    _validate_telling(given.outcome, differences, at)
-    slopes, likelihood = _profile(given.outcome, differences)
-    if not slopes.any():
+    data = read_preferences(preferences, template, side, clusters)
+    _validate_two_sided(data.outcome)
+    grid = np.geomspace(low, high, STEPS + 1)
+    differences = np.stack([data.differences(base) for base in grid])
+    _validate_variation(differences)
+    lines = _fit_lines(data.outcome, differences, data.side)
+    _validate_not_separated(lines.separated, grid, len(data.outcome))
+    if not lines.slope.any():
         raise ValueError(
             "preferences contradict the labels: at every base, rankings of lower value are preferred more often. Check "
             "that a and b are in the right order."
         )
-    best, slope, top = _refined(given, at, int(likelihood.argmax()))
-    lower, upper = _interval(at, likelihood, max(top, float(likelihood.max())), level)
-    silent = int((np.abs(differences).max(axis=0) <= 1e-12).sum())
-    ties = int((given.outcome == 0.5).sum())
-    grades = tuple(given.grades.tolist())
+    best = _refine(data, grid, int(lines.likelihood.argmax()))
+    deviation, codes = _compute_deviation(data, best), data.clusters
+    cutoff = _compute_cutoff(level, deviation, codes)
+    lower, upper = _find_interval(data, grid, lines.likelihood, best, cutoff)
+    fit_p_value, table = _test_fit(data, best)
     return GainFit(
-        name_path(template), best, lower, upper, slope, len(given.outcome), ties, silent, grades, level, at, slopes,
-        likelihood,
-    )  # fmt: skip
+        name_path(template),
+        best.base,
+        lower,
+        upper,
+        best.slope,
+        preferences=len(data.outcome),
+        ties=int((data.outcome == 0.5).sum()),
+        silent=int((differences == 0).all(axis=0).sum()),
+        grades=(0.0, *data.levels.tolist()),
+        alpha=level,
+        _bases=grid,
+        _slopes=lines.slope,
+        _likelihood=lines.likelihood,
+        side_effect=best.side_effect,
+        clusters=None if codes is None else int(codes.max()) + 1,
+        fit_p_value=fit_p_value,
+        table=table,
+    )
 
 
-def _range(bases: object) -> tuple[float, float]:
+def _validate_range(bases: object) -> tuple[float, float]:
     if not isinstance(bases, Sequence) or isinstance(bases, str) or len(bases) != 2:
-        raise TypeError(f"bases must be the lowest and the highest base, such as (1, 4), got {bases!r}.")
-    low, high = (check_real(f"bases[{place}]", base, 1.0) for place, base in enumerate(bases))
-    if not (math.isfinite(high) and low < high):
-        raise ValueError(f"bases must be two finite numbers, the lower one first, got {bases!r}.")
+        raise TypeError(f"bases must be the lowest and the highest base, such as (0.25, 4), got {bases!r}.")
+    low, high = (check_real(f"bases[{place}]", base, 0.0) for place, base in enumerate(bases))
+    if not (math.isfinite(high) and 0 < low < high):
+        raise ValueError(f"bases must be two finite numbers above 0, the lower one first, got {bases!r}.")
     return low, high
 
 
 def _validate_two_sided(outcome: Floats) -> None:
     if np.ptp(outcome) > 0:
         return
-    side, other = {1.0: ("a", "b"), 0.0: ("b", "a")}.get(float(outcome[0]), ("neither side", ""))
+    side, opposite = {1.0: ("a", "b"), 0.0: ("b", "a")}.get(float(outcome[0]), ("neither side", ""))
     remedy = (
         f" If the preferred ranking is always {side}, exchange the rankings for about half of them, with "
-        f"preferred={other!r}."
+        f"preferred={opposite!r}."
     )
     raise ValueError(
         f"preferences must be for both sides, but all {count(len(outcome), 'preference')} are for {side}."
-        f"{remedy if other else ''}"
+        f"{remedy if opposite else ''}"
     )
 
 
-def _validate_telling(outcome: Floats, differences: Floats, at: Floats) -> None:
-    size = np.abs(differences).max()
-    if size <= 1e-12:
+def _validate_variation(differences: Floats) -> None:
+    """Raise if all differences of a and b are 0, or proportional at all bases."""
+    if not differences.any():
         raise ValueError("a and b have equal values at every base in all preferences. Pass rankings that differ.")
-    if np.ptp(differences, axis=0).max() <= 1e-12 * max(1.0, size):
+    spread = np.ptp(differences / np.abs(differences).max(axis=1, keepdims=True).clip(1e-300), axis=0)
+    if spread.max() <= 1e-12:
         raise ValueError(
-            "The differences of a and b are the same at every base, for example because only one grade above 0 occurs. "
-            "Pass preferences between rankings with several grades."
+            "The differences of a and b are proportional at all bases, for example because only one grade above 0 "
+            "occurs. Pass preferences between different rankings with several grades."
         )
-    agree = ((outcome - 0.5) * differences > 0) | ((outcome == 0.5) & (np.abs(differences) <= 1e-12))
-    separated = agree.all(axis=1)
+
+
+def _validate_not_separated(separated: Bools, grid: Floats, number: int) -> None:
     if separated.any():
-        where = "at every base" if separated.all() else f"at base {at[separated.argmax()]:.2f}"
+        place = "at every base" if separated.all() else f"at base {grid[separated.argmax()]:.2f}"
         raise ValueError(
-            f"The slope cannot be estimated, because {where} each of the {count(len(outcome), 'preference')} is for "
-            "the ranking of higher value. Pass more preferences, including rankings that are almost equal."
+            f"The slope cannot be estimated, because {place} each of the {count(number, 'preference')} is for the "
+            "ranking of higher value or the same side. Pass more preferences, including rankings that are almost equal."
         )
 
 
-def _profile(outcome: Floats, differences: Floats) -> tuple[Floats, Floats]:
-    """Return for each row of differences the most likely slope of 0 or more, and the log likelihood there."""
-    from scipy.special import expit
+class _Lines(NamedTuple):
+    """Logistic regressions of preferences on the differences at several bases, shape (bases,) each."""
 
-    slope = np.zeros(len(differences))
+    slope: Floats
+    side_effect: Floats
+    likelihood: Floats
+    separated: Bools
+
+
+class _Best(NamedTuple):
+    """Most likely parameters."""
+
+    base: float
+    slope: float
+    side_effect: float
+    likelihood: float
+
+
+def _fit_lines(outcome: Floats, differences: Floats, side: Floats) -> _Lines:
+    """Return the most likely slope of 0 or more and side effect for each row of differences, by Newton's method."""
+    from scipy.special import expit, log_expit
+
     scale = np.sqrt((differences**2).mean(axis=1))
-    scaled = differences / np.where(scale > 0, scale, 1.0)[:, None]
-    value = _log_likelihood(outcome, scaled, slope)
-    for _ in range(60):
-        chance = expit(slope[:, None] * scaled)
-        gradient = ((outcome - chance) * scaled).sum(axis=1)
-        curvature = (chance * (1 - chance) * scaled**2).sum(axis=1)
-        step = gradient / np.maximum(curvature, 1e-300)
-        step = np.where((slope <= 0) & (step < 0), 0.0, np.clip(step, -slope, 4.0))
-        tried = _log_likelihood(outcome, scaled, slope + step)
-        while (tried < value - 1e-9).any():
-            step = np.where(tried < value - 1e-9, step / 2, step)
-            tried = _log_likelihood(outcome, scaled, slope + step)
-        slope, value = slope + step, tried
-        if np.abs(step).max() < 1e-8:
+    scale[scale == 0] = 1.0
+    scaled = differences / scale[:, None]
+    slope, effect = np.zeros((2, len(scaled)))
+
+    def compute_likelihood(slope: Floats, effect: Floats) -> Floats:
+        linear = slope[:, None] * scaled + effect[:, None] * side
+        total: Floats = (outcome * linear + log_expit(-linear)).sum(axis=1)
+        return total
+
+    value = compute_likelihood(slope, effect)
+    for _ in range(MAX_NEWTON_STEPS):
+        chance = expit(slope[:, None] * scaled + effect[:, None] * side)
+        rest, curvature = outcome - chance, chance * (1 - chance)
+        by_slope, by_effect = (rest * scaled).sum(axis=1), rest @ side
+        first, second = (curvature * scaled**2).sum(axis=1).clip(1e-300), (curvature @ side**2).clip(1e-300)
+        mixed = (curvature * scaled) @ side
+        determinant = first * second - mixed**2
+        separable = determinant > 1e-13 * first * second
+        step = np.where(separable, second * by_slope - mixed * by_effect, by_slope)
+        step = np.clip(step / np.where(separable, determinant, first), -slope, 4.0)
+        turn = np.clip((by_effect - mixed * step) / second, -4.0, 4.0)
+        trial = compute_likelihood(slope + step, effect + turn)
+        while (trial < value - 1e-9).any():
+            worse = trial < value - 1e-9
+            step, turn = np.where(worse, step / 2, step), np.where(worse, turn / 2, turn)
+            trial = compute_likelihood(slope + step, effect + turn)
+        slope, effect, value = slope + step, effect + turn, trial
+        size = np.maximum(np.abs(step), np.abs(turn))
+        if size.max() < 1e-8:
             break
-    return np.where(scale > 0, slope / np.where(scale > 0, scale, 1.0), 0.0), value
+    return _Lines(slope / scale, effect, value, size > 1e-3)
 
 
-def _log_likelihood(outcome: Floats, differences: Floats, slope: Floats) -> Floats:
-    from scipy.special import log_expit
-
-    linear = slope[:, None] * differences
-    total: Floats = (outcome * log_expit(linear) + (1 - outcome) * log_expit(-linear)).sum(axis=1)
-    return total
+def _profile(data: Preferences, base: float) -> _Best:
+    slope, effect, value, _ = _fit_lines(data.outcome, data.differences(base)[None], data.side)
+    return _Best(base, float(slope[0]), float(effect[0]), float(value[0]))
 
 
-def _refined(given: Preferences, at: Floats, place: int) -> tuple[float, float, float]:
-    """Return the most likely base near a place of the grid, the slope there, and the log likelihood."""
+def _refine(data: Preferences, grid: Floats, place: int) -> _Best:
+    """Return the most likely parameters near a base of the grid."""
     from scipy.optimize import minimize_scalar
 
-    def profile(logarithm: float) -> tuple[Floats, Floats]:
-        return _profile(given.outcome, given.differences(float(np.exp(logarithm)))[None])
-
-    ends = np.log(at[[max(0, place - 1), min(len(at) - 1, place + 1)]])
-    found = minimize_scalar(lambda base: -float(profile(base)[1][0]), bounds=tuple(ends), method="bounded")
-    tried = [float(at[place]), float(np.exp(found.x))]
-    results = [profile(float(np.log(base))) for base in tried]
-    best = int(results[1][1][0] > results[0][1][0] + 1e-9)
-    return tried[best], float(results[best][0][0]), float(results[best][1][0])
+    ends = np.log(grid[[max(0, place - 1), min(len(grid) - 1, place + 1)]])
+    minimum = minimize_scalar(
+        lambda log_base: -_profile(data, float(np.exp(log_base))).likelihood, bounds=tuple(ends), method="bounded"
+    )
+    start, refined = _profile(data, float(grid[place])), _profile(data, float(np.exp(minimum.x)))
+    return refined if refined.likelihood > start.likelihood + 1e-9 else start
 
 
-def _interval(at: Floats, likelihood: Floats, top: float, alpha: float) -> tuple[float, float]:
-    """Return the lowest and the highest base whose profile likelihood is near enough to the largest."""
-    from scipy.stats import chi2
-
-    margin = likelihood - top + chi2.ppf(1 - alpha, 1) / 2
-    inside = np.flatnonzero(margin >= 0)
-    if not len(inside):  # between two points of the grid
-        inside = np.array([int(likelihood.argmax())])
-
-    def edge(within: int, beyond: int) -> float:
-        share = margin[within] / (margin[within] - margin[beyond])
-        return float(at[within] + (at[beyond] - at[within]) * min(1.0, max(0.0, share)))
-
-    first, last = int(inside[0]), int(inside[-1])
-    lower = float(at[0]) if first == 0 else edge(first, first - 1)
-    return lower, math.inf if last == len(at) - 1 else edge(last, last + 1)
+def _compute_slopes(data: Preferences, best: _Best) -> Floats:
+    """Return the derivatives of the log odds by slope, log b and side effect, shape (preferences, 3 or 2)."""
+    step = 1e-4
+    by_base = (data.differences(best.base * math.exp(step)) - data.differences(best.base * math.exp(-step))) / step / 2
+    columns = [data.differences(best.base), best.slope * by_base, *([data.side] if data.side.any() else [])]
+    return np.stack(columns, axis=1)
 
 
-SideBySide: TypeAlias = Mapping[str, Any] | Frame
-"""Columns `a` and `b`, rankings as lists of labels, `preferred`, and perhaps `labels`."""
-Scored: TypeAlias = tuple[Judgments, Numbers, Numbers, Ids]
-"""Judgments, two rankings as scores, and which is preferred: for each query, or in all."""
+def _compute_deviation(data: Preferences, best: _Best) -> float:
+    """Return the ratio of the sandwich variance of log b to its model variance, 1 without clusters.
 
-SAID = {"a": 1.0, "b": 0.0, "tie": 0.5}
-"""What a preference counts for a."""
-
-
-class Preferences:
-    """Preferences between two rankings, and by how much the rankings differ under the gain of any base.
-
-    `outcome` is 1 where a was preferred, 0 where b was, one half for a tie.
+    Raise if slope, base and side effect cannot be separated.
     """
-
-    def __init__(self, parts: Sequence[_Listed | _Scored]) -> None:
-        self._parts = parts
-        self.outcome: Floats = np.concatenate([part.outcome for part in parts])
-
-    def differences(self, base: float) -> Floats:
-        """Return the value of a less that of b for each preference; 0 where the metric has none."""
-        found: Floats = np.nan_to_num(np.concatenate([part.differences(base) for part in self._parts]))
-        return found
-
-    @property
-    def grades(self) -> Floats:
-        """All labels that occur, ascending."""
-        return np.unique(np.concatenate([[0.0], *(part.levels for part in self._parts)]))
-
-
-class _Listed:
-    """Rankings as lists of labels, first rank first."""
-
-    def __init__(self, table: SideBySide, template: DCG) -> None:
-        columns = list(map(str, table if isinstance(table, Mapping) else table.columns))
-        for name in ("a", "b", "preferred"):
-            if name not in columns:
-                raise ValueError(
-                    f"preferences has no column {name!r} (columns: {', '.join(columns)}); it needs a and b, labels in "
-                    "ranked order, and preferred"
-                )
-        self.outcome = _outcomes(list(table["preferred"]), "preferred")
-        count = len(self.outcome)
-        lists = {name: [_labels(name, at, one) for at, one in enumerate(table[name])] for name in ("a", "b")}
-        for name, rows in lists.items():
-            if len(rows) != count:
-                raise ValueError(f"{name} has {len(rows)} rankings, but preferred has {count} entries")
-        if "labels" in columns:
-            judged = [_labels("labels", at, one) for at, one in enumerate(table["labels"])]
-            if len(judged) != count:
-                raise ValueError(f"labels has {len(judged)} entries, but preferred has {count}")
-            for name, rows in lists.items():
-                for at, (shown, known) in enumerate(zip(rows, judged, strict=True)):
-                    _validate_part(name, at, shown, known)
-        else:
-            pairs = list(zip(lists["a"], lists["b"], strict=True))
-            for at, (first, second) in enumerate(pairs if template.is_ratio else ()):
-                if not np.array_equal(np.sort(first), np.sort(second)):
-                    raise ValueError(
-                        f"row {at} of preferences shows different labels in a and b, so the ideal ranking is not "
-                        "known: give the labels of all judged documents of each query as a column 'labels'"
-                    )
-            judged = lists["a"] if template.is_ratio else [np.concatenate(pair) for pair in pairs]
-        self.levels = np.unique(np.concatenate([label[label > 0] for label in judged] or [np.zeros(0)]))
-        longest = max([1, *map(len, [*lists["a"], *lists["b"], *(judged if template.is_ratio else [])])])
-        depth = longest if template.k is None else min(longest, template.k)
-        self._template = settle_discounts(template, depth)
-        self._discount = discounts(self._template.discount, template.base, depth)
-        self._first, self._second = (self._counts(lists[name]) for name in ("a", "b"))
-        self._ideal = self._counts([-np.sort(-labels) for labels in judged])
-
-    def _counts(self, rankings: Sequence[Floats]) -> Floats:
-        """Return the discounted counts by grade, shape (grades, rankings)."""
-        depth = len(self._discount)
-        counts = np.zeros((len(self.levels), len(rankings)))
-        for at, labels in enumerate(rankings):
-            shown = labels[:depth]
-            place = np.searchsorted(self.levels, shown[shown > 0])
-            counts[:, at] = np.bincount(place, self._discount[: len(shown)][shown > 0], len(self.levels))
-        return counts
-
-    def differences(self, base: float) -> Floats:
-        (alike,) = at_bases(self.levels, [base])
-        if alike is None:  # too large for one table: those of each query are divided by the largest of its own
-            validate_overflow(self._template, base, Judgments(self.levels, group=[len(self.levels)]))
-        gains = scaled_gains(self.levels, self._ideal, base) if alike is None else alike[:, None]
-        found: Floats = (gains * (self._first - self._second)).sum(axis=0)
-        if self._template.is_ratio:
-            ideal = (gains * self._ideal).sum(axis=0)
-            found = np.divide(found, ideal, out=np.zeros_like(found), where=ideal > 0)
-        return found
-
-
-class _Scored:
-    """Rankings as scores: one preference for each query, or one for all of them together, a launch."""
-
-    def __init__(self, place: int, source: Sequence[Any], template: DCG) -> None:
-        judgments, first, second, preferred = source
-        if not isinstance(judgments, Judgments):
-            raise TypeError(
-                f"preferences[{place}] must be (judgments, scores_a, scores_b, preferred), and begins with a "
-                f"{type(judgments).__name__}"
-            )
-        self._launch = isinstance(preferred, str)
-        if isinstance(preferred, Mapping) or index_of(preferred) is not None:
-            preferred = read_by_query(f"preferences[{place}]: preferred", preferred, judgments)
-        said = [preferred] if self._launch else list(preferred)
-        self.outcome = _outcomes(said, f"preferences[{place}]: preferred")
-        if not self._launch and len(said) != judgments.queries:
-            raise ValueError(
-                f"preferences[{place}]: preferred has {len(said)} entries for {judgments.queries} queries: give one "
-                "for each query, or a single one for a launch"
-            )
-        self._judgments = judgments
-        self._grades = GradeCounts(settle_discounts(template, int(judgments.sizes.max())), judgments)
-        self.levels = self._grades.levels
-        self._first, self._second = self._grades.of(first), self._grades.of(second)
-
-    def differences(self, base: float) -> Floats:
-        first, second = (self._grades.values(counts, [base])[0] for counts in (self._first, self._second))
-        found: Floats = first - second
-        if not self._launch:
-            return found
-        metric = at_base(self._grades.template, base)
-        sums, weights = weighted(metric, self._judgments, found)
-        return np.array([sums.sum() / weights.sum() if weights.any() else 0.0])
-
-
-def read_preferences(preferences: Any, template: DCG) -> Preferences:
-    """Read preferences: a table of rankings side by side, or a list of scored ones; see `fit_gain`."""
-    if isinstance(preferences, Mapping) or hasattr(preferences, "columns"):
-        found = Preferences([_Listed(preferences, template)])
-    elif isinstance(preferences, Sequence) and not isinstance(preferences, str):
-        rows = [preferences] if len(preferences) == 4 and isinstance(preferences[0], Judgments) else preferences
-        for place, row in enumerate(rows):
-            if not isinstance(row, Sequence) or isinstance(row, str) or len(row) != 4:
-                raise TypeError(f"preferences[{place}] must be (judgments, scores_a, scores_b, preferred), got {row!r}")
-        if not rows:
-            raise ValueError("preferences is empty: nothing says which ranking was preferred")
-        found = Preferences([_Scored(place, row, template) for place, row in enumerate(rows)])
-    else:
-        raise TypeError(
-            "preferences must be a table with columns a, b and preferred, or a list of (judgments, scores_a, scores_b, "
-            f"preferred), got {type(preferences).__name__}"
+    slopes = _compute_slopes(data, best)
+    lengths = np.linalg.norm(slopes, axis=0)
+    if not lengths.all() or np.linalg.cond(slopes / lengths) > MAX_CONDITION:
+        raise ValueError(
+            "preferences cannot separate the effects of gain and side, because they are collinear. Pass preferences "
+            "between rankings that differ in several ways, with both rankings shown first."
         )
-    if not len(found.outcome):
-        raise ValueError("preferences is empty: nothing says which ranking was preferred")
-    return found
+    if data.clusters is None:
+        return 1.0
+    # The sandwich H⁻¹JH⁻¹ against the model variance H⁻¹.
+    information, scores = _compute_information(data, best, slopes / lengths)
+    model = np.linalg.pinv(information)
+    return float((model @ scores @ model)[1, 1] / model[1, 1])
 
 
-def _outcomes(said: Sequence[Any], name: str) -> Floats:
-    found = np.empty(len(said))
-    for at, one in enumerate(said):
-        value = SAID.get(one.strip().lower()) if isinstance(one, str) else None
-        if value is None:
-            raise ValueError(f"{name}[{at}] must be 'a', 'b' or 'tie', got {one!r}")
-        found[at] = value
-    return found
+def _compute_information(data: Preferences, best: _Best, slopes: Floats) -> tuple[Floats, Floats]:
+    """Return the information H and the variance of the scores J = C/(C − 1) Σ s_g s_g' over clusters g."""
+    from scipy.special import expit
+
+    assert data.clusters is not None
+    chance = expit(best.slope * data.differences(best.base) + best.side_effect * data.side)
+    sums = sum_by_cluster(((data.outcome - chance)[:, None] * slopes).T, data.clusters)
+    clusters = sums.shape[1]
+    information: Floats = (slopes.T * (chance * (1 - chance))) @ slopes
+    return information, sums @ sums.T * clusters / (clusters - 1)
 
 
-def _labels(name: str, at: int, labels: Any) -> Floats:
-    try:
-        found = numbers(name, labels).astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name}[{at}] must be a list of labels in ranked order, got {labels!r}: {error}") from None
-    if not np.isfinite(found).all() or (found < 0).any():
-        raise ValueError(f"{name}[{at}] must be a list of finite labels of 0 or more in ranked order, got {labels!r}")
-    return found
+def _compute_cutoff(alpha: float, deviation: float, clusters: Integers | None) -> float:
+    """Return the largest drop of the log likelihood within the interval."""
+    from scipy.stats import chi2, f
+
+    if clusters is None:
+        return float(chi2.ppf(1 - alpha, 1) / 2)
+    return float(deviation * f.ppf(1 - alpha, 1, clusters.max()) / 2)
 
 
-def _validate_part(name: str, at: int, shown: Floats, judged: Floats) -> None:
-    """Raise where a ranking shows more documents of a grade than were judged."""
-    levels, counts = np.unique(shown, return_counts=True)
-    for level, shown_count in zip(levels.tolist(), counts.tolist(), strict=True):
-        known = int((judged == level).sum())
-        if level > 0 and shown_count > known:
-            raise ValueError(
-                f"{name}[{at}] shows {shown_count} documents of label {level:g}, but labels[{at}] has {known}: labels "
-                "must hold those of all judged documents"
-            )
+def _find_interval(
+    data: Preferences, grid: Floats, likelihood: Floats, best: _Best, cutoff: float
+) -> tuple[float, float]:
+    """Return the lowest and the highest base whose profile likelihood is within the cutoff of the largest."""
+    from scipy.optimize import brentq
+
+    inside = likelihood >= best.likelihood - cutoff
+    places = np.append(np.log(grid[inside]), math.log(best.base))
+    lowest, highest = float(places.min()), float(places.max())
+
+    def compute_margin(log_base: float) -> float:
+        return _profile(data, math.exp(log_base)).likelihood - best.likelihood + cutoff
+
+    def find_edge(within: float, beyond: float) -> float:
+        return math.exp(brentq(compute_margin, within, beyond, xtol=1e-6))
+
+    below, above = np.log(grid[np.log(grid) < lowest - 1e-12]), np.log(grid[np.log(grid) > highest + 1e-12])
+    lower = find_edge(lowest, float(below[-1])) if len(below) else 0.0
+    return lower, find_edge(highest, float(above[0])) if len(above) else math.inf
+
+
+def _test_fit(data: Preferences, best: _Best) -> tuple[float | None, dict[float, float] | None]:
+    """Return the p-value of the test of fit and the most likely free table of gains."""
+    from scipy.stats import chi2, f
+
+    levels, (gains,) = data.levels, at_bases(data.levels, [best.base])
+    if not 2 < len(levels) <= MAX_TESTED_GRADES or gains is None:
+        return None, None
+    table, likelihood = _fit_table(data, best, gains)
+    entries = dict(zip([0.0, *levels.tolist()], [0.0, *table.tolist()], strict=True))
+    base = _compute_slopes(data, best)
+    free = np.column_stack([base[:, [0]], base[:, 2:], best.slope * data.slopes_of(gains)[:-1].T])
+    freedom = int(np.linalg.matrix_rank(free / np.linalg.norm(free, axis=0).clip(1e-300))) - base.shape[1]
+    if freedom < 1:
+        return None, entries
+    ratio = 2 * max(0.0, likelihood - best.likelihood)
+    if data.clusters is None:
+        return float(chi2.sf(ratio, freedom)), entries
+    traces = [
+        float(np.trace(np.linalg.pinv(h) @ j)) for h, j in (_compute_information(data, best, it) for it in (free, base))
+    ]
+    deviation = max((traces[0] - traces[1]) / freedom, 1e-12)
+    return float(f.sf(ratio / deviation / freedom, freedom, data.clusters.max())), entries
+
+
+def _fit_table(data: Preferences, best: _Best, gains: Floats) -> tuple[Floats, float]:
+    """Return the most likely table g₁ ≤ … ≤ g_G = 1 and its log likelihood.
+
+    The parameters are the logarithms of the increments of the gains (which are normalized), slope and side effect.
+    """
+    from scipy.optimize import minimize
+    from scipy.special import expit, log_expit, softmax
+
+    levels = len(gains)
+    table = gains / gains[-1]
+    scale = best.slope * float(np.abs(data.differences(best.base)).max() / np.abs(data.differences_of(table)).max())
+
+    def compute_loss(parameters: Floats) -> tuple[float, Floats]:
+        increments, slope, effect = softmax(parameters[:levels]), scale * parameters[levels], parameters[-1]
+        table = np.cumsum(increments)
+        differences = data.differences_of(table)
+        linear = slope * differences + effect * data.side
+        rest = data.outcome - expit(linear)
+        by_gain = slope * (data.slopes_of(table) @ rest)
+        by_increment = increments * (np.cumsum(by_gain[::-1])[::-1] - by_gain @ table)
+        gradient = np.concatenate([by_increment, [scale * (rest @ differences), rest @ data.side]])
+        return -float((data.outcome * linear + log_expit(-linear)).sum()), -gradient
+
+    start = np.concatenate([np.log(np.diff(table, prepend=0.0).clip(1e-9)), [1.0, best.side_effect]])
+    bounds = [(-40.0, 40.0)] * levels + [(0.0, None), (None, None)]
+    result = minimize(
+        compute_loss, start, jac=True, bounds=bounds, method="L-BFGS-B", options={"ftol": 1e-13, "maxiter": 1000}
+    )
+    fitted: Floats = np.cumsum(softmax(result.x[:levels]))
+    fitted[-1] = 1.0
+    return fitted, -float(result.fun)

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._common.cached import cached_property
 from .._common.checks import check_real
-from .._common.shown import Spoken, plain, short_names
+from .._common.shown import Spoken, plain, printable, short_names
 from .._common.typing import Bools, Floats
 from .._common.words import confidence, count, listed, number_text, p_value
 from ..evaluation.evaluator import shared_weights
@@ -21,15 +21,11 @@ from .inference import compute_regret_band, two_step_test
 from .resampling import critical_value
 
 if TYPE_CHECKING:
-    import os
-
     import pandas as pd
-    from matplotlib.axes import Axes
 
     from ..metrics.base import Metric
     from ..metrics.dcg import DCG
     from ..metrics.names import MetricLike
-    from ..report.plots import Picture
     from .gain_fit import GainFit
     from .rankings import Rankings
     from .resampling import JointEstimate, Sample
@@ -86,7 +82,7 @@ class GainPath(Spoken):
     grades : tuple of float
         Labels in the data, at most nine of them.
     winners : DataFrame
-        One row per range of b in which one model has the best mean: `model`, `from`, `to`. Means are exact at the
+        One row per range of b in which one model has the highest mean: `model`, `from`, `to`. Means are exact at the
         bases, and interpolated by cubic splines in log b between them.
     best_sets : dict of base to tuple of str
         Models that may be best at each base. All sets together contain the best model of every base with probability
@@ -143,8 +139,8 @@ class GainPath(Spoken):
     def frame(self) -> pd.DataFrame:
         """Return one row per base and model: `base`, `model`, `mean`, `regret`, `lower`, `upper`.
 
-        `regret` is the gap to the best mean at that base. `lower` to `upper` is its band, which is simultaneous for all
-        bases and models. `lower` is positive exactly if the model is not in `best_sets`.
+        `regret` is the gap to the best model at that base. `lower` to `upper` is its band, simultaneous for all bases
+        and models. `lower` is positive exactly if the model is not in `best_sets`.
         """
         import pandas as pd
 
@@ -163,11 +159,15 @@ class GainPath(Spoken):
     def text(self) -> str:
         """Two sentences with numbers, and one about preferences if there is a `fit`."""
         sentences = [self._describe_winners(), self._describe_verdict()]
-        return " ".join(sentences if self.fit is None else [*sentences, self._describe_fit(self.fit)])
+        return printable(" ".join(sentences if self.fit is None else [*sentences, self._describe_fit(self.fit)]))
 
     @property
     def _ends(self) -> tuple[str, str]:
         return number_text(self.bases[0]), number_text(self.bases[-1])
+
+    @property
+    def _best(self) -> str:
+        return "lowest" if self.lower_is_better else "highest"
 
     def _describe_winners(self) -> str:
         size = f"{count(len(self.models), 'model')} on {count(self.queries, 'query')}"
@@ -175,12 +175,12 @@ class GainPath(Spoken):
         rows = list(self.winners.itertuples(index=False))
         opening = f"Under {self.metric} with gain (b^l - 1)/(b - 1),"
         if len(rows) == 1:
-            return f"{opening} {rows[0][0]} has the best mean at every base b from {low} to {high} ({size})."
+            return f"{opening} {rows[0][0]} has the {self._best} mean at every base b from {low} to {high} ({size})."
         parts = [f"{model} to b = {format_base(stop)}" for model, _, stop in rows[:-1]]
         if len(parts) > 5:
             parts = [*parts[:2], f"{len(parts) - 4} further changes", *parts[-2:]]
         path = ", then ".join([*parts, f"{rows[-1][0]} to b = {high}"])
-        return f"{opening} the model with the best mean from b = {low} is {path} ({size})."
+        return f"{opening} the model with the {self._best} mean from b = {low} is {path} ({size})."
 
     def _describe_verdict(self) -> str:
         kind, p, always = self.verdict
@@ -199,6 +199,8 @@ class GainPath(Spoken):
         return f"One model may be best at every base ({p_value(p)}). If so, it is {names} ({level})."
 
     def _describe_fit(self, fit: GainFit) -> str:
+        if not fit.has_base:
+            return fit.text
         low, high = max(fit.lower, self.bases[0]), min(fit.upper, self.bases[-1])
         rows = list(self.winners.itertuples(index=False))
         within = [model for model, start, stop in rows if start <= high and stop >= low]
@@ -209,9 +211,9 @@ class GainPath(Spoken):
         best = next((model for model, start, stop in rows if start <= fit.base <= stop), None)
         others = [model for model in dict.fromkeys(within) if model != best]
         if best is None:
-            return f"{base}). There, {listed(others, word='or')} has the best mean."
+            return f"{base}). There, {listed(others, word='or')} has the {self._best} mean."
         rest = f", elsewhere in that interval {listed(others, word='or')}" if others else " in the whole interval"
-        return f"{base}). There, {best} has the best mean{rest}."
+        return f"{base}). There, {best} has the {self._best} mean{rest}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return all results and `text` as plain values for JSON. Infinite bounds become None."""
@@ -244,38 +246,10 @@ class GainPath(Spoken):
             return f"{best} is best at every gain from b = {low} to {high}"
         if changes == 0:
             winner = self.short_names[self.winners["model"].iloc[0]]
-            return f"{winner} has the best mean at every gain from b = {low} to {high}, but is not proven best"
+            return f"{winner} has the {self._best} mean at every gain from b = {low} to {high}, but is not proven best"
         times = {1: "once", 2: "twice"}.get(changes, f"{changes} times")
         proof = "no model is best at every gain" if self.verdict.kind == "genuine" else "one may be best at every gain"
-        return f"The model with the best mean changes {times} between b = {low} and {high}, {proof}"
-
-    def plot(
-        self, ax: Axes | None = None, theme: str = "light", *, path: str | os.PathLike[str] | None = None
-    ) -> Picture:
-        """Plot the regrets along the gains, see `gainsay.report.plots.plot_gains`. `path` saves the plot to a file."""
-        from ..report.plots.gains import plot_gains
-        from ..report.plots.picture import drawn
-
-        return drawn(path, lambda: plot_gains(self, ax, theme))
-
-    def to_markdown(self) -> str:
-        """Return heading, text and tables as Markdown."""
-        from ..report.gains import gains_markdown
-
-        return gains_markdown(self)
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        from ..drawing.notebook import scoped
-
-        try:
-            from ..report.plots.picture import embedded
-        except ImportError:  # Without Matplotlib, there is no plot.
-            picture = ""
-        else:
-            picture = embedded(lambda theme: self.plot(theme=theme)) if len(self.bases) > 1 else ""
-        return scoped(f'<p class="a"><strong>{escape(self.headline)}</strong></p>{picture}<p>{escape(self.text)}</p>')
+        return f"The model with the {self._best} mean changes {times} between b = {low} and {high}, {proof}"
 
 
 def format_base(base: float) -> str:
@@ -388,7 +362,7 @@ def read_gain_path(
 
 
 class Leader(NamedTuple):
-    """Range of bases in which a model has the best mean."""
+    """Range of bases in which a model has the highest mean."""
 
     model: int
     start: float

@@ -21,13 +21,11 @@ import numpy as np
 
 from .._common.cpus import cpus
 from .._common.typing import Floats, Integers
-from ..evaluation.blocks import Family
 from ..evaluation.evaluator import Evaluator
-from ..evaluation.plan import Given, Group
+from ..evaluation.groups import AlignedScores, Family, Group
 from ..metrics.dcg import DCG, NDCG
-from ..metrics.discounts import discounts
-from ..metrics.gains import LARGEST_EXPONENT, at_bases, magnitude, power, raised
-from ..metrics.names import MetricLike, parse_metrics
+from ..metrics.gains import LARGEST_EXPONENT, at_bases, discounts, magnitude, power, raised
+from ..metrics.names import MetricLike, parse_metric
 from ..ranking.rows import table_of
 from .estimates import Estimate, RepeatError, estimate
 from .resampling import JointEstimate, draw_errors
@@ -50,7 +48,7 @@ def read_template(metric: MetricLike) -> DCG:
     ValueError
         If the metric is not a sum of gains over documents.
     """
-    (chosen,) = parse_metrics(metric)
+    chosen = parse_metric(metric)
     if not isinstance(chosen, DCG) or not chosen.is_sum_over_documents:
         raise ValueError(
             f"metric names {chosen}, which is not a sum of gains over documents. Use one of the NDCG and DCG family, "
@@ -116,9 +114,10 @@ def name_path(template: DCG) -> str:
 class GradeCounts:
     """Discounted counts of documents by grade, and their values under the power gain of any base.
 
-    A `settle_discounts` metric says cutoff, discount, ties, and what a query without relevant documents is worth;
-    labels must not be negative. `levels` are those above 0, ascending; `ideal`, (grades, queries), the counts of the
-    ideal ranking, which is the same for every base; `empty` marks queries without relevant documents.
+    A metric from `settle_discounts` determines cutoff, discount, ties and the value of queries without relevant
+    documents. Labels must not be negative. `levels` are the labels above 0, ascending. `ideal`, shape (grades,
+    queries), contains the counts of the ideal ranking, which is the same for every base. `empty` marks queries without
+    relevant documents.
     """
 
     def __init__(self, template: DCG, judgments: Judgments) -> None:
@@ -146,18 +145,20 @@ class GradeCounts:
         return self._counts(self._group, scores)
 
     def _counts(self, group: Group, scores: Floats) -> Floats:
-        return np.ascontiguousarray(group.evaluate(self.judgments, Given.of(self.judgments, scores), self._threads).T)
+        return np.ascontiguousarray(
+            group.evaluate(self.judgments, AlignedScores.of(self.judgments, scores), self._threads).T
+        )
 
     def values(self, counts: Floats, bases: Sequence[float], queries: Any = slice(None)) -> Floats:
         """Return the metric of every query under the power gain of each base, shape (bases, …, queries).
 
-        `counts`, (grades, …, queries), are of one or several rankings; `queries` says which its last axis holds. What
-        the metric skips is NaN.
+        `counts`, shape (grades, …, queries), are those of one or several rankings on some `queries`. Queries that the
+        metric skips are NaN.
         """
         ideal, empty = self.ideal[:, queries], self.empty[queries]
         found = np.empty((len(bases), *counts.shape[1:]))
         for place, (base, gains) in enumerate(zip(bases, at_bases(self.levels, bases), strict=True)):
-            if gains is None:  # each query has its own
+            if gains is None:  # Each query has its own scale.
                 gains = self._scaled(base)[:, queries]
                 worth, best = np.einsum("g...q,gq->...q", counts, gains), (ideal * gains).sum(axis=0)
             else:
@@ -176,13 +177,13 @@ class GradeCounts:
 def validate_overflow(template: DCG, base: float, judgments: Judgments) -> None:
     """Raise if gains overflow and are not divided by an ideal."""
     if not template.is_ratio:
-        at_base(template, base).bind(judgments, (template.k,))  # which refuses them
+        at_base(template, base).bind(judgments, (template.k,))  # This raises the error.
 
 
 def scaled_gains(levels: Floats, ideal: Floats, base: float) -> Floats:
     """Return gains that do not overflow, divided for each query by about its largest gain.
 
-    `levels` ascend above 0; `ideal`, (grades, queries), says which of them a query has.
+    `levels` ascend above 0. `ideal`, shape (grades, queries), is positive for the levels that a query has.
     """
     top = (levels[:, None] * (ideal > 0)).max(axis=0)
     labels = np.minimum(levels[:, None], top)
@@ -199,11 +200,11 @@ SAMPLED = 20_000
 """Number of values from which the nodes are selected."""
 
 MAX_VALUES = 4_000_000
-"""So many values of models on queries are estimated at once (32 MB), or those at one base if these are more."""
+"""Values of models on queries to estimate at once (32 MB), or those at one base if these are more."""
 
 MAX_GRADES, MAX_COUNTS = 32, 40_000_000
-"""So many grades are counted, and as many counts by grade, model and query kept (320 MB); for more, each base is
-evaluated by itself."""
+"""Limits of the grades, and of the counts by grade, model and query (320 MB). Beyond them, each base is evaluated
+separately."""
 
 
 class Nodes(NamedTuple):
@@ -216,7 +217,8 @@ class Nodes(NamedTuple):
 def find_nodes(values: Floats) -> Nodes:
     """Choose the bases from which the values at all others follow.
 
-    `values`, (bases, models, queries), are of a sample of queries. Of several models only their differences count.
+    `values` has shape (bases, models, queries), with a sample of queries. For several models, only their differences
+    matter.
     """
     from scipy.linalg import qr, solve_triangular
 
@@ -239,8 +241,8 @@ def find_nodes(values: Floats) -> Nodes:
 def estimate_gains(rankings: Rankings, sample: Sample, template: DCG, bases: Sequence[float]) -> JointEstimate:
     """Estimate all bases of the gain, each exactly, and draw the errors of all together.
 
-    `template` lends all options but the gain. The rows of the returned family are the bases; its panel is that of the
-    nodes, for all values at once would be large.
+    All options but the gain are those of `template`. The rows of the returned estimate are the bases. Its panel is that
+    of the nodes, because the values at all bases would need much memory.
     """
     panel = sample.panel
     at = _values_at(rankings, panel, settle_discounts(template, int(rankings.judgments.sizes.max())), bases)
@@ -272,13 +274,13 @@ def estimate_gains(rankings: Rankings, sample: Sample, template: DCG, bases: Seq
 def estimate_gains_at_nodes(
     panel_at: Callable[[Sequence[int]], Panel], nodes: Nodes, draws: int, seed: int
 ) -> JointEstimate:
-    """Estimate all bases, each exactly, and draw the errors of all together; `panel_at` has the values by place."""
+    """Estimate all bases, each exactly, and draw their joint errors. `panel_at` returns the values by place."""
     few = panel_at(nodes.places.tolist())
     places = range(len(nodes.weights))
     together = max(1, MAX_VALUES // few.values[0].size)
     parts = [places[start : start + together] for start in places[::together]]
     estimated = _combined(estimate(few), [estimate(panel_at(part), joint=False) for part in parts], nodes)
-    return JointEstimate(few, estimated, draw_errors(estimated, draws, seed))
+    return JointEstimate(few, estimated, draw_errors(estimated, draws, seed, shared=True))
 
 
 def _values_at(
@@ -305,7 +307,7 @@ def _values_at(
 
 
 def _combined(joint: Estimate, single: Sequence[Estimate], nodes: Nodes) -> Estimate:
-    """Return what is said of every base by itself, with the errors of the nodes combined for those of all."""
+    """Return the separate estimates of all bases, with their joint errors combined from those of the nodes."""
     rows: dict[str, Any] = {name: np.concatenate([getattr(one, name) for one in single]) for name in Estimate.BY_ROW}
     models, repeats = joint.mean.shape[1], joint.repeats
     spread = joint.root.reshape(len(joint.root), -1, models)

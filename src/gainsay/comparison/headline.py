@@ -6,8 +6,8 @@ import math
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from .._common.markup import styled
 from .._common.words import amount, confidence, count, p_value
-from ..drawing.text import styled
 from .inference import MIN_QUERIES
 from .wording import format_sample_size, name_unit
 
@@ -116,18 +116,32 @@ def headline(verdict: Verdict, said: Mapping[str, str]) -> str:
     return f"Too close to call: {some} may be best{both}."
 
 
-def advice(verdict: Verdict, said: Mapping[str, str]) -> str:
-    """Return which model to choose, and the largest loss that this may mean."""
+def advice(verdict: Verdict, said: Mapping[str, str], selected: str | None = None) -> str:
+    """Return which model to choose, and the largest loss that this may mean.
+
+    A model that was selected on a validation set is the choice. The advice then states its gap to the best model.
+    """
     if len(verdict.models) == 1:
         return ""
     level, safe, units = confidence(verdict.alpha), said[verdict.safe_choice], verdict.clusters or verdict.queries
     under = "" if is_one_number(verdict) else " under either"
     if units < MIN_QUERIES:
         few = "queries" if verdict.clusters is None else "clusters of queries"
+        choice = "" if selected is None else f"{_selected(said[selected])} "
         return (
-            f"{styled('b', f'Too few {few} to decide')}: {units}. At least {MIN_QUERIES} are needed. "
+            f"{choice}{styled('b', f'Too few {few} to decide')}: {units}. At least {MIN_QUERIES} are needed. "
             f"{_highest(verdict)} in this sample: {styled('n', safe)}."
         )
+    if selected is not None:
+        regrets, bounds = (
+            {model: max(by_model[metric][model] for metric in verdict.metrics) for model in verdict.models}
+            for by_model in (verdict.regrets, verdict.regrets_upper)
+        )
+        if verdict.kind == "agree":
+            bounds[verdict.safe_choice] = 0.0
+        metric = f"{under} metric" if under else ""
+        choice = describe_selection(selected, verdict.safe_choice, bounds, regrets, said, metric, level)
+        return choice + _evidence(verdict)
     bound = f"at worst {rounded(verdict.safe_regret_upper, up=True)} behind the best{under} ({level})"
     if not verdict.safe_regret_upper:
         bound = f"not behind any other{under}"
@@ -137,23 +151,74 @@ def advice(verdict: Verdict, said: Mapping[str, str]) -> str:
         margin = f", no more than your margin of {amount(verdict.margin)}" if verdict.margin else ""
         return f"{_choose('Choose', safe)}: {bound}{margin}."
     if verdict.kind == "genuine":
-        sure = p_value(verdict.p_value).replace(" ", "\u00a0")
-        return (
-            f"{_choose('Choose', safe)} if both matter: {bound}. The disagreement is not chance ({sure}). Any choice "
-            f"loses at least {rounded(verdict.price_lower, up=False)} under one of the two.{_size(verdict)}"
-        )
+        return f"{_choose('Choose', safe)} if both matter: {bound}.{_evidence(verdict)}"
     top = "highest under both, " if set(verdict.winners.values()) == {verdict.safe_choice} and under else ""
     top = "" if verdict.lower_is_better else top
-    more = ""
-    if len(verdict.common_best) > 1:
-        evidence = "queries and repeats" if verdict.repeats else "queries"
-        if math.isfinite(verdict.detectable):
-            more = (
-                f" {count(verdict.queries, 'query')} can prove differences of about "
-                f"{rounded(verdict.detectable, up=True)} or more."
-            )
-        more += f" {styled('b', f'Add {evidence}, not {name_unit(verdict)}s.')}"
-    return f"{styled('b', '★ ')}{styled('b n', safe)} is the safe choice: {top}{bound}.{more}"
+    return f"{styled('b', '★ ')}{styled('b n', safe)} is the safe choice: {top}{bound}.{_evidence(verdict)}"
+
+
+def _evidence(verdict: Verdict) -> str:
+    """Return how sure a genuine disagreement is, or how to resolve an unresolved verdict, after a blank."""
+    if verdict.kind == "genuine":
+        sure = p_value(verdict.p_value).replace(" ", "\u00a0")
+        return (
+            f" The disagreement is not chance ({sure}). Any choice loses at least "
+            f"{rounded(verdict.price_lower, up=False)} under one of the two.{_size(verdict)}"
+        )
+    if verdict.kind != "unresolved" or len(verdict.common_best) < 2:
+        return ""
+    detectable = ""
+    if math.isfinite(verdict.detectable):
+        size = rounded(verdict.detectable, up=True)
+        detectable = f" {count(verdict.queries, 'query')} can prove differences of about {size} or more."
+    evidence = "queries and repeats" if verdict.repeats else "queries"
+    return f"{detectable} {styled('b', f'Add {evidence}, not {name_unit(verdict)}s.')}"
+
+
+def describe_selection(
+    selected: str,
+    favored: str,
+    bounds: Mapping[str, float],
+    regrets: Mapping[str, float],
+    said: Mapping[str, str],
+    under: str,
+    level: str,
+) -> str:
+    """Return which model the validation set selected, and what the test set shows about it.
+
+    Parameters
+    ----------
+    selected, favored : str
+        Models that the validation set and the test set choose.
+    bounds, regrets : mapping of model to float
+        Upper bounds and estimates of the larger gap to the best model. A bound of 0 means that the model is best.
+    said : mapping of model to str
+        Names for sentences.
+    under : str
+        Metrics, such as " under either metric".
+    level : str
+        Confidence of the bounds.
+    """
+    name, bound = styled("n", said[selected]), bounds[selected]
+    if bound == 0:
+        test = f"On the test set, {name} is proven best{under.replace('either metric', 'both metrics')} ({level})."
+    elif math.isfinite(bound):
+        test = f"On the test set, {name} is at most {rounded(bound, up=True)} from the best{under} ({level})."
+    else:
+        test = f"The test set has too few queries to bound the gap of {name} to the best."
+    if favored != selected:
+        other = f"The test set favors {styled('n', said[favored])}"
+        if math.isfinite(bound) and bounds[favored] < bound:
+            size = rounded(bounds[favored], up=True)
+            best = "which is proven best" if bounds[favored] == 0 else f"which is at most {size} from the best"
+            test += f" {other}, {best}: {amount(bound - bounds[favored])} less."
+        else:
+            test += f" {other} by {amount(regrets[selected] - regrets[favored])}."
+    return f"{_selected(said[selected])} {test}"
+
+
+def _selected(name: str) -> str:
+    return f"{styled('b', '★ ')}Selected on the validation set: {styled('b n', name)}."
 
 
 def headline_of_metric(winner: str, metric: str, possible: int, total: int) -> str:

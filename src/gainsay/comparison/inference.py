@@ -18,13 +18,16 @@ import numpy as np
 
 from .._common.typing import Bools, Floats, Integers
 from .estimates import Estimate
-from .resampling import BootstrapDraws, compute_half_widths, critical_value
+from .resampling import MAX_MODELS, BootstrapDraws, compute_half_widths, critical_value
 
 MIN_QUERIES = 30
 """A pair of models that differ on fewer queries cannot rule out a model, because the normal limit is not reliable."""
 
 POWER = 0.80
 """Probability with which a detectable difference is detected."""
+
+MIN_SELECTED = 5
+"""Number of models from which the optimism of the winner's mean is estimated."""
 
 MAX_STEPS, PRECISION = 25, 1e-6
 """Steps to refine a lower bound: the limit, and the least gain of a step as a share of the largest difference."""
@@ -42,8 +45,9 @@ class BestTest:
         Critical value of the two-step test, 0 or more.
     not_rejected : ndarray of bool, shape (M,)
         Models that may be best (the confidence set): their statistic does not exceed the critical value.
-    p_values : ndarray, shape (M,)
-        At most α exactly if `statistic` exceeds `critical`. Never 0.
+    p_value : float
+        P-value of the hypothesis that some model is best, the largest one of the models. At most α exactly if every
+        model is rejected. Never 0.
     rejected_margin : ndarray, shape (M,)
         A rejected model is also rejected for all margins up to this one, the largest ``difference - critical · error``.
         For other models, it is at most the tested margin.
@@ -54,14 +58,9 @@ class BestTest:
     statistic: Floats
     critical: Floats
     not_rejected: Bools
-    p_values: Floats
+    p_value: float
     rejected_margin: Floats
     inequalities: Inequalities
-
-    @property
-    def p_value(self) -> float:
-        """P-value of the hypothesis that some model is best."""
-        return float(self.p_values.max())
 
     @property
     def lower(self) -> float:
@@ -76,7 +75,7 @@ def two_step_test(
 
     Step one bounds how far each inequality is from binding: with c₁ the 1 − β quantile of the largest studentized error
     and β = α/10 (or 1/(B + 1) if that is larger), an inequality with λ = min(0, t + c₁) < 0 is slack and counts less in
-    step two. Its critical value is c = max(0, q_{1−α+β}(max(t* + λ))). The p-value is
+    step two. Its critical value is c = max(0, q_{1−α+β}(max(t* + λ))). The p-value of a model is
     (1 + #{max(t* + λ) >= T})/(B + 1) + β, at most 1, and 1 if T <= 0.
 
     If the standard error is 0 (a constant difference), t is +inf or −inf by the sign of the difference. For a pair that
@@ -109,7 +108,7 @@ class Inequalities:
 
         Models that are not tested are still compared with the tested ones.
         """
-        tested = range(self._difference.shape[1]) if models is None else models
+        tested = np.arange(self._difference.shape[1]) if models is None else np.asarray(models)
         difference, error = self._difference[:, tested], self._error[:, tested]
         excess = difference - np.reshape(margin, (-1, 1))
         t = np.where(excess > self._tolerance[:, None, None], np.inf, -np.inf)
@@ -117,14 +116,31 @@ class Inequalities:
         t = np.where(self._has_support[:, tested], t, -np.inf)
         statistic = t.max(axis=(0, 2))
         slack = np.minimum(0.0, t + self._first_critical[tested, None])
-        largest = self._bootstrap.compute_shifted_max_t(self._rows, tested, error, slack)
-        critical = np.maximum(0.0, critical_value(largest, 1 - self._alpha + self._beta))
-        exceeded = (largest >= statistic[:, None]).sum(axis=1)
-        p_values = np.minimum(1.0, (1 + exceeded) / (self._draws + 1) + self._beta)
+        level = 1 - self._alpha + self._beta
+        quantiles = [
+            self._bootstrap.find_shifted_quantile(self._rows, [k], slack[:, [place]], level)
+            for place, k in enumerate(tested.tolist())
+        ]
+        critical = np.maximum(0.0, quantiles)
         lower = difference - critical[:, None] * np.where(t > -np.inf, error, 0.0)
         rejected_margin = np.where(t > -np.inf, lower, -np.inf).max(axis=(0, 2))
-        p_values = np.where(statistic > 0, p_values, 1.0)
-        return BestTest(statistic, critical, statistic <= critical, p_values, rejected_margin, self)
+        p_value = self._find_p_value(tested, statistic, slack)
+        return BestTest(statistic, critical, statistic <= critical, p_value, rejected_margin, self)
+
+    def _find_p_value(self, tested: Integers, statistic: Floats, slack: Floats) -> float:
+        """Return the largest p-value of the tested models. Models that cannot have it are not computed."""
+        if (statistic <= 0).any():
+            return 1.0
+        largest = 0
+        reaches = self._bootstrap.max_t[self._rows][:, tested].max(axis=0) >= statistic[:, None]
+        bounds = reaches.sum(axis=1)
+        for place in np.argsort(-bounds, kind="stable").tolist():
+            if bounds[place] <= largest:
+                break
+            part = np.flatnonzero(reaches[place])
+            shifted = self._bootstrap.compute_shifted_max_t(self._rows, int(tested[place]), slack[:, place], part)
+            largest = max(largest, int(np.count_nonzero(shifted >= statistic[place])))
+        return float(min(1.0, (1 + largest) / (self._draws + 1) + self._beta))
 
 
 def bound_regrets_from_below(test: BestTest) -> Floats:
@@ -132,10 +148,10 @@ def bound_regrets_from_below(test: BestTest) -> Floats:
 
     The regret of a model is below a margin if no other model is better by more than that. The margins that the test
     rejects are a confidence statement, so the bound is positive exactly if `test`, the test of this metric at margin 0,
-    rejects the model. It is refined in steps, as in `bound_price`.
+    rejects the model. It is refined in steps, as in `bound_price`. There are only two steps above `MAX_MODELS` models.
     """
     bounds, rising = np.where(test.not_rejected, 0.0, test.rejected_margin), np.flatnonzero(~test.not_rejected)
-    for _ in range(MAX_STEPS):
+    for _ in range(MAX_STEPS if len(bounds) <= MAX_MODELS else 2):
         if not len(rising):
             break
         further = test.inequalities.test(bounds[rising], rising).rejected_margin
@@ -221,8 +237,7 @@ def compute_regret_band(estimated: Estimate, bootstrap: BootstrapDraws, alpha: f
     slack = np.divide(first[:, None, :], estimated.error, out=np.zeros_like(estimated.error), where=estimated.error > 0)
     slack[(first[:, None, :] == 0) | (first[:, :, None] == 0)] = 0.0  # Both signs of a difference count for these.
     rows, models = map(range, first.shape)
-    largest = bootstrap.compute_shifted_max_t(rows, models, estimated.error, -slack).max(axis=0)
-    critical = float(critical_value(largest, 1 - alpha + beta))
+    critical = bootstrap.find_shifted_quantile(rows, models, -slack, 1 - alpha + beta)
     lower = _bound_regrets(estimated, critical)
     lower[lower <= estimated.tolerance[:, None]] = 0.0
     if estimated.units < MIN_QUERIES:
@@ -268,14 +283,13 @@ def estimate_detectable_difference(
     fixed = (critical + NormalDist().inv_cdf(POWER)) * error
     if estimated.repeats is None:
         return fixed
-    of_recipes = np.argwhere(has_support & (estimated.error > estimated.repeats.query_error))
-    return max([fixed, *(_find_revealed_difference(bootstrap, critical, *cell) for cell in of_recipes.tolist())])
-
-
-def _find_revealed_difference(bootstrap: BootstrapDraws, critical: float, row: int, k: int, j: int) -> float:
-    """Return the difference of j to k that exceeds its critical value in 80 % of the draws."""
-    needed = critical * bootstrap.errors(row, k, j) - (bootstrap.values[row, j] - bootstrap.values[row, k])
-    return float(critical_value(needed, POWER))
+    revealed, of_recipes = fixed, has_support & (estimated.error > estimated.repeats.query_error)
+    for row, k in np.argwhere(of_recipes.any(axis=2)).tolist():
+        others = np.flatnonzero(of_recipes[row, k])
+        drawn = bootstrap.values[row, others] - bootstrap.values[row, k]
+        needed = critical * bootstrap.errors(row, k, others) - drawn
+        revealed = max(revealed, float(critical_value(needed, POWER).max()))
+    return revealed
 
 
 def estimate_best_probabilities(estimated: Estimate, bootstrap: BootstrapDraws) -> tuple[Floats, float]:
@@ -287,3 +301,26 @@ def estimate_best_probabilities(estimated: Estimate, bootstrap: BootstrapDraws) 
     best = drawn >= drawn.max(axis=1, keepdims=True)
     shares: Floats = (best / best.sum(axis=1, keepdims=True)).mean(axis=2)
     return shares, float(np.mean(~best.all(axis=0).any(axis=0)))
+
+
+def estimate_optimism(estimated: Estimate, bootstrap: BootstrapDraws) -> Floats:
+    """Return the part of the winner's mean that is due to selecting the best of several models, shape (metrics,).
+
+    It is the mean over draws of the error of the model with the largest drawn mean. The drawn means are estimates that
+    are shrunk towards their average (James & Stein 1961), because estimates scatter more than true means. Errors are
+    those of differences from the average of the models. It is 0 for fewer than `MIN_SELECTED` models.
+
+    References
+    ----------
+    James & Stein (1961), "Estimation with quadratic loss", Proceedings of the Fourth Berkeley Symposium 1.
+    """
+    metrics, models = estimated.mean.shape
+    optimism = np.zeros(metrics)
+    for row in range(metrics) if models >= MIN_SELECTED else ():
+        errors = bootstrap.values[row] - bootstrap.values[row].mean(axis=0)
+        means = estimated.mean[row] - estimated.mean[row].mean()
+        spread = float((means**2).sum())
+        shrinkage = max(0.0, 1 - (models - 3) * float((errors**2).mean()) / spread) if spread > 0 else 0.0
+        best = np.argmax(shrinkage * means[:, None] + errors, axis=0)
+        optimism[row] = max(0.0, float(errors[best, np.arange(bootstrap.draws)].mean()))
+    return optimism

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._common.typing import Floats
-from .estimates import Estimate
+from .estimates import ROUNDING, Estimate
 from .flags import FEW_QUERIES
 from .inference import MIN_QUERIES, two_step_test
 from .resampling import JointEstimate, Sample
@@ -17,9 +18,14 @@ from .resampling import JointEstimate, Sample
 if TYPE_CHECKING:
     import pandas as pd
 
+DISCORDANCE = "discordance"
 
-def build_pairs(sample: Sample, names: tuple[str, str]) -> pd.DataFrame:
-    """Return the table of all pairs of models. `Comparison.pairs` describes the columns."""
+
+def build_pairs(sample: Sample, names: tuple[str, str], *, common_scale: bool = False) -> pd.DataFrame:
+    """Return the table of all pairs of models. `Comparison.pairs` describes the columns.
+
+    With a `common_scale` of the two metrics, it contains the discordance.
+    """
     import pandas as pd
 
     panel, level = sample.panel, sample.alpha
@@ -41,7 +47,32 @@ def build_pairs(sample: Sample, names: tuple[str, str]) -> pd.DataFrame:
     pair = {"model_x": [panel.models[k] for k in first], "model_y": [panel.models[j] for j in second]}
     quantities = ("difference", "lower", "upper", "wins", "ties", "losses", "p_value", "p_holm")
     ordered = {f"{it} {metric}": columns[f"{it} {metric}"] for metric in panel.metrics for it in quantities}
-    return pd.DataFrame(pair | conflict | ordered | common)
+    discordance = _build_discordance(sample, names, first, second) if common_scale else {}
+    return pd.DataFrame(pair | conflict | ordered | common | discordance)
+
+
+def _build_discordance(sample: Sample, names: tuple[str, str], first: Any, second: Any) -> dict[str, Any]:
+    """Return the difference under the second metric minus that under the first, as differences of one metric."""
+    panel = sample.panel.select(names)
+
+    def subtract(values: Floats) -> Floats:
+        difference: Floats = values[1:2] - values[0:1]
+        difference[np.abs(difference) <= ROUNDING * np.abs(values).max(initial=0.0)] = 0.0
+        return difference
+
+    gap = replace(
+        panel,
+        metrics=(DISCORDANCE,),
+        values=subtract(panel.values),
+        repeats=panel.repeats and tuple(map(subtract, panel.repeats)),
+        lower_is_better=frozenset(),
+    )
+    joint = Sample(gap, sample.alpha, sample.draws, sample.seed).joint((DISCORDANCE,))
+    columns = _build_effects(joint, sample.alpha, first, second, {DISCORDANCE: (-np.inf, np.inf)})
+    names_of = {f"difference {DISCORDANCE}": DISCORDANCE} | {
+        f"{it} {DISCORDANCE}": f"{DISCORDANCE} {it}" for it in ("lower", "upper", "p_value", "p_holm")
+    }
+    return {name: columns[column] for column, name in names_of.items()}
 
 
 def select_common_column(table: pd.DataFrame, column: str) -> str:
@@ -63,22 +94,6 @@ def compute_advantages(
     """Return the common column of a metric, with the sign of losses reversed. Positive values favor `model_x`."""
     column = table[select_common_column(table, f"{of} {metric}")]
     return 0.0 - column if metric in lower_is_better else column
-
-
-def compute_common_ranks(
-    table: pd.DataFrame, models: Sequence[str], metric: str, lower_is_better: Container[str] = ()
-) -> dict[str, int]:
-    """Return the rank of every model under a primary metric on the common queries. Equal means share a rank.
-
-    >>> import pandas as pd
-    >>> pairs = {"model_x": ["m", "m", "n"], "model_y": ["n", "o", "o"]}
-    >>> table = pd.DataFrame(pairs | {"difference a": [0.0, -0.1, -0.1]})
-    >>> compute_common_ranks(table, ["m", "n", "o"], "a")
-    {'m': 2, 'n': 2, 'o': 1}
-    """
-    difference = compute_advantages(table, metric, lower_is_better)
-    beaten = [*table["model_x"][difference < 0], *table["model_y"][difference > 0]]
-    return {model: 1 + beaten.count(model) for model in models}
 
 
 def _build_effects(

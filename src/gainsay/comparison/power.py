@@ -11,11 +11,20 @@ import numpy as np
 
 from .._common.arrays import nearest
 from .._common.checks import check_real, check_whole
-from .._common.shown import Spoken
+from .._common.notebook import table_cell
+from .._common.shown import Spoken, printable
 from .._common.words import amount, count, listed
-from ..drawing.notebook import table_cell
 from .data import MIN_REPEATS, validate_alpha, validate_margin
 from .inference import MIN_QUERIES
+from .labels import sum_by_cluster
+from .looks import ErrorLevel, Requirement, validate_requirement
+from .one_sided import (
+    DifferenceErrors,
+    compute_mean_skewness,
+    compute_ship_probability,
+    compute_support_chance,
+    draw_variance_ratios,
+)
 from .rankings import validate_pair
 from .simulation import (
     ComponentCovariances,
@@ -24,7 +33,6 @@ from .simulation import (
     estimate_covariances,
     is_genuine,
     is_pair,
-    is_ship,
 )
 
 if TYPE_CHECKING:
@@ -32,6 +40,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from .._common.typing import Floats
     from .resampling import JointEstimate, Sample
 
 ClaimKind: TypeAlias = Literal["genuine", "pair", "ship"]
@@ -45,11 +54,14 @@ MAX_QUERIES = 1e9
 PRECISION = 1.01
 """A number of queries is found up to this factor. Simulations are not more precise."""
 
-FIXED_SIZES = {"genuine": 1000, "pair": 10_000, "ship": 10_000}
+FIXED_SIZES = {"genuine": 1000, "pair": 10_000}
 """Samples of fixed models, and draws of every test. Small levels use more draws."""
 
-RECIPE_SIZES = {"genuine": 333, "pair": 1000, "ship": 1000}
+RECIPE_SIZES = {"genuine": 333, "pair": 1000}
 """Samples of recipes, whose tests require new draws for each sample."""
+
+PILOTS = 200
+"""Bootstrap samples of the pilot, for the range of a plan."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +72,9 @@ class PlannedRepeats:
     ----------
     repeats : int or None
         Number of repeats. None for fixed models.
-    queries : int or None
-        Number of queries. None if no number is sufficient.
+    queries, queries_upper : int or None
+        Number of queries that is sufficient with 50 % and with 80 % confidence, by a bootstrap of the sample that
+        provides the variances. Both are the same if the variances are given. None if no number is sufficient.
     first_guess : int or None
         Number of queries by the formula, which ignores other models and the estimation of variances.
     chance : float
@@ -70,6 +83,7 @@ class PlannedRepeats:
 
     repeats: int | None
     queries: int | None
+    queries_upper: int | None
     first_guess: int | None
     chance: float
 
@@ -92,6 +106,11 @@ class Plan(Spoken):
         One for each number of repeats, or a single one for fixed models.
     deviations : dict of metric name to dict of {"query", "repeat", "query_repeat"} to float
         Standard deviations of the difference of the two models.
+    differing : float
+        Share of differing queries, the smaller one of the metrics. At least 30 queries must
+        differ, so this share limits the number of queries from below.
+    require : {"gain", "no_loss"}
+        Condition for ``"ship"``. See `Comparison.against`.
     models : tuple of two str
         The two models. For ``"ship"``, the baseline comes first.
     rivals : int
@@ -107,6 +126,8 @@ class Plan(Spoken):
     power: float
     options: tuple[PlannedRepeats, ...]
     deviations: dict[str, dict[str, float]]
+    differing: float
+    require: Requirement
     models: tuple[str, str]
     rivals: int
     present: tuple[int, int | None, float] | None
@@ -120,6 +141,11 @@ class Plan(Spoken):
         return self._first.queries
 
     @property
+    def queries_upper(self) -> int | None:
+        """Number of queries that is sufficient with 80 % confidence, with the same repeats as `queries`."""
+        return self._first.queries_upper
+
+    @property
     def repeats(self) -> int | None:
         """Number of repeats that belongs to `queries`. None for fixed models."""
         return self._first.repeats
@@ -129,12 +155,13 @@ class Plan(Spoken):
         return next((option for option in self.options if option.queries is not None), self.options[-1])
 
     def frame(self) -> pd.DataFrame:
-        """Return one row per number of repeats: `queries`, `first guess` and `chance`."""
+        """Return one row per number of repeats: `queries`, `queries upper`, `first guess` and `chance`."""
         import pandas as pd
 
         return pd.DataFrame(
             {
                 "queries": pd.array([option.queries for option in self.options], dtype="Int64"),
+                "queries upper": pd.array([option.queries_upper for option in self.options], dtype="Int64"),
                 "first guess": pd.array([option.first_guess for option in self.options], dtype="Int64"),
                 "chance": [option.chance for option in self.options],
             },
@@ -144,19 +171,19 @@ class Plan(Spoken):
     @property
     def text(self) -> str:
         """One paragraph with the numbers."""
-        return " ".join(
-            [self._describe_claim(), self._describe_needs(), *self._describe_present(), self._describe_limits()]
-        )
+        sentences = [self._describe_claim(), self._describe_needs(), *self._describe_present(), self._describe_limits()]
+        return printable(" ".join(sentences))
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes and `text` as plain values for JSON."""
-        return {**asdict(self), "queries": self.queries, "repeats": self.repeats, "text": self.text}
+        numbers = {"queries": self.queries, "queries_upper": self.queries_upper, "repeats": self.repeats}
+        return {**asdict(self), **numbers, "text": self.text}
 
     def _repr_html_(self) -> str:
         rows = [
             (
                 "fixed models" if option.repeats is None else f"{option.repeats}",
-                "not sufficient" if option.queries is None else f"{option.queries:,}",
+                "not sufficient" if option.queries is None else _format_range(option),
                 f"{option.chance:.2f}",
             )
             for option in self.options
@@ -166,27 +193,36 @@ class Plan(Spoken):
 
     def _describe_claim(self) -> str:
         first, second = self.models
-        size = amount(self.difference)
+        size = amount(abs(self.difference))
+        change = f"it is {'better' if self.difference > 0 else 'worse'} by {size}" if self.difference else "it is equal"
         claim = {
             "genuine": f"that no model is best under both metrics, if {first} and {second} are each better than all "
             f"others by {size} under one metric and equal to them under the other ({self.rivals} models)",
             "pair": f"that {second} is better than {first}, if the difference is {size}, by the interval of this pair "
             "and one metric",
-            "ship": f"that {second} can replace {first}, if it is better by {size} under every metric "
+            "ship": f"that {second} can replace {first} (require {self.require}), if {change} under every metric "
             f"({count(self.rivals - 1, 'candidate')}, margin {amount(self.margin)})",
         }[self.claim]
         return f"The plan is to prove with probability {100 * self.power:g} %, at level {self.alpha:g}, {claim}."
 
     def _describe_needs(self) -> str:
         if self.options[0].repeats is None:
-            size = "more than a billion queries" if self.queries is None else f"about {count(self.queries, 'query')}"
-            return f"This requires {size}."
+            if self.queries is None:
+                return "This requires more than a billion queries."
+            return f"This requires about {_format_range(self.options[0])} queries{self._describe_range()}."
         needs = [
             f"{option.repeats} repeats of each recipe "
-            + ("are not sufficient" if option.queries is None else f"require about {option.queries:,} queries")
+            + ("are not sufficient" if option.queries is None else f"require about {_format_range(option)} queries")
             for option in self.options
         ]
-        return f"{listed(needs, most=len(needs))}."
+        return f"{listed(needs, most=len(needs))}{self._describe_range()}."
+
+    def _describe_range(self) -> str:
+        """Return what the ends of the ranges mean, and whether few differing queries limit them."""
+        ranges = any(option.queries != option.queries_upper for option in self.options)
+        is_limited = self.queries is not None and float(compute_support_chance(self.queries, self.differing)) < 0.99
+        few = f", because the models differ on only {100 * self.differing:.2g} % of the queries" if is_limited else ""
+        return f" (sufficient with 50 % and with 80 % confidence){few}" if ranges else few
 
     def _describe_present(self) -> list[str]:
         if self.present is None:
@@ -210,10 +246,12 @@ def plan(
     repeat: float = 0.0,
     query_repeat: float = 0.0,
     correlation: float = 0.9,
+    differing: float = 1.0,
     models: int = 2,
     repeats: int | Sequence[int] | None = None,
     alpha: float = 0.05,
     margin: float = 0.0,
+    require: Requirement = "gain",
     seed: int = 0,
 ) -> Plan:
     """Estimate how many queries, and repeats of each recipe, prove a difference, from standard deviations.
@@ -223,9 +261,9 @@ def plan(
     Parameters
     ----------
     difference : float
-        True difference to prove, above 0, in the unit of the metrics.
+        True difference to prove, above 0, in the unit of the metrics. For ``require="no_loss"``, above −`margin`.
     power : float, default 0.8
-        Probability with which to prove it, between 0 and 1.
+        Probability to prove it, between 0 and 1.
     claim : {"genuine", "pair", "ship"}, default "genuine"
         Claim to prove. ``"genuine"``: no model is best under both metrics, if one model is better than all others by
         `difference` under the first metric, another one under the second, and all else is equal. ``"pair"``: one model
@@ -240,10 +278,14 @@ def plan(
         Remaining standard deviation of the value of a recipe on a query between repeats.
     correlation : float, default 0.9
         Correlation of the two metrics.
+    differing : float, default 1.0
+        Share of queries that differ between the two models. A proof requires 30 of them.
     models : int, default 2
         Number of models.
     repeats : int or sequence of int, optional
         Number of repeats of each recipe, 3 or more. Defaults to 3, 5 and 10. Not for fixed models.
+    require : {"gain", "no_loss"}, default "gain"
+        Condition for ``"ship"``. See `Comparison.against`.
     alpha, margin, seed
         See `Verdict.from_values`.
 
@@ -257,7 +299,8 @@ def plan(
     The mean difference of two recipes over n queries and R repeats has the variance
     2 · repeat² / R + (query² + 2 · query_repeat² / R) / n, which gives a first guess. The test is then run on simulated
     samples, because it is more conservative than the formula: it counts 2 · query_repeat² / R twice, estimates the
-    variance from few repeats, and considers all models.
+    variance from few repeats, and considers all models. The probability to ship a candidate is computed from the normal
+    distribution. The number of differing queries is binomial and counts as independent of the differences.
 
     Examples
     --------
@@ -279,8 +322,12 @@ def plan(
     components = build_covariances(float(query), float(repeat), float(query_repeat), correlation, size)
     if repeats is not None and not components.recipes.any():
         raise ValueError(f"repeats={repeats!r} requires recipes. Pass repeat or query_repeat, how much repeats differ.")
-    _validate_request(difference, power, claim, alpha, margin, seed)
-    planner = _Planner(difference, power, claim, alpha, margin, seed, components, (0, 1))
+    _validate_request(difference, power, claim, alpha, margin, require, seed)
+    share = check_real("differing", differing, 0.0, 1.0)
+    if share == 0:
+        raise ValueError("differing must be above 0, got 0. Pass the share of differing queries.")
+    pilot = _Pilot(share, np.zeros(2), np.ones(1), np.full(1, share))
+    planner = _Planner(difference, power, claim, alpha, margin, require, seed, components, (0, 1), pilot)
     numbers = DEFAULT_REPEATS if repeats is None else _read_repeats(repeats)
     return planner.plan(("model 1", "model 2"), ("first metric", "second metric"), numbers)
 
@@ -293,11 +340,12 @@ def plan_from_sample(
     claim: ClaimKind,
     models: Sequence[str] | None,
     margin: float,
+    require: Requirement,
     candidates: Sequence[str],
     repeats: int | Sequence[int] | None = None,
 ) -> Plan:
     """Plan from the variances of a sample. Without `models`, choose two of the `candidates`."""
-    _validate_request(difference, power, claim, sample.alpha, margin, sample.seed)
+    _validate_request(difference, power, claim, sample.alpha, margin, require, sample.seed)
     if claim == "genuine" and len(metrics) < 2:
         raise ValueError(f"claim='genuine' requires two metrics, got 1 ({metrics[0]}). Use 'pair' or 'ship'.")
     joint = sample.joint(metrics)
@@ -322,22 +370,24 @@ def plan_from_sample(
         numbers = tuple(sorted({*DEFAULT_REPEATS, present or DEFAULT_REPEATS[0]}))
     else:
         numbers = _read_repeats(repeats)
-    planner = _Planner(difference, power, claim, sample.alpha, margin, sample.seed, components, pair)
+    pilot = _resample_pilot(joint, pair, sample.seed)
+    planner = _Planner(difference, power, claim, sample.alpha, margin, require, sample.seed, components, pair, pilot)
     return planner.plan(names, panel.metrics, numbers, (panel.queries, present))
 
 
 def _validate_request(
-    difference: float, power: float, claim: ClaimKind, alpha: float, margin: float, seed: int
+    difference: float, power: float, claim: ClaimKind, alpha: float, margin: float, require: Requirement, seed: int
 ) -> None:
     if claim not in get_args(ClaimKind):
         names = ", ".join(map(repr, get_args(ClaimKind)))
         raise ValueError(f"claim must be one of {names}, got {claim!r}{nearest(str(claim), get_args(ClaimKind))}.")
-    if not 0 < check_real("difference", difference) < math.inf:
-        raise ValueError(f"difference must be above 0, got {difference!r}.")
+    validate_requirement(require, validate_margin(margin))
+    lowest = -margin if claim == "ship" and require == "no_loss" else 0.0
+    if not lowest < check_real("difference", difference) < math.inf:
+        raise ValueError(f"difference must be above {lowest:g}, got {difference!r}.")
     if not 0 < check_real("power", power) < 1:
         raise ValueError(f"power must be between 0 and 1, both excluded, got {power!r}.")
     validate_alpha(alpha)
-    validate_margin(margin)
     check_whole("seed", seed, 0)
 
 
@@ -379,6 +429,45 @@ def _choose_pair(
     return max([(k, j) for k in places for j in places if k < j], key=spread)
 
 
+@dataclass(frozen=True, eq=False)
+class _Pilot:
+    """Differences of two models in the sample that provides the variances, and in bootstrap samples of it.
+
+    Attributes
+    ----------
+    differing : float
+        Share of differing queries, the smaller one of the metrics.
+    skewness : ndarray, shape (metrics,)
+        Skewness of the differences of single queries.
+    variances, shares : ndarray, shape (samples,)
+        Ratio of the variance of each bootstrap sample to that of the pilot, and its share of differing queries.
+    """
+
+    differing: float
+    skewness: Floats
+    variances: Floats
+    shares: Floats
+
+
+def _resample_pilot(joint: JointEstimate, pair: tuple[int, int], seed: int) -> _Pilot:
+    """Draw bootstrap samples of the queries, or of their clusters."""
+    panel, (first, second) = joint.panel, pair
+    weights = np.full(panel.queries, 1 / panel.queries) if panel.weights is None else panel.weights
+    difference = panel.values[:, second] - panel.values[:, first]
+    differs = (np.abs(difference) > joint.estimated.tolerance[:, None]).astype(float)
+    influence = (difference - (difference @ weights)[:, None]) * weights
+    if panel.clusters is not None:
+        influence, differs = (sum_by_cluster(values, panel.clusters) for values in (influence, differs))
+    row = int((influence**2).sum(axis=1).argmax())
+    rarest = int((differs > 0).sum(axis=1).argmin())
+    columns = np.stack([influence[row] ** 2, influence[row], differs[rarest] > 0])
+    generator, units = np.random.default_rng([seed, 3]), panel.units
+    means = np.array([columns[:, generator.integers(units, size=units)].mean(axis=1) for _ in range(PILOTS)])
+    variances = (means[:, 0] - means[:, 1] ** 2) / columns[0].mean()
+    skewness = compute_mean_skewness(panel, first, second) * math.sqrt(units)
+    return _Pilot(float(columns[2].mean()), skewness, variances, means[:, 2])
+
+
 @dataclass(frozen=True)
 class _Planner:
     """Request of a plan, variance components, and the indices of the two models."""
@@ -388,9 +477,11 @@ class _Planner:
     claim: ClaimKind
     alpha: float
     margin: float
+    require: Requirement
     seed: int
     components: ComponentCovariances
     pair: tuple[int, int]
+    pilot: _Pilot
 
     def plan(
         self,
@@ -406,9 +497,11 @@ class _Planner:
             power=float(self.power),
             options=tuple(map(self._plan_repeats, numbers)),
             deviations={metric: self.components.deviations(row, *self.pair) for row, metric in enumerate(metrics)},
+            differing=self.pilot.differing,
+            require=self.require,
             models=names,
             rivals=self.components.models,
-            present=None if present is None else (*present, self._simulate(present[1])(present[0])),
+            present=None if present is None else (*present, self._limit(self._simulate(present[1]))(present[0])),
             alpha=self.alpha,
             margin=self.margin,
             seed=self.seed,
@@ -419,25 +512,56 @@ class _Planner:
         first_guess = None if guess is None else math.ceil(guess)
         highest = chance(MAX_QUERIES)
         if highest < self.power:
-            return PlannedRepeats(repeats, None, first_guess, highest)
-        queries = _find_least_queries(chance, self.power, guess or 1000.0)
-        return PlannedRepeats(repeats, math.ceil(queries), first_guess, chance(queries))
+            return PlannedRepeats(repeats, None, None, first_guess, highest)
+        numbers = self._resample_sizes(_find_least_queries(chance, self.power, guess or 1000.0))
+        queries, upper = (math.ceil(size) if size < MAX_QUERIES else None for size in np.quantile(numbers, (0.5, 0.8)))
+        return PlannedRepeats(repeats, queries, upper, first_guess, self._limit(chance)(queries or MAX_QUERIES))
+
+    def _resample_sizes(self, queries: float) -> Floats:
+        """Return the number of queries that each bootstrap sample of the pilot requires.
+
+        Without the condition that 30 queries differ, it is proportional to the variance of the sample. With it, the
+        probability of a proof is that of a one-sided normal test, multiplied by that of the condition.
+        """
+        from scipy.special import ndtr
+
+        numbers = np.maximum(queries * self.pilot.variances, MIN_QUERIES)
+        z, gain = NormalDist().inv_cdf(1 - self.alpha / 2), NormalDist().inv_cdf(self.power)
+
+        def suffices(sizes: Floats) -> Any:
+            proof = ndtr(np.sqrt(sizes / numbers) * (z + gain) - z)
+            return proof * compute_support_chance(sizes, self.pilot.shares) >= self.power * (1 - 1e-9)
+
+        low = np.log(numbers)
+        high = np.where(suffices(numbers), low, math.log(2 * MAX_QUERIES))
+        for _ in range(60):
+            middle = (low + high) / 2
+            sufficient = suffices(np.exp(middle))
+            low, high = np.where(sufficient, low, middle), np.where(sufficient, middle, high)
+        return np.asarray(np.exp(high))
+
+    def _limit(self, chance: Callable[[float], float]) -> Callable[[float], float]:
+        """Return the probability of a proof by number of queries, if at least 30 queries must differ."""
+        return lambda queries: chance(queries) * float(compute_support_chance(queries, self.pilot.differing))
 
     def _guess_queries(self, repeats: int) -> float | None:
         """Return n of difference² = z² · (2 σ_b² / R + (σ_a² + 2 σ_c² / R) / n), the larger one of the metrics."""
         side = 1 - self.alpha if self.claim == "genuine" else 1 - self.alpha / 2
         z = NormalDist().inv_cdf(side) + NormalDist().inv_cdf(self.power)
+        distance = self.difference + (self.margin if self.require == "no_loss" else 0.0)
         guesses = [float(MIN_QUERIES)]
         for row in range(self.components.metrics):
             by = self.components.deviations(row, *self.pair)
-            rest = self.difference**2 - z**2 * by["repeat"] ** 2 / repeats
+            rest = distance**2 - z**2 * by["repeat"] ** 2 / repeats
             if rest <= 0:
                 return None
             guesses.append(z**2 * (by["query"] ** 2 + by["query_repeat"] ** 2 / repeats) / rest)
         return max(guesses)
 
     def _simulate(self, repeats: int | None) -> Callable[[float], float]:
-        """Return the function from a number of queries to the probability of a proof."""
+        """Return the probability of a proof by number of queries, if enough queries differ."""
+        if self.claim == "ship":
+            return lambda queries: self._compute_ship_chance(queries, repeats or 1)
         components, (first, second) = self.components, self.pair
         truth = np.zeros((components.metrics, components.models))
         if self.claim == "genuine":
@@ -447,13 +571,44 @@ class _Planner:
         else:
             truth[:, second] = self.difference
             claims = [is_pair(first, second, row, self.alpha) for row in range(components.metrics)]
-            if self.claim == "ship":
-                claims = [is_ship(first, second, self.alpha, self.margin)]
         recipes = components.recipes.any()
         samples, draws = (RECIPE_SIZES[self.claim], 1000) if recipes else (FIXED_SIZES[self.claim],) * 2
         draws = max(draws, math.ceil(10 / self.alpha))  # The minimum of `validate_seed`.
         simulation = Simulation(components, truth, samples, draws, self.seed, repeats or MIN_REPEATS)
         return lambda queries: simulation.chance(queries, claims, together=self.claim != "genuine")
+
+    def _compute_ship_chance(self, queries: float, repeats: int) -> float:
+        """Return the probability to ship the candidate.
+
+        The test counts the interaction of repeats and queries twice: in the variance over queries and in that of the
+        means of repeats.
+        """
+        of_query, interactions, of_repeats = self.components.differences(*self.pair)
+        by_model = [(of_repeats[k] + interactions[k] / queries) / repeats for k in (0, 1)]
+        truth = of_query / queries + by_model[0] + by_model[1]
+        by_query = np.diag(of_query + interactions.sum(axis=0) / repeats) / queries
+        variances, generator = [np.diag(matrix) for matrix in by_model], np.random.default_rng([self.seed, 4])
+        error = np.sqrt(by_query + variances[0] + variances[1])
+        product = math.sqrt(truth[0, 0] * truth[-1, -1])
+        share = np.sqrt(np.divide(by_query, error**2, out=np.zeros_like(error), where=error > 0))
+        errors = DifferenceErrors(
+            error=error,
+            correlation=float(truth[0, -1] / product) if product > 0 else 1.0,
+            ratio=draw_variance_ratios(by_query, variances, queries - 1, repeats - 1, generator),
+            freedom=queries - 1,
+            skewness=self.pilot.skewness / math.sqrt(queries) * share**3,
+        )
+        gamma = self.alpha / 2 / (self.components.models - 1)
+        difference, spread = np.full(len(error), self.difference), np.sqrt(np.diag(truth))
+        level = ErrorLevel(gamma, gamma)
+        return compute_ship_probability(errors, difference, level, self.margin, self.require, spread)
+
+
+def _format_range(option: PlannedRepeats) -> str:
+    """Return the number of queries with its upper end."""
+    if option.queries_upper is None:
+        return f"{option.queries:,} or many more"
+    return f"{option.queries:,}{f' to {option.queries_upper:,}' * (option.queries_upper != option.queries)}"
 
 
 def _find_least_queries(chance: Callable[[float], float], power: float, guess: float) -> float:

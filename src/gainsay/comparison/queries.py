@@ -8,7 +8,7 @@ import numpy as np
 
 from .._common.arrays import nearest
 from .._common.checks import check_whole
-from ..judgments import scaled_weights
+from .._common.sums import scale_weights
 from ..metrics.dcg import DCG
 from .attribution import group_grades, simplify_labels
 from .estimates import ROUNDING
@@ -117,7 +117,7 @@ def compute_preferences(
     common = ~np.isnan(np.concatenate(list(values.values()), axis=1)).any(axis=1)
     queries = np.flatnonzero(rankings.counted)[common]
     weights = rankings.weights[queries]
-    scaled, _ = scaled_weights(weights)
+    scaled, _ = scale_weights(weights)
     differences = np.stack([compute_difference(table[common]) for table in values.values()])
     leads = np.stack([d if metric.higher_is_better else -d for metric, d in zip(values, differences, strict=True)])
     smaller = np.where(leads[0] * leads[1] < 0, np.abs(differences).min(axis=0), 0.0)
@@ -189,7 +189,7 @@ def find_largest_differences(
 
     limit, metric = check_whole("most", most), next(iter(values))
     first = values[metric]
-    scaled, _ = scaled_weights(np.ones(len(first)) if weights is None else weights)
+    scaled, _ = scale_weights(np.ones(len(first)) if weights is None else weights)
     difference = np.nan_to_num(compute_difference(first))
     size = np.abs(difference) * scaled
     chosen = np.argsort(-size, kind="stable")[:limit]

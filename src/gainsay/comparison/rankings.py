@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common.arrays import nearest
+from .._common.shown import printables
 from ..ranking.rows import rank_block
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ def validate_model(name: str, models: Iterable[str]) -> None:
     """Raise `ValueError` unless the name is one of the models."""
     names = list(models)
     if name not in names:
-        raise ValueError(f"{name!r} is not among the models{nearest(str(name), names)} (known: {', '.join(names)}).")
+        known = ", ".join(printables(names))
+        raise ValueError(f"{name!r} is not among the models{nearest(str(name), names)} (known: {known}).")
 
 
 def validate_pair(first: str, second: str, models: Iterable[str]) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from .._common.words import amount, confidence, count, listed
-from ..drawing.text import styled
+from .._common.markup import styled
+from .._common.words import amount, confidence, listed
 from .baseline import format_change
 from .headline import labels_of
 from .wording import format_sample_size
@@ -23,12 +23,7 @@ _ORDER = {"ship": 0, "undecided": 1, "do not ship": 2}
 
 def leading(found: BaselineComparison) -> tuple[CandidateDecision, ...]:
     """Return the candidates, the likeliest to be shipped first: by decision, then by their worst lower bound."""
-
-    def worst(one: CandidateDecision) -> float:
-        losses = found.lower_is_better
-        return min(-one.upper[it] if it in losses else one.lower[it] for it in found.metrics)
-
-    return tuple(sorted(found.candidates, key=lambda one: (_ORDER[one.decision], -worst(one))))
+    return tuple(sorted(found.candidates, key=lambda one: (_ORDER[one.decision], -one.deciding.worst_lower)))
 
 
 def replacing(found: BaselineComparison, said: Mapping[str, str]) -> tuple[str, str, str]:
@@ -50,17 +45,14 @@ def _answer(found: BaselineComparison, first: CandidateDecision, old: str, new: 
         return f"Ship {new} instead of {old}."
     if rest and total > 1:
         return f"Keep {old} for now: {rest} of {total} candidates are undecided."
+    if rest and found.require == "no_loss":
+        return f"Too close to call: a loss of {amount(found.margin)} or more by {new} is not excluded."
     if rest:
         return f"Too close to call: {new} is not proven better than {old}."
     if total > 1:
         return f"Keep {old}: each of the {total} candidates is worse under some metric."
-    losing = [label.long for label in labels_of(found.metrics) if _loses(found, first, label.name)]
+    losing = [label.long for label in labels_of(found.metrics) if label.name in first.excessive_losses]
     return f"Keep {old}: {new} is worse under {listed(losing)}."
-
-
-def _loses(found: BaselineComparison, one: CandidateDecision, metric: str) -> bool:
-    upper = -one.lower[metric] if metric in found.lower_is_better else one.upper[metric]
-    return upper < -found.margin
 
 
 def _advice(found: BaselineComparison, first: CandidateDecision, said: Mapping[str, str]) -> str:
@@ -72,33 +64,17 @@ def _advice(found: BaselineComparison, first: CandidateDecision, said: Mapping[s
         bounded = math.isfinite(low) and math.isfinite(high)
         between = f" ({format_change(low)} to {format_change(high)})" if bounded else ""
         changes.append(f"{styled(style, format_change(first.difference[label.name]))}{between} under {label.long}")
-    change = f"{' and '.join(changes)}, all bounds at {confidence(found.alpha)}.{tolerated}"
+    bounds = found.describe_bounds(first)
+    change = (
+        f"{' and '.join(changes)}, simultaneous at {confidence(found.alpha)}. One-sided, {bounds} "
+        f"({found.one_sided_confidence}).{tolerated}"
+    )
     if first.decision == "ship":
         return f"{styled('b', '★ Ship ')}{styled('b n', new)}: {change}"
     keep, name = f"{styled('b', '★ Keep ')}{styled('b n', said[found.baseline])}", styled("n", new)
     if first.decision == "do not ship":
         return f"{keep}: {name} changes it by {change}"
-    needed = (needs(first) or "no number of queries").capitalize()
-    return f"{keep} for now: {name} changes it by {change} {needed} would decide it."
-
-
-def needs(one: CandidateDecision) -> str:
-    """Return how many queries, or runs, would decide about a candidate; empty where no number of them would.
-
-    They do so four times in five, if the true differences are those measured.
-    """
-    needed = ((one.queries_needed, "query"), (one.repeats_needed, "repeat"))
-    return " or ".join(f"about {count(_rough(number), what)}" for number, what in needed if number is not None)
-
-
-def _rough(number: int) -> int:
-    """Round a number up to two digits, as it is an estimate.
-
-    >>> _rough(112_191), _rough(87), _rough(101)
-    (120000, 87, 110)
-    """
-    unit = int(10 ** max(len(str(number)) - 2, 0))
-    return -(-number // unit) * unit
+    return f"{keep} for now: {name} changes it by {change}{found.describe_next_step(first)}"
 
 
 def searches(found: BaselineComparison, one: CandidateDecision, *, bounds: bool = True) -> str:

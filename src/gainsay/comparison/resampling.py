@@ -5,15 +5,78 @@ Errors are drawn from their normal limit. Queries are not resampled, so the cost
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._common.cached import cached_property
 from .._common.typing import Floats, Integers
 from .data import Panel
 from .estimates import Estimate, draw_repeat_errors, estimate
+
+MAX_BLOCK = 65_536
+"""So many t-statistics are computed at a time, which fit into the cache of a processor."""
+
+MAX_MODELS = 100
+"""Number of models up to which all requested draws are used."""
+
+
+def limit_draws(draws: int, models: int, alpha: float) -> int:
+    """Return the number of draws for so many models, so that the cost of all pairs is linear in the number of models.
+
+    Above `MAX_MODELS` models, it is ``draws * MAX_MODELS / models``, at least ``10 / alpha``.
+
+    >>> limit_draws(10_000, 100, 0.05), limit_draws(10_000, 1000, 0.05), limit_draws(1000, 1000, 0.05)
+    (10000, 1000, 200)
+    """
+    least = max(100, math.ceil(10 / alpha - 1e-9))
+    return draws if models <= MAX_MODELS else min(draws, max(least, draws * MAX_MODELS // models))
+
+
+def map_to_t(draws: Floats, freedom: float) -> Floats:
+    """Replace draws z of a normal distribution by t⁻¹(Φ(z)) of Student's distribution, in place.
+
+    The standard errors of n queries have n − 1 degrees of freedom, so critical values of normal draws would be too
+    small for few queries. The expansion in 1/freedom is accurate to 0.1 % from 29 degrees of freedom on for |z| <= 5.
+    At 3,000 queries it adds 0.001 to z = 3.
+
+    References
+    ----------
+    Abramowitz & Stegun (1972), "Handbook of Mathematical Functions", formula 26.7.5.
+
+    Examples
+    --------
+    >>> map_to_t(np.array([-1.96, 0.0, 3.0]), 29.0).round(3)
+    array([-2.045,  0.   ,  3.277])
+    """
+    terms = _find_terms(freedom)
+    squares = draws * draws
+    factor = squares * terms[-1] if len(terms) > 1 else np.full_like(draws, terms[0])
+    for term in terms[-2:0:-1]:
+        factor += term
+        factor *= squares
+    if len(terms) > 1:
+        factor += terms[0]
+    draws *= factor
+    return draws
+
+
+@lru_cache
+def _find_terms(freedom: float) -> tuple[float, ...]:
+    """Return the factors of 1, z², z⁴, … in t⁻¹(Φ(z)) / z, without those that do not matter for |z| <= 6."""
+    v = 1 / max(freedom, 1.0)
+    terms = (
+        1 + v / 4 + 3 * v**2 / 96 - 15 * v**3 / 384 - 945 * v**4 / 92160,
+        v / 4 + 16 * v**2 / 96 + 17 * v**3 / 384 - 1920 * v**4 / 92160,
+        5 * v**2 / 96 + 19 * v**3 / 384 + 1482 * v**4 / 92160,
+        3 * v**3 / 384 + 776 * v**4 / 92160,
+        79 * v**4 / 92160,
+    )
+    return tuple(term for power, term in enumerate(terms) if power == 0 or term * 6.0 ** (2 * power) > 1e-6)
 
 
 @dataclass(frozen=True)
@@ -21,8 +84,9 @@ class BootstrapDraws:
     """Bootstrap draws of the errors of all means, and the largest t-statistic over each model in every draw.
 
     The standard error of fixed models is the same in every draw. The standard error of recipes is estimated from few
-    repeats, so every draw has the error that so few repeats would show in it (a studentized parametric bootstrap). This
-    makes the critical values as wide as necessary.
+    repeats, so every draw has the error that so few repeats would show in it (a studentized parametric bootstrap). The
+    standard error over few queries is estimated as well, so normal deviates are mapped to those of Student's
+    distribution, see `map_to_t`. Both make the critical values as wide as necessary.
 
     Attributes
     ----------
@@ -32,7 +96,7 @@ class BootstrapDraws:
         Largest `compute_t` of any other model over model k in every draw, and 0 if that is negative.
     estimated : Estimate
         The estimate to which the errors belong.
-    factor : ndarray, shape (M, draws), or None
+    factor : ndarray, shape (metrics, M, draws), or None
         Ratio of estimated to true variance of repeats in every draw. None if all models are fixed.
     """
 
@@ -49,59 +113,107 @@ class BootstrapDraws:
     def select(self, row: int) -> BootstrapDraws:
         """Return the draws of one metric."""
         one = slice(row, row + 1)
-        return BootstrapDraws(self.values[one], self.max_t[one], self.estimated.select(row), self.factor)
+        factor = None if self.factor is None else self.factor[one]
+        return BootstrapDraws(self.values[one], self.max_t[one], self.estimated.select(row), factor)
 
-    def errors(self, row: int, k: int, j: int) -> float | Floats:
-        """Return the standard error of the difference of two models, one for all draws or one for each."""
-        error, repeats = float(self.estimated.error[row, k, j]), self.estimated.repeats
-        if repeats is None or not 0 < error < np.inf:
-            return error
-        return self._combine_errors(row, repeats.query_error[row, k, j], k, j)
+    def errors(self, row: int, k: int, others: Any, part: slice | Integers = slice(None)) -> Floats:
+        """Return the standard errors of the differences of other models to model k in every draw, shape (…, draws).
 
-    def _combine_errors(self, row: int, of_queries: float, *models: int) -> float | Floats:
-        """Return the error of queries and of the repeats of these models that each draw would show."""
-        assert self.estimated.repeats is not None
+        If all models are fixed, the last axis has length 1.
+        """
+        repeats = self.estimated.repeats
+        if repeats is None:
+            return np.asarray(self.estimated.error[row, k, others])[..., None]
         assert self.factor is not None
-        variance = self.estimated.repeats.variance[row]
-        drawn = [variance[k] * self.factor[k] for k in models if variance[k] > 0]
-        if not drawn:
-            return float(of_queries)
-        total = drawn[0] if len(drawn) == 1 else drawn[0] + drawn[1]
-        total += of_queries * of_queries
-        found: Floats = np.sqrt(total, out=total)
+        variance = repeats.variance[row][:, None] * self.factor[row][:, part]
+        squares = np.asarray(repeats.query_error[row, k, others])[..., None] ** 2 + variance[others] + variance[k]
+        found: Floats = np.sqrt(squares, out=squares)
         return found
 
-    def compute_t(self, row: int, k: int, j: int, out: Floats | None = None) -> Floats:
-        """Return the t-statistic of the error of the difference of model j to model k in every draw, shape (draws,).
+    def compute_t(self, row: int, k: int, others: Any, part: slice | Integers = slice(None)) -> Floats:
+        """Return the t-statistics of the errors of the differences of other models to model k, shape (…, draws).
 
-        It is 0 if the two never differ or their variance is unknown. It is written to `out` if given.
+        `others` is the index of a model, or selects several. `part` selects draws. A t-statistic is 0 if the two models
+        never differ or their variance is unknown.
         """
-        t: Floats = np.subtract(self.values[row, j], self.values[row, k], out=out)
-        error = self.errors(row, k, j)
-        if isinstance(error, float):
-            t *= 1 / error if 0 < error < np.inf else 0.0
-        else:
-            t /= error
+        t = map_to_t(self._compute_z(row, k, others, part), self.estimated.freedom)
+        return t if self.factor is None else self._studentize(t, row, k, others, part)
+
+    def _compute_z(self, row: int, k: int, others: Any, part: slice | Integers) -> Floats:
+        """Return the errors of the differences divided by their standard errors, which are normal deviates."""
+        error = np.asarray(self.estimated.error[row, k, others])
+        usable = (error > 0) & (error < np.inf)
+        inverse = np.divide(1.0, error, out=np.zeros_like(error), where=usable)
+        draws = self.values[row][:, part]
+        z: Floats = draws[others] - draws[k]
+        z *= inverse[..., None]
+        return z
+
+    def _studentize(self, t: Floats, row: int, k: int, others: Any, part: slice | Integers) -> Floats:
+        """Multiply deviates by the ratio of the standard errors to those that the draws would show, in place."""
+        shown, error = self.errors(row, k, others, part), np.asarray(self.estimated.error[row, k, others])[..., None]
+        t *= np.divide(error, shown, out=np.zeros_like(shown), where=(shown > 0) & (error < np.inf))
         return t
 
-    def compute_shifted_max_t(
-        self, rows: Sequence[int], models: Sequence[int] | Integers, error: Floats, shift: Floats
-    ) -> Floats:
-        """Return the largest `compute_t` + shift of any other model over each model, or 0 if all are negative.
+    @cached_property
+    def _by_draw(self) -> Floats:
+        """The values in the shape (metrics, draws, M), from which some draws are selected quickly."""
+        return np.ascontiguousarray(self.values.transpose(0, 2, 1))
 
-        `rows` are the metrics. `error` and `shift`, shape (rows, models, M), are the standard errors (pairs with 0 or
-        infinity do not count) and shifts of 0 or less. The result has shape (models, draws).
+    def _parts(self, models: int) -> Iterator[slice]:
+        """Yield parts of the draws, so that blocks of so many models are small."""
+        step = max(1, MAX_BLOCK // max(models, 1))
+        return (slice(start, min(start + step, self.draws)) for start in range(0, self.draws, step))
+
+    def compute_shifted_max_t(self, rows: Sequence[int], k: int, shift: Floats, part: Integers) -> Floats:
+        """Return the largest `compute_t` + shift of any other model over model k in some draws, or 0 if all are less.
+
+        `rows` are the metrics, `shift` contains shifts of 0 or less, shape (rows, M), and `part` the indices of draws.
         """
-        largest, t = np.zeros((len(models), self.draws)), np.empty(self.draws)
-        for place, k in enumerate(models):
-            # No t-statistic over k exceeds `ceiling`, so one that is shifted by more stays below 0.
-            ceiling = max(self.max_t[row, k].max(initial=0.0) for row in rows)
-            active = (error[:, place] > 0) & (error[:, place] < np.inf) & (shift[:, place] + ceiling > 0)
-            for m, j in np.argwhere(active).tolist():
-                self.compute_t(rows[m], int(k), j, out=t)
-                t += shift[m, place, j]
-                np.maximum(largest[place], t, out=largest[place])
+        largest = np.zeros(len(part))
+        for row, shifts in zip(rows, shift, strict=True):
+            error = self.estimated.error[row, k]
+            used = (error > 0) & (error < np.inf) & (shifts + self.max_t[row, k].max(initial=0.0) > 0)
+            binding, slack = used & (shifts == 0), np.flatnonzero(used & (shifts < 0))
+            if self.factor is not None:
+                t = self.compute_t(row, k, used, part) + shifts[used, None]
+                np.maximum(largest, t.max(axis=0, initial=0.0), out=largest)
+                continue
+            draws = self._by_draw[row][part]
+            draws -= draws[:, [k]]
+            if len(slack):
+                t = map_to_t(draws[:, slack] / error[slack], self.estimated.freedom) + shifts[slack]
+                np.maximum(largest, t.max(axis=1), out=largest)
+            draws *= np.divide(1.0, error, out=np.zeros_like(error), where=binding)
+            # The map is monotonic, so the maximum comes first.
+            np.maximum(largest, map_to_t(draws.max(axis=1), self.estimated.freedom), out=largest)
         return largest
+
+    def find_shifted_quantile(
+        self, rows: Sequence[int], models: Sequence[int] | Integers, shift: Floats, level: float
+    ) -> float:
+        """Return the `critical_value` of the largest `compute_t` + shift over any of these models.
+
+        `shift`, shape (rows, models, M), contains shifts of 0 or less. So without shifts, the values are at least as
+        large, and only draws in which these are large have to be computed.
+        """
+        bound = self.max_t[list(rows)][:, models].max(axis=(0, 1))
+        error = self.estimated.error[list(rows)][:, models]
+        if not shift[(error > 0) & (error < np.inf)].any():
+            return float(critical_value(bound, level))
+        order, values = np.argsort(-bound, kind="stable"), np.empty(0)
+        number = self.draws - find_quantile_place(level, self.draws)  # the rank of the quantile from above
+        while len(values) < self.draws:
+            if len(values) >= number:
+                quantile = float(np.partition(values, -number)[-number])
+                if bound[order[len(values)]] <= quantile:
+                    return quantile
+            part = order[len(values) : len(values) + number + number // 2 + 1]
+            shifted = [
+                self.compute_shifted_max_t(rows, int(k), shift[:, place], part) for place, k in enumerate(models)
+            ]
+            values = np.concatenate([values, np.max(shifted, axis=0)])
+        return float(np.partition(values, -number)[-number])
 
     def half_widths(self, alpha: float) -> Floats:
         """Return the half-widths of simultaneous intervals of all differences, shape (metrics, M, M).
@@ -118,20 +230,26 @@ class BootstrapDraws:
 
     def deviations(self, row: int) -> Floats:
         """Return the largest absolute t-statistic of the error of a mean in every draw, shape (draws,)."""
-        largest, repeats = np.zeros(self.draws), self.estimated.repeats
-        for k, mean_error in enumerate(self.estimated.mean_error[row]):
-            if 0 < mean_error < np.inf:
-                error = (
-                    mean_error if repeats is None else self._combine_errors(row, repeats.query_mean_error[row, k], k)
-                )
-                np.maximum(largest, np.abs(self.values[row, k]) * (1 / error), out=largest)
-        return largest
+        error, repeats = self.estimated.mean_error[row][:, None], self.estimated.repeats
+        usable = (error > 0) & (error < np.inf)
+        t = np.divide(self.values[row], error, out=np.zeros_like(self.values[row]), where=usable)
+        t = map_to_t(np.abs(t, out=t), self.estimated.freedom)
+        if repeats is not None:
+            assert self.factor is not None
+            shown = np.sqrt(
+                repeats.query_mean_error[row][:, None] ** 2 + repeats.variance[row][:, None] * self.factor[row]
+            )
+            t *= np.divide(error, shown, out=np.zeros_like(shown), where=usable)
+        return np.asarray(t.max(axis=0))
 
 
-def draw_errors(estimated: Estimate, draws: int, seed: int, chunk: int = 2048) -> BootstrapDraws:
+def draw_errors(
+    estimated: Estimate, draws: int, seed: int, chunk: int = 2048, *, shared: bool = False
+) -> BootstrapDraws:
     """Draw the errors of the means from their normal limit: the Gaussian multiplier bootstrap.
 
-    `chunk` is the number of draws at a time. The result does not depend on it beyond rounding.
+    `chunk` is the number of draws at a time. The result does not depend on it beyond rounding. `shared` is that of
+    `draw_repeat_errors`.
     """
     metrics, models = estimated.mean.shape
     generator = np.random.default_rng(seed)
@@ -140,29 +258,37 @@ def draw_errors(estimated: Estimate, draws: int, seed: int, chunk: int = 2048) -
         stop = min(start + chunk, draws)
         values[:, start:stop] = (generator.standard_normal((stop - start, len(estimated.root))) @ estimated.root).T
     values = values.reshape(metrics, models, draws)
-    factor = None if estimated.repeats is None else draw_repeat_errors(estimated.repeats, values, generator)
+    factor = None
+    if estimated.repeats is not None:
+        factor = draw_repeat_errors(estimated, values, generator, shared=shared)
     for m in range(metrics):  # A matrix product may round equal columns differently.
-        for k in range(models):
-            if estimated.duplicate_of[m, k] != k:
-                values[m, k] = values[m, estimated.duplicate_of[m, k]]
+        copies = np.flatnonzero(estimated.duplicate_of[m] != np.arange(models))
+        values[m, copies] = values[m, estimated.duplicate_of[m, copies]]
     bootstrap = BootstrapDraws(values, np.zeros_like(values), estimated, factor)
     _compute_max_t(bootstrap)
     return bootstrap
 
 
 def _compute_max_t(bootstrap: BootstrapDraws) -> None:
-    """Fill `max_t`."""
-    metrics, models, draws = bootstrap.values.shape
-    error, t = bootstrap.estimated.error, np.empty(draws)
+    """Fill `max_t`. Every pair is computed once for both of its directions."""
+    (metrics, models, _), fixed = bootstrap.values.shape, bootstrap.factor is None
+    error = bootstrap.estimated.error
+    inverse = np.divide(1.0, error, out=np.zeros_like(error), where=(error > 0) & (error < np.inf))
     for m in range(metrics):
-        for k in range(models - 1):
-            for j in range(k + 1, models):
-                if not 0 < error[m, k, j] < np.inf:
-                    continue
-                bootstrap.compute_t(m, k, j, out=t)
-                np.maximum(bootstrap.max_t[m, k], t, out=bootstrap.max_t[m, k])
-                np.negative(t, out=t)
-                np.maximum(bootstrap.max_t[m, j], t, out=bootstrap.max_t[m, j])
+        for part in bootstrap._parts(models):
+            draws = np.ascontiguousarray(bootstrap.values[m, :, part])
+            highest, lowest, buffer = np.zeros_like(draws), np.zeros_like(draws), np.empty_like(draws)
+            for k in range(models - 1):
+                others = slice(k + 1, None)
+                if fixed:
+                    t = np.subtract(draws[others], draws[k], out=buffer[others])
+                    t *= inverse[m, k, others, None]
+                else:
+                    t = bootstrap.compute_t(m, k, others, part)
+                np.maximum(highest[k], t.max(axis=0), out=highest[k])
+                np.minimum(lowest[others], t, out=lowest[others])
+            largest = np.maximum(highest, -lowest)
+            bootstrap.max_t[m, :, part] = map_to_t(largest, bootstrap.estimated.freedom) if fixed else largest
 
 
 def compute_half_widths(error: Floats, critical: float) -> Floats:
@@ -181,10 +307,14 @@ def critical_value(draws: Floats, level: float) -> Floats:
     >>> float(critical_value(np.arange(1.0, 100.0), 0.95))
     95.0
     """
-    count = draws.shape[-1]
-    place = min(max(int(np.ceil(level * (count + 1) - 1e-9)), 1), count) - 1
+    place = find_quantile_place(level, draws.shape[-1])
     quantile: Floats = np.partition(draws, place)[..., place]
     return quantile
+
+
+def find_quantile_place(level: float, count: int) -> int:
+    """Return the index of the `critical_value` of sorted draws."""
+    return min(max(math.ceil(level * (count + 1) - 1e-9), 1), count) - 1
 
 
 class JointEstimate(NamedTuple):

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._common.shown import Spoken, plain
+from .._common.notebook import table_cell
+from .._common.shown import Spoken, plain, printable
 from .._common.typing import Bools
 from .._common.words import amount, confidence, count, listed
-from ..drawing.notebook import table_cell
 from .inference import MIN_QUERIES
 from .labels import Labels, list_labels
 from .pairs import build_leaderboard
-from .resampling import JointEstimate, Sample, critical_value
+from .resampling import JointEstimate, Sample, critical_value, limit_draws
 from .verdict import Verdict
 from .wording import describe_losses
 
@@ -227,7 +227,7 @@ class Segments(Spoken):
             f"All {count(len(self.parts), 'segment')} together have {confidence(self.alpha)} confidence "
             f"(level {self.level:.2g} each)."
         )
-        return " ".join([*sentences, *describe_losses(self.whole.lower_is_better), self.whole.about])
+        return printable(" ".join([*sentences, *describe_losses(self.whole.lower_is_better), self.whole.about]))
 
     @property
     def _units(self) -> str:
@@ -277,7 +277,7 @@ def compute_segments(
     """Test every segment of a sample at its share of the level. `labels` are those of its queries."""
     names = [(column, label) for column, rows in labels.items() for label in list_labels(rows)]
     level = sample.alpha / len(names)
-    draws = max(sample.draws, math.ceil(25 * 10 / level - 1e-9))
+    draws = max(sample.draws, limit_draws(math.ceil(25 * 10 / level - 1e-9), len(sample.panel.models), level))
     weights = np.ones(sample.panel.queries) if sample.panel.weights is None else sample.panel.weights
     rows = [sample.panel.metrics.index(metric) for metric in metrics]
     counted = ~np.isnan(sample.panel.values[rows, 0]).any(axis=0)

@@ -54,6 +54,16 @@ class ComponentCovariances:
         """Return the covariance of the values of a query averaged over this number of repeats."""
         return self.query + _spread(self.query_repeat) / repeats
 
+    def differences(self, k: int, j: int) -> tuple[Floats, Floats, Floats]:
+        """Return the covariances over metrics of the difference of two models.
+
+        The first is that over queries, shape (metrics, metrics). The others are those of the interactions and of the
+        repeats of each of the two models, shape (2, metrics, metrics).
+        """
+        query = self.query.reshape(self.metrics, self.models, self.metrics, self.models)
+        of_query = query[:, k, :, k] + query[:, j, :, j] - query[:, k, :, j] - query[:, j, :, k]
+        return of_query, self.query_repeat[[k, j]], self.repeat[[k, j]]
+
     def deviations(self, row: int, k: int, j: int) -> dict[str, float]:
         """Return the standard deviations of the difference of two models by source."""
         first, second = (row * self.models + place for place in (k, j))
@@ -221,21 +231,6 @@ def is_pair(first: int, second: int, row: int, alpha: float) -> Claim:
             lambda: float(critical_value(np.abs(sample.compute_t(first)[row, second]), 1 - alpha)),
         )
         return sample.difference[..., row, first, second] > critical * sample.error[row, first, second]
-
-    return proven
-
-
-def is_ship(baseline: int, candidate: int, alpha: float, margin: float) -> Claim:
-    """Return the claim that a candidate is shipped (see `BaselineComparison`). All other models are candidates, too."""
-
-    def proven(sample: SimulatedSample) -> Any:
-        critical = _cached(
-            sample,
-            ("ship", 0),
-            lambda: float(critical_value(np.abs(sample.compute_t(baseline)).max(axis=(0, 1)), 1 - alpha)),
-        )
-        lower = sample.difference[..., baseline, candidate] - critical * sample.error[:, baseline, candidate]
-        return (lower > -margin).all(axis=-1) & (lower > 0).any(axis=-1)
 
     return proven
 

@@ -61,7 +61,11 @@ def describe_sample(evidence: Evidence) -> str:
     rest = (
         f" {listed(fixed)} {'is' if len(fixed) == 1 else 'are'} fixed, so retraining is not covered." if fixed else ""
     )
-    return f"The {queries} and the repeats are random samples. {subject}{coverage}.{rest}"
+    failures = (
+        f"Results are valid if no training failed: {fewest} repeats without a failure exclude failure rates above "
+        f"{100 * (1 - 0.05 ** (1 / fewest)):.0f} %."
+    )
+    return f"The {queries} and the repeats are random samples. {subject}{coverage}.{rest} {failures}"
 
 
 def name_unit(evidence: Evidence) -> str:

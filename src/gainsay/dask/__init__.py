@@ -1,4 +1,4 @@
-"""Metrics over a cluster with Dask: exact means over partitions, and curves of trained models round by round.
+"""Metrics on a Dask cluster: exact means over partitions, and curves of trained models by round.
 
 >>> import dask.array as da
 >>> from gainsay.dask import evaluate
@@ -8,7 +8,8 @@
 >>> evaluate(["mrr", "precision@1"], labels, scores, qid=qid).mean
 {'mrr': 0.75, 'precision@1': 0.5}
 
-Partitions are evaluated where they lie, each in one task; what travels is sums. A query lies in one partition whole.
+Each partition is evaluated on its worker in one task, and only sums are sent. All documents of a query must be in one
+partition.
 """
 
 from __future__ import annotations

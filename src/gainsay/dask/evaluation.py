@@ -12,9 +12,9 @@ import pandas as pd
 
 from .._common.cached import cached_property
 from .._common.words import count
-from ..training.bound import Panel
-from ..training.parts import ratios
-from .summed import Cluster, Summed, evaluated
+from ..training.bound_metrics import BoundMetrics
+from ..training.partial_sums import compute_ratios
+from .summed import Cluster, Summed, evaluate_partition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ClusterEvaluation:
-    """Values of metrics over a cluster: the means are here, the values by query stay there until asked for.
+    """Values of metrics on a cluster. The means are local, and the values by query stay on the cluster.
 
     Attributes
     ----------
     metrics : tuple of Metric
-        What was computed.
+        The metrics.
     """
 
     metrics: tuple[Metric, ...]
@@ -49,8 +49,8 @@ class ClusterEvaluation:
 
     @cached_property
     def mean(self) -> dict[str, float]:
-        """The weighted mean over queries, sum(w * v) / sum(w), by metric name; NaN where every query is skipped."""
-        return dict(zip(map(str, self.metrics), ratios(self._found.totals[0]).tolist(), strict=True))
+        """The weighted mean over queries, sum(w * v) / sum(w), by metric name. NaN if every query is skipped."""
+        return dict(zip(map(str, self.metrics), compute_ratios(self._found.totals[0]).tolist(), strict=True))
 
     @property
     def queries(self) -> int:
@@ -66,8 +66,8 @@ class ClusterEvaluation:
     def per_query(self) -> da.Array:
         """The values by query, a Dask array of shape (queries, metrics), one chunk per partition.
 
-        Nothing is computed until you ask it to; then partitions are evaluated again, and the values stay where they
-        are computed.
+        Nothing is computed until you call `compute`. Partitions are then evaluated again, and the values stay on the
+        workers.
         """
         counts = self._found.queries.tolist()
         chunks = [
@@ -80,7 +80,7 @@ class ClusterEvaluation:
     def frame(self) -> dask.dataframe.DataFrame:
         """Return the values by query as a Dask DataFrame: one row per query, one column per metric.
 
-        The index is the query's id; where `group` was given its number, counted over all partitions.
+        The index is the id of the query, or its number over all partitions if you passed `group`.
         """
         import dask.dataframe as dd
 
@@ -111,29 +111,26 @@ def evaluate(
     convention: str | None = None,
     negative_labels: NegativeLabels = "refuse",
 ) -> ClusterEvaluation:
-    """Evaluate one score per document over partitions, with the scheduler or the client that is in use.
+    """Evaluate one score per document over partitions, with the current scheduler or client.
 
-    Each partition is evaluated where it lies, in one task and one thread. What is sent is, for every partition, the
-    exact sums of w * v and of w; so the means do not depend on how the data are cut up, and equal those of
-    `gainsay.evaluate` but for the rounding of its sums. Where `qid` is given, 8 bytes per query travel between workers
-    besides, to make sure that no query is split; `group` needs nothing of the kind. A task that a dying worker takes
-    along is done again by another one, with the same result, as long as Dask can make its partition again.
+    Each partition is evaluated on its worker, in one task and one thread. It returns the exact sums of w * v and of w,
+    so the means do not depend on the partitions. They equal those of `gainsay.evaluate` except for rounding.
 
     Parameters
     ----------
     metrics : str, Metric, or an iterable of them
         See `gainsay.parse_metrics`.
     labels, scores : dask array or Series, or list of Delayed or Future with one entry per partition
-        Labels and scores of documents, cut at the same rows. Partitions may be of any size, and empty. See
+        Labels and scores of documents, with the same partitions. Partitions may have any size, and may be empty. See
         `gainsay.Judgments` and `gainsay.evaluate`.
     group : the same, optional
-        Documents per query; those of a partition add up to its documents, as LightGBM's Dask estimators take them.
+        Documents per query, for each partition, as in LightGBM's Dask estimators.
     qid : the same, optional
-        The query of each document. A query lies in one partition whole. Give exactly one of `group` and `qid`.
+        The query of each document. All documents of a query must be in one partition. Pass either `group` or `qid`.
     weight : the same, optional
-        Weights of queries, or of documents as LightGBM takes them, cut as the partitions are.
+        Weights of queries, or of documents as in LightGBM, with the same partitions.
     convention : str, optional
-        Read metric names as this library does; see `gainsay.parse_metrics`.
+        Read metric names as this library does. See `gainsay.parse_metrics`.
     negative_labels : {"refuse", "allow", "zero"}
         See `gainsay.Judgments`.
 
@@ -145,10 +142,15 @@ def evaluate(
     Raises
     ------
     TypeError
-        For data that are in memory: take `gainsay.evaluate`.
+        If data are in memory. Use `gainsay.evaluate` for them.
     ValueError
-        As `gainsay.evaluate` and `gainsay.Judgments`, with the number of the partition; for collections with different
-        numbers of partitions; for a query in several partitions, which the message names.
+        As in `gainsay.evaluate` and `gainsay.Judgments`, with the number of the partition. If numbers of partitions
+        differ, or if a query is in several partitions.
+
+    Notes
+    -----
+    With `qid`, workers also exchange 8 bytes per query to detect split queries. If a worker fails, another worker
+    repeats its tasks with the same result, if Dask can create the partition again.
 
     Examples
     --------
@@ -173,23 +175,25 @@ def evaluate(
     2            0.674  1.000
     3            0.364  0.250
     """
-    panel = Panel(metrics, convention, negative_labels, n_jobs=1)
-    cluster = Cluster.of(panel, group, qid, labels=labels, scores=scores, weight=weight)
-    return ClusterEvaluation(panel.metrics, cluster.summed(), cluster)
+    bound_metrics = BoundMetrics(metrics, convention, negative_labels, n_jobs=1)
+    cluster = Cluster.of(bound_metrics, group, qid, labels=labels, scores=scores, weight=weight)
+    return ClusterEvaluation(bound_metrics.metrics, cluster.summed(), cluster)
 
 
-def _values(panel: Panel, number: int, **data: Any) -> Floats:
+def _values(bound_metrics: BoundMetrics, number: int, **data: Any) -> Floats:
     """Return the values by query of a partition, shape (queries, metrics)."""
-    found = evaluated(panel, number, **data)
-    return np.zeros((0, len(panel.metrics))) if found is None else found.per_query
+    evaluation = evaluate_partition(bound_metrics, number, **data)
+    return np.zeros((0, len(bound_metrics.metrics))) if evaluation is None else evaluation.per_query
 
 
-def _frame(empty: pd.DataFrame, panel: Panel, number: int, first: int | None, **data: Any) -> pd.DataFrame:
-    """Return the values by query of a partition as a DataFrame, queries numbered from `first` where they have no id."""
-    found = evaluated(panel, number, **data)
-    if found is None:
+def _frame(
+    empty: pd.DataFrame, bound_metrics: BoundMetrics, number: int, first: int | None, **data: Any
+) -> pd.DataFrame:
+    """Return the values by query of a partition as a DataFrame, numbered from `first` without ids."""
+    evaluation = evaluate_partition(bound_metrics, number, **data)
+    if evaluation is None:
         return empty
-    frame = found.frame()
+    frame = evaluation.frame()
     if first is not None:
         frame.index += first
     return frame

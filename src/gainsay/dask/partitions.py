@@ -1,4 +1,4 @@
-"""Partitions of Dask's collections: lists of them, results merged into one, and whether every query lies in one."""
+"""Partitions of Dask's collections: their lists, merged results, and the detection of split queries."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Hashes = npt.NDArray[np.uint64]
 
 FAN_IN = 16
-"""How many results a task merges."""
+"""The number of results that a task merges."""
 
 
 def partitions(name: str, values: Any) -> list[Any]:
@@ -32,13 +32,13 @@ def partitions(name: str, values: Any) -> list[Any]:
     if isinstance(values, list | tuple):
         parts = list(values)
         if any(isinstance(part, int | float | str | np.generic) for part in parts):
-            raise TypeError(f"{name} is a list of numbers or strings; give one array or Delayed per partition")
+            raise TypeError(f"{name} is a list of numbers or strings: pass one array or Delayed per partition")
     elif hasattr(values, "to_delayed"):
         parts = _rows(name, values.to_delayed())
     else:
         raise TypeError(
             f"{name} must be a Dask array, Series or DataFrame, or a list of one Delayed or Future per partition, got "
-            f"{type(values).__name__}; data in memory is what gainsay.evaluate takes"
+            f"{type(values).__name__}. Use gainsay.evaluate for data in memory"
         )
     if not parts:
         raise ValueError(f"{name} has no partitions")
@@ -46,11 +46,11 @@ def partitions(name: str, values: Any) -> list[Any]:
 
 
 def _rows(name: str, parts: Any) -> list[Any]:
-    """Return the chunks of an array, which is cut along its rows only, or the partitions of a DataFrame or Series."""
+    """Return the chunks of an array along its rows, or the partitions of a DataFrame or Series."""
     if isinstance(parts, np.ndarray):
         if parts.ndim > 1 and parts.shape[1] > 1:
             raise ValueError(
-                f"{name} is cut into {parts.shape[1]} chunks along its columns; keep rows whole with "
+                f"{name} is cut into {parts.shape[1]} chunks along its columns: keep rows together with "
                 f"{name}.rechunk({{1: -1}})"
             )
         parts = parts.ravel()
@@ -58,7 +58,7 @@ def _rows(name: str, parts: Any) -> list[Any]:
 
 
 def aligned(collections: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the arguments of each partition by name; collections that are None are left out."""
+    """Return the arguments of each partition by name. Collections that are None are omitted."""
     columns = {name: partitions(name, values) for name, values in collections.items() if values is not None}
     (first, expected), *others = ((name, len(parts)) for name, parts in columns.items())
     for name, found in others:
@@ -70,7 +70,7 @@ def aligned(collections: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def tree(parts: list[Delayed], merge: Callable[[list[Any]], Any]) -> Delayed:
-    """Return the result of merging all parts, in their order and a few at a time, wherever these are."""
+    """Return the merged result of all parts, in their order and a few at a time."""
     merge_some = delayed(merge, pure=False)
     while len(parts) > 1:
         parts = [merge_some(parts[at : at + FAN_IN]) for at in range(0, len(parts), FAN_IN)]
@@ -100,10 +100,10 @@ class Seen:
 
 
 def require_whole_queries(qid: Any) -> None:
-    """Raise where a query lies in more than one partition.
+    """Raise an error if a query is in more than one partition.
 
-    The distributed trainings of LightGBM and XGBoost do not look: they take the two halves of such a query for two
-    queries. `gainsay.dask.evaluate` does this check itself.
+    The distributed trainings of LightGBM and XGBoost do not check this, and use the parts of such a query as separate
+    queries. `gainsay.dask.evaluate` checks it.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def require_whole_queries(qid: Any) -> None:
     Raises
     ------
     ValueError
-        Naming the query and its partitions.
+        If a query is split. The message contains the query and its partitions.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def require_whole_queries(qid: Any) -> None:
     >>> require_whole_queries(da.from_array([1, 1, 2, 2, 2], chunks=(3, 2)))
     Traceback (most recent call last):
         ...
-    ValueError: query 2 lies in partitions 0 and 1: a metric needs all documents of a query at once; repartition the
+    ValueError: query 2 is in partitions 0 and 1: a metric needs all documents of a query at once. Repartition the
     data so that no query is split
     """
     parts = partitions("qid", qid)
@@ -137,7 +137,7 @@ def _seen(qid: Any) -> Seen:
 
 
 def raise_if_split(repeated: Hashes, qid_parts: Sequence[Any]) -> None:
-    """Raise where queries with these hashes really are one query in several partitions; equal hashes may be chance."""
+    """Raise an error if a query with such a hash is in several partitions. Queries can have equal hashes."""
     if len(repeated) == 0:
         return
     find = delayed(_with_hashes, pure=False)
@@ -151,8 +151,8 @@ def raise_if_split(repeated: Hashes, qid_parts: Sequence[Any]) -> None:
         query, numbers = next(iter(split.items()))
         more = f" (and {len(split) - 1} more queries in several)" if len(split) > 1 else ""
         raise ValueError(
-            f"query {query!s} lies in partitions {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}{more}: a metric "
-            "needs all documents of a query at once; repartition the data so that no query is split"
+            f"query {query!s} is in partitions {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}{more}: a metric "
+            "needs all documents of a query at once. Repartition the data so that no query is split"
         )
 
 
@@ -163,16 +163,16 @@ def _with_hashes(qid: Any, hashes: Hashes) -> list[Any]:
 
 
 def hashed(query_ids: np.ndarray[Any, Any]) -> Hashes:
-    """Return a 64-bit hash of each id, the same in every process and for every type that holds the same ids."""
+    """Return a 64-bit hash of each id, the same in every process and for every type with the same ids."""
     ids = query_ids
     if ids.dtype.kind == "O":
         ids = pd.Series(ids).infer_objects().to_numpy()
-    if ids.dtype.kind == "O":  # beside texts a number has the hash that it has among numbers
+    if ids.dtype.kind == "O":  # a number has the same hash with and without texts in the array
         whole = np.array([isinstance(one, Real | np.bool_) and one == one // 1 for one in ids], dtype=bool)
         found: Hashes = pd.util.hash_array(np.where(whole, np.array(None), ids))
         found[whole] = hashed(np.array([int(one) % 2**64 for one in ids[whole]], dtype=np.uint64))
         return found
-    if ids.dtype.kind == "f":  # a whole number has the hash that it has as an integer, whatever stands beside it
+    if ids.dtype.kind == "f":  # a whole number has the same hash as an integer
         floats = ids.astype(np.float64)
         ids = floats.view(np.int64).copy()
         whole = floats == np.floor(floats)

@@ -1,4 +1,4 @@
-"""The evaluation of partitions, each in one task, and the exact sums over all of them."""
+"""The evaluation of partitions in tasks, and the exact sums over all partitions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dask.base import compute
 from dask.delayed import delayed
 
 from ..metrics.registry import UnpicklableError
-from ..training.parts import Part, add_exactly, beside, rounded
+from ..training.partial_sums import Partition, add_exact_sums, round_sum, stack_rows
 from .partitions import Seen, aligned, raise_if_split, tree
 
 if TYPE_CHECKING:
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
     from .._common.typing import Floats, Integers, Partitions
     from ..evaluation.evaluator import Evaluation
-    from ..training.bound import Panel
+    from ..training.bound_metrics import BoundMetrics
 
 
 @dataclass(frozen=True, eq=False)
 class Summed:
-    """What is kept of the evaluation of some partitions, in their order.
+    """The evaluation of some partitions, in their order.
 
-    `sums` are exact, shape (rows, stages, metrics, 2): of w * v and of w, to be added up over the rows. `queries` and
-    `documents` are numbers by partition; `counts` says whether any query has a document and a weight; `some_id` is the
-    id of one query, if there is one; `seen` are all queries, where they have ids.
+    `sums` are the exact sums of w * v and of w as rows to add, shape (rows, stages, metrics, 2). `queries` and
+    `documents` are numbers by partition. `counts` is whether a query has documents and a weight. `some_id` has the id
+    of at most one query. `seen` are all queries if they have ids.
     """
 
     sums: Floats
@@ -43,7 +43,7 @@ class Summed:
         """Return the evaluation of several sets of partitions."""
         seen = [part.seen for part in parts if part.seen is not None]
         return cls(
-            add_exactly([part.sums for part in parts]),
+            add_exact_sums([part.sums for part in parts]),
             np.concatenate([part.queries for part in parts]),
             np.concatenate([part.documents for part in parts]),
             any(part.counts for part in parts),
@@ -54,62 +54,62 @@ class Summed:
     @property
     def totals(self) -> Floats:
         """The sums of w * v and of w, shape (stages, metrics, 2)."""
-        return rounded(self.sums)
+        return round_sum(self.sums)
 
 
 @dataclass(frozen=True, eq=False)
 class Cluster:
-    """Partitions by the name of their arguments, and how they are evaluated.
+    """Partitions by the name of their arguments, and the metrics.
 
-    `stages` turns a partition of `features` into arrays of scores; None where there are `scores`.
+    `stages` converts a partition of `features` into arrays of scores. It is None if there are `scores`.
     """
 
-    panel: Panel
+    bound_metrics: BoundMetrics
     partitions: Sequence[dict[str, Any]]
     stages: Any = None
 
     @classmethod
     def of(
         cls,
-        panel: Panel,
+        bound_metrics: BoundMetrics,
         group: Partitions | None,
         qid: Partitions | None,
         stages: Any = None,
         **collections: Partitions | None,
     ) -> Cluster:
-        """Check what can be checked without looking at data."""
+        """Return the partitions after all checks that do not need data."""
         if (group is None) == (qid is None):
-            given = "both" if group is not None else "neither"
+            passed = "both" if group is not None else "neither"
             raise ValueError(
-                "give exactly one of group= (documents per query, by partition) and qid= (the query of each document), "
-                f"got {given}"
+                "pass exactly one of group= (documents per query, by partition) and qid= (the query of each document), "
+                f"got {passed}"
             )
-        return cls(panel, aligned({**collections, "group": group, "qid": qid}), stages)
+        return cls(bound_metrics, aligned({**collections, "group": group, "qid": qid}), stages)
 
     def summed(self) -> Summed:
-        """Evaluate all partitions and add up; raise where a query is split, or where there is nothing to add up."""
+        """Evaluate all partitions and add the sums, or raise an error if a query is split or no query counts."""
         stages = delayed(self.stages, traverse=False)
         results = self.map(_summed, stages=[stages] * len(self.partitions))
-        found: Summed = _computed(tree(results, Summed.merged))
-        if found.documents.sum() == 0:
-            raise ValueError(f"labels is empty in all of {len(results)} partitions: there is no document to judge")
-        if not found.counts:
+        result: Summed = _computed(tree(results, Summed.merged))
+        if result.documents.sum() == 0:
+            raise ValueError(f"labels is empty in all of {len(results)} partitions: there are no documents")
+        if not result.counts:
             raise ValueError("weight is 0 for every query: a weighted mean needs at least one positive weight")
-        if found.seen is not None:
-            raise_if_split(found.seen.repeated, [part["qid"] for part in self.partitions])
-        return found
+        if result.seen is not None:
+            raise_if_split(result.seen.repeated, [part["qid"] for part in self.partitions])
+        return result
 
     def map(self, work: Callable[..., Any], **more: Sequence[Any]) -> list[Any]:
-        """Return the Delayed results of `work(panel, number, **arguments)`; `more` has an argument per partition."""
-        lazily, panel = delayed(work, pure=False), delayed(self.panel, traverse=False)
+        """Return `work(bound_metrics, number, **arguments)` as Delayed, with values of `more` for each partition."""
+        lazily, bound_metrics = delayed(work, pure=False), delayed(self.bound_metrics, traverse=False)
         return [
-            lazily(panel, number, **part, **{name: values[number] for name, values in more.items()})
+            lazily(bound_metrics, number, **part, **{name: values[number] for name, values in more.items()})
             for number, part in enumerate(self.partitions)
         ]
 
 
 def _computed(result: Any) -> Any:
-    """Compute a result; what cannot be sent to the workers says why, instead of the list of objects that hold it."""
+    """Compute a result. If an object cannot be sent to the workers, raise its error instead of that of Dask."""
     try:
         return compute(result)[0]
     except TypeError as error:
@@ -123,7 +123,7 @@ def _computed(result: Any) -> Any:
 
 @contextmanager
 def _in_partition(number: int) -> Iterator[None]:
-    """Have an error say in which partition it arose."""
+    """Prepend the number of the partition to an error."""
     try:
         yield
     except (ValueError, TypeError) as error:
@@ -131,21 +131,23 @@ def _in_partition(number: int) -> Iterator[None]:
         raise kind(f"in partition {number}: {error}") from error.__cause__
 
 
-def evaluated(panel: Panel, number: int, scores: Any, **data: Any) -> Evaluation | None:
-    """Return the values of the queries of a partition; None where there are none."""
+def evaluate_partition(bound_metrics: BoundMetrics, number: int, scores: Any, **data: Any) -> Evaluation | None:
+    """Return the values of the queries of a partition, or None without queries."""
     with _in_partition(number):
-        return Part(panel, **data).evaluate(scores)
+        return Partition(bound_metrics, **data).evaluate(scores)
 
 
-def _summed(panel: Panel, number: int, stages: Any, scores: Any = None, features: Any = None, **data: Any) -> Summed:
-    """Evaluate a partition at each stage, and keep what is to be added up or checked."""
+def _summed(
+    bound_metrics: BoundMetrics, number: int, stages: Any, scores: Any = None, features: Any = None, **data: Any
+) -> Summed:
+    """Evaluate a partition at each stage, and return everything to add or check."""
     with _in_partition(number):
-        part = Part(panel, **data)
-        each = [part.exact_sums(found) for found in ([scores] if stages is None else stages(features))]
+        part = Partition(bound_metrics, **data)
+        each = [part.compute_exact_sums(values) for values in ([scores] if stages is None else stages(features))]
     judgments = None if part.evaluator is None else part.evaluator.judgments
     ids = np.zeros(0, dtype=np.int64) if judgments is None else judgments.query_ids
     return Summed(
-        beside(each),
+        stack_rows(each),
         np.array([len(ids)]),
         np.array([0 if judgments is None else judgments.documents]),
         part.counts,

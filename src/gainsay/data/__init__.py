@@ -1,13 +1,12 @@
-"""Ranking data: readers of LETOR, LightGBM, TREC and score files, DataFrames, and simulated sets.
+"""Ranking data: readers of LETOR, LightGBM, TREC and score files, DataFrames, and simulated datasets.
 
-Importing this package loads NumPy alone; pandas is loaded by the functions that take or return DataFrames.
+Importing this package imports NumPy only. Functions that accept or return DataFrames import pandas.
 """
 
 from __future__ import annotations
 
-from .frames import from_frame
 from .letor import read_letor, read_lightgbm
-from .ranking_data import RankingData
+from .ranking_data import RankingData, from_frame
 from .scores import read_scores
 from .simulate import simulate, simulate_rankers
 from .trec import read_qrels, read_run, write_run

@@ -1,30 +1,42 @@
-"""Readers for ranking data in text: LETOR (SVMlight with query ids) and LightGBM's pairs of files."""
+"""Readers for ranking data in text: LETOR files, and LightGBM's data with files of group sizes and weights."""
 
 from __future__ import annotations
 
+import csv
+import io
 import itertools
+import math
 import os
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from .._common.arrays import nearest
-from ._dense import read_columns
-from ._numbers import to_number
-from ._rows import Layout, Table
-from ._svmlight import read_files
-from ._text import MAX_BYTES, Chunk, StrPath, at_line, numbered_lines, read_chunks, shown
 from .ranking_data import RankingData
+from .svmlight import Layout, Rows, Table, TableBuilder, parse_label, parse_value, read_files
+from .text import (
+    MAX_BYTES,
+    Chunk,
+    StrPath,
+    at_line,
+    exact_floats,
+    numbered_lines,
+    read_chunks,
+    shown,
+    to_number,
+)
 
-# So many lines are looked at to tell the formats of data files apart.
-_LINES_TO_GUESS = 100
-
+_LINES_TO_DETECT_FORMAT = 100
 _WHOLE_NUMBER = re.compile(r"([+-]?)0*([0-9]*)(?<=[0-9])(?:\.0*)?", re.ASCII)
+# As in LightGBM, empty cells and "na" in any case are missing values, and so is the number nan.
+_MISSING = (b"", b"na")
+_MISSING_CELLS = ["", *map("".join, itertools.product("nN", "aA")), *map("".join, itertools.product("nN", "aA", "nN"))]
+_NUMBER_CHARACTERS = b"0123456789+-.einfatyEINFATY\n"
 
 SharedIds = Literal["refuse", "separate", "join"]
 
@@ -38,42 +50,38 @@ def read_letor(
     zero_based: bool = False,
     max_bytes: int = MAX_BYTES,
 ) -> RankingData:
-    r"""Read a LETOR file: one document a line, `label qid:query index:value …  # comment`.
+    r"""Read LETOR files with one document per line: `label qid:query index:value …  # comment`.
 
-    MSLR-WEB10K and -WEB30K, LETOR 3 and 4, Yahoo's and Istella's sets come in this format. Indices ascend within a
-    line and those left out are 0. Where the comment of every row names its document (`docid = X`), these become the
-    document ids. Blank lines and lines of comment only are passed over. The file may be compressed with gzip, which is
-    told from its content.
+    MSLR-WEB10K and -WEB30K, LETOR 3 and 4, Yahoo's and Istella's datasets have this format. Indices ascend within a
+    line, and missing ones are 0. Document ids are read from the comments if every row has one (`docid = X`).
 
     Parameters
     ----------
-    path
-        The file, or several, which are read one after the other into one data set.
-    shared_ids : {"refuse", "separate", "join"}
-        What to do where a query id stands in several files: raise an error, take them for different queries (each file
-        counts from 1), or for one query (the rows of a large file were cut anywhere).
-    features
-        The number of columns, where an index beyond it is an error; None: the largest index that occurs. Give it when
-        several files must agree, since a sparse file need not contain the last feature.
-    dtype
+    path : str, path-like or sequence of these
+        The file, plain or gzip, or several files to join into one dataset.
+    shared_ids : {"refuse", "separate", "join"}, default "refuse"
+        How to treat a query id that occurs in several files. "separate" reads different queries (each file numbers its
+        own), and "join" reads one query (a large file was cut anywhere).
+    features : int, optional
+        Number of columns. Larger indices are an error. Defaults to the largest index in the files. Pass it if several
+        datasets must have the same columns, since a sparse file need not contain the last feature.
+    dtype : dtype, default float32
         Type of the feature values, float32 or float64.
-    zero_based
+    zero_based : bool, default False
         Whether the first column has index 0 instead of 1.
-    max_bytes
-        Limit on the text after decompression and on the table of features, each in bytes (default 16 GiB). It stops a
-        small gzip file that unfolds without end, and a mistaken index that would ask for all memory.
+    max_bytes : int
+        Maximum size of the text after decompression, and of the matrix of features. Defaults to 16 GiB.
 
     Returns
     -------
     RankingData
-        Rows in file order; rows of a query need not be contiguous. Query ids are kept as they are written: `01` and `1`
-        are two queries. XGBoost and scikit-learn read them as one, so a warning names their lines.
+        Rows in file order. The rows of a query need not be contiguous. Query ids are kept as written: `01` and `1` are
+        two queries. XGBoost and scikit-learn read them as one, so a warning names their lines.
 
     Raises
     ------
     ValueError
-        If a file is malformed, or a query id stands in several files. The message names file and line, what was found
-        and what is expected.
+        If a file is malformed, or a query id occurs in several files. The message names the file and the line.
 
     Examples
     --------
@@ -88,7 +96,7 @@ def read_letor(
     >>> read_letor([path, path], shared_ids="separate").query_ids.tolist()
     ['7', '8', '7', '8']
     """
-    layout = Layout.checked(queries=True, features=features, zero_based=zero_based, dtype=dtype)
+    layout = Layout.from_arguments(queries=True, features=features, zero_based=zero_based, dtype=dtype)
     if shared_ids not in get_args(SharedIds):
         raise ValueError(
             f"shared_ids must be 'refuse', 'separate' or 'join', got {shared_ids!r}"
@@ -96,9 +104,10 @@ def read_letor(
         )
     paths = [path] if isinstance(path, str | os.PathLike) else list(path)
     if not paths:
-        raise ValueError("path is an empty list; give at least one file")
-    table = read_files([(one, read_chunks(one, max_bytes=max_bytes)) for one in paths], layout, max_bytes, shared_ids)
-    _warn_of_alike(table, shared_ids)
+        raise ValueError("path must name at least one file, got an empty list")
+    files = [(file, read_chunks(file, max_bytes=max_bytes)) for file in paths]
+    table = read_files(files, layout, max_bytes, shared_ids)
+    _warn_about_equal_numbers(table, shared_ids)
     return RankingData(
         features=table.features,
         labels=table.labels,
@@ -108,25 +117,28 @@ def read_letor(
     )
 
 
-def _warn_of_alike(table: Table, shared_ids: str) -> None:
-    """Say which query ids are different texts of one number, which others read as one query."""
+def _warn_about_equal_numbers(table: Table, shared_ids: str) -> None:
+    """Warn about query ids that are different texts of one number, which other libraries read as one query."""
     first: dict[tuple[str, str], int] = {}
-    found = []
+    pairs = []
     for code, (name, place) in enumerate(zip(table.query_ids, table.query_places, strict=True)):
         whole = _WHOLE_NUMBER.fullmatch(name)
         if whole is None:
             continue
         number = ("-" if whole[1] == "-" and whole[2] else "") + whole[2]
-        other = first.setdefault((place.path if shared_ids == "separate" else "", number), code)
-        if other != code and table.query_ids[other] != name:
-            found.append((table.query_ids[other], table.query_places[other], name, place))
-    if found:
-        first_name, first_place, name, place = found[0]
-        where = "" if place.path == first_place.path else f" of {place.path}"
-        more = f"; so are {len(found) - 1} more" if len(found) > 1 else ""
+        earlier = first.setdefault((place.path if shared_ids == "separate" else "", number), code)
+        if table.query_ids[earlier] != name:
+            pairs.append((earlier, code))
+    if pairs:
+        (name, place), (other_name, other_place) = (
+            (table.query_ids[code], table.query_places[code]) for code in pairs[0]
+        )
+        of_file = "" if other_place.path == place.path else f" of {other_place.path}"
+        more = f" There are {len(pairs) - 1} more such ids." if len(pairs) > 1 else ""
         warnings.warn(
-            f"{first_place.path}, line {first_place.line}: query {shown(first_name)} and, in line {place.line}{where}, "
-            f"{shown(name)} are two queries here, but one number: XGBoost and scikit-learn read one query{more}",
+            f"{place.path}, line {place.line}: query {shown(name)} and query {shown(other_name)} in line "
+            f"{other_place.line}{of_file} are different ids of the same number. gainsay reads two queries, XGBoost and "
+            f"scikit-learn read one.{more}",
             stacklevel=3,
         )
 
@@ -142,43 +154,43 @@ def read_lightgbm(
     zero_based: bool = False,
     max_bytes: int = MAX_BYTES,
 ) -> RankingData:
-    r"""Read LightGBM's text files: the data, beside it a `.query` file of group sizes and maybe a `.weight` file.
+    r"""Read LightGBM's text files: data, group sizes (`.query`) and, if present, weights (`.weight`).
 
-    The data are either `label index:value …` (SVMlight without query ids) or columns separated by commas or tabs with
-    the label in the first one; the first lines tell which. Any of the files may be compressed with gzip. In columns,
-    an empty field, `na` and `nan` (of either case) are missing values.
+    The data are either `label index:value …` (SVMlight without query ids) or columns separated by commas or tabs, with
+    the label in the first column. The first lines determine the format. In columns, empty cells, `na` and `nan` are
+    missing values. All files can be compressed with gzip.
 
     Parameters
     ----------
-    path
+    path : str or path-like
         The data file.
-    query
-        The file of group sizes, one a line, in row order; None: `path` + ".query".
-    weight
-        The file of weights, one per document and line; None: `path` + ".weight" if there is such a file.
-    features
-        The number of features. SVMlight: an index beyond it is an error; None: the largest index that occurs. Columns:
-        any other number is an error; None: as many as the first line has.
-    dtype
+    query : str or path-like, optional
+        The file of group sizes in row order, one per line. Defaults to `path` + ".query".
+    weight : str or path-like, optional
+        The file of weights, one line per document. Defaults to `path` + ".weight" if that file exists.
+    features : int, optional
+        Number of features. In SVMlight files, larger indices are an error, and the default is the largest index. In
+        columns, any other number is an error, and the default is that of the first line.
+    dtype : dtype, default float32
         Type of the feature values, float32 or float64.
-    header
-        Whether the first line of a file in columns names them.
-    zero_based
+    header : bool, default False
+        Whether the first line of a file in columns contains names.
+    zero_based : bool, default False
         Whether the first feature of an SVMlight file has index 0 instead of 1.
-    max_bytes
-        Limit on the text after decompression and on the table of features, each in bytes.
+    max_bytes : int
+        Maximum size of the text after decompression, and of the matrix of features. Defaults to 16 GiB.
 
     Returns
     -------
     RankingData
-        Query ids are "0", "1", … in file order; weights are per document.
+        Query ids are "0", "1", … in file order. Weights are per document.
 
     Raises
     ------
     ValueError
-        If a file is malformed, or group sizes or weights do not fit the rows.
+        If a file is malformed, or group sizes or weights do not match the rows.
     FileNotFoundError
-        If there is no data file or no file of group sizes.
+        If the data file or the file of group sizes does not exist.
 
     Examples
     --------
@@ -189,37 +201,37 @@ def read_lightgbm(
     >>> read_lightgbm(path).group.tolist()
     [2, 1]
     """
-    layout = Layout.checked(queries=False, features=features, zero_based=zero_based, dtype=dtype)
-    separator, chunks = _guess_separator(read_chunks(path, max_bytes=max_bytes))
+    layout = Layout.from_arguments(queries=False, features=features, zero_based=zero_based, dtype=dtype)
+    name = os.fspath(path)
+    separator, chunks = _detect_separator(read_chunks(path, max_bytes=max_bytes))
     if separator is None:
         if header:
-            raise ValueError(f"{os.fspath(path)}: header=True, but the file is SVMlight, which has no header")
+            raise ValueError(f"{name}: header=True, but SVMlight files have no header. Omit header.")
         table = read_files([(path, chunks)], layout, max_bytes)
     else:
-        between = "\\t" if separator == b"\t" else ","
-        layout = replace(layout, form=f"label{between}value{between}…")
-        table = read_columns(path, chunks, separator, layout, max_bytes, header=header)
-    rows = table.labels.size
-    sizes = _read_group_sizes(_beside(path, ".query") if query is None else query, path, rows, max_bytes)
-    if weight is None and os.path.exists(_beside(path, ".weight")):
-        weight = _beside(path, ".weight")
+        form = "label\\tvalue\\t…" if separator == b"\t" else "label,value,…"
+        builder = TableBuilder(layout, max_bytes)
+        parts = _parse_columns(path, chunks, separator, replace(layout, form=form), builder, header=header)
+        builder.add_file(path, parts)
+        table = builder.build()
+    sizes = _read_group_sizes(f"{name}.query" if query is None else query, name, table.labels.size, max_bytes)
+    if weight is None and os.path.exists(f"{name}.weight"):
+        weight = f"{name}.weight"
     return RankingData(
         features=table.features,
         labels=table.labels,
         qid=np.repeat(np.arange(sizes.size), sizes),
         query_ids=np.arange(sizes.size).astype(np.str_),
-        weight=None if weight is None else _read_weights(weight, path, rows, max_bytes),
+        weight=None if weight is None else _read_weights(weight, name, table.labels.size, max_bytes),
     )
 
 
-def _beside(path: StrPath, suffix: str) -> str:
-    return os.fspath(path) + suffix
-
-
-def _guess_separator(chunks: Iterator[Chunk]) -> tuple[bytes | None, Iterator[Chunk]]:
-    """Return what separates the columns of a data file, None for SVMlight, and the chunks from the first one on."""
+def _detect_separator(chunks: Iterator[Chunk]) -> tuple[bytes | None, Iterator[Chunk]]:
+    """Return the separator of the columns, None for SVMlight, and all chunks."""
     first = list(itertools.islice(chunks, 1))
-    lines = [line.partition(b"#")[0] for chunk in first for line in chunk.text.split(b"\n", _LINES_TO_GUESS)[:-1]]
+    lines = [
+        line.partition(b"#")[0] for chunk in first for line in chunk.text.split(b"\n", _LINES_TO_DETECT_FORMAT)[:-1]
+    ]
     separator = None
     if any(b"," in line for line in lines):
         separator = b","
@@ -228,50 +240,114 @@ def _guess_separator(chunks: Iterator[Chunk]) -> tuple[bytes | None, Iterator[Ch
     return separator, itertools.chain(first, chunks)
 
 
-def _read_group_sizes(path: StrPath, data: StrPath, rows: int, max_bytes: int) -> NDArray[np.int64]:
-    """Read a file of group sizes and check that they sum to the rows of the data file."""
-    sizes = []
-    for number, token in _single_tokens(path, "a group size", max_bytes):
-        if not token.isdigit() or len(token) > 18 or int(token) == 0:
-            raise at_line(path, number, f"a group size must be a whole number of at least 1, found {shown(token)}")
-        sizes.append(int(token))
-        if len(sizes) > rows:
-            raise at_line(path, number, f"more group sizes than the {rows} documents of {os.fspath(data)}")
-    if sum(sizes) != rows:
-        raise ValueError(
-            f"{os.fspath(path)}: the {len(sizes)} group sizes sum to {sum(sizes)}, "
-            f"but {os.fspath(data)} has {rows} documents"
-        )
-    return np.array(sizes, dtype=np.int64)
+def _parse_columns(
+    path: StrPath, chunks: Iterator[Chunk], separator: bytes, layout: Layout, builder: TableBuilder, *, header: bool
+) -> Iterator[Rows]:
+    """Yield the rows of each chunk. With `header`, the first line contains names."""
+    width = layout.features
+    for chunk in chunks:
+        if header and chunk.first_line == 1:
+            chunk = Chunk(chunk.text.partition(b"\n")[2], 2)
+        rows = _parse_chunk(chunk, separator, layout, width) or _parse_lines(path, chunk, separator, layout, width)
+        if rows.labels.size:
+            width = rows.features.shape[1]
+            builder.reserve(rows.labels.size, width)
+        yield rows
 
 
-def _read_weights(path: StrPath, data: StrPath, rows: int, max_bytes: int) -> NDArray[np.float64]:
-    """Read a file of document weights and check that there is one for each row of the data file."""
-    weights = []
-    for number, token in _single_tokens(path, "a weight", max_bytes):
+def _parse_chunk(chunk: Chunk, separator: bytes, layout: Layout, width: int | None) -> Rows | None:
+    """Parse a chunk, or return None if a line is malformed or unusual (blanks, empty lines)."""
+    import pandas as pd
+
+    text = chunk.text.replace(b"\r\n", b"\n")
+    # pandas reads `True` as 1, so only the characters of numbers are passed to it.
+    if not text or b"\n\n" in text or text.startswith(b"\n") or text.translate(None, _NUMBER_CHARACTERS + separator):
+        return None
+    # pandas fills short rows without an error, so cells are counted first.
+    buffer = np.frombuffer(text, dtype=np.uint8)
+    ends = np.flatnonzero((buffer == ord(separator)) | (buffer == ord("\n")))
+    line_ends = np.flatnonzero(buffer[ends] == ord("\n"))
+    cells = int(line_ends[0]) + 1
+    if not (np.diff(line_ends, prepend=-1) == cells).all() or width not in (None, cells - 1):
+        return None
+    options: dict[str, Any] = {"header": None, "dtype": np.float64, "engine": "c", "quoting": csv.QUOTE_NONE}
+    options |= {"skip_blank_lines": False, "keep_default_na": False, "na_values": _MISSING_CELLS}
+    with np.errstate(over="ignore"):
         try:
-            value = to_number(token)
+            frame = pd.read_csv(io.BytesIO(text), sep=separator.decode(), **options, **exact_floats(pd.__version__))
         except ValueError:
-            raise at_line(path, number, f"a weight must be a number, found {shown(token)}") from None
-        if not 0 <= value < float("inf"):
-            raise at_line(path, number, f"a weight must be finite and not negative, found {shown(token)}")
-        weights.append(value)
-        if len(weights) > rows:
-            raise at_line(path, number, f"more weights than the {rows} documents of {os.fspath(data)}")
-    if len(weights) != rows:
+            return None
+        table = frame.to_numpy()
+        features = table[:, 1:].astype(layout.dtype)
+    if not np.isfinite(table[:, 0]).all() or np.isinf(features).any():
+        return None
+    return Rows(table[:, 0].copy(), features)
+
+
+def _parse_lines(path: StrPath, chunk: Chunk, separator: bytes, layout: Layout, width: int | None) -> Rows:
+    """Parse a chunk line by line, and raise ValueError for the first malformed line."""
+    labels: list[float] = []
+    table: list[list[float]] = []
+    for number, line in numbered_lines(chunk) if chunk.text else ():
+        if not line.strip(b" \r"):
+            continue
+        cells = [cell.strip(b" \r") for cell in line.split(separator)]
+        try:
+            labels.append(parse_label(cells[0], layout))
+            values = [float("nan") if cell.lower() in _MISSING else parse_value(cell, layout) for cell in cells[1:]]
+        except ValueError as error:
+            hint = ". Pass header=True if the first line contains names." if number == 1 else ""
+            raise at_line(path, number, f"{error}{hint}") from None
+        if width is not None and len(values) != width:
+            cause = "features= is" if layout.features else "the lines before have"
+            raise at_line(path, number, f"{len(values)} features, but {cause} {width}: {shown(line)}")
+        width = len(values)
+        table.append(values)
+    features = np.array(table, dtype=layout.dtype).reshape(len(labels), width or 0)
+    return Rows(np.array(labels, dtype=np.float64), features)
+
+
+def _read_group_sizes(path: StrPath, data: str, rows: int, max_bytes: int) -> NDArray[np.int64]:
+    """Read a file of group sizes and validate that they sum to the rows of the data file."""
+
+    def parse(token: bytes) -> float:
+        return int(token) if token.isdigit() and len(token) <= 18 else math.nan
+
+    sizes = _read_single_column(path, parse, 1, "group sizes", data, rows, max_bytes).astype(np.int64)
+    if sizes.sum() != rows:
         raise ValueError(
-            f"{os.fspath(path)}: {len(weights)} weights for the {rows} documents of {os.fspath(data)}; "
-            "LightGBM's convention is one weight per document"
+            f"{os.fspath(path)}: the {sizes.size} group sizes sum to {sizes.sum()}, but {data} has {rows} documents"
         )
-    return np.array(weights, dtype=np.float64)
+    return sizes
 
 
-def _single_tokens(path: StrPath, what: str, max_bytes: int) -> Iterator[tuple[int, bytes]]:
-    """Yield line number and token of every line that is not blank; a line holds one token."""
+def _read_weights(path: StrPath, data: str, rows: int, max_bytes: int) -> NDArray[np.float64]:
+    """Read a file of document weights and validate that it has one for each row of the data file."""
+    weights = _read_single_column(path, to_number, 0, "weights", data, rows, max_bytes)
+    if weights.size != rows:
+        raise ValueError(
+            f"{os.fspath(path)}: {weights.size} weights for the {rows} documents of {data}. Write one per document."
+        )
+    return weights
+
+
+def _read_single_column(
+    path: StrPath, parse: Callable[[bytes], float], least: int, name: str, data: str, rows: int, max_bytes: int
+) -> NDArray[np.float64]:
+    """Return the number of every line that is not blank, at most one per row of the data file."""
+    values: list[float] = []
     for chunk in read_chunks(path, max_bytes=max_bytes):
         for number, line in numbered_lines(chunk):
-            tokens = line.split()
-            if len(tokens) > 1:
-                raise at_line(path, number, f"expected {what} alone on the line, found {shown(line)}")
-            if tokens:
-                yield number, tokens[0]
+            if not (tokens := line.split()):
+                continue
+            try:
+                value = parse(tokens[0]) if len(tokens) == 1 else math.nan
+            except ValueError:
+                value = math.nan
+            if not least <= value < math.inf:
+                kind = "whole numbers" if least else "finite numbers"
+                raise at_line(path, number, f"{name} must be {kind} of at least {least}, found {shown(line.strip())}")
+            values.append(value)
+            if len(values) > rows:
+                raise at_line(path, number, f"more {name} than the {rows} documents of {data}")
+    return np.array(values, dtype=np.float64)

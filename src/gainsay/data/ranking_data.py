@@ -1,9 +1,10 @@
-"""A labelled data set of queries and documents, however its rows are ordered."""
+"""Ranking datasets: features, labels and queries, from arrays or DataFrames."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,74 +12,82 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._common.arrays import is_missing, numbers, refuse_unready, vector
+from .._common.distinct import factorize
+from .._common.names import check_text
 from .._common.words import count
 from ..judgments import Judgments
-from ._features import Categories, as_frame, is_sparse, joined, recoded, united
-from ._reading import (
-    check_codes,
-    check_documents,
-    check_finite,
-    checked_features,
-    checked_ids,
-    distinct_texts,
-    read_document_ids,
-    read_query_ids,
+from .features import (
+    Categories,
+    as_matrix,
+    as_pandas,
+    build_frame,
+    convert_to_floats,
+    frame_to_matrix,
+    get_column,
+    is_categorical,
+    is_numeric,
+    is_sparse,
+    merge_categories,
+    recode,
+    stack_rows,
+    validate_categories,
+    validate_names,
 )
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .._common.typing import Features, Ids, Numbers, Weights
+    from .._common.typing import Features, Frame, Ids, Numbers, Weights
     from ..judgments import NegativeLabels
 
-_LABELS_SHOWN = 10
+_MAX_GRADES = 10
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class RankingData:
-    """Features, labels and queries of a learning-to-rank data set, one row per document.
+    """Features, labels and queries of a learning-to-rank dataset, one row per document.
 
-    Labels, queries and weights are read as `Judgments` reads them.
+    Labels, queries and weights are validated and converted as by `Judgments`.
 
     Parameters
     ----------
     features : array-like, sparse matrix or DataFrame, shape (documents, features)
-        Feature values; float32 and float64 keep their type. NaN stands for a missing value. A matrix of `scipy.sparse`
-        is kept as a CSR matrix; what it does not hold is 0 to LightGBM and missing to XGBoost, as these libraries have
-        it. A DataFrame (pandas, polars, pyarrow) gives its names and, for columns of dtype category, the categories.
+        Feature values. float32 and float64 keep their type, and NaN is a missing value. Sparse matrices become CSR
+        matrices, whose missing entries LightGBM reads as 0 and XGBoost as missing. A DataFrame (pandas, polars,
+        pyarrow) also provides the names and the categories of columns of dtype category.
     labels : array-like, shape (documents,)
-        Relevance labels; finite. Where they are a pandas Series, all that stands by row and has an index is matched by
-        it, features included.
+        Relevance labels, finite. If they are a pandas Series, all other per-document arguments that have an index are
+        aligned to its index, including the features.
     group : array-like of int, shape (queries,), optional
-        Documents per query, in the order of the rows, as LightGBM and XGBoost take them; at least 1 each.
+        Number of documents per query, in row order, at least 1 each. Pass exactly one of `group` and `qid`.
     qid : array-like, shape (documents,), optional
-        The query of each document: numbers or strings. Rows of a query need not stand together. Give exactly one of
-        `group` and `qid`.
+        Query id of each document, as numbers or strings. The rows of a query need not be contiguous.
     query_ids : array-like of str, shape (queries,), optional
-        Ids of the queries, where they are not told by `qid`: then `group`, or `qid` with codes 0, 1, … in order of
-        first appearance, says which rows belong to each. Two queries may carry the same id (see `concatenate`).
+        Ids of the queries of `group`, or of `qid` with codes 0, 1, … in order of first appearance. Two queries may have
+        the same id (see `concatenate`).
     document_ids : array-like, shape (documents,), optional
-        One id per row; turned into a string.
+        One id per row, converted to a string.
     weight : array-like, shape (queries,) or (documents,), or mapping, optional
-        One weight per query or per document; finite, not negative. A mapping, or a pandas Series whose index holds the
-        query ids, is matched by query id.
+        Non-negative weights per query or per document. A mapping, or a Series indexed by query id, is matched by query
+        id.
     feature_names : sequence of str, optional
-        One distinct name per column of features; those of a DataFrame are its own. Models trained in experiments keep
-        them (LightGBM with "_" for a blank).
+        One distinct name per column of features. Omit it for DataFrames. Models of experiments have these names
+        (LightGBM replaces blanks with "_").
     categories : mapping, optional
-        For each categorical feature, by name, its categories: strings or numbers. Its column of `features` holds their
-        places, 0, 1, …, or NaN. LightGBM and XGBoost then split it by category.
+        Categories (strings or numbers) of each categorical feature, by name. The column contains their positions 0, 1,
+        … or NaN. LightGBM and XGBoost then split by category.
 
     Attributes
     ----------
     features : ndarray or scipy.sparse.csr_matrix, shape (documents, features)
-        Feature values, float32 or float64; of a categorical feature the places of its categories.
+        Feature values, float32 or float64, with codes of categories.
     labels : ndarray of float64, shape (documents,)
         Relevance labels.
     qid : ndarray of int64, shape (documents,)
-        The query of every row as a code from 0 to Q − 1, numbered in the order in which the queries first appear.
+        Query of each row, as a code from 0 to Q − 1 in order of first appearance.
     query_ids : ndarray of str, shape (Q,)
-        The ids of the queries as strings: `query_ids[qid[i]]` is the id of row i's query. "0", "1", … for `group`.
+        Query ids. `query_ids[qid[i]]` is the id of row i's query. If you passed `group`, these are "0", "1", …
     document_ids : tuple of str, or None
         One id per row.
     weight : ndarray of float64, shape (Q,) or (documents,), or None
@@ -91,10 +100,10 @@ class RankingData:
     Raises
     ------
     ValueError
-        Where lengths or indexes do not fit, a query has no documents, a value is out of range, or two query ids are one
-        as text. The message names the argument, the value, its row and query, and what to do.
+        If lengths or indexes do not match, a query has no documents, a value is out of range, or two query ids are the
+        same text. The message names the argument, the value and its location.
     TypeError
-        Where labels, weights or a feature are neither numbers nor, in a DataFrame, categories.
+        If labels, weights or features are not numbers. Features of a DataFrame may also be categorical.
 
     Examples
     --------
@@ -136,31 +145,38 @@ class RankingData:
         feature_names: Sequence[str] | None = None,
         categories: Categories | None = None,
     ) -> None:
-        check_finite(labels)
-        known = query_ids is not None
-        judged = Judgments(labels, group=group, qid=qid, weight=None if known else weight, negative_labels="allow")
-        check_documents(judged)
-        if known:
-            check_codes(judged)
-            texts = read_query_ids(query_ids)
-            weight = None if weight is None else judged.read_weights(weight, texts)
+        values = numbers("labels", labels)
+        if not np.isfinite(values).all():  # Judgments would suggest an option that this class does not have.
+            row = int(np.argmin(np.isfinite(values)))
+            raise ValueError(f"labels must be finite, got {values[row]} in row {row}. Remove unjudged documents.")
+        has_ids = query_ids is not None
+        judgments = Judgments(labels, group=group, qid=qid, weight=None if has_ids else weight, negative_labels="allow")
+        if judgments.sizes.min() == 0:
+            position = int(np.argmin(judgments.sizes))
+            raise ValueError(f"group must be at least 1, got 0 (entry {position}). Remove queries without documents.")
+        if has_ids:
+            texts = _convert_query_ids(query_ids, judgments)
+            weight = None if weight is None else judgments.read_weights(weight, texts)
         else:
-            texts = distinct_texts("qid", judged.query_ids)
-            weight = judged.weights if judged.document_weights is None else judged.document_weights
-        features, feature_names, categories = checked_features(judged, features, feature_names, categories)
+            texts = _convert_distinct("qid", judgments.query_ids)
+            weight = judgments.weights if judgments.document_weights is None else judgments.document_weights
+        features, feature_names, categories = _convert_features(judgments, features, feature_names, categories)
+        if len(texts) != judgments.queries:
+            raise ValueError(f"query_ids must have one id per query ({judgments.queries}), got {len(texts)}")
+        _validate_texts("query_ids", texts.tolist())
         set_once = partial(object.__setattr__, self)
         set_once("features", features)
-        set_once("labels", judged.labels)
-        set_once("qid", judged.query_of_rows)
-        set_once("query_ids", checked_ids(texts, judged.queries))
-        set_once("document_ids", None if document_ids is None else read_document_ids(judged, document_ids))
+        set_once("labels", judgments.labels)
+        set_once("qid", judgments.query_of_rows)
+        set_once("query_ids", texts)
+        set_once("document_ids", None if document_ids is None else _convert_document_ids(judgments, document_ids))
         set_once("weight", weight)
         set_once("feature_names", feature_names)
         set_once("categories", categories)
 
     def __repr__(self) -> str:
         grades, counts = np.unique(self.labels, return_counts=True)
-        if grades.size <= _LABELS_SHOWN:
+        if grades.size <= _MAX_GRADES:
             labels = ", ".join(f"{grade:g}: {count}" for grade, count in zip(grades, counts, strict=True))
         else:
             labels = f"from {grades[0]:g} to {grades[-1]:g}"
@@ -173,45 +189,45 @@ class RankingData:
 
     @property
     def group(self) -> NDArray[np.int64]:
-        """The number of documents of each query, as LightGBM and XGBoost take it; shape (Q,).
+        """The number of documents of each query as LightGBM and XGBoost require it, shape (Q,).
 
         Raises
         ------
         ValueError
-            If the rows of a query do not stand together: sizes alone could not say which rows are meant.
+            If the rows of a query are not contiguous.
         """
         back = np.flatnonzero(np.diff(self.qid) < 0)
         if back.size:
             row = int(back[0]) + 1
             raise ValueError(
-                f"the rows of query {str(self.query_ids[self.qid[row]])!r} are not contiguous: it appears again in "
-                f"row {row}; call .contiguous() first"
+                f"the rows of query {str(self.query_ids[self.qid[row]])!r} must be contiguous, but it continues in "
+                f"row {row}. Call .contiguous() first."
             )
         return self._sizes()
 
     def contiguous(self) -> RankingData:
-        """Return the data with every query's rows together, in order of first appearance; itself if they already are.
+        """Return the data with contiguous queries in order of first appearance.
 
-        Rows of a query keep their order. Codes and ids of the queries stay the same.
+        Rows of a query keep their order, and queries keep their codes and ids. Contiguous data are returned as is.
         """
         if (np.diff(self.qid) >= 0).all():
             return self
         return self._pick(np.argsort(self.qid, kind="stable"), np.arange(len(self.query_ids)), self._sizes())
 
     def feature_frame(self, rows: slice = slice(None)) -> pd.DataFrame:
-        """Return the features as a DataFrame under their names, categorical columns with their categories.
+        """Return the features as a DataFrame with their names and categories.
 
-        Models that were trained on a DataFrame, in experiments too, predict from it.
+        Pass it to models that were trained on a DataFrame, as in experiments.
 
         Parameters
         ----------
         rows : slice, optional
-            Only these.
+            The rows to return. Defaults to all.
 
         Raises
         ------
         ValueError
-            Where the features are sparse.
+            If the features are sparse.
 
         Examples
         --------
@@ -222,19 +238,18 @@ class RankingData:
         ['b', 'a']
         """
         if is_sparse(self.features):
-            raise ValueError("the features are sparse: libraries take data.features as they are")
-        return as_frame(self.features[rows], self.feature_names, self.categories)
+            raise ValueError("features must be dense, got a sparse matrix. Pass data.features to the libraries.")
+        return build_frame(self.features[rows], self.feature_names, self.categories)
 
     def judgments(self, negative_labels: NegativeLabels = "refuse") -> Judgments:
-        """Return labels, queries and weights as the `Judgments` that metrics are evaluated on.
+        """Return labels, queries and weights as `Judgments` for evaluation.
 
-        They know queries by `query_ids`, or by number where these only count from 0, as those of `group` do, or where
-        an id stands for several queries, as in a bootstrap sample.
+        Its query ids are `query_ids`. They are numbers if `query_ids` are "0", "1", … or not unique.
 
         Parameters
         ----------
-        negative_labels : {"refuse", "allow", "zero"}
-            What to do with labels below 0; see `Judgments`.
+        negative_labels : {"refuse", "allow", "zero"}, default "refuse"
+            How to treat labels below 0. See `Judgments`.
         """
         judgments = Judgments(self.labels, qid=self.qid, weight=self.weight, negative_labels=negative_labels)
         ids = self.query_ids[judgments.query_ids]
@@ -244,19 +259,19 @@ class RankingData:
         return judgments
 
     def take_queries(self, codes: ArrayLike) -> RankingData:
-        """Return the documents of some queries only, query after query in the order given.
+        """Return the documents of some queries, in the order of `codes`.
 
-        A code given twice gives two queries of the same id, as in a bootstrap sample.
+        If a code occurs twice, the result has two queries with the same id, as in a bootstrap sample.
 
         Parameters
         ----------
-        codes
-            Codes of queries, from 0 to Q − 1; shape (queries to take,), at least one.
+        codes : array-like of int, shape (queries to take,)
+            Codes of queries, from 0 to Q − 1, at least one.
 
         Raises
         ------
         ValueError
-            If a code is not that of a query, or none is given.
+            If `codes` is empty or a code is out of range.
         TypeError
             If codes are not integers.
 
@@ -273,23 +288,23 @@ class RankingData:
             raise TypeError(f"codes must be integers, got an array of {chosen.dtype}")
         wrong = (chosen < 0) | (chosen >= queries)
         if wrong.any():
-            raise ValueError(f"codes must lie between 0 and {queries - 1}, got {chosen[np.argmax(wrong)]}")
+            raise ValueError(f"codes must be between 0 and {queries - 1}, got {chosen[np.argmax(wrong)]}")
         sizes = self._sizes()
         by_query = np.argsort(self.qid, kind="stable")
         starts, lengths = np.cumsum(sizes) - sizes, sizes[chosen]
-        # Place of every new row within its query, added to where that query starts in by_query.
+        # The position of every new row within its query is added to the start of that query in by_query.
         within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         return self._pick(by_query[np.repeat(starts[chosen], lengths) + within], chosen, lengths)
 
     def split_queries(self, *fractions: float, seed: int) -> tuple[RankingData, ...]:
-        """Divide the queries at random into parts of the given fractions; a query is never split.
+        """Split the data at random into parts of whole queries.
 
         Parameters
         ----------
-        *fractions
+        *fractions : float
             Two or more positive shares of the queries, which sum to 1.
-        seed
-            Seed of the random division.
+        seed : int
+            Seed of the random split.
 
         Returns
         -------
@@ -299,7 +314,7 @@ class RankingData:
         Raises
         ------
         ValueError
-            If the fractions do not sum to 1, or a part would be left without queries.
+            If the fractions do not sum to 1, or a part would have no queries.
 
         Examples
         --------
@@ -315,25 +330,26 @@ class RankingData:
         sizes = np.diff(ends, prepend=0)
         if sizes.min() < 1:
             part = int(np.argmin(sizes))
-            raise ValueError(f"{queries} queries are too few: part {part} (fraction {fractions[part]}) gets none")
+            raise ValueError(f"{queries} queries are too few, part {part} (fraction {fractions[part]}) would be empty")
         shuffled = np.random.default_rng(seed).permutation(queries)
         return tuple(self.take_queries(np.sort(codes)) for codes in np.split(shuffled, ends[:-1]))
 
     @classmethod
     def concatenate(cls, parts: Iterable[RankingData]) -> RankingData:
-        """Join data sets one after the other.
+        """Join datasets.
 
-        Queries of different parts stay different queries, even where their ids are equal: an id names a query within
-        one collection only. Document ids are kept where every part has them. Names of features must be the same in all
-        parts; categories of one feature are united, those of the first part first. Weights must be given for all parts
-        or for none; where one part has them per document, so has the result (a query's weight is the mean of its
-        documents').
+        Queries of different parts remain different queries, even if their ids are equal. Document ids are kept if every
+        part has them. Categories of a feature are merged, and weights are per document if one part has them so.
+
+        Parameters
+        ----------
+        parts : iterable of RankingData
+            Datasets with the same features. Either all or none of them have weights.
 
         Raises
         ------
         ValueError
-            If there are no parts, their numbers, names or kinds of features differ, or some have weights and others
-            none.
+            If parts is empty, their features differ, or only some of them have weights.
 
         Examples
         --------
@@ -344,20 +360,20 @@ class RankingData:
         """
         parts = list(parts)
         if not parts:
-            raise ValueError("parts is empty; concatenate needs at least one data set")
+            raise ValueError("parts must have at least one dataset, got an empty list")
         widths = [part.features.shape[1] for part in parts]
         if len(set(widths)) > 1:
-            raise ValueError(f"parts must have the same number of features, got {widths}; read them with features=")
+            raise ValueError(f"parts must have the same number of features, got {widths}. Read them with features=.")
         parts = same_features(parts, [f"part {place}" for place in range(len(parts))])
         before = np.cumsum([0] + [len(part.query_ids) for part in parts[:-1]])
         documents = [part.document_ids for part in parts if part.document_ids is not None]
         return cls(
-            features=joined([part.features for part in parts]),
+            features=stack_rows([part.features for part in parts]),
             labels=np.concatenate([part.labels for part in parts]),
             qid=np.concatenate([part.qid + offset for part, offset in zip(parts, before, strict=True)]),
             query_ids=np.concatenate([part.query_ids for part in parts]),
             document_ids=tuple(itertools.chain(*documents)) if len(documents) == len(parts) else None,
-            weight=_joined_weights(parts),
+            weight=_join_weights(parts),
             feature_names=parts[0].feature_names,
             categories=parts[0].categories,
         )
@@ -366,7 +382,7 @@ class RankingData:
         return np.bincount(self.qid, minlength=len(self.query_ids)).astype(np.int64, copy=False)
 
     def _pick(self, rows: NDArray[np.int64], codes: NDArray[np.int64], sizes: NDArray[np.int64]) -> RankingData:
-        """Return the data of `rows`, which are those of the queries `codes`, `sizes` rows of each."""
+        """Return the data of `rows`, which belong to the queries `codes`, `sizes` rows to each."""
         weight = self.weight
         if weight is not None:
             weight = weight[codes] if len(weight) == len(self.query_ids) else weight[rows]
@@ -383,44 +399,266 @@ class RankingData:
         )
 
 
-def same_features(parts: Sequence[RankingData], names: Sequence[str]) -> list[RankingData]:
-    """Return data sets whose features are the same, each category with one code in all; `names` say which is which.
+def from_frame(
+    frame: Frame,
+    *,
+    label: Hashable,
+    query: Hashable,
+    features: Sequence[Hashable] | None = None,
+    document: Hashable | None = None,
+    weight: Hashable | None = None,
+) -> RankingData:
+    """Create ranking data from the columns of a DataFrame, one row per document.
 
-    A `ValueError` says where names of features or their order differ, or categories are there in some of them only.
+    Parameters
+    ----------
+    frame : DataFrame
+        A DataFrame of pandas, or another table with a method `to_pandas` (polars, pyarrow).
+    label : str
+        Column of relevance labels.
+    query : str
+        Column of query ids of any type. The rows of a query need not be contiguous.
+    features : sequence of str, optional
+        Feature columns, numeric or categorical. Defaults to all such columns without another role, with a warning about
+        the rest. Pass it if the frame has other columns, such as scores of a model.
+    document : str, optional
+        Column of document ids.
+    weight : str, optional
+        Column of weights, one per document.
+
+    Returns
+    -------
+    RankingData
+        Features are float32 if all their columns are float32, float16 or categorical, otherwise float64. Names of
+        columns, and categories of columns of dtype category (polars: Categorical and Enum, pyarrow: dictionary), are
+        kept. Missing features are NaN. Ids become strings.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing or not unique, a label, query id, document id or weight is missing, a column has two
+        roles, two query ids are the same text, or no feature column exists.
+    TypeError
+        If `frame` is not a DataFrame, a column of labels or weights is not numeric, or a feature is neither numeric nor
+        categorical.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"q": ["b", "b", "a"], "grade": [1, 0, 2], "bm25": [3.5, 1.0, 2.0]})
+    >>> data = from_frame(frame, label="grade", query="q")
+    >>> data
+    RankingData(3 documents, 2 queries, 1 feature; labels 0: 1, 1: 1, 2: 1)
+    >>> data.query_ids.tolist()
+    ['b', 'a']
+    >>> data.feature_names
+    ('bm25',)
     """
+    refuse_unready("frame", frame)
+    table = as_pandas(frame, "frame")
+    if len(table) == 0:
+        raise ValueError("frame must have at least one document, but has no rows")
+    if isinstance(features, str):
+        raise TypeError(
+            f"features must be a sequence of column names, got the string {features!r}. Pass [{features!r}]."
+        )
+    roles = {name for name in (label, query, document, weight) if name is not None}
+    unused: list[Hashable] = []
+    if features is None:
+        features = []
+        for name in table.columns:
+            if name not in roles:
+                column = get_column(table, "feature", name)
+                (features if is_numeric(column) or is_categorical(column) else unused).append(name)
+    features = list(features)
+    if not features:
+        raise ValueError("no feature columns: frame has no other numeric or categorical column")
+    if roles & set(features):
+        raise ValueError(
+            f"column {(roles & set(features)).pop()!r} must have one role, but is a feature and another role"
+        )
+    labels = _read_finite(table, "label", label)
+    codes, ids = factorize(_read_ids(table, "query", query))
+    matrix, categories = frame_to_matrix(table, features)
+    data = RankingData(
+        features=matrix,
+        labels=labels,
+        qid=codes,
+        query_ids=_convert_distinct(f"query column {query!r}", list(ids)),
+        document_ids=None if document is None else list(map(str, _read_ids(table, "document", document).tolist())),
+        weight=None if weight is None else _read_finite(table, "weight", weight),
+        feature_names=tuple(str(name) for name in features),
+        categories=categories,
+    )
+    if unused:
+        listed = ", ".join(f"{name!r} ({table[name].dtype})" for name in unused[:5]) + (", …" if unused[5:] else "")
+        warnings.warn(
+            f"columns that are neither numeric nor categorical are ignored: {listed}. Pass features= or convert them "
+            "with astype('category').",
+            stacklevel=2,
+        )
+    return data
+
+
+def _read_finite(frame: pd.DataFrame, role: str, name: Hashable) -> NDArray[np.float64]:
+    """Return a numeric column, or raise if a value is missing or infinite."""
+    column = get_column(frame, role, name)
+    values = convert_to_floats(column, role)
+    numbers(f"{role} column {name!r}", np.asarray(column.dropna()))  # Large integers are not exact in float64.
+    wrong = ~np.isfinite(values)
+    if wrong.any():
+        value = values[np.argmax(wrong)]
+        raise ValueError(f"{role} column {name!r} must be finite, got {value} in {_format_row(frame, wrong)}")
+    return values
+
+
+def _read_ids(frame: pd.DataFrame, role: str, name: Hashable) -> pd.Series[Any]:
+    """Return a column of ids, or raise if one is missing."""
+    column = get_column(frame, role, name)
+    missing = column.isna().to_numpy()
+    if missing.any():
+        raise ValueError(f"{role} column {name!r} has no id in {_format_row(frame, missing)}")
+    return column
+
+
+def _format_row(frame: pd.DataFrame, mask: NDArray[np.bool_]) -> str:
+    """Return the first row of a mask by position, and by index if that is different."""
+    row = int(np.argmax(mask))
+    index = frame.index[row]
+    return f"row {row}" if index == row else f"row {row} (index {index})"
+
+
+def _convert_features(
+    judgments: Judgments, features: Any, names: Any, categories: Any
+) -> tuple[Any, tuple[str, ...] | None, Categories | None]:
+    """Return features as a matrix in the order of the labels, with their names and categories."""
+    refuse_unready("features", features)
+    features = judgments.in_row_order("features", features)
+    if hasattr(features, "columns"):
+        if names is not None or categories:
+            raise ValueError(
+                "features is a DataFrame, which has its own names and categories. Omit feature_names and categories, "
+                "and rename or convert its columns instead."
+            )
+        frame = as_pandas(features, "features")
+        names = [str(name) for name in frame.columns]
+        features, categories = frame_to_matrix(frame, list(frame.columns))
+    matrix = as_matrix(features)
+    if matrix.ndim != 2:
+        raise ValueError(f"features must have shape (documents, features), got {matrix.shape}")
+    if matrix.shape[0] != judgments.documents:
+        raise ValueError(
+            f"features must have one row per label ({judgments.documents}), but has {matrix.shape[0]} rows"
+        )
+    names = validate_names(names, matrix.shape[1])
+    return matrix, names, validate_categories(categories, names, matrix)
+
+
+def _convert_query_ids(ids: Any, judgments: Judgments) -> NDArray[np.str_]:
+    """Return ids of queries as text, or raise if one is missing or `qid` does not number the queries."""
+    codes = judgments.query_ids
+    if codes.dtype.kind not in "iu":
+        raise TypeError(f"qid must be integers if you pass query_ids, got an array of {codes.dtype}. Omit one of them.")
+    wrong = codes != np.arange(judgments.queries)
+    if wrong.any():
+        query = int(np.argmax(wrong))
+        row = int(np.argmax(judgments.query_of_rows == query))
+        raise ValueError(
+            f"qid must number the queries 0, 1, … in order of first appearance if you pass query_ids, got "
+            f"{codes[query]} in row {row}. Omit query_ids to use any ids."
+        )
+    values = vector("query_ids", ids)
+    if values.dtype.kind not in "USiu":
+        missing = next((row for row, value in enumerate(values) if is_missing(value) or value != value), None)
+        if missing is not None:
+            raise ValueError(f"query_ids must have an id for every query, but has no id at {missing}")
+    return values.astype(np.str_)
+
+
+def _convert_document_ids(judgments: Judgments, ids: Any) -> tuple[str, ...]:
+    """Return one text per row, or raise if ids are missing."""
+    if isinstance(ids, str):
+        raise TypeError(f"document_ids must be a sequence of ids, got the string {ids!r}")
+    refuse_unready("document_ids", ids)
+    ids = judgments.in_row_order("document_ids", ids)
+    texts = tuple(ids.to_pylist() if hasattr(ids, "to_pylist") else ids)
+    if len(texts) != judgments.documents:
+        raise ValueError(f"document_ids must have one id per row ({judgments.documents}), got {len(texts)}")
+    if set(map(type, texts)) != {str}:
+        row = next((row for row, name in enumerate(texts) if is_missing(name) or name != name), None)
+        if row is not None:
+            raise ValueError(f"document_ids has no id in row {row}")
+        texts = tuple(map(_convert_id, texts))
+    _validate_texts("document_ids", texts)
+    return texts
+
+
+def _validate_texts(name: str, ids: Sequence[str]) -> None:
+    """Raise if an id cannot be written to tables and files, before anything is trained on the data."""
+    try:
+        "".join(ids).encode()
+    except UnicodeEncodeError:
+        for position, text in enumerate(ids):
+            check_text(f"{name}[{position}]", text)
+
+
+def _convert_distinct(name: str, ids: Iterable[Any]) -> NDArray[np.str_]:
+    """Return ids as text, or raise if two of them are the same text (1 and "1") for NumPy."""
+    originals: dict[str, Any] = {}
+    texts = []
+    for value in ids:
+        value = value.item() if isinstance(value, np.number | np.str_ | np.bytes_ | np.bool_) else value
+        text = _convert_id(value)
+        stored = text.rstrip("\0")  # NumPy removes NUL at the end.
+        if stored in originals:
+            raise ValueError(f"{name} has {originals[stored]!r} and {value!r}, which are one id as text. Rename one.")
+        originals[stored] = value
+        texts.append(text)
+    return np.array(texts, dtype=np.str_)
+
+
+def _convert_id(value: Any) -> str:
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
+
+
+def same_features(parts: Sequence[RankingData], names: Sequence[str]) -> list[RankingData]:
+    """Return datasets with the same codes of categories, or raise if their features differ. Errors use `names`."""
     first = parts[0].feature_names
     for name, part in zip(names, parts, strict=True):
         if part.feature_names != first:
             raise ValueError(
-                f"{name} has {_listed(part.feature_names)}, but {names[0]} has {_listed(first)}: all need the same "
-                "features in the same order"
+                f"{name} has {_format_names(part.feature_names)}, but {names[0]} has {_format_names(first)}. All "
+                "require the same features in the same order."
             )
-    categories = united([part.categories for part in parts])
-    if all(part.categories == categories for part in parts):
+    categories = merge_categories([part.categories for part in parts])
+    if categories is None or first is None:
         return list(parts)
     return [
-        replace(part, features=recoded(part.features, first, part.categories, categories), categories=categories)
+        part
+        if part.categories == categories
+        else replace(
+            part, features=recode(part.features, first, part.categories or {}, categories), categories=categories
+        )
         for part in parts
     ]
 
 
-def _listed(names: tuple[str, ...] | None) -> str:
+def _format_names(names: tuple[str, ...] | None) -> str:
     if names is None:
         return "no feature names"
     more = f", … ({len(names)} in all)" if len(names) > 5 else ""
     return f"the features {', '.join(map(repr, names[:5]))}{more}"
 
 
-def _joined_weights(parts: Sequence[RankingData]) -> NDArray[np.float64] | None:
-    """Return the weights of all parts, per document as soon as one part has them so."""
+def _join_weights(parts: Sequence[RankingData]) -> NDArray[np.float64] | None:
+    """Return the weights of all parts, per document if one part has them per document."""
     weights = [part.weight for part in parts if part.weight is not None]
     if not weights:
         return None
     if len(weights) < len(parts):
-        missing = next(place for place, part in enumerate(parts) if part.weight is None)
-        raise ValueError(f"part {missing} has no weight but others do; give it ones, or drop the others' weights")
-    per_query = [len(weight) == len(part.query_ids) for part, weight in zip(parts, weights, strict=True)]
-    if not all(per_query):
-        triples = zip(parts, weights, per_query, strict=True)
-        weights = [weight[part.qid] if short else weight for part, weight, short in triples]
+        missing = next(number for number, part in enumerate(parts) if part.weight is None)
+        raise ValueError(f"part {missing} has no weight but others do. Pass weights of 1, or remove the others'.")
+    if any(len(weight) != len(part.query_ids) for part, weight in zip(parts, weights, strict=True)):
+        pairs = zip(parts, weights, strict=True)
+        weights = [weight[part.qid] if len(weight) == len(part.query_ids) else weight for part, weight in pairs]
     return np.concatenate(weights)

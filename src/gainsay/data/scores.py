@@ -1,55 +1,64 @@
-"""Scores of a model, one per row of a data set, from a file."""
+"""Scores of a model, one per row of a dataset, from a file."""
 
 from __future__ import annotations
 
+import csv
 import math
 import os
+import warnings
+import zipfile
 from collections.abc import Iterator
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from .._common.arrays import refuse_huge
-from ._arrow import numbers_of
-from ._npy import is_archive, names_of, read_array, read_member
-from ._numbers import to_number
-from ._parquet import read_column
-from ._text import MAX_BYTES, StrPath, at_line, csv_rows, numbered_lines, read_chunks, shown
+from .arrow import NotPlainError, collapse_blanks, parse_columns, read_parquet_column
+from .text import (
+    MAX_BYTES,
+    StrPath,
+    at_line,
+    csv_rows,
+    file_suffix,
+    numbered_lines,
+    one_line,
+    read_chunks,
+    shown,
+    to_number,
+)
 
-# What separates the columns of a text file; None: any blanks.
+# None means any blanks.
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": None}
 
 
 def read_scores(path: StrPath, *, column: str | None = None, max_bytes: int = MAX_BYTES) -> NDArray[np.float64]:
-    r"""Read scores, one per row of a data set.
+    r"""Read scores from a file, one per row of a dataset.
 
-    The suffix of the file decides: `.npy` and `.npz` (arrays of NumPy; never pickled objects), `.csv`, `.tsv` and
-    `.txt` (one number a line, with or without a header, or one of several columns named in a header), `.parquet`.
-    Where pyarrow is installed plain text is read through it, with the same result, many times sooner.
+    The suffix determines the format: `.npy` and `.npz` (NumPy, never pickled objects), `.csv`, `.tsv` and `.txt` (one
+    number per line, or one of several columns with a header), or `.parquet`.
 
     Parameters
     ----------
-    path
-        The file. Text may be compressed with gzip, whatever its name.
-    column
-        Name of the column, or of the array in an `.npz` file; None: the only one there is.
-    max_bytes
-        Limit on the text after decompression, or on the values of an array or column, in bytes (default 16 GiB). It
-        stops a small file that unfolds without end, or that promises more values than it has.
+    path : str or path-like
+        The file. Text can be compressed with gzip.
+    column : str, optional
+        Name of the column, or of the array in an `.npz` file. Required if there are several.
+    max_bytes : int
+        Maximum size of the text after decompression, or of the values of an array or column. Defaults to 16 GiB.
 
     Returns
     -------
-    ndarray
-        Scores in file order, float64, shape (rows,). Infinite scores are kept: −inf says that a document was not
-        retrieved.
+    ndarray of float64, shape (rows,)
+        Scores in file order. Infinite scores are kept, and −inf marks a document that was not retrieved.
 
     Raises
     ------
     ValueError
-        If a value is not a number, there is no such column, or several and none is named.
+        If a value is not a number, or if the column does not exist or is ambiguous.
     ImportError
-        If a `.parquet` file is read without pyarrow.
+        If a `.parquet` file is read and pyarrow is not installed.
 
     Examples
     --------
@@ -59,103 +68,155 @@ def read_scores(path: StrPath, *, column: str | None = None, max_bytes: int = MA
     >>> read_scores(path, column="second")
     array([1.5, 2. ])
     """
-    suffix = os.path.splitext(os.fspath(path).removesuffix(".gz"))[1].lower()
-    if suffix in (".npy", ".npz"):
-        return _checked(path, _from_numpy(path, column, max_bytes))
-    if suffix == ".parquet":
-        return _checked(path, read_column(path, lambda names: _chosen(path, names, column), max_bytes))
+    suffix = file_suffix(path)
     if suffix in _SEPARATORS:
-        return _from_text(path, _SEPARATORS[suffix], column, max_bytes)
-    known = ".npy, .npz, .csv, .tsv, .txt, .parquet"
-    raise ValueError(f"{os.fspath(path)}: cannot tell the format from the suffix {suffix!r}; known are {known}")
-
-
-def _checked(path: StrPath, values: NDArray[Any]) -> NDArray[np.float64]:
-    """Return scores as float64, or raise where there are none or one is NaN."""
+        return _read_text(path, _SEPARATORS[suffix], column, max_bytes)
+    if suffix in (".npy", ".npz"):
+        values = _read_numpy(path, column, max_bytes)
+    elif suffix == ".parquet":
+        values = read_parquet_column(path, lambda names: _select_column(path, names, column), max_bytes)
+    else:
+        supported = ".npy, .npz, .csv, .tsv, .txt, .parquet"
+        raise ValueError(f"{os.fspath(path)}: unknown format {suffix!r}. Supported are {supported}.")
     if values.size == 0:
-        raise ValueError(f"{os.fspath(path)}: the file holds no scores")
+        raise ValueError(f"{os.fspath(path)}: the file has no scores")
     refuse_huge(f"{os.fspath(path)}: scores", values)
-    with np.errstate(over="ignore", invalid="ignore"):  # beyond the range of float64: infinite, as in text
+    with np.errstate(over="ignore", invalid="ignore"):  # Numbers beyond float64 become infinite, as in text.
         scores = values.astype(np.float64)
-    if np.isnan(scores).any():
-        missing = np.isnan(scores)
+    missing = np.isnan(scores)
+    if missing.any():
         raise ValueError(
             f"{os.fspath(path)}: {missing.sum()} scores are NaN, the first in row {np.argmax(missing)} (from 0)"
         )
     return scores
 
 
-def _chosen(path: StrPath, names: list[str], column: str | None) -> str:
+class _FileError(ValueError):
+    """A problem of a file that is already worded."""
+
+
+def _select_column(path: StrPath, names: list[str], column: str | None) -> str:
     """Return the name of the column to read."""
     listed = ", ".join(map(shown, names[:20])) + (", …" if len(names) > 20 else "")
     if column is None:
         if len(names) != 1:
-            raise ValueError(
-                f"{os.fspath(path)}: {len(names)} columns, name one with column= (on the command line FILE:COLUMN); "
-                f"there are {listed}"
+            raise _FileError(
+                f"{os.fspath(path)}: {len(names)} columns, name one with column= (on the command line FILE:COLUMN): "
+                f"{listed}"
             )
         return names[0]
-    if column not in names:
-        raise ValueError(f"{os.fspath(path)}: no column {column!r}; there are {listed}")
-    if names.count(column) > 1:
-        raise ValueError(f"{os.fspath(path)}: column {column!r} occurs {names.count(column)} times")
+    if names.count(column) != 1:
+        problem = (
+            f"column {column!r} occurs {names.count(column)} times" if column in names else f"no column {column!r}"
+        )
+        raise _FileError(f"{os.fspath(path)}: {problem}. The columns are {listed}.")
     return column
 
 
-def _from_numpy(path: StrPath, column: str | None, max_bytes: int) -> NDArray[Any]:
-    with open(path, "rb") as stream:
-        if is_archive(stream):
-            members = names_of(path, stream)
-            return read_member(path, stream, members[_chosen(path, list(members), column)], max_bytes)
-        values = read_array(path, stream, max_bytes)
-    if column is not None:
-        raise ValueError(f"{os.fspath(path)}: the file is a single array; leave out column={column!r}")
-    return values
+def _read_numpy(path: StrPath, column: str | None, max_bytes: int) -> NDArray[Any]:
+    """Return the array of an `.npy` file, or one of an `.npz` file, which is a zip file of them."""
+    with open(path, "rb") as stream, warnings.catch_warnings(action="ignore"):  # NumPy warns of Python 2 files.
+        try:
+            if stream.peek(2)[:2] != b"PK":
+                if column is not None:
+                    raise _FileError(f"{os.fspath(path)}: the file contains a single array. Omit column={column!r}.")
+                return _load_array(path, stream, os.fstat(stream.fileno()).st_size, max_bytes)
+            with zipfile.ZipFile(stream) as archive:
+                members = {name.removesuffix(".npy"): name for name in archive.namelist()}
+                member = archive.getinfo(members[_select_column(path, list(members), column)])
+                # Methods that NumPy does not write may decompress without a limit within one read.
+                if member.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                    with archive.open(member) as content:
+                        return _load_array(path, content, member.file_size, max_bytes)
+        except _FileError:
+            raise
+        except Exception:  # zipfile, zlib and NumPy raise many types of errors.
+            pass
+    raise ValueError(f"{os.fspath(path)}: no file of NumPy arrays, or one of Python objects, which are never loaded")
 
 
-def _from_text(path: StrPath, separator: str | None, column: str | None, max_bytes: int) -> NDArray[np.float64]:
+def _load_array(path: StrPath, stream: IO[bytes], size: int, max_bytes: int) -> NDArray[Any]:
+    """Return a one-dimensional array of numbers, or raise before memory is allocated for a wrong header."""
+    read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[npy.read_magic(stream)]
+    shape, _, dtype = read_header(stream)
+    if dtype.kind not in "iufO":  # np.load raises for objects.
+        raise _FileError(f"{os.fspath(path)}: expected numbers, got values of type {one_line(dtype)}")
+    if len(shape) not in (1, 2) or shape[1:] not in ((), (1,)) or shape[0] < 0:
+        raise _FileError(f"{os.fspath(path)}: expected one score per row, got an array of shape {one_line(shape)}")
+    announced = shape[0] * dtype.itemsize
+    if announced > max_bytes:
+        raise _FileError(f"{os.fspath(path)}: an array of {announced} bytes exceeds max_bytes={max_bytes}")
+    if announced > size - stream.tell():
+        raise _FileError(f"{os.fspath(path)}: incomplete file. Its header announces {announced} bytes of values.")
+    stream.seek(0)
+    values: NDArray[Any] = np.load(stream, allow_pickle=False)
+    return values.reshape(-1)
+
+
+def _read_text(path: StrPath, separator: str | None, column: str | None, max_bytes: int) -> NDArray[np.float64]:
     """Read one column of a text file."""
     rows = _rows(path, separator, max_bytes)
     line, first = next(rows, (1, []))
     if not first:
-        raise ValueError(f"{os.fspath(path)}: the file holds no scores")
-    place, scores = 0, []
+        raise ValueError(f"{os.fspath(path)}: the file has no scores")
+    position, scores = 0, []
     header = column is not None or not all(map(_is_number, first))
     if header:
-        place = first.index(_chosen(path, first, column))
+        position = first.index(_select_column(path, first, column))
     elif len(first) > 1:
-        raise at_line(path, line, f"{len(first)} columns and no header; expected one score a line")
-    values = numbers_of(path, max_bytes, separator, len(first), place, header)
-    if values is not None and not np.isnan(values).any():
-        return values
+        raise at_line(path, line, f"{len(first)} columns and no header. Expected one score per line.")
+    texts = _plain_rows(path, max_bytes, separator, header)
+    table = parse_columns(texts, separator or " ", {position: "number"}, len(first), len(first))
+    if table is not None:
+        values: NDArray[np.float64] = table.column(0).to_numpy().copy()  # Arrow's memory is read-only.
+        if not np.isnan(values).any():
+            return values
     if not header:
-        scores.append(_score(path, line, first[0]))
+        scores.append(_parse_score(path, line, first[0]))
     for line, cells in rows:
         if len(cells) != len(first):
             raise at_line(path, line, f"{len(cells)} columns, but the first line has {len(first)}")
-        scores.append(_score(path, line, cells[place]))
+        scores.append(_parse_score(path, line, cells[position]))
     if not scores:
-        raise ValueError(f"{os.fspath(path)}: the file holds a header, {shown(first[place])}, but no scores")
+        raise ValueError(f"{os.fspath(path)}: the file has a header, {shown(first[position])}, but no scores")
     return np.array(scores, dtype=np.float64)
 
 
+def _plain_rows(path: StrPath, max_bytes: int, separator: str | None, header: bool) -> Iterator[bytes]:
+    """Yield the lines without the header, or raise if Arrow may read them differently than `_rows`."""
+    ended = False
+    for chunk in read_chunks(path, max_bytes=max_bytes, cells=separator is not None):
+        text = chunk.text
+        if separator and b"\r" in text:
+            text = text.replace(b"\r\n", b"\n")
+        # Quotes change the meaning of separators, and in ASCII no other characters are blanks.
+        if b'"' in text or b"\r" in text if separator else not text.isascii():
+            raise NotPlainError
+        text = text if separator else collapse_blanks(text)
+        ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n"))
+        lengths = np.diff(ends, prepend=-1) - 1
+        empty = lengths == 0
+        if (ended and not empty.all()) or (empty[:-1] & ~empty[1:]).any() or lengths.max() > csv.field_size_limit():
+            raise NotPlainError
+        ended = bool(empty[-1])
+        yield text[ends[0] + 1 :] if header and chunk.first_line == 1 else text
+
+
 def _rows(path: StrPath, separator: str | None, max_bytes: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield line number and cells of every row; blank lines are allowed at the end of the file only."""
-    table = csv_rows(path, separator, max_bytes) if separator else _blank_separated(path, max_bytes)
+    """Yield line number and cells of every row. Blank lines are allowed at the end of the file only."""
+    if separator:
+        table = csv_rows(path, separator, max_bytes)
+    else:
+        chunks = read_chunks(path, max_bytes=max_bytes)
+        table = ((number, line.decode().split()) for chunk in chunks for number, line in numbered_lines(chunk))
     blank = None
     for number, cells in table:
         if not any(cells):
             blank = blank or number
             continue
         if blank is not None:
-            raise at_line(path, blank, "the line is empty; expected a score")
+            raise at_line(path, blank, "the line is empty. Expected a score.")
         yield number, [cell.strip() for cell in cells]
-
-
-def _blank_separated(path: StrPath, max_bytes: int) -> Iterator[tuple[int, list[str]]]:
-    for chunk in read_chunks(path, max_bytes=max_bytes):
-        for number, line in numbered_lines(chunk):
-            yield number, line.decode().split()
 
 
 def _is_number(cell: str) -> bool:
@@ -166,11 +227,11 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def _score(path: StrPath, line: int, cell: str) -> float:
+def _parse_score(path: StrPath, line: int, cell: str) -> float:
     try:
         score = to_number(cell.encode())
     except ValueError:
         raise at_line(path, line, f"the score {shown(cell)} is not a number") from None
     if math.isnan(score):
-        raise at_line(path, line, "the score is NaN; every row needs a score (-inf: not retrieved)")
+        raise at_line(path, line, "the score is NaN. Every row requires a score (-inf: not retrieved).")
     return score

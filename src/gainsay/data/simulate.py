@@ -1,4 +1,4 @@
-"""Simulated ranking data with the shape of a web-search set."""
+"""Simulated ranking data."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ Array: TypeAlias = NDArray[np.float64]
 _SHARES = (0.52, 0.32, 0.13, 0.02, 0.01)
 _LENGTH_SPREAD = 0.5
 LONGEST = 1500
-# How much of the variance of relevance lies between queries: some queries have few good documents.
+# Share of the variance of relevance between queries. Some queries have few good documents.
 _BETWEEN_QUERIES = 0.15
-# Spread of each query's own bar for the grades 3 and 4, in standard deviations of relevance.
+# Spread of the threshold of grades 3 and 4 between queries, in standard deviations of relevance.
 _BAR_SPREAD = 0.3
-# What relevance within a grade adds to what general features see, against 1 for a grade.
+# Effect of relevance within a grade on general features, relative to the effect of one grade.
 _WITHIN_GRADE = 0.1
 
 _KINDS = ("general", "fair", "excellent", "shifted", "noise", "interaction")
 _NOISE = _KINDS.index("noise")
 _SHIFTED = _KINDS.index("shifted")
-# Strengths of features: the difference that one grade makes, in standard deviations of the noise. Thirty of them
-# together let a model reach the NDCG known from web-search sets, about 0.5 to 0.6.
+# Strengths of features: the effect of one grade, in standard deviations of the noise. With thirty features, models
+# reach an NDCG of about 0.5 to 0.6, as on web-search datasets.
 _STRENGTHS = (0.02, 0.2)
 _SCALE_SPREAD = 0.5
 
@@ -35,45 +35,46 @@ _SCALE_SPREAD = 0.5
 def simulate(
     queries: int, seed: int, *, features: int = 30, mean_length: float = 120, signal: float = 1.0
 ) -> RankingData:
-    """Draw a data set with the shape of a web-search one: long queries, few excellent documents, features of all kinds.
+    """Simulate a dataset like those of web search: long queries, few excellent documents, features of several kinds.
 
-    The number of documents of a query is log-normal with mean `mean_length` (the median is 12 % lower; between 1 and
-    1500). A document's relevance is normal, partly shared by all documents of the query, and is cut into the grades 0
-    to 4 with shares of 52, 32, 13, 2 and 1 % over all queries. The bar for the grades 3 and 4 differs by query, so
-    many queries lack them. Feature j is of the kind that stands at place j modulo 6 in this list:
+    The number of documents of a query is log-normal with mean `mean_length` (the median is 12 % lower, and values are
+    between 1 and 1500). The relevance of a document is normal and partly shared by all documents of the query. It is
+    cut into the grades 0 to 4 with shares of 52, 32, 13, 2 and 1 % over all queries. The threshold of grades 3 and 4
+    differs by query. Many queries lack them. Feature j has kind j modulo 6:
 
-    0. general: grows with relevance over all grades;
-    1. fair: tells the grades 0, 1 and 2 apart, and sees no difference beyond;
-    2. excellent: tells the grades 3 and 4 from the rest, and sees no difference below;
-    3. shifted: general, with an offset and a scale of its own in every query;
-    4. noise: says nothing;
-    5. interaction: general where the first noise feature is positive, reversed where it is negative; nothing by itself.
+    0. general: increases with relevance over all grades,
+    1. fair: separates the grades 0, 1 and 2, and is constant above,
+    2. excellent: separates the grades 3 and 4 from the others, and is constant below,
+    3. shifted: general, with an offset and a scale for each query,
+    4. noise: independent of relevance,
+    5. interaction: general if the first noise feature is positive, reversed if it is negative, and noise alone.
 
-    Every feature has a strength of its own and normal noise on top. The shape follows published sets and was not tuned
-    to make metrics disagree.
+    Every feature has its own strength and additional normal noise. The distributions follow published datasets and were
+    not tuned to make metrics disagree.
 
     Parameters
     ----------
-    queries
+    queries : int
         Number of queries, at least 1.
-    seed
-        Seed; equal arguments give equal data, and fewer queries give the first ones of the same data.
-    features
+    seed : int
+        Equal arguments give equal data, and fewer queries give the first queries of the same data.
+    features : int, default 30
         Number of features, at least 1.
-    mean_length
-        Mean number of documents of a query, at least 1.
-    signal
-        Factor on the strength of all features, at least 0: with 0 all of them are noise.
+    mean_length : float, default 120
+        Mean number of documents per query, at least 1.
+    signal : float, default 1
+        Factor of the strength of all features, at least 0. With 0, all features are noise.
 
     Returns
     -------
     RankingData
-        Query ids "q0", "q1", …; rows of a query stand together, in no order of relevance; features are float32.
+        Query ids are "q0", "q1", and so on. The rows of a query are contiguous and in random order. Features are
+        float32.
 
     Raises
     ------
     ValueError
-        If an argument is out of its range.
+        If an argument is out of range.
 
     Examples
     --------
@@ -91,8 +92,8 @@ def simulate(
         ("signal", signal, 0),
     ):
         if not least <= value < float("inf"):
-            raise ValueError(f"{name} must be at least {least} and finite, got {value!r}")
-    # One stream for each table, filled row by row: more queries continue every stream and change nothing before.
+            raise ValueError(f"{name} must be at least {least} and finite, got {value!r}.")
+    # Each table has its own stream, which is filled row by row, so that more queries do not change the first ones.
     streams = [np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(5)]
     length, ease, bar = streams[0].standard_normal((queries, 3)).T
     sizes = _sizes(length, mean_length)
@@ -112,7 +113,7 @@ def simulate(
 
 
 def simulate_rankers(data: RankingData, seed: int) -> dict[str, Array]:
-    """Return the scores of three rankers of different character, made from the labels: where definitions disagree.
+    """Return the scores of three simulated rankers on which the two NDCGs disagree.
 
     With g the label, z normal noise of its own for each, e = max(g − 2, 0) and p = min(g, 2):
 
@@ -157,20 +158,20 @@ def _sizes(normal: Array, mean: float) -> NDArray[np.int64]:
 
 
 def _grades(relevance: Array, bar: Array) -> Array:
-    """Cut relevance, standard normal over all queries, into grades with the shares above."""
+    """Cut relevance, which is standard normal over all queries, into grades with the shares above."""
     fair, good, *top = (NormalDist().inv_cdf(share) for share in np.cumsum(_SHARES[:-1]).tolist())
     grades = (relevance > fair).astype(np.float64) + (relevance > good)
     for threshold in top:
-        # Relevance minus the moving part of the bar is normal with this wider spread, which keeps the shares.
+        # Relevance minus the random part of the threshold is normal with this larger spread, which keeps the shares.
         grades += relevance - _BAR_SPREAD * bar > threshold * np.sqrt(1 + _BAR_SPREAD**2)
     return grades
 
 
 def _add_signals(values: NDArray[np.float32], strengths: NDArray[np.float32], grades: Array, relevance: Array) -> None:
-    """Add to the noise in `values` what each feature sees of the grades."""
+    """Add the signal of each feature to the noise in `values`."""
     middle = float(np.dot(np.arange(5), _SHARES))
     general = grades - middle + _WITHIN_GRADE * relevance
-    # The sign of the first noise feature decides; where there is none, there are no interactions either.
+    # Interactions depend on the sign of the first noise feature. Without noise features, no interactions exist.
     key = np.sign(values[:, _NOISE]) if values.shape[1] > _NOISE else np.zeros(1, dtype=np.float32)
     seen = {
         "general": general,

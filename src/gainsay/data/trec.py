@@ -1,20 +1,19 @@
-"""Runs (what a system retrieved) and qrels (what assessors judged) as DataFrames: TREC's formats, and tables."""
+"""Runs (retrieved documents) and qrels (judged documents) in TREC's formats."""
 
 from __future__ import annotations
 
 import gzip
 import os
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsFloat
 
 import numpy as np
 
 from .._common.arrays import twice
-from ._arrow import Kind, blank_separated
-from ._listed import frame_of
-from ._numbers import number_of
-from ._separated import is_table, read_table, refuse_repeated
-from ._text import BOM, CONTROL, MAX_BYTES, StrPath, at_line, numbered_lines, read_chunks, shown
+from .arrow import Kind, collapse_blanks, parse_columns
+from .tables import Value, build_frame, convert_to_frame, is_table, read_table
+from .text import BOM, CONTROL, MAX_BYTES, StrPath, at_line, numbered_lines, parse_number, read_chunks, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,49 +21,44 @@ if TYPE_CHECKING:
     from .._common.typing import Floats, Frame, Integers
 
 
-class _Form(NamedTuple):
-    """What a line of one of the two formats looks like."""
-
-    pattern: str
-    place: int  # of the number
-    number: str  # what it is called
-    finite: bool
-    least: int
-    most: int | None
+class _Format(NamedTuple):
+    line: str
+    position: int
+    """The position of the number in a line."""
+    min_fields: int
+    max_fields: int
 
 
-_RUN = _Form("topic Q0 document rank score tag", 4, "score", finite=False, least=6, most=None)
-_QRELS = _Form("topic iteration document grade", 3, "grade", finite=True, least=4, most=4)
+_FORMATS: dict[str, _Format] = {
+    "score": _Format("topic Q0 document rank score tag", 4, 6, sys.maxsize),
+    "label": _Format("topic iteration document grade", 3, 4, 4),
+}
 
 
 def read_run(path: StrPath, *, max_bytes: int = MAX_BYTES) -> pd.DataFrame:
-    r"""Read a run: TREC's `topic Q0 document rank score tag`, separated by blanks or tabs, or a table.
+    r"""Read a run in TREC's format `topic Q0 document rank score tag`, or from a table.
 
-    The order of documents is that of their scores; the rank column is ignored, and so are words after the tag. The
-    file may be compressed with gzip, which is told from its content. Where pyarrow is installed plain files of TREC's
-    format are read through it, with the same result, several times sooner.
-
-    A file named `.csv` or `.tsv` (or `.csv.gz`) whose first line is a header is a table of queries, documents and
-    scores; for the names of its columns see `read_qrels`.
+    Columns are separated by blanks or tabs. The rank and words after the tag are ignored. A file named `.csv` or `.tsv`
+    with a header is read as a table of queries, documents and scores (see `read_qrels`).
 
     Parameters
     ----------
-    path
-        The file.
-    max_bytes
-        Limit on the text after decompression, in bytes (default 16 GiB).
+    path : str or path-like
+        The file, plain or gzip.
+    max_bytes : int
+        Maximum size of the text after decompression. Defaults to 16 GiB.
 
     Returns
     -------
     DataFrame
-        Columns `query` and `document` (str, exactly as in the file: "301" and "NA" stay so) and `score` (float64;
-        infinite ones are kept), rows in file order.
+        Columns `query` and `document` (str, as in the file, so "301" and "NA" stay text) and `score` (float64, may be
+        infinite). Rows are in file order.
 
     Raises
     ------
     ValueError
-        If a line has too few columns, a score is not a number or NaN, a document occurs twice in a query, or the header
-        of a table lacks a column. The message names file and line.
+        If a line has too few columns, a score is not a number, a document occurs twice in a query, or a table lacks a
+        column. The message names the file and the line.
 
     Examples
     --------
@@ -76,38 +70,40 @@ def read_run(path: StrPath, *, max_bytes: int = MAX_BYTES) -> pd.DataFrame:
     0   301   FR94-1    2.5
     1   301   FR94-2    1.5
     """
-    return _read(path, _RUN, max_bytes)
+    return _read(path, "score", max_bytes)
 
 
 def read_qrels(path: StrPath, *, max_bytes: int = MAX_BYTES) -> pd.DataFrame:
-    r"""Read qrels: TREC's `topic iteration document grade`, separated by blanks or tabs, or a table.
+    r"""Read qrels in TREC's format `topic iteration document grade`, or from a table.
 
-    A file named `.csv` or `.tsv` (or `.csv.gz`) whose first line is a header is a table, as Quepid and spreadsheets
-    write it, with commas, semicolons or tabs between columns; cells with separators or quotes in them stand in double
-    quotes. Columns are known by usual names, whatever their case, blanks, `_` and `-`: `query_id`, `qid`, `topic` or
-    `query`; `document`, `docno`, `doc_id`, `corpus-id`, `product_id`, `url`, …; `label`, `relevance`, `grade`, `rating`
-    or `judgment`. Others are passed over. Blanks around a cell do not count. A row without a rating is no judgment: a
-    warning says how many there are.
+    Columns are separated by blanks or tabs. A file named `.csv` or `.tsv` (or `.csv.gz`) with a header is read as a
+    table, as Quepid and spreadsheets write it. See Notes.
 
     Parameters
     ----------
-    path
+    path : str or path-like
         The file, plain or gzip.
-    max_bytes
-        Limit on the text after decompression, in bytes (default 16 GiB).
+    max_bytes : int
+        Maximum size of the text after decompression. Defaults to 16 GiB.
 
     Returns
     -------
     DataFrame
-        Columns `query` and `document` (str, exactly as in the file) and `label` (float64), rows in file order. Negative
-        grades are kept. A table may also have the texts of queries and the titles of documents: `query_text` (from
-        such a column, or from `query` beside an id of the query) and `title`.
+        Columns `query` and `document` (str, as in the file) and `label` (float64, may be negative). Rows are in file
+        order. A table may also have the texts of queries (`query_text`) and the titles of documents (`title`).
 
     Raises
     ------
     ValueError
-        If a line has not four columns (in a table, as many as the header), a grade is not a finite number, a document
-        occurs twice in a query, or the header of a table lacks a column. The message names file and line.
+        If a line has a wrong number of columns, a grade is not a finite number, a document occurs twice in a query, or
+        a table lacks a column. The message names the file and the line.
+
+    Notes
+    -----
+    Tables are separated by commas, semicolons or tabs, and cells can be in double quotes. Columns are recognized by
+    their names: `query_id`, `qid`, `topic` or `query`; `document`, `docno`, `doc_id`, `corpus-id`, `product_id`, `url`,
+    …; `label`, `relevance`, `grade`, `rating` or `judgment`. Case, blanks, `_` and `-` are ignored, and so are all
+    other columns. Rows without a rating are skipped with a warning.
 
     Examples
     --------
@@ -125,7 +121,7 @@ def read_qrels(path: StrPath, *, max_bytes: int = MAX_BYTES) -> pd.DataFrame:
     0       star wars       11    3.0
     1  6" pipe, steel      802    0.0
     """
-    return _read(path, _QRELS, max_bytes).rename(columns={"grade": "label"})
+    return _read(path, "label", max_bytes)
 
 
 class Columns(NamedTuple):
@@ -134,124 +130,104 @@ class Columns(NamedTuple):
     ids: list[str]
     """The distinct ids of queries, in order of their first row."""
     query: Integers
-    """The query of each row, as its place among them."""
+    """The query of each row, as its position in `ids`."""
     documents: Any
     """The id of each row's document, a `pyarrow.ChunkedArray`."""
-    numbers: Floats
+    values: Floats
 
 
-def run_columns(path: StrPath) -> Columns | None:
-    """Return a run as columns that need not be made into a DataFrame, None where `read_run` has to look at the file.
+def read_columns(path: StrPath, value: Value, max_bytes: int = MAX_BYTES) -> Columns | None:
+    """Return a run or qrels as columns, or None if `read_run` or `read_qrels` has to read the file.
 
-    A document may stand twice in a query.
+    A document may occur twice in a query.
     """
-    return _columns(path, _RUN, MAX_BYTES)
-
-
-def qrels_columns(path: StrPath) -> Columns | None:
-    """Return qrels as columns, None where `read_qrels` has to look at the file; see `run_columns`."""
-    return _columns(path, _QRELS, MAX_BYTES)
-
-
-def _columns(path: StrPath, form: _Form, max_bytes: int) -> Columns | None:
     if is_table(path):
         return None
-    kinds: dict[int, Kind] = {0: "category", 2: "text", form.place: "number"}
-    table = blank_separated(path, max_bytes, kinds, form.least, form.most)
+    form = _FORMATS[value]
+    texts = (collapse_blanks(chunk.text) for chunk in read_chunks(path, max_bytes=max_bytes))
+    kinds: dict[int, Kind] = {0: "category", 2: "text", form.position: "number"}
+    table = parse_columns(texts, " ", kinds, form.min_fields, form.max_fields)
     if table is None:
         return None
     queries, documents, values = table.columns
     numbers = values.to_numpy()
-    if not (np.isfinite(numbers) if form.finite else ~np.isnan(numbers)).all():
+    if not (np.isfinite(numbers) if value == "label" else ~np.isnan(numbers)).all():
         return None
     queries = queries.combine_chunks()
     return Columns(queries.dictionary.to_pylist(), queries.indices.to_numpy().astype(np.int64), documents, numbers)
 
 
-def _read(path: StrPath, form: _Form, max_bytes: int) -> pd.DataFrame:
-    """Read a file of one of the two formats, or a table; the number's column bears the name the format gives it."""
+def _read(path: StrPath, value: Value, max_bytes: int) -> pd.DataFrame:
+    import pandas as pd
+
     if is_table(path):
-        table = read_table(path, "label" if form is _QRELS else "score", max_bytes)
+        table = read_table(path, value, max_bytes)
         if table is not None:
             return table
-    columns = _columns(path, form, max_bytes)
-    frame = None if columns is None else _frame(columns, form)
-    return _read_lines(path, form, max_bytes) if frame is None else frame
+    columns = read_columns(path, value, max_bytes)
+    if columns is not None:
+        encoded = columns.documents.dictionary_encode().combine_chunks()
+        if not twice(columns.query * len(encoded.dictionary) + encoded.indices.to_numpy()):
+            kind = pd.Series([""]).dtype  # The type of text depends on the version of pandas.
+            queries = pd.Series(columns.ids, dtype=kind).take(columns.query).reset_index(drop=True)
+            documents = pd.Series(columns.documents.to_pandas(), dtype=kind)
+            return pd.DataFrame({"query": queries, "document": documents, value: columns.values})
+    return _parse_lines(path, value, max_bytes)
 
 
-def _frame(columns: Columns, form: _Form) -> pd.DataFrame | None:
-    """Return columns as a DataFrame, None where a document stands twice in a query."""
-    import pandas as pd
-
-    encoded = columns.documents.dictionary_encode().combine_chunks()
-    pairs = columns.query * len(encoded.dictionary) + encoded.indices.to_numpy()
-    if twice(pairs):
-        return None
-    kind = pd.Series([""]).dtype  # as this version of pandas holds text
-    queries = pd.Series(columns.ids, dtype=kind).take(columns.query).reset_index(drop=True)
-    documents = pd.Series(columns.documents.to_pandas(), dtype=kind)
-    return pd.DataFrame({"query": queries, "document": documents, form.number: columns.numbers})
-
-
-def _read_lines(path: StrPath, form: _Form, max_bytes: int) -> pd.DataFrame:
-    """Read a file line by line, and say what is wrong with it and where."""
-    import pandas as pd
-
-    queries: list[str] = []
-    documents: list[str] = []
-    numbers: list[float] = []
-    lines: list[int] = []
-    known: dict[bytes, str] = {}  # one str per query, not one per line
+def _parse_lines(path: StrPath, value: Value, max_bytes: int) -> pd.DataFrame:
+    """Read a file line by line, or raise with the first problem and its line."""
+    lines, queries, documents, numbers = [], [], [], []
+    ids: dict[bytes, str] = {}  # One string per query instead of one per line.
     for chunk in read_chunks(path, max_bytes=max_bytes):
         for line, text in numbered_lines(chunk):
             fields = text.split()
             if not fields:
                 continue
             try:
-                numbers.append(_number(fields, form))
+                numbers.append(_parse_fields(fields, value))
             except ValueError as error:
-                raise at_line(path, line, str(error)) from None
-            queries.append(known.get(fields[0]) or known.setdefault(fields[0], fields[0].decode()))
+                raise at_line(path, line, f"{error}. Expected '{_FORMATS[value].line}'.") from None
+            queries.append(ids.get(fields[0]) or ids.setdefault(fields[0], fields[0].decode()))
             documents.append(fields[2].decode())
             lines.append(line)
     if not lines:
-        raise ValueError(f"{os.fspath(path)}: the file is empty; expected lines '{form.pattern}'")
-    frame = pd.DataFrame({"query": queries, "document": documents, form.number: np.array(numbers, dtype=np.float64)})
-    refuse_repeated(path, frame, lines)
-    return frame
+        raise ValueError(f"{os.fspath(path)}: the file is empty. Expected lines '{_FORMATS[value].line}'.")
+    return build_frame(path, lines, {"query": queries, "document": documents, value: np.array(numbers)})
 
 
-def _number(fields: list[bytes], form: _Form) -> float:
-    """Return the number of a line, or raise ValueError with what is wrong with the line."""
-    if len(fields) < form.least:
-        raise ValueError(f"{len(fields)} columns, expected '{form.pattern}'; found {shown(b' '.join(fields))}")
-    if form.most is not None and len(fields) > form.most:
-        raise ValueError(f"{len(fields)} columns, expected '{form.pattern}'; a run is for read_run")
-    return number_of(fields[form.place], form.number, finite=form.finite, expected=f"; expected '{form.pattern}'")
+def _parse_fields(fields: list[bytes], value: Value) -> float:
+    """Return the number of a line, or raise ValueError with the problem."""
+    form = _FORMATS[value]
+    if len(fields) < form.min_fields:
+        raise ValueError(f"{len(fields)} columns in {shown(b' '.join(fields))}")
+    if len(fields) > form.max_fields:
+        raise ValueError(f"{len(fields)} columns (read_run reads runs)")
+    return parse_number(fields[form.position], value, finite=value == "label")
 
 
 def write_run(run: Mapping[Any, Mapping[Any, SupportsFloat]] | Frame, path: StrPath, tag: str = "gainsay") -> None:
-    """Write a run in TREC's format, queries in the order given, documents by descending score.
+    """Write a run in TREC's format, with documents by descending score.
 
-    Documents of equal score keep the order given. Scores are written so that they read back exactly.
+    Queries, and documents with equal scores, keep their order. Scores are written so that they read back exactly.
 
     Parameters
     ----------
-    run
-        A DataFrame with columns `query`, `document` and `score`, or a mapping {query: {document: score}}; what
-        `gainsay.evaluate_run` takes.
-    path
-        The file to write; compressed with gzip if its name ends in ".gz".
-    tag
+    run : mapping or DataFrame
+        A mapping ``{query: {document: score}}``, or a DataFrame with columns `query`, `document` and `score`, as for
+        `gainsay.evaluate_run`.
+    path : str or path-like
+        The file to write. It is compressed with gzip if its name ends with ".gz".
+    tag : str
         Name of the run, one word.
 
     Raises
     ------
     ValueError
-        If the run is empty, a column is missing, an id is missing or contains blanks, two query ids are one as text
+        If the run is empty, a column is missing, an id is missing or contains blanks, two query ids are the same text
         (1 and "1"), a score is NaN or an integer beyond 2**53, or a document occurs twice in a query.
     TypeError
-        If a score is no number.
+        If a score is not a number.
 
     Examples
     --------
@@ -264,8 +240,12 @@ def write_run(run: Mapping[Any, Mapping[Any, SupportsFloat]] | Frame, path: StrP
     """
     if not isinstance(tag, str) or not _is_word(tag):
         raise ValueError(f"tag must be one word, got {tag!r}")
-    frame = _checked(run)
-    # Codes by first appearance keep the queries in the order given; a stable sort keeps tied documents in theirs.
+    frame = convert_to_frame("run", run, "score")
+    for name in ("query", "document"):
+        wrong = next((text for text in dict.fromkeys(frame[name]) if not _is_word(text)), None)
+        if wrong is not None:
+            raise ValueError(f"{name} ids must be words without blanks, got {wrong!r}")
+    # Codes in order of first appearance keep the order of queries, a stable sort that of tied documents.
     codes = frame["query"].factorize()[0]
     order = np.lexsort((-frame["score"].to_numpy(), codes))
     sizes = np.bincount(codes)
@@ -275,7 +255,7 @@ def write_run(run: Mapping[Any, Mapping[Any, SupportsFloat]] | Frame, path: StrP
         f"{query} Q0 {document} {rank} {score!r} {tag}\n"
         for query, document, score, rank in zip(*columns, ranks.tolist(), strict=True)
     ).encode()
-    if text.startswith(BOM):  # the first id begins so; a reader takes one mark away
+    if text.startswith(BOM):  # Readers remove one mark, which here belongs to the first id.
         text = BOM + text
     # Without a time stamp, equal runs give equal files.
     data = gzip.compress(text, mtime=0) if os.fspath(path).endswith(".gz") else text
@@ -284,19 +264,9 @@ def write_run(run: Mapping[Any, Mapping[Any, SupportsFloat]] | Frame, path: StrP
 
 
 def _is_word(text: str) -> bool:
-    """Whether a text is one field of a line to `read_run`: only blanks of ASCII part fields."""
+    """Return whether `read_run` reads a text as one field. Only ASCII blanks separate fields."""
     try:
         field = text.encode()
     except UnicodeEncodeError:
         return False
     return field.split() == [field] and field.translate(None, CONTROL) == field
-
-
-def _checked(run: Mapping[Any, Mapping[Any, SupportsFloat]] | Frame) -> pd.DataFrame:
-    """Return the run as a DataFrame with columns query, document and score, of ids that a file can hold."""
-    frame = frame_of("run", run, "score")
-    for name in ("query", "document"):
-        wrong = [text for text in dict.fromkeys(frame[name]) if not _is_word(text)]
-        if wrong:
-            raise ValueError(f"{name} ids must be words without blanks, got {wrong[0]!r}")
-    return frame

@@ -1,1 +1,1 @@
-"""Metrics over whole data sets: one set of scores, many metrics; TREC runs; one ranking explained."""
+"""Metrics over whole datasets: evaluation of scores and TREC runs, and the explanation of one ranking."""

@@ -1,8 +1,8 @@
-"""From scores to the values of metrics: rank each query once, read every metric off the ranked rows."""
+"""Evaluation of scores: each query is ranked once, and all metrics are computed from the ranked rows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -10,11 +10,12 @@ import numpy as np
 from .._common.cached import cached_property
 from .._common.checks import check_whole
 from .._common.cpus import cpus
-from ..judgments import Judgments, Unjudged, scaled_weights
-from ..metrics.base import choice
+from .._common.sums import compute_means, scale_weights
+from .._common.words import count, format_mean
+from ..judgments import Judgments, Unjudged
+from ..metrics.base import validate_choice
 from ..metrics.names import MetricLike, parse_metrics
-from .coverage import BECAME, Coverage
-from .plan import Given, bound_groups
+from .groups import AlignedScores, bind_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,50 +26,120 @@ if TYPE_CHECKING:
     from ..metrics.base import Metric
 
 
-def check_threads(n_jobs: int | None) -> None:
+HANDLING: dict[str, str] = {"irrelevant": "counted as irrelevant", "drop": "dropped (condensed lists)"}
+"""The handling of unjudged documents, in words."""
+
+_MAX_IDS = 6
+
+
+def validate_threads(n_jobs: int | None) -> None:
     """Raise unless a number of threads is None or a whole number of at least 1."""
     if n_jobs is not None:
         check_whole("n_jobs", n_jobs, unit="threads")
 
 
-def check_judgments(call: str, judgments: Any, **others: Any) -> None:
-    """Raise unless `judgments` are judgments; where one of the other arguments is them, say how to write the call."""
+def validate_judgments(call: str, judgments: Any, **others: Any) -> None:
+    """Raise unless `judgments` are Judgments. If another argument is, the message shows the correct `call`."""
     if isinstance(judgments, Judgments):
         return
     for name, value in others.items():
         if isinstance(value, Judgments):
-            raise TypeError(f"{name} and judgments have changed places, {name} being the Judgments: write {call}")
+            raise TypeError(f"Arguments are in the wrong order: {name} is a Judgments object. Call {call}.")
     raise TypeError(
-        f"judgments must be gainsay.Judgments, got {type(judgments).__name__}; "
-        "make one with gainsay.Judgments(labels, group=sizes)"
+        f"judgments must be gainsay.Judgments, got {type(judgments).__name__}. Create them with "
+        "gainsay.Judgments(labels, group=sizes)."
     )
 
 
-class Evaluator:
-    """Metrics bound to judgments: call it with scores, as often as there are scores to evaluate.
+@dataclass(frozen=True)
+class Coverage:
+    """The judged documents of a run, and the queries that only the run or only the qrels have.
 
-    What depends on the judgments alone (ideals, gains by label, layout) is worked out here, once.
+    Attributes
+    ----------
+    retrieved : int
+        Number of documents that the run retrieved for judged queries.
+    unjudged : int
+        Number of these documents without a judgment.
+    handling : {"irrelevant", "drop"}
+        Whether unjudged documents have label 0 or are removed from the ranking.
+    not_retrieved : tuple of str
+        Judged queries that are missing in the run.
+    not_judged : tuple of str
+        Queries of the run without judgments, which are ignored.
+    missing : {"skip", "zero"}
+        Whether judged queries that are missing in the run are ignored or counted.
+    """
+
+    retrieved: int
+    unjudged: int
+    handling: Unjudged
+    not_retrieved: tuple[str, ...] = ()
+    not_judged: tuple[str, ...] = ()
+    missing: str = "skip"
+
+    @property
+    def documents(self) -> str:
+        """The number of unjudged documents and their handling, in words."""
+        handling = f", {HANDLING[self.handling]}" if self.unjudged else ""
+        return f"unjudged: {self.unjudged:,} of {self.retrieved:,} retrieved documents{handling}"
+
+    @property
+    def queries(self) -> list[str]:
+        """The queries that only the run or only the qrels have, in words."""
+        sentences = []
+        if self.not_retrieved:
+            handling = "left out" if self.missing == "skip" else "counted, with nothing retrieved"
+            sentences.append(f"judged queries without results: {_list_ids(self.not_retrieved)}, {handling}")
+        if self.not_judged:
+            sentences.append(f"queries of the run without judgments: {_list_ids(self.not_judged)}, left out")
+        return sentences
+
+    @property
+    def sentences(self) -> list[str]:
+        """All notes on documents and queries, in words."""
+        return [*([self.documents] if self.unjudged else []), *self.queries]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attributes as JSON values."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+
+def _list_ids(ids: tuple[str, ...]) -> str:
+    """Return the number of ids and the first of them.
+
+    >>> _list_ids(("301", "302"))
+    "2 ('301', '302')"
+    """
+    return f"{len(ids):,} ({', '.join(map(repr, ids[:_MAX_IDS]))}{', …' if len(ids) > _MAX_IDS else ''})"
+
+
+class Evaluator:
+    """Evaluate metrics repeatedly on the same judgments.
+
+    All values that depend only on the judgments (ideal rankings, gains by label, layout) are computed once. Call the
+    evaluator with the scores of each model.
 
     Parameters
     ----------
-    metrics : str, Metric, or an iterable of them
+    metrics : str, Metric or iterable of these
         See `parse_metrics`.
     judgments : Judgments
-        The labels of the documents by query.
+        Relevance labels.
     n_jobs : int, optional
-        Threads at most, by default the CPUs that the process may use; fewer where that turns out to be quicker.
+        Maximum number of threads. Defaults to the CPUs available to the process.
     convention : str, optional
-        Read metric names as this library does; see `parse_metrics`.
-    unjudged : {"irrelevant", "drop"}
-        What becomes of documents that nobody judged (see `Judgments`): they have label 0, or are taken out of the
-        rankings, which leaves condensed lists (Sakai 2007). `Judged` always looks at the rankings as they were.
+        Interpret metric names as this library does. See `parse_metrics`.
+    unjudged : {"irrelevant", "drop"}, default "irrelevant"
+        How to treat documents without a judgment (see `Judgments`). "irrelevant" gives them label 0, "drop" removes
+        them from the rankings, which gives condensed lists (Sakai 2007). `Judged` always uses the complete rankings.
 
     Raises
     ------
     TypeError
-        Where `judgments` are none; arguments that changed places are recognised.
+        If `judgments` is not a Judgments object. Swapped arguments are detected.
     ValueError
-        For unknown metrics, and labels that do not suit them.
+        If a metric is unknown or does not support the labels.
 
     Examples
     --------
@@ -87,54 +158,53 @@ class Evaluator:
         convention: str | None = None,
         unjudged: Unjudged = "irrelevant",
     ) -> None:
-        check_judgments("Evaluator(metrics, judgments)", judgments, metrics=metrics)
-        check_threads(n_jobs)
-        choice("unjudged", unjudged, get_args(Unjudged))
+        validate_judgments("Evaluator(metrics, judgments)", judgments, metrics=metrics)
+        validate_threads(n_jobs)
+        validate_choice("unjudged", unjudged, get_args(Unjudged))
         self.judgments = judgments
         self.unjudged = unjudged
         self.metrics = parse_metrics(metrics, convention=convention)
         self.names = tuple(str(metric) for metric in self.metrics)
         self._threads = n_jobs if n_jobs is not None else cpus()
-        self._groups = bound_groups(self.metrics, judgments, unjudged)
+        self._groups = bind_metrics(self.metrics, judgments, unjudged)
 
     def __call__(self, scores: Numbers) -> Evaluation:
         """Evaluate one score per document, in the order of the labels.
 
-        A score of -inf says that the document was judged but not retrieved.
+        A score of -inf marks a document that was judged but not retrieved.
 
         Raises
         ------
         ValueError
-            Where the number of scores differs from the number of labels, or a score is NaN; the message says how many,
-            in which row and of which query.
+            If the number of scores differs from the number of labels, or a score is NaN.
         """
-        given = Given.of(self.judgments, scores)
-        found = [group.evaluate(self.judgments, given, self._threads) for group in self._groups]
+        aligned = AlignedScores.of(self.judgments, scores)
+        parts = [group.evaluate(self.judgments, aligned, self._threads) for group in self._groups]
         if self._groups[0].columns == list(range(len(self.metrics))):
-            per_query = found[0]  # a copy is slow where queries are short and many
+            per_query = parts[0]  # Copying is slow if there are many short queries.
         else:
             per_query = np.empty((self.judgments.queries, len(self.metrics)))
-            for group, part in zip(self._groups, found, strict=True):
+            for group, part in zip(self._groups, parts, strict=True):
                 per_query[:, group.columns] = part
         return Evaluation(self.metrics, self.judgments, per_query, self.unjudged, _names=self.names)
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """Values of metrics, by query and in the mean.
+    """Values of metrics by query and their means.
 
     Attributes
     ----------
     metrics : tuple of Metric
-        What was computed.
+        The computed metrics.
     judgments : Judgments
-        On what.
+        The relevance labels.
     per_query : ndarray of float64, shape (queries, metrics)
-        The value of each query; NaN where the metric skips queries without relevant documents.
+        The value of each query. NaN if the metric skips queries without relevant documents.
     unjudged : {"irrelevant", "drop"}
-        What became of documents that nobody judged.
+        How documents without a judgment were treated.
     coverage : Coverage or None
-        Of a run: how much of it the qrels judge, and which queries only one of them has.
+        For a TREC run, its judged documents and the queries that only the run or only the qrels have.
     """
 
     metrics: tuple[Metric, ...]
@@ -146,41 +216,39 @@ class Evaluation:
 
     @cached_property
     def mean(self) -> dict[str, float]:
-        """The weighted mean over queries, sum(w * v) / sum(w), by metric name; NaN where every query is skipped."""
-        names = self._names or map(str, self.metrics)  # writing ten takes as long as evaluating 50,000 documents
-        return dict(zip(names, _means(self.metrics, self.judgments, self.per_query), strict=True))
+        """The weighted mean over queries, sum(w * v) / sum(w), by metric name. NaN if all queries are skipped."""
+        names = self._names or map(str, self.metrics)  # Formatting ten takes as long as evaluating 50,000 documents.
+        return dict(zip(names, _compute_means(self.metrics, self.judgments, self.per_query), strict=True))
 
     @property
     def notes(self) -> list[str]:
-        """What was assumed or left out, in words."""
+        """Notes on unjudged documents and on queries that were left out."""
         if self.coverage is not None:
             return self.coverage.sentences
         if not self.judgments.unjudged:
             return []
         size = f"{self.judgments.unjudged:,} of {self.judgments.documents:,} documents"
-        return [f"unjudged: {size}, {BECAME[self.unjudged]}"]
+        return [f"unjudged: {size}, {HANDLING[self.unjudged]}"]
 
     def frame(self) -> pd.DataFrame:
-        """Return the values by query as a DataFrame: one row per query, one column per metric."""
+        """Return the values as a DataFrame with one row per query and one column per metric."""
         import pandas as pd
 
         index = pd.Index(self.judgments.query_ids, name="query")
         return pd.DataFrame(self.per_query, index=index, columns=[str(metric) for metric in self.metrics])
 
     def __repr__(self) -> str:
-        from .._common.words import count
-
         width = max(len(name) for name in self.mean)
-        lines = "\n".join(f"  {name:<{width}}  {value:.6f}" for name, value in self.mean.items())
+        lines = "\n".join(f"  {name:<{width}}  {format_mean(value)}" for name, value in self.mean.items())
         notes = "".join(f"\n  {note}" for note in self.notes)
         return f"Evaluation of {count(self.judgments.queries, 'query')}\n{lines}{notes}"
 
     def _repr_html_(self) -> str:
+        from .._common.notebook import table_cell
         from .._common.words import count
-        from ..drawing.notebook import table_cell
 
         size = f"{count(self.judgments.queries, 'query')}, {count(self.judgments.documents, 'document')}"
-        rows = [(name, f"{value:.6f}") for name, value in self.mean.items()]
+        rows = [(name, format_mean(value)) for name, value in self.mean.items()]
         return table_cell(f"Evaluation: {size}", ("metric", "mean"), rows, *self.notes)
 
 
@@ -197,19 +265,19 @@ def evaluate(
 
     Parameters
     ----------
-    metrics : str, Metric, or an iterable of them
+    metrics : str, Metric or iterable of these
         See `parse_metrics`.
     judgments : Judgments
-        The labels of the documents by query.
+        Relevance labels.
     scores : array-like of float, shape (documents,)
-        Higher is better. -inf says that a document was judged but not retrieved. A pandas Series is matched with the
-        labels by its index, where they have one.
+        Higher is better, and -inf marks a document that was judged but not retrieved. A pandas Series is aligned to the
+        index of the labels.
     convention : str, optional
-        Read metric names as this library does, ``"lightgbm"`` for example: see `parse_metrics`.
+        Interpret metric names as this library does, for example ``"lightgbm"``. See `parse_metrics`.
     n_jobs : int, optional
-        Threads at most, by default the CPUs that the process may use; fewer where that turns out to be quicker.
-    unjudged : {"irrelevant", "drop"}
-        What becomes of documents that nobody judged; see `Evaluator`.
+        Maximum number of threads. Defaults to the CPUs available to the process.
+    unjudged : {"irrelevant", "drop"}, default "irrelevant"
+        How to treat documents without a judgment. See `Evaluator`.
 
     Returns
     -------
@@ -219,9 +287,9 @@ def evaluate(
     Raises
     ------
     ValueError
-        For unknown metrics, a wrong number of scores, or NaN scores.
+        If a metric is unknown, the number of scores is wrong, or a score is NaN.
     TypeError
-        Where `judgments` are none; arguments that changed places are recognised.
+        If `judgments` is not a Judgments object. Swapped arguments are detected.
 
     Examples
     --------
@@ -233,45 +301,47 @@ def evaluate(
     >>> round(gs.evaluate("ndcg@10", judgments, range(10, 0, -1), convention="sklearn").mean["ndcg_linear@10"], 2)
     0.86
     """
-    check_judgments("evaluate(metrics, judgments, scores)", judgments, metrics=metrics, scores=scores)
+    validate_judgments("evaluate(metrics, judgments, scores)", judgments, metrics=metrics, scores=scores)
     return Evaluator(metrics, judgments, n_jobs, convention=convention, unjudged=unjudged)(scores)
 
 
 def weighted(metric: Metric, judgments: Judgments, values: Floats, *, scale: bool = True) -> tuple[Floats, Floats]:
-    """Return w * v and w of the queries that count, from the value v of every query; their sums make the mean.
+    """Return w * v and w of the queries that count, whose sums give the mean.
 
-    With `scale` the weights come divided by a power of two, so that huge and tiny ones have right means. Sums that are
-    added to those of other judgments need the weights as they are.
+    With `scale`, the weights are divided by a power of two, so that the means of huge and tiny weights are right. Sums
+    that are added to those of other judgments require unscaled weights.
     """
     weights = _query_weights(metric, judgments)
-    counted = ~np.isnan(values) if metric.empty == "skip" else slice(None)
-    values = values[counted]
+    counted = ~np.isnan(values) if metric.empty == "skip" else np.ones(len(values), dtype=bool)
     if weights is None:
-        return values, np.ones(len(values))
-    weights = scaled_weights(weights[counted])[0] if scale else weights[counted]
+        return values[counted], np.ones(int(counted.sum()))
+    counted &= weights > 0
+    weights = weights[counted]
+    if scale:
+        weights = np.ones(len(weights)) if (weights == weights[:1]).all() else scale_weights(weights)[0]
     with np.errstate(under="ignore"):
-        return weights * values, weights
+        return weights * values[counted], weights
 
 
 def shared_weights(metrics: Sequence[Metric], judgments: Judgments) -> Floats | None:
-    """Return the query weights with which all these metrics can be compared, None where all queries count the same.
+    """Return the query weights for a comparison of these metrics, or None for equal weights.
 
-    Raise where some of them ignore the weights and others do not.
+    A `ValueError` is raised if some of them ignore the weights and others do not.
     """
     first = metrics[0]
     for metric in metrics:
         if judgments.weights is not None and (metric.weights == "ignore") != (first.weights == "ignore"):
-            one, other = (metric, first) if metric.weights == "ignore" else (first, metric)
+            ignoring, weighting = (metric, first) if metric.weights == "ignore" else (first, metric)
             raise ValueError(
-                f"{one} ignores the weights of the queries and {other} does not, so they cannot be compared on the "
-                "same sample; give both the same weights= (query or ignore), or leave the weights out"
+                f"{ignoring} ignores the weights of the queries and {weighting} does not, so they cannot be compared. "
+                "Pass the same weights= (query or ignore) to both, or omit the weights."
             )
-    alike = len({metric.weights for metric in metrics}) == 1
-    return _query_weights(first, judgments) if alike else judgments.weights
+    same = len({metric.weights for metric in metrics}) == 1
+    return _query_weights(first, judgments) if same else judgments.weights
 
 
 def _query_weights(metric: Metric, judgments: Judgments) -> Floats | None:
-    """Return the weights of queries as a metric reads them."""
+    """Return the weights of queries in the precision of a metric."""
     if metric.weights == "ignore":
         return None
     if metric.weights == "query":
@@ -279,41 +349,19 @@ def _query_weights(metric: Metric, judgments: Judgments) -> Floats | None:
     return judgments.float32_weights(mean=metric.weights == "float32_mean")
 
 
-def _means(metrics: Sequence[Metric], judgments: Judgments, values: Floats) -> list[float]:
-    """Return sum(w * v) / sum(w) of each column of values, NaN where no query counts."""
+def _compute_means(metrics: Sequence[Metric], judgments: Judgments, values: Floats) -> list[float]:
+    """Return sum(w * v) / sum(w) of each column of values, or NaN if no query counts."""
     means = np.full(len(metrics), np.nan)
-    together: dict[str, list[int]] = {}
+    columns_by_weights: dict[str, list[int]] = {}
     for column, metric in enumerate(metrics):
-        if metric.empty == "skip":  # which queries count, and so how their weights are scaled, is its own affair
-            products, counting = weighted(metric, judgments, values[:, column])
-            total = sums(counting[:, None])[0] if len(counting) else 0.0
-            means[column] = sums(products[:, None])[0] / total if total > 0 else np.nan
+        if metric.empty == "skip":  # The queries that count are different for each metric.
+            counted, weights = ~np.isnan(values[:, column]), _query_weights(metric, judgments)
+            means[column] = compute_means(values[counted, column, None], None if weights is None else weights[counted])[
+                0
+            ]
         else:
-            together.setdefault(metric.weights, []).append(column)
-    for columns in together.values():
-        some = values if len(columns) == len(metrics) else values[:, columns]
-        weights = _query_weights(metrics[columns[0]], judgments)
-        if weights is None:
-            means[columns] = sums(some) / len(some)
-            continue
-        scaled = scaled_weights(weights)[0][:, None]
-        total = sums(scaled)[0]
-        if total > 0:
-            means[columns] = sums(scaled * some) / total
+            columns_by_weights.setdefault(metric.weights, []).append(column)
+    for columns in columns_by_weights.values():
+        selected = values if len(columns) == len(metrics) else values[:, columns]
+        means[columns] = compute_means(selected, _query_weights(metrics[columns[0]], judgments))
     return means.tolist()
-
-
-def sums(values: Floats) -> Floats:
-    """Return the sum of each column, in an order that depends on their number alone: the two halves are added, again.
-
-    The error grows with the logarithm of the number of rows; no column is walked through by itself.
-    """
-    folded = None
-    while len(values) > 1:
-        half = len(values) // 2
-        folded = np.add(values[:half], values[half : 2 * half], out=None if folded is None else folded[:half])
-        if len(values) % 2:
-            folded[0] += values[-1]
-        values = folded
-    total: Floats = values[0]
-    return total

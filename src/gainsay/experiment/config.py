@@ -20,14 +20,14 @@ from .._common.words import listed
 from ..comparison.compare import DEFAULT_METRICS
 from ..comparison.data import validate_primary, validate_seed
 from ..data import RankingData, read_letor, read_lightgbm, simulate
-from ..data._text import one_line
 from ..data.simulate import LONGEST
+from ..data.text import one_line
 from ..metrics.base import Metric
-from ..metrics.judged import refuse_judged
+from ..metrics.judged import validate_without_judged
 from ..metrics.names import parse_metrics
 from .candidate import Candidate, CandidateValues, Patience, Rounds, Seed, Threads, grid, validate_candidates
 from .folds import k_folds
-from .query_labels import read_cluster_file, read_segment_file
+from .labels import read_cluster_file, read_segment_file
 from .repeats import Repeats, Vary
 from .rounds import BALANCED, EACH, validate_stop_by
 from .trainers import validate_parameters
@@ -46,7 +46,7 @@ MAX_KEY_PARTS = 64
 def _validate_metrics(metrics: Any) -> tuple[Metric, ...]:
     """Return metrics that an experiment can evaluate, or raise."""
     parsed = parse_metrics(DEFAULT_METRICS if metrics is None else metrics)
-    refuse_judged(parsed)
+    validate_without_judged(parsed)
     for metric in parsed:
         if str(metric) in (BALANCED, EACH):
             raise ValueError(f"metrics must not contain the name {str(metric)!r}. Choose another name.")

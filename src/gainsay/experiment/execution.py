@@ -19,22 +19,18 @@ from .._common.cpus import cpus
 from .._common.version import __version__
 from ..evaluation.evaluator import Evaluator, shared_weights
 from .plan import Plan, Unit
-from .progress import Outcome, create_curves
+from .progress import Outcome, find_best_values
 from .rounds import Watch, find_stored_rounds, orient
 from .storage import SharedParts, Storage, create_canonical_json
-from .trainers import Predict, get_trainer
+from .trainers import get_trainer, predict_scores
 from .trainings import Training
 
 if TYPE_CHECKING:
-    from ..data import RankingData
     from ..judgments import Judgments
     from ..metrics.base import Metric
     from .candidate import Candidate
     from .folds import Parts
     from .progress import Follow
-
-DOCUMENTS_PER_PREDICTION = 65_536
-"""Both libraries copy the features they predict on, XGBoost into twice the memory."""
 
 
 class CalledOffError(Exception):
@@ -139,7 +135,7 @@ def train_candidate(
     curves = np.array(watch.rounds, dtype=np.float64)
     test = context.parts[unit.fold.test]
     predict = trainer.create_predictor(model, test, threads)
-    scores = _predict_scores(predict, test, find_stored_rounds(orient(curves, metrics)))
+    scores = predict_scores(predict, test, find_stored_rounds(orient(curves, metrics)))
     weights = shared_weights(on_test.metrics, on_test.judgments)
     return model, Training(
         unit.fold.name,
@@ -155,13 +151,6 @@ def train_candidate(
         },
         {"gainsay": __version__, "numpy": np.__version__, candidate.library: trainer.get_version()},
     )
-
-
-def _predict_scores(predict: Predict, data: RankingData, rounds: Sequence[int]) -> dict[int, Any]:
-    """Return the scores of all documents after each of these rounds."""
-    starts = range(0, len(data.labels), DOCUMENTS_PER_PREDICTION)
-    pieces = [predict(slice(start, start + DOCUMENTS_PER_PREDICTION), rounds) for start in starts]
-    return {number: np.concatenate(scores) for number, scores in zip(rounds, zip(*pieces, strict=True), strict=True)}
 
 
 def compute_total_weights(evaluator: Evaluator) -> list[float]:
@@ -221,13 +210,13 @@ def perform(task: Task) -> Outcome:
             raise CalledOffError(unit) from None  # The data may have been removed.
         text = traceback.format_exc()
         storage.save_failure(unit, text)
-        return Outcome(unit, time.perf_counter() - started, failure=text)
+        return Outcome(unit, time.perf_counter() - started, text)
     seconds = time.perf_counter() - started
     if shared is not None and not shared.exist:
         raise CalledOffError(unit)
     storage.save(task.plan, unit, model, training)
     storage.write_compared_models(task.plan, unit, training.curves)
-    return Outcome(unit, seconds, rounds=len(training.curves), lines=create_curves(task.plan, training.curves))
+    return Outcome(unit, seconds, best=find_best_values(task.plan, training.curves))
 
 
 def uses_other_processes(executor: Executor | None) -> bool:

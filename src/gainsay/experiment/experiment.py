@@ -18,12 +18,11 @@ from .._common.words import count, listed
 from ..evaluation.evaluator import Evaluator, shared_weights
 from ..judgments import Judgments
 from .config import ExperimentConfig, read_toml
-from .custom_metrics import find_import_paths, validate_importable
 from .execution import compute_total_weights, perform_all, uses_other_processes
-from .folds import compute_fingerprint, divide
-from .plan import Plan, Unit
-from .progress import Outcome, create_progress
-from .query_labels import align_clusters, align_segments
+from .folds import FeatureColumns, compute_fingerprint, divide
+from .labels import align_clusters, align_segments
+from .plan import Plan, Unit, find_import_paths, validate_importable
+from .progress import Outcome, Progress
 from .result import ExperimentResult, create_result
 from .rounds import BALANCED
 from .storage import DamagedError, Storage, create_canonical_json
@@ -57,7 +56,7 @@ class Experiment:
         metrics at the top level of a module.
     directory : path, optional
         Directory for models, curves, values and failures. An interrupted run continues there with the same result.
-        By default, only the result remains.
+        By default, the result and its models stay in memory.
     folds : sequence of RankingData, optional
         Parts for LETOR's cross-validation: test on fold i, validate on fold i + 1, train on the others. See `k_folds`.
     primary : sequence of two metrics, optional
@@ -161,6 +160,7 @@ class Experiment:
             **{**dict(config), "candidates": resolved},
             folds=divided,
             data={name: compute_fingerprint(part) for name, part in self._parts.items()},
+            features=FeatureColumns.from_data(next(iter(self._parts.values()))),
             clusters=None if clusters is None else align_clusters(clusters, tests),
             segments=None if segments is None else align_segments(segments, tests),
         )
@@ -247,7 +247,7 @@ class Experiment:
             Where to train: threads, processes, or a cluster (Dask: `client.get_executor()`) whose workers share the
             directory. Start processes by "spawn" or "forkserver", because OpenMP does not survive a fork.
         progress : bool, default True
-            Show the progress: curves in a terminal or notebook, otherwise one line per training on stderr.
+            Show the progress: bars in a terminal, and one line per finished training.
         jobs : int, optional
             Number of simultaneous trainings without an executor. Defaults to CPUs divided by threads. The result does
             not depend on it.
@@ -314,7 +314,7 @@ class Experiment:
         trainings = _load_trainings(storage, self.plan, units, versions)
         _validate_unchanged(self.plan, trainings)
         pending = [unit for unit in units if unit.slug not in trainings]
-        progress, remaining = create_progress(show), len(pending)
+        progress, remaining = Progress(show), len(pending)
 
         def report(outcome: Outcome) -> None:
             nonlocal remaining
@@ -395,8 +395,6 @@ def _validate_unchanged(plan: Plan, trainings: Mapping[str, Training]) -> None:
 
 def _validate_data(plan: Plan, parts: Parts) -> None:
     """Raise if data do not suit the metrics or the libraries, before hours of training."""
-    for name, part in parts.items():
-        _validate_weights(name, part)
     names = next(iter(parts.values())).feature_names
     for library in _list_libraries(plan):
         get_trainer(library).validate_features(names or ())
@@ -405,19 +403,6 @@ def _validate_data(plan: Plan, parts: Parts) -> None:
             judgments = parts[name].judgments()
             compute_total_weights(Evaluator(plan.metrics, judgments))
             shared_weights(plan.metrics, judgments)
-
-
-def _validate_weights(name: str, data: RankingData) -> None:
-    """Raise if weights do not fit into the 32-bit floats of both libraries."""
-    if data.weight is None or not data.weight.any():
-        return
-    limits = np.finfo(np.float32)
-    smallest, largest = data.weight[data.weight > 0].min(), data.weight.max()
-    if largest > limits.max or smallest < limits.tiny:
-        raise ValueError(
-            f"{name} has a weight of {largest if largest > limits.max else smallest:g}, but LightGBM and XGBoost use "
-            f"32-bit floats ({limits.tiny:.0e} to {limits.max:.0e}). Multiply all weights by the same number."
-        )
 
 
 def _warn_of_waste(plan: Plan, parts: Parts) -> None:

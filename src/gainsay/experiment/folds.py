@@ -12,7 +12,7 @@ import numpy as np
 
 from .._common.checks import check_whole
 from ..data import RankingData
-from ..data._features import is_sparse, parts_of
+from ..data.features import is_sparse, parts_of
 from ..data.ranking_data import same_features
 from .validation import StrictModel
 
@@ -50,6 +50,50 @@ class Fold(StrictModel):
     def parts(self) -> tuple[str, ...]:
         """Names of all its parts."""
         return (*self.train, self.valid, self.test)
+
+
+class FeatureColumns(StrictModel):
+    """The columns of the features: how many, whether they are sparse, and the names and categories, if any."""
+
+    number: int
+    sparse: bool
+    names: Annotated[tuple[str, ...], Field(strict=False)] | None
+    categories: dict[str, Annotated[tuple[Any, ...], Field(strict=False)]] | None
+
+    @classmethod
+    def from_data(cls, data: RankingData) -> FeatureColumns:
+        """Return the columns of a dataset."""
+        categories = None if data.categories is None else dict(data.categories)
+        columns, sparse = data.features.shape[1], is_sparse(data.features)
+        return cls(number=columns, sparse=sparse, names=data.feature_names, categories=categories)
+
+    def align(self, argument: str, data: RankingData, *, new_categories: bool = False) -> RankingData:
+        """Return data with the codes of these categories, or raise `ValueError` if the columns differ.
+
+        Names are compared if both have names. With `new_categories`, categories that these columns lack follow theirs.
+        """
+        if data.features.shape[1] != self.number:
+            raise ValueError(
+                f"{argument} must have the {self.number} features of the training data, got {data.features.shape[1]}."
+            )
+        if is_sparse(data.features) != self.sparse:
+            kind = "sparse" if self.sparse else "dense"
+            raise ValueError(f"The features of {argument} must be {kind}, as those of the training data are.")
+        if not (self.categories or data.categories) and None in (self.names, data.feature_names):
+            return replace(data, feature_names=self.names)
+        reference = RankingData(
+            np.zeros((1, self.number)), [0], group=[1], feature_names=self.names, categories=self.categories
+        )
+        data = same_features([reference, data], ["the training data", argument])[1]
+        for name, values in ({} if new_categories else self.categories or {}).items():
+            codes = data.features[:, (data.feature_names or ()).index(name)]
+            if (codes >= len(values)).any():
+                new = (data.categories or {})[name][int(codes[codes >= len(values)][0])]
+                raise ValueError(
+                    f"{argument} has the category {new!r} of feature {name!r}, which the training data lack. Make it a "
+                    "missing value, or refit with data that contain it."
+                )
+        return data if new_categories else replace(data, categories=self.categories)
 
 
 def divide(
@@ -146,14 +190,28 @@ def compute_fingerprint(data: RankingData) -> str:
     return digest.hexdigest()
 
 
+def validate_data(name: str, data: Any) -> None:
+    """Raise unless this is a dataset whose weights fit into the 32-bit floats of both libraries."""
+    if not isinstance(data, RankingData):
+        raise TypeError(
+            f"{name} must be RankingData, got {type(data).__name__}. Read files with gainsay.data.read_letor, or use "
+            "gainsay.RankingData(X, y, group=sizes)."
+        )
+    if data.weight is None or not data.weight.any():
+        return
+    limits = np.finfo(np.float32)
+    smallest, largest = data.weight[data.weight > 0].min(), data.weight.max()
+    if largest > limits.max or smallest < limits.tiny:
+        raise ValueError(
+            f"{name} has a weight of {largest if largest > limits.max else smallest:g}, but LightGBM and XGBoost use "
+            f"32-bit floats ({limits.tiny:.0e} to {limits.max:.0e}). Multiply all weights by the same number."
+        )
+
+
 def _prepare_parts(parts: Mapping[str, Any]) -> Parts:
     """Validate the parts, and return them with adjacent rows for each query and one code per category."""
     for name, part in parts.items():
-        if not isinstance(part, RankingData):
-            raise TypeError(
-                f"{name} must be RankingData, got {type(part).__name__}. Read files with gainsay.data.read_letor, or "
-                "use gainsay.RankingData(X, y, group=sizes)."
-            )
+        validate_data(name, part)
     first = next(iter(parts))
     width = parts[first].features.shape[1]
     for name, part in parts.items():

@@ -1,18 +1,19 @@
-"""The plan of an experiment: everything a result depends on, and the trainings it consists of."""
+"""The plan of an experiment: everything a result depends on, the trainings, and how to import custom metrics."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
+from ..metrics.names import parse_metrics
+from ..metrics.registry import origin_of
 from .candidate import Candidate
 from .config import ExperimentConfig
-from .custom_metrics import find_import_paths, restore_metrics
-from .folds import Fold
+from .folds import FeatureColumns, Fold
 from .repeats import compute_seed, resample
 from .rounds import BALANCED, EACH, find_balanced_round, find_best_rounds, orient
 from .validation import validate_model
@@ -23,10 +24,15 @@ from pydantic import Field, model_validator  # isort: skip
 if TYPE_CHECKING:
     from .._common.typing import Floats
     from ..data import RankingData
+    from ..metrics.base import Metric
     from .folds import Parts
 
-FORMAT = 5
-"""Version of the files in the directory. Up to format 4, repeats were runs."""
+FORMAT = 6
+"""Version of the files in the directory. From format 6, the plan contains the columns of the features."""
+
+
+class UndefinedMetricError(ValueError):
+    """A metric of an earlier experiment is not defined now, or elsewhere. The message names the module to import."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,8 @@ class Plan(ExperimentConfig):
         Division of the data.
     data : dict of part to str
         Fingerprints of the data.
+    features : FeatureColumns
+        Columns of the features, which are the same in all parts.
     clusters : tuple of str, or None
         Cluster of each test query, folds one after the other.
     segments : dict of column to tuple of str, or None
@@ -83,6 +91,7 @@ class Plan(ExperimentConfig):
 
     folds: Annotated[tuple[Fold, ...], Field(strict=False, min_length=1)]
     data: dict[str, str]
+    features: FeatureColumns
     clusters: Annotated[tuple[str, ...], Field(strict=False)] | None = None
     segments: dict[str, Annotated[tuple[str, ...], Field(strict=False)]] | None = None
 
@@ -161,9 +170,8 @@ class Plan(ExperimentConfig):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of `experiment.json`."""
-        fields = self.model_dump(mode="json", exclude={"candidates", "metrics"})
         return {
-            **fields,
+            **self.model_dump(mode="json", exclude={"candidates", "metrics"}),
             "format": FORMAT,
             "candidates": [candidate.to_dict() for candidate in self.candidates],
             "metrics": list(self.names),
@@ -185,9 +193,9 @@ class Plan(ExperimentConfig):
         names = [str(metric) for metric in metrics]
         if names != document["metrics"]:
             raise ValueError(f"metrics must be {shorten(names)}, got {shorten(document['metrics'])}")
-        fields = {key: value for key, value in document.items() if key not in ("format", "import_paths")}
+        settings = {key: value for key, value in document.items() if key not in ("format", "import_paths")}
         candidates = [Candidate(**candidate) for candidate in document["candidates"]]
-        return validate_model(cls, {**fields, "candidates": candidates, "metrics": metrics})
+        return validate_model(cls, {**settings, "candidates": candidates, "metrics": metrics})
 
     def find_conflicts(self, earlier: Plan) -> list[str]:
         """Return why this plan cannot continue an earlier one in the same directory.
@@ -251,3 +259,81 @@ def shorten(value: Any) -> str:
     """Return the representation of a value in at most 98 characters."""
     text = repr(value)
     return text if len(text) <= 100 else f"{text[:97]}…"
+
+
+def find_import_paths(metrics: Sequence[Metric]) -> dict[str, list[list[str]]]:
+    """Return for each custom metric where the metric and its functions are defined.
+
+    Examples
+    --------
+    >>> import gainsay as gs
+    >>> find_import_paths([*gs.parse_metrics("mrr"), gs.NDCG(gain=abs, name="by_abs")])
+    {'by_abs': [['builtins', 'abs']]}
+    """
+    paths = {str(metric): _find_paths(metric) for metric in metrics}
+    return {name: places for name, places in paths.items() if places}
+
+
+def _find_paths(metric: Metric) -> list[list[str]]:
+    values = (getattr(metric, field.name) for field in fields(metric))
+    places = [origin_of(type(metric)), *(origin_of(value) for value in values if callable(value))]
+    return [list(place) for place in places if place[0].partition(".")[0] != "gainsay"]
+
+
+def validate_importable(metrics: Sequence[Metric], user: str) -> None:
+    """Raise `ValueError` if a metric cannot be imported by its `user`, which is another process or a later run."""
+    for metric in metrics:
+        for module, name in _find_paths(metric):
+            if module == "__main__" or "<" in name:  # <lambda>, <locals>
+                raise ValueError(
+                    f"{metric} must be importable by {user}, but uses {module}.{name}. Define it with class or def at "
+                    "the top level of a module, and import the module."
+                )
+        if parse_metrics(str(metric)) != (metric,):
+            raise ValueError(f"{metric} was defined again, so {user} would use another one. Create the metric again.")
+
+
+def restore_metrics(names: Sequence[str], paths: Mapping[str, Any]) -> tuple[Metric, ...]:
+    """Return the metrics of an earlier experiment.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of the metrics.
+    paths : mapping of name to list
+        Result of `find_import_paths` for the metrics of the experiment.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If a metric is not defined now, or in another module.
+    ValueError, TypeError, LookupError
+        If the paths are damaged.
+    """
+    if not isinstance(paths, Mapping):
+        raise TypeError(f"import_paths must be a mapping, got {type(paths).__name__}")
+    restored: list[Metric] = []
+    for name in names:
+        earlier = paths.get(name, [])
+        try:
+            metrics = parse_metrics(name)
+        except ValueError as error:
+            if not earlier:
+                raise
+            modules = dict.fromkeys(str(place[0]) for place in earlier)
+            raise UndefinedMetricError(
+                f"The metric {name!r} is not defined. It was {_format_paths(earlier)}. Import {' and '.join(modules)} "
+                f"(on the command line: {' '.join(f'--import {module}' for module in modules)})."
+            ) from error
+        now = _find_paths(metrics[0])
+        if now != earlier:
+            raise UndefinedMetricError(
+                f"The metric {name!r} was {_format_paths(earlier)} and is now {_format_paths(now)}. Import the former, "
+                "or use another directory."
+            )
+        restored += metrics
+    return parse_metrics(restored)
+
+
+def _format_paths(places: Sequence[Sequence[str]]) -> str:
+    return " and ".join(".".join(map(str, place)) for place in places) or "a metric of gainsay"

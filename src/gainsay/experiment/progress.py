@@ -1,31 +1,20 @@
-"""Progress of an experiment: curves in a terminal and in a notebook, otherwise one line per training."""
+"""Progress of an experiment: a bar for each running training in a terminal, otherwise one line per training."""
 
 from __future__ import annotations
 
 import re
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._common.shown import printable
-from ..drawing.rounds import STYLE
-from ..drawing.terminal import board_of, is_terminal, knows_blocks, may_colour
-from ..drawing.updating import Picture, in_notebook
-from ..training.history import Line
-from ..training.live import seconds_now, tell_line
-from ..training.views import View, view_of
 from .plan import Plan, Unit
+from .rounds import find_best_rounds, orient
 
 if TYPE_CHECKING:
     from .._common.typing import Floats
-
-MAX_BLOCKS = 3
-"""Limit on simultaneous trainings with curves. If there are more, each has one line."""
-MAX_FINISHED = 30
-"""Limit on the lines of finished trainings in a notebook."""
 
 Follow = Callable[[Unit], Callable[[Sequence[float]], None] | None]
 """Called at the start of a training in this process. Returns a function for the values of each round, or None."""
@@ -33,48 +22,20 @@ Follow = Callable[[Unit], Callable[[Sequence[float]], None] | None]
 
 @dataclass(frozen=True)
 class Outcome:
-    """The reported part of a finished unit. Everything else is in the directory."""
+    """The reported part of a finished unit: seconds, a traceback if it failed, best value and round of each metric."""
 
     unit: Unit
     seconds: float
-    rounds: int = 0
     failure: str | None = None
-    lines: dict[str, Line] = field(default_factory=dict)
+    best: dict[str, tuple[float, int]] = field(default_factory=dict)
 
 
-class Progress:
-    """Reports of a run. This class reports nothing."""
-
-    def start(self, plan: Plan, total: int, done: int) -> None:
-        """Start a run in which `done` of `total` units are finished already."""
-
-    def follow(self, unit: Unit) -> Callable[[Sequence[float]], None] | None:
-        """Start a training in this process, and return a function for the values of each round, or None."""
-        return None
-
-    def advance(self, outcome: Outcome) -> None:
-        """Report a finished unit."""
-
-    def stop(self) -> None:
-        """End the reports."""
-
-
-def create_progress(show: bool) -> Progress:
-    """Return the progress for a notebook, a terminal or plain lines on stderr."""
-    if not show:
-        return Progress()
-    if in_notebook():
-        return _Notebook()
-    return _Terminal() if is_terminal(sys.stderr) else _Lines()
-
-
-def create_curves(plan: Plan, curves: Floats) -> dict[str, Line]:
-    """Return the curves of the metrics that choose rounds."""
-    lines = _create_empty_curves(plan)
-    for metric, line in lines.items():
-        for number, value in enumerate(curves[:, plan.names.index(metric)].tolist(), start=1):
-            line.add(number, value)
-    return lines
+def find_best_values(plan: Plan, curves: Floats) -> dict[str, tuple[float, int]]:
+    """Return the best value and round of the metrics that choose rounds."""
+    rounds = dict(zip(plan.names, find_best_rounds(orient(curves, plan.metrics)), strict=True))
+    return {
+        name: (float(curves[rounds[name] - 1, plan.names.index(name)]), rounds[name]) for name in plan.primary_metrics
+    }
 
 
 def get_last_line(text: str) -> str:
@@ -86,170 +47,94 @@ def get_last_line(text: str) -> str:
     return str(errors[-1]) if errors else text.strip().splitlines()[-1]
 
 
-def _create_empty_curves(plan: Plan) -> dict[str, Line]:
-    directions = dict(zip(plan.names, plan.metrics, strict=True))
-    return {metric: Line(directions[metric].higher_is_better) for metric in plan.primary_metrics}
+class Progress:
+    """Report the progress of a run on stderr, in a notebook on stdout.
 
+    Parameters
+    ----------
+    show : bool
+        Whether to report anything.
+    """
 
-class _Running:
-    """A running training."""
-
-    def __init__(self, plan: Plan, unit: Unit, number: str) -> None:
-        self.lines = _create_empty_curves(plan)
-        self._columns = [plan.names.index(metric) for metric in self.lines]
-        self._title, self._dataset = f"{number} {unit}", unit.fold.valid
-        self._total = unit.candidate.num_boost_round
-        self._started, self.rounds = seconds_now(), 0
-
-    def add(self, values: Sequence[float]) -> None:
-        """Append the values of a round."""
-        self.rounds += 1
-        for line, column in zip(self.lines.values(), self._columns, strict=True):
-            line.add(self.rounds, values[column])
-
-    def create_view(self) -> View:
-        """Return the current view."""
-        return view_of(
-            self.lines,
-            title=self._title,
-            dataset=self._dataset,
-            last_round=self.rounds,
-            total=self._total,
-            seconds=seconds_now() - self._started,
-        )
-
-
-class _Reporter(Progress):
-    """Counts and running trainings, which all reports share."""
+    def __init__(self, show: bool) -> None:
+        self._show = show
+        self._lock = threading.Lock()
+        self._bars: Any = None
 
     def start(self, plan: Plan, total: int, done: int) -> None:
-        self._plan, self._total, self._done, self._begun = plan, total, done, done
-        self._running: dict[str, _Running] = {}
-        self._lock = threading.Lock()
-        """Locked while a round is added or views are drawn, so that no thread draws half of a round."""
-        if done:
-            self.print_line(f"{done} of {total} are already finished")
+        """Start a run in which `done` of `total` units are finished already."""
+        self._plan, self._total, self._done = plan, total, done
+        self._tasks: dict[str, Any] = {}
+        self._stream = sys.stdout if "ipykernel" in sys.modules else sys.stderr
+        self._show = self._show and self._stream is not None  # pythonw has no streams.
+        if self._show and done:
+            self._print(f"{done} of {total} are already finished")
+        if self._show and self._stream.isatty():
+            self._start_bars()
+
+    def _start_bars(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as Bars
+
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[values]}", markup=False),
+            TimeElapsedColumn(),
+        )
+        self._bars = Bars(*columns, console=Console(file=self._stream, markup=False, highlight=False), transient=True)
+        self._bars.start()
+        self._trainings = self._bars.add_task("trainings", total=self._total, completed=self._done, values="")
 
     def follow(self, unit: Unit) -> Callable[[Sequence[float]], None] | None:
+        """Start a training in this process, and return a function for the values of each round, or None."""
+        if self._bars is None:
+            return None
+        total = unit.candidate.num_boost_round
+        task = self._bars.add_task(self._to_text([str(unit)]), total=total, values="")
         with self._lock:
-            self._begun += 1
-            running = self._running[unit.slug] = _Running(self._plan, unit, f"[{self._begun}/{self._total}]")
+            self._tasks[unit.slug] = task
 
         def report(values: Sequence[float]) -> None:
-            with self._lock:
-                running.add(values)
-            self.touch()
+            by_name = dict(zip(self._plan.names, values, strict=True))
+            values_text = self._to_text(f"{name} {by_name[name]:.4f}" for name in self._plan.primary_metrics)
+            self._bars.update(task, advance=1, values=values_text)
 
         return report
 
     def advance(self, outcome: Outcome) -> None:
+        """Report a finished unit."""
         with self._lock:
             self._done += 1
-            self._running.pop(outcome.unit.slug, None)
-        number = f"[{self._done}/{self._total}]"
+            number, task = self._done, self._tasks.pop(outcome.unit.slug, None)
+        if self._bars is not None:
+            self._bars.update(self._trainings, completed=number)
+            if task is not None:
+                self._bars.remove_task(task)
+        if not self._show:
+            return
+        title = f"[{number}/{self._total}] {outcome.unit}"
         if outcome.failure is not None:
-            self.print_line(printable(f"{number} {outcome.unit}: failed, {get_last_line(outcome.failure)}"))
+            self._print(f"{title}: failed, {get_last_line(outcome.failure)}")
+            return
+        best = [f"{metric} {value:.4f} @{number}" for metric, (value, number) in outcome.best.items()]
+        self._print(title, *best, f"{outcome.seconds:.1f} s")
+
+    def stop(self) -> None:
+        """End the reports."""
+        if self._bars is not None:
+            self._bars.stop()
+
+    def _print(self, *parts: str) -> None:
+        text = self._to_text(parts)
+        if self._bars is None:
+            print(text, file=self._stream, flush=True)
         else:
-            view = view_of(
-                outcome.lines,
-                title=f"{number} {outcome.unit}",
-                dataset=outcome.unit.fold.valid,
-                last_round=outcome.rounds,
-                seconds=outcome.seconds,
-            )
-            self.finish(view)
+            self._bars.console.print(text, soft_wrap=True)
 
-    def create_views(self) -> list[View]:
-        """Return views of the running trainings with at least one round. Draw them while the lock is locked."""
-        return [running.create_view() for running in self._running.values() if running.rounds]
-
-    def print_line(self, text: str) -> None:
-        """Print a line of text."""
-        encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
-        print(text.encode(encoding, "replace").decode(encoding), file=sys.stderr, flush=True)
-
-    def finish(self, view: View) -> None:
-        """Report a finished training."""
-        self.print_line(tell_line(view, sys.stderr))
-
-    def touch(self) -> None:
-        """Draw again."""
-
-
-class _Lines(_Reporter):
-    """One line per finished training."""
-
-    def follow(self, unit: Unit) -> None:
-        return None
-
-
-class _Terminal(_Reporter):
-    """Curves of the running trainings at the bottom of a terminal, below one line per finished training."""
-
-    def start(self, plan: Plan, total: int, done: int) -> None:
-        self._board, self._started = board_of(sys.stderr), seconds_now()
-        super().start(plan, total, done)
-        self._board.put(self, self._block)
-        self.touch()
-
-    def print_line(self, text: str) -> None:
-        encoding = getattr(self._board.stream, "encoding", None) or "utf-8"
-        self._board.say(text.encode(encoding, "replace").decode(encoding))
-        self.touch()
-
-    def finish(self, view: View) -> None:
-        self.print_line(tell_line(view, self._board.stream))
-
-    def touch(self) -> None:
-        self._board.touch(self)
-
-    def stop(self) -> None:
-        self._board.drop(self)
-
-    def _block(self, width: int) -> list[str]:
-        stream = self._board.stream
-        look = {"ascii_only": not knows_blocks(stream), "colour": may_colour(stream)}
-        with self._lock:
-            views = self.create_views()
-            if not views:
-                return [f"{self._done} of {self._total} trained, {seconds_now() - self._started:.0f} s"]
-            if len(views) > MAX_BLOCKS:
-                return [view.final_line(width, running=True, **look) for view in views]
-            return [line for view in views for line in view.block(width, **look)]
-
-
-class _Notebook(_Reporter):
-    """Curves of the running trainings in the output of a cell, above one line per finished training."""
-
-    def start(self, plan: Plan, total: int, done: int) -> None:
-        self._finished: list[str] = []
-        self._picture = Picture(self._html)
-        super().start(plan, total, done)
-
-    def print_line(self, text: str) -> None:
-        self._append(f'<tr><td colspan="5">{escape(text)}</td></tr>')
-
-    def finish(self, view: View) -> None:
-        self._append(view.row())
-
-    def _append(self, row: str) -> None:
-        self._finished.append(row)
-        self._picture.draw()
-
-    def touch(self) -> None:
-        self._picture.touch()
-
-    def stop(self) -> None:
-        with self._lock:
-            self._running.clear()
-        self._picture.draw()
-
-    def _html(self) -> str:
-        with self._lock:
-            pictures = [view.picture(style=False) for view in self.create_views()[:MAX_BLOCKS]]
-        omitted = len(self._finished) - MAX_FINISHED
-        more = [f'<p class="gs-quiet">{omitted} more before these</p>'] if omitted > 0 else []
-        count = f'<p class="gs-quiet">{self._done} of {self._total} trained</p>'
-        rows = "".join(self._finished[-MAX_FINISHED:])
-        text = "".join([*more, f"<table>{rows}</table>" if rows else "", count])
-        return f'{STYLE}{"".join(pictures)}<div class="gs-live">{text}</div>'
+    def _to_text(self, parts: Iterable[str]) -> str:
+        """Return text in characters that the stream can write."""
+        encoding = getattr(self._stream, "encoding", None) or "utf-8"
+        return "  ".join(map(printable, parts)).encode(encoding, "replace").decode(encoding)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._common.arrays import nearest
-from ..metrics.names import parse_metrics
-from ..training.bound import in_round
+from ..metrics.names import parse_metric
+from ..training.bound_metrics import in_round
 
 if TYPE_CHECKING:
     from .._common.typing import Floats
@@ -19,28 +18,6 @@ if TYPE_CHECKING:
     from ..metrics.base import Metric
 
 BALANCED, EACH = "balanced", "each"
-
-
-@dataclass(frozen=True)
-class SelectedModel:
-    """A compared model: a candidate at one round, which can be deployed as it was compared.
-
-    Attributes
-    ----------
-    name : str
-        Name in the comparison.
-    candidate : str
-        Name of the candidate.
-    stop_by : str
-        Rule that chose the round: "balanced", a metric, or two metrics joined by " and " that chose the same round.
-    rounds : tuple of int
-        One round per training, counted from 1.
-    """
-
-    name: str
-    candidate: str
-    stop_by: str
-    rounds: tuple[int, ...]
 
 
 class Watch:
@@ -105,7 +82,7 @@ def validate_stop_by(stop_by: Any, metrics: Sequence[Metric]) -> str:
     if str(stop_by) in (BALANCED, EACH, *names):
         return str(stop_by)
     try:
-        (metric,) = parse_metrics(stop_by)
+        metric = parse_metric(stop_by)
     except (ValueError, TypeError):
         metric = None
     if metric not in metrics:

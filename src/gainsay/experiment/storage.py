@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..data import RankingData
-from ..data._features import from_parts, parts_of
-from ..data._text import one_line
-from .custom_metrics import UndefinedMetricError
-from .plan import FORMAT, Plan, Unit, find_differences, shorten
+from ..data.features import from_parts, parts_of
+from ..data.text import one_line
+from .plan import FORMAT, Plan, UndefinedMetricError, Unit, create_slug, find_differences, shorten
 from .trainers import get_trainer
 from .trainings import Archive, Training
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from .._common.typing import Floats
 
 ARRAYS, MANIFEST, EXPERIMENT = "arrays.npz", "manifest.json", "experiment.json"
-_SUFFIX = {"lightgbm": "txt", "xgboost": "ubj"}
+SUFFIXES = {"lightgbm": "txt", "xgboost": "ubj"}
 
 
 class DamagedError(Exception):
@@ -46,7 +45,8 @@ class Storage:
     `experiment.json` contains the plan. Each unit has a directory in `candidates` with the trained model
     (`all-rounds.txt` or `all-rounds.ubj`), `arrays.npz` (see `Training`) and `manifest.json` with the checksums of
     both, which is written last. The compared models, cut at their rounds, are `model.txt` (`.ubj`), or `model@70.txt`
-    and `model@83.txt`. `failures` contains tracebacks, and `.shared` the data for other processes while they train.
+    and `model@83.txt`. `refits` contains models that were trained on all data, each with a manifest. `failures`
+    contains tracebacks, and `.shared` the data for other processes while they train.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -92,22 +92,37 @@ class Storage:
 
     def save(self, plan: Plan, unit: Unit, model: bytes, training: Training) -> None:
         """Write the result of a unit, which is finished once this has returned."""
-        folder = self.get_folder(unit)
-        self._create_folder(folder)
-        (folder / MANIFEST).unlink(missing_ok=True)
         arrays = io.BytesIO()
         np.savez_compressed(arrays, **training.to_arrays())
         contents = {_get_model_name(unit): model, ARRAYS: arrays.getvalue()}
+        self._save(self.get_folder(unit), contents, unit=plan.describe_unit(unit), versions=training.versions)
+        self._get_failure_path(unit).unlink(missing_ok=True)
+
+    def _save(self, folder: Path, contents: Mapping[str, bytes], **record: Any) -> None:
+        """Write files, and then a manifest with a record and their checksums."""
+        self._create_folder(folder)
+        (folder / MANIFEST).unlink(missing_ok=True)
         for name, content in contents.items():
             self._write(folder / name, content)
-        manifest = {
-            "format": FORMAT,
-            "unit": plan.describe_unit(unit),
-            "files": {name: compute_sha256(content) for name, content in contents.items()},
-            "versions": training.versions,
-        }
-        self._write(folder / MANIFEST, seal(manifest))
-        self._get_failure_path(unit).unlink(missing_ok=True)
+        files = {name: compute_sha256(content) for name, content in contents.items()}
+        self._write(folder / MANIFEST, seal({"format": FORMAT, "files": files, **record}))
+
+    def save_refit(self, name: str, suffix: str, model: bytes, record: Mapping[str, Any]) -> None:
+        """Write a model that was trained on all data, and how it was trained."""
+        self._save(self._get_refit_folder(name), {f"model.{suffix}": model}, refit=record)
+
+    def load_refit(self, name: str, suffix: str) -> tuple[bytes, dict[str, Any]] | None:
+        """Return a model that was trained on all data, and how it was trained, or None. Errors are those of `load`."""
+        folder, file = self._get_refit_folder(name), f"model.{suffix}"
+        if not os.path.lexists(folder / MANIFEST):
+            return None
+        manifest, model = self._read_json(folder / MANIFEST), self._read(folder / file)
+        if compute_sha256(model) != manifest["files"].get(file):
+            raise DamagedError(f"{file} does not have its checksum")
+        return model, manifest["refit"]
+
+    def _get_refit_folder(self, name: str) -> Path:
+        return self.directory / "refits" / create_slug(name)
 
     def load(self, plan: Plan, unit: Unit) -> Training | None:
         """Return the result of a unit, or None if it is not finished.
@@ -142,7 +157,7 @@ class Storage:
 
     def write_compared_models(self, plan: Plan, unit: Unit, curves: Floats) -> None:
         """Write the compared models next to the whole one, and remove the ones that are not compared any more."""
-        folder, suffix = self.get_folder(unit), _SUFFIX[unit.candidate.library]
+        folder, suffix = self.get_folder(unit), SUFFIXES[unit.candidate.library]
         rounds = plan.list_compared_rounds(curves)
         compared = {f"model{f'@{number}' if len(rounds) > 1 else ''}.{suffix}": number for number in rounds}
         for path in folder.glob("model*"):
@@ -291,7 +306,7 @@ class SharedParts(Mapping[str, RankingData]):
 
 
 def _get_model_name(unit: Unit) -> str:
-    return f"all-rounds.{_SUFFIX[unit.candidate.library]}"
+    return f"all-rounds.{SUFFIXES[unit.candidate.library]}"
 
 
 def compute_sha256(content: bytes) -> str:

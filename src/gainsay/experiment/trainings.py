@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from .._common.typing import Bools, Floats
     from .plan import Plan
-    from .rounds import SelectedModel
 
 MIN_LIMIT, MAX_RATIO = 2**26, 200
 """An archive may expand to 64 MiB, or to 200 times its size if that is more. Scores compress far less."""
@@ -106,6 +105,28 @@ class Training:
         test = dict(zip(archive["rounds"].tolist(), archive["test"], strict=True))
         weights, valid_weight, ids = archive["weights"], archive["valid_weight"], archive["query_ids"]
         return cls(fold, archive["curves"], test, weights, valid_weight, ids, archive, versions)
+
+
+@dataclass(frozen=True)
+class ComparedModel:
+    """A compared model: a candidate at one round, which can be deployed as it was compared.
+
+    Attributes
+    ----------
+    name : str
+        Name in the comparison.
+    candidate : str
+        Name of the candidate.
+    stop_by : str
+        Rule that chose the round: "balanced", a metric, or two metrics joined by " and " that chose the same round.
+    rounds : tuple of int
+        One round per training, counted from 1.
+    """
+
+    name: str
+    candidate: str
+    stop_by: str
+    rounds: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -206,7 +227,7 @@ def _compute_screening_value(plan: Plan, training: Training, column: int) -> flo
 
 
 def create_rankings(
-    candidates: Mapping[str, CandidateTrainings], models: Sequence[SelectedModel], has_value: Bools
+    candidates: Mapping[str, CandidateTrainings], models: Sequence[ComparedModel], has_value: Bools
 ) -> Rankings | None:
     """Return the rankings of models on the queries with a value, or None if scores were not stored."""
     trainings = next(iter(candidates.values()))
@@ -227,7 +248,7 @@ class _Scores(Mapping[str, Any]):
     """The scores of every model, folds one after the other. A recipe has a list with one array per repeat."""
 
     candidates: Mapping[str, CandidateTrainings]
-    models: Mapping[str, SelectedModel]
+    models: Mapping[str, ComparedModel]
 
     def __getitem__(self, name: str) -> Any:
         model = self.models[name]

@@ -1,11 +1,11 @@
-"""Metrics while LightGBM trains, and early stopping on the one that you name.
+"""Ranking metrics during training with LightGBM, and early stopping on the metric that you name.
 
 >>> from gainsay.lightgbm import early_stopping, feval
 >>> log = feval(["ndcg_linear@10", "ndcg_exp@10", "map@10", "mrr"])
 >>> stop = early_stopping("ndcg_exp@10", rounds=50)
 
-Both go to `lightgbm.train` or `lightgbm.cv`, with `params["metric"] = "None"` where the built-in metrics are unwanted.
-`Curves` shows both while it trains, and `checkpoint` has model and curves at hand where training ends with an error.
+Pass both to `lightgbm.train` or `lightgbm.cv`, with ``params["metric"] = "None"`` to disable the built-in metrics.
+`Curves` shows metrics during training. `checkpoint` keeps the model and the curves if training fails.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ except ImportError as error:  # pragma: no cover - needs an environment without 
 
 from .checkpoint import checkpoint
 from .curves import Curves
-from .evaluate import eval_metric, feval
-from .stopping import early_stopping
+from .early_stopping import early_stopping
+from .feval import eval_metric, feval
 
 __all__ = ["Curves", "checkpoint", "early_stopping", "eval_metric", "feval"]

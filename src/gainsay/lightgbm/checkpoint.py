@@ -1,4 +1,4 @@
-"""Model and curves at hand, however a training ends."""
+"""A callback that keeps the model and the curves if training fails."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from typing import TYPE_CHECKING
 
 import lightgbm as lgb
 
-from .results import note_names
+from .common import Callback, register_names
 
 if TYPE_CHECKING:
     from lightgbm.callback import CallbackEnv
 
 
-def checkpoint() -> Keep:
-    """Return a callback that keeps the model and the curves, for the case that training ends with an error.
+def checkpoint() -> Checkpoint:
+    """Create a callback that keeps the model and the curves in case training fails.
 
-    `lightgbm.train`, `lightgbm.cv` and `LGBMRanker.fit` return nothing where a model diverges (its scores are NaN), a
-    callback raises, or somebody presses Ctrl-C. With this among their callbacks, what the rounds before have led to is
-    still there.
+    `lightgbm.train`, `lightgbm.cv` and `LGBMRanker.fit` return nothing if a model diverges (its scores are NaN), if a
+    callback raises an error, or if you press Ctrl-C. With this callback, the result of the completed rounds is still
+    available.
 
     Returns
     -------
-    Keep
-        `rounds`: how many rounds are complete, evaluation included, as the booster counts them. `booster`: the
-        `Booster`, or `CVBooster` of all folds; None before the first round is complete. It may hold one tree more, so
-        predict and save with `num_iteration=kept.rounds`. `curves`: the values of the complete rounds, as
-        `lightgbm.record_evaluation` has them.
+    Checkpoint
+        `rounds` is the number of rounds that are complete, evaluation included, as the booster counts them. `booster`
+        is the `Booster`, the `CVBooster` of all folds, or None before the first round is complete. It may have one tree
+        more, so predict and save with ``num_iteration=checkpoint.rounds``. `curves` are the values of the complete
+        rounds, in the form of `lightgbm.record_evaluation`.
 
     Examples
     --------
@@ -35,25 +35,27 @@ def checkpoint() -> Keep:
     >>> data = simulate(30, seed=1)
     >>> train = lgb.Dataset(data.features, data.labels, group=data.group)
     >>> params = {"objective": "regression_l1", "learning_rate": 1e100, "metric": "None", "verbose": -1}
-    >>> kept = checkpoint()
+    >>> saved = checkpoint()
     >>> try:
-    ...     lgb.train(params, train, valid_sets=[train], feval=feval("mrr"), callbacks=[kept])
+    ...     lgb.train(params, train, valid_sets=[train], feval=feval("mrr"), callbacks=[saved])
     ... except ValueError as error:
     ...     print(str(error).partition(":")[0])
     in boosting round 5 on 'training'
-    >>> kept.rounds, len(kept.curves["training"]["mrr"])
+    >>> saved.rounds, len(saved.curves["training"]["mrr"])
     (4, 4)
-    >>> kept.booster.predict(data.features, num_iteration=kept.rounds).shape == data.labels.shape
+    >>> saved.booster.predict(data.features, num_iteration=saved.rounds).shape == data.labels.shape
     True
     """
-    return Keep()
+    return Checkpoint()
 
 
-class Keep:
-    """A callback for LightGBM; made by `checkpoint`."""
+class Checkpoint(Callback):
+    """A callback for LightGBM, created by `checkpoint`."""
+
+    _name = "checkpoint"
 
     def __init__(self) -> None:
-        self.order = 20  # with the recording callbacks, before any that may stop training
+        self.order = 20  # with the recording callbacks, before any callback that may stop training
         self.before_iteration = False
         self._start()
 
@@ -63,10 +65,10 @@ class Keep:
         self.curves: dict[str, dict[str, list[float]]] = {}
         self._record = lgb.record_evaluation(self.curves)
 
-    def __call__(self, env: CallbackEnv) -> None:
-        """Take what a round has led to."""
+    def finish_round(self, env: CallbackEnv) -> None:
+        """Record a round."""
         if env.iteration == env.begin_iteration:
             self._start()
-            note_names(env.model)
+            register_names(env.model)
         self._record(env)
         self.booster, self.rounds = env.model, env.iteration + 1

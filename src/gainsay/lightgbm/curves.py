@@ -1,19 +1,19 @@
-"""Curves of a training with LightGBM, shown while it goes on."""
+"""Live curves of a training with LightGBM."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..training.bound import clash
+from ..training.bound_metrics import create_clash_error
 from ..training.curves import CurvesBase
-from .results import REMEDY, note_names, read, watch
-from .stopping import waiting_of
+from .common import REMEDY, Callback, read_result, register_names, watch_end
+from .early_stopping import get_patience
 
 if TYPE_CHECKING:
     from lightgbm.callback import CallbackEnv
 
-    from ..training.history import Waiting
+    from ..training.history import PatienceState
 
 _HIGHER = ("auc", "auc_mu", "average_precision", "map", "mean_average_precision", "ndcg", "lambdarank")
 _LOWER = (
@@ -21,40 +21,39 @@ _LOWER = (
     "binary_logloss", "binary_error", "multi_logloss", "multi_error", "cross_entropy", "cross_entropy_lambda",
     "kullback_leibler",
 )  # fmt: skip
-_DIRECTIONS = {**dict.fromkeys(_HIGHER, True), **dict.fromkeys(_LOWER, False)}
 
 
-class Curves(CurvesBase):
-    """A callback that shows metrics while LightGBM trains, with their best rounds, and keeps every value.
+class Curves(CurvesBase, Callback):
+    """A callback that shows metrics and their best rounds while LightGBM trains, and records every value.
 
-    In a terminal two lines are rewritten in place, in a notebook one picture; elsewhere one line comes at the end, on
-    stderr. Each metric is drawn from its own best, and beside it stands what it would lose by stopping at the other's
-    best round. Goes among the callbacks of `lightgbm.train`, `lightgbm.cv` (means over the folds) and the scikit-learn
-    estimators, beside any early stopping; with our `early_stopping` it counts down to the stop. One of these holds one
-    training.
+    It updates a few lines in a terminal or a picture in a notebook. Elsewhere, it prints one line to stderr at the end.
+    Each metric is drawn relative to its best value, with the loss from stopping at the best round of the other metric.
+    Pass it in the callbacks of `lightgbm.train`, `lightgbm.cv` (means over the folds) or the scikit-learn estimators,
+    together with any early stopping. With `early_stopping` of gainsay it shows the remaining rounds, and in the end the
+    round that is kept. Use one object per training.
 
     Parameters
     ----------
-    metrics : str, Metric, or an iterable of them, optional
-        What to show, of what the training evaluates (see `feval`, `eval_metric`; built-in metrics by their names). By
-        default linear and exponential NDCG at one cutoff, where both are there, else the first two. Everything that is
-        evaluated is kept.
+    metrics : str, Metric or iterable of these, optional
+        The evaluated metrics to show (see `feval` and `eval_metric`, built-in metrics by their names). Default: linear
+        and exponential NDCG at one cutoff if both are evaluated, otherwise the first two. All evaluated metrics are
+        recorded.
     dataset : str, optional
-        The data set that is shown, as LightGBM names it; by default the first one that is not the training data.
+        The dataset to show, by LightGBM's name. Default: the first one that is not the training data.
     name : str, optional
-        What to call the training, here and as `candidate` in `frame`; by default the data set stands in its place.
+        The name of the training, also used as `candidate` in `frame`. Default: the dataset is shown instead.
     higher_is_better : bool, or mapping of metric to bool, optional
-        For `from_history` alone, of metrics that are neither ours nor built in: while training LightGBM tells.
+        The direction of other metrics in `from_history`. During a training, LightGBM passes it.
     show : bool or {"terminal", "notebook", "line"}
-        Where; True finds out, False shows nothing.
+        The place of the output. True selects it automatically, False disables it.
     names : {"plain", "safe"}
-        "safe" writes metrics as `safe_name` has them in tables and files: letters, digits and underscores only.
+        "safe" uses `safe_name` in tables and files: letters, digits and underscores only.
 
     Raises
     ------
     TypeError, ValueError
-        At once for what is not as said. In the first round where nothing is evaluated, or not that metric on that data
-        set; the message lists what is. In a second training.
+        If an argument is invalid. In the first round, if no value is evaluated or if the metric or dataset is missing.
+        In a second training.
 
     Examples
     --------
@@ -75,40 +74,41 @@ class Curves(CurvesBase):
     True
     """
 
-    # It has no `order`: LightGBM calls such callbacks first, before any of its own and of ours that may stop training.
-    _directions = _DIRECTIONS
+    # Without `order`, LightGBM calls this callback before all others that may stop training.
+    _name = "Curves"
+    _directions: ClassVar = {**dict.fromkeys(_HIGHER, True), **dict.fromkeys(_LOWER, False)}
     _training_name: str | None = None
 
-    def __call__(self, env: CallbackEnv) -> None:
-        """Take the values of a round."""
+    def finish_round(self, env: CallbackEnv) -> None:
+        """Record the values of a round."""
         if env.iteration == env.begin_iteration or self._model is not env.model:
             self._begin("lightgbm", env.end_iteration)
             self._model = env.model
-            name = getattr(env.model, "_train_data_name", None)  # a CVBooster has a function of any name
+            name = getattr(env.model, "_train_data_name", None)  # a CVBooster returns a function for any name
             self._training_name = name if isinstance(name, str) else None
-            note_names(env.model)
-            watch(env.model, self)
-        results = [read(entry) for entry in env.evaluation_result_list or []]
-        twice = [metric for (_, metric), times in Counter(result[:2] for result in results).items() if times > 1]
-        if twice:
-            raise clash(twice[0], "LightGBM", REMEDY)
+            register_names(env.model)
+            watch_end(env.model, self._end)
+        results = [read_result(entry) for entry in env.evaluation_result_list or []]
+        counts = Counter(result[:2] for result in results)
+        duplicate = next((metric for (_, metric), count in counts.items() if count > 1), None)
+        if duplicate is not None:
+            raise create_clash_error(duplicate, "LightGBM", REMEDY)
         self._record(env.iteration + 1, results)
-        if env.iteration == env.end_iteration - 1:
-            self._end()
-
-    def stopped(self) -> None:
-        """Hear from our early stopping that this was the last round."""
-        self._end()
+        if env.iteration == env.end_iteration - 1 and self._patience() is None:
+            self._end()  # otherwise, early stopping reports the end after it has checked this round
 
     def _training_names(self) -> tuple[str, ...]:
         return ("training", "train", *([self._training_name] if self._training_name else []))
 
-    def _waiting(self) -> Waiting | None:
-        return waiting_of(self._model)
+    def _patience(self) -> PatienceState | None:
+        return get_patience(self._model)
 
-    def _over(self) -> bool:
+    def _is_over(self) -> bool:
+        return self._find_kept_round() is not None
+
+    def _find_kept_round(self) -> int | None:
         best: Any = getattr(self._model, "best_iteration", 0)
-        return isinstance(best, int) and best > 0
+        return best if isinstance(best, int) and best > 0 else None
 
     def _remedy(self, metrics: list[str]) -> str:
         return f"pass valid_sets=[…] and feval=gainsay.lightgbm.feval({metrics})"

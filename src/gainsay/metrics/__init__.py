@@ -1,17 +1,14 @@
-"""Ranking metrics as immutable values: a formula over ranked rows, and a name that says everything."""
+"""Ranking metrics as immutable values with a canonical name."""
 
-from .average_precision import AP
+from .average_precision import AP, GAP
 from .base import Metric
+from .binary import RR, Hit, Precision, Recall, RPrecision
 from .cascade import ERR, RBP
 from .conventions import CONVENTIONS
 from .dcg import CG, DCG, NDCG
 from .function import FunctionMetric, metric
-from .graded_average_precision import GAP
 from .judged import Judged
 from .names import MetricLike, parse_metrics
-from .precision import Hit, Precision, Recall
-from .r_precision import RPrecision
-from .reciprocal_rank import RR
 from .safe import plain_name, safe_name
 
 __all__ = [

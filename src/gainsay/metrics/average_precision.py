@@ -1,4 +1,4 @@
-"""Average precision."""
+"""Average precision, and its extension to graded labels."""
 
 from __future__ import annotations
 
@@ -8,26 +8,27 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
+from .._common.words import number_text
 from ..ranking import formulas
-from ..ranking.rows import row_sums, sums_at
-from .base import choice, depth_of
-from .relevance import BinaryMetric, RelevanceFacts
+from ..ranking.rows import ideal_rows, row_sums, sums_at, table_of
+from .base import LabelStatistics, Metric, max_depth, validate_choice
+from .binary import BinaryMetric, RelevanceStatistics
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from .._common.typing import Bools, Floats, Integers
     from ..judgments import Judgments
     from ..ranking.formulas import Formula
     from ..ranking.rows import RankedRows
-    from ..ranking.runs import TieRuns
+    from ..ranking.tie_groups import TieGroups
 
 Denominator = Literal["min_R_k", "R", "hits"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class HarmonicNumbers:
-    """H(n) = 1/1 + 1/2 + … + 1/n, each as the sum of two floats: differences keep all their digits."""
+    """H(n) = 1/1 + 1/2 + … + 1/n, each as the sum of two floats, so that differences keep all digits."""
 
     high: Floats
     low: Floats
@@ -37,60 +38,60 @@ class HarmonicNumbers:
         """Return H(0) to H(n)."""
         number = np.arange(1, n + 1, dtype=np.float64)
         reciprocal = 1.0 / number
-        front = reciprocal.astype(np.float32).astype(np.float64)  # few digits, so that products with n are exact
+        front = reciprocal.astype(np.float32).astype(np.float64)  # Few digits, so that products with n are exact.
         cut = ((1.0 - front * number) - (reciprocal - front) * number) / number
         high = np.add.accumulate(np.append(0.0, reciprocal))
         grown = high[1:] - high[:-1]
-        lost = (high[:-1] - (high[1:] - grown)) + (reciprocal - grown)  # to rounding, exactly (Knuth's two-sum)
+        lost = (high[:-1] - (high[1:] - grown)) + (reciprocal - grown)  # The exact rounding error (two-sum of Knuth).
         return cls(high, np.add.accumulate(np.append(0.0, lost + cut)))
 
     def between(self, s: Integers, e: Integers) -> Floats:
         """Return 1/(s + 1) + … + 1/e."""
-        found: Floats = (self.high[e] - self.high[s]) + (self.low[e] - self.low[s])
-        return found
+        difference: Floats = (self.high[e] - self.high[s]) + (self.low[e] - self.low[s])
+        return difference
 
 
 @dataclass(frozen=True, eq=False)
-class PrecisionFacts(RelevanceFacts):
-    """Also the harmonic numbers, up to the longest query."""
+class PrecisionStatistics(RelevanceStatistics):
+    """Also the harmonic numbers up to the longest query."""
 
     harmonic: HarmonicNumbers
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TiedPrecisions:
-    """Expected precisions at relevant documents within runs of ties.
+    """Expected precisions at relevant documents within tie groups.
 
-    Place i of a run of t documents, r of them relevant, with s documents before the run and R_s of them relevant, has
-    (r/t) (R_s + 1 + (i - 1) b) / (s + i), where b = (r - 1)/(t - 1). Over the first m places that is
+    Let a group have t documents, r of them relevant, with s documents before it, R_s of them relevant. Its place i has
+    (r/t) (R_s + 1 + (i - 1) b) / (s + i) with b = (r - 1)/(t - 1). The sum over the first m places is
     (r/t) (b m + (R_s + 1 - b (s + 1)) (H(s + m) - H(s))).
     """
 
-    runs: TieRuns
+    groups: TieGroups
     share: Floats
     slope: Floats
     start: Floats
     harmonic: HarmonicNumbers
 
     @classmethod
-    def of(cls, relevant: Bools, hits: Integers, runs: TieRuns, harmonic: HarmonicNumbers) -> TiedPrecisions:
-        """Return those of the runs that hold both kinds of documents; `hits` counts relevant ones up to each rank."""
+    def of(cls, relevant: Bools, hits: Integers, groups: TieGroups, harmonic: HarmonicNumbers) -> TiedPrecisions:
+        """Return those of groups with relevant and other documents. `hits` counts relevant ones up to each rank."""
         hits, relevant = hits.ravel(), relevant.ravel()
-        earlier = hits[runs.starts] - relevant[runs.starts]
-        r = hits[runs.starts + runs.lengths - 1] - earlier
-        mixed = np.flatnonzero((r > 0) & (r < runs.lengths))  # elsewhere every order gives the same
-        runs, r, earlier = runs.chosen(mixed), r[mixed], earlier[mixed]
-        slope = (r - 1) / (runs.lengths - 1)
-        start = earlier + 1 - slope * (runs.before + 1)
-        return cls(runs, r / runs.lengths, slope, start, harmonic)
+        earlier = hits[groups.starts] - relevant[groups.starts]
+        r = hits[groups.starts + groups.lengths - 1] - earlier
+        mixed = np.flatnonzero((r > 0) & (r < groups.lengths))  # In other groups, every order has the same value.
+        groups, r, earlier = groups.select(mixed), r[mixed], earlier[mixed]
+        slope = (r - 1) / (groups.lengths - 1)
+        start = earlier + 1 - slope * (groups.before + 1)
+        return cls(groups, r / groups.lengths, slope, start, harmonic)
 
     def sums(self, rows: int, ranks: Integers | None = None) -> Floats:
-        """Return the sum over the first ranks of each of the rows; over all ranks by default."""
-        before, places = self.runs.before, self.runs.lengths
+        """Return the sum over the first ranks of each row, by default over all ranks."""
+        before, places = self.groups.before, self.groups.lengths
         if ranks is not None:
-            places = np.clip(ranks[self.runs.row] - before, 0, places)
+            places = np.clip(ranks[self.groups.row] - before, 0, places)
         sums = self.share * (self.slope * places + self.start * self.harmonic.between(before, before + places))
-        by_row: Floats = np.bincount(self.runs.row, weights=sums, minlength=rows).astype(np.float64)
+        by_row: Floats = np.bincount(self.groups.row, weights=sums, minlength=rows).astype(np.float64)
         return by_row
 
 
@@ -103,11 +104,11 @@ class AP(BinaryMetric):
     denominator : {"min_R_k", "R", "hits"}
         D: the relevant documents that fit into k ranks (LightGBM, XGBoost, CatBoost), all relevant documents
         (trec_eval, ranx), or the relevant documents among the first k (torchmetrics).
-    min_label : float
+    min_label : float, default 1
         The lowest label of a relevant document.
     k, ties, empty, scores, weights
-        See `Metric`. With ties averaged, the rank s + i inside a run of t documents, r of them relevant, with R_s
-        relevant documents before the run, contributes (r/t) (R_s + 1 + (i - 1)(r - 1)/(t - 1)) / (s + i).
+        See `Metric`. With averaged ties, let a tie group have t documents, r of them relevant, with s documents before
+        it, R_s of them relevant. Its rank s + i contributes (r/t) (R_s + 1 + (i - 1)(r - 1)/(t - 1)) / (s + i).
 
     References
     ----------
@@ -129,23 +130,23 @@ class AP(BinaryMetric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        choice("denominator", self.denominator, get_args(Denominator))
+        validate_choice("denominator", self.denominator, get_args(Denominator))
 
-    def bind(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> PrecisionFacts:
-        """Count the relevant documents of each query, and add up 1/r as far as ranks go."""
-        facts = super().bind(judgments, cutoffs)
-        return PrecisionFacts(**vars(facts), harmonic=HarmonicNumbers.up_to(facts.widest))
+    def bind(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> PrecisionStatistics:
+        """Count the relevant documents of each query, and compute the harmonic numbers."""
+        statistics = super().bind(judgments, cutoffs)
+        return PrecisionStatistics(**vars(statistics), harmonic=HarmonicNumbers.up_to(statistics.widest))
 
-    def score(self, rows: RankedRows, facts: PrecisionFacts, cutoffs: Sequence[int | None]) -> Floats:
+    def score(self, rows: RankedRows, statistics: PrecisionStatistics, cutoffs: Sequence[int | None]) -> Floats:
         """Return AP at each cutoff."""
-        relevant = facts.at_ranks(rows)
-        ranks = np.arange(1, depth_of(cutoffs, rows.width) + 1)
-        among = relevant if rows.runs is not None else relevant[:, : len(ranks)]  # a run may go on behind the cutoff
-        hits = _counted(among)
+        relevant = statistics.at_ranks(rows)
+        ranks = np.arange(1, max_depth(cutoffs, rows.width) + 1)
+        within = relevant if rows.tie_groups is not None else relevant[:, : len(ranks)]  # Groups may exceed the cutoff.
+        hits = _count_hits(within)
         certain, tied = relevant, None
-        if rows.runs is not None:
-            tied = TiedPrecisions.of(relevant, hits, rows.runs.reaching(len(ranks)), facts.harmonic)
-            certain = relevant & ~tied.runs.members(len(relevant))
+        if rows.tie_groups is not None:
+            tied = TiedPrecisions.of(relevant, hits, rows.tie_groups.reaching(len(ranks)), statistics.harmonic)
+            certain = relevant & ~tied.groups.members(len(relevant))
         terms = (hits[:, : len(ranks)] * certain[:, : len(ranks)]) * (1.0 / ranks)
         if self.denominator == "hits":
             return np.stack([_per_hit(relevant, hits, rows, terms, tied, k) for k in cutoffs], axis=1)
@@ -153,26 +154,26 @@ class AP(BinaryMetric):
         if tied is not None:
             for column, k in enumerate(cutoffs):
                 sums[:, column] += tied.sums(len(terms), None if k is None else np.full(len(terms), k))
-        return sums / self._divisors(facts.relevant[rows.queries], cutoffs)
+        return sums / self._divisors(statistics.relevant[rows.queries], cutoffs)
 
-    def formula(self, facts: PrecisionFacts, cutoffs: Sequence[int | None]) -> Formula | None:
-        """Return the sum of precisions, divided by D; nothing where D depends on the scores."""
+    def formula(self, statistics: PrecisionStatistics, cutoffs: Sequence[int | None]) -> Formula | None:
+        """Return the sum of precisions, divided by D, or None if D depends on the scores."""
         if self.denominator == "hits":
             return None
-        divisors = self._divisors(facts.relevant, cutoffs)
-        return formulas.precisions(facts.code, facts.harmonic.high, facts.harmonic.low, divisors)
+        divisors = self._divisors(statistics.relevant, cutoffs)
+        return formulas.precisions(statistics.code, statistics.harmonic.high, statistics.harmonic.low, divisors)
 
     def _divisors(self, relevant: Integers, cutoffs: Sequence[int | None]) -> Floats:
-        """Return D for queries of so many relevant documents, at each cutoff."""
+        """Return D for queries with these numbers of relevant documents, at each cutoff."""
         divisors = np.maximum(relevant, 1)[:, None].astype(np.float64)
         if self.denominator == "R":
             return divisors
         return np.minimum(divisors, [np.inf if k is None else k for k in cutoffs])
 
 
-def _counted(relevant: Bools) -> Integers:
-    """Return how many documents up to each rank are relevant, for each row."""
-    counts = np.add.accumulate(relevant.ravel(), dtype=np.int32).reshape(relevant.shape)  # far quicker than by row
+def _count_hits(relevant: Bools) -> Integers:
+    """Return the number of relevant documents up to each rank of each row."""
+    counts = np.add.accumulate(relevant.ravel(), dtype=np.int32).reshape(relevant.shape)  # Much faster than row by row.
     before = np.append(np.int32(0), counts[:-1, -1])
     counts -= before[:, None]
     return counts
@@ -183,20 +184,20 @@ def _per_hit(
 ) -> Floats:
     """Return the expectation of (sum of precisions) / (hits among the first k ranks).
 
-    Only a run of ties that the cutoff divides makes the number of hits uncertain.
+    The number of hits is uncertain only if the cutoff splits a tie group.
     """
     number = np.arange(len(hits))
     last = (rows.sizes if k is None else np.minimum(rows.sizes, k)) - 1
     values: Floats = _sums_up_to(terms, tied, last + 1) / np.maximum(hits[number, last], 1)
-    if rows.runs is None:
+    if rows.tie_groups is None:
         return values
-    run, divided = rows.runs.over(number, last)
-    run, row = run[divided], number[divided]
-    if len(run):
+    group, is_split = rows.tie_groups.find(number, last)
+    group, row = group[is_split], number[is_split]
+    if len(group):
         before = last + 1
-        before[row] = rows.runs.before[run]
+        before[row] = rows.tie_groups.before[group]
         certain = _sums_up_to(terms, tied, before)[row]
-        values[row] = _per_uncertain_hit(relevant, hits, certain, rows.runs, run, row, last[row])
+        values[row] = _per_uncertain_hit(relevant, hits, certain, rows.tie_groups, group, row, last[row])
     return values
 
 
@@ -207,15 +208,16 @@ def _sums_up_to(terms: Floats, tied: TiedPrecisions | None, ranks: Integers) -> 
 
 
 def _per_uncertain_hit(
-    relevant: Bools, hits: Integers, certain: Floats, runs: TieRuns, run: Integers, row: Integers, last: Integers
+    relevant: Bools, hits: Integers, certain: Floats, groups: TieGroups, group: Integers, row: Integers, last: Integers
 ) -> Floats:
-    """Return the same for rows whose rank `last` lies in a run of ties; `certain` are their sums before it.
+    """Return the same for rows whose rank `last` is in a tie group. `certain` are their sums before the group.
 
-    The run has s documents before it with R_s relevant, t documents, r relevant, and m of its places count. The number
-    h of relevant documents on these places is hypergeometric, and given h they are spread evenly over the m places.
+    Let the group have t documents, r of them relevant, with s documents before it, R_s of them relevant. Of its places,
+    m count. The number h of relevant documents on these places is hypergeometric. Given h, they are spread evenly over
+    the m places.
     """
-    s, t = runs.before[run], runs.lengths[run]
-    r = runs.totals(relevant.ravel()[runs.positions])[run]
+    s, t = groups.before[group], groups.lengths[group]
+    r = groups.totals(relevant.ravel()[groups.positions])[group]
     m = last - s + 1
     earlier = hits[row, s] - relevant[row, s]
     ranks = np.arange(1, int(last.max()) + 2)
@@ -231,7 +233,7 @@ def _per_uncertain_hit(
 
 
 def _hypergeometric(t: Integers, r: Floats, m: Integers, h: Integers) -> Floats:
-    """Return the probability of h relevant documents on m of t places, r documents being relevant, for every row."""
+    """Return the probability of h relevant documents on m of t places with r relevant documents, for every row."""
     from scipy.special import betaln
 
     t, m, r = t[:, None], m[:, None], r[:, None]
@@ -242,3 +244,130 @@ def _hypergeometric(t: Integers, r: Floats, m: Integers, h: Integers) -> Floats:
     shares: Floats = np.exp(logs - logs.max(axis=1, keepdims=True))
     shares /= row_sums(shares)[:, None]
     return shares
+
+
+@dataclass(frozen=True, eq=False)
+class GradedStatistics(LabelStatistics):
+    """The probability of relevance by label code, and its sum over the first ranks of the ideal order."""
+
+    likely: Floats
+    ideal: Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class GAP(Metric):
+    """Graded average precision: GAP@k = sum over ranks r <= k of 1/r * sum over i <= r of G(min(l_i, l_r)) / D.
+
+    A user considers documents relevant from a random grade on, and G(l) is the probability that this threshold is at
+    most l. GAP is the expected sum of precisions at relevant ranks over the expected number of relevant documents. With
+    a single threshold, for example with labels 0 and 1, it is AP.
+
+    Parameters
+    ----------
+    thresholds : "equal" or sequence of float, default "equal"
+        Probabilities of the thresholds 1, 2, 3, …, of which only the ratios matter. "equal" needs no highest grade,
+        because it cancels. A label above the last grade counts as that grade, and a label between two grades as the
+        lower. In a name: `gap(thresholds=0.2/0.8)`.
+    denominator : {"min_R_k", "R"}, default "min_R_k"
+        D: the same sum in the ideal order, which is the sum of G over its first k documents, or over all documents.
+    k, ties, empty, scores, weights
+        See `Metric`. A query is empty if no document reaches a possible threshold. With averaged ties, every threshold
+        contributes its probability times its contribution to `AP`. The cost grows with the number of grades.
+
+    References
+    ----------
+    Robertson, Kanoulas & Yilmaz 2010, Extending average precision to graded relevance judgments, SIGIR.
+
+    Examples
+    --------
+    Grades 1, 0, 2: ranks 1 and 3 have the sums 1 and 1 + 2, and D is 1 + 2.
+
+    >>> import gainsay as gs
+    >>> gs.evaluate(["gap"], gs.Judgments([1, 0, 2], group=[3]), [3, 2, 1]).mean == {"gap": (1 / 1 + 3 / 3) / 3}
+    True
+    """
+
+    thresholds: Any = "equal"
+    denominator: Literal["min_R_k", "R"] = "min_R_k"
+
+    names: ClassVar[Mapping[str, Mapping[str, Any]]] = {"gap": {}}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        validate_choice("denominator", self.denominator, ("min_R_k", "R"))
+        self._set(thresholds=_probabilities(self.thresholds))
+
+    def option_text(self, option: str) -> str:
+        """Return the text of an option in the name of the metric."""
+        is_table = option == "thresholds" and self.thresholds != "equal"
+        return "/".join(map(number_text, self.thresholds)) if is_table else super().option_text(option)
+
+    def bind(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> GradedStatistics:
+        """Compute the probability of relevance of each label, and its sums in the ideal order."""
+        grades = np.maximum(np.floor(judgments.levels), 0.0)
+        if self.thresholds != "equal":
+            reached = np.append(0.0, np.cumsum(self.thresholds))
+            grades = reached[np.minimum(grades, len(reached) - 1).astype(np.int64)]
+        depths = [None] * len(cutoffs) if self.denominator == "R" else cutoffs
+        likely, ideal = table_of(grades), np.zeros((judgments.queries, len(cutoffs)))
+        for block in judgments.layout.blocks:
+            best = ideal_rows(block, len(grades))
+            ideal[best.queries] = sums_at(np.take(likely, best.codes), depths)
+        return GradedStatistics(empty=ideal[:, :1] <= 0, likely=likely, ideal=ideal)
+
+    def score(self, rows: RankedRows, statistics: GradedStatistics, cutoffs: Sequence[int | None]) -> Floats:
+        """Return GAP at each cutoff."""
+        depth = max_depth(cutoffs, rows.width)
+        likely = np.take(statistics.likely, rows.codes if rows.tie_groups is not None else rows.codes[:, :depth])
+        shared = np.zeros((len(likely), depth))  # By rank, the sum of G(min(l_i, l_r)).
+        groups = None if rows.tie_groups is None else rows.tie_groups.reaching(depth)
+        first, more = np.zeros((2, 0 if groups is None else len(groups)))
+        for lowest, share in _thresholds(likely):
+            relevant = likely >= lowest
+            hits = np.add.accumulate(relevant, axis=1, dtype=np.float64)
+            shared += share * (hits * relevant)[:, :depth]
+            if groups is not None:  # Of r relevant documents among t, i (r - 1)/(t - 1) are before a relevant place i.
+                r, weight = groups.totals(relevant.ravel()[groups.positions]), share[groups.starts // rows.width, 0]
+                first += weight * r * (hits.ravel()[groups.starts] - relevant.ravel()[groups.starts] + 1)
+                more += weight * r * (r - 1)
+        if groups is not None:
+            per_place = more / (groups.lengths * (groups.lengths - 1))
+            row, rank = np.divmod(groups.positions, rows.width)
+            inside = rank < depth
+            expected = groups.spread(first / groups.lengths) + groups.spread(per_place) * groups.places
+            shared[row[inside], rank[inside]] = expected[inside]
+        shared /= np.arange(1, depth + 1)
+        return sums_at(shared, cutoffs) / np.where(statistics.empty, 1.0, statistics.ideal)[rows.queries]
+
+
+def _thresholds(likely: Floats) -> Iterator[tuple[Floats, Floats]]:
+    """Yield a threshold of each row and its probability, both of shape (rows, 1), in ascending order.
+
+    A row has one threshold for each distinct value above 0, followed by infinite thresholds.
+    """
+    ordered = np.sort(likely, axis=1)
+    steps = np.diff(ordered, axis=1, prepend=0.0)
+    row, column = np.nonzero(steps)
+    number = np.cumsum(steps > 0, axis=1)
+    shape = (int(number.max(initial=0)), len(likely), 1)
+    lowest, share = np.full(shape, np.inf), np.zeros(shape)
+    at = number[row, column] - 1
+    lowest[at, row, 0], share[at, row, 0] = ordered[row, column], steps[row, column]
+    yield from zip(lowest, share, strict=True)
+
+
+def _probabilities(thresholds: Any) -> Literal["equal"] | tuple[float, ...]:
+    """Return the probabilities of thresholds from numbers or the text in a name, or raise `ValueError`."""
+    if isinstance(thresholds, str) and thresholds == "equal":
+        return "equal"
+    try:
+        parts = thresholds.split("/") if isinstance(thresholds, str) else np.atleast_1d(thresholds)
+        probabilities = tuple(float(part) for part in parts)
+    except (TypeError, ValueError):
+        probabilities = ()
+    if not probabilities or not np.isfinite(probabilities).all() or min(probabilities) < 0 or not any(probabilities):
+        raise ValueError(
+            "thresholds must be 'equal' or the probabilities of grades 1, 2, …, such as (0.2, 0.8) or '0.2/0.8', "
+            f"finite, not negative and not all 0, got {thresholds!r}."
+        )
+    return probabilities

@@ -1,4 +1,4 @@
-"""Metrics of a reader who walks down the list and may stop: rank-biased precision and expected reciprocal rank."""
+"""Metrics of a user who reads down the list and may stop: rank-biased precision and expected reciprocal rank."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .._common.checks import check_real
 from .._common.words import number_text
 from ..ranking import formulas
 from ..ranking.rows import ideal_rows, row_sums, sums_at, table_of
-from .base import Facts, Metric, choice, depth_of
+from .base import LabelStatistics, Metric, max_depth, validate_choice
+from .binary import BinaryMetric, RelevanceStatistics, split_by_magnitude
 from .gains import LARGEST_EXPONENT, exponential
-from .relevance import BinaryMetric, RelevanceFacts, by_magnitude
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from ..judgments import Judgments
     from ..ranking.formulas import Formula
     from ..ranking.rows import RankedRows
-    from ..ranking.runs import TieRuns
+    from ..ranking.tie_groups import TieGroups
 
-MOST_PLACES = 4_000
-"""Places of a run of ties over which the expectation of ERR is worked out: they cost their square, seconds a query."""
+MAX_PLACES = 4_000
+"""Largest number of tied places for ERR. The cost is quadratic: seconds per query at this size."""
 
 
 LONG = 8
-"""Documents of a run to each place that is wanted from which on equal documents are taken together."""
+"""With more documents per place in a tie group, equal documents are processed merged."""
 
 
 @dataclass(frozen=True, eq=False)
-class GradedFacts(RelevanceFacts):
+class GradedStatistics(RelevanceStatistics):
     """The label of each code and the highest label of each query."""
 
     table: Floats
@@ -48,13 +48,13 @@ class RBP(BinaryMetric):
     Parameters
     ----------
     p : float
-        Persistence: the probability that the reader goes on to the next rank, 0 < p < 1.
+        Persistence: the probability that the user continues with the next rank, 0 < p < 1.
     gain : {"binary", "graded"}
         1 for a relevant document, or the label divided by the highest label of the query (trec_eval).
-    min_label : float
+    min_label : float, default 1
         The lowest label of a relevant document.
     k, ties, empty, scores, weights
-        See `Metric`. With ties averaged, each document of a run has the run's mean gain.
+        See `Metric`. With averaged ties, each document of a tie group has the mean gain of the group.
 
     References
     ----------
@@ -76,44 +76,46 @@ class RBP(BinaryMetric):
         super().__post_init__()
         self._set(p=check_real("p", self.p, 0.0, 1.0))
         if self.p in (0, 1):
-            raise ValueError(f"p must lie strictly between 0 and 1, got {number_text(self.p)}")
-        choice("gain", self.gain, ("binary", "graded"))
+            raise ValueError(f"p must be between 0 and 1, both excluded, got {number_text(self.p)}.")
+        validate_choice("gain", self.gain, ("binary", "graded"))
 
-    def bind(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> RelevanceFacts:
-        """Count relevant documents; for graded gain find the highest label of each query."""
-        facts = super().bind(judgments, cutoffs)
+    def bind(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> RelevanceStatistics:
+        """Count relevant documents and, for graded gain, find the highest label of each query."""
+        statistics = super().bind(judgments, cutoffs)
         if self.gain == "binary":
-            return facts
+            return statistics
         levels = judgments.levels
         highest = np.zeros(judgments.queries)
         for block in judgments.layout.blocks:
             highest[block.queries] = levels[block.codes.max(axis=1)]
-        scale = 2.0**64 if highest.max() > 2.0**LARGEST_EXPONENT else 1.0  # so that no sum over tied labels overflows
+        scale = 2.0**64 if highest.max() > 2.0**LARGEST_EXPONENT else 1.0  # Sums of tied labels must not overflow.
         table, divisors = table_of(np.maximum(levels, 0.0) / scale), np.where(highest > 0, highest / scale, 1.0)
-        return GradedFacts(**vars(facts) | {"empty": (highest <= 0)[:, None]}, table=table, highest=divisors)
+        return GradedStatistics(**vars(statistics) | {"empty": (highest <= 0)[:, None]}, table=table, highest=divisors)
 
-    def score(self, rows: RankedRows, facts: RelevanceFacts, cutoffs: Sequence[int | None]) -> Floats:
+    def score(self, rows: RankedRows, statistics: RelevanceStatistics, cutoffs: Sequence[int | None]) -> Floats:
         """Return RBP at each cutoff."""
-        depth = depth_of(cutoffs, rows.width)
-        discount = self._discount(facts)[:depth]
-        if not isinstance(facts, GradedFacts):
-            return sums_at(facts.expected(rows, depth) * discount, cutoffs)
-        return sums_at(rows.look_up(facts.table, depth) * discount, cutoffs) / facts.highest[rows.queries, None]
+        depth = max_depth(cutoffs, rows.width)
+        discount = self._discount(statistics)[:depth]
+        if not isinstance(statistics, GradedStatistics):
+            return sums_at(statistics.expected(rows, depth) * discount, cutoffs)
+        return (
+            sums_at(rows.look_up(statistics.table, depth) * discount, cutoffs) / statistics.highest[rows.queries, None]
+        )
 
-    def formula(self, facts: RelevanceFacts, cutoffs: Sequence[int | None]) -> Formula:
-        """Return the sum of marks times discount; of labels times discount, divided by the highest one."""
-        discount = self._discount(facts)
-        if not isinstance(facts, GradedFacts):
-            return formulas.gains(facts.marks, discount)
-        return formulas.gains(facts.table, discount, facts.highest[:, None])
+    def formula(self, statistics: RelevanceStatistics, cutoffs: Sequence[int | None]) -> Formula:
+        """Return the sum of marks or scaled labels times discount."""
+        discount = self._discount(statistics)
+        if not isinstance(statistics, GradedStatistics):
+            return formulas.gains(statistics.marks, discount)
+        return formulas.gains(statistics.table, discount, statistics.highest[:, None])
 
-    def _discount(self, facts: RelevanceFacts) -> Floats:
-        return (1.0 - self.p) * np.power(self.p, np.arange(facts.widest, dtype=np.float64))
+    def _discount(self, statistics: RelevanceStatistics) -> Floats:
+        return (1.0 - self.p) * np.power(self.p, np.arange(statistics.widest, dtype=np.float64))
 
 
 @dataclass(frozen=True, eq=False)
-class StopFacts(Facts):
-    """Probability that the reader stops at a document, by label code."""
+class StopStatistics(LabelStatistics):
+    """Probability that the user stops at a document, by label code."""
 
     stop: Floats
 
@@ -125,11 +127,11 @@ class ERR(Metric):
     Parameters
     ----------
     max_label : float
-        The highest grade of the scale: a document of label l stops the reader with probability
-        (2^l - 1) / 2^max_label. Say it once; it is not guessed from the labels at hand.
+        The highest grade of the scale: the user stops at a document of label l with probability
+        (2^l - 1) / 2^max_label. It is required, because the data may lack the highest grade.
     k, ties, empty, scores, weights
-        See `Metric`. With ties averaged, the exact expectation over all orders of each run, whose cost grows with the
-        length of the run times the cutoff.
+        See `Metric`. With averaged ties, the value is the exact expectation over all orders of each tie group. Its cost
+        grows with the length of the group times the cutoff.
 
     References
     ----------
@@ -137,7 +139,7 @@ class ERR(Metric):
 
     Examples
     --------
-    Labels 1 and 0 of a two-grade scale: the reader stops at the first document with probability 1/2.
+    Labels 1 and 0 of a two-grade scale: the user stops at the first document with probability 1/2.
 
     >>> import gainsay as gs
     >>> gs.evaluate([gs.ERR(max_label=1, k=10)], gs.Judgments([1, 0], group=[2]), [2, 1]).mean
@@ -156,64 +158,64 @@ class ERR(Metric):
         """Return 0 and 1."""
         return 0.0, 1.0
 
-    def bind(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> StopFacts:
-        """Turn labels into stop probabilities; raise where a label lies outside the scale."""
+    def bind(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> StopStatistics:
+        """Convert labels into stop probabilities, or raise if a label is outside the scale."""
         levels = judgments.levels
         if levels[0] < 0 or levels[-1] > self.max_label:
             outside = levels[0] if levels[0] < 0 else levels[-1]
             raise ValueError(
-                f"{self} has grades from 0 to {number_text(self.max_label)}, but there is a label "
-                f"{number_text(outside)}; give the highest grade of the scale as max_label"
+                f"{self} supports labels from 0 to {number_text(self.max_label)}, got {number_text(outside)}. Pass the "
+                "highest grade of the scale as max_label."
             )
         stop = table_of(exponential(levels) / np.exp2(self.max_label))
         empty = np.ones((judgments.queries, 1), dtype=bool)
         for block in judgments.layout.blocks:
             best = ideal_rows(block, len(levels)).codes[:, 0]
             empty[block.queries, 0] = stop[best] <= 0
-        return StopFacts(empty=empty, stop=stop)
+        return StopStatistics(empty=empty, stop=stop)
 
-    def score(self, rows: RankedRows, facts: StopFacts, cutoffs: Sequence[int | None]) -> Floats:
+    def score(self, rows: RankedRows, statistics: StopStatistics, cutoffs: Sequence[int | None]) -> Floats:
         """Return ERR at each cutoff."""
-        depth = depth_of(cutoffs, rows.width)
-        stop = facts.stop[rows.codes]
+        depth = max_depth(cutoffs, rows.width)
+        stop = statistics.stop[rows.codes]
         reaches = np.ones_like(stop)
         np.multiply.accumulate(1.0 - stop[:, :-1], axis=1, out=reaches[:, 1:])
         stops = reaches * stop
-        if rows.runs is not None:
-            self._average(stops, reaches, stop, rows.runs.reaching(depth), depth)
+        if rows.tie_groups is not None:
+            self._average(stops, reaches, stop, rows.tie_groups.reaching(depth), depth)
         return sums_at(stops[:, :depth] / np.arange(1, depth + 1), cutoffs)
 
-    def _average(self, stops: Floats, reaches: Floats, stop: Floats, runs: TieRuns, depth: int) -> None:
-        """Replace, in runs of different labels, the probabilities that the reader stops at each rank by their means."""
-        most = min(int(runs.lengths.max(initial=1)), depth)
-        if most > MOST_PLACES:
+    def _average(self, stops: Floats, reaches: Floats, stop: Floats, groups: TieGroups, depth: int) -> None:
+        """Replace the probabilities to stop at each rank of a tie group by their means."""
+        places = min(int(groups.lengths.max(initial=1)), depth)
+        if places > MAX_PLACES:
             raise ValueError(
-                f"{self}: {most} documents of one query have the same score; averaging ERR over all their orders "
-                "would take too long. Give a cutoff (k=10), or ties='order', 'worst' or 'best'"
+                f"{self}: {places} documents of one query have the same score, so averaging ERR over all their orders "
+                "takes too long. Pass a cutoff (k=10), or ties='order', 'worst' or 'best'."
             )
         flat, column = stop.ravel(), np.arange(depth)
-        for some in map(runs.chosen, by_magnitude(runs.lengths)):
-            longest = int(some.lengths.max())
-            most = min(longest, depth)
-            mean_stops = one_by_one if longest <= LONG * most else by_groups
-            means = mean_stops(flat[some.positions], some.number, most) * reaches.ravel()[some.starts, None]
-            place = column[:most]
-            within = place < np.minimum(some.lengths, depth - some.before)[:, None]
-            np.put(stops, (some.starts[:, None] + place)[within], means[within])
+        for part in map(groups.select, split_by_magnitude(groups.lengths)):
+            longest = int(part.lengths.max())
+            places = min(longest, depth)
+            mean_stops = one_by_one if longest <= LONG * places else by_groups
+            means = mean_stops(flat[part.positions], part.number, places) * reaches.ravel()[part.starts, None]
+            place = column[:places]
+            within = place < np.minimum(part.lengths, depth - part.before)[:, None]
+            np.put(stops, (part.starts[:, None] + place)[within], means[within])
 
 
 def one_by_one(stop: Floats, run: Integers, most: int) -> Floats:
-    """Return for each run the mean probability to reach and stop at its places 1 to `most`, shape (runs, most).
+    """Return the mean probability of each tie group to reach and stop at its places 1 to `most`, shape (groups, most).
 
-    Let on(j) be the probability to get past j documents of the run in random order (the mean over all subsets of j
-    documents of the product of their 1 - stop) and off(j) = on(j - 1) - on(j), which is wanted. When the run grows to m
-    documents, the last of which stops the reader with probability q,
+    Let on(j) be the probability to pass j documents of the group in random order (the mean over all subsets of j
+    documents of the product of their 1 - stop), and off(j) = on(j - 1) - on(j) the result. If a document at which the
+    user stops with probability q is added as number m of the group,
 
         on_m(j) = (1 - j/m) on(j) + j/m (1 - q) on(j - 1)
-        off_m(j) = (1 - j/m) off(j) + (j - 1)/m (1 - q) off(j - 1) + 1/m q on(j - 1):
+        off_m(j) = (1 - j/m) off(j) + (j - 1)/m (1 - q) off(j - 1) + 1/m q on(j - 1).
 
-    sums of positive numbers, so no digits are lost. `stop` are the probabilities to stop at each document, equal ones
-    of a run side by side; `run` is the run of each, from 0, ascending.
+    These are sums of positive numbers, so no digits are lost. `stop` are the probabilities to stop at each document, in
+    which equal ones of a group are contiguous. `run` is the group of each document, from 0 and ascending.
     """
     lengths = np.bincount(run)
     longest_first = np.argsort(-lengths, kind="stable")
@@ -230,22 +232,22 @@ def one_by_one(stop: Floats, run: Integers, most: int) -> Floats:
             (1.0 - share) * off[runs, 1:] + (place - 1) / taken * (1.0 - q) * off[runs, :-1] + q / taken * reached
         )
         on[runs, 1:] = (1.0 - share) * on[runs, 1:] + share * (1.0 - q) * reached
-    found = np.empty((len(starts), most))
-    found[longest_first] = off[:, 1:]
-    return found
+    means = np.empty((len(starts), most))
+    means[longest_first] = off[:, 1:]
+    return means
 
 
 def by_groups(stop: Floats, run: Integers, most: int) -> Floats:
-    """Return the same as `one_by_one`: quicker for runs that are far longer than the places that are wanted.
+    """Return the same as `one_by_one`, faster for tie groups with many more documents than places.
 
-    Documents of a run that stop the reader with the same probability q form a group, of which j are passed with
-    probability on(j) = (1 - q)^j, and the j-th stops the reader with off(j) = q (1 - q)^(j - 1). Two groups of a and b
-    documents become one: k of its first j places are of the second group with the hypergeometric probability P(k), so
+    Documents with the same stop probability q form a subgroup. The user passes j of them with probability
+    on(j) = (1 - q)^j and stops at the j-th with off(j) = q (1 - q)^(j - 1). Two subgroups of a and b documents are
+    merged. The second one has k of the first j places with the hypergeometric probability P(k), so
 
         on(j) = sum over k of P(k) on_a(j - k) on_b(k)
-        off(j) = sum over k of P(k) ((j - k)/j off_a(j - k) on_b(k) + k/j on_a(j - k) off_b(k)),
+        off(j) = sum over k of P(k) ((j - k)/j off_a(j - k) on_b(k) + k/j on_a(j - k) off_b(k))
 
-    until one is left for each run: sums of positive numbers again.
+    This is repeated until each tie group has one subgroup. All are sums of positive numbers.
     """
     first = np.flatnonzero(np.append(True, (run[1:] != run[:-1]) | (stop[1:] != stop[:-1])))
     q, run, size = stop[first, None], run[first], np.diff(first, append=len(run))
@@ -259,45 +261,45 @@ def by_groups(stop: Floats, run: Integers, most: int) -> Floats:
         left = np.flatnonzero((number % 2 == 0) & np.append(same, False))
         smaller = left + (size[left + 1] < size[left])
         larger = 2 * left + 1 - smaller
-        together = _merged(size[larger], size[smaller], on[larger], on[smaller], off[larger], off[smaller], most)
+        merged = _merge(size[larger], size[smaller], on[larger], on[smaller], off[larger], off[smaller], most)
         size[left] += size[left + 1]
-        kept = np.ones(len(run), dtype=bool)
-        kept[left + 1] = False
-        columns = max(on.shape[1], together[0].shape[1])
-        on, off = (_widened(part, 0, columns) for part in (on, off))
-        on[left, : together[0].shape[1]], off[left, : together[1].shape[1]] = together
-        run, size, on, off = run[kept], size[kept], on[kept], off[kept]
+        remains = np.ones(len(run), dtype=bool)
+        remains[left + 1] = False
+        columns = max(on.shape[1], merged[0].shape[1])
+        on, off = (_pad(part, 0, columns) for part in (on, off))
+        on[left, : merged[0].shape[1]], off[left, : merged[1].shape[1]] = merged
+        run, size, on, off = run[remains], size[remains], on[remains], off[remains]
     return off[:, 1:]
 
 
-def _widened(values: Floats, before: int, columns: int) -> Floats:
-    """Return the first columns of rows, zeros where there are none, behind so many further zeros."""
+def _pad(values: Floats, before: int, columns: int) -> Floats:
+    """Return the first columns of rows with zeros before and after them."""
     wide = np.zeros((len(values), before + columns))
     values = values[:, :columns]
     wide[:, before : before + values.shape[1]] = values
     return wide
 
 
-def _merged(
+def _merge(
     a: Integers, b: Integers, on_a: Floats, on_b: Floats, off_a: Floats, off_b: Floats, most: int
 ) -> tuple[Floats, Floats]:
-    """Return on and off of pairs of groups of a and of b documents, b <= a, taken together, up to `most` places."""
+    """Return on and off of merged pairs of subgroups with a and b <= a documents, up to `most` places."""
     most = min(most, int((a + b).max()))
-    ways = -(-(min(most, int(b.max())) + 1) // 8) * 8  # in multiples of eight sums are quick
-    on_a, off_a = (_widened(part, ways - 1, most + 1) for part in (on_a, off_a))
-    on_b, off_b = (_widened(part, 0, ways) for part in (on_b, off_b))
+    ways = -(-(min(most, int(b.max())) + 1) // 8) * 8  # Sums over multiples of eight are fast.
+    on_a, off_a = (_pad(part, ways - 1, most + 1) for part in (on_a, off_a))
+    on_b, off_b = (_pad(part, 0, ways) for part in (on_b, off_b))
     on, off = np.zeros((2, len(a), most + 1))
     on[:, 0] = 1.0
     a, b = a[:, None].astype(np.float64), b[:, None].astype(np.float64)
     k = np.arange(ways)
-    chance = np.zeros((len(a), ways))  # that k of the first j places belong to the smaller group
+    chance = np.zeros((len(a), ways))  # Of k places of the smaller group among the first j.
     chance[:, 0] = 1.0
     for j in range(1, most + 1):
         left = np.maximum(a + b - (j - 1), 1.0)
         grown = chance * (np.maximum(a + k - (j - 1), 0.0) / left)
         grown[:, 1:] += chance[:, :-1] * (np.maximum(b - k[:-1], 0.0) / left)
         chance = grown
-        rest = slice(j, j + ways)  # j - k, behind the zeros in front
+        rest = slice(j, j + ways)  # j - k, after the zeros.
         on_rest, off_rest = on_a[:, rest][:, ::-1], off_a[:, rest][:, ::-1]
         passed = chance * on_b
         on[:, j] = row_sums(passed * on_rest)

@@ -1,8 +1,8 @@
-"""What each library means by a metric: the options that reproduce the number it prints.
+"""Conventions of libraries: the options that reproduce their numbers.
 
-Verified numerically against LightGBM 4.7, XGBoost 3.2, CatBoost 1.2, scikit-learn 1.9, trec_eval 10 and ranx, and on
-untied scores against NDCG, MAP and MRR of torchmetrics 1.9. A convention reproduces definitions, not slips: LightGBM
-and XGBoost forget the weight of a query without relevant documents in a weighted ndcg; here it counts.
+They are tested against LightGBM 4.7, XGBoost 3.2, CatBoost 1.2, scikit-learn 1.9, trec_eval 10 and ranx, and on untied
+scores against NDCG, MAP and MRR of torchmetrics 1.9. A convention reproduces definitions, not defects: LightGBM and
+XGBoost ignore the weight of a query without relevant documents in a weighted ndcg, but here it counts.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .base import choice
-from .relevance import BinaryMetric
+from .base import validate_choice
+from .binary import BinaryMetric
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,19 +21,18 @@ if TYPE_CHECKING:
     from .base import Metric
 
 ABOVE_HALF = float(np.nextafter(0.5, 1.0))
-"""The lowest label above 0.5, for libraries that call a document relevant where its label > 0.5."""
+"""The lowest label above 0.5, for libraries in which documents with label > 0.5 are relevant."""
 
 XGBOOST_CUTOFF = 32
-"""Where XGBoost cuts a metric that says no cutoff."""
+"""The cutoff of XGBoost for metrics without one."""
 
 
 @dataclass(frozen=True)
 class Convention:
-    """Options by metric: those of all metrics, then those of a class (by its first name), which win.
+    """Options of all metrics, and options by the first name of a class, which take precedence.
 
-    `called` is what the library calls itself, and `prints` what it calls the metrics that it has, by their names here,
-    where {k} is a cutoff; tests hold each of them against the library itself. `binary_only`: its metrics of relevant
-    and not relevant refuse labels other than 0 and 1.
+    `called` is the name of the library. `prints` contains its names of metrics by their names here, with {k} as the
+    cutoff. Each of them is tested against the library. With `binary_only`, its binary metrics require labels 0 and 1.
     """
 
     common: Mapping[str, Any]
@@ -46,20 +45,20 @@ class Convention:
     prints: Mapping[str, str] = field(default_factory=dict)
 
     def options(self, metric: type[Metric]) -> dict[str, Any]:
-        """Return the options that the library's convention sets for a metric, of those that it has."""
+        """Return the options of a metric that the convention determines."""
         relevance = {"min_label": self.min_label} if issubclass(metric, BinaryMetric) else {}
-        said = {**self.common, **relevance, **self.by_name.get(next(iter(metric.names), ""), {})}
-        return {option: value for option, value in said.items() if option == "k" or option in metric.option_names()}
+        options = {**self.common, **relevance, **self.by_name.get(next(iter(metric.names), ""), {})}
+        return {option: value for option, value in options.items() if option == "k" or option in metric.option_names()}
 
 
-SLIP = "the library itself forgets the weight of queries without relevant documents in a weighted ndcg"
+DEFECT = "the library ignores the weight of queries without relevant documents in a weighted ndcg"
 
 CONVENTIONS: Mapping[str, Convention] = {
     "lightgbm": Convention(
         {"ties": "order", "empty": 1, "weights": "float32_mean"},
         gain="exponential",
         min_label=ABOVE_HALF,
-        note=SLIP,
+        note=DEFECT,
         called="LightGBM",
         prints={"ndcg_exp@{k}": "ndcg@{k}", "map@{k}": "map@{k}"},
     ),
@@ -71,7 +70,7 @@ CONVENTIONS: Mapping[str, Convention] = {
             "precision": {"denominator": "min_k_n", "k": XGBOOST_CUTOFF},
         },
         gain="exponential",
-        note=SLIP,
+        note=DEFECT,
         binary_only=True,
         called="XGBoost",
         prints={
@@ -106,7 +105,7 @@ CONVENTIONS: Mapping[str, Convention] = {
     "sklearn": Convention(
         {},
         gain="linear",
-        note="the library itself refuses a query with one document",
+        note="the library rejects queries with one document",
         called="scikit-learn",
         prints={"ndcg_linear@{k}": "ndcg_score(k={k})", "dcg_linear@{k}": "dcg_score(k={k})"},
     ),
@@ -114,7 +113,7 @@ CONVENTIONS: Mapping[str, Convention] = {
         {"ties": "order"},
         {"map": {"denominator": "R"}, "rbp": {"p": 0.9, "gain": "graded"}},
         gain="linear",
-        note="ties go by document id, descending: evaluate_run knows the ids",
+        note="ties are ordered by descending document id, as in evaluate_run",
         called="trec_eval",
         prints={
             "ndcg_linear@{k}": "ndcg_cut_{k}",
@@ -130,7 +129,7 @@ CONVENTIONS: Mapping[str, Convention] = {
         {"ties": "order", "scores": "float32"},
         {"ndcg": {"ties": "average"}, "map": {"denominator": "hits"}},
         gain="linear",
-        note="the library itself takes documents of score 0 or less for irrelevant in all but NDCG",
+        note="in all metrics but NDCG, the library treats documents with score 0 or less as irrelevant",
         called="torchmetrics",
         prints={
             "ndcg_linear@{k}": "RetrievalNormalizedDCG(top_k={k})",
@@ -141,7 +140,7 @@ CONVENTIONS: Mapping[str, Convention] = {
     "ranx": Convention(
         {"ties": "order"},
         {"map": {"denominator": "R"}},
-        note="the library itself sorts unstably: ties fall anyhow",
+        note="the library sorts without a stable order, so the order of ties is arbitrary",
         called="ranx",
         prints={
             "ndcg_linear@{k}": "ndcg@{k}",
@@ -157,7 +156,7 @@ CONVENTIONS: Mapping[str, Convention] = {
 }
 
 
-def convention_named(name: str) -> Convention:
+def get_convention(name: str) -> Convention:
     """Return the convention of a library, or raise `ValueError` with the nearest name."""
-    choice("convention", name, list(CONVENTIONS))
+    validate_choice("convention", name, list(CONVENTIONS))
     return CONVENTIONS[name]

@@ -1,4 +1,4 @@
-"""Discounted cumulated gain and its normalised forms: all that is called DCG, NDCG or CG."""
+"""Discounted cumulated gain: DCG, NDCG and CG."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .._common.checks import check_real
-from ..metrics import discounts as of_ranks
-from ..metrics import gains as of_labels
 from ..ranking import formulas
 from ..ranking.rows import discounted_sums, ideal_rows, sums_at, table_of
-from .base import Facts, Metric, depth_of, made
-from .discounts import WITH_BASE, Discount, canonical_discount, discount_text, discounts
+from .base import LabelStatistics, Metric, create_metric, max_depth
 from .gains import (
     CANONICAL_BASES,
+    DISCOUNTS_WITH_BASE,
+    FUNCTIONS,
     LARGEST_EXPONENT,
+    Discount,
     Gain,
+    canonical_discount,
     canonical_gain,
+    discount_text,
+    discounts,
     exponential,
     gain_text,
     gains_of,
@@ -39,17 +42,16 @@ if TYPE_CHECKING:
     from ..ranking.rows import RankedRows
 
 
-_ROOM = 64
-"""By this power of two huge gains are divided: sums over as many documents then stay finite."""
+_SCALE_EXPONENT = 64
+"""Huge gains are divided by this power of two, so that sums over as many documents are finite."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class DiscountedGains:
     """Gain by label code and discount by rank.
 
-    `top` is set where b^l overflows for some label (b is `base`); the table then holds the labels themselves. It is the
-    exponent by which the gains of each query are scaled: the query's highest label, or 0 where that label needs no
-    scaling.
+    If b^l overflows for some label (b is `base`), the table contains the labels, and `top` the exponent that scales
+    the gains of each query: its highest label, or 0 if this label needs no scaling. Without overflow, `top` is not set.
     """
 
     table: Floats
@@ -58,24 +60,24 @@ class DiscountedGains:
     base: float = 2.0
 
     def sums(self, rows: RankedRows, cutoffs: Sequence[int | None]) -> Floats:
-        """Return DCG of each row at each cutoff (divided by b^top, b - 1 times, where gains are scaled)."""
+        """Return DCG of each row at each cutoff, divided by b^top / (b - 1) if gains are scaled."""
         width = rows.codes.shape[1]
-        depth = depth_of(cutoffs, width)
+        depth = max_depth(cutoffs, width)
         ranks = [k for k in cutoffs if k is not None]
-        if self.top is None and rows.runs is None and len(ranks) == len(cutoffs) and depth * 8 < len(rows.codes):
+        if self.top is None and rows.tie_groups is None and len(ranks) == len(cutoffs) and depth * 8 < len(rows.codes):
             return discounted_sums(rows, self.table, self.discount, ranks)
         if self.top is None:
             gains = rows.look_up(self.table, depth)
         else:
             gains = self.of(rows, width)
-            gains = (gains if rows.runs is None else rows.runs.mean(gains))[:, :depth]
+            gains = (gains if rows.tie_groups is None else rows.tie_groups.mean(gains))[:, :depth]
         return sums_at(gains * self.discount[:depth], cutoffs)
 
     def of(self, rows: RankedRows, depth: int) -> Floats:
-        """Return the gain of the document at each of the first `depth` ranks, runs of equal scores not averaged."""
+        """Return the gain of the document at each of the first `depth` ranks, without averaging ties."""
         labels = np.take(self.table, rows.codes[:, :depth])
         if self.top is None:
-            return labels  # the table holds gains
+            return labels  # The table contains gains.
         top = self.top[rows.queries, None]
         with np.errstate(under="ignore"):
             scaled = raised(self.base, labels - top) - raised(self.base, -top)
@@ -84,7 +86,7 @@ class DiscountedGains:
 
 
 @dataclass(frozen=True, eq=False)
-class GainFacts(Facts):
+class GainStatistics(LabelStatistics):
     """Gains and discounts, and the ideal DCG by query and cutoff."""
 
     gains: DiscountedGains
@@ -99,20 +101,20 @@ class DCG(Metric):
     ----------
     gain : {"linear", "exponential", "power"}, table, mapping or function
         l, 2^l - 1, (b^l - 1)/(b - 1), a sequence indexed by label (LightGBM's `label_gain`), a mapping of label to
-        gain, or a function that is given an array of distinct labels and returns the gain of each. There is no default:
-        "NDCG" is the name of two numbers.
+        gain, or a function that receives an array of distinct labels and returns the gain of each. The gain has
+        no default, because libraries use the name NDCG for both.
     gain_base : float, optional
-        Base b of the power gain, 1 or more. Each grade adds b times what the grade below it added. Base 1 (the limit)
-        is the linear gain and base 2 the exponential one; such a metric is the one of that name.
+        Base b of the power gain, 1 or more. Each grade adds b times the increase of the grade below. Base 1 (the limit)
+        is the linear gain and base 2 the exponential gain.
     discount : {"log2", "log", "jk", "reciprocal", "none"}, table or function
         1/log2(r+1), 1/log_b(r+1), 1/max(1, log_b r), 1/r, 1, a sequence of the discounts of ranks 1, 2, …, or a
-        function that is given an array of ranks and returns the discount of each. None is negative and none rises.
-    base : float
+        function that receives an array of ranks and returns the discount of each. Discounts must not be negative and
+        not increase.
+    base : float, default 2
         Base b of the logarithm for "log" and "jk".
     name : str, optional
-        What a metric is called whose gain or discount is a function. Without, a function goes by its own name, as in
-        `ndcg(gain=squared)@10`; a lambda has none. Pickles find a function by its module, so a metric with a lambda
-        cannot be pickled.
+        Name of a metric whose gain or discount is a function. Defaults to the name of the function, as in
+        `ndcg(gain=squared)@10`. A lambda requires a name, and a metric with a lambda cannot be pickled.
     k, ties, empty, scores, weights
         See `Metric`.
 
@@ -148,51 +150,48 @@ class DCG(Metric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        gain, gain_base = self._settled_gain()
+        gain, gain_base = self._canonical_gain()
         discount = canonical_discount(self.discount)
         base = check_real("base", self.base, 1.0)
         if base == np.inf:
-            raise ValueError("base must be finite: the logarithm to an infinite base is 0 everywhere")
+            raise ValueError("base must be finite, because the logarithm to an infinite base is always 0.")
         if base == 1:
-            raise ValueError("base must be above 1: the logarithm to base 1 does not exist")
+            raise ValueError("base must be above 1, because the logarithm to base 1 does not exist.")
         if discount in ("log2", "log"):
             discount = "log2" if base == 2 else "log"
-        if base != 2 and discount not in WITH_BASE:
-            raise ValueError(f"base={base:g} has no meaning for discount={discount!r}")
+        if base != 2 and discount not in DISCOUNTS_WITH_BASE:
+            raise ValueError(f"base={base:g} has no effect with discount={discount!r}. Omit it.")
         self._set(gain=gain, gain_base=gain_base, discount=discount, base=base)
         self._register_functions()
 
-    def _settled_gain(self) -> tuple[Gain, float | None]:
-        """Return the canonical gain, and the base of a power gain: at 1 and 2 it has a name of its own, and no base."""
+    def _canonical_gain(self) -> tuple[Gain, float | None]:
+        """Return the canonical gain, and the base of a power gain unless it is 1 (linear) or 2 (exponential)."""
         gain = canonical_gain(self.gain)
         if gain != "power":
             if self.gain_base is not None:
                 raise ValueError(
-                    f"gain_base={self.gain_base!r} has no meaning for gain={gain_text(gain)}: it is the base of "
-                    "gain='power'"
+                    f"gain_base={self.gain_base!r} has no effect with gain={gain_text(gain)}, only with gain='power'. "
+                    "Omit it."
                 )
             return gain, None
         if self.gain_base is None:
-            raise ValueError("gain='power' needs its base, for example gain_base=1.5 (1 is linear, 2 exponential)")
+            raise ValueError("gain='power' requires gain_base, for example gain_base=1.5 (1: linear, 2: exponential).")
         base = check_real("gain_base", self.gain_base, 1.0)
         if base == np.inf:
-            raise ValueError("gain_base must be finite: with an infinite base only the highest grade would count")
+            raise ValueError("gain_base must be finite, because otherwise only the highest grade counts.")
         return (CANONICAL_BASES[base], None) if base in CANONICAL_BASES else ("power", base)
 
     def _register_functions(self) -> None:
-        """Have the metric, or else the functions that it is made with, be found by name."""
+        """Register the metric by its `name`, or otherwise its functions by theirs."""
         functions = self._functions()
         if self.name is None:
             for option, function in functions.items():
-                registry = of_labels.FUNCTIONS if option == "gain" else of_ranks.FUNCTIONS
-                registry.add(self.option_text(option), function, origin_of(function))
+                FUNCTIONS[option].add(self.option_text(option), function, origin_of(function))
             return
         if not isinstance(self.name, str):
-            raise TypeError(f"name must be a string, got {self.name!r}")
+            raise TypeError(f"name must be a string, got {self.name!r}.")
         if not functions:
-            raise ValueError(
-                f"name={self.name!r} is for a gain or discount that is a function; others say what they are"
-            )
+            raise ValueError(f"name={self.name!r} requires a gain or discount that is a function. Omit it.")
         origin = (*origin_of(type(self)), *(part for function in functions.values() for part in origin_of(function)))
         METRICS.add(self.name, (type(self), self._name()[1]), origin)
 
@@ -207,11 +206,11 @@ class DCG(Metric):
         }
 
     def option_text(self, option: str) -> str:
-        """Return how the value of an option is written in the metric's name."""
+        """Return the text of an option in the name of the metric."""
         if option == "name":
             return self.name or "by its options"
         if self.name is not None and callable(getattr(self, option)):
-            return ".".join(origin_of(getattr(self, option)))  # shown, not read: the name stands for it
+            return ".".join(origin_of(getattr(self, option)))  # Displayed only. The name includes the function.
         if option == "gain":
             return gain_text(self.gain)
         if option == "gain_base" and self.gain_base is None:
@@ -219,16 +218,16 @@ class DCG(Metric):
         return discount_text(self.discount) if option == "discount" else super().option_text(option)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as a call, so that functions are known by their names where it is read."""
+        """Pickle as a call, which registers functions in the process that reads it."""
         for option, function in self._functions().items():
             require_picklable(self, option, function)
-        return made, (type(self), {field.name: getattr(self, field.name) for field in fields(self)})
+        return create_metric, (type(self), {field.name: getattr(self, field.name) for field in fields(self)})
 
     def value_range(self, judgments: Judgments) -> tuple[float, float]:
-        """Return 0 and, for a ratio to the ideal, 1.
+        """Return 0, and 1 for a ratio to the ideal. DCG has no upper bound.
 
-        Nothing bounds DCG from above. Nothing bounds anything where some gain is negative: documents that were not
-        retrieved then may raise DCG above its ideal.
+        Negative gains have no bounds, because documents that were not retrieved may increase DCG above its
+        ideal.
 
         Examples
         --------
@@ -242,8 +241,8 @@ class DCG(Metric):
             return -np.inf, np.inf
         return 0.0, 1.0 if self.is_ratio else np.inf
 
-    def bind(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> GainFacts:
-        """Work out gains, discounts and ideals; raise where the labels do not suit the gain."""
+    def bind(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> GainStatistics:
+        """Compute gains, discounts and ideals, or raise if the gain does not support the labels."""
         gains = self._gains(judgments, cutoffs)
         levels, queries = len(judgments.levels), judgments.queries
         worth = gains.table[:levels]
@@ -258,31 +257,35 @@ class DCG(Metric):
             ideal[rows.queries] = gains.sums(rows, cutoffs)
             if not self.is_ratio:
                 has_gain[rows.queries, 0] = (gains.table != 0)[rows.codes].any(axis=1)
-        # with negative labels an ideal may fall below 0: there is nothing to normalise by, as with 0
-        return GainFacts(empty=ideal <= 0 if self.is_ratio else ~has_gain, gains=gains, ideal=ideal)
+        # Negative labels may give an ideal below 0, which cannot normalize anything, as 0.
+        return GainStatistics(empty=ideal <= 0 if self.is_ratio else ~has_gain, gains=gains, ideal=ideal)
 
-    def score(self, rows: RankedRows, facts: GainFacts, cutoffs: Sequence[int | None]) -> Floats:
+    def score(self, rows: RankedRows, statistics: GainStatistics, cutoffs: Sequence[int | None]) -> Floats:
         """Return DCG at each cutoff."""
-        return facts.gains.sums(rows, cutoffs)
+        return statistics.gains.sums(rows, cutoffs)
 
-    def formula(self, facts: GainFacts, cutoffs: Sequence[int | None]) -> Formula | None:
-        """Return the sum of gain times discount; nothing where gains are scaled by query."""
-        return None if facts.gains.top is not None else formulas.gains(facts.gains.table, facts.gains.discount)
+    def formula(self, statistics: GainStatistics, cutoffs: Sequence[int | None]) -> Formula | None:
+        """Return the sum of gain times discount, or None if gains are scaled by query."""
+        return (
+            None
+            if statistics.gains.top is not None
+            else formulas.gains(statistics.gains.table, statistics.gains.discount)
+        )
 
     is_ratio: ClassVar[bool] = False
-    """Whether it is divided by the ideal of its query."""
+    """Whether the sum is divided by the ideal of its query."""
 
     @property
     def is_sum_over_documents(self) -> bool:
-        """Whether it is gain times discount, summed over documents: not where a subclass defines its values anew."""
+        """Whether the value is a sum of gain times discount, which a subclass may change."""
         original = NDCG if isinstance(self, NDCG) else DCG
-        defined = ("subject", "bind", "score", "is_ratio", "_gains", "_finite")
+        attributes = ("subject", "bind", "score", "is_ratio", "_gains", "_finite")
         cls = type(self)
-        return all(inspect.getattr_static(cls, it) is inspect.getattr_static(original, it) for it in defined)
+        return all(inspect.getattr_static(cls, name) is inspect.getattr_static(original, name) for name in attributes)
 
     @property
     def meaning(self) -> str:
-        """What a metric of your own is; of a built-in one with functions, what these are."""
+        """The description of a custom metric, or of the functions of a built-in metric."""
         parts = []
         for option, function in self._functions().items():
             first = (inspect.getdoc(function) or "").partition("\n")[0]
@@ -291,9 +294,9 @@ class DCG(Metric):
         return super().meaning or (f"{kind} with {' and '.join(parts)}." if parts else "")
 
     def _gains(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> DiscountedGains:
-        """Return gains and discounts for the labels at hand, or raise where the labels do not suit the gain."""
+        """Return gains and discounts for the labels, or raise if the gain does not support them."""
         levels = judgments.levels
-        depth = max((depth_of(cutoffs, block.width) for block in judgments.layout.blocks), default=1)
+        depth = max((max_depth(cutoffs, block.width) for block in judgments.layout.blocks), default=1)
         discount = discounts(self.discount, self.base, depth)
         if self.gain not in ("exponential", "power"):
             return DiscountedGains(table_of(self._finite(gains_of(self.gain, levels))), discount)
@@ -301,51 +304,50 @@ class DCG(Metric):
         if levels[0] < 0:
             formula = "2^l - 1" if base == 2 else "(b^l - 1)/(b - 1)"
             raise ValueError(
-                f"{self} cannot take negative labels (the lowest is {levels[0]:g}): {formula} has no use for them; "
-                "take linear gain, or pass negative_labels='zero' with the labels"
+                f"{self} does not support negative labels (lowest: {levels[0]:g}), because the gain is {formula}. "
+                "Use linear gain, or pass negative_labels='zero' to Judgments."
             )
         if magnitude(levels[-1:], base)[0] <= LARGEST_EXPONENT:
             return DiscountedGains(table_of(gains_of(self.gain, levels, self.gain_base)), discount)
         if not self.is_ratio:
             raise ValueError(
-                f"{self} overflows: {base:g}^{levels[-1]:g} - 1 is too large for a float; take "
-                f"{'ndcg_exp' if base == 2 else 'ndcg_power'}, which is a ratio and stays finite, or a gain table"
+                f"{self} overflows, because {base:g}^{levels[-1]:g} - 1 is too large for a float. Use "
+                f"{'ndcg_exp' if base == 2 else 'ndcg_power'}, which is a ratio and finite, or a gain table."
             )
         return DiscountedGains(table_of(levels), discount, np.zeros(judgments.queries), base)
 
     def _finite(self, gains: Floats) -> Floats:
-        """Return gains whose sums stay finite: huge ones of a ratio divided by a power of two, which changes no digit.
+        """Return gains with finite sums. The huge gains of a ratio are divided by a power of two, which is exact.
 
-        Raise where that would lose a small gain beside a huge one, or the metric is no ratio and would overflow itself.
+        Raise if that loses the digits of a small gain, or if the metric is not a ratio and would overflow.
         """
         largest = float(np.abs(gains).max(initial=0.0))
         if largest <= 2.0**LARGEST_EXPONENT:
             return gains
         if not self.is_ratio:
             raise ValueError(
-                f"{self} overflows: a gain of {largest:g} is too large to be summed; take ndcg_linear, which is a "
-                "ratio and stays finite, or divide the labels"
+                f"{self} overflows, because a gain of {largest:g} is too large to sum. Use ndcg_linear, which is a "
+                "ratio and finite, or divide the labels."
             )
         with np.errstate(under="ignore"):
-            scaled = np.ldexp(gains, -_ROOM)
-        if (np.ldexp(scaled, _ROOM) != gains).any():
+            scaled = np.ldexp(gains, -_SCALE_EXPONENT)
+        if (np.ldexp(scaled, _SCALE_EXPONENT) != gains).any():
             smallest = float(np.abs(gains[gains != 0]).min())
             raise ValueError(
-                f"{self} cannot sum gains of {largest:g} and of {smallest:g}: no float holds both; rescale the labels"
+                f"{self} cannot sum gains of {largest:g} and of {smallest:g} in one float. Rescale the labels."
             )
         return scaled
 
 
 @dataclass(frozen=True, kw_only=True)
 class NDCG(DCG):
-    """Normalised discounted cumulated gain: NDCG@k = DCG@k / IDCG@k.
+    """Normalized discounted cumulated gain: NDCG@k = DCG@k / IDCG@k.
 
     IDCG@k is the DCG of all judged documents of the query in ideal order, cut at k. Exponential and power gains are
-    scaled by the highest label of the query, so that labels of 100 or 1000 give the exact ratio where b^l itself
-    overflows.
+    scaled by the highest label of the query, so that labels of 100 or 1000 give the exact ratio although b^l overflows.
 
     =============  ==================  ===================  ====================================================
-    name           gain                discount             what calls this NDCG
+    name           gain                discount             called NDCG by
     =============  ==================  ===================  ====================================================
     ndcg_linear    l                   1/log2(r+1)          scikit-learn, trec_eval, torchmetrics, CatBoost
     ndcg_exp       2^l - 1             1/log2(r+1)          LightGBM, XGBoost, CatBoost `type=Exp`
@@ -380,16 +382,16 @@ class NDCG(DCG):
 
     is_ratio = True
 
-    def score(self, rows: RankedRows, facts: GainFacts, cutoffs: Sequence[int | None]) -> Floats:
+    def score(self, rows: RankedRows, statistics: GainStatistics, cutoffs: Sequence[int | None]) -> Floats:
         """Return NDCG at each cutoff."""
-        ideal = np.take(facts.ideal, rows.queries, axis=0)
+        ideal = np.take(statistics.ideal, rows.queries, axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return super().score(rows, facts, cutoffs) / ideal
+            return super().score(rows, statistics, cutoffs) / ideal
 
-    def formula(self, facts: GainFacts, cutoffs: Sequence[int | None]) -> Formula | None:
-        """Return the same sum, divided by the ideal."""
-        sums = super().formula(facts, cutoffs)
-        return None if sums is None else replace(sums, divisors=facts.ideal)
+    def formula(self, statistics: GainStatistics, cutoffs: Sequence[int | None]) -> Formula | None:
+        """Return the formula of DCG, divided by the ideal."""
+        sums = super().formula(statistics, cutoffs)
+        return None if sums is None else replace(sums, divisors=statistics.ideal)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -399,7 +401,7 @@ class CG(DCG):
     Parameters
     ----------
     gain, gain_base, name
-        See `DCG`; linear by default, as in Järvelin & Kekäläinen 2002.
+        See `DCG`. The default is linear, as in Järvelin & Kekäläinen 2002.
     k, ties, empty, scores, weights
         See `Metric`.
 
@@ -417,5 +419,5 @@ class CG(DCG):
 
     def __post_init__(self) -> None:
         if self.discount != "none":
-            raise ValueError(f"cumulated gain has no discount, got discount={self.discount!r}; take DCG")
+            raise ValueError(f"discount must be 'none' for CG, got {self.discount!r}. Use DCG.")
         super().__post_init__()

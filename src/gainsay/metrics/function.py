@@ -12,7 +12,7 @@ import numpy as np
 
 from .._common.checks import check_flag
 from .._common.words import count
-from .base import Empty, Metric, made
+from .base import Empty, Metric, create_metric
 from .registry import METRICS, origin_of, require_picklable
 
 if TYPE_CHECKING:
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 Function = Callable[["Floats", "Floats"], Any]
 
-SETTLED = ("k", "ties", "empty", "scores")
-"""Options that have no meaning for a function: it is given all documents of a query as they are."""
+UNSUPPORTED = ("k", "ties", "empty", "scores")
+"""Options without effect on a function, which receives all documents of a query."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FunctionMetric(Metric, abstract=True):
-    """A function of the labels and scores of one query; made by `metric`.
+    """A function of the labels and scores of one query. Use `metric` to create it.
 
     Parameters
     ----------
     name : str
-        What it is called.
+        Its name.
     function : callable
         `function(labels, scores)` returns a number.
     higher_is_better : bool
@@ -48,15 +48,15 @@ class FunctionMetric(Metric, abstract=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.name, str):
-            raise TypeError(f"name must be a string, got {self.name!r}; write gs.metric(name, function)")
+            raise TypeError(f"name must be a string, got {self.name!r}. Call gs.metric(name, function).")
         if not callable(self.function):
-            raise TypeError(f"function must take the labels and scores of a query, got {self.function!r}")
+            raise TypeError(f"function must be a function of the labels and scores of a query, got {self.function!r}.")
         self._set(higher_is_better=check_flag("higher_is_better", self.higher_is_better))
         for field in fields(self):
-            if field.name in SETTLED and getattr(self, field.name) != field.default:
+            if field.name in UNSUPPORTED and getattr(self, field.name) != field.default:
                 raise ValueError(
-                    f"{field.name} has no meaning for {self.name}, a function that is given all documents of a query: "
-                    "settle it in the function"
+                    f"{field.name} has no effect on {self.name}, a function that receives all documents of a query. "
+                    "Implement it in the function."
                 )
         METRICS.add(self.name, (type(self), self._name()[1]), origin_of(self.function))
 
@@ -65,12 +65,12 @@ class FunctionMetric(Metric, abstract=True):
         return self.name, {option: getattr(self, option) for option in own}
 
     def __repr__(self) -> str:
-        """Return how the metric is made."""
+        """Return the call that creates the metric."""
         direction = "" if self.higher_is_better else ", higher_is_better=False"
         return f"metric({self.name!r}, {self._literal('function')}{direction})"
 
     def option_text(self, option: str) -> str:
-        """Return how the value of an option is written."""
+        """Return the text of an option."""
         if option == "function":
             first = (inspect.getdoc(self.function) or "").partition("\n")[0]
             return ": ".join(filter(None, (".".join(origin_of(self.function)), first)))
@@ -79,79 +79,82 @@ class FunctionMetric(Metric, abstract=True):
 
     @property
     def meaning(self) -> str:
-        """What the function is said to be."""
+        """The first line of the docstring of the function."""
         first = (inspect.getdoc(self.function) or "").partition("\n")[0]
-        return first or f"A function of your own: {'.'.join(origin_of(self.function))}."
+        return first or f"A custom function: {'.'.join(origin_of(self.function))}."
 
     @classmethod
     def option_names(cls) -> list[str]:
-        """Return the options that may stand in the metric's name."""
+        """Return the options that the name of the metric can contain."""
         return ["weights"]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as a call, so that the metric is known by its name where it is read."""
+        """Pickle as a call, which registers the name in the process that reads it."""
         require_picklable(self, "function", self.function)
-        return made, (type(self), {field.name: getattr(self, field.name) for field in fields(self)})
+        return create_metric, (type(self), {field.name: getattr(self, field.name) for field in fields(self)})
 
     def values(self, labels: Floats, scores: Floats, sizes: Integers, query_ids: np.ndarray[Any, Any]) -> Floats:
-        """Return the value of each query, documents of a query together; NaN where there are none.
+        """Return the value of each query, NaN for queries without documents. Documents are contiguous by query.
 
-        Raise where the function raises or does not return a finite number; the message names the query.
+        Raise if the function raises or does not return a finite number. The message names the query.
         """
-        found = np.full(len(sizes), np.nan)
+        values = np.full(len(sizes), np.nan)
         ends = np.cumsum(sizes)
         for query in np.flatnonzero(sizes).tolist():
             documents = slice(int(ends[query] - sizes[query]), int(ends[query]))
-            found[query] = self._value(labels[documents], scores[documents], query_ids[query])
-        return found
+            values[query] = self._value(labels[documents], scores[documents], query_ids[query])
+        return values
 
     def _value(self, labels: Floats, scores: Floats, query: Any) -> float:
-        where = f"query {query!s} ({count(len(labels), 'document')})"
+        place = f"query {query!s} ({count(len(labels), 'document')})"
         try:
-            value = self.function(labels.copy(), scores.copy())  # the function may sort them in place
+            value = self.function(labels.copy(), scores.copy())  # The function may sort them in place.
         except Exception as error:
-            raise ValueError(f"metric {self.name!r} failed on {where}: {type(error).__name__}: {error}") from error
+            raise ValueError(f"metric {self.name!r} failed on {place}: {type(error).__name__}: {error}.") from error
         if not isinstance(value, Real | np.bool_):
             shape = f" of shape {np.shape(value)}" if isinstance(value, np.ndarray) else f", {value!r}"
             raise ValueError(
-                f"metric {self.name!r} returned {type(value).__name__}{shape} for {where}: it must return one number"
+                f"metric {self.name!r} must return one number, got {type(value).__name__}{shape} for {place}."
             )
         if not np.isfinite(float(value)):
-            raise ValueError(f"metric {self.name!r} returned {value} for {where}: it must return a finite number")
+            raise ValueError(f"metric {self.name!r} must return a finite number, got {value} for {place}.")
         return float(value)
 
 
-def metric(name: str, function: Function, *, higher_is_better: bool = True) -> FunctionMetric:
-    """Return a metric that is a function of the labels and scores of one query.
+def metric(name: str, function: Function | None = None, *, higher_is_better: bool = True) -> FunctionMetric:
+    """Define a metric by a function of the labels and scores of one query.
 
-    It is known by its name from then on, and works wherever metrics do: in `evaluate`, in the adapters of the training
-    libraries, in early stopping. The function is called query by query, in one thread, so it is slow; what is called
-    often is better a subclass of `Metric`. There is no cutoff `@k`, ties are the function's own business, and query
-    weights are taken care of outside.
+    The name is registered, so you can use it wherever metrics are named, for example in `evaluate` and early stopping.
+    To get a metric of gainsay by its name, use `parse_metrics`.
 
     Parameters
     ----------
     name : str
-        Letters, digits and `_`; not that of another metric. A function of the same module and name, as from a
-        notebook's cell that is run again, takes the place of the one before.
+        Letters, digits and `_`, different from the names of other metrics. Running the same notebook cell again
+        replaces the function.
     function : callable
-        `function(labels, scores) -> float`, called with two float64 arrays, the documents of one query in the order in
-        which they were given. A document that was judged but not retrieved has the score -inf. It is not called for a
-        query without documents, which is left out of the mean.
-    higher_is_better : bool
-        False for a loss: early stopping then looks for its minimum.
+        `function(labels, scores) -> float` receives two float64 arrays with the documents of one query in input order.
+        A document that was judged but not retrieved has the score -inf. Queries without documents are excluded.
+    higher_is_better : bool, default True
+        False for a loss, which early stopping minimizes.
 
     Returns
     -------
     FunctionMetric
-        A metric as any other. It can be pickled where the function can be imported: defined with `def` at the top level
-        of a module, not a lambda.
+        It can be pickled if the function can be imported, which requires `def` at the top level of a module.
 
     Raises
     ------
+    TypeError
+        If `function` is missing.
     ValueError
-        For a name that another metric has. When it is evaluated: where the function raises, or returns what is not a
-        finite number; the message names the query.
+        If another metric has the name. During evaluation, if the function raises or does not return a finite number.
+        The message names the query.
+
+    Notes
+    -----
+    The function is called for each query in one thread, so it is slow. Define a subclass of `Metric` if speed matters.
+    The function handles cutoffs and ties itself. Query weights are applied to its values.
 
     Examples
     --------
@@ -162,4 +165,9 @@ def metric(name: str, function: Function, *, higher_is_better: bool = True) -> F
     >>> gs.evaluate([gap, "mrr"], gs.Judgments([3, 0, 0, 2], group=[2, 2]), [1, 2, 1, 2]).mean
     {'worst_gap': 1.5, 'mrr': 0.75}
     """
+    if function is None:
+        raise TypeError(
+            "gs.metric(name, function) defines a custom metric, and function is missing. Call "
+            f"gs.parse_metrics({name!r}) for a metric by its name."
+        )
     return FunctionMetric(name=name, function=function, higher_is_better=higher_is_better)

@@ -1,7 +1,8 @@
-"""What a document of a given label is worth: linear, exponential, between the two, or a table or function."""
+"""Gains of labels and discounts of ranks: formulas with a name, tables and functions."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -9,64 +10,118 @@ import numpy as np
 
 from .._common.arrays import nearest
 from .._common.words import number_text
-from .called import called, checked_name
-from .registry import Registry
+from .registry import NAME, Registry
 
 if TYPE_CHECKING:
     from .._common.typing import Floats
 
 Function = Callable[["Floats"], Any]
 Gain = Literal["linear", "exponential", "power"] | tuple[float, ...] | tuple[tuple[float, float], ...] | Function
+Discount = Literal["log2", "log", "jk", "reciprocal", "none"] | tuple[float, ...] | Function
 
-NAMED = ("linear", "exponential", "power")
+GAINS = ("linear", "exponential", "power")
+DISCOUNTS = ("log2", "log", "jk", "reciprocal", "none")
+DISCOUNTS_WITH_BASE = ("log", "jk")
 
-FUNCTIONS: Registry[Function] = Registry("gain", reserved=NAMED)
-"""Gains that are functions, by their names."""
+FUNCTIONS: Mapping[str, Registry[Function]] = {
+    "gain": Registry("gain", reserved=GAINS),
+    "discount": Registry("discount", reserved=DISCOUNTS),
+}
+"""Gains and discounts that are functions, by their names."""
 
 LARGEST_EXPONENT = 960
-"""2**l summed over 2**63 documents stays finite up to here; above, gains are scaled query by query."""
+"""Up to this exponent, 2**l summed over 2**63 documents is finite. Larger gains are scaled query by query."""
 
 CANONICAL_BASES: Mapping[float, Gain] = {1.0: "linear", 2.0: "exponential"}
-"""At these bases the power gain has a name of its own."""
+"""Bases of the power gain that have a name."""
+
+_IMPORT_HINT = "Import the module that defines it if it is a function."
 
 
 def canonical_gain(gain: Any) -> Gain:
     """Return a gain as an immutable value: a name, a tuple indexed by label, one of (label, gain) pairs, or a function.
 
-    Accepts the text of a gain as it stands in a metric's name: a table, `0/1/3/7` or `0>0/1>1/2>3`, or the name of a
-    function that some metric was made with.
+    Texts from the name of a metric are accepted: a table, `0/1/3/7` or `0>0/1>1/2>3`, or the name of a function that
+    another metric uses.
     """
     if isinstance(gain, str):
-        if gain in NAMED:
+        if gain in GAINS:
             return gain  # type: ignore[return-value]
-        return FUNCTIONS[gain] if gain in FUNCTIONS else _from_text(gain)
+        return FUNCTIONS["gain"][gain] if gain in FUNCTIONS["gain"] else _parse_gain(gain)
     if callable(gain) and not isinstance(gain, type):
         function: Function = gain
         return function
     if isinstance(gain, Mapping):
-        return _finite(tuple(sorted((float(label), float(value)) for label, value in gain.items())), gain)
+        return _validate_entries(tuple(sorted((float(label), float(value)) for label, value in gain.items())), gain)
     if isinstance(gain, Sequence | np.ndarray):
         items = list(gain)
         if items and all(isinstance(item, Sequence | np.ndarray) and len(item) == 2 for item in items):
-            return canonical_gain(_mapping(items))
-        return _finite(tuple(float(item) for item in items), gain)
+            return canonical_gain(_create_mapping(items))
+        return _validate_entries(tuple(float(item) for item in items), gain)
     raise TypeError(
         "gain must be 'linear', 'exponential', 'power', a table or a mapping of label to gain, or a function of "
-        f"labels, got {gain!r}"
+        f"labels, got {gain!r}."
+    )
+
+
+def canonical_discount(discount: Any) -> Discount:
+    """Return a discount as an immutable value: a name, a tuple of the discounts of ranks 1, 2, …, or a function.
+
+    Texts from the name of a metric are accepted: a table, `1/0.5/0.25`, or the name of a function that another metric
+    uses.
+    """
+    if isinstance(discount, str):
+        if discount in DISCOUNTS:
+            return discount  # type: ignore[return-value]
+        return FUNCTIONS["discount"][discount] if discount in FUNCTIONS["discount"] else _parse_discount(discount)
+    if callable(discount) and not isinstance(discount, type):
+        function: Function = discount
+        return function
+    if isinstance(discount, Sequence | np.ndarray):
+        table = np.array(discount, dtype=np.float64)
+        if table.ndim != 1 or len(table) == 0:
+            raise ValueError(f"discount must be a table of one number for each rank, got {discount!r}.")
+        _validate_discount(table, "discount")
+        return tuple(table.tolist())
+    raise TypeError(
+        f"discount must be one of {', '.join(map(repr, DISCOUNTS))}, a table of the discounts of ranks 1, 2, … or a "
+        f"function of ranks, got {discount!r}."
     )
 
 
 def gain_text(gain: Gain) -> str:
-    """Return how a gain is written in a metric's name."""
+    """Return the text of a gain in the name of a metric."""
     if isinstance(gain, str):
         return gain
     if callable(gain):
-        return checked_name("gain", gain)
+        return function_name("gain", gain)
     return "/".join(">".join(map(number_text, item)) if isinstance(item, tuple) else number_text(item) for item in gain)
 
 
+def discount_text(discount: Discount) -> str:
+    """Return the text of a discount in the name of a metric."""
+    if isinstance(discount, str):
+        return discount
+    return function_name("discount", discount) if callable(discount) else "/".join(map(number_text, discount))
+
+
+def function_name(option: str, function: Any) -> str:
+    """Return the name of a function, or raise if the name of a metric cannot contain it.
+
+    >>> function_name("gain", function_name)
+    'function_name'
+    """
+    name = getattr(function, "__name__", None)
+    if not isinstance(name, str) or not re.fullmatch(NAME, name):
+        kind = "a lambda" if name == "<lambda>" else f"an object without a name ({function!r})"
+        raise ValueError(
+            f"{option} is {kind}. Pass a name for the metric, as in name='ndcg_custom', or define it with def."
+        )
+    return name
+
+
 def exponential(labels: Floats) -> Floats:
-    """Return 2^l - 1, to full relative precision for fractions too."""
+    """Return 2^l - 1 with full relative precision, also for fractions."""
     whole = np.exp2(labels) - 1.0
     if (labels == np.floor(labels)).all():
         return whole
@@ -74,10 +129,10 @@ def exponential(labels: Floats) -> Floats:
 
 
 def power(labels: Floats, base: float) -> Floats:
-    """Return (b^l - 1)/(b - 1) for a base b above 1, to full relative precision for b near 1 and for fractions too.
+    """Return (b^l - 1)/(b - 1) for a base b above 1 with full relative precision, also for b near 1 and fractions.
 
-    The limit for b = 1 is l, and b = 2 gives 2^l - 1. A document of grade 1 is worth 1 whatever the base, and each
-    further grade adds b times what the one before added.
+    The limit for b = 1 is l, and b = 2 gives 2^l - 1. Grade 1 has gain 1 for every base, and each further grade adds b
+    times the increase of the grade before.
 
     >>> import numpy as np
     >>> power(np.arange(5.0), 3.0)
@@ -86,27 +141,27 @@ def power(labels: Floats, base: float) -> Floats:
     array([0., 1., 4.])
     """
     growth = labels * np.log1p(base - 1.0)
-    with np.errstate(over="ignore"):  # where it matters, larger labels are refused or scaled beforehand
+    with np.errstate(over="ignore"):  # Callers reject or scale labels that overflow.
         gains = np.where(growth < np.log(2.0), np.expm1(growth), raised(base, labels) - 1.0) / (base - 1.0)
     return np.where(labels == 1, 1.0, gains)
 
 
 def raised(base: float, exponents: Floats) -> Floats:
     """Return base ** exponents."""
-    found: Floats = np.exp2(exponents) if base == 2 else np.power(base, exponents)
-    return found
+    powers: Floats = np.exp2(exponents) if base == 2 else np.power(base, exponents)
+    return powers
 
 
 def magnitude(labels: Floats, base: float) -> Floats:
-    """Return about the logarithm to base 2 of the power gain of large labels: l itself for base 2."""
+    """Return the approximate logarithm to base 2 of the power gain of large labels, which is l for base 2."""
     size: Floats = labels * np.log2(base) - np.log2(min(base - 1.0, 1.0))
     return size
 
 
 def gains_of(gain: Gain, labels: Floats, gain_base: float | None = None) -> Floats:
-    """Return the gain of each label; labels are distinct and ascend. `gain_base` is for the power gain.
+    """Return the gain of each of the distinct, ascending labels. `gain_base` is the base of the power gain.
 
-    Raise where a table has no entry for a label, or a function does not return one finite gain of at least 0 for each.
+    Raise if a table has no entry for a label, or a function does not return one finite gain of at least 0 per label.
     """
     if gain == "linear":
         return labels
@@ -116,21 +171,21 @@ def gains_of(gain: Gain, labels: Floats, gain_base: float | None = None) -> Floa
         assert gain_base is not None
         return power(labels, gain_base)
     if callable(gain):
-        return called("gain", gain, "label", labels)
+        return _call_function("gain", gain, "label", labels)
     entries: dict[float, float] = dict(
-        item if isinstance(item, tuple) else (float(at), item) for at, item in enumerate(gain)
+        item if isinstance(item, tuple) else (float(label), item) for label, item in enumerate(gain)
     )
     missing = [label for label in labels.tolist() if label not in entries]
     if missing:
-        known = ", ".join(number_text(label) for label in entries)
         raise ValueError(
-            f"gain has no entry for label {number_text(missing[0])}; it has entries for {known}: add the missing labels"
+            f"gain has no entry for label {number_text(missing[0])}, only for {', '.join(map(number_text, entries))}. "
+            "Add the missing labels."
         )
     return np.array([entries[label] for label in labels.tolist()])
 
 
 def at_bases(labels: Floats, bases: Sequence[float]) -> list[Floats | None]:
-    """Return the power gain of each label at each base, that of distinct labels above 0; None where some overflow.
+    """Return the power gains of distinct labels above 0 at each base, or None for a base at which some overflow.
 
     >>> import numpy as np
     >>> at_bases(np.array([1.0, 2.0, 3.0]), [1.0, 3.0])
@@ -145,30 +200,141 @@ def at_bases(labels: Floats, bases: Sequence[float]) -> list[Floats | None]:
     return [at(base) for base in bases]
 
 
-def _from_text(text: str) -> Gain:
+def discounts(discount: Discount, base: float, depth: int) -> Floats:
+    """Return the discount of ranks 1 to `depth`.
+
+    ===========  ============================  ===================================================
+    name         discount of rank r            source
+    ===========  ============================  ===================================================
+    log2         1 / log2(r + 1)               Burges et al. 2005
+    log          1 / log_b(r + 1)              the same with another base, which cancels in NDCG
+    jk           1 / max(1, log_b r)           Järvelin & Kekäläinen 2002: none above rank b
+    reciprocal   1 / r                         CatBoost's `Position`
+    none         1                             cumulated gain
+    ===========  ============================  ===================================================
+
+    Raise if a table is shorter than `depth`, or a function does not return one finite, nonnegative and nonincreasing
+    number per rank.
+    """
+    if isinstance(discount, tuple):
+        if len(discount) < depth:
+            raise ValueError(
+                f"discount has entries for ranks 1 to {len(discount)}, but the metric needs {depth} ranks. Add the "
+                "missing entries, or pass a cutoff."
+            )
+        return np.array(discount[:depth])
+    rank = np.arange(1, depth + 1, dtype=np.float64)
+    if callable(discount):
+        values = _call_function("discount", discount, "rank", rank)
+        _validate_discount(values, f"discount {getattr(discount, '__name__', repr(discount))!r}")
+        return values
+    if discount == "none":
+        return np.ones(depth)
+    if discount == "reciprocal":
+        return 1.0 / rank
+    if discount == "jk":
+        return 1.0 / np.maximum(1.0, _logarithm(rank, base))
+    return 1.0 / _logarithm(rank + 1.0, base)
+
+
+def _logarithm(values: Floats, base: float) -> Floats:
+    return np.log2(values) if base == 2 else np.log(values) / np.log(base)
+
+
+def _validate_discount(values: Floats, name: str) -> None:
+    """Raise if a discount is not finite, negative, 0 for rank 1, or increasing."""
+    invalid = ~np.isfinite(values) | (values < 0)
+    if invalid.any():
+        row = int(np.argmax(invalid))
+        raise ValueError(f"{name} must be finite and not negative, got {values[row]} for rank {row + 1}.")
+    if values[0] == 0:
+        raise ValueError(f"{name} must not be 0 for rank 1, because then no rank counts.")
+    increasing = np.diff(values) > 0
+    if increasing.any():
+        rank = int(np.argmax(increasing)) + 1
+        raise ValueError(
+            f"{name} must not increase, got {values[rank - 1]:g} for rank {rank} and {values[rank]:g} for rank "
+            f"{rank + 1}. Otherwise the ideal order would not be the order of the gains."
+        )
+
+
+def _call_function(option: str, function: Function, argument: str, arguments: Floats) -> Floats:
+    """Return the gains of labels or the discounts of ranks, or raise if a function does not return one number for each.
+
+    A gain must not depend on the other labels, so the first and the last argument are also passed alone.
+    """
+    values = _call_once(option, function, argument, arguments)
+    for position in {0, len(arguments) - 1}:
+        alone = _call_once(option, function, argument, arguments[position : position + 1])
+        if not np.isclose(values[position], alone[0], rtol=1e-9, atol=0.0):
+            raise ValueError(
+                f"{option} {getattr(function, '__name__', repr(function))!r} must depend on the {argument} only, but "
+                f"returned {values[position]:g} for {argument} {number_text(arguments[position])} among others and "
+                f"{alone[0]:g} alone."
+            )
+    return values
+
+
+def _call_once(option: str, function: Function, argument: str, arguments: Floats) -> Floats:
+    name = f"{option} {getattr(function, '__name__', repr(function))!r}"
+    first = f"{argument}s {', '.join(map(number_text, arguments[:6].tolist()))}{', …' if len(arguments) > 6 else ''}"
+    try:
+        values = np.asarray(function(arguments.copy()), dtype=np.float64)
+    except Exception as error:
+        raise ValueError(
+            f"{name} failed on the {first}: {type(error).__name__}: {error}. It must accept an array of {argument}s "
+            "and return an array of the same length."
+        ) from error
+    if values.shape != arguments.shape:
+        raise ValueError(
+            f"{name} must return one number per {argument}, got shape {values.shape} for {len(arguments)} {argument}s "
+            f"({first})."
+        )
+    invalid = ~np.isfinite(values) | (values < 0)
+    if invalid.any():
+        row = int(np.argmax(invalid))
+        raise ValueError(
+            f"{name} must return finite numbers of at least 0, got {values[row]} for {argument} "
+            f"{number_text(arguments[row])}."
+        )
+    return values
+
+
+def _parse_gain(text: str) -> Gain:
     try:
         parts = text.split("/")
         if ">" in text:
-            return canonical_gain(_mapping([tuple(map(float, part.split(">"))) for part in parts]))
+            return canonical_gain(_create_mapping([tuple(map(float, part.split(">"))) for part in parts]))
         return canonical_gain(tuple(map(float, parts)))
     except ValueError:
         raise ValueError(
             "gain must be 'linear', 'exponential', 'power', a table such as '0/1/3/7' (gain of label 0, 1, …) or a "
-            f"mapping such as '0>0/1>1/4>15' (label>gain), got {text!r}{nearest(text, (*NAMED, *FUNCTIONS))}; a "
-            "function is known by its name once the module that makes a metric with it is imported"
+            f"mapping such as '0>0/1>1/4>15' (label>gain), got {text!r}{nearest(text, (*GAINS, *FUNCTIONS['gain']))}. "
+            f"{_IMPORT_HINT}"
         ) from None
 
 
-def _mapping(pairs: list[Any]) -> dict[Any, Any]:
-    """Return (label, gain) pairs as a mapping, or raise where a label has two gains."""
+def _parse_discount(text: str) -> Discount:
+    try:
+        table = [float(part) for part in text.split("/")]
+    except ValueError:
+        raise ValueError(
+            f"discount must be one of {', '.join(map(repr, DISCOUNTS))} or a table such as '1/0.5/0.25' (discount of "
+            f"rank 1, 2, …), got {text!r}{nearest(text, (*DISCOUNTS, *FUNCTIONS['discount']))}. {_IMPORT_HINT}"
+        ) from None
+    return canonical_discount(table)
+
+
+def _create_mapping(pairs: list[Any]) -> dict[Any, Any]:
+    """Return (label, gain) pairs as a mapping, or raise if a label has two gains."""
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
-        raise ValueError(f"gain must give each label once, got {pairs!r}")
+        raise ValueError(f"gain must have one gain per label, got {pairs!r}.")
     return mapping
 
 
-def _finite(entries: Any, original: Any) -> Gain:
-    flat = np.array(entries, dtype=float).ravel()
-    if len(flat) == 0 or not np.isfinite(flat).all():
-        raise ValueError(f"gain must hold at least one entry, all of them finite, got {original!r}")
+def _validate_entries(entries: Any, gain: Any) -> Gain:
+    values = np.array(entries, dtype=float).ravel()
+    if len(values) == 0 or not np.isfinite(values).all():
+        raise ValueError(f"gain must have at least one entry, and all must be finite, got {gain!r}.")
     return entries  # type: ignore[no-any-return]

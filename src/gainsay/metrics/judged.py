@@ -1,4 +1,4 @@
-"""Judged documents among the first k: how much of a ranking the labels can speak of."""
+"""The share of judged documents among the first k."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..ranking.rows import blank_code, sums_at, table_of
-from .base import Empty, Facts, Metric, depth_of
+from .base import Empty, LabelStatistics, Metric, max_depth
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class JudgedFacts(Facts):
-    """What each code says: 1 for a judged document, 0 for an unjudged one; and the code of no document."""
+class JudgedStatistics(LabelStatistics):
+    """1 for the code of judged documents and 0 for unjudged ones, and the code of ranks without a document."""
 
     table: Floats
     blank: int
@@ -32,17 +32,16 @@ class Judged(Metric):
     """Share of the first k retrieved documents that were judged: judged@k = judged among them / min(k, retrieved).
 
     1 - judged@k is the share of unjudged documents, which metrics treat as irrelevant.
-    A list shorter than k is divided by its length, as ir_measures does, for ranks that hold no document hide no
-    judgment. It speaks of runs and of judgments made with `judged=`; labels alone say of every document that it was
-    judged, and are refused.
+    A list shorter than k is divided by its length, as in ir_measures. The metric requires a TREC run, or judgments with
+    `judged=`, because otherwise all documents are judged.
 
     Parameters
     ----------
     empty : 0.0, 1.0 or "skip"
-        Value of a query for which nothing was retrieved: 1 by default, since nothing unjudged was.
+        Value of a query without retrieved documents. Defaults to 1, because no unjudged document was retrieved.
     k, ties, scores, weights
-        See `Metric`. With ties averaged, each document of a run of equal scores counts with the run's share of judged
-        documents; "worst" puts the unjudged ones first, "best" the judged ones.
+        See `Metric`. With averaged ties, each document of a tie group counts as the share of judged documents. "worst"
+        ranks the unjudged ones first, "best" the judged ones.
 
     References
     ----------
@@ -62,37 +61,37 @@ class Judged(Metric):
     names: ClassVar[Mapping[str, Mapping[str, Any]]] = {"judged": {}}
 
     def subject(self, judgments: Judgments) -> Judgments:
-        """Return which documents were judged, as labels; raise where that was not said."""
+        """Return whether documents are judged, as labels, or raise if all are."""
         marks = judgments.whether_judged
         if marks is None:
-            raise ValueError(_nothing_unjudged(self))
+            raise ValueError(_all_judged(self))
         return marks
 
-    def bind(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> JudgedFacts:
-        """Take the labels, 1 and 0, for what counts."""
+    def bind(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> JudgedStatistics:
+        """Use the labels, which are 1 and 0, as values."""
         levels = judgments.levels
-        nobody = np.zeros((judgments.queries, 1), dtype=bool)  # what was retrieved is known with the scores only
-        return JudgedFacts(empty=nobody, table=table_of(levels), blank=blank_code(len(levels)))
+        empty = np.zeros((judgments.queries, 1), dtype=bool)  # Only scores determine the retrieved documents.
+        return JudgedStatistics(empty=empty, table=table_of(levels), blank=blank_code(len(levels)))
 
-    def score(self, rows: RankedRows, facts: JudgedFacts, cutoffs: Sequence[int | None]) -> Floats:
+    def score(self, rows: RankedRows, statistics: JudgedStatistics, cutoffs: Sequence[int | None]) -> Floats:
         """Return the (expected) share at each cutoff."""
-        depth = depth_of(cutoffs, rows.width)
-        judged = sums_at(rows.look_up(facts.table, depth), cutoffs)
-        retrieved = sums_at((rows.codes[:, :depth] != facts.blank).astype(np.float64), cutoffs)
+        depth = max_depth(cutoffs, rows.width)
+        judged = sums_at(rows.look_up(statistics.table, depth), cutoffs)
+        retrieved = sums_at((rows.codes[:, :depth] != statistics.blank).astype(np.float64), cutoffs)
         share: Floats = np.full(judged.shape, np.nan if self.empty == "skip" else self.empty)
         np.divide(judged, retrieved, out=share, where=retrieved > 0)
         return share
 
 
-def refuse_judged(metrics: Iterable[Metric]) -> None:
-    """Raise where a metric asks for unjudged documents of data sets that have none."""
+def validate_without_judged(metrics: Iterable[Metric]) -> None:
+    """Raise if a metric is `Judged`, for datasets without unjudged documents."""
     for metric in metrics:
         if isinstance(metric, Judged):
-            raise ValueError(_nothing_unjudged(metric))
+            raise ValueError(_all_judged(metric))
 
 
-def _nothing_unjudged(metric: Metric) -> str:
+def _all_judged(metric: Metric) -> str:
     return (
-        f"{metric} has nothing to count: labels say of every document that it was judged. Take evaluate_run or "
-        "compare_runs, where qrels say what was, or Judgments(labels, judged=)"
+        f"{metric} requires unjudged documents, but all documents are judged. Use evaluate_run, compare_runs or "
+        "Judgments(labels, judged=)."
     )

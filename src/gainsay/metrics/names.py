@@ -1,25 +1,17 @@
-"""From the name of a metric to the metric: `name(option=value,…)@k`."""
+"""Parsing of metric names: `name(option=value,…)@k`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 
 from .._common.arrays import nearest
-from ..metrics import (  # noqa: F401  # their metrics are known
-    average_precision,
-    cascade,
-    dcg,
-    graded_average_precision,
-    judged,
-    precision,
-    r_precision,
-    reciprocal_rank,
-)
+from ..metrics import average_precision, binary, cascade, dcg, judged  # noqa: F401  # Registers their metrics.
 from .base import Metric
-from .conventions import Convention, convention_named
+from .conventions import Convention, get_convention
 from .registry import METRICS
 
 if TYPE_CHECKING:
@@ -29,9 +21,9 @@ MetricLike = str | Metric
 """A metric or its name."""
 
 BUILT_IN: Mapping[str, type[Metric]] = {name: metric for name, (metric, _) in METRICS.items()}
-"""The metrics that come with gainsay, by their names."""
+"""The metrics of gainsay by their names."""
 
-KNOWN_ELSEWHERE = {
+OTHER_NAMES = {
     "ap": "map",
     "rr": "mrr",
     "recip_rank": "mrr",
@@ -48,7 +40,10 @@ KNOWN_ELSEWHERE = {
     "ndcg_burges": "ndcg_exp",
     "ndcg_lin": "ndcg_linear",
 }
-"""What other programs call a metric that has another name here."""
+"""Names in other programs, with the name here."""
+
+_EXAMPLES = {"max_label": ("the highest grade of the scale", "4"), "gain": ("a gain", "linear")}
+"""Required options in words, and an example."""
 
 _GRAMMAR = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(\((?P<options>[^()]*)\))?(@(?P<k>[^@]*))?")
 
@@ -60,11 +55,11 @@ def parse_metrics(*metrics: MetricLike | Iterable[MetricLike], convention: str |
     ----------
     *metrics : str, Metric, or lists of them
         Names such as `"ndcg_exp@10"`, `"map@10"`, `"mrr"`, `"rbp(p=0.8)"`, `"ndcg_linear(ties=worst,empty=1)@5"`.
-        Metrics that are already made are taken as they are.
+        Several cutoffs, as in `"ndcg_exp@1,3,5,10"`, are several metrics. `Metric` objects are returned unchanged.
     convention : str, optional
-        Read the names as this library does: `"lightgbm"`, `"xgboost"`, `"catboost"`, `"sklearn"`, `"trec_eval"`,
-        `"torchmetrics"` or `"ranx"`. Options that a name gives itself win. A bare `ndcg` then has the library's gain,
-        and without a cutoff `"xgboost"` cuts ndcg, map and precision at 32, as XGBoost does.
+        Interpret the names as this library does: `"lightgbm"`, `"xgboost"`, `"catboost"`, `"sklearn"`, `"trec_eval"`,
+        `"torchmetrics"` or `"ranx"`. Options in a name take precedence. A plain `ndcg` has the gain of the library.
+        Without a cutoff, `"xgboost"` cuts ndcg, map and precision at 32, as XGBoost does.
 
     Returns
     -------
@@ -73,128 +68,138 @@ def parse_metrics(*metrics: MetricLike | Iterable[MetricLike], convention: str |
     Raises
     ------
     ValueError
-        For an unknown name, option or value (with the nearest one that exists), for bare `ndcg` and `dcg`, which do
-        not say which gain, for options that contradict the name, and for a metric given twice. A metric of your own is
-        known once the module that defines it has been imported.
+        If a name, option or value is unknown (with the nearest existing one), a name is ambiguous (`ndcg`, `dcg`), an
+        option contradicts the name, or a metric is repeated. Custom metrics require that the module that defines them
+        is imported.
 
     Examples
     --------
     >>> import gainsay as gs
-    >>> [str(metric) for metric in gs.parse_metrics("ndcg_linear@10", "mrr")]
-    ['ndcg_linear@10', 'mrr']
+    >>> [str(metric) for metric in gs.parse_metrics("ndcg_linear@5,10", "mrr")]
+    ['ndcg_linear@5', 'ndcg_linear@10', 'mrr']
     >>> print(*gs.parse_metrics("map@10", convention="trec_eval"))
     map(ties=order,denominator=R)@10
     """
-    library = None if convention is None else convention_named(convention)
-    parsed = tuple(metric if isinstance(metric, Metric) else _parse(metric, library) for metric in _flatten(metrics))
+    library = None if convention is None else get_convention(convention)
+    parsed: list[Metric] = []
+    for metric in _flatten(metrics):
+        parsed += [metric] if isinstance(metric, Metric) else _parse(metric, library)
     if not parsed:
-        raise ValueError("metrics is empty: name at least one, for example 'ndcg_exp@10'")
+        raise ValueError("metrics must name at least one metric, for example 'ndcg_exp@10', got none.")
     names = [str(metric) for metric in parsed]
-    for at, (name, metric) in enumerate(zip(names, parsed, strict=True)):
-        if name in names[:at]:
-            other = "" if metric in parsed[:at] else ", once as it was before it was defined anew"
-            raise ValueError(f"metrics names {name} twice{other}")
-    return parsed
+    for position, (name, metric) in enumerate(zip(names, parsed, strict=True)):
+        if name in names[:position]:
+            reason = "" if metric in parsed[:position] else ", before and after its definition changed"
+            raise ValueError(f"metrics contains {name} twice{reason}.")
+    return tuple(parsed)
 
 
-def _flatten(metrics: Any) -> list[MetricLike]:
-    flat: list[MetricLike] = []
+def parse_metric(metric: MetricLike) -> Metric:
+    """Return one metric from its name.
+
+    >>> parse_metric("ndcg_exp@1,3")
+    Traceback (most recent call last):
+    TypeError: metric must be a single metric, got 'ndcg_exp@1,3', which names 2.
+    """
+    if not isinstance(metric, str | Metric):
+        raise TypeError(f"metric must be one name, such as 'ndcg_exp@10', or a Metric, got {metric!r}.")
+    parsed = parse_metrics(metric)
+    if len(parsed) > 1:
+        raise TypeError(f"metric must be a single metric, got {metric!r}, which names {len(parsed)}.")
+    return parsed[0]
+
+
+def _flatten(metrics: Iterable[Any]) -> Iterator[MetricLike]:
     for metric in metrics:
         if isinstance(metric, str | Metric):
-            flat.append(metric)
+            yield metric
         elif isinstance(metric, Iterable):
-            flat.extend(_flatten(metric))
+            yield from _flatten(metric)
         else:
-            raise TypeError(f"a metric must be a name such as 'ndcg_exp@10' or a Metric, got {metric!r}")
-    return flat
+            raise TypeError(f"a metric must be a name such as 'ndcg_exp@10' or a Metric, got {metric!r}.")
 
 
-def _parse(text: str, library: Convention | None) -> Metric:
+def _parse(text: str, library: Convention | None) -> list[Metric]:
+    """Return the metrics of one name, one for each cutoff."""
     match = _GRAMMAR.fullmatch(text.strip())
     if match is None:
-        raise ValueError(f"cannot read the metric {text!r}: write name(option=value,…)@k, for example 'ndcg_exp@10'")
+        raise ValueError(f"cannot parse the metric {text!r}. Write name(option=value,…)@k, for example 'ndcg_exp@10'.")
     name = match["name"]
-    found = METRICS.get(name)
-    if found is None:
-        known = KNOWN_ELSEWHERE.get(name.lower()) or (name.lower() if name.lower() in METRICS else None)
-        hint = f"; did you mean {known!r}?" if known else nearest(name, METRICS)
-        raise ValueError(
-            f"unknown metric {name!r} in {text!r}{hint} (known: {', '.join(sorted(METRICS))}; one of your own once the "
-            "module that defines it is imported)"
-        )
-    metric, preset = found
-    said = _options(text, match["options"], metric)
-    for option, value in said.items():
+    if name not in METRICS:
+        raise _unknown_name(text, name)
+    metric, preset = METRICS[name]
+    own_options = _parse_options(text, match["options"], metric)
+    for option, value in own_options.items():
         if option in preset and value != preset[option]:
-            others = ", ".join(metric.names)
+            preset_text = getattr(preset[option], "__name__", preset[option])
+            names = f", or one of the names {', '.join(metric.names)}" if metric.names else ""
             raise ValueError(
-                f"{text!r} contradicts itself: {name} says {option}={_shown(preset[option])}. Write "
-                f"{next(iter(metric.names), name)}({option}={value}){f', or another of: {others}' if others else ''}"
+                f"{text!r} contradicts itself, because {name} has {option}={preset_text}. Write "
+                f"{next(iter(metric.names), name)}({option}={value}){names}."
             )
-    options = {**(library.options(metric) if library else {}), **preset, **said}
-    if match["k"] is not None:
-        options["k"] = _cutoff(text, match["k"])
-    needed = [field.name for field in fields(metric) if field.default is MISSING and field.name not in options]
-    if "gain" in needed and library is not None and library.gain is not None:
+    options = {**(library.options(metric) if library else {}), **preset, **own_options}
+    required = [field.name for field in fields(metric) if field.default is MISSING and field.name not in options]
+    if "gain" in required and library is not None and library.gain is not None:
         options["gain"] = library.gain
-        needed.remove("gain")
-    if needed:
-        raise _incomplete(text, match, needed[0])
+        required.remove("gain")
+    if required:
+        raise _missing_option(text, match, required[0])
+    cutoffs = [{}] if match["k"] is None else [{"k": k} for k in _parse_cutoffs(text, match["k"])]
     try:
-        made: Metric = metric(**options)
-        return made
+        return [metric(**{**options, **cutoff}) for cutoff in cutoffs]
     except (ValueError, TypeError) as error:
         raise type(error)(f"{text!r}: {error}") from None
 
 
-def _incomplete(text: str, match: re.Match[str], needed: str) -> ValueError:
-    """Return the error for a name that leaves out an option which has no default."""
+def _unknown_name(text: str, name: str) -> ValueError:
+    lower = name.lower()
+    suggestion = OTHER_NAMES.get(lower) or (lower if lower in METRICS else None)
+    hint = f"; did you mean {suggestion!r}?" if suggestion else nearest(name, METRICS)
+    return ValueError(
+        f"unknown metric {name!r} in {text!r}{hint} (known: {', '.join(sorted(METRICS))}). Import the module that "
+        "defines it if it is a custom metric."
+    )
+
+
+def _missing_option(text: str, match: re.Match[str], option: str) -> ValueError:
+    """Return the error for a name without an option that has no default."""
     name = match["name"]
-    if needed == "gain" and "gain_base" in (match["options"] or ""):
-        return ValueError(f"{text!r} has a gain_base but no gain: write {name}(gain=power,{match['options']})")
-    if needed == "gain" and f"{name}_linear" in METRICS:
+    if option == "gain" and "gain_base" in (match["options"] or ""):
+        return ValueError(f"{text!r} has a gain_base but no gain. Write {name}(gain=power,{match['options']}).")
+    if option == "gain" and f"{name}_linear" in METRICS:
         rest = text.strip()[len(name) :]
         return ValueError(
-            f"{text!r} does not say which {name.upper()}: take '{name}_linear{rest}' (gain l; scikit-learn, trec_eval, "
-            f"CatBoost), '{name}_exp{rest}' (gain 2^l - 1; LightGBM, XGBoost) or '{name}_jk{rest}' (gain l, "
-            "ranks 1 and 2 not discounted; Järvelin & Kekäläinen 2002), or give gain="
+            f"{text!r} is ambiguous. Use '{name}_linear{rest}' (gain l: scikit-learn, trec_eval, CatBoost), "
+            f"'{name}_exp{rest}' (gain 2^l - 1: LightGBM, XGBoost) or '{name}_jk{rest}' (gain l, ranks 1 and 2 not "
+            "discounted: Järvelin & Kekäläinen 2002), or pass gain=."
         )
-    given = f",{match['options']}" if match["options"] else ""
+    description, example = _EXAMPLES.get(option, (option, "…"))
+    others = f",{match['options']}" if match["options"] else ""
     cutoff = "" if match["k"] is None else f"@{match['k']}"
-    what = {"max_label": "the highest grade of the scale", "gain": "a gain"}.get(needed, needed)
-    example = {"max_label": "4", "gain": "linear"}.get(needed, "…")
-    return ValueError(f"{text!r} needs {what}: write {name}({needed}={example}{given}){cutoff}")
+    return ValueError(f"{text!r} requires {description}. Write {name}({option}={example}{others}){cutoff}.")
 
 
-def _shown(value: Any) -> str:
-    return str(getattr(value, "__name__", value))
-
-
-def _options(text: str, options: str | None, metric: type[Metric]) -> dict[str, Any]:
-    given: dict[str, Any] = {}
-    if options is None or not options.strip():
-        return given
-    for part in options.split(","):
+def _parse_options(text: str, options: str | None, metric: type[Metric]) -> dict[str, Any]:
+    parsed: dict[str, Any] = {}
+    for part in options.split(",") if options and options.strip() else ():
         option, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or not value:
-            raise ValueError(f"cannot read {part.strip()!r} in {text!r}: options are written option=value")
+            raise ValueError(f"cannot parse {part.strip()!r} in {text!r}. Write options as option=value.")
         if option not in metric.option_names():
             hint = f"; write the cutoff as @{value}" if option == "k" else nearest(option, metric.option_names())
             raise ValueError(f"unknown option {option!r} in {text!r}{hint} (known: {', '.join(metric.option_names())})")
-        if option in given:
-            raise ValueError(f"option {option!r} stands twice in {text!r}")
-        given[option] = value if option in ("gain", "discount") else _value(value)
-    return given
+        if option in parsed:
+            raise ValueError(f"option {option!r} occurs twice in {text!r}.")
+        parsed[option] = value
+        if option not in ("gain", "discount"):
+            with suppress(ValueError):
+                parsed[option] = float(value)
+    return parsed
 
 
-def _value(text: str) -> Any:
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def _cutoff(text: str, cutoff: str) -> int:
-    if not re.fullmatch(r"\s*0*[1-9][0-9]{0,17}\s*", cutoff):
-        raise ValueError(f"the cutoff of {text!r} must be a whole number of at least 1, got {cutoff[:40]!r}")
-    return int(cutoff)
+def _parse_cutoffs(text: str, cutoffs: str) -> list[int]:
+    parts = cutoffs.split(",")
+    for part in parts:
+        if not re.fullmatch(r"\s*0*[1-9][0-9]{0,17}\s*", part):
+            raise ValueError(f"the cutoff of {text!r} must be a whole number of at least 1, got {part[:40]!r}.")
+    return [int(part) for part in parts]

@@ -1,4 +1,4 @@
-"""The names by which metrics, and gains and discounts that are functions, are found: all the state that is shared."""
+"""Registries of metrics, and of gains and discounts that are functions. No other state is shared."""
 
 from __future__ import annotations
 
@@ -14,53 +14,56 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Origin = tuple[str, ...]
-"""Module and qualified name of what a name was given to: what is defined there again is the same, anew."""
+"""Module and qualified name of a class or function. A new definition with the same origin replaces the old one."""
 
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 
 
 class Registry(Mapping[str, T], Generic[T]):
-    """What there is by name, and where each was defined. `kind` says what names name; `reserved` may not be given."""
+    """Values by name, with their origins. `kind` is the type of values in words. `reserved` names cannot be added."""
 
     def __init__(self, kind: str, reserved: Collection[str] = ()) -> None:
         self._kind = kind
         self._reserved = reserved
-        self._found: dict[str, tuple[T, Origin]] = {}
+        self._entries: dict[str, tuple[T, Origin]] = {}
 
     def __getitem__(self, name: str) -> T:
-        return self._found[name][0]
+        return self._entries[name][0]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._found)
+        return iter(self._entries)
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._entries)
 
-    def check(self, name: str, origin: Origin) -> None:
-        """Raise `ValueError` where a name is none, is one of gainsay's own, or was given to something else."""
+    def validate(self, name: str, origin: Origin) -> None:
+        """Raise `ValueError` if a name is invalid, built in, or used by another origin."""
         if not re.fullmatch(NAME, name):
-            raise ValueError(f"a {self._kind} is named with letters, digits and _, not by a digit first: got {name!r}")
-        held = self._found[name][1] if name in self._found else None
-        if name in self._reserved or (held is not None and held != origin and _built_in(held)):
-            raise ValueError(f"{name!r} is the name of a {self._kind} of gainsay's own: take another name")
-        if held is not None and held != origin:
             raise ValueError(
-                f"the {self._kind} name {name!r} is taken by {'.'.join(held)}, and cannot go to {'.'.join(origin)} "
-                "too: take another name"
+                f"the name of a {self._kind} must consist of letters, digits and _ and not start with a digit, got "
+                f"{name!r}."
+            )
+        owner = self._entries[name][1] if name in self._entries else origin
+        if name in self._reserved or (owner != origin and _is_built_in(owner)):
+            raise ValueError(f"{name!r} is the name of a built-in {self._kind}. Choose another name.")
+        if owner != origin:
+            raise ValueError(
+                f"the {self._kind} name {name!r} is used by {'.'.join(owner)}, so {'.'.join(origin)} cannot have it. "
+                "Choose another name."
             )
 
     def add(self, name: str, value: T, origin: Origin) -> None:
-        """Give a name, anew where it was given to what has the same origin; see `check`."""
-        self.check(name, origin)
-        self._found[name] = value, origin
+        """Add a value, or replace the one with the same origin. See `validate`."""
+        self.validate(name, origin)
+        self._entries[name] = value, origin
 
 
 METRICS: Registry[tuple[type[Any], Mapping[str, Any]]] = Registry("metric")
-"""Each name of a metric, with the class (a `Metric`) and the options that it stands for."""
+"""The class and the options of each metric name."""
 
 
 def origin_of(thing: Any) -> Origin:
-    """Return module and qualified name of a class or function; of what has none, those of its type.
+    """Return module and qualified name of a class or function, or of the type of any other object.
 
     >>> origin_of(origin_of)
     ('gainsay.metrics.registry', 'origin_of')
@@ -72,21 +75,21 @@ def origin_of(thing: Any) -> Origin:
 
 
 class UnpicklableError(TypeError):
-    """A metric is to be sent to another process, or written to a file, that is made with what cannot be."""
+    """A metric cannot be sent to another process, because it contains a function that cannot be pickled."""
 
 
 def require_picklable(metric: object, part: str, function: Any) -> None:
-    """Raise `UnpicklableError` with the remedy for a lambda, or a function within a function.
+    """Raise `UnpicklableError` for a lambda or a nested function.
 
-    What a notebook or script defines at its top level is left to the pickler: those of clusters send it as it is.
+    Functions of a notebook or script are accepted, because the picklers of clusters can send them.
     """
     origin = origin_of(function)
     if "<" in origin[1]:  # <lambda>, <locals>
         raise UnpicklableError(
-            f"{metric} cannot be pickled: its {part}, {'.'.join(origin)}, is not what another process could import. "
-            "Define it with def at the top level of a module"
+            f"{metric} cannot be pickled, because other processes cannot import its {part}, {'.'.join(origin)}. Define "
+            "it with def at the top level of a module."
         )
 
 
-def _built_in(origin: Origin) -> bool:
+def _is_built_in(origin: Origin) -> bool:
     return origin[0].partition(".")[0] == __name__.partition(".")[0]

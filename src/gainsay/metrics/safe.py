@@ -1,4 +1,4 @@
-"""Names of metrics in letters, digits and underscores only, as trackers and databases want them, and the way back."""
+"""Safe names of metrics, which consist of letters, digits and underscores, as trackers and databases require."""
 
 from __future__ import annotations
 
@@ -11,36 +11,37 @@ if TYPE_CHECKING:
     from .base import Metric
 
 Names = Literal["plain", "safe"]
-"""How metrics are named where they are logged."""
+"""The form of metric names in logs."""
 
 _SIGNS = {".": "_dot_", "/": "_then_", ">": "_gives_", "-": "minus_", "+": "plus_"}
-"""What stands in numbers and tables, and how it is written in a safe name."""
+"""Characters of numbers and tables, with their text in safe names."""
 
 _PLAIN = re.compile(r"(?P<name>\w+)(\((?P<options>[^()]*)\))?(@(?P<k>\d+))?", re.ASCII)
 _SAFE = re.compile(r"(?P<name>\w+?)(?P<options>(__[A-Za-z]\w*?_is_\w+?)?)(_at_(?P<k>\d+))?", re.ASCII)
 
 
-def check_names(names: str) -> None:
-    """Raise unless this is a way to name metrics."""
+def validate_names(names: str) -> None:
+    """Raise unless `names` is "plain" or "safe"."""
     if names not in get_args(Names):
         raise ValueError(f"names must be 'plain' or 'safe', got {names!r}{nearest(str(names), get_args(Names))}")
 
 
 def safe_name(metric: Metric | str) -> str:
-    """Return the name of a metric in letters, digits and underscores only: `[A-Za-z_][A-Za-z0-9_]*`.
+    """Return the name of a metric with letters, digits and underscores only: `[A-Za-z_][A-Za-z0-9_]*`.
 
-    `@` becomes `_at_`, each option `__option_is_value`; in values `.`, `/`, `>`, `-` and `+` become `_dot_`, `_then_`,
-    `_gives_`, `minus_` and `plus_`. `plain_name` reads it back, so that no two metrics have one safe name.
+    `@` becomes `_at_` and each option `__option_is_value`. In values, `.`, `/`, `>`, `-` and `+` become `_dot_`,
+    `_then_`, `_gives_`, `minus_` and `plus_`. `plain_name` restores the name, so different metrics have different safe
+    names.
 
     Parameters
     ----------
     metric : Metric or str
-        A metric, or its name as it prints itself.
+        A metric or its name.
 
     Raises
     ------
     ValueError
-        For a name that would not read back as itself, as that of a metric of your own called `clicks_at_5`.
+        If the name could not be restored, such as a custom metric named `clicks_at_5`.
 
     Examples
     --------
@@ -55,7 +56,7 @@ def safe_name(metric: Metric | str) -> str:
     plain = str(metric)
     match = _PLAIN.fullmatch(plain)
     if match is None:
-        raise ValueError(f"cannot write {plain!r} as a safe name: it is no name of a metric, as 'ndcg_exp@10' is")
+        raise ValueError(f"{plain!r} has no safe name, because it is not the name of a metric such as 'ndcg_exp@10'.")
     safe = match["name"]
     for option in (match["options"] or "").split(",") if match["options"] else ():
         name, _, value = option.partition("=")
@@ -65,14 +66,14 @@ def safe_name(metric: Metric | str) -> str:
     safe += "" if match["k"] is None else f"_at_{match['k']}"
     if plain_name(safe) != plain:
         raise ValueError(
-            f"names='safe' cannot write {plain!r}: {safe!r} would read back as {plain_name(safe)!r}; give the metric, "
-            "or the function in its name, another name"
+            f"{plain!r} has no safe name, because {safe!r} would be restored as {plain_name(safe)!r}. Rename the "
+            "metric, or the function in its name."
         )
     return safe
 
 
 def plain_name(safe: str) -> str:
-    """Return the name of a metric from its safe name; what is none comes back as it is."""
+    """Return the name of a metric from its safe name. Other names are returned unchanged."""
     match = _SAFE.fullmatch(safe)
     if match is None:
         return safe
@@ -82,12 +83,12 @@ def plain_name(safe: str) -> str:
         for sign, word in _SIGNS.items():
             value = value.replace(word, sign)
         options.append(f"{name}={value}")
-    listed = f"({','.join(options)})" if options else ""
-    return f"{match['name']}{listed}" + ("" if match["k"] is None else f"@{match['k']}")
+    options_text = f"({','.join(options)})" if options else ""
+    return f"{match['name']}{options_text}" + ("" if match["k"] is None else f"@{match['k']}")
 
 
 def safe_name_or_none(name: str) -> str | None:
-    """Return the safe name of a metric; None where it has none, as a library's own metrics may."""
+    """Return the safe name of a metric, or None if it has none, as the built-in metrics of a library."""
     try:
         return safe_name(name)
     except ValueError:

@@ -1,1 +1,1 @@
-"""Ranking all queries at once: layout, exact stable order, and the ranked rows that metrics read."""
+"""Ranking of all queries at once: layout, exact stable order, and the ranked rows for metrics."""

@@ -1,6 +1,6 @@
-"""Ranking and evaluating all queries in the compiled core, where there is one.
+"""Ranking and evaluation of all queries in the compiled core.
 
-What it computes is what the rest of this room and the metrics compute in NumPy, to the last bit.
+Its values equal those of the NumPy code in this package and in the metrics, to the last bit.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from .._kernel.library import found as found_library
-from .._kernel.sorting import sort_address
+from .._kernel.sorting import sort_addresses
 from .formulas import Kind
 from .layout import Ties
 from .packing import LARGEST_PAYLOAD
@@ -25,25 +25,26 @@ if TYPE_CHECKING:
     from .layout import Layout
 
 ALL = 2**63 - 1
-"""The cutoff of what looks at all ranks."""
+"""The cutoff for all ranks."""
 
-FINE, NOT_A_NUMBER, NO_MEMORY = range(3)
-"""What the core answers."""
+SUCCESS, NOT_A_NUMBER, NO_MEMORY = range(3)
+"""Return values of the core."""
 
 
 class _Data(ctypes.Structure):
-    """As in kernel.cpp."""
+    """The structure `Data` of kernel.cpp."""
 
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("scores", "codes", "starts")),
         ("queries", ctypes.c_int64),
         *((name, ctypes.c_int32) for name in ("score_bytes", "code_bytes", "code_bits", "ties")),
         ("sort", ctypes.c_void_p),
+        ("sort_narrow", ctypes.c_void_p),
     )
 
 
-class _Ask(ctypes.Structure):
-    """As in kernel.cpp."""
+class _CRequest(ctypes.Structure):
+    """The structure `Ask` of kernel.cpp."""
 
     _fields_ = (
         ("kind", ctypes.c_int32),
@@ -55,10 +56,10 @@ class _Ask(ctypes.Structure):
     )
 
 
-class Ask:
-    """A formula at some cutoffs, and where its values go.
+class Request:
+    """A formula at several cutoffs, and the columns of its values.
 
-    `empty` has a row for each query: whether its value is `if_empty`, at all cutoffs or at each of them.
+    `empty`, shape (queries, 1 or cutoffs), marks values that are `if_empty`.
     """
 
     def __init__(
@@ -77,17 +78,17 @@ class Ask:
             *(None if values is None else np.ascontiguousarray(values, dtype=np.float64) for values in floats),
         ]
 
-    def passed(self) -> _Ask:
-        """Return it as the core reads it, as long as this here exists."""
+    def to_c(self) -> _CRequest:
+        """Return the structure for the core, which is valid as long as this object exists."""
         pointers = [None if values is None else values.ctypes.data for values in self._arrays]
-        return _Ask(*self._numbers, *pointers[:3], self._if_empty, *pointers[3:])
+        return _CRequest(*self._numbers, *pointers[:3], self._if_empty, *pointers[3:])
 
 
 @cache
 def core() -> Any:
-    """Return the core's function that evaluates; None where there is no core, or NumPy's sort is not to be found."""
+    """Return the function of the core, or None if there is no core or NumPy's sort functions are not found."""
     compiled, _ = found_library()
-    if compiled is None or sort_address() is None:
+    if compiled is None or sort_addresses() is None:
         return None
     function = compiled.gainsay_evaluate
     function.argtypes = (*[ctypes.c_void_p] * 2, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
@@ -99,31 +100,34 @@ def evaluate(
     layout: Layout,
     scores: np.ndarray[Any, Any],
     ties: Ties,
-    asks: Sequence[Ask],
-    found: Floats,
+    requests: Sequence[Request],
+    values: Floats,
     threads: int,
 ) -> bool:
-    """Write the values of all queries to `found`, shape (queries, values); return whether all scores were numbers.
+    """Write the values of all queries to `values`, shape (queries, columns), and return whether no score is NaN.
 
-    `scores` are float32 or float64 and contiguous, -inf for a document that was not retrieved; `threads` of the core's
-    own work on them, and none of them holds the interpreter's lock.
+    `scores` are contiguous float32 or float64, -inf for a document that was not retrieved. The core uses its own
+    `threads`, without the interpreter lock.
     """
     data = _Data(
-        *(values.ctypes.data for values in (scores, layout.codes, layout.starts)),
+        *(array.ctypes.data for array in (scores, layout.codes, layout.starts)),
         layout.queries,
         scores.itemsize,
         layout.codes.itemsize,
         layout.levels.bit_length(),
         get_args(Ties).index(ties),
-        sort_address(),
+        *(sort_addresses() or ()),
     )
-    passed = (_Ask * len(asks))(*(ask.passed() for ask in asks))
-    outcome = core()(ctypes.byref(data), ctypes.byref(passed), len(asks), found.ctypes.data, found.shape[1], threads)
-    if outcome == NO_MEMORY:
-        raise MemoryError("not enough memory to rank the documents of a query")
-    return bool(outcome == FINE)
+    c_requests = (_CRequest * len(requests))(*(request.to_c() for request in requests))
+    status = core()(
+        ctypes.byref(data), ctypes.byref(c_requests), len(requests), values.ctypes.data, values.shape[1], threads
+    )
+    if status == NO_MEMORY:
+        raise MemoryError("Not enough memory to rank the documents of a query.")
+    return bool(status == SUCCESS)
 
 
 def can_rank(layout: Layout) -> bool:
-    """Whether there is a core, and labels and places of the longest query fit beside its documents' scores."""
-    return core() is not None and layout.levels.bit_length() + layout.longest.bit_length() <= LARGEST_PAYLOAD
+    """Return whether there is a core, and the labels and positions of the longest query fit into the keys."""
+    payload = layout.levels.bit_length() + layout.longest.bit_length()
+    return core() is not None and payload <= LARGEST_PAYLOAD and layout.longest < 2**31

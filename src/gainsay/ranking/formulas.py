@@ -1,4 +1,4 @@
-"""The three formulas that the compiled core knows. A metric that is one of them may say so; none need do it."""
+"""The three formulas of the compiled core. A metric can return one of them, so that the core evaluates it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ Kind = Literal["gains", "precisions", "first relevant"]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Formula:
-    """What a metric computes; made by the functions below.
+    """The formula of a metric. Use the functions below to create one.
 
-    `divisors`, of shape (queries or 1, cutoffs or 1), are what the values are divided by. Documents are relevant whose
-    code is at least `code`.
+    Values are divided by `divisors`, shape (queries or 1, cutoffs or 1). Documents with at least `code` are relevant.
     """
 
     kind: Kind
@@ -31,18 +30,18 @@ class Formula:
 
 
 def gains(table: Floats, discount: Floats, divisors: Floats | float = 1.0) -> Formula:
-    """Return the sum of `table[code] * discount[rank]`, ranks from 0; tied documents have the mean of their gains.
+    """Return the sum of `table[code] * discount[rank]` with ranks from 0. Tied documents have the mean of their gains.
 
-    `table` comes from `table_of`, and so has an entry for where no document was retrieved.
+    `table` is created by `table_of`, so it has an entry for ranks without a document.
     """
     return Formula("gains", discount, divisors, table=table)
 
 
 def precisions(code: int, high: Floats, low: Floats, divisors: Floats) -> Formula:
-    """Return the sum of precisions at relevant documents; `high` and `low` are `HarmonicNumbers` up to all ranks."""
+    """Return the sum of precisions at relevant documents. `high` and `low` are `HarmonicNumbers` for all ranks."""
     return Formula("precisions", 1.0 / np.arange(1, len(high)), divisors, code, high=high, low=low)
 
 
 def first_relevant(code: int, costs: Floats) -> Formula:
-    """Return the sum over ranks of the chance to hold the first relevant document, divided by `costs[rank]`."""
+    """Return the sum over ranks of the chance of the first relevant document, divided by `costs[rank]`."""
     return Formula("first relevant", costs, code=code)

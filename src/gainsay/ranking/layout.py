@@ -1,4 +1,4 @@
-"""Where documents stand: queries of similar length side by side as padded rows, in blocks that fit a CPU cache."""
+"""Layout of documents: queries of similar length as padded rows, in blocks that fit into a CPU cache."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 Ties = Literal["average", "order", "worst", "best"]
 
 BLOCK_CELLS = 131_072
-"""Cells of a block: 1 MiB of 64-bit keys, about a second-level cache. Smaller blocks cost more calls, and threads wait
-longer for the interpreter between them; larger ones leave the cache."""
+"""Cells of a block: 1 MiB of 64-bit keys, about a second-level cache. Smaller blocks need more calls, between which
+threads wait for the interpreter lock. Larger blocks do not fit into the cache."""
 
 SPARE_CELLS = BLOCK_CELLS // 8
-"""Padding that a block may hold before a new one begins: less would cost more in calls than it saves in cells."""
+"""Largest padding of a block. A lower limit would cost more in calls than it saves in cells."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Block:
-    """Queries of similar length as the rows of a matrix; row i is query `queries[i]`, padded on the right.
+    """Queries of similar length as the rows of a matrix. Row i is query `queries[i]`, padded on the right.
 
-    `codes[i, j]` is the code of the label of the j-th document of that query, -1 where there is no such document.
+    `codes[i, j]` is the code of the label of the j-th document of that query, or -1 after its last document.
     """
 
     queries: Integers
@@ -40,16 +40,16 @@ class Block:
 
     @property
     def width(self) -> int:
-        """Documents of the longest query."""
+        """Number of documents of the longest query."""
         return int(self.codes.shape[1])
 
     def gather(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Return one value per cell from one value per document; padding cells hold arbitrary values."""
+        """Return one value per cell from one value per document. Padding cells have arbitrary values."""
         return _windows(values, self.starts, self.width)
 
     def payload(self, levels: int, ties: Ties) -> Payload:
-        """Return what travels with the documents' keys; kept, since it depends on the data set alone."""
-        ties = "worst" if ties == "average" else ties  # averaged ties stand by ascending code
+        """Return the payload of the keys, which is cached because it does not depend on scores."""
+        ties = "worst" if ties == "average" else ties  # Averaged ties are in ascending order of codes.
         if ties not in self._payloads:
             codes = np.where(self.codes < 0, -1, levels - 1 - self.codes) if ties == "best" else self.codes
             self._payloads[ties] = Payload.of(codes, levels.bit_length(), by_place=ties == "order")
@@ -57,10 +57,10 @@ class Block:
 
 
 class Layout:
-    """All queries of a data set in blocks. `sizes` are documents per query, `codes` the documents' label codes.
+    """All queries of a dataset in blocks. `sizes` are the documents per query, `codes` the codes of their labels.
 
-    `starts` is the first document of each query, and behind the last one the number of documents; `longest` is the
-    number of documents of the longest query.
+    `starts` is the first document of each query, followed by the number of documents. `longest` is the number of
+    documents of the longest query.
     """
 
     def __init__(self, sizes: Integers, codes: Codes, levels: int) -> None:
@@ -71,12 +71,12 @@ class Layout:
         self.longest = int(sizes.max(initial=0))
         starts = self.starts[:-1]
         order = np.argsort(sizes, kind="stable")
-        order = order[np.searchsorted(sizes[order], 1) :]  # queries without documents have nothing to rank
-        # in a block queries stand as in the data, so that memory is read in one direction
+        order = order[np.searchsorted(sizes[order], 1) :]  # Queries without documents are not ranked.
+        # The queries of a block are in the order of the data, so that memory is read in one direction.
         self.blocks = [_block(np.sort(order[a:b]), starts, sizes, codes) for a, b in _cuts(sizes[order])]
 
     def count(self, code: int) -> Integers:
-        """Return how many documents of each query have a label code of at least `code` (>= 0)."""
+        """Return the number of documents of each query with a label code of at least `code` (>= 0)."""
         counts = np.zeros(self.queries, dtype=np.int64)
         for block in self.blocks:
             counts[block.queries] = np.count_nonzero(block.codes >= code, axis=1)
@@ -99,17 +99,17 @@ def _block(queries: Integers, all_starts: Integers, all_sizes: Integers, codes: 
 
 
 def _width(longest: int, documents: int) -> int:
-    """Return the width of rows: where it costs little, a multiple of eight, in which sums need no further padding."""
+    """Return the width of rows. For longer queries it is a multiple of eight, so that sums need no further padding."""
     return longest if longest < 32 else min(-(-longest // 8) * 8, documents)
 
 
 def _cuts(sizes: Integers) -> Iterator[tuple[int, int]]:
-    """Cut ascending sizes into runs [a, b) whose matrix holds few cells and little padding."""
+    """Cut ascending sizes into slices [a, b) whose matrices have few cells and little padding."""
     before = np.concatenate(([0], np.cumsum(sizes)))
     start = 0
     while start < len(sizes):
         low, high = start + 1, len(sizes)
-        while low < high:  # cells and padding both grow with the run, so bisect
+        while low < high:  # Cells and padding both grow with the slice, so bisection works.
             middle = (low + high + 1) // 2
             cells = (middle - start) * int(sizes[middle - 1])
             padding = cells - int(before[middle] - before[start])
@@ -119,9 +119,9 @@ def _cuts(sizes: Integers) -> Iterator[tuple[int, int]]:
 
 
 def _windows(values: np.ndarray[Any, Any], starts: Integers, width: int) -> np.ndarray[Any, Any]:
-    """Return rows of `width` consecutive values from each start; past the end of `values` the last one repeats.
+    """Return rows of `width` consecutive values from each start. After the end of `values`, the last one repeats.
 
-    Copying whole windows is several times faster than gathering cell by cell through an index array.
+    Copying whole windows is several times faster than an index array.
     """
     last = len(values) - width
     windows = as_strided(values, (last + 1, width), (values.strides[0], values.strides[0]), writeable=False)

@@ -1,9 +1,9 @@
 """Exact, stable descending order of every row of a block, by sorting values instead of positions.
 
-NumPy sorts 64-bit integers by value with SIMD instructions, many times faster than it argsorts. So each score becomes
-an integer whose order is the scores' order; its lowest bits make room for what is wanted at each rank: the code of the
-label, and the document's place in its row. The rows are sorted by value. The cut bits may have held a difference
-between two scores, so wherever the bits that are left agree, the scores themselves are compared.
+NumPy sorts 64-bit integers with SIMD instructions, 3 to 20 times faster than a stable `argsort`. Each score becomes an
+integer with the same order. Its lowest bits are replaced by the code of the label and the place of the document in its
+row. Then the rows are sorted. Two scores may differ only in the replaced bits, so scores are compared directly if the
+other bits agree.
 """
 
 from __future__ import annotations
@@ -14,35 +14,34 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .packing import BLANK, NOT_RETRIEVED, descending_keys
-from .runs import TieRuns
+from .tie_groups import TieGroups
 
 if TYPE_CHECKING:
     from .._common.typing import Bools, Codes, Floats, Integers
     from .packing import Keys, Payload
 
 FEW = 0.25
-"""Share of documents that tie with the next one up to which these are looked at one by one."""
+"""Up to this share of documents that tie with the next one, these are compared individually."""
 
 MOST = 0.75
-"""Share of rows from which on all of them are looked at again: choosing some costs copies."""
+"""Above this share of rows with possible ties, all rows are processed again, because selecting rows copies them."""
 
 NARROW = 256
-"""Documents of a row from which on its first ranks are parted from the rest before they are sorted."""
+"""Rows with more documents are partitioned at the depth before their first ranks are sorted."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Ranking:
-    """Codes in ranked order, all ones for blanks, and what ties leave open."""
+    """Codes in ranked order, all ones for blanks, and the groups of ties."""
 
     codes: Codes
-    """Those at the first ranks, shape (rows, depth)."""
+    """Codes at the first ranks, shape (rows, depth)."""
     tied: Integers
-    """The rows with documents, some of them among the first ranks, that have equal scores but not all the same code;
-    and perhaps others."""
+    """The rows with a tie group that reaches the first ranks, and perhaps others."""
     tied_codes: Codes
-    """The codes of these rows at all ranks, in ranked order as far as `runs` reach."""
-    runs: TieRuns
-    """The runs of such documents in `tied_codes`."""
+    """The codes of these rows at all ranks, in ranked order up to the end of the groups."""
+    tie_groups: TieGroups
+    """The groups in `tied_codes`."""
 
 
 def rank_rows(
@@ -55,9 +54,9 @@ def rank_rows(
 ) -> Ranking:
     """Rank each row by descending score, then ascending payload.
 
-    Scores, float64 or float32 of shape (rows, width), are not NaN, and anything in blanks; a document of score -inf
-    becomes a blank, and `all_retrieved` promises that there is none. `depth` ranks are wanted, all by default. Without
-    `find_ties` ties leave nothing open, and no row counts as tied.
+    Scores are float64 or float32 of shape (rows, width) without NaN, with arbitrary values in blanks. Documents with
+    score -inf become blanks, and `all_retrieved` states that none exist. `depth` is the number of ranks to return,
+    by default all. Without `find_ties`, no row has tie groups.
     """
     rows, width = scores.shape
     depth = width if depth is None else min(depth, width)
@@ -77,7 +76,7 @@ def rank_rows(
     doubtful = _doubtful(equal, head, codes, depth)
     codes = codes[:, :depth]
     nowhere = np.zeros(0, dtype=np.int64)
-    open_ties = TieRuns(nowhere, nowhere, width)
+    open_ties = TieGroups(nowhere, nowhere, width)
     if not len(doubtful):
         return Ranking(codes, nowhere, codes, open_ties)
     cells = payload.cells
@@ -99,12 +98,12 @@ def rank_rows(
         codes[doubtful[hidden]] = codes_of_tied[hidden, :depth]
         pairs = _pairs(equal, depth)
     if find_ties:
-        open_ties = _runs(pairs, equal, codes_of_tied, depth)
+        open_ties = _find_groups(pairs, equal, codes_of_tied, depth)
     return Ranking(codes, doubtful if len(open_ties) else nowhere, codes_of_tied, open_ties)
 
 
 def _agreeing(packed: Keys, low: np.uint64) -> Bools:
-    """Return which keys agree with the next one of their row but for the payload."""
+    """Return the mask of keys that are equal to the next one of their row, payload excluded."""
     keys = packed.ravel()
     agree: Bools = np.zeros(packed.shape, dtype=bool)
     np.less_equal(keys[1:] ^ keys[:-1], low, out=agree.reshape(-1)[:-1])
@@ -113,10 +112,10 @@ def _agreeing(packed: Keys, low: np.uint64) -> Bools:
 
 
 def _doubtful(agree: Bools, head: Keys, codes: Codes, depth: int) -> Integers:
-    """Return the rows in which scores may be equal or wrongly ordered, their keys agreeing but for the payload.
+    """Return the rows with scores that may be equal or in the wrong order, because keys agree except for the payload.
 
-    Where the codes agree too it makes no difference which is first, unless there is more behind the last rank. Where
-    all ranks are wanted all rows are returned, or none.
+    If the codes are equal too, the order does not matter, except at the last rank. If all ranks are requested, the
+    result is all rows or none.
     """
     rows, columns = head.shape
     among = codes.ravel()
@@ -131,7 +130,7 @@ def _doubtful(agree: Bools, head: Keys, codes: Codes, depth: int) -> Integers:
 
 
 def _pairs(equal: Bools, depth: int) -> Integers:
-    """Return the positions in the flattened rows of documents among the first `depth` that equal the next."""
+    """Return the positions in the flattened rows of documents among the first `depth` that are equal to the next."""
     pairs = np.flatnonzero(equal[:, :depth])
     if depth < equal.shape[1]:
         pairs += pairs // depth * (equal.shape[1] - depth)
@@ -147,9 +146,9 @@ def _hidden(
     pairs: Integers,
     depth: int,
 ) -> Integers:
-    """Return the rows in which scores differ though their keys agree but for the payload, as `equal` says.
+    """Return the rows with scores that differ although their keys agree except for the payload (`equal`).
 
-    Only runs that begin among the first `depth` ranks are looked at.
+    Only groups that begin among the first `depth` ranks are compared.
     """
     width = packed.shape[1]
     if len(pairs) < FEW * equal.size:
@@ -179,9 +178,9 @@ def _hidden_behind(
     equal: Bools,
     depth: int,
 ) -> Integers:
-    """Return the rows in which a run goes on behind the first `depth` ranks with other scores than it begins with.
+    """Return the rows with a group that continues after the first `depth` ranks with other scores.
 
-    A run has one score if as many documents of the row have this score as the run has documents.
+    A group has one score if its length is the number of documents of the row with this score.
     """
     crossing = np.flatnonzero(equal[:, depth - 1] & (packed[:, depth] != BLANK))
     own = scores[crossing]
@@ -199,9 +198,9 @@ def _hidden_behind(
 
 
 def _by_full_scores(scores: Floats, cells: np.ndarray[Any, Any], payload: Payload) -> tuple[Codes, Bools]:
-    """Return what rows with hidden differences hold: codes in ranked order, and which scores equal the next.
+    """Return the codes of rows in ranked order and the mask of scores that equal the next, comparing all bits.
 
-    All bits of the scores count; that is slower.
+    This is slower than sorting keys.
     """
     negated = np.where(cells < 0, np.inf, np.subtract(0.0, scores, dtype=np.float64))
     order = np.lexsort((cells, negated), axis=1)
@@ -213,11 +212,11 @@ def _by_full_scores(scores: Floats, cells: np.ndarray[Any, Any], payload: Payloa
     return codes, equal
 
 
-def _runs(pairs: Integers, equal: Bools, codes: Codes, depth: int) -> TieRuns:
-    """Return the runs, not all of one code, that begin among the first `depth` ranks.
+def _find_groups(pairs: Integers, equal: Bools, codes: Codes, depth: int) -> TieGroups:
+    """Return the groups with different codes that begin among the first `depth` ranks.
 
-    `pairs` are the documents among these that have the score of the next one, or are blank as it is; `equal`, of shape
-    (rows, width), says so of all.
+    `equal`, shape (rows, width), marks documents that have the score of the next one, or are blank as it is. `pairs`
+    are the positions of those among the first ranks.
     """
     width = codes.shape[1]
     begins = np.ones(len(pairs), dtype=bool)
@@ -230,6 +229,6 @@ def _runs(pairs: Integers, equal: Bools, codes: Codes, depth: int) -> TieRuns:
         crossing = np.flatnonzero(last - row * width == depth)
         last[crossing] += np.argmin(equal[row[crossing], depth:], axis=1)
     flat = codes.ravel()
-    some = np.flatnonzero(flat[first] != flat[last])  # a run is ordered by code
+    some = np.flatnonzero(flat[first] != flat[last])  # Groups are ordered by code.
     first = first[some]
-    return TieRuns(first, last[some] - first + 1, width)
+    return TieGroups(first, last[some] - first + 1, width)

@@ -1,7 +1,4 @@
-"""Ranked rows: the labels of a block of queries by rank, and the runs of documents with equal scores.
-
-This is all that a metric ever sees of the data.
-"""
+"""Ranked rows: the labels of a block of queries by rank, and the groups of ties. Metrics are computed from them."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .order import rank_rows
-from .runs import TieRuns
+from .tie_groups import TieGroups
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,59 +22,58 @@ class RankedRows:
     """Queries as rows, ranks as columns."""
 
     queries: Integers
-    """Which query of the data set each row is."""
+    """The query of each row."""
     codes: Codes
-    """The code of the label of the document at each rank (rank 1 is column 0), shape (rows, width);
-    `blank_code(levels)` where no document was retrieved."""
+    """The code of the label at each rank (rank 1 is column 0), shape (rows, width), and `blank_code(levels)` at ranks
+    without a retrieved document."""
     sizes: Integers
-    """Documents of each query, whether retrieved or not."""
-    runs: TieRuns | None = None
-    """The runs of documents with equal scores over whose orders a metric is to average; None where every document has
-    its rank."""
+    """Number of documents of each query, retrieved or not."""
+    tie_groups: TieGroups | None = None
+    """Groups of documents with equal scores. A metric averages over their orders. None if there are no such groups."""
 
     @property
     def width(self) -> int:
         """Number of ranks."""
         return int(self.codes.shape[1])
 
-    def parted(self, depth: int) -> tuple[RankedRows | None, RankedRows | None]:
-        """Return the first ranks of the rows in which no run reaches them, and the other rows with their runs."""
-        if self.runs is None:
+    def split(self, depth: int) -> tuple[RankedRows | None, RankedRows | None]:
+        """Return the first ranks of rows without a group that reaches them, and the other rows with their groups."""
+        if self.tie_groups is None:
             return RankedRows(self.queries, self.codes[:, :depth].copy(), self.sizes), None
-        runs = self.runs.reaching(depth)
-        there = np.zeros(len(self.codes), dtype=bool)
-        there[runs.row] = True
-        tied, settled = np.flatnonzero(there), np.flatnonzero(~there)
+        groups = self.tie_groups.reaching(depth)
+        has_group = np.zeros(len(self.codes), dtype=bool)
+        has_group[groups.row] = True
+        tied, settled = np.flatnonzero(has_group), np.flatnonzero(~has_group)
         if len(tied) > len(settled):
-            return None, self  # choosing costs more than it saves
+            return None, self  # Selecting rows costs more than it saves.
         first = RankedRows(self.queries[settled], self.codes[settled, :depth], self.sizes[settled])
         if not len(tied):
             return first, None
-        starts = np.searchsorted(tied, runs.row) * self.width + runs.before
-        runs = TieRuns(starts, runs.lengths, self.width)
-        return first, RankedRows(self.queries[tied], self.codes[tied], self.sizes[tied], runs)
+        starts = np.searchsorted(tied, groups.row) * self.width + groups.before
+        groups = TieGroups(starts, groups.lengths, self.width)
+        return first, RankedRows(self.queries[tied], self.codes[tied], self.sizes[tied], groups)
 
     def look_up(self, table: Floats, depth: int) -> Floats:
         """Return the expected value of `table[code]` at each of the first `depth` ranks, shape (rows, depth)."""
         values: Floats = np.take(table, self.codes[:, :depth])
-        if self.runs is not None:
-            runs = self.runs.reaching(depth)
-            runs.average(values, np.take(table, self.codes.ravel()[runs.positions]))
+        if self.tie_groups is not None:
+            groups = self.tie_groups.reaching(depth)
+            groups.average(values, np.take(table, self.codes.ravel()[groups.positions]))
         return values
 
     def at_least(self, code: int, levels: int) -> Bools:
-        """Return at which ranks a document with label code >= `code` stands, shape (rows, width)."""
+        """Return the mask of documents with label code >= `code`, shape (rows, width)."""
         blank = blank_code(levels)
         kind = self.codes.dtype.type
-        # one comparison for code <= x < blank: unsigned subtraction wraps the codes below round to the top
-        found: Bools = (self.codes - kind(code)) < kind(blank - code)
-        return found
+        # One comparison tests code <= x < blank, because the unsigned subtraction wraps smaller codes to large numbers.
+        mask: Bools = (self.codes - kind(code)) < kind(blank - code)
+        return mask
 
 
 def discounted_sums(rows: RankedRows, table: Floats, discount: Floats, cutoffs: Sequence[int]) -> Floats:
     """Return the sums of `table[code] * discount[rank]` over the first k ranks, shape (rows, cutoffs).
 
-    For rows without runs; the same sums as those of `sums_at`, added up rank by rank for all rows.
+    The rows must have no tie groups. The sums are those of `sums_at`, added rank by rank for all rows.
     """
     sums = np.empty((len(rows.codes), len(cutoffs)))
     running = np.zeros(len(rows.codes))
@@ -91,7 +87,7 @@ def discounted_sums(rows: RankedRows, table: Floats, discount: Floats, cutoffs: 
 
 
 def blank_code(levels: int) -> int:
-    """Return the code that stands where no document was retrieved: all ones, just above the codes of `levels`."""
+    """Return the code of ranks without a retrieved document: all ones, above the codes of `levels`."""
     return (1 << levels.bit_length()) - 1
 
 
@@ -111,33 +107,32 @@ def rank_block(
     *,
     all_retrieved: bool,
 ) -> list[RankedRows]:
-    """Rank the queries of a block; where ties leave some of their orders open, these come by themselves, with runs.
+    """Rank the queries of a block. Queries with tie groups are returned separately.
 
-    Scores, float32 or float64, are those of all documents, of a query together: not NaN, -inf for a document that was
-    not retrieved; `all_retrieved` promises that there is none. `levels` is the number of distinct labels. `depth` ranks
-    are wanted, all by default; queries with runs always have all, for a run may reach far down.
+    Scores are float32 or float64, one per document of the dataset and contiguous by query, without NaN. -inf marks a
+    document that was not retrieved, and `all_retrieved` states that none exist. `levels` is the number of distinct
+    labels. `depth` is the number of ranks to return, by default all. Queries with tie groups always have all ranks.
     """
     payload = block.payload(levels, ties)
-    average = ties == "average"
-    found = rank_rows(block.gather(scores), payload, depth, all_retrieved=all_retrieved, find_ties=average)
-    codes = found.codes
+    ranking = rank_rows(block.gather(scores), payload, depth, all_retrieved=all_retrieved, find_ties=ties == "average")
+    codes = ranking.codes
     if ties == "best":
         blank = blank_code(levels)
         codes = np.where(codes == blank, codes, codes.dtype.type(levels - 1) - codes)
-    if not len(found.runs):
+    if not len(ranking.tie_groups):
         return [RankedRows(block.queries, codes, block.sizes)]
-    tied = RankedRows(block.queries[found.tied], found.tied_codes, block.sizes[found.tied], found.runs)
-    if len(found.tied) == len(codes):
+    tied = RankedRows(block.queries[ranking.tied], ranking.tied_codes, block.sizes[ranking.tied], ranking.tie_groups)
+    if len(ranking.tied) == len(codes):
         return [tied]
     settled = np.ones(len(codes), dtype=bool)
-    settled[found.tied] = False
+    settled[ranking.tied] = False
     return [RankedRows(block.queries[settled], codes[settled], block.sizes[settled]), tied]
 
 
 def ideal_rows(block: Block, levels: int, by: Integers | None = None) -> RankedRows:
-    """Return the block's queries with their documents in ideal order: descending code, or descending `by[code]`."""
+    """Return the queries of a block with their documents in ideal order: descending code, or descending `by[code]`."""
     codes = block.codes if by is None else np.append(by, -1)[block.codes]
-    wide = codes.astype(np.int32)  # NumPy sorts 32 bits with SIMD instructions, the 8 bits of codes without
+    wide = codes.astype(np.int32)  # NumPy has SIMD instructions to sort 32-bit integers, but not for 8 bits.
     ideal: Codes = -np.sort(-wide, axis=1)
     if by is not None:
         back = np.empty(levels + 1, dtype=np.int64)
@@ -148,7 +143,7 @@ def ideal_rows(block: Block, levels: int, by: Integers | None = None) -> RankedR
 
 
 def first_ranks(parts: list[RankedRows], depth: int, levels: int) -> RankedRows:
-    """Return the first `depth` ranks, or as many as there are, of rows without ties; blank where a row is shorter."""
+    """Return at most the first `depth` ranks of rows without ties, with blanks after the end of shorter rows."""
     depth = min(depth, max(part.width for part in parts))
     rows = sum(len(part.codes) for part in parts)
     codes = np.full((rows, depth), blank_code(levels), dtype=parts[0].codes.dtype)
@@ -163,8 +158,8 @@ def first_ranks(parts: list[RankedRows], depth: int, levels: int) -> RankedRows:
 def sums_at(values: Floats, cutoffs: Sequence[int | None]) -> Floats:
     """Return the sums of the first k values of each row for each cutoff k (None: all), shape (rows, cutoffs).
 
-    A row's sums do not change, to the last bit, when zeros are appended to all rows: what a query scores must not
-    depend on which other queries stand beside it.
+    Appending zeros to all rows changes no bit of the sums, so the value of a query does not depend on the other
+    queries of its block.
     """
     width = values.shape[1]
     sums = np.empty((len(values), len(cutoffs)))
@@ -179,7 +174,7 @@ def _running_sums(values: Floats) -> Floats:
     rows, width = values.shape
     if rows < width * 8:
         return np.add.accumulate(values, axis=1)
-    running = np.empty((width, rows)).T  # many short rows: rank by rank is several times faster
+    running = np.empty((width, rows)).T  # For many short rows, adding rank by rank is several times faster.
     running[:, :1] = values[:, :1]
     for rank in range(1, width):
         np.add(running[:, rank - 1], values[:, rank], out=running[:, rank])
@@ -187,10 +182,10 @@ def _running_sums(values: Floats) -> Floats:
 
 
 def row_sums(values: Floats) -> Floats:
-    """Return the sum of each row; zeros appended to all rows change none of them, to the last bit.
+    """Return the sum of each row. Appending zeros to all rows changes no bit.
 
-    Rows are added in chunks of 128, so that zeros behind a row only append chunks of zeros. NumPy adds up to 128
-    numbers in eight interleaved partial sums; in multiples of eight these stay the same.
+    Rows are added in chunks of 128, so that appended zeros only add chunks of zeros. NumPy adds up to 128 numbers in
+    eight interleaved partial sums, which do not change with zeros up to a multiple of eight.
     """
     while values.shape[1] > 1:
         starts = range(0, values.shape[1], 128)

@@ -14,6 +14,7 @@ from .._common.words import confidence, count
 from ..comparison.headline import (
     advice,
     advice_of_metric,
+    describe_selection,
     headline,
     headline_of_metric,
     is_one_number,
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 STAR = "\N{BLACK STAR}"
 MAX_LISTED_REPEATS = 10
+
+MAX_ROWS = 60
+"""Models in a chart, even if more may be best."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,7 @@ class Chart:
     Attributes
     ----------
     question, headline, advice : str
-        Text with emphasis, see `gainsay.drawing.text`.
+        Text with emphasis, see `gainsay._common.markup`.
     panels : tuple of Panel
         One per primary metric, or a single one if both metrics are the same number.
     rows : tuple of Row
@@ -171,6 +175,8 @@ class Chart:
             if row.in_question or room > 0 or len(self.rows) <= limit:
                 room -= not row.in_question
                 shown.append(row)
+        if len(shown) > MAX_ROWS:
+            return tuple(shown[:MAX_ROWS]), f"{len(self.rows) - MAX_ROWS} more, some of them {self.legend}"
         rest = len(self.rows) - len(shown)
         under = " under both" if len(self.panels) > 1 else ""
         return tuple(shown), f"{rest} more, {self.excluded}{under}" if rest else ""
@@ -203,8 +209,11 @@ def format_signed(value: float, places: int, plus: bool = False) -> str:
     return (MINUS if value < 0 else "+" if plus else "") + text
 
 
-def chart_of(verdict: Verdict, names: Names) -> Chart:
-    """Return the chart of a verdict, best under the first metric first."""
+def chart_of(verdict: Verdict, names: Names, selected: str | None = None) -> Chart:
+    """Return the chart of a verdict, best under the first metric first.
+
+    The star is on the model that a validation set selected, or on the safe choice.
+    """
     merged = is_one_number(verdict)
     metrics = verdict.metrics[:1] if merged else verdict.metrics
     single = len(verdict.models) < 2
@@ -212,9 +221,9 @@ def chart_of(verdict: Verdict, names: Names) -> Chart:
     return Chart(
         question=question(verdict),
         headline=headline(verdict, names.said),
-        advice=advice(verdict, names.said),
+        advice=advice(verdict, names.said, selected),
         panels=_panels(verdict.metrics, verdict.lower_is_better, merged),
-        rows=() if single else _verdict_rows(verdict, names, metrics),
+        rows=() if single else _verdict_rows(verdict, names, metrics, selected or verdict.safe_choice),
         level=level,
         last=("worst case", level if merged else f"under either, {level}"),
         head=_head(names),
@@ -236,13 +245,19 @@ def chart_of_metric(comparison: Comparison) -> Chart:
     cells = _regret_cells(
         metric, winner, best, regret, lower, upper, mean, places=_places(regret), losses=comparison.lower_is_better
     )
-    rows = [_row(model, names, (cells[model],), upper[metric][model], model == winner) for model in models]
+    starred = comparison.selected or winner
+    rows = [_row(model, names, (cells[model],), upper[metric][model], model == starred) for model in models]
     size = f"{count(len(rows), 'model')}, {count(comparison.query_count, 'query')}"
     bound, lead = upper[metric][winner], sorted(regret[metric].values())[1] if len(rows) > 1 else 0.0
+    advice_text = advice_of_metric(names.said[winner], len(best), len(rows), lead, bound, level)
+    if comparison.selected is not None and len(rows) > 1:
+        bounds = {model: 0.0 if best == [model] else upper[metric][model] for model in models}
+        under = f" under {metric}"
+        advice_text = describe_selection(comparison.selected, winner, bounds, regret[metric], names.said, under, level)
     return Chart(
         question=f"Which model is best under {metric}? {size}.",
         headline=headline_of_metric(names.said[winner], metric, len(best), len(rows)),
-        advice=advice_of_metric(names.said[winner], len(best), len(rows), lead, bound, level),
+        advice=advice_text,
         panels=_panels((metric,), comparison.lower_is_better, merged=False),
         rows=tuple(rows) if len(rows) > 1 else (),
         level=level,
@@ -368,7 +383,7 @@ def _row(model: str, names: Names, cells: tuple[Cell, ...], worst: float, starre
     return Row(model, names.short[model], names.full[model], cells, outcome, worst, starred, remark)
 
 
-def _verdict_rows(verdict: Verdict, names: Names, metrics: tuple[str, ...]) -> tuple[Row, ...]:
+def _verdict_rows(verdict: Verdict, names: Names, metrics: tuple[str, ...], starred: str) -> tuple[Row, ...]:
     remarks: dict[str, list[str]] = {}
     for flag in verdict.flags:
         for model in flag.models if len(flag.models) < len(verdict.models) else ():
@@ -388,7 +403,7 @@ def _verdict_rows(verdict: Verdict, names: Names, metrics: tuple[str, ...]) -> t
         _row(
             model, names, tuple(own[model] for own in cells),
             max(verdict.regrets_upper[metric][model] for metric in metrics),
-            model == verdict.safe_choice, " ".join(remarks.get(model, ())),
+            model == starred, " ".join(remarks.get(model, ())),
         )
         for model in order
     )  # fmt: skip
@@ -428,7 +443,7 @@ def _candidate_row(
     cells = []
     for metric, sign in turned.items():
         lower, upper = sorted((sign * one.lower[metric], sign * one.upper[metric]))
-        value, possible = sign * one.difference[metric], upper >= -found.margin
+        value, possible = sign * one.difference[metric], metric not in one.excessive_losses
         description = (
             f"{metric}: {format_signed(value, 4, plus=True)}, in truth {format_signed(lower, 4, plus=True)} to "
             f"{format_signed(upper, 4, plus=True)}; {'not proven worse' if possible else 'proven worse'}"

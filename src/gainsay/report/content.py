@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from .._common.cached import cached_property
 from .._common.shown import printable
 from ..comparison.attribution import select_sums
+from ..comparison.disagreement import find_bound
 from ..comparison.headline import is_one_number, labels_of
 from ..comparison.replacing import leading, searches
 from .chart import chart_of, chart_of_baseline, chart_of_metric, with_repeats
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from ..comparison.attribution import Attribution
     from ..comparison.baseline import BaselineComparison
     from ..comparison.comparison import Comparison
+    from ..comparison.disagreement import DisagreementBound
     from ..comparison.gain_path import GainPath
     from .chart import Chart
 
@@ -83,11 +85,23 @@ class Content:
         """Whether both primary metrics are the same number, as both NDCGs are with labels 0 and 1."""
         return self.comparison.primary is not None and is_one_number(self.comparison.verdict)
 
+    @cached_property
+    def bound(self) -> DisagreementBound | None:
+        """Largest possible disagreement on these labels, or None if the primary metrics are not NDCGs of two gains."""
+        comparison = self.comparison
+        if comparison.rankings is None or comparison.primary is None:
+            return None
+        metrics = [comparison.definitions.get(name) for name in comparison.primary]
+        return find_bound(comparison.rankings.judgments, metrics)
+
     @property
     def same_number(self) -> list[str]:
-        """A sentence if both primary metrics are the same number."""
-        if not self.merged or len(self.comparison.models) < 2:
+        """A sentence if both primary metrics are the same number, or if the choice between them cannot matter."""
+        if len(self.comparison.models) < 2:
             return []
+        if not self.merged:
+            bound = self.bound
+            return [bound.conclusion] if bound is not None and bound.is_negligible else []
         rankings = self.comparison.rankings
         if rankings is not None and set(rankings.judgments.levels.tolist()) <= {0, 1}:
             return ["With labels 0 and 1 both gains are the same, so there is one number."]
@@ -100,7 +114,7 @@ class Content:
         comparison = self.comparison
         if comparison.primary is None:
             return chart_of_metric(comparison)
-        return chart_of(comparison.verdict, self.names)
+        return chart_of(comparison.verdict, self.names, comparison.selected)
 
     @cached_property
     def searches(self) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import RenderableType
 
-    from ..evaluation.printed import Number
+    from ..evaluation.explain import Number
 
 WIDTH = 80
 """Columns that fit any terminal."""

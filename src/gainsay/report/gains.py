@@ -1,4 +1,4 @@
-"""The path of gains in tables and as Markdown, from a `GainPath`."""
+"""Tables of a path of gains."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import numpy as np
 
 from .._common.words import confidence
 from ..comparison.gain_path import select_labelled_bases
-from .markdown import safe, table_text
-from .tables import Column, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,26 +16,6 @@ if TYPE_CHECKING:
 
 MAX_SWAPS = 12
 """Pairs of models that change places in the table. The others are counted."""
-
-
-def gains_markdown(gains: GainPath) -> str:
-    """Return heading, text and tables as Markdown.
-
-    Examples
-    --------
-    >>> import gainsay as gs
-    >>> judgments = gs.Judgments([2, 1, 1, 0] * 40, group=[4] * 40)
-    >>> scores = {"top": [3, 1, 2, 4] * 40, "broad": [1, 4, 3, 2] * 40}
-    >>> gains = gs.compare(scores, judgments, ["ndcg_linear@2", "ndcg_exp@2"]).gains()
-    >>> print(*gains_markdown(gains).splitlines()[:1])
-    ## The model with the best mean changes once between b = 1 and 4, no model is best at every gain
-    """
-    lines = [f"## {safe(gains.headline)}", "", safe(gains.text), ""]
-    for caption, frame in gains_tables(gains):
-        table = frame.reset_index()
-        columns = [Column(str(name), list(map(str, own)), own.dtype.kind == "f") for name, own in table.items()]
-        lines += [table_text(Table(caption, columns)), ""]
-    return "\n".join(lines)
 
 
 def gains_tables(gains: GainPath) -> list[tuple[str, pd.DataFrame]]:

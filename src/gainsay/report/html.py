@@ -6,15 +6,16 @@ import base64
 import csv
 import hashlib
 import io
+import re
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 from .._common.checks import check_whole
+from .._common.markup import as_html, as_text
 from .._common.outputs import check_output
+from .._common.palette import DARK, LIGHT
 from .._common.shown import printable
 from .._common.version import __version__
-from ..drawing.palette import DARK, LIGHT
-from ..drawing.text import as_html, as_text
 from .content import Content
 from .document import to_json
 from .environment import TEMPLATES, chart_html, environment, trusted
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
-    from ..drawing.palette import Theme
+    from .._common.palette import Theme
     from .tables import Section
 
 
@@ -93,7 +94,7 @@ def write_html(
     data = data_beside(target)
     beside, found = None, content.queries
     if found is not None and found.contradictory > queries:
-        beside = check_output("path", target.with_name(f"{target.stem}.queries.csv"))
+        beside = queries_beside(target)
         written = io.StringIO()
         csv.writer(written, lineterminator="\n").writerows(csv_rows(found.table))
         beside.write_bytes(written.getvalue().encode("utf-8", "replace"))
@@ -103,17 +104,27 @@ def write_html(
 
 
 def data_beside(target: Path) -> Path:
-    """Return the path of the data of a report. Raise if another program wrote that file."""
-    data = check_output("path", target.with_name(f"{target.stem}.json"))
-    if data.is_file():
-        with data.open("rb") as file:
-            start = file.read(64)
-        if start.strip() and not start.removeprefix(b"{").lstrip().startswith(b'"gainsay"'):
+    """Return the path of the data of a report, or raise if a file of the user has this name."""
+    return _check_beside(target, "json", rb'\s*\{\s*"gainsay"')
+
+
+def queries_beside(target: Path) -> Path:
+    """Return the path of the contradictory queries of a report, or raise if a file of the user has this name."""
+    return _check_beside(target, "queries.csv", rb"query,contradiction strength,")
+
+
+def _check_beside(target: Path, suffix: str, start: bytes) -> Path:
+    """Return the path of a file next to a report. An existing file is only replaced if it begins like our own."""
+    path = check_output("path", target.with_name(f"{target.stem}.{suffix}"))
+    if path.is_file():
+        with path.open("rb") as file:
+            content = file.read(256)
+        if content.strip() and not re.match(start, content):
             raise FileExistsError(
-                f"path {str(target)!r} would overwrite {str(data)!r}, which is not a file of a report. Choose another "
-                f"name for the report."
+                f"path {str(target)!r}: data of the report go to {str(path)!r}, but this file is not from a report. "
+                "Choose another name for the report."
             )
-    return data
+    return path
 
 
 def _page(content: Content, queries: int, heading: Heading, data: Path, beside: Path | None) -> str:

@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from .._common.checks import check_whole
+from .._common.markup import as_text
 from .._common.outputs import check_output
 from ..comparison.headline import labels_of
-from ..drawing.text import as_text
 from .numbers import bare, means
 from .sections import sections
 from .tables import details, notes

@@ -1,4 +1,4 @@
-"""Comparisons and verdicts in a notebook: the answer, the chart, and reservations."""
+"""Comparisons in a notebook: the answer, the chart, and reservations."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ from functools import cache
 from html import escape
 from typing import TYPE_CHECKING
 
-from .._common.shown import Names, isolated
-from ..drawing.notebook import scoped, table_cell
-from ..drawing.text import as_html, as_text
-from .chart import chart_of
+from .._common.markup import as_html, as_text
+from .._common.notebook import scoped, table_cell
 from .tables import notes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..comparison.verdict import Verdict
     from .chart import Chart
     from .content import Content
 
@@ -31,12 +28,6 @@ def comparison_html(content: Content) -> str:
         means = (f"{metric} {comparison.leaderboard[metric].iloc[0]:.4f}" for metric in comparison.metrics)
         said.insert(0, f"Means: {', '.join(means)}.")
     return chart_cell(content.chart, said, 'comparison.to_html("report.html")')
-
-
-def verdict_html(verdict: Verdict) -> str:
-    """Return the answer, the chart, and the flags of a verdict."""
-    names = Names.of(verdict.models)
-    return chart_cell(chart_of(verdict, names), [isolated(flag.message, names.short) for flag in verdict.flags])
 
 
 def chart_cell(chart: Chart, notes: Iterable[str], call: str = "") -> str:

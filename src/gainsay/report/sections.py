@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._common.markup import as_html, styled
 from .._common.shown import isolated, printable
 from .._common.words import amount, count, listed
 from ..comparison.headline import labels_of
-from ..drawing.text import as_html, styled
 from .chart import chart_of
 from .numbers import bare
 from .queries import queries_section
@@ -219,6 +219,23 @@ def gains_part(content: Content) -> Section | None:
     return Section("gains", "At which gain", said, figure, narrow=True)
 
 
+def sensitivity_part(content: Content) -> Section | None:
+    """Return the choices that would reverse pairs of models if they were computed, otherwise None."""
+    found = content.comparison.last_sensitivity
+    if found is None or not len(found.table):
+        return None
+
+    def figure(most: int) -> str:
+        from .plots.picture import embedded
+        from .plots.sensitivity import plot_sensitivity
+
+        return embedded(lambda theme: plot_sensitivity(found, None, theme))
+
+    names = content.comparison.short_names | {name: name for name in found.models}
+    note = "Lines are intervals for other models of the same kind on the same queries."
+    return Section("sensitivity", "What would change the answer", isolated(found.text, names), figure, note)
+
+
 def segments_part(content: Content) -> Section | None:
     """Return a small chart for each segment, all on one scale, or None without segments."""
     comparison = content.comparison
@@ -277,6 +294,7 @@ SECTIONS: tuple[Callable[[Content], Section | None], ...] = (
     gains_part,
     queries_section,
     segments_part,
+    sensitivity_part,
     stopping_section,
 )
 """The sections in order."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -9,12 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from .._common.markup import as_text
 from .._common.shown import isolated, printable
 from .._common.words import confidence, count, p_values
-from ..comparison.pairs import select_common_column
+from ..comparison.pairs import DISCORDANCE, select_common_column
 from ..comparison.replacing import leading
 from ..comparison.wording import describe_losses
-from ..drawing.text import as_text
 from .method import glossary, method
 from .numbers import differences, means
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from ..comparison.attribution import Attribution
     from ..comparison.baseline import BaselineComparison
     from ..comparison.comparison import Comparison
+    from ..comparison.sensitivity import Sensitivity
     from .content import Content
     from .entries import ChosenPair
 
@@ -69,7 +71,16 @@ def named(label: str, names: Names, models: Iterable[str]) -> Column:
 
 
 MAX_PAIRS = 500
-"""Pairs of models in the report. The JSON contains all."""
+"""Pairs of models in a report and its JSON. `Comparison.pairs` contains all of them."""
+
+MAX_MODELS = 200
+"""Models in the table of a report. Its JSON contains all of them."""
+
+PAIRS_FAMILY = (
+    "The tests of all pairs are adjusted for their number, so they prove less than the verdict, which only compares "
+    "models with the best. Use the verdict to choose a model, and this table to compare two given ones."
+)
+"""Explanation of the difference between two families of tests."""
 
 
 @dataclass(frozen=True)
@@ -120,10 +131,15 @@ def details(content: Content) -> tuple[Detail, ...]:
     if comparison.primary is not None:
         text = isolated(comparison.verdict.text, short)
         found.append(Detail("verdict", "The verdict, word for word", [text]))
-    found.append(Detail("models", f"{many} under {under}", scope(comparison), [leaderboard(comparison)]))
+    sentences = scope(comparison)
+    if models > MAX_MODELS:
+        sentences.append(f"These are the {MAX_MODELS} best of {models:,} models. The JSON contains all of them.")
+    found.append(Detail("models", f"{many} under {under}", sentences, [leaderboard(comparison)]))
     if comparison.primary is not None and models > 1:
         number = len(comparison.pairs)
-        some = [] if number <= MAX_PAIRS else [f"The {MAX_PAIRS} clearest of {number:,} pairs. The JSON contains all."]
+        some = [PAIRS_FAMILY] if models > 2 else []
+        if number > MAX_PAIRS:
+            some.append(f"These are the {MAX_PAIRS} clearest of {number:,} pairs. comparison.pairs contains them all.")
         found.append(Detail("pairs", f"Pairs of models ({number:,})", some, [pairs(comparison)]))
     if content.against is not None:
         text = isolated(content.against.text, short)
@@ -139,6 +155,9 @@ def details(content: Content) -> tuple[Detail, ...]:
     if comparison.segment_labels and comparison.primary is not None:
         text = isolated(comparison.segments.text, short)
         found.append(Detail("by-segment", "Segments, word for word", [text]))
+    if comparison.last_sensitivity is not None:
+        table = sensitivity_table(comparison.last_sensitivity)
+        found.append(Detail("choices", "Other choices, in numbers", [], [table]))
     if content.rounds is not None:
         found.append(Detail("rounds", "Best rounds", [], [_best_rounds(content, content.rounds)]))
     found.append(Detail("method", "Method and scope", method(content)))
@@ -193,7 +212,7 @@ def over(comparison: Comparison) -> str:
 
 def leaderboard(comparison: Comparison) -> Table:
     """Return every model with its means under all metrics and its regrets under the primary ones."""
-    board, losses = comparison.leaderboard, comparison.lower_is_better
+    board, losses = comparison.leaderboard.head(MAX_MODELS), comparison.lower_is_better
     models = list(map(str, board.index))
     columns = [named("model", comparison.names, models)]
     for place, metric in enumerate(comparison.metrics):
@@ -232,11 +251,15 @@ def means_table(comparison: Comparison) -> Table:
     return Table(caption, [Column("metric", metrics, numeric=False), Column("mean", cells)])
 
 
+def select_clearest_pairs(comparison: Comparison) -> pd.DataFrame:
+    """Return the first `MAX_PAIRS` rows of `Comparison.pairs`, the clearest conflicts first."""
+    table = comparison.pairs
+    return table.sort_values(["conflict", "p_holm"], ascending=[False, True], kind="stable").head(MAX_PAIRS)
+
+
 def pairs(comparison: Comparison) -> Table:
     """Return pairs of models, the clearest conflicts first: both differences with intervals, p-value, counts."""
-    metrics, names = comparison.verdict.metrics, comparison.names
-    table = comparison.pairs
-    table = table.sort_values(["conflict", "p_holm"], ascending=[False, True], kind="stable").head(MAX_PAIRS)
+    metrics, names, table = comparison.verdict.metrics, comparison.names, select_clearest_pairs(comparison)
     columns = [named(label, names, table[column]) for label, column in (("model", "model_x"), ("against", "model_y"))]
     columns += [Column(f"\u0394 {metric}", _differences(comparison, table, metric)) for metric in metrics]
     opposite = [
@@ -248,6 +271,9 @@ def pairs(comparison: Comparison) -> Table:
     flags = map(_flag, table["flag"], table["differing"])
     columns.append(Column("opposite order", opposite, numeric=False))
     columns.append(Column("p (Holm)", list(map(Cell, p_values(table["p_holm"]), flags)), low=True))
+    if DISCORDANCE in table:
+        ends = [table[column] for column in (DISCORDANCE, f"{DISCORDANCE} lower", f"{DISCORDANCE} upper")]
+        columns.append(Column(f"\u0394 {metrics[1]} \u2212 \u0394 {metrics[0]}", _between(differences, ends)))
     for metric in metrics:
         counts = zip(*(table[f"{what} {metric}"] for what in ("wins", "ties", "losses")), strict=True)
         cells = [f"{wins:,} \u00b7 {ties:,} \u00b7 {losses:,}" for wins, ties, losses in counts]
@@ -274,6 +300,37 @@ def _differences(comparison: Comparison, table: pd.DataFrame, metric: str) -> li
     ]
 
 
+def sensitivity_table(sensitivity: Sensitivity) -> Table:
+    """Return the share of reversed pairs and the winner under every other choice."""
+    rows = sensitivity.table.to_dict("records")
+
+    def percent(value: float) -> str:
+        return f"{100 * value:.1f} %"
+
+    shares = [
+        Cell(percent(row["reversed"]), f"{percent(row['lower'])} to {percent(row['upper'])}")
+        if math.isfinite(row["lower"])
+        else Cell(percent(row["reversed"]))
+        for row in rows
+    ]
+    pairs = [
+        "\u2013"
+        if row["pairs"] != row["pairs"] or row["pairs"] is None
+        else f"{int(row['reversed_pairs']):,} of {int(row['pairs']):,}"
+        for row in rows
+    ]
+    return Table(
+        f"Choices instead of {sensitivity.reference}, with {confidence(sensitivity.alpha)} intervals over models",
+        [
+            Column("choice", [row["choice"] for row in rows], numeric=False),
+            Column("reversed pairs", shares, low=True),
+            Column("pairs", pairs),
+            Column("largest reversed difference", means([row["largest"] for row in rows])),
+            Column("winner", [row["winner"] for row in rows], numeric=False),
+        ],
+    )
+
+
 def _flag(flag: str, differing: float) -> str:
     return "never differ" if flag == "identical" else f"differ on {count(round(differing), 'query')}" if flag else ""
 
@@ -284,6 +341,7 @@ def _decisions(content: Content, found: BaselineComparison) -> Table:
     columns = [
         named("candidate", content.names, [one.candidate for one in shown]),
         Column("decision", [one.decision for one in shown], numeric=False),
+        Column("deciding bounds", [found.describe_bounds(one) for one in shown], numeric=False),
     ]
     for metric in found.metrics:
         ends = [[getattr(one, what)[metric] for one in shown] for what in ("difference", "lower", "upper")]
@@ -295,9 +353,8 @@ def _decisions(content: Content, found: BaselineComparison) -> Table:
             cells.append(Cell(values, bounds.replace("(", "").replace(")", "")))
         columns.append(Column(f"better, worse, same by {metric}", cells))
     for what in ("queries", "repeats"):
-        needed = [getattr(one, f"{what}_needed") for one in shown]
-        written = ["\u2013" if number is None else f"{number:,}" for number in needed]
-        columns.append(Column(f"{what} that decide", written, low=True))
+        needed = [str(getattr(one, f"{what}_needed") or "\u2013") or "\u2013" for one in shown]
+        columns.append(Column(f"{what} of a new experiment that ships", needed, low=True))
     told = f"Against {content.names.said[found.baseline]}. Better, worse and same: of 1,000 queries"
     return Table(isolated(told, content.comparison.short_names), columns)
 

@@ -12,20 +12,21 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from .._common.markup import pieces
 from .._common.shown import printable
 from .._common.words import count
 from ..comparison.headline import labels_of
 from ..comparison.replacing import leading
-from ..drawing.text import pieces
 from .chart import STAR
 from .numbers import bare
-from .tables import leaderboard, notes, over, scope
+from .tables import leaderboard, notes, over, scope, sensitivity_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
 
+    from ..comparison.sensitivity import Sensitivity
     from .chart import Cell, Chart, Row
     from .content import Content
 
@@ -73,6 +74,15 @@ def whole_leaderboard(content: Content) -> Group:
     for row in found.rows:
         table.add_row(*(Text(cell.text, style="bold" if cell.strong else "") for cell in row))
     return _titled(f"Means over {over(content.comparison)}{content.comparison.unjudged_remark}", table)
+
+
+def choices_table(sensitivity: Sensitivity) -> Group:
+    """Return the share of reversed pairs and the winner under every other choice."""
+    found = sensitivity_table(sensitivity)
+    table = _table(["choice"], [column.label for column in found.columns[1:]])
+    for row in found.rows:
+        table.add_row(*(_shown(f"{cell.text} ({cell.note})" if cell.note else cell.text) for cell in row))
+    return _titled(found.caption, table)
 
 
 def decisions_table(content: Content) -> Group:

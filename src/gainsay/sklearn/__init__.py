@@ -1,10 +1,11 @@
-"""Rankers in searches and cross-validations of scikit-learn: a scorer that knows queries, and LightGBM's ranker by qid.
+"""Rankers in searches and cross-validations of scikit-learn: a scorer with queries, and LightGBM's ranker with qid.
 
 >>> from gainsay.sklearn import GroupedLGBMRanker, scorer
 
 With `sklearn.set_config(enable_metadata_routing=True)` and `GroupKFold().set_split_request(groups="qid")` one keyword
-reaches split, fit and score: `GridSearchCV(GroupedLGBMRanker(), …, scoring=scorer("ndcg_exp@10")).fit(X, y, qid=qid)`.
-Without it a column `qid` in a frame X does.
+is passed to split, fit and score. Pass it as
+``GridSearchCV(GroupedLGBMRanker(), …, cv=…, scoring=scorer("ndcg_exp@10")).fit(X, y, qid=qid)``. Without metadata
+routing, use a column `qid` of a frame X.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""LightGBM's ranker by the query of each row, so that scikit-learn can cut its data."""
+"""LightGBM's ranker with the query of each row, so that scikit-learn can split its data."""
 
 from __future__ import annotations
 
@@ -14,28 +14,34 @@ except ImportError as error:  # pragma: no cover - needs an environment without 
     raise ImportError("GroupedLGBMRanker needs LightGBM: pip install 'gainsay-ltr[lightgbm]'") from error
 
 from ..judgments import Judgments
-from .queries import COLUMN, columns_of, queries_of, without_queries
+from .queries import COLUMN, QuerySummary, drop_queries, get_queries, list_columns
 
 if TYPE_CHECKING:
     from .._common.typing import Integers
 
 
 class GroupedLGBMRanker(lgb.LGBMRanker):
-    """`lightgbm.LGBMRanker` that takes the query of each row, `qid`, as `xgboost.XGBRanker` does.
+    """A `lightgbm.LGBMRanker` with the query of each row, `qid`, as in `xgboost.XGBRanker`.
 
-    LightGBM's own takes numbers of documents by query and wants the rows of a query to stand together, which no search
-    or cross-validation of scikit-learn can cut. Here rows stand in any order; the model is the one that LightGBM trains
-    on the rows sorted by query, in order of their first rows. Parameters, attributes, predictions and files are
-    LightGBM's.
-
-    `fit` asks for `qid`, for what belongs to validation data, and for callbacks by metadata routing; weights go by
-    scikit-learn's rule (`set_fit_request(sample_weight=True)`). Where routing is not turned on, X may be a frame with a
-    column `qid`, which `predict` leaves out as well.
+    LightGBM's ranker requires the number of documents per query and contiguous queries, so scikit-learn cannot split
+    its data. This ranker accepts rows in any order. The model is the one that LightGBM trains on the rows sorted by
+    query, in the order of their first rows. Parameters, attributes, predictions and files are those of LightGBM.
 
     Parameters
     ----------
     **params
-        As of `lightgbm.LGBMRanker`.
+        The parameters of `lightgbm.LGBMRanker`.
+
+    Attributes
+    ----------
+    training_queries_ : tuple
+        The ids, sizes and sums of labels of the training queries. `scorer` uses them to detect split queries.
+
+    Notes
+    -----
+    `fit` requests `qid`, validation data and callbacks by metadata routing, and weights after
+    ``set_fit_request(sample_weight=True)``, as usual in scikit-learn. Without routing, X may be a frame with a column
+    `qid`, which `predict` ignores.
 
     Examples
     --------
@@ -43,14 +49,14 @@ class GroupedLGBMRanker(lgb.LGBMRanker):
     >>> from gainsay.data import simulate
     >>> from gainsay.sklearn import GroupedLGBMRanker
     >>> data = simulate(40, seed=1)
-    >>> anyhow = np.random.default_rng(0).permutation(len(data.labels))
+    >>> order = np.random.default_rng(0).permutation(len(data.labels))
     >>> ranker = GroupedLGBMRanker(n_estimators=5, n_jobs=1, verbose=-1)
-    >>> ranker = ranker.fit(data.features[anyhow], data.labels[anyhow], qid=data.qid[anyhow])
+    >>> ranker = ranker.fit(data.features[order], data.labels[order], qid=data.qid[order])
     >>> ranker.predict(data.features).shape == data.labels.shape
     True
     """
 
-    # Asked for from the start: nothing else could be meant by these names.
+    # Requested by default, because these names have one meaning only.
     __metadata_request__fit = dict.fromkeys(
         (
             "qid", "eval_set", "eval_X", "eval_y", "eval_qid", "eval_sample_weight", "eval_init_score", "eval_names",
@@ -86,40 +92,43 @@ class GroupedLGBMRanker(lgb.LGBMRanker):
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame, shape (documents, features)
-            As LightGBM takes it; a frame may hold the queries as a column `qid`.
+            The features. A frame may have the queries as a column `qid`.
         y : array-like, shape (documents,)
-            Labels. Where they are a pandas Series, all that stands by row and has an index is matched by it.
+            Labels. If they are a pandas Series, other arrays with an index are matched by it.
         sample_weight : array-like, shape (documents,) or (queries,), or mapping, optional
-            One weight per row as LightGBM takes them, or one per query: in order of their first rows, or by query id
-            in a mapping or a Series whose index holds the ids. A query's weight goes to each of its rows.
+            One weight per row, or one per query: in the order of their first rows, or by query id in a mapping or a
+            Series. Each row of a query has its weight.
         init_score : array-like, shape (documents,), optional
-            By row.
+            The initial score of each row.
         qid : array-like, shape (documents,), optional
-            The query of each row: numbers or strings. Needed unless it is a column of X.
+            The query of each row: numbers or strings. Required unless it is a column of X.
         eval_set : list of (X, y), optional
-            Validation data; or in `eval_X` and `eval_y`, either of one set or tuples of several. (A `Pipeline` brings
-            `eval_X` through its steps by `transform_input=["eval_X"]`. In a search write a tuple even for one set: an
-            array that has as many rows as X is cut as X is.)
-        eval_qid : array-like, or list or tuple of them
-            The queries of the validation data, of each set; not needed where their frames have a column `qid`.
-        eval_sample_weight, eval_init_score : array-like, or list or tuple of them, optional
-            As `sample_weight` and `init_score`, of each set.
+            Validation data. Alternatively, pass `eval_X` and `eval_y` for one set, or tuples of them for several.
+        eval_qid : array-like, or list or tuple of these
+            The queries of each validation set. Not required for frames with a column `qid`.
+        eval_sample_weight, eval_init_score : array-like, or list or tuple of these, optional
+            As `sample_weight` and `init_score`, for each validation set.
         eval_names, eval_metric, eval_at, feature_name, categorical_feature, callbacks, init_model
-            As of `lightgbm.LGBMRanker.fit`. Metrics of ours: `gainsay.lightgbm.eval_metric`.
+            See `lightgbm.LGBMRanker.fit`. `gainsay.lightgbm.eval_metric` creates metrics of gainsay.
 
         Returns
         -------
         GroupedLGBMRanker
-            Itself.
+            The fitted ranker.
 
         Raises
         ------
         ValueError
-            Where a query is missing or given twice, or lengths or indexes do not fit; the message names the argument.
+            If a query is missing or given twice, or if lengths or indexes do not match. The message names the argument.
+
+        Notes
+        -----
+        In a `Pipeline`, use ``transform_input=["eval_X"]`` to transform validation data. In a search, pass a tuple even
+        for one validation set. Otherwise, an array with as many rows as X is split like X.
         """
-        _refuse_places(X, categorical_feature)
-        train = _grouped("", X, y, qid, sample_weight, init_score)
-        sets = _validation(eval_set, eval_X, eval_y, eval_qid, eval_sample_weight, eval_init_score)
+        _validate_categories(X, categorical_feature)
+        train = _group("", X, y, qid, sample_weight, init_score)
+        sets = _group_validation(eval_set, eval_X, eval_y, eval_qid, eval_sample_weight, eval_init_score)
         super().fit(
             train.features,
             train.labels,
@@ -133,8 +142,9 @@ class GroupedLGBMRanker(lgb.LGBMRanker):
             categorical_feature=categorical_feature,
             callbacks=callbacks,
             init_model=init_model,
-            **_as_lightgbm_takes(sets),
+            **_create_arguments(sets),
         )
+        self.training_queries_ = train.summary
         return self
 
     def predict(
@@ -148,9 +158,9 @@ class GroupedLGBMRanker(lgb.LGBMRanker):
         validate_features: bool = False,
         **kwargs: Any,
     ) -> Any:
-        """Return one score per row, as `lightgbm.LGBMRanker.predict`; a column `qid` of a frame is left out."""
+        """Return one score per row, as `lightgbm.LGBMRanker.predict` does. It ignores a column `qid` of a frame."""
         return super().predict(
-            without_queries(X),
+            drop_queries(X),
             raw_score=raw_score,
             start_iteration=start_iteration,
             num_iteration=num_iteration,
@@ -162,33 +172,34 @@ class GroupedLGBMRanker(lgb.LGBMRanker):
 
 
 class _Grouped(NamedTuple):
-    """A data set as LightGBM takes it: the rows of each query stand together."""
+    """A dataset for LightGBM, with contiguous queries."""
 
     features: Any
     labels: Any
     group: Integers
     weight: Any
     init_score: Any
+    summary: QuerySummary
 
 
-def _refuse_places(features: Any, categorical: Any) -> None:
-    """Refuse categorical features by place where LightGBM gets the features without one of their columns."""
-    given = categorical if isinstance(categorical, list | tuple) else ()
-    if COLUMN in columns_of(features) and any(isinstance(one, int | np.integer) for one in given):
+def _validate_categories(features: Any, categorical: Any) -> None:
+    """Reject categorical features by number if a column of the features is removed."""
+    categories = categorical if isinstance(categorical, list | tuple) else ()
+    if COLUMN in list_columns(features) and any(isinstance(name, int | np.integer) for name in categories):
         raise ValueError(
-            f"categorical_feature={list(given)!r} counts columns of X, of which 'qid' is left out: name them instead, "
-            "or give qid= and X without it"
+            f"categorical_feature={list(categories)!r} counts columns of X, but 'qid' is left out: pass names instead, "
+            "or qid= and X without it"
         )
 
 
-def _grouped(name: str, features: Any, labels: Any, qid: Any, weight: Any, init_score: Any) -> _Grouped:
-    """Return a data set by query; errors call its parts by `name` and what they are."""
-    queries = queries_of(features, qid)
+def _group(name: str, features: Any, labels: Any, qid: Any, weight: Any, init_score: Any) -> _Grouped:
+    """Return a dataset with contiguous queries. Errors contain its `name`."""
+    queries = get_queries(features, qid)
     if queries is None:
         argument = "eval_qid" if name else "qid"
         raise ValueError(
-            f"{argument} is missing{name}: give the query of each row, as {argument}= or as a column 'qid' of a frame. "
-            "In a search of scikit-learn, qid= reaches fit after sklearn.set_config(enable_metadata_routing=True)"
+            f"{argument} is missing{name}: pass the query of each row, as {argument}= or as a column 'qid' of a frame. "
+            "In a search of scikit-learn, call sklearn.set_config(enable_metadata_routing=True) before you pass qid="
         )
     try:
         judgments = Judgments(labels, qid=queries, negative_labels="allow")
@@ -199,25 +210,27 @@ def _grouped(name: str, features: Any, labels: Any, qid: Any, weight: Any, init_
         weights = np.repeat(weights, judgments.sizes)
     elif weights is not None:
         weights = judgments.by_query(weights)
-    features = judgments.in_row_order("X", without_queries(features))
+    features = judgments.in_row_order("X", drop_queries(features))
     order = judgments.by_query(np.arange(judgments.documents))
     rows = len(features) if not hasattr(features, "shape") else features.shape[0]
-    for what, given in (("X", rows), ("init_score", judgments.documents if init_score is None else len(init_score))):
-        if given != judgments.documents:
-            raise ValueError(f"{what} has {given} rows{name} but there are {judgments.documents} labels")
+    for argument, length in (
+        ("X", rows),
+        ("init_score", judgments.documents if init_score is None else len(init_score)),
+    ):
+        if length != judgments.documents:
+            raise ValueError(f"{argument} has {length} rows{name} but there are {judgments.documents} labels")
     init_score = judgments.in_row_order("init_score", init_score)
     if np.array_equal(order, np.arange(len(order))):
-        return _Grouped(features, labels, judgments.sizes, weights, init_score)
+        return _Grouped(features, labels, judgments.sizes, weights, init_score, QuerySummary.create(judgments))
     init_score = None if init_score is None else _safe_indexing(init_score, order)
-    return _Grouped(
-        _safe_indexing(features, order), _safe_indexing(labels, order), judgments.sizes, weights, init_score
-    )
+    features, labels = _safe_indexing(features, order), _safe_indexing(labels, order)
+    return _Grouped(features, labels, judgments.sizes, weights, init_score, QuerySummary.create(judgments))
 
 
-def _validation(pairs: Any, features: Any, labels: Any, qid: Any, weight: Any, init_score: Any) -> list[_Grouped]:
-    """Return the validation data, however they were given."""
+def _group_validation(pairs: Any, features: Any, labels: Any, qid: Any, weight: Any, init_score: Any) -> list[_Grouped]:
+    """Return the validation data of both forms of arguments."""
     if pairs is not None and (features is not None or labels is not None):
-        raise ValueError("give validation data as eval_set=, or as eval_X= and eval_y=, not both")
+        raise ValueError("pass validation data as eval_set=, or as eval_X= and eval_y=, not both")
     if (features is None) != (labels is None):
         missing = "eval_X" if features is None else "eval_y"
         raise ValueError(f"{missing} is missing: eval_X= and eval_y= belong together")
@@ -226,33 +239,33 @@ def _validation(pairs: Any, features: Any, labels: Any, qid: Any, weight: Any, i
         features, labels = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     if features is None:
         return []
-    alone = pairs is None and not isinstance(features, tuple | list)
-    given = {"eval_X": features, "eval_y": labels, "eval_qid": qid}
-    given |= {"eval_sample_weight": weight, "eval_init_score": init_score}
-    sets = {name: _each(name, values, alone, 1 if alone else len(features)) for name, values in given.items()}
+    is_single = pairs is None and not isinstance(features, tuple | list)
+    arguments = {"eval_X": features, "eval_y": labels, "eval_qid": qid}
+    arguments |= {"eval_sample_weight": weight, "eval_init_score": init_score}
+    count = 1 if is_single else len(features)
+    sets = {name: _list_values(name, values, is_single, count) for name, values in arguments.items()}
     return [
-        _grouped(f" of validation set {number}", *parts)
-        for number, parts in enumerate(zip(*sets.values(), strict=True))
+        _group(f" of validation set {number}", *parts) for number, parts in enumerate(zip(*sets.values(), strict=True))
     ]
 
 
-def _each(name: str, values: Any, alone: bool, number: int) -> list[Any]:
-    """Return what was given for each validation set."""
+def _list_values(name: str, values: Any, is_single: bool, number: int) -> list[Any]:
+    """Return the values of an argument for each validation set."""
     if values is None:
         return [None] * number
-    if alone and not (isinstance(values, tuple | list) and len(values) == 1 and np.ndim(values[0])):
+    if is_single and not (isinstance(values, tuple | list) and len(values) == 1 and np.ndim(values[0])):
         return [values]
     if not isinstance(values, tuple | list) or len(values) != number:
-        found = len(values) if isinstance(values, tuple | list) else type(values).__name__
-        raise ValueError(f"{name} must have an entry for each of {number} validation sets, in a list: got {found}")
+        actual = len(values) if isinstance(values, tuple | list) else type(values).__name__
+        raise ValueError(f"{name} must have an entry for each of {number} validation sets, in a list: got {actual}")
     return list(values)
 
 
-def _as_lightgbm_takes(sets: list[_Grouped]) -> dict[str, Any]:
-    """Return validation data as arguments: `eval_X` and `eval_y` since LightGBM 4.7, before that `eval_set`."""
+def _create_arguments(sets: list[_Grouped]) -> dict[str, Any]:
+    """Return the arguments for validation data: `eval_X` and `eval_y` since LightGBM 4.7, otherwise `eval_set`."""
     if not sets:
         return {}
-    features, labels, groups, weights, init_scores = map(list, zip(*sets, strict=True))
+    features, labels, groups, weights, init_scores, _ = map(list, zip(*sets, strict=True))
     rest = {
         "eval_group": groups,
         "eval_sample_weight": None if all(weight is None for weight in weights) else weights,

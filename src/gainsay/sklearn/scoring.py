@@ -1,4 +1,4 @@
-"""A scorer for searches and cross-validations that knows the queries of the rows that it scores."""
+"""A scorer for searches and cross-validations, which uses the queries of the rows."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from ..metrics.base import Metric
-from ..training.bound import Panel
-from .queries import queries_of
+from ..training.bound_metrics import BoundMetrics
+from .queries import QuerySummary, find_training_queries, get_queries, validate_split
 
 if TYPE_CHECKING:
     from ..judgments import NegativeLabels
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 WITHOUT_QUERIES = (
     "scoring by {names} needs the query of each row: call sklearn.set_config(enable_metadata_routing=True) and pass "
-    "qid= (to fit of a search; in params={{'qid': qid}} of cross_validate), or give X as a frame with a column 'qid'"
+    "qid= (to fit of a search; in params={{'qid': qid}} of cross_validate), or pass X as a frame with a column 'qid'"
 )
 
 
@@ -28,36 +28,43 @@ def scorer(
     negative_labels: NegativeLabels = "refuse",
     n_jobs: int | None = None,
 ) -> Scorer:
-    """Return a scorer of scikit-learn, for `scoring=` of searches, cross-validations and learning curves.
+    """Create a scorer for `scoring=` of searches, cross-validations and learning curves of scikit-learn.
 
-    A higher score is better there, so that of a loss (`higher_is_better=False`) is its negative. The scorer asks for
-    `qid` by metadata routing; where that is not turned on it looks for a column `qid` in X. Weights go by
-    scikit-learn's rule: `scorer(…).set_score_request(sample_weight=True)` has `sample_weight` count here as well.
+    The scorer requests `qid` by metadata routing. Without routing, it uses a column `qid` of X. It uses weights after
+    ``scorer(…).set_score_request(sample_weight=True)``, as usual in scikit-learn.
 
     Parameters
     ----------
     metrics : str, Metric, or an iterable of them
-        See `gainsay.parse_metrics`. One name gives one number. Several, in a list, give a dict: what `cross_validate`
-        and the searches take as several metrics, of which they want one as `refit=`. They are worked out of one
-        prediction. A loss is called `neg_` and its name there.
+        See `gainsay.parse_metrics`. One name results in one number. A list results in a dictionary, the form of several
+        metrics in `cross_validate` and searches (with one of them as `refit=`), computed from one prediction.
     convention : str, optional
-        Read metric names as this library does; see `gainsay.parse_metrics`.
+        Read metric names as this library does. See `gainsay.parse_metrics`.
     negative_labels : {"refuse", "allow", "zero"}
         See `gainsay.Judgments`.
     n_jobs : int, optional
-        Threads at most that evaluate, in each process of the search.
+        The largest number of threads that evaluate, in each process of the search.
 
     Returns
     -------
     Scorer
-        `scorer(estimator, X, y, qid=…, sample_weight=…)`. Weights are one per row, of which a query gets the mean, or
-        by query id in a mapping or Series, which scikit-learn hands on whole.
+        ``scorer(estimator, X, y, qid=…, sample_weight=…)``. Weights are one per row, and a query has their mean, or one
+        per query id in a mapping or Series.
 
     Raises
     ------
     ValueError
-        At once for unknown metrics; when called, where nobody says which rows are a query, or labels, queries or
-        scores are wrong. In a search, `error_score="raise"` has that end it.
+        If a metric is unknown. In a call, if queries are missing, if labels, queries or scores are invalid, or if the
+        split of the data separates a query. Use ``error_score="raise"`` to end a search with the error.
+
+    Notes
+    -----
+    Higher scores are better in scikit-learn. The score of a loss (`higher_is_better=False`) is its negative value, and
+    its name in a dictionary starts with ``neg_``.
+
+    Without ``cv=GroupKFold(…)``, searches split queries between training and test rows, and scores are too high. The
+    scorer raises an error if a scored query was partly in the training rows of `GroupedLGBMRanker`. In searches and
+    cross-validations of scikit-learn, it does so for all estimators, such as `XGBRanker`.
 
     Examples
     --------
@@ -75,39 +82,39 @@ def scorer(
     ['num_leaves']
     """
     several = not isinstance(metrics, str | Metric)
-    return Scorer(Panel(metrics, convention, negative_labels, n_jobs), several)
+    return Scorer(BoundMetrics(metrics, convention, negative_labels, n_jobs), several)
 
 
 class Scorer:
-    """A scorer of scikit-learn; made by `scorer`."""
+    """A scorer for scikit-learn, created by `scorer`."""
 
-    def __init__(self, panel: Panel, several: bool) -> None:
-        self.panel = panel
+    def __init__(self, bound_metrics: BoundMetrics, several: bool) -> None:
+        self.bound_metrics = bound_metrics
         self.several = several
         self._requests: dict[str, bool | str | None] = {"qid": True, "sample_weight": None}
 
     def set_score_request(self, **requests: bool | str | None) -> Scorer:
-        """Say which metadata count here, by `qid=` and `sample_weight=`.
+        """Select the metadata that the scorer uses, by `qid=` and `sample_weight=`.
 
         Parameters
         ----------
         **requests
-            True; False to leave it out; the name that it has in the call; None for an error where it is passed.
+            True to use it, False to ignore it, its name in the call, or None to raise an error if it is passed.
         """
         unknown = [name for name in requests if name not in self._requests]
         if unknown:
-            raise TypeError(f"a scorer of rankings takes qid and sample_weight, not {unknown[0]!r}")
+            raise TypeError(f"a scorer of rankings supports qid and sample_weight, not {unknown[0]!r}")
         self._requests.update(requests)
         return self
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """Return what scikit-learn is to hand over."""
+        """Return the requested metadata."""
         request = MetadataRequest(owner=self)
         for name, alias in self._requests.items():
             request.score.add_request(param=name, alias=alias)
         return request
 
-    def _accept_sample_weight(self) -> bool:  # scikit-learn asks scorers where metadata routing is off
+    def _accept_sample_weight(self) -> bool:  # used by scikit-learn without metadata routing
         return self._requests["sample_weight"] is True
 
     def __call__(
@@ -120,18 +127,21 @@ class Scorer:
         sample_weight: Any = None,
     ) -> float | dict[str, float]:
         """Return the mean over the queries of these rows, of the estimator's predictions: higher is better."""
-        queries = queries_of(X, qid)
+        queries = get_queries(X, qid)
         if queries is None:
-            raise ValueError(WITHOUT_QUERIES.format(names=", ".join(self.panel.names)))
-        evaluator = self.panel.bind(y_true, qid=queries, weight=sample_weight)
+            raise ValueError(WITHOUT_QUERIES.format(names=", ".join(self.bound_metrics.names)))
+        evaluator = self.bound_metrics.bind(y_true, qid=queries, weight=sample_weight)
+        trained = find_training_queries(estimator)
+        if trained is not None:
+            validate_split(trained, QuerySummary.create(evaluator.judgments))
         scores = estimator.predict(evaluator.judgments.in_row_order("X", X))
         means = evaluator(scores).mean.values()
         signed = {
             name if metric.higher_is_better else f"neg_{name}": mean if metric.higher_is_better else -mean
-            for name, metric, mean in zip(self.panel.names, self.panel.metrics, means, strict=True)
+            for name, metric, mean in zip(self.bound_metrics.names, self.bound_metrics.metrics, means, strict=True)
         }
         return signed if self.several else next(iter(signed.values()))
 
     def __repr__(self) -> str:
-        names = list(self.panel.names) if self.several else self.panel.names[0]
+        names = list(self.bound_metrics.names) if self.several else self.bound_metrics.names[0]
         return f"scorer({names!r})"

@@ -1,10 +1,11 @@
-"""Curves of a training: what every metric was in every round, the best rounds, and what stopping elsewhere loses.
+"""Curves of a training: the values of all metrics, their best rounds, and the losses from stopping at another round.
 
-Knows no library: `gainsay.lightgbm.Curves` and `gainsay.xgboost.Curves` hand over what these report.
+The subclasses are `gainsay.lightgbm.Curves` and `gainsay.xgboost.Curves`.
 """
 
 from __future__ import annotations
 
+import math
 import warnings
 import weakref
 from collections.abc import Mapping
@@ -15,12 +16,18 @@ from typing import TYPE_CHECKING, Any
 from .._common.checks import check_flag
 from .._common.outputs import check_output
 from ..metrics.base import Metric
-from ..metrics.safe import check_names, safe_name_or_none
-from .bound import known_metric, metric_name, name_or_none
+from ..metrics.safe import safe_name_or_none, validate_names
+from .bound_metrics import (
+    canonical_name,
+    check_optional_name,
+    describe_unknown_dataset,
+    describe_unlogged_metric,
+    find_metric,
+)
+from .display import Display, Show, create_display, seconds_now
 from .history import History, read_history
-from .live import Live, Show, display, seconds_now
-from .messages import unknown_data_set, unlogged
-from .views import chosen_pair, view_of
+from .picture import create_picture, plot_view
+from .view import KeptRound, choose_metrics, create_view
 
 if TYPE_CHECKING:
     import os
@@ -32,20 +39,20 @@ if TYPE_CHECKING:
 
     from ..metrics.names import MetricLike
     from ..metrics.safe import Names
-    from .history import Line, Waiting
-    from .views import View
+    from .history import MetricCurve, PatienceState
+    from .view import View
 
 __all__ = ["CurvesBase"]
 
 
 class CurvesBase:
-    """What the callbacks of both libraries share; see `gainsay.lightgbm.Curves` and `gainsay.xgboost.Curves`."""
+    """The shared part of `gainsay.lightgbm.Curves` and `gainsay.xgboost.Curves`."""
 
     _directions: Mapping[str, bool]
-    """Whether a higher value is better of each of the library's own metrics."""
+    """Whether a higher value is better, for each metric of the library."""
 
     _model: Any = None
-    """What is trained, while it is."""
+    """The model during the training."""
 
     def __init__(
         self,
@@ -58,110 +65,128 @@ class CurvesBase:
         names: Names = "plain",
     ) -> None:
         super().__init__()
-        check_names(names)
+        validate_names(names)
         self.names: Names = names
-        self.metrics = _names(metrics)
-        self.dataset = name_or_none("dataset", dataset)
-        self.name = name_or_none("name", name)
-        self.higher_is_better = _said(higher_is_better)
+        self.metrics = _read_names(metrics)
+        self.dataset = check_optional_name("dataset", dataset)
+        self.name = check_optional_name("name", name)
+        self.higher_is_better = _read_directions(higher_is_better)
         self.show = show
-        display(show)  # what is wrong with it is said now
+        create_display(show)  # raises an error if it is invalid
         self._history = History()
-        self._live: Live | None = None
-        self._begun = self._checked = False
+        self._display: Display | None = None
+        self._has_begun = self._is_checked = False
+        self._monitored: tuple[str, str] | None = None
+        """The dataset and the metric of early stopping of gainsay, by their names in the log."""
+        self._kept: KeptRound | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_live": None, "_model": None}  # what has been recorded can be pickled, a terminal not
+        return {**self.__dict__, "_display": None, "_model": None}  # the recorded values can be pickled
 
     def __del__(self) -> None:
-        if getattr(self, "_live", None) is not None:
+        if getattr(self, "_display", None) is not None:
             self._end()
 
-    # What the libraries' callbacks call
+    # Called by the callbacks of the libraries
 
     def _begin(self, library: str, total: int | None = None) -> None:
-        """Begin with a training; raise where there has been one before."""
-        if self._begun:
+        """Begin a training, or raise an error if there was one before."""
+        if self._has_begun:
             raise ValueError(
-                f"this Curves has {self._history.last_round} rounds of a training already, and holds those of one: "
-                f"make one for each, gainsay.{library}.Curves(…)"
+                f"this Curves already has {self._history.last_round} rounds of a training: create a new one for each "
+                f"training, gainsay.{library}.Curves(…)"
             )
-        self._begun, self._total, self._started = True, total, seconds_now()
-        self._live = display(self.show)
+        self._has_begun, self._total, self._started = True, total, seconds_now()
+        self._display = create_display(self.show)
         reference = weakref.ref(self)
 
-        def view() -> View | None:
+        def create_current_view() -> View | None:
             curves = reference()
-            return curves._view() if curves is not None and curves._history.lines else None
+            return curves._create_view() if curves is not None and curves._history.curves else None
 
-        def over() -> bool:
+        def is_over() -> bool:
             curves = reference()
-            return curves is None or curves._over()
+            return curves is None or curves._is_over()
 
-        self._live.begin(view, over)
+        self._display.begin(create_current_view, is_over)
 
     def _record(self, round_number: int, results: Iterable[tuple[str, str, float, bool | None]]) -> None:
-        """Take the values of a round; in the first one see whether everything is there that is to be shown."""
+        """Record the values of a round. The first one must have all metrics to show."""
         for dataset, metric, value, higher in results:
             self._history.add(round_number, dataset, metric, value, higher)
         self._history.last_round = round_number
-        live = self._live
-        if live is None:
+        if (state := self._patience()) is not None:
+            self._monitored = self._find_monitored(state)
+        display = self._display
+        if display is None:
             return
-        if not self._checked:
+        if not self._is_checked:
             try:
-                self._shown()
+                self._choose_shown()
             except ValueError:
-                self._live = None
-                live.cancel()
+                self._display = None
+                display.cancel()
                 raise
-            self._checked = True
-        live.touch()
+            self._is_checked = True
+        display.update()
 
     def _settle(self) -> None:
-        """Show the end of a training of which nobody has told that it ended, but which has."""
-        if self._live is not None and self._over():
+        """Show the end of a training that has ended without a call of the callback."""
+        if self._display is not None and self._is_over():
             self._end()
 
     def _end(self) -> None:
-        """Tell that the training has ended."""
-        if self._live is not None:
-            self._live.end()
-        self._live = self._model = None
+        """Show the end of the training."""
+        if self._model is not None:
+            state = self._patience()
+            self._monitored = self._monitored if state is None else self._find_monitored(state)
+            best = self._find_kept_round() if state is None else state.best_round
+            if best is not None:
+                curve = None if self._monitored is None else self._history.curves.get(self._monitored)
+                value = math.nan if curve is None else curve.get(best)
+                self._kept = KeptRound(best, value, self._monitored[1] if self._monitored else "")
+        self._model = None
+        if self._display is not None:
+            self._display.end()
+        self._display = None
 
     def _direction(self, metric: str) -> bool | None:
-        """Return whether a higher value is better; None where nobody knows."""
-        ours, said = known_metric(metric), self.higher_is_better
-        named = said.get(metric) if isinstance(said, Mapping) else None
-        if ours is not None:
-            if named not in (None, ours.higher_is_better):
-                better = "higher" if ours.higher_is_better else "lower"
-                raise ValueError(f"higher_is_better has {metric!r}: {named}, but a {better} value is better of it")
-            return ours.higher_is_better
-        if named is not None:
-            return named
-        known = self._directions.get(metric.partition("@")[0])
-        return said if known is None and isinstance(said, bool) else known
+        """Return whether a higher value is better, or None if it is unknown."""
+        own, option = find_metric(metric), self.higher_is_better
+        selected = option.get(metric) if isinstance(option, Mapping) else None
+        if own is not None:
+            if selected not in (None, own.higher_is_better):
+                better = "higher" if own.higher_is_better else "lower"
+                raise ValueError(f"higher_is_better has {metric!r}: {selected}, but a {better} value is better of it")
+            return own.higher_is_better
+        if selected is not None:
+            return selected
+        direction = self._directions.get(metric.partition("@")[0])
+        return option if direction is None and isinstance(option, bool) else direction
 
-    # What each of them knows of its library
+    # Overridden for each library
 
     def _training_names(self) -> tuple[str, ...]:
-        """Return what the data that are trained on may be called."""
+        """Return the possible names of the training data."""
         return ("training", "train")
 
-    def _waiting(self) -> Waiting | None:
-        """Return what early stopping waits for, where it is known."""
+    def _patience(self) -> PatienceState | None:
+        """Return the state of early stopping of gainsay."""
         raise NotImplementedError
 
-    def _over(self) -> bool:
-        """Return whether the training is known to have ended without a word."""
+    def _find_kept_round(self) -> int | None:
+        """Return the round that the model predicts with if another callback has stopped the training."""
+        raise NotImplementedError
+
+    def _is_over(self) -> bool:
+        """Return whether the training has ended without a call of the callback."""
         return False
 
     def _remedy(self, metrics: list[str]) -> str:
-        """Say how to have metrics evaluated."""
+        """Return the advice for evaluating metrics."""
         raise NotImplementedError
 
-    # What is recorded
+    # Results
 
     @classmethod
     def from_history(
@@ -174,22 +199,21 @@ class CurvesBase:
         higher_is_better: bool | Mapping[str, bool] | None = None,
         names: Names = "plain",
     ) -> Self:
-        """Return the curves of a training that is over.
+        """Return the curves of a completed training.
 
         Parameters
         ----------
         history : dict or DataFrame
-            What `lightgbm.record_evaluation` or XGBoost's `evals_result` have filled, or `lightgbm.cv` or `xgboost.cv`
-            returned. Its values are taken for those of the rounds 1, 2, 3, …; where metrics have different numbers
-            of them, a warning says so.
+            The history that `lightgbm.record_evaluation` or XGBoost's `evals_result` has filled, or the result of
+            `lightgbm.cv` or `xgboost.cv`. Values belong to the rounds 1, 2, 3, …. A warning is given if metrics have
+            different numbers of values.
         metrics, dataset, name, higher_is_better, names
-            As when made for a training.
+            As in the constructor.
 
         Raises
         ------
         TypeError, ValueError
-            For what is no such history, a metric or data set that it does not hold, or a metric of which nobody has
-            said whether a higher value is better.
+            If `history` is invalid, a metric or dataset is missing, or the direction of a metric is unknown.
 
         Examples
         --------
@@ -203,72 +227,73 @@ class CurvesBase:
         curves = cls(metrics, dataset=dataset, name=name, higher_is_better=higher_is_better, show=False, names=names)
         recorded = list(read_history(history))
         _warn_of_lengths(recorded)
-        for at, metric, values in recorded:
+        for data_name, metric, values in recorded:
             higher = curves._direction(metric)
             if higher is None:
                 raise ValueError(
-                    f"it is not known whether a higher {metric!r} is better: give higher_is_better=True or False, or "
+                    f"it is not known whether a higher {metric!r} is better: pass higher_is_better=True or False, or "
                     f"{{{metric!r}: True}}"
                 )
             for number, value in enumerate(values, start=1):
-                curves._history.add(number, at, metric, value, higher)
-        curves._begun = True
-        curves._shown()
+                curves._history.add(number, data_name, metric, value, higher)
+        curves._has_begun = True
+        curves._choose_shown()
         return curves
 
     @property
     def rounds(self) -> int:
-        """The last round, counted as the model counts its rounds: round n is the model with n of them."""
+        """The number of the last round, counted from 1 including the rounds of a continued model."""
         return self._history.last_round
 
     @property
     def best(self) -> pd.DataFrame:
-        """The first best round of each metric on each data set: columns `dataset`, `metric`, `round`, `value`.
+        """The first best round of each metric on each dataset: columns `dataset`, `metric`, `round`, `value`.
 
-        Metrics of which nobody knows whether a higher value is better have none.
+        Metrics of unknown direction are missing.
         """
         import pandas as pd
 
         self._settle()
         rows = [
-            (dataset, self._named(metric), line.best_round, line.best)
-            for (dataset, metric), line in self._history.lines.items()
-            if line.best_round is not None
+            (dataset, self._format_name(metric), curve.best_round, curve.best)
+            for (dataset, metric), curve in self._history.curves.items()
+            if curve.best_round is not None
         ]
         return pd.DataFrame(rows, columns=["dataset", "metric", "round", "value"])
 
     def losses(self, dataset: str | None = None) -> pd.DataFrame:
-        """Return how much of each metric (row) is lost by stopping at the best round of another one (column).
+        """Return the loss of each metric (row) from stopping at the best round of another one (column).
 
         Parameters
         ----------
         dataset : str, optional
-            By default the one that is shown.
+            Default: the dataset that is shown.
 
         Returns
         -------
         DataFrame
-            Zero on the diagonal; NaN where a metric was not evaluated in the other's best round.
+            Zero on the diagonal. NaN if a metric was not evaluated in the best round of the other.
         """
         import pandas as pd
 
         self._settle()
-        lines = {metric: line for metric, line in self._lines(self._dataset(dataset)).items() if line.best_round}
-        values = [[line.loss(other.best_round or 0) for other in lines.values()] for line in lines.values()]
-        named = list(map(self._named, lines))
-        columns = pd.Index(named, name="stopped by")
-        return pd.DataFrame(values, index=pd.Index(named, name="metric"), columns=columns, dtype="float64")
+        curves = self._get_curves(self._choose_dataset(dataset))
+        curves = {metric: curve for metric, curve in curves.items() if curve.best_round}
+        values = [[curve.compute_loss(other.best_round or 0) for other in curves.values()] for curve in curves.values()]
+        names = list(map(self._format_name, curves))
+        columns = pd.Index(names, name="stopped by")
+        return pd.DataFrame(values, index=pd.Index(names, name="metric"), columns=columns, dtype="float64")
 
     def frame(self) -> pd.DataFrame:
-        """Return every value: columns `dataset`, `metric`, `round`, `value`; before them `candidate` where named."""
+        """Return all values: columns `dataset`, `metric`, `round`, `value`, after `candidate` if it has a name."""
         import pandas as pd
 
         self._settle()
         parts = [
             pd.DataFrame(
-                {"dataset": dataset, "metric": self._named(metric), "round": line.rounds, "value": line.values}
+                {"dataset": dataset, "metric": self._format_name(metric), "round": curve.rounds, "value": curve.values}
             )
-            for (dataset, metric), line in self._history.lines.items()
+            for (dataset, metric), curve in self._history.curves.items()
         ]
         columns = ["dataset", "metric", "round", "value"]
         table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
@@ -277,16 +302,16 @@ class CurvesBase:
         return table
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write `frame` to a file, CSV or Parquet by its ending, and return its path.
+        """Write `frame` to a CSV or Parquet file, and return its path.
 
         Raises
         ------
         ValueError
-            For another ending.
+            If the file has another ending.
         OSError
-            Where the file cannot be written.
+            If the file cannot be written.
         ImportError
-            For Parquet without pyarrow.
+            If pyarrow is missing for Parquet.
         """
         target = check_output("path", path)
         if target.suffix not in (".csv", ".parquet"):
@@ -303,147 +328,148 @@ class CurvesBase:
         return target
 
     def plot(self, ax: Axes | None = None, theme: str = "light") -> Axes:
-        """Draw the metrics that are shown, each as its distance from its own best, with the best rounds.
+        """Draw the metrics that are shown as distances from their best values, with the best rounds.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to; by default on a figure of its own.
+            Default: the axes of a new figure.
         theme : {"light", "dark"}
-            Colours.
+            The colors.
 
         Returns
         -------
         matplotlib.axes.Axes
             Save it with `.figure.savefig`.
         """
-        from .plotting import plot_view
-
-        return plot_view(self._view(), ax, theme)
+        return plot_view(self._create_view(), ax, theme)
 
     def summary(self) -> str:
-        """Return best rounds and what stopping at the other's loses, in words."""
+        """Return the best rounds, and the losses from stopping at the best round of the other metric, in words."""
         self._settle()
-        return self._view().sentences() if self._history.lines else "no rounds yet"
+        return self._create_view().describe() if self._history.curves else "no rounds yet"
 
     def __str__(self) -> str:
         return self.summary()
 
     def __repr__(self) -> str:
-        if not self._history.lines:
+        if not self._history.curves:
             return f"Curves({', '.join(self.metrics)})" if self.metrics else "Curves()"
         return f"Curves: {self.summary()}"
 
     def _repr_html_(self) -> str:
-        return self._view().picture() if self._history.lines else f"<p>{escape(repr(self))}</p>"
+        self._settle()
+        return create_picture(self._create_view()) if self._history.curves else f"<p>{escape(repr(self))}</p>"
 
-    def _named(self, metric: str) -> str:
-        """Return what a metric is called in tables and files; raise where another one would be called the same."""
+    def _format_name(self, metric: str) -> str:
+        """Return the name of a metric in tables and files, or raise an error if two metrics have the same name."""
         if self.names == "plain":
             return metric
-        safe = safe_name_or_none(metric_name(metric)) or metric
-        for other in {name for _, name in self._history.lines} - {metric}:
-            if (safe_name_or_none(metric_name(other)) or other) == safe:
-                raise ValueError(
-                    f"names='safe' would call both {metric!r} and {other!r} {safe!r}; give one another name"
-                )
+        safe = safe_name_or_none(canonical_name(metric)) or metric
+        for other in {name for _, name in self._history.curves} - {metric}:
+            if (safe_name_or_none(canonical_name(other)) or other) == safe:
+                raise ValueError(f"names='safe' would call both {metric!r} and {other!r} {safe!r}: rename one of them")
         return safe
 
-    # What is shown
+    # Shown metrics
 
-    def _lines(self, dataset: str) -> dict[str, Line]:
-        return {metric: line for (name, metric), line in self._history.lines.items() if name == dataset}
+    def _get_curves(self, dataset: str) -> dict[str, MetricCurve]:
+        return {metric: curve for (name, metric), curve in self._history.curves.items() if name == dataset}
 
-    def _dataset(self, wanted: str | None = None) -> str:
-        """Return the data set that is meant: that which is named, else the first that is not trained on."""
-        known = self._history.datasets
-        name = wanted or self.dataset
+    def _choose_dataset(self, dataset: str | None = None) -> str:
+        """Return the dataset with this name, by default the first one that is not the training data."""
+        names = self._history.datasets
+        name = dataset or self.dataset
         if name is None:
             training = self._training_names()
-            return next((one for one in known if one not in training), known[0] if known else "")
-        if name not in known:
-            raise ValueError(unknown_data_set(name, known))
+            return next((name for name in names if name not in training), names[0] if names else "")
+        if name not in names:
+            raise ValueError(describe_unknown_dataset(name, names))
         return name
 
-    def _shown(self) -> tuple[str, list[str]]:
-        """Return the data set and the metrics that are shown; say if they are not there."""
+    def _choose_shown(self) -> tuple[str, list[str]]:
+        """Return the dataset and the metrics to show, or raise an error if they are missing."""
         remedy = self._remedy(list(self.metrics) or ["ndcg_linear@10", "ndcg_exp@10"])
-        if not self._history.lines:
-            raise ValueError(f"Curves has nothing to show: no data set or no metric is evaluated; {remedy}")
-        dataset = self._dataset()
-        lines = self._lines(dataset)
+        if not self._history.curves:
+            raise ValueError(f"Curves has nothing to show: no dataset or no metric is evaluated. Please {remedy}")
+        dataset = self._choose_dataset()
+        curves = self._get_curves(dataset)
         if not self.metrics:
-            return dataset, chosen_pair([name for name, line in lines.items() if line.higher_is_better is not None])
-        by_metric = {metric_name(name): name for name in lines}
+            return dataset, choose_metrics([name for name in curves if curves[name].higher_is_better is not None])
+        logged_names = {canonical_name(name): name for name in curves}
         for name in self.metrics:
-            if name not in by_metric:
-                raise ValueError(f"{unlogged(name, repr(dataset), list(lines))}; {remedy}")
-            if lines[by_metric[name]].higher_is_better is None:
+            if name not in logged_names:
+                raise ValueError(f"{describe_unlogged_metric(name, repr(dataset), list(curves))}. Please {remedy}")
+            if curves[logged_names[name]].higher_is_better is None:
                 raise ValueError(
-                    f"it is not known whether a higher {name!r} is better: give higher_is_better=True or False"
+                    f"it is not known whether a higher {name!r} is better: pass higher_is_better=True or False"
                 )
-        return dataset, [by_metric[name] for name in self.metrics]
+        return dataset, [logged_names[name] for name in self.metrics]
 
-    def _view(self) -> View:
-        """Return what is to be seen now."""
-        dataset, metrics = self._shown()
-        lines = self._lines(dataset)
-        training = self._live is not None
-        return view_of(
-            {name: lines[name] for name in metrics},
+    def _create_view(self) -> View:
+        """Return the current view."""
+        dataset, metrics = self._choose_shown()
+        curves = self._get_curves(dataset)
+        is_shown = self._display is not None
+        state = None if self._model is None else self._patience()
+        patience = None
+        if state is not None:
+            monitored = self._find_monitored(state)
+            curve = self._history.curves.get(monitored)
+            patience = monitored[1], state.count_rounds_left(curve, self._history.last_round), state.rounds
+        return create_view(
+            {name: curves[name] for name in metrics},
             title=self.name or dataset,
             dataset=dataset,
             last_round=self._history.last_round,
-            total=self._total if training else None,
-            seconds=seconds_now() - self._started if training else None,
-            stops=self._stops(dataset) if training else None,
+            total=self._total if is_shown else None,
+            seconds=seconds_now() - self._started if is_shown else None,
+            patience=patience,
+            kept=self._kept,
         )
 
-    def _stops(self, dataset: str) -> tuple[str, int, int] | None:
-        """Return on what early stopping waits, for how many more rounds, and for how many in all."""
-        waiting = self._waiting()
-        if waiting is None:
-            return None
-        lines = self._lines(waiting.dataset or dataset)
-        name = next((one for one in lines if metric_name(one) == metric_name(waiting.metric)), waiting.metric)
-        return name, waiting.left(lines.get(name), self._history.last_round), waiting.rounds
+    def _find_monitored(self, state: PatienceState) -> tuple[str, str]:
+        """Return the dataset and the metric that early stopping monitors, by their names in the log."""
+        dataset = state.dataset or self._choose_dataset()
+        names = (name for name in self._get_curves(dataset) if canonical_name(name) == canonical_name(state.metric))
+        return dataset, next(names, state.metric)
 
 
 def _warn_of_lengths(recorded: Sequence[tuple[str, str, Sequence[float]]]) -> None:
-    """Warn where some metrics have fewer values than others: in which rounds these were taken is not recorded."""
+    """Warn if some metrics have fewer values than others, because their rounds are unknown."""
     longest = max(recorded, key=lambda curve: len(curve[2]))
     for dataset, metric, values in recorded:
         if len(values) < len(longest[2]):
             warnings.warn(
-                f"history holds {len(values)} values of {metric!r} on {dataset!r} and {len(longest[2])} of "
-                f"{longest[1]!r} on {longest[0]!r}: all are taken for those of the rounds 1, 2, 3, …, which they are "
-                "not where a metric was evaluated in some rounds only (every=); a Curves among the callbacks of the "
-                "training knows the rounds",
+                f"history has {len(values)} values of {metric!r} on {dataset!r} and {len(longest[2])} of "
+                f"{longest[1]!r} on {longest[0]!r}. All of them are assigned to the rounds 1, 2, 3, …, which is wrong "
+                "if a metric was evaluated in some rounds only (every=). Pass Curves to the callbacks of the training "
+                "to record the rounds",
                 stacklevel=3,
             )
             return
 
 
-def _said(higher_is_better: Any) -> bool | dict[str, bool] | None:
-    """Return what has been said of directions, or raise where it is neither a truth value nor one by metric."""
+def _read_directions(higher_is_better: Any) -> bool | dict[str, bool] | None:
+    """Return the directions, or raise an error if they are neither a flag nor a mapping of flags."""
     if higher_is_better is None:
         return None
     if not isinstance(higher_is_better, Mapping):
         return check_flag("higher_is_better", higher_is_better)
-    return {name: check_flag(f"higher_is_better[{name!r}]", said) for name, said in higher_is_better.items()}
+    return {name: check_flag(f"higher_is_better[{name!r}]", flag) for name, flag in higher_is_better.items()}
 
 
-def _names(metrics: MetricLike | Iterable[MetricLike] | None) -> tuple[str, ...]:
-    """Return the names of metrics, ours in their canonical spelling."""
+def _read_names(metrics: MetricLike | Iterable[MetricLike] | None) -> tuple[str, ...]:
+    """Return the canonical names of metrics."""
     if metrics is None:
         return ()
-    listed = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
-    for metric in listed:
+    metrics = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
+    for metric in metrics:
         if not isinstance(metric, str | Metric):
             raise TypeError(f"metrics must be names or Metric objects, got {metric!r}")
-    if not listed:
-        raise ValueError("metrics is empty: name at least one, or leave it out")
-    names = [metric_name(str(metric)) for metric in listed]
+    if not metrics:
+        raise ValueError("metrics is empty: name at least one, or omit it")
+    names = [canonical_name(str(metric)) for metric in metrics]
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"metrics names {name!r} twice")

@@ -1,4 +1,4 @@
-"""What a training has logged: values by round for every data set and metric, and the best round of each."""
+"""The values that a training logs: one curve per dataset and metric, with its best round."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["History", "Line", "Waiting", "read_history"]
+__all__ = ["History", "MetricCurve", "PatienceState", "read_history"]
 
 
-class Line:
-    """One metric on one data set over the rounds; taking a value costs the same however many there are.
+class MetricCurve:
+    """One metric on one dataset over the rounds.
 
-    `best_round` is the first one with the best value; None where nobody has said which direction is better.
+    `best_round` is the first round with the best value, or None if the direction of the metric is unknown.
     """
 
     __slots__ = ("best", "best_round", "higher_is_better", "rounds", "values")
@@ -30,7 +30,7 @@ class Line:
         self.best_round: int | None = None
 
     def add(self, round_number: int, value: float) -> None:
-        """Take the value of a round; NaN is never the best one."""
+        """Append the value of a round. NaN is never the best value."""
         self.rounds.append(round_number)
         self.values.append(value)
         if self.higher_is_better is None or value != value:
@@ -38,96 +38,95 @@ class Line:
         if self.best_round is None or (value > self.best if self.higher_is_better else value < self.best):
             self.best, self.best_round = value, round_number
 
-    def at(self, round_number: int) -> float:
-        """Return the value of a round; NaN where the metric was not evaluated then."""
-        place = bisect_left(self.rounds, round_number)
-        return self.values[place] if self.rounds[place : place + 1] == [round_number] else math.nan
+    def get(self, round_number: int) -> float:
+        """Return the value of a round, or NaN if the metric was not evaluated in it."""
+        index = bisect_left(self.rounds, round_number)
+        return self.values[index] if self.rounds[index : index + 1] == [round_number] else math.nan
 
-    def loss(self, round_number: int) -> float:
-        """Return how much worse than at its best the metric is in a round."""
-        behind = self.best - self.at(round_number)
-        return behind if self.higher_is_better else -behind
+    def compute_loss(self, round_number: int) -> float:
+        """Return how much worse the metric is in a round than at its best."""
+        difference = self.best - self.get(round_number)
+        return difference if self.higher_is_better else -difference
 
-    def risen(self) -> list[float]:
-        """Return the values turned such that a larger one is better."""
+    def get_upward_values(self) -> list[float]:
+        """Return the values, negated if a lower value is better."""
         return self.values if self.higher_is_better is not False else [-value for value in self.values]
 
 
-class Waiting(NamedTuple):
-    """What early stopping waits for: it ends the training `rounds` after the best round of this metric."""
+class PatienceState(NamedTuple):
+    """The state of early stopping, which ends the training `rounds` after the best round of a metric."""
 
     dataset: str | None
     metric: str
     rounds: int
     best_round: int
 
-    def left(self, line: Line | None, now: int) -> int:
+    def count_rounds_left(self, curve: MetricCurve | None, current_round: int) -> int:
         """Return after how many further rounds without improvement the training ends."""
         best = self.best_round
-        if line is not None and line.best_round == now and now > best:
-            best = now  # early stopping looks at a round after the curves do
-        return max(self.rounds - (now - best), 0)
+        if curve is not None and curve.best_round == current_round and current_round > best:
+            best = current_round  # curves record a round before early stopping does
+        return max(self.rounds - (current_round - best), 0)
 
 
 class History:
-    """The lines of one training, by data set and metric, in the order in which they were first logged."""
+    """The curves of one training by dataset and metric, in the order of their first values."""
 
     def __init__(self) -> None:
-        self.lines: dict[tuple[str, str], Line] = {}
+        self.curves: dict[tuple[str, str], MetricCurve] = {}
         self.last_round = 0
 
     def add(self, round_number: int, dataset: str, metric: str, value: float, higher_is_better: bool | None) -> None:
-        """Take one value."""
-        line = self.lines.get((dataset, metric))
-        if line is None:
-            line = self.lines[dataset, metric] = Line(higher_is_better)
-        line.add(round_number, value)
-        if round_number > self.last_round:
-            self.last_round = round_number
+        """Append one value."""
+        curve = self.curves.get((dataset, metric))
+        if curve is None:
+            curve = self.curves[dataset, metric] = MetricCurve(higher_is_better)
+        curve.add(round_number, value)
+        self.last_round = max(self.last_round, round_number)
 
     @property
     def datasets(self) -> list[str]:
-        """The data sets, in the order in which they were first logged."""
-        return list(dict.fromkeys(dataset for dataset, _ in self.lines))
+        """The datasets, in the order of their first values."""
+        return list(dict.fromkeys(dataset for dataset, _ in self.curves))
 
 
 def read_history(history: Any) -> Iterable[tuple[str, str, Sequence[float]]]:
-    """Yield data set, metric and values of every curve in what LightGBM or XGBoost have recorded.
+    """Yield dataset, metric and values of every curve in a history of LightGBM or XGBoost.
 
-    That is a dictionary by data set and metric (`lightgbm.record_evaluation`, `evals_result`), or what cross-validation
-    returns: a dictionary or table with columns such as `valid ndcg_exp@10-mean`, of which the means are taken.
+    A history is a dictionary by dataset and metric (`lightgbm.record_evaluation`, `evals_result`), or the result of a
+    cross-validation: a dictionary or table with columns such as `valid ndcg_exp@10-mean`.
     """
-    table = history if isinstance(history, Mapping) else _columns(history)
-    found = False
+    table = history if isinstance(history, Mapping) else _read_columns(history)
+    is_empty = True
     for name, values in table.items():
         if isinstance(values, Mapping):
             for metric, curve in values.items():
                 if not str(metric).endswith(("-stdv", "-std")):
-                    found = True
-                    yield str(name), str(metric).removesuffix("-mean"), _numbers(f"{name}, {metric}", curve)
+                    is_empty = False
+                    yield str(name), str(metric).removesuffix("-mean"), _read_numbers(f"{name}, {metric}", curve)
         elif means := re.fullmatch(r"([^ -]+)[ -](.+)-mean", str(name)):
-            found = True
-            yield means[1], means[2], _numbers(str(name), values)
-    if not found:
+            is_empty = False
+            yield means[1], means[2], _read_numbers(str(name), values)
+    if is_empty:
         raise ValueError(
-            "history holds no curves: give what lightgbm.record_evaluation or evals_result have filled, a dictionary "
-            "{'valid': {'ndcg_exp@10': [0.51, 0.52]}}, or what lightgbm.cv or xgboost.cv returned"
+            "history has no curves: pass a dictionary {'valid': {'ndcg_exp@10': [0.51, 0.52]}} as filled by "
+            "lightgbm.record_evaluation or evals_result, or the result of lightgbm.cv or xgboost.cv"
         )
 
 
-def _columns(history: Any) -> Mapping[str, Any]:
+def _read_columns(history: Any) -> Mapping[str, Any]:
     """Return the columns of a table."""
     if not hasattr(history, "columns"):
-        raise TypeError(f"history must be a dictionary by data set and metric, got {type(history).__name__}")
+        raise TypeError(f"history must be a dictionary by dataset and metric, got {type(history).__name__}")
     return {str(name): history[name] for name in history.columns}
 
 
-def _numbers(where: str, curve: Any) -> list[float]:
-    """Return the values of a curve; in cross-validation of XGBoost each comes with its deviation."""
+def _read_numbers(location: str, curve: Any) -> list[float]:
+    """Return the values of a curve. Cross-validation of XGBoost pairs each value with its deviation."""
     try:
         values = [value[0] if isinstance(value, tuple) else value for value in curve]
         if isinstance(curve, Mapping | Set | str) or any(isinstance(value, str | bool) for value in values):
             raise TypeError
         return [float(value) for value in values]
     except (TypeError, ValueError):
-        raise ValueError(f"history of {where} must hold one number a round, in order, got {curve!r:.80}") from None
+        raise ValueError(f"history of {location} must have one number per round, in order, got {curve!r:.80}") from None

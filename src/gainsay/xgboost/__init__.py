@@ -1,14 +1,14 @@
-"""Metrics while XGBoost trains, and early stopping on the one that you name.
+"""Ranking metrics during training with XGBoost, and early stopping on the metric that you name.
 
 >>> from gainsay.xgboost import EvaluateRanking, custom_metric, early_stopping
 >>> log = custom_metric(["ndcg_linear@10", "ndcg_exp@10"])
 
-`custom_metric` goes to `xgboost.train` and `xgboost.cv`; XGBoost keeps six digits of its values, and `full_precision`
-puts back the others. `EvaluateRanking` is a callback that evaluates data sets of its own, and serves `XGBRanker` too.
-`Curves` shows metrics while it trains, and `checkpoint` has model and curves at hand where training ends with an error.
+Pass `custom_metric` to `xgboost.train` or `xgboost.cv`. XGBoost rounds its values to six digits, and `full_precision`
+restores them. `EvaluateRanking` is a callback that evaluates the datasets you pass to it, and works in `XGBRanker`,
+too. `Curves` shows metrics during training. `checkpoint` keeps the model and the curves if training fails.
 
-In distributed training (`xgboost.dask.train` with `custom_metric`) every worker logs the means over the queries of all
-workers, where XGBoost itself would average the workers' means.
+In distributed training (`xgboost.dask.train` with `custom_metric`), every worker logs the means over the queries of all
+workers. XGBoost itself would average the means of the workers.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ except ImportError as error:  # pragma: no cover - needs an environment without 
 
 from .checkpoint import checkpoint
 from .curves import Curves
+from .custom_metric import custom_metric, full_precision
+from .early_stopping import early_stopping
 from .evaluate import EvaluateRanking
-from .metric import custom_metric, full_precision
-from .stopping import early_stopping
 
 __all__ = ["Curves", "EvaluateRanking", "checkpoint", "custom_metric", "early_stopping", "full_precision"]

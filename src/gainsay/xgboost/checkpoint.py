@@ -1,27 +1,28 @@
-"""Model and curves at hand, however a training ends."""
+"""A callback that keeps the model and the curves if training fails."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import xgboost as xgb
-from xgboost.callback import TrainingCallback
+
+from .common import Callback
 
 
-def checkpoint() -> Keep:
-    """Return a callback that keeps the model and the curves, for the case that training ends with an error.
+def checkpoint() -> Checkpoint:
+    """Create a callback that keeps the model and the curves in case training fails.
 
-    `xgboost.train`, `xgboost.cv` and `XGBRanker.fit` return nothing, and leave `evals_result` empty, where a model
-    diverges (its scores are NaN), a callback raises, or somebody presses Ctrl-C. With this among their callbacks, what
-    the rounds before have led to is still there.
+    `xgboost.train`, `xgboost.cv` and `XGBRanker.fit` return nothing and leave `evals_result` empty if a model diverges
+    (its scores are NaN), if a callback raises an error, or if you press Ctrl-C. With this callback, the result of the
+    completed rounds is still available.
 
     Returns
     -------
-    Keep
-        `rounds`: how many rounds are complete, evaluation included, as the booster counts them. `boosters`: the
-        `Booster` in training, in `xgboost.cv` those of all folds; `booster` where there is one only. They may hold one
-        round more, so predict and save with `kept.booster[:kept.rounds]`. `curves`: the values of the complete rounds,
-        as `evals_result` has them.
+    Checkpoint
+        `rounds` is the number of rounds that are complete, evaluation included, as the booster counts them. `boosters`
+        are the `Booster` in training, or those of all folds in `xgboost.cv`. `booster` is the only one. They may have
+        one round more, so predict and save with ``checkpoint.booster[:checkpoint.rounds]``. `curves` are the values of
+        the complete rounds, in the form of `evals_result`.
 
     Examples
     --------
@@ -33,24 +34,26 @@ def checkpoint() -> Keep:
     >>> train = xgb.DMatrix(data.features, label=data.labels, qid=data.qid)
     >>> params = {"min_child_weight": 0, "lambda": 0, "disable_default_eval_metric": True}
     >>> def diverging(predictions, matrix):
-    ...     return 1e30 * (-1) ** kept.rounds * (data.labels - 1.5), np.full(len(data.labels), 1e-30)
-    >>> kept = checkpoint()
+    ...     return 1e30 * (-1) ** saved.rounds * (data.labels - 1.5), np.full(len(data.labels), 1e-30)
+    >>> saved = checkpoint()
     >>> try:
     ...     xgb.train(params, train, obj=diverging, verbose_eval=False,
-    ...               callbacks=[EvaluateRanking({"train": train}, "mrr"), kept])
+    ...               callbacks=[EvaluateRanking({"train": train}, "mrr"), saved])
     ... except ValueError as error:
     ...     print(str(error).partition(":")[0])
     in boosting round 2 on 'train'
-    >>> kept.rounds, len(kept.curves["train"]["mrr"])
+    >>> saved.rounds, len(saved.curves["train"]["mrr"])
     (1, 1)
-    >>> kept.booster[:kept.rounds].predict(train).shape == data.labels.shape
+    >>> saved.booster[:saved.rounds].predict(train).shape == data.labels.shape
     True
     """
-    return Keep()
+    return Checkpoint()
 
 
-class Keep(TrainingCallback):
-    """A callback for XGBoost; made by `checkpoint`."""
+class Checkpoint(Callback):
+    """A callback for XGBoost, created by `checkpoint`."""
+
+    _name = "checkpoint"
 
     def __init__(self) -> None:
         super().__init__()
@@ -64,38 +67,38 @@ class Keep(TrainingCallback):
 
     @property
     def booster(self) -> xgb.Booster | None:
-        """The booster, None before training.
+        """The booster, or None before training.
 
         Raises
         ------
         ValueError
-            For a cross-validation, which has several.
+            After a cross-validation, which has several boosters.
         """
         if len(self.boosters) > 1:
-            raise ValueError(f"there are {len(self.boosters)} boosters, one per fold: take .boosters")
+            raise ValueError(f"there are {len(self.boosters)} boosters, one per fold: use .boosters")
         return self.boosters[0] if self.boosters else None
 
     @property
     def curves(self) -> dict[str, dict[str, list[Any]]]:
-        """The values of the complete rounds, by data set and metric."""
-        found: dict[str, dict[str, list[Any]]] = {}
+        """The values of the complete rounds, by dataset and metric."""
+        curves: dict[str, dict[str, list[Any]]] = {}
         for (data_name, metric), length in self._lengths.items():
-            found.setdefault(data_name, {})[metric] = self._history[data_name][metric][:length]
-        return found
+            curves.setdefault(data_name, {})[metric] = self._history[data_name][metric][:length]
+        return curves
 
     def before_training(self, model: Any) -> Any:
-        """Start anew."""
+        """Start again."""
         self._start([model] if isinstance(model, xgb.Booster) else [fold.bst for fold in model.cvfolds])
         return model
 
     def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        """Note that everything before this round is complete; whatever logs has logged by now."""
+        """Record that all rounds before this one are complete."""
         self._history = evals_log
         self._complete(epoch)
         return False
 
     def after_training(self, model: Any) -> Any:
-        """Note that all is complete."""
+        """Record that all rounds are complete."""
         self._complete(self.boosters[0].num_boosted_rounds() - self._first_round)
         return model
 

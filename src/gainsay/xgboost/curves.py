@@ -1,57 +1,58 @@
-"""Curves of a training with XGBoost, shown while it goes on."""
+"""Live curves of a training with XGBoost."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import xgboost as xgb
-from xgboost.callback import TrainingCallback
 
-from ..training.bound import clash
+from ..training.bound_metrics import create_clash_error
 from ..training.curves import CurvesBase
-from .binding import REMEDY, log_first
-from .directions import DIRECTIONS
-from .stopping import waiting_of
+from .common import DIRECTIONS, REMEDY, Callback, log_first
+from .early_stopping import get_patience
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..training.history import Waiting
+    from ..training.history import PatienceState
 
 
-class Curves(CurvesBase, TrainingCallback):
-    """A callback that shows metrics while XGBoost trains, with their best rounds, and keeps every value.
+class Curves(CurvesBase, Callback):
+    """A callback that shows metrics and their best rounds while XGBoost trains, and records every value.
 
-    In a terminal two lines are rewritten in place, in a notebook one picture; elsewhere one line comes at the end, on
-    stderr. Each metric is drawn from its own best, and beside it stands what it would lose by stopping at the other's
-    best round. Goes among the callbacks of `xgboost.train`, `xgboost.cv` (means over the folds) and `XGBRanker`, beside
-    whatever evaluates (`EvaluateRanking`, `custom_metric`, built-in metrics) and any early stopping; with our
-    `early_stopping` it counts down to the stop. `verbose_eval=False` keeps XGBoost's own lines away. One of these
-    holds one training. Rounds are counted from 1, those of a model that is continued included; `best_iteration` of
-    XGBoost counts from 0.
+    It updates a few lines in a terminal or a picture in a notebook. Elsewhere, it prints one line to stderr at the end.
+    Each metric is drawn relative to its best value, with the loss from stopping at the best round of the other metric.
+    Pass it in the callbacks of `xgboost.train`, `xgboost.cv` (means over the folds) or `XGBRanker`, together with any
+    evaluation (`EvaluateRanking`, `custom_metric`, built-in metrics) and any early stopping. With `early_stopping` of
+    gainsay it shows the remaining rounds, and in the end the round that is kept. Use one object per training.
 
     Parameters
     ----------
-    metrics : str, Metric, or an iterable of them, optional
-        What to show, of what the training evaluates. By default linear and exponential NDCG at one cutoff, where both
-        are there, else the first two. Everything that is evaluated is kept.
+    metrics : str, Metric or iterable of these, optional
+        The evaluated metrics to show. Default: linear and exponential NDCG at one cutoff if both are evaluated,
+        otherwise the first two. All evaluated metrics are recorded.
     dataset : str, optional
-        The data set that is shown, as it is named in `evals` or `EvaluateRanking`; by default the first one that is not
-        called train or training.
+        The dataset to show, by its name in `evals` or `EvaluateRanking`. Default: the first one that is not called
+        train or training.
     name : str, optional
-        What to call the training, here and as `candidate` in `frame`; by default the data set stands in its place.
+        The name of the training, also used as `candidate` in `frame`. Default: the dataset is shown instead.
     higher_is_better : bool, or mapping of metric to bool, optional
-        Of metrics that are neither ours nor built in, of which XGBoost does not tell it.
+        The direction of metrics that belong neither to gainsay nor to XGBoost.
     show : bool or {"terminal", "notebook", "line"}
-        Where; True finds out, False shows nothing.
+        The place of the output. True selects it automatically, False disables it.
     names : {"plain", "safe"}
-        "safe" writes metrics as `safe_name` has them in tables and files: letters, digits and underscores only.
+        "safe" uses `safe_name` in tables and files: letters, digits and underscores only.
 
     Raises
     ------
     TypeError, ValueError
-        At once for what is not as said. In the first round where nothing is evaluated, or not that metric on that data
-        set; the message lists what is. In a second training.
+        If an argument is invalid. In the first round, if no value is evaluated or if the metric or dataset is missing.
+        In a second training.
+
+    Notes
+    -----
+    Rounds are counted from 1 and include those of a continued model. `best_iteration` of XGBoost counts from 0. Use
+    ``verbose_eval=False`` to disable XGBoost's own lines.
 
     Examples
     --------
@@ -68,52 +69,64 @@ class Curves(CurvesBase, TrainingCallback):
     (['dataset', 'metric', 'round', 'value'], 40)
     """
 
+    _name = "Curves"
     _directions = DIRECTIONS
 
     def before_training(self, model: Any) -> Any:
-        """Begin."""
+        """Start recording."""
         if xgb.collective.get_rank() != 0:
-            self.show = False  # the first worker shows what all of them log
+            self.show = False  # all workers log the same values, and the first one shows them
         self._begin("xgboost")
         self._model = model
         self._first_round = model.num_boosted_rounds() if isinstance(model, xgb.Booster) else 0
+        self._initial_best = model.attr("best_iteration")
         self._log: Any = {}
         return model
 
-    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        """Take the values of a round; never stops training."""
+    def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        """Remember the history, in case another callback ends the training in this round."""
+        self._log = evals_log
+        return False
+
+    def finish_round(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        """Record the values of a round."""
         log_first(model, epoch, evals_log)
         self._log = evals_log
-        self._record(self._first_round + epoch + 1, self._new())
+        self._record(self._first_round + epoch + 1, self._read_new_values())
         return False
 
     def after_training(self, model: Any) -> Any:
-        """Take what has been logged since, and show the end."""
+        """Record the last values and show the end."""
         if self._model is not None:
-            left = list(self._new())
-            one = isinstance(self._model, xgb.Booster)
-            last = self._model.num_boosted_rounds() if one else self.rounds + bool(left)
-            if self._log and last > self.rounds:  # another callback stopped the training before this one was asked
-                self._record(last, left)
+            values = list(self._read_new_values())
+            is_booster = isinstance(self._model, xgb.Booster)
+            last = self._model.num_boosted_rounds() if is_booster else self.rounds + bool(values)
+            if self._log and last > self.rounds:  # another callback stopped the training before this one was called
+                self._record(last, values)
+        self._best: str | None = model.attr("best_iteration")
         self._end()
         self._log = {}
         return model
 
-    def _new(self) -> Iterator[tuple[str, str, float, bool | None]]:
-        """Yield what has been logged since this was last asked."""
+    def _read_new_values(self) -> Iterator[tuple[str, str, float, bool | None]]:
+        """Yield the values since the last call."""
         for dataset, history in self._log.items():
-            for metric, curve in history.items():
-                line = self._history.lines.get((dataset, metric))
-                seen = 0 if line is None else len(line.values)
-                if len(curve) > seen + 1:
-                    raise clash(metric, "XGBoost", REMEDY)
-                if len(curve) > seen:
-                    value = curve[-1][0] if isinstance(curve[-1], tuple) else curve[-1]
-                    higher = self._direction(metric) if line is None else line.higher_is_better
+            for metric, values in history.items():
+                curve = self._history.curves.get((dataset, metric))
+                seen = 0 if curve is None else len(curve.values)
+                if len(values) > seen + 1:
+                    raise create_clash_error(metric, "XGBoost", REMEDY)
+                if len(values) > seen:
+                    value = values[-1][0] if isinstance(values[-1], tuple) else values[-1]
+                    higher = self._direction(metric) if curve is None else curve.higher_is_better
                     yield dataset, metric, float(value), higher
 
-    def _waiting(self) -> Waiting | None:
-        return waiting_of(self._model)
+    def _patience(self) -> PatienceState | None:
+        return get_patience(self._model)
+
+    def _find_kept_round(self) -> int | None:
+        best = getattr(self, "_best", None)
+        return None if best is None or best == self._initial_best else int(best) + 1
 
     def _remedy(self, metrics: list[str]) -> str:
         return f"evaluate it with EvaluateRanking({{…}}, {metrics}) in callbacks, or with custom_metric"

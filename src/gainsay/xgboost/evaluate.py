@@ -1,4 +1,4 @@
-"""A callback that evaluates data sets after every round."""
+"""A callback that evaluates datasets after every round."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 import xgboost as xgb
 
 from .._common.checks import check_whole
-from ..training.bound import Panel, clash
-from ..training.parts import Part
-from .binding import REMEDY, BoundMatrix, Logger, in_estimators, means_over_workers, sums_of
+from ..training.bound_metrics import BoundMetrics, create_clash_error
+from ..training.partial_sums import Partition
+from .common import REMEDY, BoundMatrix, Logger, compute_means, compute_sums, describe_estimators
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,52 +23,54 @@ if TYPE_CHECKING:
 
 
 class _Evaluated(NamedTuple):
-    """A data set to predict on, with its metrics; `bound` where labels, groups and weights are those of a DMatrix."""
+    """A dataset and its metrics. `bound` is set if labels, groups and weights are those of a DMatrix."""
 
     data: xgb.DMatrix
-    part: Part
+    partition: Partition
     bound: BoundMatrix | None = None
 
 
 class EvaluateRanking(Logger):
-    """A callback that evaluates data sets after every round and logs full precision.
+    """A callback that evaluates datasets after every round and logs all digits.
 
-    It writes into the history that XGBoost prints, returns as `evals_result`, and looks at for early stopping. Works
-    in `xgboost.train` and `XGBRanker`, and with arrays in memory in `DaskXGBRanker` and `SparkXGBRanker`, where every
-    worker evaluates all of them. In `xgboost.cv` and `xgboost.dask.train`, where each fold or worker has data of its
-    own, take `custom_metric`. Workers that each make their own, with the data that they hold, log the means over the
-    queries of all.
-
-    Before version 3.2 XGBoost calls callbacks in any order: `early_stopping` has this one log first, but a stopping of
-    XGBoost's own (`early_stopping_rounds`) may look before it has, and then ends the training with an error. Beside
-    that, log with `custom_metric` there.
-
-    Given as `(X, y, qid)` it can be copied, cloned and pickled, and evaluates the same data afterwards: in searches of
-    scikit-learn with several processes, or on the workers of a cluster. The pickle of a ranker that has it among its
-    callbacks holds these data then (`ranker.set_params(callbacks=None)` leaves them out, `save_model` writes the model
-    alone). They are read when it is made: do not change them in place. XGBoost cannot pickle a matrix.
+    It writes into the history that XGBoost prints, returns as `evals_result` and uses for early stopping. It works in
+    `xgboost.train` and `XGBRanker`, and with arrays in memory in `DaskXGBRanker` and `SparkXGBRanker`. In `xgboost.cv`
+    and `xgboost.dask.train`, each fold or worker has separate data, so use `custom_metric` there.
 
     Parameters
     ----------
     datasets : mapping of str to DMatrix, QuantileDMatrix, or tuple (X, y, qid) or (X, y, qid, weight)
-        What to evaluate, by the name in the history. Weights are one per query. Where y is a pandas Series, X and the
-        others are matched by its index. Labels, groups and weights of a matrix are read when a training starts.
-    metrics : str, Metric, or an iterable of them
-        See `gainsay.parse_metrics`.
-    every : int
-        Evaluate in every n-th round only, counted from the first: 1, 1 + every, 1 + 2 * every, …; in the others nothing
-        is logged.
-    missing : float
-        The value in X that stands for a missing one, as the `missing` of `XGBRanker`; a matrix has its own.
+        The datasets to evaluate, by their name in the history. Weights are one per query. If y is a pandas Series, X
+        and the other arrays are matched by its index. A matrix is read when a training starts.
+    metrics : str, Metric or iterable of these
+        The metrics to log. See `gainsay.parse_metrics`.
+    every : int, default 1
+        Evaluate every `every` rounds, starting with the first. Nothing is logged in other rounds.
+    missing : float, default NaN
+        The value in X for a missing value, as `missing` of `XGBRanker`. A matrix has its own.
     convention, negative_labels, n_jobs, names
         See `custom_metric`.
 
     Raises
     ------
     ValueError
-        At once for unknown metrics, a data set without groups, or labels that do not suit the metrics; in the first
-        round for a name that a built-in metric has too; in any round for NaN scores (`checkpoint` then has the
-        model and the rounds before).
+        If a metric is unknown, a dataset has no groups, or labels are not valid for the metrics. In the first round,
+        if a built-in metric has the same name. In any round, if scores are NaN (`checkpoint` then has the model and
+        the rounds before).
+
+    Notes
+    -----
+    Callbacks with `(X, y, qid)` can be copied, cloned and pickled, for searches of scikit-learn with several processes
+    and for the workers of a cluster. The data are read when you create the callback, so do not change them in place.
+    The pickle of a ranker with such a callback contains the data. Use ``ranker.set_params(callbacks=None)`` before
+    pickling, or `save_model`. XGBoost cannot pickle a matrix.
+
+    On a cluster, every worker evaluates all arrays. Workers that create their own callback with their part of the data
+    log the means over the queries of all workers.
+
+    Before version 3.2, XGBoost calls callbacks in any order. `early_stopping` of gainsay works in any order, but a stop
+    of XGBoost (`early_stopping_rounds`) may read the history too early and end the training with an error. Use
+    `custom_metric` with those versions.
 
     Examples
     --------
@@ -83,6 +85,8 @@ class EvaluateRanking(Logger):
     >>> list(ranker.evals_result()["valid"])
     ['ndcg_exp@10', 'mrr']
     """
+
+    _name = "EvaluateRanking"
 
     def __init__(
         self,
@@ -103,67 +107,69 @@ class EvaluateRanking(Logger):
             )
         if not datasets:
             raise ValueError("datasets is empty: name at least one, for example {'valid': dvalid}")
-        self.panel = Panel(metrics, convention, negative_labels, n_jobs, names)
+        self.bound_metrics = BoundMetrics(metrics, convention, negative_labels, n_jobs, names)
         self.every = check_whole("every", every, unit="rounds")
         self.missing = missing
-        self._given: dict[str, Any] = dict(datasets)
+        self._sources: dict[str, Any] = dict(datasets)
         self._bound = {name: self._bind(name, data) for name, data in datasets.items()}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        given = {name: None if isinstance(data, xgb.DMatrix) else data for name, data in self._given.items()}
-        return _again, (self.panel, self.every, self.missing, given)
+        sources = {name: None if isinstance(data, xgb.DMatrix) else data for name, data in self._sources.items()}
+        return _create, (self.bound_metrics, self.every, self.missing, sources)
 
     def __repr__(self) -> str:
-        return self.panel.call(EvaluateRanking, list(self._given), every=self.every)
+        return self.bound_metrics.format_call(EvaluateRanking, list(self._sources), every=self.every)
 
     def __copy__(self) -> EvaluateRanking:
-        copy = _again(self.panel, self.every, self.missing, dict(self._given))
+        copy = _create(self.bound_metrics, self.every, self.missing, dict(self._sources))
         copy._bound = dict(self._bound)
         return copy
 
     def __deepcopy__(self, memo: Any) -> EvaluateRanking:
-        """Return a callback of its own on the same data, which are only read."""
+        """Return a copy with the same data, which are only read."""
         return self.__copy__()
 
     def _bind(self, name: str, data: Any) -> _Evaluated:
         if not isinstance(name, str):
-            raise TypeError(f"the names of data sets must be strings, got {name!r}")
+            raise TypeError(f"the names of datasets must be strings, got {name!r}")
         if "-" in name or any(letter.isspace() for letter in name):
             raise ValueError(
-                f"the name {name!r} of a data set must hold no '-' and no blank: XGBoost splits names there"
+                f"the name {name!r} of a dataset must not contain '-' or a blank, because XGBoost splits names there"
             )
         try:
             if isinstance(data, xgb.DMatrix):
-                bound = BoundMatrix(self.panel, data)
-                return _Evaluated(data, bound.part, bound)
+                bound = BoundMatrix(self.bound_metrics, data)
+                return _Evaluated(data, bound.partition, bound)
             if isinstance(data, tuple) and len(data) in (3, 4):
                 features, labels, qid, *weight = data
                 whole = not xgb.collective.is_distributed()
-                part = Part(self.panel, labels, qid=qid, weight=weight[0] if weight else None, whole=whole)
-                if part.evaluator is not None:
-                    features = part.evaluator.judgments.in_row_order("X", features)
-                return _Evaluated(xgb.DMatrix(features, missing=self.missing, enable_categorical=True), part)
+                partition = Partition(
+                    self.bound_metrics, labels, qid=qid, weight=weight[0] if weight else None, whole=whole
+                )
+                if partition.evaluator is not None:
+                    features = partition.evaluator.judgments.in_row_order("X", features)
+                return _Evaluated(xgb.DMatrix(features, missing=self.missing, enable_categorical=True), partition)
         except ValueError as error:
-            raise ValueError(f"data set {name!r}: {error}") from None
+            raise ValueError(f"dataset {name!r}: {error}") from None
         raise TypeError(
-            f"data set {name!r} must be a DMatrix, a QuantileDMatrix, or (X, y, qid) or (X, y, qid, weight), "
+            f"dataset {name!r} must be a DMatrix, a QuantileDMatrix, or (X, y, qid) or (X, y, qid, weight), "
             f"got {type(data).__name__}"
         )
 
     def before_training(self, model: Any) -> Any:
-        """Refuse cross-validation, which has data sets of its own; read what has been set anew in a matrix."""
-        lost = next((name for name, data in self._given.items() if data is None), None)
+        """Reject cross-validation, which has separate datasets, and read changed matrices."""
+        lost = next((name for name, data in self._sources.items() if data is None), None)
         if lost is not None:
             raise ValueError(
-                f"data set {lost!r} was a matrix and this EvaluateRanking came out of a pickle, which cannot hold it: "
-                f"{in_estimators(list(self.panel.names))}; in xgboost.dask.train take custom_metric, with "
-                "full_precision where six digits are too few"
+                f"dataset {lost!r} was a matrix, which is not part of the pickle that this EvaluateRanking comes from: "
+                f"{describe_estimators(list(self.bound_metrics.names))}. In xgboost.dask.train, use custom_metric, "
+                "with full_precision if six digits are too few"
             )
         if not isinstance(model, xgb.Booster):
-            raise ValueError("EvaluateRanking evaluates the data sets given to it; in xgboost.cv take custom_metric")
-        for name, data in self._given.items():
-            known = self._bound.get(name)
-            if known is None or (known.bound is not None and known.bound.outdated(data)):
+            raise ValueError("EvaluateRanking evaluates the datasets passed to it. In xgboost.cv, use custom_metric")
+        for name, data in self._sources.items():
+            current = self._bound.get(name)
+            if current is None or (current.bound is not None and current.bound.is_outdated(data)):
                 self._bound[name] = self._bind(name, data)
         return super().before_training(model)
 
@@ -173,33 +179,35 @@ class EvaluateRanking(Logger):
             return
         for data_name in self._bound:
             history = evals_log.setdefault(data_name, {})
-            for name, value in zip(self.panel.names, self._values(model, data_name, epoch + 1), strict=True):
+            for name, value in zip(
+                self.bound_metrics.names, self._compute_values(model, data_name, epoch + 1), strict=True
+            ):
                 curve = history.setdefault(name, [])
                 if len(curve) != epoch // self.every:
-                    raise clash(name, "XGBoost", REMEDY)
+                    raise create_clash_error(name, "XGBoost", REMEDY)
                 curve.append(value)
 
-    def value_after(self, model: Any, rounds: int, data_name: str, metric: str) -> float | None:
-        """Return the value of the model cut after some rounds, if it is this callback that logs it."""
-        if data_name not in self._bound or metric not in self.panel.names:
+    def compute_value(self, model: Any, rounds: int, data_name: str, metric: str) -> float | None:
+        """Return a value of the first rounds of the model, or None if another object logs it."""
+        if data_name not in self._bound or metric not in self.bound_metrics.names:
             return None
-        values = self._values(model, data_name, rounds, iteration_range=(0, rounds))
-        return values[self.panel.names.index(metric)]
+        values = self._compute_values(model, data_name, rounds, iteration_range=(0, rounds))
+        return values[self.bound_metrics.names.index(metric)]
 
-    def _values(self, model: Any, data_name: str, number: int, **cut: Any) -> list[float]:
-        """Return the mean of each metric on a data set; an error names this round."""
-        data, part, _ = self._bound[data_name]
+    def _compute_values(self, model: Any, data_name: str, number: int, **cut: Any) -> list[float]:
+        """Return the mean of each metric on a dataset. Errors contain the round."""
+        data, partition, _ = self._bound[data_name]
 
         def sums() -> Floats:
-            return sums_of(part, model.predict(data, **cut), number, f" on {data_name!r}")
+            return compute_sums(partition, model.predict(data, **cut), number, f" on {data_name!r}")
 
-        return means_over_workers(sums, len(self.panel.names))
+        return compute_means(sums, len(self.bound_metrics.names))
 
 
-def _again(panel: Panel, every: int, missing: float, given: dict[str, Any]) -> EvaluateRanking:
-    """Return a callback whose data are read when a training starts; None stands for a matrix that was lost."""
+def _create(bound_metrics: BoundMetrics, every: int, missing: float, sources: dict[str, Any]) -> EvaluateRanking:
+    """Return a callback that reads its data when a training starts. None is a matrix that was not pickled."""
     callback = EvaluateRanking.__new__(EvaluateRanking)
     Logger.__init__(callback)
-    callback.panel, callback.every, callback.missing = panel, every, missing
-    callback._given, callback._bound = given, {}
+    callback.bound_metrics, callback.every, callback.missing = bound_metrics, every, missing
+    callback._sources, callback._bound = sources, {}
     return callback

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Option
 
-from ..._common.shown import plain
+from ..._common.shown import plain, printable
 from ..app import command
 from ..inputs import read_comparison
-from ..options import Alpha, AsJson, InputOptions, Margin, Metrics, Open, Seed, reject_options
+from ..options import Alpha, AsJson, InputOptions, Margin, Metrics, Open, Seed, decode_name, reject_options
 from ..outputs import Terminal, announce_report, check_overwrites, check_report, print_comparison, print_json
 
 if TYPE_CHECKING:
@@ -41,6 +41,9 @@ def compare(
     open_it: Open = False,
     markdown: Annotated[Path | None, Option(help="Write a Markdown report to this file.")] = None,
     per_query: Annotated[Path | None, Option(help=f"Write values by query to a file ({', '.join(FORMATS)}).")] = None,
+    sensitivity: Annotated[
+        bool, Option("--sensitivity", help="Also show which other choices would change the answer.")
+    ] = False,
     text: Annotated[bool, Option("--text", help="Also print the verdict in full.")] = False,
     all_models: Annotated[bool, Option("--all", help="Print all models, and means of all metrics.")] = False,
     as_json: AsJson = False,
@@ -52,23 +55,27 @@ def compare(
     columns. With --table, models and repeats of recipes are columns. Files of --segments and --clusters are tables with
     a column of query ids.
     """
-    from ...report.text import decisions_table
+    from ...report.text import choices_table, decisions_table
 
     if html is None:
         reject_options("without --html", open=open_it)
     if as_json:
-        reject_options("with --json", text=text, all=all_models)
+        reject_options("with --json", text=text, all=all_models, sensitivity=sensitivity and html is markdown is None)
     _check_outputs(inputs, html, markdown, per_query)
+    baseline = None if baseline is None else decode_name(baseline)
     comparison = read_comparison(inputs, metric, alpha=alpha, margin=margin, seed=seed, baseline=baseline)
     values = None if per_query is None else _prepare_table(per_query, comparison.frame().reset_index())
+    if sensitivity:
+        comparison.sensitivity()
     if as_json:
         print_json(comparison.to_dict())
     else:
         steps = [] if html is not None else [("why, and which queries", "add --html report.html")]
         steps += [] if text else [("the verdict in full", "add --text")]
         steps += [] if all_models else [("all models, all metrics", "add --all")]
-        decisions = [] if comparison.content.against is None else [decisions_table(comparison.content)]
-        print_comparison(Terminal(), comparison, *decisions, text=text, all_models=all_models, next_steps=steps)
+        tables = [] if comparison.content.against is None else [decisions_table(comparison.content)]
+        tables += [] if comparison.last_sensitivity is None else [choices_table(comparison.last_sensitivity)]
+        print_comparison(Terminal(), comparison, *tables, text=text, all_models=all_models, next_steps=steps)
     if html is not None:
         announce_report(comparison.to_html(html), open_it)
     if markdown is not None:
@@ -77,6 +84,9 @@ def compare(
     if per_query is not None and values is not None:
         _write_table(per_query, values)
         typer.echo(f"Values by query: {per_query}", err=True)
+    if inputs.table is not None and inputs.score is None:
+        names = ", ".join(map(printable, comparison.models))
+        typer.echo(f"Models of --table: {names}. Select columns of scores with --score.", err=True)
 
 
 def _check_outputs(inputs: InputOptions, html: Path | None, markdown: Path | None, per_query: Path | None) -> None:

@@ -38,7 +38,7 @@ def run(
 ) -> None:
     """Train the candidates of an experiment and compare them. An interrupted experiment resumes."""
     from ...experiment import Experiment
-    from ...experiment.query_labels import read_cluster_file, read_segment_file
+    from ...experiment.labels import read_cluster_file, read_segment_file
     from ...experiment.repeats import parse_repeats
 
     if as_json:
@@ -91,7 +91,6 @@ def summarize(result: ExperimentResult) -> dict[str, Any]:
         "stop_by": result.plan.stop_by,
         "compared": result.compared.to_dict("index"),
         "best_rounds": _nest_rows(result.best_rounds),
-        "chosen": result.chosen.to_dict("index"),
         "choice_loss": result.choice_loss.to_dict("records"),
         "stopping_loss": result.stopping_loss.to_dict("records"),
         "repeats": result.repeat_values.reset_index().to_dict("records"),

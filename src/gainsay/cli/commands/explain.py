@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 from typer import Option
 
+from ...data.frames import get_column, read_table
 from ..app import command
-from ..inputs import get_column, parse_numbers, read_table
+from ..inputs import parse_numbers
 from ..options import AsJson, InputArgument, reject_options
 from ..outputs import Terminal, print_json
 
@@ -25,8 +26,7 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Show every value that libraries print for one ranking, and which libraries print it."""
-    from ...evaluation.explanation import explain_judgments, judgments_of
-    from ...evaluation.printed import distinct_numbers
+    from ...evaluation.explain import distinct_numbers, explain_judgments, judgments_of
     from ...report.explained import explanation
 
     if (file is None) == (labels is None):

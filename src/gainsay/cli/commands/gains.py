@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
+from ..._common.arrays import nearest
+from ...data.frames import read_table
 from ..app import command
-from ..inputs import load_comparison, parse_numbers, read_comparison, read_table
+from ..inputs import load_comparison, parse_numbers, read_comparison
 from ..options import Alpha, AsJson, InputFile, InputOptions, Seed, reject_options
 from ..outputs import Terminal, check_overwrites, print_json
 
@@ -36,6 +38,12 @@ def gains(
         Path | None,
         InputFile(help="Fit the base to this CSV of a, b (labels in ranked order), preferred (a, b, tie) and labels."),
     ] = None,
+    side: Annotated[
+        str | None, Option(help="Column of --preferences: ranking shown first, a or b. By default, it was always a.")
+    ] = None,
+    clusters: Annotated[
+        str | None, Option(help="Column of --preferences: cluster of each preference, e.g. the person.")
+    ] = None,
     alpha: Alpha = 0.05,
     seed: Seed = 0,
     plot: Annotated[Path | None, Option(help="Write a picture to this .png, .svg or .pdf file.")] = None,
@@ -47,6 +55,8 @@ def gains(
     file, a and b are rankings, written as labels separated by blanks. If a and b contain different documents, the
     column labels contains those of all judged documents. With --experiment, its primary metrics are the default.
     """
+    if preferences is None:
+        reject_options("without --preferences", side=side is not None, clusters=clusters is not None)
     if plot is not None:
         from ...report.plots.picture import check_path
 
@@ -63,30 +73,36 @@ def gains(
     chosen = None if bases is None else parse_numbers("--bases", bases)
     path, fit = comparison.gains(chosen, metric=metric), None
     if preferences is not None:
-        fit = _fit_base(preferences, path.metric.replace("gain_base=b", "gain_base=1.5"), comparison.alpha)
+        columns = {"side": side, "clusters": clusters}
+        fit = _fit_base(preferences, path.metric.replace("gain_base=b", "gain_base=1.5"), comparison.alpha, columns)
         path = comparison.gains(chosen, metric=metric, fit=fit)
     if as_json:
         print_json(path.to_dict())
     else:
         _print_path(path, fit, comparison)
     if plot is not None:
-        path.plot(path=plot)
+        comparison.plot.gains(path=plot, bases=chosen, metric=metric, fit=fit)
         typer.echo(f"Picture: {plot}", err=True)
 
 
-def _fit_base(path: Path, metric: str, alpha: float) -> GainFit:
-    """Fit the base to the preferences in a file."""
+def _fit_base(path: Path, metric: str, alpha: float, columns: dict[str, str | None]) -> GainFit:
+    """Fit the base to the preferences in a file. `columns` are those of further arguments of `fit_gain`."""
     from ...comparison.gain_fit import fit_gain
 
     frame = read_table(path)
     table: dict[str, Any] = {name: frame[name].astype(str).tolist() for name in frame.columns}
+    options: dict[str, Any] = {}
+    for option, column in columns.items():
+        if column is not None and column not in table:
+            raise ValueError(f"--{option} must name a column of {path.name}, got {column!r}{nearest(column, table)}.")
+        options[option] = None if column is None else table[column]
     for name in {"a", "b", "labels"} & set(table):
         table[name] = [
             parse_numbers(f"{path.name}: {name} in row {row}", text.replace(",", " "), separator=None)
             for row, text in enumerate(table[name])
         ]
     try:
-        return fit_gain(table, metric=metric, alpha=alpha)
+        return fit_gain(table, metric=metric, alpha=alpha, **options)
     except ValueError as error:
         raise ValueError(f"{path.name}: {error}") from None
 

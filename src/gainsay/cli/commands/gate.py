@@ -12,13 +12,13 @@ from typer import Option
 from ..._common.version import __version__
 from ..app import command
 from ..inputs import is_recipe, read_comparison
-from ..options import Alpha, InputOptions, Margin, Metrics, Seed
+from ..options import Alpha, InputOptions, Margin, Metrics, Require, Seed, parse_requirement
 from ..outputs import check_overwrites, format_json, print_text
 
 if TYPE_CHECKING:
     from ...comparison.baseline import BaselineComparison
 
-SCHEMA = 1
+SCHEMA = 2
 """The version of the JSON output, which increases when a key changes its meaning or is removed."""
 
 EXIT_CODES = {"ship": 0, "do not ship": 3, "undecided": 4}
@@ -27,6 +27,7 @@ EXIT_CODES = {"ship": 0, "do not ship": 3, "undecided": 4}
 @command(
     "gate --data valid.txt --baseline old.txt --candidate new.txt",
     "gate --table scores.csv --baseline old --candidate new --margin 0.002",
+    "gate --data valid.txt --baseline old.txt --candidate new.txt --require no-loss --margin 0.01",
     without=("models", "score", "segments", "recipe"),
 )
 def gate(
@@ -39,6 +40,15 @@ def gate(
     metric: Metrics = None,
     alpha: Alpha = 0.05,
     margin: Margin = 0.0,
+    require: Require = "gain",
+    looks: Annotated[
+        str | None, Option(metavar="N,N,…", help="Planned numbers of queries, to test while queries accumulate.")
+    ] = None,
+    earlier: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="With --looks: the JSON of the previous look, whose settings must match."),
+    ] = None,
+    anytime: Annotated[bool, Option("--anytime", help="Use bounds that are valid at any number of queries.")] = False,
     seed: Seed = 0,
     json_file: Annotated[
         Path | None, Option("--json", metavar="FILE", help="Write JSON to this file, - to print it instead.")
@@ -46,9 +56,10 @@ def gate(
 ) -> int:
     """Ship a candidate or not: one sentence, and exit code 0 (ship), 3 (do not ship) or 4 (undecided).
 
-    Ship: under both metrics, the loss against the baseline is proven to be at most --margin, and under one of them the
-    candidate is proven better. Do not ship: under one metric, the loss is proven to exceed --margin. By default, the
-    metrics are both NDCGs at 10. Pass one or two others with --metric. Invalid input exits with 1 or 2.
+    Ship: under both metrics, the loss against the baseline is proven to be below --margin, and under one of them the
+    candidate is proven better. With --require no-loss, the first condition is sufficient. Do not ship: under one
+    metric, the loss is proven to exceed --margin. By default, the metrics are both NDCGs at 10. Pass one or two others
+    with --metric. Invalid input exits with 1 or 2.
     """
     from ..._common.outputs import check_output
 
@@ -61,6 +72,8 @@ def gate(
         raise ValueError(f"gate requires one metric or two, got {len(metrics)}: {', '.join(metrics)}.")
     if baseline == candidate:
         raise ValueError(f"--baseline and --candidate must be two different models, got {baseline!r} for both.")
+    requirement = parse_requirement(require)
+    planned = None if looks is None else _parse_looks(looks)
     recipes = [text for text in (baseline, candidate) if is_recipe(text)]
     models = [text for text in (baseline, candidate) if text not in recipes]
     if inputs.table is None:
@@ -71,7 +84,7 @@ def gate(
     first, second = comparison.models
     if recipes == [baseline]:  # because recipes are the last models of a comparison
         first, second = second, first
-    decided = comparison.against(first)
+    decided = comparison.against(first, require=requirement, looks=planned, anytime=anytime, earlier=earlier)
     content = _format_decision(decided, second)
     if prints_json:
         typer.echo(content)
@@ -80,6 +93,14 @@ def gate(
         if json_file is not None:
             json_file.write_text(f"{content}\n", encoding="utf-8")
     return EXIT_CODES[decided.decisions[second]]
+
+
+def _parse_looks(text: str) -> list[int]:
+    """Return the numbers of queries of a list that is separated by commas."""
+    try:
+        return [int(number) for number in text.replace("_", "x").split(",")]
+    except ValueError:
+        raise ValueError(f"--looks must be numbers of queries such as 5000,10000,20000, got {text!r}.") from None
 
 
 def _format_decision(decided: BaselineComparison, name: str) -> str:

@@ -8,7 +8,7 @@ from typer import Option
 
 from ..app import command
 from ..inputs import read_comparison
-from ..options import Alpha, AsJson, InputOptions, Margin, Metrics, Seed, reject_options
+from ..options import Alpha, AsJson, InputOptions, Margin, Metrics, Require, Seed, parse_requirement, reject_options
 from ..outputs import print_json, print_text
 
 
@@ -28,11 +28,13 @@ def plan(
     correlation: Annotated[
         float | None, Option(help="With --query-sd: correlation of the metrics. Default: 0.9.")
     ] = None,
+    differing: Annotated[float | None, Option(help="With --query-sd: share of differing queries. Default: 1.")] = None,
     number: Annotated[int | None, Option("--models", help="With --query-sd: number of models. Default: 2.")] = None,
     repeats: Annotated[list[int] | None, Option(help="Repeats of each recipe to plan for. Repeatable.")] = None,
     metric: Metrics = None,
     alpha: Alpha = 0.05,
     margin: Margin = 0.0,
+    require: Require = "gain",
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -44,12 +46,13 @@ def plan(
     from ...comparison.power import plan as plan_from_variances
 
     if claim != "ship":
-        reject_options("without --claim ship", margin=margin)
+        reject_options("without --claim ship", margin=margin, require=require != "gain")
     target: dict[str, Any] = {"difference": difference, "power": power, "claim": claim, "repeats": repeats or None}
+    target["require"] = parse_requirement(require)
     test: dict[str, Any] = {"alpha": alpha, "margin": margin, "seed": seed}
     variances = {"repeat_sd": repeat_sd, "query_repeat_sd": query_repeat_sd}
     if query_sd is None:
-        reject_options("without --query-sd", correlation=correlation, models=number, **variances)
+        reject_options("without --query-sd", correlation=correlation, differing=differing, models=number, **variances)
         if repeats and not inputs.recipe:
             raise ValueError("--repeats requires training recipes. Pass --recipe, or --query-sd and --repeat-sd.")
         comparison = read_comparison(inputs, metric or ["ndcg_linear@10", "ndcg_exp@10"], **test)
@@ -65,7 +68,7 @@ def plan(
             raise ValueError("--query-sd, --repeat-sd and --query-repeat-sd are all 0. Pass a positive one.")
         if repeats and not any(variances.values()):
             raise ValueError("--repeats requires --repeat-sd or --query-repeat-sd.")
-        settings = {"correlation": correlation, "models": number}
+        settings = {"correlation": correlation, "differing": differing, "models": number}
         target |= {name: value for name, value in settings.items() if value is not None}
         result = plan_from_variances(query=query_sd, repeat=repeat_sd, query_repeat=query_repeat_sd, **target, **test)
     if as_json:

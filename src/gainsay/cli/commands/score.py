@@ -28,7 +28,7 @@ def score(
     """Score a run against qrels, like trec_eval. Files are in TREC formats, or CSV with a header."""
     from ..._common.words import count
     from ...comparison.compare import DEFAULT_METRICS
-    from ...evaluation.runs import evaluate_run
+    from ...evaluation.trec_runs import evaluate_run
     from ...report.text import frame_table, values_table
 
     result = evaluate_run(

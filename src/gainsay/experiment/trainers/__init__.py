@@ -6,10 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+import numpy as np
+
 if TYPE_CHECKING:
     from ...data import RankingData
     from ..candidate import Candidate
     from ..rounds import Watch
+
+DOCUMENTS_PER_PREDICTION = 65_536
+"""Both libraries copy the features they predict on, XGBoost into twice the memory."""
 
 Predict = Callable[[slice, Sequence[int]], list[Any]]
 """Maps rows and numbers of rounds to the scores of these documents after each."""
@@ -33,10 +38,10 @@ class Trainer(Protocol):
         Candidates with equal settings train on the same object. None requires a separate object.
         """
 
-    def bin_data(self, candidate: Candidate, train: RankingData, valid: RankingData) -> Any:
+    def bin_data(self, candidate: Candidate, train: RankingData, valid: RankingData | None) -> Any:
         """Return training and validation data in the form of the library, without a reference to the arguments."""
 
-    def train(self, candidate: Candidate, data: Any, watch: Watch) -> bytes:
+    def train(self, candidate: Candidate, data: Any, watch: Watch | None) -> bytes:
         """Train, pass the validation scores of every round to `watch`, and return the model file."""
 
     def cut(self, model: bytes, rounds: int) -> bytes:
@@ -61,6 +66,13 @@ def get_trainer(library: str) -> Trainer:
         If the library is not installed. The message names the extra to install.
     """
     return cast("Trainer", import_module(f".{library}", __name__))
+
+
+def predict_scores(predict: Predict, data: RankingData, rounds: Sequence[int]) -> dict[int, Any]:
+    """Return the scores of all documents after each of these rounds."""
+    starts = range(0, len(data.labels), DOCUMENTS_PER_PREDICTION)
+    pieces = [predict(slice(start, start + DOCUMENTS_PER_PREDICTION), rounds) for start in starts]
+    return {number: np.concatenate(scores) for number, scores in zip(rounds, zip(*pieces, strict=True), strict=True)}
 
 
 def validate_parameters(candidate: Candidate) -> None:

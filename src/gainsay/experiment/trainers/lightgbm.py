@@ -31,7 +31,7 @@ class Binned(NamedTuple):
     """Datasets of LightGBM and their largest label."""
 
     train: lgb.Dataset
-    valid: lgb.Dataset
+    valid: lgb.Dataset | None
     max_label: float
 
 
@@ -84,15 +84,17 @@ def get_bin_settings(candidate: Candidate, documents: int) -> dict[str, Any]:
     return {"params": settings, "threads": candidate.threads}
 
 
-def bin_data(candidate: Candidate, train: RankingData, valid: RankingData) -> Binned:
+def bin_data(candidate: Candidate, train: RankingData, valid: RankingData | None) -> Binned:
     """Return training and validation data in bins. Boosters do not change them."""
     params = create_parameters(candidate, 1)
     train_set = _create_dataset(train, params).construct()
+    if valid is None:
+        return Binned(train_set, None, float(train.labels.max()))
     valid_set = _create_dataset(valid, params, reference=train_set).construct()
     return Binned(train_set, valid_set, float(max(train.labels.max(), valid.labels.max())))
 
 
-def train(candidate: Candidate, data: Binned, watch: Watch) -> bytes:
+def train(candidate: Candidate, data: Binned, watch: Watch | None) -> bytes:
     """Train, pass the scores of every round to `watch`, and return the model file.
 
     The loop is that of `lightgbm.train`, except that the booster is created under a lock.
@@ -100,15 +102,19 @@ def train(candidate: Candidate, data: Binned, watch: Watch) -> bytes:
     params = create_parameters(candidate, data.max_label)
 
     def evaluate(scores: Any, _: Any) -> list[Any]:
-        watch.evaluate(scores)
+        if watch is not None:
+            watch.evaluate(scores)
         return []
 
     with _SETUP_LOCK:
         booster = lgb.Booster(params, data.train)
-    booster.add_valid(data.valid, "valid")
-    while len(watch.rounds) < params["num_iterations"] and not watch.exhausted:
+    if data.valid is not None:
+        booster.add_valid(data.valid, "valid")
+    for _ in range(params["num_iterations"]):
         booster.update()
         booster.eval_valid(evaluate)
+        if watch is not None and watch.exhausted:
+            break
     return booster.model_to_string(num_iteration=-1).encode()
 
 

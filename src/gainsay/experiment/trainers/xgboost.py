@@ -13,9 +13,9 @@ import numpy as np
 
 from ... import xgboost as _adapter  # noqa: F401
 from ..._common.arrays import nearest
-from ...data._features import is_sparse
+from ...data.features import is_sparse
 from ...metrics.gains import power
-from ...xgboost.cutting import first_rounds
+from ...xgboost.early_stopping import cut_booster
 from . import validate_aliases
 
 # After the adapter, whose error names the extra to install.
@@ -36,7 +36,7 @@ class Binned(NamedTuple):
     """Matrices of XGBoost and the names of their features."""
 
     train: xgb.DMatrix
-    valid: xgb.DMatrix
+    valid: xgb.DMatrix | None
     feature_names: tuple[str, ...] | None
 
 
@@ -110,32 +110,35 @@ def _uses_bins_only(candidate: Candidate) -> bool:
     )
 
 
-def bin_data(candidate: Candidate, train: RankingData, valid: RankingData) -> Binned:
+def bin_data(candidate: Candidate, train: RankingData, valid: RankingData | None) -> Binned:
     """Return training and validation data in the form of XGBoost. Boosters do not change them."""
     options: dict[str, Any] = {"nthread": candidate.threads, "enable_categorical": True}
+    uses_bins = _uses_bins_only(candidate)
     labels = {
         "label": _compute_labels(candidate, train.labels),
         "qid": train.qid,
         "weight": train.judgments().weights,
     }
-    if not _uses_bins_only(candidate):
-        matrix, valid_matrix = (
-            xgb.DMatrix(_create_features(train), **labels, **options),
-            xgb.DMatrix(_create_features(valid), **options),
-        )
-        return Binned(matrix, valid_matrix, train.feature_names)
-    options["max_bin"] = candidate.params.get("max_bin", 256)
-    matrix = xgb.QuantileDMatrix(_create_features(train), **labels, **options)
-    if valid.categories:  # QuantileDMatrix would bin a category without training data as another one.
-        valid_matrix = xgb.DMatrix(_create_features(valid), nthread=candidate.threads, enable_categorical=True)
+    bins = {"max_bin": candidate.params.get("max_bin", 256)}
+    matrix: xgb.DMatrix
+    if uses_bins:
+        matrix = xgb.QuantileDMatrix(_create_features(train), **labels, **options, **bins)
     else:
-        valid_matrix = xgb.QuantileDMatrix(_create_features(valid), ref=matrix, **options)
+        matrix = xgb.DMatrix(_create_features(train), **labels, **options)
+    if valid is None:
+        return Binned(matrix, None, train.feature_names)
+    valid_matrix: xgb.DMatrix
+    # QuantileDMatrix would bin a category without training data as another one.
+    if uses_bins and not valid.categories:
+        valid_matrix = xgb.QuantileDMatrix(_create_features(valid), ref=matrix, **options, **bins)
+    else:
+        valid_matrix = xgb.DMatrix(_create_features(valid), **options)
     return Binned(matrix, valid_matrix, train.feature_names)
 
 
-def train(candidate: Candidate, data: Binned, watch: Watch) -> bytes:
+def train(candidate: Candidate, data: Binned, watch: Watch | None) -> bytes:
     """Train, pass the scores of every round to `watch`, and return the model file."""
-    callbacks = [_WatchRounds(watch, data.valid)]
+    callbacks = [] if watch is None or data.valid is None else [_WatchRounds(watch, data.valid)]
     params, rounds = create_parameters(candidate), candidate.num_boost_round or 0
     booster = xgb.train(params, data.train, rounds, callbacks=callbacks, verbose_eval=False)
     if data.feature_names is not None:
@@ -178,7 +181,7 @@ def cut(model: bytes, rounds: int) -> bytes:
 
     By default, `Booster.predict` uses all rounds and `XGBRanker.predict` the rounds up to the best one.
     """
-    booster = first_rounds(load(model), rounds)
+    booster = cut_booster(load(model), rounds)
     booster.set_attr(best_iteration=str(rounds - 1))
     return bytes(booster.save_raw("ubj"))
 

@@ -12,6 +12,7 @@ from .gains import plot_gains
 from .leaderboard import plot_leaderboard
 from .pairs import plot_conflict, plot_regret
 from .picture import drawn
+from .sensitivity import plot_sensitivity
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -127,6 +128,12 @@ class Plots:
     def gains(self, ax: Axes | None = None, theme: str = "light", *, path: Path = None, **options: Any) -> Picture:
         """Draw the best model for each gain: see `plot_gains`. Further options are those of `Comparison.gains`."""
         return drawn(path, lambda: plot_gains(self._comparison.gains(**options), ax, theme))
+
+    def sensitivity(
+        self, ax: Axes | None = None, theme: str = "light", *, path: Path = None, **options: Any
+    ) -> Picture:
+        """Draw which choices reverse pairs of models: see `plot_sensitivity`. Options: see `Comparison`."""
+        return drawn(path, lambda: plot_sensitivity(self._comparison.sensitivity(**options), ax, theme))
 
     def _pair(self, first: str | None, second: str | None) -> tuple[str, str]:
         if first is not None and second is not None:

@@ -12,7 +12,7 @@ from ..._common.shown import short_names
 from ..._common.words import amount, count, listed
 from ...comparison.attribution import Decomposition, decompose_model, group_grades, rank_bands
 from ...comparison.rankings import Rankings
-from ...evaluation.plan import Given
+from ...evaluation.groups import AlignedScores
 from ...judgments import Judgments
 from ...metrics.dcg import DCG
 from ...metrics.names import parse_metrics
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
+    from ..._common.palette import Theme
     from ..._common.typing import Floats, Numbers
     from ...comparison.attribution import Attribution
-    from ...drawing.palette import Theme
     from .picture import Picture
     from .style import Look
 
@@ -350,7 +350,7 @@ def rank_contributions(labels: Numbers, scores: Numbers, k: int = 10) -> dict[st
     """
     k = check_whole("k", k)
     judgments = Judgments(labels, group=[len(numbers("labels", labels))])
-    given = Given.of(judgments, scores)
+    given = AlignedScores.of(judgments, scores)
     given.check()
     rankings = Rankings(judgments, {"ranking": given.by_row.astype(np.float64)}, np.ones(1, dtype=bool))
     depth = min(k, judgments.documents)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
+    from ..._common.palette import Theme
     from ...comparison.gain_path import GainPath
-    from ...drawing.palette import Theme
     from .picture import Picture
 
 __all__ = ["plot_gains"]
@@ -195,7 +195,7 @@ def _axes(ax: Axes, theme: Theme, gains: GainPath, scale: float, lowest: float) 
 
 
 def _fitted_base(ax: Axes, theme: Theme, gains: GainPath) -> None:
-    if gains.fit is None:
+    if gains.fit is None or not gains.fit.has_base:
         return
     low, best, high = np.clip([gains.fit.lower, gains.fit.base, gains.fit.upper], gains.bases[0], gains.bases[-1])
     ax.axvspan(low, high, color=theme.ink, alpha=0.09, lw=0)

@@ -10,7 +10,7 @@ from matplotlib.offsetbox import AnnotationBbox, HPacker, TextArea
 from matplotlib.patches import FancyBboxPatch
 from matplotlib.textpath import text_to_path
 
-from ...drawing.text import as_text, pieces
+from ..._common.markup import as_text, pieces
 from ..chart import STAR
 from ..content import Content
 from .picture import Picture
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
+    from ..._common.palette import Theme
     from ...comparison.comparison import Comparison
-    from ...drawing.palette import Theme
     from ..chart import Axis, Chart, Row
 
 WIDTH = 8.5

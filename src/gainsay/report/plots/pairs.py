@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from ..._common.palette import Theme
     from ..._common.typing import Bools, Floats
     from ...comparison.comparison import Comparison
     from ...comparison.verdict import Verdict
-    from ...drawing.palette import Theme
     from .picture import Picture
     from .style import Point
 

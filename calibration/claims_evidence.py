@@ -1,0 +1,113 @@
+"""Measure the coverage of sensitivity intervals, and of the discordance of pairs, on simulated models.
+
+    python calibration/claims_evidence.py --samples 4000
+
+- Sensitivity: the means of models under two metrics are drawn from a normal distribution with a known share of pairs
+  in opposite order.
+- Discordance: eight models on 200 queries, with bounded, skewed values and known differences.
+
+The result is `calibration/claims/evidence.json`. The script uses one process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+import gainsay as gs
+from gainsay.comparison.sensitivity import estimate_share, find_reversals
+
+OUTPUT = Path(__file__).parent / "claims" / "evidence.json"
+ALPHA, MODELS, QUERIES = 0.05, 8, 200
+
+
+def cover_share(sample: int, models: int, share: float) -> tuple[float, float]:
+    """Return whether the plain jackknife interval and the interval of the package contain the share of pairs."""
+    rng = np.random.default_rng([28, models, int(1000 * share), sample])
+    correlation = math.cos(math.pi * share)  # P(opposite order) = arccos(correlation) / pi
+    first, noise = rng.normal(size=(2, models))
+    second = correlation * first + math.sqrt(1 - correlation**2) * noise
+    shares = find_reversals(first, second)
+    estimate, lower, upper = estimate_share(shares, ALPHA)
+    rows = shares.sum(axis=1)
+    without = (rows.sum() / 2 - rows) / ((models - 1) * (models - 2) / 2)
+    error = math.sqrt((models - 1) / models * ((without - without.mean()) ** 2).sum())
+    return float(abs(estimate - share) <= 1.96 * error), float(lower <= share <= upper)
+
+
+def draw_pairs(sample: int, spread: float) -> tuple[gs.Comparison, np.ndarray]:
+    """Return a comparison of models with known discordances, and these."""
+    rng = np.random.default_rng([29, int(10_000 * spread), sample])
+    level = rng.beta(2, 3, size=(QUERIES, 1))
+    linear = level + 0.1 * rng.standard_exponential((QUERIES, MODELS)) - 0.1
+    gap = 0.03 * (rng.standard_exponential((QUERIES, MODELS)) - 1) * (0.5 + level)
+    effect = spread * np.linspace(-1, 1, MODELS)
+    names = [f"m{place}" for place in range(MODELS)]
+    values = {"ndcg_linear@10": linear, "ndcg_exp@10": linear + gap + effect}
+    return gs.Comparison(values, names, draws=1000, seed=sample), effect
+
+
+def cover_discordances(sample: int) -> tuple[float, float]:
+    """Return whether all separate t-intervals, and all simultaneous intervals, contain the discordances."""
+    comparison, effect = draw_pairs(sample, 0.01)
+    pairs, (first, second) = comparison.pairs, np.triu_indices(MODELS, 1)
+    true = effect[first] - effect[second]
+    simultaneous = ((pairs["discordance lower"] <= true) & (true <= pairs["discordance upper"])).all()
+    gap = comparison.values["ndcg_exp@10"] - comparison.values["ndcg_linear@10"]
+    differences = gap[:, first] - gap[:, second]
+    half = 1.972 * differences.std(axis=0, ddof=1) / math.sqrt(QUERIES)
+    return float((np.abs(differences.mean(axis=0) - true) <= half).all()), float(simultaneous)
+
+
+def reject_discordances(sample: int) -> tuple[float, float]:
+    """Return whether any raw p-value, and any p-value after Holm's correction, is significant without discordance."""
+    pairs = draw_pairs(sample, 0.0)[0].pairs
+    return tuple(float((pairs[f"discordance {it}"] <= ALPHA).any()) for it in ("p_value", "p_holm"))
+
+
+ROWS: list[tuple[str, float, Callable[[int], tuple[float, float]]]] = [
+    *(
+        (
+            f"sensitivity: interval of a share of {share:g} with {models} models covers",
+            0.93,
+            lambda sample, models=models, share=share: cover_share(sample, models, share),
+        )
+        for models in (10, 25, 60)
+        for share in (0.01, 0.05, 0.2, 0.4)
+    ),
+    ("discordance: all intervals of 28 pairs cover", 0.94, cover_discordances),
+    ("discordance: any significant pair after Holm's correction, if all are 0", 0.05, reject_discordances),
+]
+
+
+def measure(samples: int) -> Iterator[dict[str, object]]:
+    """Yield one row per claim."""
+    for claim, target, simulate in ROWS:
+        results = np.array([simulate(sample) for sample in range(samples)])
+        rates = [
+            {"rate": round(rate, 4), "se": round(math.sqrt(rate * (1 - rate) / samples), 4), "samples": samples}
+            for rate in results.mean(axis=0).tolist()
+        ]
+        yield {"row": "evidence", "claim": claim, "target": target, "before": rates[0], "after": rates[1]}
+
+
+def main() -> None:
+    """Write the rates as JSON, after each row."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--samples", type=int, default=4000)
+    parser.add_argument("--output", type=Path, default=OUTPUT)
+    options = parser.parse_args()
+    rows: list[dict[str, object]] = []
+    for row in measure(options.samples):
+        rows.append(row)
+        options.output.write_text(json.dumps(rows, indent=1) + "\n")
+        print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""HTML for the cells of notebooks, in the colors of the notebook. Its styles do not affect the rest of the page."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from .palette import DARK, LIGHT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from .palette import Theme
+
+
+def _list_colors(theme: Theme) -> str:
+    metrics = ((name, color) for name, color in theme.colours().items() if name.startswith(("first", "second")))
+    return "".join(f"--{name}:{color};" for name, color in metrics)
+
+
+_STYLE = (
+    ".gainsay{--ink:var(--jp-content-font-color1,var(--vscode-editor-foreground,currentColor));"
+    "--muted:var(--jp-content-font-color2,var(--vscode-descriptionForeground,#6b7480));"
+    "--face:var(--jp-layout-color0,var(--vscode-editor-background,var(--colab-primary-surface-color,#fff)));"
+    f"--grid:#8883;--tint:#8881;{_list_colors(LIGHT)}"
+    "max-width:880px;color:var(--ink);font:13px/1.35 var(--jp-content-font-family,system-ui,sans-serif);"
+    "font-variant-numeric:tabular-nums}"
+    '[data-jp-theme-light="false"] .gainsay,body.vscode-dark .gainsay,html[theme="dark"] .gainsay,'
+    f'html[data-theme="dark"] .gainsay{{{_list_colors(DARK)}}}'
+    ".gainsay p{margin:0}.gainsay .a{font-size:16px}.gainsay .l{color:var(--first-text)}"
+    ".gainsay .e{color:var(--second-text)}.gainsay .m{color:var(--muted)}"
+    # JupyterLab styles tables with a fixed layout, stripes and right alignment. `.gainsay.gainsay` has priority.
+    ".gainsay.gainsay table{table-layout:auto;border-collapse:collapse;border:0;margin:2px 0 0;font-size:13px}"
+    ".gainsay.gainsay table.w{width:100%}.gainsay.gainsay tbody tr:nth-child(n){background:none}"
+    ".gainsay.gainsay table tr>*{padding:0 10px 0 0;border:0;white-space:nowrap;text-align:left;font-weight:400;"
+    "line-height:inherit;vertical-align:middle}.gainsay.gainsay table.t tr>*{padding:1px 20px 1px 0}"
+    ".gainsay.gainsay table.t thead th{color:var(--muted)}.gainsay.gainsay table tr>.w{width:100%;min-width:120px;"
+    "padding:0}.gainsay.gainsay table tr>.v{text-align:right;padding:0 0 0 10px}.gainsay.gainsay table tr>.p{"
+    "text-align:right}.gainsay.gainsay table tr>.n{font-weight:600}.gainsay.gainsay table tr.may>*{"
+    "background:var(--tint)}"
+    ".gainsay svg{display:block;overflow:visible}.gainsay .gain-path{font-size:12px}.gainsay .bar{fill:var(--muted)}"
+)
+
+
+def scoped(inner: str, style: str = "") -> str:
+    """Return HTML with the styles of all cells of gainsay and additional rules."""
+    return f'<div class="gainsay"><style>{_STYLE}{style}</style>{inner}</div>'
+
+
+def shares_cell(title: str, rows: Sequence[tuple[str, int]], note: str = "") -> str:
+    """Return counts as HTML: a name, a bar, the count and its share per row, or only a title without rows."""
+    total = sum(number for _, number in rows) or 1
+    largest = max((number for _, number in rows), default=1) or 1
+    body = "".join(
+        f'<tr><td class="p">{escape(name)}</td><td class="w"><svg width="100%" height="16" aria-hidden="true">'
+        f'<rect class="bar" width="{96 * number / largest:.2f}%" y="3" height="10"/></svg></td>'
+        f'<td class="v">{number:,}</td><td class="v m">{100 * number / total:.1f} %</td></tr>'
+        for name, number in rows
+    )
+    text = f'<p class="m">{escape(note)}</p>' if note else ""
+    table = f'<table class="w">{body}</table>' if rows else ""
+    return scoped(f'<p class="a"><strong>{escape(title)}</strong></p>{text}{table}')
+
+
+def table_cell(title: str, head: Sequence[str], rows: Iterable[Sequence[str]], *notes: str) -> str:
+    """Return a small table as HTML, between its title and notes."""
+
+    def row(cells: Sequence[str], tag: str) -> str:
+        return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
+
+    body = "".join(row(cells, "td") for cells in rows)
+    table = f'<table class="t"><thead>{row(head, "th")}</thead><tbody>{body}</tbody></table>'
+    text = "".join(f'<p class="m">{escape(note)}</p>' for note in notes if note)
+    return scoped(f'<p class="a"><strong>{escape(title)}</strong></p>{table}{text}')

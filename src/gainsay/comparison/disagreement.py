@@ -1,0 +1,321 @@
+"""Largest possible disagreement of two NDCGs, from the labels alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .._common.shown import Spoken, plain
+from .._common.typing import Floats
+from .._common.words import amount, count
+from ..evaluation.trec_runs import align_runs
+from ..judgments import Judgments
+from ..metrics.base import max_depth
+from ..metrics.dcg import NDCG, GainStatistics
+from ..ranking.rows import RankedRows, ideal_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .._common.typing import Floats, Integers, Listed
+    from ..metrics.base import Metric
+    from ..metrics.gains import Discount
+
+NEGLIGIBLE = 0.01
+"""Below this difference of NDCG, the choice of the gain cannot matter."""
+
+ROUNDING = 1e-12
+SMALLEST_CONFLICT = 1e-6
+MAX_STEPS = 16
+MAX_CELLS = 8_000_000
+"""Documents are counted by query and label if the table has at most so many cells."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DisagreementBound(Spoken):
+    """How far two NDCGs can disagree on the same labels, whatever the models. `disagreement_bound` creates it.
+
+    Attributes
+    ----------
+    metrics : tuple of two str
+        The two NDCGs.
+    one_ranking : dict of metric to float
+        Largest mean excess of each metric over the other one, for one ranking of every query. It is reached.
+    two_rankings : float
+        Upper bound of the conflict of two rankings. In a conflict, each metric prefers another ranking, and its size is
+        the smaller difference.
+    queries : int
+        Number of queries.
+    possible : int
+        Number of queries with a possible conflict of two rankings.
+    per_query : DataFrame
+        One row per query: `query`, `excess M` for each metric M, and `two_rankings`, the bound of that query alone.
+    """
+
+    metrics: tuple[str, str]
+    one_ranking: dict[str, float]
+    two_rankings: float
+    queries: int
+    possible: int
+    per_query: pd.DataFrame = field(repr=False)
+
+    @property
+    def same_number(self) -> bool:
+        """Whether both metrics are the same number for every ranking, as with the labels 0 and 1."""
+        return max(self.one_ranking.values()) <= ROUNDING
+
+    @property
+    def is_negligible(self) -> bool:
+        """Whether no two rankings can be in conflict by 0.01 or more."""
+        return self.two_rankings < NEGLIGIBLE
+
+    @property
+    def conclusion(self) -> str:
+        """One sentence: whether the choice between the metrics can matter."""
+        metrics = " and ".join(self.metrics)
+        if self.is_negligible:
+            limit = f"no two rankings can be in conflict by {NEGLIGIBLE:g} or more"
+            return f"On these labels, the choice between {metrics} cannot matter: {limit}."
+        return f"On these labels, two rankings can be in conflict by {amount(self.two_rankings)} under {metrics}."
+
+    @property
+    def text(self) -> str:
+        """Two sentences with the numbers."""
+        first, second = self.metrics
+        over = f"{count(self.queries, 'query')}"
+        if self.same_number:
+            return f"On these labels ({over}), {first} and {second} are the same number for every ranking."
+        above, below = (amount(self.one_ranking[metric]) for metric in self.metrics)
+        conclusion = f" {self.conclusion}" if self.is_negligible else ""
+        return (
+            f"On average over {over}, {first} of one ranking is at most {above} above and {below} below {second}. If "
+            f"the two metrics prefer different rankings, one of the two differences is at most "
+            f"{amount(self.two_rankings)}, and a conflict is possible on {self.possible:,} of {over}.{conclusion}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all numbers and `text` as plain values for JSON."""
+        names = ("metrics", "one_ranking", "two_rankings", "queries", "possible", "same_number", "is_negligible")
+        values = {name: getattr(self, name) for name in names}
+        content: dict[str, Any] = plain(values | {"per_query": self.per_query.to_dict("records"), "text": self.text})
+        return content
+
+
+def disagreement_bound(
+    judgments: Judgments | Listed,
+    k: int | None = 10,
+    gains: Sequence[Any] = ("linear", "exponential"),
+    *,
+    discount: Discount = "log2",
+) -> DisagreementBound:
+    r"""Bound the disagreement of two NDCGs from the labels alone, before there is a model.
+
+    Parameters
+    ----------
+    judgments : Judgments, or path, mapping or DataFrame of TREC qrels
+        Relevance labels. A system can retrieve documents that the qrels do not contain, so qrels allow any number of
+        documents with label 0. `Judgments` contain all documents to rank.
+    k : int or None, default 10
+        Cutoff. None uses all ranks. It may exceed the number of documents.
+    gains : sequence of two gains, default ("linear", "exponential")
+        Each is a gain of `NDCG` (a name, a table, a mapping of label to gain, or a function), or a number: the base b
+        of the gain (b^l − 1)/(b − 1).
+    discount : str, table or function, default "log2"
+        Discount of both metrics. See `NDCG`.
+
+    Returns
+    -------
+    DisagreementBound
+
+    Raises
+    ------
+    ValueError
+        If there are not two gains, `k` is not positive, or a gain does not support the labels.
+
+    Notes
+    -----
+    Let d_r be the discount of rank r (0 beyond k), and λ(l) and ε(l) the gains of label l divided by the ideal DCG of
+    the query. Both NDCGs are sums over documents, so the rearrangement inequality applies:
+
+    - One ranking: the largest difference is Σ d_r h_(r) with h = ε − λ of all documents in descending order.
+    - Two rankings: for every t in [0, 1] and h = tλ − (1 − t)ε, the conflict is at most the mean over queries of
+      Σ d_r h_(r) − Σ d_r h_(−r), with h_(−r) in ascending order. The bound is the minimum over t, one t for all
+      queries. Two rankings of one query reach somewhat less, because there are finitely many.
+
+    A query without relevant documents has the value 0 under both metrics. Means are weighted by query weights.
+
+    References
+    ----------
+    Hardy, Littlewood & Pólya 1934, Inequalities, section 10.2 (rearrangement).
+
+    Examples
+    --------
+    >>> import gainsay as gs
+    >>> bound = gs.disagreement_bound(gs.Judgments([3, 1, 1, 1, 0, 0], group=[6]), k=3)
+    >>> round(bound.one_ranking["ndcg_linear@3"], 3), round(bound.two_rankings, 3)
+    (0.254, 0.159)
+    """
+    if isinstance(gains, str) or not isinstance(gains, Sequence) or len(gains) != 2:
+        raise ValueError(f"gains must be two gains, such as ('linear', 'exponential'), got {gains!r}.")
+    first, second = (_read_metric(gain, k, discount) for gain in gains)
+    if not isinstance(judgments, Judgments):
+        judgments = _read_qrels(judgments, k)
+    return compute_bound(judgments, first, second)
+
+
+def find_bound(judgments: Judgments, metrics: Sequence[Metric | None]) -> DisagreementBound | None:
+    """Return the bound for two compared metrics, or None if they are not NDCGs that differ in their gain only."""
+    first, second = metrics
+    if not (isinstance(first, NDCG) and isinstance(second, NDCG)):
+        return None
+    if not (first.is_sum_over_documents and second.is_sum_over_documents):
+        return None
+    alike = all(getattr(first, option) == getattr(second, option) for option in ("k", "discount", "base"))
+    return compute_bound(judgments, first, second) if alike else None
+
+
+def _read_metric(gain: Any, k: int | None, discount: Discount) -> NDCG:
+    if isinstance(gain, int | float | np.number) and not isinstance(gain, bool):
+        return NDCG(gain="power", gain_base=float(gain), k=k, discount=discount)
+    return NDCG(gain=gain, k=k, discount=discount)
+
+
+def _read_qrels(qrels: Listed, k: int | None) -> Judgments:
+    """Return judgments with documents of label 0 that fill all ranks of every query."""
+    judgments = align_runs({}, qrels).judgments
+    spare = int(judgments.sizes.max()) if k is None else k
+    numbers = np.arange(judgments.queries)
+    return Judgments(
+        np.concatenate([judgments.by_query(judgments.labels), np.zeros(spare * judgments.queries)]),
+        qid=judgments.query_ids[np.concatenate([np.repeat(numbers, judgments.sizes), np.repeat(numbers, spare)])],
+    )
+
+
+class _Cells(NamedTuple):
+    """Documents of some queries: gains divided by the ideal DCG under both metrics, and how many have these."""
+
+    queries: Integers
+    first: Floats
+    second: Floats
+    counts: Integers
+
+
+def compute_bound(judgments: Judgments, first: NDCG, second: NDCG) -> DisagreementBound:
+    """Return the bound for two NDCGs with the same discount and cutoff."""
+    import pandas as pd
+
+    k = first.k
+    groups = _count_documents(judgments, first, second)
+    longest = int(judgments.sizes.max(initial=1))
+    discount = first.bind(judgments, (k,)).gains.discount[: max_depth((k,), longest)]
+    sums = np.concatenate([[0.0], np.cumsum(discount)])
+
+    weights = np.ones(judgments.queries) if judgments.weights is None else judgments.weights / judgments.weights.max()
+
+    def compute_spread(t: Floats) -> Line:
+        value, slope = np.zeros(judgments.queries), np.zeros(judgments.queries)
+        for cells in groups:
+            share = t[cells.queries, None]
+            rise = cells.first + cells.second
+            sides = _sum_ends(share * rise - cells.second, rise, cells.counts, sums)
+            value[cells.queries], slope[cells.queries] = sides.value, sides.slope
+        return Line(value, slope)
+
+    def compute_mean_spread(t: Floats) -> Line:
+        line = compute_spread(np.full(judgments.queries, t[0]))
+        return Line(*(np.average(part, weights=weights, keepdims=True) for part in line))
+
+    excess = [np.zeros(judgments.queries), np.zeros(judgments.queries)]
+    for cells in groups:
+        gap = cells.first - cells.second
+        for place, values in enumerate((gap, -gap)):
+            excess[place][cells.queries] = _sum_ends(values, None, cells.counts, sums).value
+    by_query = _minimize(compute_spread, judgments.queries)
+    names = (str(first), str(second))
+    columns = {f"excess {name}": values for name, values in zip(names, excess, strict=True)}
+    return DisagreementBound(
+        metrics=names,
+        one_ranking={
+            name: float(np.average(values, weights=weights)) for name, values in zip(names, excess, strict=True)
+        },
+        two_rankings=float(_minimize(compute_mean_spread, 1)[0]),
+        queries=int(np.count_nonzero(weights)),
+        possible=int(np.count_nonzero((by_query > SMALLEST_CONFLICT) & (weights > 0))),
+        per_query=pd.DataFrame({"query": judgments.query_ids, **columns, "two_rankings": by_query}),
+    )
+
+
+def _count_documents(judgments: Judgments, first: NDCG, second: NDCG) -> list[_Cells]:
+    """Return the documents of all queries, counted by label if there are few labels."""
+    facts = [metric.bind(judgments, (metric.k,)) for metric in (first, second)]
+    levels, queries = len(judgments.levels), np.arange(judgments.queries)
+
+    def scale_gains(bound: GainStatistics, rows: RankedRows) -> Floats:
+        ideal, gains = bound.ideal[rows.queries], bound.gains.of(rows, rows.width)
+        scaled: Floats = np.divide(gains, ideal, out=np.zeros(gains.shape), where=ideal > 0)
+        return scaled
+
+    if levels * len(queries) <= MAX_CELLS and levels <= max(64, judgments.layout.longest):
+        rows = RankedRows(queries, np.tile(np.arange(levels), (len(queries), 1)), judgments.sizes)
+        places = np.repeat(queries, judgments.sizes) * levels + judgments.layout.codes
+        counts = np.bincount(places, minlength=len(queries) * levels).reshape(-1, levels)
+        return [_Cells(queries, scale_gains(facts[0], rows), scale_gains(facts[1], rows), counts)]
+    cells = []
+    for block in judgments.layout.blocks:
+        rows = ideal_rows(block, levels)
+        present = np.arange(rows.width) < rows.sizes[:, None]
+        gains = [scale_gains(bound, rows) for bound in facts]
+        cells.append(_Cells(rows.queries, gains[0], gains[1], present.astype(np.int64)))
+    return cells
+
+
+class Line(NamedTuple):
+    """Values of convex functions at some points, and their slopes there."""
+
+    value: Floats
+    slope: Floats
+
+
+def _sum_ends(values: Floats, rise: Floats | None, counts: Integers, discounts: Floats) -> Line:
+    """Return the sum of values in descending order times the discounts of their ranks, for each row.
+
+    With `rise`, the derivatives of the values, return that sum minus the one in ascending order, and its derivative.
+    `counts` is the number of documents of each value, `discounts` the sum of the discounts of the first 0, 1, … ranks.
+    """
+    order = np.argsort(-values, axis=1)
+    values, counts = np.take_along_axis(values, order, axis=1), np.take_along_axis(counts, order, axis=1)
+    last = len(discounts) - 1
+    reached = np.cumsum(counts, axis=1)
+    weights = np.diff(discounts[np.minimum(reached, last)], axis=1, prepend=0.0)
+    if rise is None:
+        return Line((values * weights).sum(axis=1), np.zeros(len(values)))
+    left = reached[:, -1:] - reached  # documents with lower values
+    weights -= discounts[np.minimum(left + counts, last)] - discounts[np.minimum(left, last)]
+    return Line((values * weights).sum(axis=1), (np.take_along_axis(rise, order, axis=1) * weights).sum(axis=1))
+
+
+def _minimize(function: Callable[[Floats], Line], size: int) -> Floats:
+    """Return the minima of convex functions over [0, 1] from above, by the intersections of tangents."""
+    low, high = np.zeros(size), np.ones(size)
+    at_low, at_high = function(low), function(high)
+    best = np.minimum(at_low.value, at_high.value)
+    for step in range(MAX_STEPS):
+        bend = at_high.slope - at_low.slope
+        meeting = at_low.value - at_high.value + at_high.slope * high - at_low.slope * low
+        t = np.divide(meeting, bend, out=(low + high) / 2, where=bend > ROUNDING)
+        if step % 3 == 2:  # Bisect now and then, because tangents may approach the minimum from one side only.
+            t = (low + high) / 2
+        t = np.clip(t, low, high)
+        line = function(t)
+        gain = best - line.value
+        best = np.minimum(best, line.value)
+        left = line.slope < 0
+        low, high = np.where(left, t, low), np.where(left, high, t)
+        at_low = Line(*(np.where(left, new, old) for new, old in zip(line, at_low, strict=True)))
+        at_high = Line(*(np.where(left, old, new) for new, old in zip(line, at_high, strict=True)))
+        if step > 3 and (np.abs(gain) <= ROUNDING).all():
+            break
+    return best

@@ -1,0 +1,369 @@
+"""One-sided bounds of the differences of two models under one or two metrics, without bootstrap draws.
+
+The errors of both metrics are normal with a known correlation, so that tail probabilities are exact, also at the small
+levels of early looks. For recipes, they are averaged over draws of the estimated variance of repeats.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._common.typing import Floats
+from .estimates import ROUNDING
+from .inference import MIN_QUERIES
+from .labels import sum_by_cluster
+from .looks import bound_share
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .data import Panel
+    from .looks import ErrorLevel, Requirement
+    from .resampling import JointEstimate
+
+VARIANCE_DRAWS = 4000
+"""Draws of the estimated variance of repeats, over which tail probabilities are averaged."""
+
+MIN_LEVEL, MAX_CRITICAL = 1e-12, 1e6
+"""Looks with a smaller level are too early to decide anything. They have this critical value."""
+
+BINORMAL_LIMIT = 38.0
+"""Normal quantiles beyond this limit have probability 0."""
+
+
+def compute_binormal(first: Floats, second: Floats, correlation: float) -> Floats:
+    """Return P(Z₁ ≤ first, Z₂ ≤ second) of two standard normal variables, by Owen's T function.
+
+    References
+    ----------
+    Owen (1956), "Tables for computing bivariate normal probabilities", Annals of Mathematical Statistics 27(4).
+
+    >>> float(compute_binormal(np.array(0.0), np.array(0.0), 0.5).round(6))
+    0.333333
+    """
+    from scipy.special import ndtr, owens_t
+
+    h, k = (np.clip(np.where(z == 0, 1e-12, z), -BINORMAL_LIMIT, BINORMAL_LIMIT) for z in (first, second))
+    rho = float(np.clip(correlation, -1 + 1e-12, 1 - 1e-12))
+    root = np.sqrt(1 - rho**2)
+    total = (ndtr(h) + ndtr(k)) / 2 - owens_t(h, (k - rho * h) / (h * root)) - owens_t(k, (h - rho * k) / (k * root))
+    probability: Floats = np.clip(total - np.where(h * k < 0, 0.5, 0.0), 0.0, np.minimum(ndtr(h), ndtr(k)))
+    return probability
+
+
+@dataclass(frozen=True, eq=False)
+class DifferenceErrors:
+    """Errors of the differences of two models by metric.
+
+    Attributes
+    ----------
+    error : ndarray, shape (metrics,)
+        Standard errors.
+    correlation : float
+        Correlation of the errors under two metrics, 1 for a single metric.
+    ratio : ndarray, shape (metrics, draws)
+        Draws of the ratio of estimated to true standard error, which differs from 1 for recipes only.
+    freedom : float
+        Degrees of freedom of the variance over queries or clusters.
+    skewness : ndarray, shape (metrics,)
+        Skewness of the mean differences.
+    """
+
+    error: Floats
+    correlation: float
+    ratio: Floats
+    freedom: float
+    skewness: Floats
+
+    def compute_tail(self, rows: Sequence[int], z: float) -> float:
+        """Return the probability that the largest studentized error of one or two metrics is at least z."""
+        from scipy.special import ndtr
+
+        first = -z * self.ratio[rows[0]]
+        tail = ndtr(first)
+        if len(rows) > 1:
+            second = -z * self.ratio[rows[1]]
+            tail = tail + ndtr(second) - compute_binormal(first, second, self.correlation)
+        return float(tail.mean())
+
+    def compute_critical(self, rows: Sequence[int], level: float) -> float:
+        """Return the one-sided critical value of the largest studentized error of one or two metrics (max-T).
+
+        For fixed models, the normal quantile z becomes a quantile of the t distribution, t_ν⁻¹(Φ(z)). The ratios of
+        recipes contain the estimated variance over queries.
+        """
+        from scipy.optimize import brentq
+        from scipy.special import ndtr, stdtrit
+
+        if level < MIN_LEVEL:
+            return MAX_CRITICAL
+        high = 2.0
+        while self.compute_tail(rows, high) > level:
+            high *= 2
+        z = brentq(lambda z: self.compute_tail(rows, z) - level, 0.0, high, xtol=1e-10)
+        return float(z) if self.ratio.shape[1] > 1 else -float(stdtrit(self.freedom, float(ndtr(-z))))
+
+
+def draw_variance_ratios(
+    of_queries: Floats,
+    of_repeats: Sequence[Floats],
+    freedom: float,
+    freedom_of_repeats: float,
+    generator: np.random.Generator,
+) -> Floats:
+    """Return draws of estimated over true standard errors, shape (metrics, draws). They are 1 for fixed models.
+
+    `of_queries` and each of `of_repeats` are variances by metric. Each of them is estimated separately for each recipe
+    and metric, with these degrees of freedom.
+    """
+    varying = [variance for variance in of_repeats if (variance > 0).any()]
+    if not varying:
+        return np.ones((len(of_queries), 1))
+    shape = (len(of_queries), VARIANCE_DRAWS)
+    total = of_queries + sum(varying)
+    spread = of_queries[:, None] * generator.chisquare(freedom, shape) / freedom
+    for variance in varying:
+        spread += variance[:, None] * generator.chisquare(freedom_of_repeats, shape) / freedom_of_repeats
+    ratios: Floats = np.sqrt(np.divide(spread, total[:, None], out=np.ones_like(spread), where=total[:, None] > 0))
+    return ratios
+
+
+@dataclass(frozen=True, eq=False)
+class OneSidedBounds:
+    """Bounds of candidate − baseline by metric, where larger is better.
+
+    Attributes
+    ----------
+    marginal_lower : ndarray, shape (metrics,)
+        Lower bounds, each valid separately. All hypotheses must be rejected, so they need no correction for the number
+        of metrics (intersection-union test).
+    lower, upper : ndarray, shape (metrics,)
+        Simultaneous one-sided bounds.
+    """
+
+    marginal_lower: Floats
+    lower: Floats
+    upper: Floats
+
+
+class PairErrors:
+    """Errors of the differences of a candidate and a baseline: variances by source, skewness and support."""
+
+    def __init__(self, joint: JointEstimate, b: int, c: int, seed: int) -> None:
+        panel, estimated = joint.panel, joint.estimated
+        self.panel, self.b, self.c, self.seed = panel, b, c, seed
+        self.difference, self.error = estimated.difference[:, b, c], estimated.error[:, b, c]
+        self.support = estimated.support[:, b, c]
+        self.has_support = (self.support >= MIN_QUERIES) & np.isfinite(self.error)
+        metrics, models = estimated.mean.shape
+        roots = estimated.root.reshape(-1, metrics, models)
+        spread = roots[:, :, c] - roots[:, :, b]
+        self.query_covariance = spread.T @ spread
+        self.repeat_variances, self.repeat_covariance = list[Floats](), np.zeros((metrics, metrics))
+        of_query = self.error
+        counts = [number for number in (panel.repeat_counts[b], panel.repeat_counts[c]) if number]
+        self.repeats = min(counts, default=0)
+        if estimated.repeats is not None:
+            of_query = estimated.repeats.query_error[:, b, c]
+            for k in (b, c):
+                root = estimated.repeats.root[k]
+                self.repeat_variances.append(estimated.repeats.variance[:, k])
+                self.repeat_covariance += root.T @ root
+        self.query_variance = np.where(np.isfinite(of_query), of_query, 0.0) ** 2
+        self.freedom = max(1.0, (estimated.effective if panel.clusters is not None else estimated.units) - 1.0)
+        # Repeats are assumed to be symmetric, so the third cumulant is that of the queries.
+        self.third_cumulant = compute_mean_skewness(panel, b, c) * self.query_variance**1.5
+
+    def scale(self, more_queries: float = 1.0, more_repeats: float = 1.0) -> DifferenceErrors:
+        """Return the errors with this many times the queries and repeats."""
+        of_queries = self.query_variance / more_queries
+        of_repeats = [variance / more_repeats for variance in self.repeat_variances]
+        freedom = (self.freedom + 1) * more_queries - 1
+        generator = np.random.default_rng([self.seed, 2])
+        ratio = draw_variance_ratios(of_queries, of_repeats, freedom, self.repeats * more_repeats - 1, generator)
+        covariance = self.query_covariance / more_queries + self.repeat_covariance / more_repeats
+        product = np.sqrt(covariance[0, 0] * covariance[-1, -1])
+        correlation = float(covariance[0, -1] / product) if product > 0 else 1.0
+        error = np.sqrt(of_queries + sum(of_repeats, start=np.zeros_like(of_queries)))
+        third = self.third_cumulant / more_queries**2
+        skewness = np.divide(third, error**3, out=np.zeros_like(error), where=error > 0)
+        return DifferenceErrors(error, correlation, ratio, freedom, skewness)
+
+    def bound(self, level: ErrorLevel, value_ranges: Floats) -> OneSidedBounds:
+        """Return the bounds that decide. `value_ranges` are the widths of the metrics, possibly infinite.
+
+        If the models differ on fewer than 30 queries under a metric, the lower bound is that of the share of queries on
+        which the candidate is worse, and there is no upper bound.
+        """
+        bounds = OneSidedBounds(*np.full((3, len(self.difference)), -np.inf))
+        bounds.upper[:] = np.inf
+        rows = np.flatnonzero(self.has_support).tolist()
+        errors = self.scale()
+        simultaneous = find_joint_critical(errors, rows, level) if rows else 0.0
+        for row in rows:
+            difference, error, skewness = self.difference[row], self.error[row], errors.skewness[row]
+            marginal = add_skewness(errors.compute_critical([row], level.marginal), -skewness)
+            bounds.marginal_lower[row] = difference - marginal * error
+            bounds.lower[row] = difference - add_skewness(simultaneous, -skewness) * error
+            bounds.upper[row] = difference + add_skewness(simultaneous, skewness) * error
+        for row in np.flatnonzero(~self.has_support).tolist():
+            bounds.marginal_lower[row] = self.bound_rare_losses(row, level, value_ranges[row])
+        return bounds
+
+    def bound_rare_losses(self, row: int, level: ErrorLevel, value_range: float) -> float:
+        """Return the lower bound of the difference from the share of worse queries.
+
+        The loss is at most the range of the metric on each of these queries, weighted by the largest weight. Recipes
+        have no such bound, because another repeat may differ on other queries.
+        """
+        worse, units, largest = self.count_worse(row)
+        if self.repeats or not np.isfinite(value_range):
+            return -np.inf
+        return -value_range * units * largest * bound_share(worse, units, level)
+
+    def find_size_without_losses(self, gamma: float, margin: float, value_ranges: Floats) -> int | None:
+        """Return the number of queries that exclude a loss if still no query gets worse, or None if some does.
+
+        With range B, the bound −B(1 − γ^(1/n)) exceeds −Δ if n ≥ ln γ / ln(1 − Δ/B).
+        """
+        counts = [self.count_worse(row) for row in range(len(self.difference))]
+        if self.repeats or self.has_support.any() or any(worse for worse, _, _ in counts):
+            return None
+        widest = max(width * units * largest for width, (_, units, largest) in zip(value_ranges, counts, strict=True))
+        if not np.isfinite(widest):
+            return None
+        units = np.log(gamma) / np.log1p(-margin / widest) if margin < widest else 1.0
+        return int(np.ceil(units * self.panel.queries / self.panel.units))
+
+    def find_support_factor(self, confidence: float, power: float) -> float:
+        """Return how many times the queries are required so that 30 differ under every metric with this power.
+
+        The share of differing queries is at the lower quantile of its Jeffreys interval.
+        """
+        from scipy.special import betaincinv
+
+        size = max(float(self.support.max()), self.freedom + 1)
+        shares = betaincinv(self.support + 0.5, size - self.support + 0.5, 1 - confidence)
+        return find_support_floor(float(shares.min()), power) / size
+
+    def count_worse(self, row: int) -> tuple[int, int, float]:
+        """Return the number of queries or clusters with a loss, the number of all, and the largest weight of one."""
+        panel = self.panel
+        values = panel.values[row]
+        worse = values[self.c] - values[self.b] < -ROUNDING * np.abs(values).max()
+        weights = np.full(panel.queries, 1 / panel.queries) if panel.weights is None else panel.weights
+        if panel.clusters is not None:
+            worse = np.bincount(panel.clusters[worse], minlength=panel.units) > 0
+            weights = sum_by_cluster(weights[None], panel.clusters)[0]
+        return int(worse.sum()), panel.units, float(weights.max())
+
+
+def find_joint_critical(errors: DifferenceErrors, rows: Sequence[int], level: ErrorLevel) -> float:
+    """Return the critical value of simultaneous one-sided bounds of these metrics."""
+    if level.by_metric is None:
+        return errors.compute_critical(rows, level.marginal)
+    return max(errors.compute_critical([row], level.by_metric) for row in rows)
+
+
+def add_skewness(critical: float, skewness: float) -> float:
+    """Return the critical value of a one-sided bound of a mean with this skewness, if it is positive.
+
+    Without the correction, the error rate exceeds its level (the first term of the Edgeworth expansion).
+
+    References
+    ----------
+    Hall (1992), "On the removal of skewness by transformation", Journal of the Royal Statistical Society B 54(1).
+    """
+    return critical + max(0.0, float(skewness)) * (2 * critical**2 + 1) / 6
+
+
+def compute_mean_skewness(panel: Panel, k: int, j: int) -> Floats:
+    """Return the skewness of the mean difference of model j to k by metric, shape (metrics,).
+
+    It is Σ e³ / (Σ e²)^1.5 of e = w (d − mean), with the differences d and their weighted mean. With equal weights it
+    is the skewness of d over √n, the leading term of the error of the normal limit (Edgeworth). For queries in
+    clusters, e is summed within each. It is 0 for constant differences.
+    """
+    weights = np.full(panel.queries, 1 / panel.queries) if panel.weights is None else panel.weights
+    difference = panel.values[:, j] - panel.values[:, k]
+    difference -= (difference @ weights)[:, None]
+    difference[np.abs(difference) <= ROUNDING * np.abs(panel.values).max()] = 0.0
+    difference *= weights
+    if panel.clusters is not None and panel.units < panel.queries:
+        difference = sum_by_cluster(difference, panel.clusters)
+    squares = difference * difference
+    spread = squares.sum(axis=1) ** 1.5
+    third = np.einsum("mq,mq->m", squares, difference)
+    skewness: Floats = np.divide(third, spread, out=np.zeros_like(spread), where=spread > 0)
+    return skewness
+
+
+def compute_ship_probability(
+    errors: DifferenceErrors,
+    difference: Floats,
+    level: ErrorLevel,
+    margin: float,
+    require: Requirement,
+    spread: Floats | None = None,
+) -> float:
+    """Return the probability to ship a candidate with these true differences, if the errors are normal.
+
+    `spread` is the true standard deviation of the differences, by default the standard error.
+    """
+    rows = range(len(difference))
+    critical = np.array(
+        [add_skewness(errors.compute_critical([row], level.marginal), -errors.skewness[row]) for row in rows]
+    )
+    scale = np.maximum(errors.error if spread is None else spread, 1e-300)[:, None]
+    estimated = errors.ratio * errors.error[:, None]
+    lowest = (critical[:, None] * estimated - (difference + margin)[:, None]) / scale
+    highest = lowest
+    if require == "gain" and margin > 0:
+        joint = find_joint_critical(errors, list(rows), level)
+        simultaneous = np.array([add_skewness(joint, -errors.skewness[row]) for row in rows])
+        highest = np.maximum(lowest, (simultaneous[:, None] * estimated - difference[:, None]) / scale)
+    return compute_corner_probability(lowest, highest, errors.correlation)
+
+
+def compute_corner_probability(lowest: Floats, highest: Floats, correlation: float) -> float:
+    """Return the mean probability that all normal errors exceed `lowest` and some exceeds `highest`, by metric."""
+    from scipy.special import ndtr
+
+    if len(lowest) == 1:
+        return float(ndtr(-highest[0]).mean())
+    (a, b), (c, d) = lowest, highest
+    inside = (
+        compute_binormal(c, d, correlation)
+        - compute_binormal(a, d, correlation)
+        - compute_binormal(c, b, correlation)
+        + compute_binormal(a, b, correlation)
+    )
+    return float((compute_binormal(-a, -b, correlation) - np.maximum(inside, 0.0)).mean())
+
+
+def compute_support_chance(queries: Floats | float, share: Floats | float) -> Floats:
+    """Return the probability that at least 30 of these queries differ, for a share of differing queries."""
+    from scipy.special import betainc
+
+    rest = np.maximum(np.asarray(queries, dtype=float) - MIN_QUERIES + 1, 1e-9)
+    return np.asarray(betainc(MIN_QUERIES, rest, share), dtype=np.float64)
+
+
+def find_support_floor(share: float, power: float) -> float:
+    """Return the least number of queries that contain 30 differing ones with this probability.
+
+    >>> [find_support_floor(share, 0.8) for share in (1.0, 0.1, 0.01)]
+    [30.0, 343.0, 3446.0]
+    """
+    if share <= 0:
+        return np.inf
+    low, high = MIN_QUERIES - 1, MIN_QUERIES
+    while compute_support_chance(high, share) < power:
+        low, high = high, high * 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if compute_support_chance(middle, share) >= power else (middle, high)
+    return float(high)

@@ -1,0 +1,178 @@
+"""Text files, plain or gzip, as chunks of whole lines, and the numbers in them.
+
+All readers use this module, so that they agree on lines, line numbers and the spelling of numbers.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import math
+import os
+import re
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple, TypeAlias
+
+StrPath: TypeAlias = str | os.PathLike[str]
+
+MAX_BYTES = 16 * 2**30
+"""Default limit on the text of one file after decompression: 16 GiB."""
+
+BOM = b"\xef\xbb\xbf"
+# The arrays made from a chunk of this size fit into the processor's cache, and NumPy calls are still cheap.
+_CHUNK_BYTES = 2**20
+# Without this limit, a file without line feeds would be read into memory completely.
+_LINE_BYTES = 64 * 2**20
+CONTROL = bytes(set(range(32)) - set(b"\t\n\r")) + b"\x7f"
+"""Control characters other than tab, line feed and carriage return. A file that contains them is not text."""
+
+_CONTROL_BYTE = re.compile(b"[%s]" % re.escape(CONTROL))
+# Old Macintosh files end lines with a carriage return only, so all later lines would look like a part of the first.
+_RETURN_WITHIN_LINE = re.compile(rb"\r[^\r\n]")
+
+
+class Chunk(NamedTuple):
+    """Whole lines of a file. The last line ends with a line feed."""
+
+    text: bytes
+    first_line: int
+    """The number of the first line in the file, starting with 1."""
+
+
+def at_line(path: StrPath, line: int, problem: str) -> ValueError:
+    """Return the error for a problem on one line of a file."""
+    return ValueError(f"{os.fspath(path)}, line {line}: {problem}")
+
+
+def shown(token: bytes | str) -> str:
+    """Return a token in quotes for an error message, truncated if it is long."""
+    text = token.decode("utf-8", "replace") if isinstance(token, bytes) else token
+    return repr(text if len(text) <= 40 else text[:39] + "…")
+
+
+def one_line(text: object, longest: int = 300) -> str:
+    """Return a text or the message of an error on one line, without control characters and truncated."""
+    line = " ".join("".join(character if character.isprintable() else " " for character in str(text)).split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def file_suffix(path: StrPath) -> str:
+    """Return the suffix of a file name in lower case, without `.gz`."""
+    return os.path.splitext(os.fspath(path).removesuffix(".gz"))[1].lower()
+
+
+@contextmanager
+def _open(path: StrPath) -> Iterator[io.BufferedIOBase]:
+    """Open a file, decompressed if its first two bytes are those of gzip."""
+    with open(path, "rb") as raw:
+        if raw.peek(2)[:2] != b"\x1f\x8b":
+            yield raw
+            return
+        try:
+            with gzip.GzipFile(fileobj=raw) as stream:
+                yield stream
+        except EOFError:
+            raise ValueError(f"{os.fspath(path)}: the gzip stream ends too early. The file is incomplete.") from None
+        except (gzip.BadGzipFile, zlib.error) as error:
+            raise ValueError(f"{os.fspath(path)}: damaged gzip stream ({error})") from None
+
+
+def read_chunks(
+    path: StrPath, *, max_bytes: int = MAX_BYTES, size: int = _CHUNK_BYTES, cells: bool = False
+) -> Iterator[Chunk]:
+    """Yield the file as chunks of whole lines, checked to be UTF-8 text of at most `max_bytes` bytes.
+
+    With `cells`, a carriage return may be within a line, since quoted cells can contain one.
+    """
+    line, total = 1, 0
+    parts: list[bytes] = []  # the beginning of a line whose end is not read yet
+    with _open(path) as stream:
+        while block := stream.read(size):
+            total += len(block)
+            if total > max_bytes:
+                raise ValueError(
+                    f"{os.fspath(path)}: the text has more than max_bytes={max_bytes} bytes. "
+                    "Increase max_bytes if this size is intended."
+                )
+            end = block.rfind(b"\n") + 1
+            if end:
+                text = b"".join((*parts, block[:end]))
+                parts = []
+                yield _validate_text(path, text, line, cells)
+                line += text.count(b"\n")
+            parts.append(block[end:])
+            if not end and sum(map(len, parts)) > _LINE_BYTES:
+                raise at_line(path, line, f"longer than {_LINE_BYTES} bytes. This is not a text file with lines.")
+    if rest := b"".join(parts):
+        yield _validate_text(path, rest + b"\n", line, cells)
+
+
+def _validate_text(path: StrPath, text: bytes, line: int, cells: bool) -> Chunk:
+    """Return a chunk of text, or raise if it contains control characters or invalid UTF-8."""
+    if line == 1:
+        text = text.removeprefix(BOM)
+
+    def error_at(position: int, problem: str) -> ValueError:
+        return at_line(path, line + text.count(b"\n", 0, position), problem)
+
+    if len(text.translate(None, CONTROL)) != len(text) and (control := _CONTROL_BYTE.search(text)):
+        raise error_at(control.start(), f"control byte 0x{control[0][0]:02x}. This is not a text file.")
+    if not cells and b"\r" in text and (within := _RETURN_WITHIN_LINE.search(text)):
+        raise error_at(
+            within.start(), "carriage return within the line. Lines must end with a line feed or with both characters."
+        )
+    if not text.isascii():
+        try:
+            text.decode()
+        except UnicodeDecodeError as error:
+            raise error_at(error.start, f"byte 0x{text[error.start]:02x} is not valid UTF-8") from None
+    return Chunk(text, line)
+
+
+def numbered_lines(chunk: Chunk) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a chunk without line feed, each with its number in the file."""
+    return enumerate(chunk.text[:-1].split(b"\n"), start=chunk.first_line)
+
+
+def csv_rows(path: StrPath, separator: str, max_bytes: int, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+    """Yield the cells of every row with the number of its last line. A quoted cell can span several lines."""
+    chunks = read_chunks(path, max_bytes=max_bytes, cells=True)
+    lines = (f"{line.decode()}\n" for chunk in chunks for _, line in numbered_lines(chunk))
+    reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=strict)
+    try:
+        for cells in reader:
+            yield reader.line_num, cells
+    except csv.Error as error:
+        hint = ". Quotes within quotes must be written twice." if strict else ""
+        raise at_line(path, reader.line_num, f"{error}{hint}") from None
+
+
+def to_number(token: bytes) -> float:
+    """Return the number that a token spells, as `float` reads it, or raise. Underscores are not allowed."""
+    if b"_" in token:
+        raise ValueError("underscores are allowed in Python source only")
+    return float(token)
+
+
+def parse_number(token: bytes, name: str, *, finite: bool) -> float:
+    """Return the number that a token spells, or raise `ValueError` for text, NaN and, if `finite`, infinity."""
+    try:
+        value = to_number(token)
+    except ValueError:
+        raise ValueError(f"the {name} {shown(token)} is not a number") from None
+    if math.isnan(value) or (finite and math.isinf(value)):
+        raise ValueError(f"the {name} must be {'finite' if finite else 'a number'}, got {shown(token)}")
+    return value
+
+
+def exact_floats(version: str) -> dict[str, Any]:
+    """Return the options with which this version of pandas reads decimal numbers exactly as Python does.
+
+    >>> exact_floats("2.1.4"), exact_floats("3.1.0rc0")
+    ({'float_precision': 'round_trip'}, {})
+    """
+    major, minor = (int(part) for part in version.split(".")[:2])
+    return {} if (major, minor) >= (3, 1) else {"float_precision": "round_trip"}

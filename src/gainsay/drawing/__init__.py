@@ -1,1 +1,0 @@
-"""What everything that is looked at is drawn with: colours, marks, curves, tables. No idea of ranking."""

@@ -1,0 +1,350 @@
+"""Metrics bound to judgments, in groups that share one ranking of the documents.
+
+Metrics that differ only in their cutoff share their sums. The compiled core evaluates the metrics that it supports, and
+NumPy all others. Without a compiler, NumPy evaluates all metrics and returns the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from functools import partial
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._common.cached import cached_property
+from ..metrics.function import FunctionMetric
+from ..metrics.names import BUILT_IN
+from ..ranking import compiled
+from ..ranking.compiled import Request
+from ..ranking.rows import RankedRows, first_ranks, rank_block
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from .._common.typing import Bools, Floats, Integers
+    from ..judgments import Judgments, Unjudged
+    from ..metrics.base import Metric, Scores
+    from ..ranking.layout import Block, Layout, Ties
+
+SHALLOW = 50
+"""Metrics of at most this many ranks are evaluated on many queries at once, after all blocks are ranked."""
+
+DOCUMENTS_PER_THREAD = 150_000
+"""NumPy is faster with another thread from about this many documents on."""
+
+COMPILED_PER_THREAD = 50_000
+"""The compiled core is faster with another thread from about this many documents on."""
+
+QUERIES_TOGETHER = 16_384
+"""Number of queries to evaluate at once. Their first ten ranks fit into the second-level cache."""
+
+MAX_BOUND = 4
+"""Number of lists of metrics that judgments keep bound."""
+
+_BUILT_IN = frozenset(BUILT_IN.values())
+
+
+@dataclass(frozen=True, eq=False)
+class AlignedScores:
+    """Scores that match judgments, float32 or float64.
+
+    NaN is detected later. The compiled core does so at no cost, and a separate pass would take a tenth of its time.
+    """
+
+    judgments: Judgments
+    by_row: np.ndarray[Any, Any]
+    """In the order of the labels."""
+    values: np.ndarray[Any, Any]
+    """Contiguous by query."""
+
+    @classmethod
+    def of(cls, judgments: Judgments, scores: Any) -> AlignedScores:
+        """Return the scores of judgments, or raise if their number differs from the number of documents."""
+        by_row = judgments.one_per_document("scores", scores)
+        return cls(judgments, by_row, np.require(judgments.by_query(by_row), requirements=["C", "A"]))
+
+    @cached_property
+    def lowest(self) -> float:
+        """The lowest score. Raises if a score is NaN, with the number of these, the first row and its query."""
+        lowest = float(self.values.min())
+        if math.isnan(lowest):
+            missing = np.isnan(self.by_row)
+            row = int(np.argmax(missing))
+            raise ValueError(
+                f"scores must not be NaN, got {int(missing.sum())} NaN among {len(missing)}, the first at row {row} "
+                f"(query {self.judgments.query_of_row(row)!s}). Check whether the model diverged, and use -inf for "
+                "documents that were not retrieved."
+            )
+        return lowest
+
+    def check(self) -> None:
+        """Raise if a score is NaN."""
+        _ = self.lowest
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Metrics that differ only in their cutoff, and the columns of their values in the group."""
+
+    metric: Metric
+    statistics: Any
+    cutoffs: Sequence[int | None]
+    place: slice
+
+    @property
+    def _value_if_empty(self) -> float:
+        return float("nan") if self.metric.empty == "skip" else self.metric.empty
+
+    @cached_property
+    def _empty(self) -> tuple[Integers, Integers]:
+        """The rows and columns of the family's values whose queries have no relevant documents."""
+        queries, column = np.nonzero(
+            np.broadcast_to(self.statistics.empty, (len(self.statistics.empty), len(self.cutoffs)))
+        )
+        return queries, column
+
+    @property
+    def depth(self) -> int | None:
+        """The number of ranks that the cutoffs use. None for all."""
+        return None if None in self.cutoffs else max(k for k in self.cutoffs if k is not None)
+
+    def compute_values(self, rows: RankedRows) -> Floats:
+        """Return the values of the rows' queries, shape (rows, cutoffs)."""
+        values = self.metric.score(rows, self.statistics, self.cutoffs)
+        if np.shape(values) != (len(rows.queries), len(self.cutoffs)):  # NumPy might broadcast them.
+            raise ValueError(
+                f"{type(self.metric).__name__}.score must return one value for each row at each cutoff, but returned "
+                f"shape {np.shape(values)} for {len(rows.queries)} rows and {len(self.cutoffs)} cutoffs"
+            )
+        return values
+
+    def fill_empty(self, values: Floats) -> None:
+        """Set the values of queries without relevant documents."""
+        queries, column = self._empty
+        values[queries, self.place.start + column] = self._value_if_empty
+
+    @cached_property
+    def request(self) -> Request | None:
+        """The request to the compiled core. None if it does not support the metric."""
+        formula = self.metric.formula(self.statistics, self.cutoffs)
+        if formula is None:
+            return None
+        return Request(formula, self.cutoffs, self.place, self.statistics.empty, self._value_if_empty)
+
+
+class Blocks:
+    """Families that rank documents in the same way, evaluated in NumPy block by block."""
+
+    def __init__(self, families: Sequence[Family], ties: Ties) -> None:
+        self.families = families
+        self._ties = ties
+        self._shallow = [family for family in families if family.depth is not None and family.depth <= SHALLOW]
+        self._deep = [family for family in families if family not in self._shallow]
+        self._shallow_depth = max((family.depth or 0 for family in self._shallow), default=0)
+        depths = [family.depth for family in families]
+        self._depth = None if None in depths else max((depth or 0 for depth in depths), default=0)
+
+    def evaluate(
+        self, layout: Layout, scores: np.ndarray[Any, Any], all_retrieved: bool, values: Floats, threads: int
+    ) -> None:
+        """Write the values of all queries to `values`, shape (queries, values of the group)."""
+        work = partial(self._evaluate, layout.levels, scores, all_retrieved, values)
+        threads = min(threads, len(layout.blocks), len(scores) // DOCUMENTS_PER_THREAD)
+        if threads <= 1:
+            work(layout.blocks)
+        else:
+            _run_in_threads(work, layout.blocks, threads)
+        for family in self.families:
+            family.fill_empty(values)
+
+    def _evaluate(
+        self, levels: int, scores: np.ndarray[Any, Any], all_retrieved: bool, values: Floats, blocks: Iterable[Block]
+    ) -> None:
+        """Rank the queries of some blocks and evaluate them, with shallow families on several blocks at once.
+
+        Queries with ties are evaluated immediately, since ties need the labels of all tied documents.
+        """
+        waiting: list[RankedRows] = []
+        for block in blocks:
+            for rows in rank_block(block, scores, self._ties, levels, self._depth, all_retrieved=all_retrieved):
+                self._write(self._deep, rows, values)
+                first, tied = rows.split(self._shallow_depth) if self._shallow else (None, None)
+                if first is not None:
+                    waiting.append(first)
+                if tied is not None:
+                    self._write(self._shallow, tied, values)
+            if sum(len(rows.queries) for rows in waiting) > QUERIES_TOGETHER:
+                self._write(self._shallow, first_ranks(waiting, self._shallow_depth, levels), values)
+                waiting = []
+        if waiting:
+            self._write(self._shallow, first_ranks(waiting, self._shallow_depth, levels), values)
+
+    def _write(self, families: list[Family], rows: RankedRows, values: Floats) -> None:
+        """Write the values of some families for some queries."""
+        if sum(len(family.cutoffs) for family in families) == values.shape[1]:
+            computed = np.empty((len(rows.queries), values.shape[1]))
+            for family in families:
+                computed[:, family.place] = family.compute_values(rows)
+            _assign(values, rows.queries, computed)
+            return
+        for family in families:
+            _assign(values[:, family.place], rows.queries, family.compute_values(rows))
+
+
+def _assign(values: Floats, queries: Integers, computed: Floats) -> None:
+    """Assign the values of some queries, as one slice if these are contiguous."""
+    first, count = int(queries[0]), len(queries)
+    if queries[-1] == first + count - 1 and (np.diff(queries) == 1).all():
+        values[first : first + count] = computed
+    else:
+        values[queries] = computed
+
+
+def _run_in_threads(work: Any, blocks: Sequence[Block], threads: int) -> None:
+    """Run `work` in several threads, including this one. Each takes the next block when it is free."""
+    from concurrent.futures import ThreadPoolExecutor  # The import takes 6 ms.
+
+    remaining = iter(blocks)
+    lock = Lock()
+
+    def take_blocks() -> Iterator[Block]:
+        while True:
+            with lock:
+                block = next(remaining, None)
+            if block is None:
+                return
+            yield block
+
+    with ThreadPoolExecutor(threads - 1) as pool:
+        futures = [pool.submit(work, take_blocks()) for _ in range(threads - 1)]
+        work(take_blocks())
+        for future in futures:
+            future.result()
+
+
+def _subject(metric: Metric, judgments: Judgments, unjudged: Unjudged) -> tuple[Judgments, Bools | None]:
+    """Return the judgments that a metric uses, and the mask of their documents by query, None for all."""
+    subject = metric.subject(judgments)
+    return judgments.condensed if subject is judgments and unjudged == "drop" else (subject, None)
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Metrics that rank documents in the same way, and the columns of their values in the result.
+
+    `like` is one of them. A group does not refer to judgments, since these refer to groups.
+    """
+
+    like: Metric
+    unjudged: Unjudged
+    families: list[Family] = field(default_factory=list)
+    columns: list[int] = field(default_factory=list)
+
+    def evaluate(self, judgments: Judgments, scores: AlignedScores, threads: int) -> Floats:
+        """Return the value of each query under each metric of the group, shape (queries, values)."""
+        judgments, mask = _subject(self.like, judgments, self.unjudged)
+        layout, ranked = judgments.layout, scores.values
+        if mask is not None:
+            scores.check()
+            ranked = ranked[mask]
+        if self.like.scores == "float32":
+            with np.errstate(over="ignore"):
+                ranked = ranked.astype(np.float32)
+        values = np.empty((layout.queries, len(self.columns)))
+        in_numpy = self._all
+        if compiled.can_rank(layout):
+            in_numpy = self._unsupported
+            useful = max(1, min(threads, len(ranked) // COMPILED_PER_THREAD))
+            if self._requests and not compiled.evaluate(layout, ranked, self.like.ties, self._requests, values, useful):
+                scores.check()
+        if in_numpy.families:
+            with np.errstate(over="ignore"):
+                all_retrieved = bool(ranked.dtype.type(scores.lowest) != -np.inf)
+            in_numpy.evaluate(layout, ranked, all_retrieved, values, threads)
+        for family in self.families:
+            if type(family.metric) not in _BUILT_IN:
+                _validate_finite(family, values[:, family.place], judgments)
+        return values
+
+    @cached_property
+    def _requests(self) -> list[Request]:
+        return [family.request for family in self.families if family.request is not None]
+
+    @cached_property
+    def _unsupported(self) -> Blocks:
+        """The families that the compiled core does not support."""
+        return Blocks([family for family in self.families if family.request is None], self.like.ties)
+
+    @cached_property
+    def _all(self) -> Blocks:
+        return Blocks(self.families, self.like.ties)
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionGroup:
+    """Metrics that are functions of the labels and scores of a query, and the columns of their values."""
+
+    metrics: Sequence[FunctionMetric]
+    columns: Sequence[int]
+    unjudged: Unjudged
+
+    def evaluate(self, judgments: Judgments, scores: AlignedScores, threads: int) -> Floats:
+        """Return the value of each query under each metric. Parameters are those of `Group.evaluate`."""
+        scores.check()
+        judgments, mask = _subject(self.metrics[0], judgments, self.unjudged)
+        values = scores.values if mask is None else scores.values[mask]
+        labels = judgments.by_query(judgments.labels)
+        data = labels, values.astype(np.float64), judgments.sizes, judgments.query_ids
+        return np.stack([metric.values(*data) for metric in self.metrics], axis=1)
+
+
+def bind_metrics(metrics: tuple[Metric, ...], judgments: Judgments, unjudged: Unjudged) -> list[Group | FunctionGroup]:
+    """Return metrics bound to judgments, reused if they are among the last lists bound to these.
+
+    The judgments keep the groups. They replace the whole tuple, so threads at most bind the same list twice.
+    """
+    key = (metrics, unjudged)
+    groups = next((groups for bound, groups in judgments.bound if bound == key), None)
+    if groups is None:
+        groups = build_groups(metrics, judgments, unjudged)
+    others = [pair for pair in judgments.bound if pair[0] != key]
+    judgments.bound = ((key, groups), *others[: MAX_BOUND - 1])
+    return groups
+
+
+def build_groups(metrics: Sequence[Metric], judgments: Judgments, unjudged: Unjudged) -> list[Group | FunctionGroup]:
+    """Bind metrics to judgments, grouped by how documents are ranked, then in families of cutoffs."""
+    functions = {column: metric for column, metric in enumerate(metrics) if isinstance(metric, FunctionMetric)}
+    members: dict[Metric, list[int]] = {}
+    for column, metric in enumerate(metrics):
+        if column not in functions:
+            members.setdefault(metric.without_cutoff(), []).append(column)
+    groups: dict[tuple[int, Ties, Scores], Group] = {}
+    for metric, columns in members.items():
+        cutoffs = [metrics[column].k for column in columns]
+        named = metrics[columns[0]]  # Errors then show its cutoff.
+        subject, _ = _subject(named, judgments, unjudged)
+        group = groups.setdefault((id(subject), metric.ties, metric.scores), Group(named, unjudged))
+        place = slice(len(group.columns), len(group.columns) + len(columns))
+        group.families.append(Family(metric, metric.bind(subject, cutoffs), cutoffs, place))
+        group.columns.extend(columns)
+    if not functions:
+        return list(groups.values())
+    return [*groups.values(), FunctionGroup(list(functions.values()), list(functions), unjudged)]
+
+
+def _validate_finite(family: Family, values: Floats, judgments: Judgments) -> None:
+    """Raise if a custom metric has no finite value for a query that is not skipped."""
+    may_skip = family.metric.empty == "skip"
+    bad = ~np.isfinite(values) & ~(np.isnan(values) & (may_skip & family.statistics.empty))
+    bad &= (judgments.sizes > 0)[:, None]
+    if bad.any():
+        query, column = np.argwhere(bad)[0]
+        name = replace(family.metric, k=family.cutoffs[column])
+        raise ValueError(
+            f"{type(family.metric).__name__}.score must return finite numbers, but {name} is {values[query, column]} "
+            f"for query {judgments.query_ids[query]!s} ({judgments.sizes[query]} documents)"
+        )

@@ -1,0 +1,407 @@
+"""Evaluation of TREC runs against qrels.
+
+Rows are matched by query and document. Document ids are converted to numbers first, so that no text is compared.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from .._common.arrays import twice
+from .._common.distinct import factorize
+from .._common.names import check_name
+from ..judgments import Grouped, Judgments, NegativeLabels, Unjudged
+from ..metrics.base import validate_choice
+from ..metrics.names import parse_metrics
+from .evaluator import Coverage, Evaluation, Evaluator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pandas as pd
+
+    from .._common.typing import Bools, Floats, Integers, Listed
+    from ..data.tables import Value
+    from ..metrics.names import MetricLike
+
+
+def evaluate_run(
+    metrics: MetricLike | Iterable[MetricLike],
+    run: Listed,
+    qrels: Listed,
+    *,
+    convention: str | None = None,
+    missing: Literal["skip", "zero"] = "skip",
+    negative_labels: NegativeLabels = "zero",
+    n_jobs: int | None = None,
+    unjudged: Unjudged = "irrelevant",
+) -> Evaluation:
+    """Evaluate a run (retrieved documents) against qrels (judged documents).
+
+    Judged documents that were not retrieved count for the ideal ranking and for recall. Retrieved documents without a
+    judgment have label 0, or are dropped. With `ties=order`, documents with equal scores are ranked by descending
+    document id, as in trec_eval.
+
+    Parameters
+    ----------
+    metrics : str, Metric or iterable of these
+        See `parse_metrics`.
+    run : path, mapping or DataFrame
+        A file (see `gainsay.data.read_run`), a mapping ``{query: {document: score}}``, or a DataFrame with columns
+        query, document, score (or query_id, doc_id, score as in ir_measures, or qid, docno, score as in PyTerrier).
+    qrels : path, mapping or DataFrame
+        A file (see `gainsay.data.read_qrels`), a mapping ``{query: {document: label}}``, or a DataFrame with columns
+        query, document, label (or relevance, rating, …). Columns query_text and title, here and in runs, become the
+        judgments' `texts` and `titles`. So does `query` if there is a column `qid`.
+    convention : str, optional
+        Interpret metric names as this library does. ``"trec_eval"`` returns trec_eval's numbers. See `parse_metrics`.
+    missing : {"skip", "zero"}, default "skip"
+        How to treat judged queries that are missing in the run. "skip" ignores them (trec_eval), "zero" counts them as
+        queries without retrieved documents (trec_eval -c). Queries without judgments are always ignored.
+    negative_labels : {"zero", "refuse", "allow"}, default "zero"
+        How to treat negative labels, which mark spam in TREC. See `Judgments`.
+    n_jobs : int, optional
+        Maximum number of threads. Defaults to the CPUs available to the process.
+    unjudged : {"irrelevant", "drop"}, default "irrelevant"
+        How to treat retrieved documents without a judgment. "drop" removes them before documents are ranked, which
+        gives condensed lists (Sakai 2007, trec_eval -J, which also drops documents with negative grades). `judged@k` is
+        always computed on the complete run.
+
+    Returns
+    -------
+    Evaluation
+        Queries are in the order of the qrels. `.frame()` has their ids, and `.coverage` the unjudged documents and the
+        queries that only the run or only the qrels have.
+
+    Raises
+    ------
+    ValueError
+        If the run and the qrels have no query in common, a document occurs twice in a query, a column is missing, or a
+        score is NaN or -inf.
+
+    Examples
+    --------
+    >>> import gainsay as gs
+    >>> qrels = {"q1": {"a": 3, "b": 2, "c": 3, "d": 0, "e": 1, "f": 2, "g": 3, "h": 2}}
+    >>> run = {"q1": {"a": 6, "b": 5, "c": 4, "d": 3, "e": 2, "f": 1}}
+    >>> round(gs.evaluate_run("ndcg_linear@6", run, qrels).mean["ndcg_linear@6"], 3)
+    0.785
+    """
+    validate_choice("missing", missing, ("skip", "zero"))
+    sources = [_Source("qrels", qrels, "label"), _Source("run", run, "score", missing == "zero")]
+    joined = _join_files(sources, skip=missing == "skip")
+    judged, retrieved = joined.listings
+    if retrieved.ids and not set(judged.ids) & set(retrieved.ids):
+        raise ValueError(
+            f"run and qrels must have a query in common, but the run has {_first(retrieved.ids)} and the qrels have "
+            f"{_first(judged.ids)}"
+        )
+    judgments = joined.build_judgments(negative_labels)
+    evaluator = Evaluator(parse_metrics(metrics, convention=convention), judgments, n_jobs, unjudged=unjudged)
+    coverage = joined.build_coverage(0, judgments, unjudged, missing)
+    return replace(evaluator(joined.scores[0]), coverage=coverage)
+
+
+def _first(ids: list[str]) -> str:
+    return ", ".join(map(repr, ids[:3])) + (", …" if len(ids) > 3 else "")
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentIds:
+    """The ids of documents, decoded when they are indexed: `ids[rows]`."""
+
+    codes: Integers
+    distinct: Any
+
+    def __getitem__(self, rows: Any) -> np.ndarray[Any, Any]:
+        ids = self.distinct.take(self.codes[rows])
+        return np.asarray(ids.to_pylist() if hasattr(ids, "to_pylist") else ids, dtype=object)
+
+
+class AlignedRuns(NamedTuple):
+    """Judgments, and by run its scores and its coverage, all on the same documents."""
+
+    judgments: Judgments
+    scores: dict[str, Floats]
+    coverage: dict[str, Coverage]
+    documents: DocumentIds
+
+
+def align_runs(
+    runs: Mapping[str, Listed],
+    qrels: Listed,
+    negative_labels: NegativeLabels = "zero",
+    unjudged: Unjudged = "irrelevant",
+) -> AlignedRuns:
+    """Return judgments of all judged queries and the scores of each run on the same documents.
+
+    These are all documents that are judged or that a run retrieved. A run that did not retrieve a document gives it the
+    score -inf. Documents with equal scores are ordered as in `evaluate_run`, and so are the parameters.
+    """
+    sources = [_Source("qrels", qrels, "label")]
+    for name, run in runs.items():
+        check_name("the name of a run", str(name))
+        sources.append(_Source(f"run {name!r}", run, "score"))
+    joined = _join_files(sources)
+    judgments = joined.build_judgments(negative_labels)
+    coverage = {name: joined.build_coverage(number, judgments, unjudged, "zero") for number, name in enumerate(runs)}
+    return AlignedRuns(judgments, dict(zip(runs, joined.scores, strict=True)), coverage, joined.documents)
+
+
+class _Source(NamedTuple):
+    """Qrels or a run as passed by the caller. `name` is used in errors, and rows are required unless `empty`."""
+
+    name: str
+    data: Any
+    value: Value
+    empty: bool = False
+
+
+class _Listing(NamedTuple):
+    """The rows of a run or of qrels."""
+
+    ids: list[str]
+    """The distinct ids of queries, in order of their first row."""
+    query: Integers
+    """The query of each row, as its position in `ids`."""
+    documents: Any
+    """The id of each row's document: a `pandas.Series` or a `pyarrow.ChunkedArray` of text."""
+    values: Floats
+    texts: Mapping[str, str] = MappingProxyType({})
+    """Query texts by query id."""
+    titles: Any = None
+    """The title of each row's document, or None if there are no titles."""
+
+
+class _Joined(NamedTuple):
+    """All documents that are judged or retrieved for judged queries, contiguous by query."""
+
+    listings: list[_Listing]
+    queries: Grouped
+    """In the order of the qrels."""
+    labels: Floats
+    """NaN for documents without a judgment."""
+    scores: list[Floats]
+    """Of each run, -inf for documents that it did not retrieve."""
+    documents: DocumentIds
+    texts: dict[str, str]
+    titles: Any
+
+    def build_judgments(self, negative_labels: NegativeLabels) -> Judgments:
+        """Return the judgments, in which documents with a label are judged."""
+        return Judgments(
+            self.labels,
+            qid=self.queries,
+            negative_labels=negative_labels,
+            judged=~np.isnan(self.labels),
+            texts=self.texts,
+            titles=self.titles,
+        )
+
+    def build_coverage(self, number: int, judgments: Judgments, unjudged: Unjudged, missing: str) -> Coverage:
+        """Return the coverage of a run."""
+        judged, run = self.listings[0].ids, self.listings[number + 1].ids
+        retrieved = self.scores[number] > -np.inf
+        judged_set, run_set = set(judged), set(run)
+        return Coverage(
+            retrieved=int(retrieved.sum()),
+            unjudged=int((retrieved & ~np.asarray(judgments.judged)).sum()),
+            handling=unjudged,
+            not_retrieved=tuple(query for query in judged if query not in run_set),
+            not_judged=tuple(query for query in run if query not in judged_set),
+            missing=missing,
+        )
+
+
+def _join_files(sources: Sequence[_Source], skip: bool = False) -> _Joined:
+    """Return qrels, which are the first source, and runs on the same documents.
+
+    Documents with equal scores in a run are ordered by descending id. `skip` omits queries without documents of the
+    first run, unless it retrieved nothing at all.
+    """
+    try:
+        return _join([_read_fast(source) or _read(source) for source in sources], skip)
+    except (ValueError, TypeError, OSError):
+        pass  # The readers of lines word the problem, and start with the first source.
+    return _join([_read(source) for source in sources], skip)
+
+
+def _read_fast(source: _Source) -> _Listing | None:
+    """Return a file as a listing, or None if `_read` has to read it. A document may occur twice in a query."""
+    from ..data.trec import read_columns
+
+    if not isinstance(source.data, str | PathLike):
+        return None
+    columns = read_columns(source.data, source.value)
+    if columns is None or (source.value == "score" and np.isneginf(columns.values).any()):
+        return None
+    return _Listing(*columns)
+
+
+def _read(source: _Source) -> _Listing:
+    from ..data import read_qrels, read_run
+    from ..data.tables import convert_to_frame
+
+    name, data, value, empty = source
+    if isinstance(data, str | PathLike):
+        data = read_run(data) if value == "score" else read_qrels(data)
+    frame = convert_to_frame(name, data, value, empty=empty, expected="the path of a file, ")
+    values = frame[value].to_numpy()
+    if value == "score" and np.isneginf(values).any():
+        row = frame[np.isneginf(values)].iloc[0]
+        raise ValueError(
+            f"{name} gives document {row['document']!r} of query {row['query']!r} the score -inf. Remove documents "
+            "that were not retrieved."
+        )
+    query, distinct = factorize(frame["query"])
+    ids = list(map(str, distinct))
+    texts: dict[str, str] = {}
+    if "query_text" in frame:
+        cells = _convert_texts(frame["query_text"])
+        rows = np.flatnonzero(cells != "")
+        positions, first = np.unique(query[rows], return_index=True)
+        texts = {ids[at]: cells[row] for at, row in zip(positions.tolist(), rows[first].tolist(), strict=True)}
+    titles = _convert_texts(frame["title"]) if "title" in frame else None
+    return _Listing(ids, query, frame["document"], values, texts, titles)
+
+
+def _convert_texts(column: pd.Series) -> np.ndarray[Any, Any]:
+    """Return a column as an array of text, with missing values as empty text."""
+    return np.where(column.isna(), "", column.astype(object).map(str)).astype(object)
+
+
+def _join(listings: list[_Listing], skip: bool) -> _Joined:
+    """Return listings as `_join_files` does, or raise if a document occurs twice in a query."""
+    encoded = encode_ids([listing.documents for listing in listings])
+    pairs = list(zip(listings, encoded.codes, strict=True))
+    if any(twice(listing.query * encoded.limit + codes) for listing, codes in pairs):
+        raise ValueError("a document occurs twice in a query")
+    judged, *runs = listings
+    counted = _select_queries(judged, runs[0] if skip else None)
+    position = {query: at for at, (query, counts) in enumerate(zip(judged.ids, counted, strict=True)) if counts}
+    rows, keys = [], []  # of each listing: the rows that count, and their query and document as one number
+    for listing, codes in pairs:
+        query = np.array([position.get(query, -1) for query in listing.ids], dtype=np.int64)[listing.query]
+        rows.append(np.flatnonzero(query >= 0))
+        keys.append(query[rows[-1]] * encoded.limit + codes[rows[-1]])
+    distinct, inverse = np.unique(np.concatenate(keys), return_inverse=True)
+    slots = np.split(inverse, np.cumsum([len(part) for part in keys])[:-1])
+    query, document = np.divmod(distinct, encoded.limit)
+    labels, *scores = (
+        _scatter(listing.values[part], slot, len(distinct), np.nan if listing is judged else -np.inf)
+        for listing, part, slot in zip(listings, rows, slots, strict=True)
+    )
+    order = _order_ties(query, document, scores, encoded)
+    titles = None
+    if any(listing.titles is not None for listing in listings):
+        titles = np.full(len(distinct), "", dtype=object)
+        for listing, part, slot in reversed(list(zip(listings, rows, slots, strict=True))):
+            if listing.titles is not None:  # The first listing with a title of a document is the last to write it.
+                values = listing.titles[part]
+                titles[slot[values != ""]] = values[values != ""]
+        titles = titles[order]
+    return _Joined(
+        listings,
+        Grouped(list(position), np.bincount(query, minlength=len(judged.ids))[counted]),
+        labels[order],
+        [values[order] for values in scores],
+        DocumentIds(document[order], encoded.distinct),
+        {query: text for listing in reversed(listings) for query, text in listing.texts.items() if query in position},
+        titles,
+    )
+
+
+def _select_queries(judged: _Listing, run: _Listing | None) -> Bools:
+    """Return the mask of judged queries that count: those with retrieved documents, or all without such queries."""
+    if run is not None:
+        retrieved = set(run.ids)
+        counted = np.array([query in retrieved for query in judged.ids])
+        if counted.any():
+            return counted
+    return np.ones(len(judged.ids), dtype=bool)
+
+
+def _scatter(values: Floats, slots: Integers, size: int, default: float) -> Floats:
+    """Return an array with values in their slots and `default` elsewhere."""
+    scattered = np.full(size, default)
+    scattered[slots] = values
+    return scattered
+
+
+def _order_ties(query: Integers, document: Integers, scores: list[Floats], encoded: Encoded) -> Integers:
+    """Return the order that sorts documents of a query with equal scores by descending id.
+
+    Only ids of tied documents are sorted, because sorting a million ids takes longer than all other steps.
+    """
+    tied = np.zeros(len(query), dtype=bool)
+    for values in scores:
+        tied[_find_ties(query, values)] = True
+    order = np.arange(len(query))
+    rows = np.flatnonzero(tied)
+    if len(rows):
+        distinct, inverse = np.unique(document[rows], return_inverse=True)
+        rank = np.empty(len(distinct), dtype=np.int64)
+        rank[encoded.sort_descending(distinct)] = np.arange(len(distinct))
+        order[rows] = rows[np.lexsort((rank[inverse], query[rows]))]
+    return order
+
+
+def _find_ties(query: Integers, scores: Floats) -> Integers:
+    """Return the documents that share their score, in 32 bits as some metrics read it, with another of their query."""
+    retrieved = np.flatnonzero(scores > -np.inf)
+    with np.errstate(over="ignore"):
+        narrow = scores[retrieved].astype(np.float32) + np.float32(0)  # -0.0 and 0.0 are equal.
+    keys = (query[retrieved] << 32) | narrow.view(np.uint32)
+    order = np.argsort(keys)
+    same = np.flatnonzero(keys[order[1:]] == keys[order[:-1]])
+    return retrieved[order[np.concatenate((same, same + 1))]]
+
+
+class Encoded(NamedTuple):
+    """Columns of ids as numbers, with equal numbers for equal ids."""
+
+    codes: list[Integers]
+    limit: int
+    """All numbers are below this."""
+    sort_descending: Callable[[Integers], Integers]
+    """Returns the positions of distinct numbers in descending order of their ids, by code points."""
+    distinct: Any
+    """The id of each number: an array of NumPy or of pyarrow."""
+
+
+def encode_ids(columns: Sequence[Any]) -> Encoded:
+    """Return the ids of several columns (`pandas.Series` or `pyarrow.ChunkedArray` of text) as numbers."""
+    try:
+        codes, distinct, sort_descending = _encode_by_arrow(columns)
+    except (ImportError, UnicodeEncodeError):  # Arrow does not support halves of surrogate pairs.
+        codes, distinct = factorize(np.concatenate([np.asarray(column, dtype=object) for column in columns]))
+
+        def sort_descending(numbers: Integers) -> Integers:
+            return np.argsort(np.asarray(distinct[numbers], dtype=object))[::-1]
+
+    parts = np.split(codes.astype(np.int64), np.cumsum([len(column) for column in columns])[:-1])
+    return Encoded(parts, max(len(distinct), 1), sort_descending, distinct)
+
+
+def _encode_by_arrow(columns: Sequence[Any]) -> tuple[Integers, Any, Callable[[Integers], Integers]]:
+    arrow, compute = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.compute")
+    text = arrow.large_string()
+    chunks: list[Any] = []
+    for column in columns:
+        array = column if isinstance(column, arrow.ChunkedArray) else arrow.chunked_array([arrow.array(column)])
+        chunks += array.cast(text).chunks
+    encoded = arrow.chunked_array(chunks, type=text).dictionary_encode().combine_chunks()
+
+    def sort_descending(numbers: Integers) -> Integers:  # Arrow compares UTF-8, which sorts as code points do.
+        ids = encoded.dictionary.take(arrow.array(numbers))
+        order: Integers = compute.array_sort_indices(ids, order="descending").to_numpy().astype(np.int64)
+        return order
+
+    return encoded.indices.to_numpy(), encoded.dictionary, sort_descending

@@ -1,0 +1,270 @@
+"""Early stopping of LightGBM on the metric that you name."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import lightgbm as lgb
+from lightgbm.callback import CallbackEnv, EarlyStopException
+
+from .._common.checks import check_real, check_whole
+from .._common.shown import call_text
+from ..training.bound_metrics import (
+    STOPPING_OPTIONS,
+    WeakIdentityMap,
+    canonical_name,
+    check_optional_name,
+    create_clash_error,
+    describe_missing_values,
+    describe_unknown_dataset,
+    describe_unknown_start,
+    describe_unlogged_metric,
+    find_logged_name,
+    find_metric,
+    suggest_options,
+)
+from ..training.history import PatienceState
+from .common import (
+    REMEDY,
+    Callback,
+    Result,
+    compute_initial_values,
+    find_validation_set,
+    read_result,
+    register_names,
+    replace_value,
+    report_end,
+)
+
+if TYPE_CHECKING:
+    from ..metrics.names import MetricLike
+
+
+@suggest_options(
+    **STOPPING_OPTIONS,
+    data_name="dataset=",
+    maximize="nothing, because LightGBM passes the direction with the value",
+    save_best="nothing, because LightGBM's models predict with best_iteration",
+)
+def early_stopping(
+    metric: MetricLike,
+    rounds: int,
+    dataset: str | None = None,
+    min_delta: float = 0.0,
+    verbose: bool = True,
+) -> EarlyStopping:
+    """Create a callback that stops training if the metric that you name does not improve for some rounds.
+
+    It monitors one metric on one dataset, and ignores all others. A loss (`higher_is_better=False`) is minimized. It
+    works in `lightgbm.train`, `lightgbm.cv` and the scikit-learn estimators, for metrics of gainsay and of LightGBM.
+    The callback sets `best_iteration` to the first round with the best value, and `best_score` to the values of that
+    round, whether it stops the training or not.
+
+    Parameters
+    ----------
+    metric : str or Metric
+        The metric, such as ``"ndcg_exp@10"``, by its plain or safe name (`names=` of `feval`).
+    rounds : int
+        Stop after this number of boosting rounds without improvement. With `every=n`, at least one round after the
+        best round must be evaluated.
+    dataset : str, optional
+        The dataset by LightGBM's name (``"valid_0"``, or from `valid_names`). Default: the first one that is not the
+        training data.
+    min_delta : float, default 0
+        The smallest increase over the best value that counts as an improvement.
+    verbose : bool, default True
+        Print the best round.
+
+    Raises
+    ------
+    TypeError
+        If an option belongs to the early stopping of another library. The message contains the right option.
+    ValueError
+        In the first round, if there is no validation data, or if the metric or the dataset is not evaluated. The
+        message lists the names in the log.
+
+    Notes
+    -----
+    One object can be used in several trainings, one after another or in several threads. If all values are NaN, a
+    warning states that the callback had no effect. It has no effect with dart, whose later rounds change earlier
+    trees. With a second stop of LightGBM (`early_stopping_round`, `lightgbm.early_stopping`), the first to stop sets
+    both attributes. If both stop in the same round, this callback does.
+
+    If a training continues a model (`init_model`), its first round must be better than that model. If no round is
+    better, `best_iteration` is the number of rounds of that model, and `best_score` has its values under the metrics of
+    gainsay. If `feval` or `eval_metric` does not evaluate the metric, the value of that model is unknown, and a warning
+    states that. It is also unknown in `lightgbm.cv`, which counts the rounds of a continued model from 0.
+    """
+    return EarlyStopping(metric, rounds, dataset, min_delta, verbose)
+
+
+_active: WeakIdentityMap[EarlyStopping] = WeakIdentityMap()
+"""The last callback of each training, by its model."""
+
+
+def get_patience(model: Any) -> PatienceState | None:
+    """Return the state of early stopping of a training, or None."""
+    stopping = _active.get(model)
+    return None if stopping is None else stopping.get_patience(model)
+
+
+@dataclass
+class _Run:
+    """The state of one training."""
+
+    enabled: bool
+    best_round: int
+    last_evaluated: int = 0
+    dataset: str | None = None
+    logged_name: str | None = None
+    best: Result | None = None
+    best_results: Any = None
+
+
+class EarlyStopping(Callback):
+    """A callback for LightGBM, created by `early_stopping`."""
+
+    _name = "early_stopping"
+
+    def __init__(self, metric: MetricLike, rounds: int, dataset: str | None, min_delta: float, verbose: bool) -> None:
+        self.order = 29  # after the recording callbacks, before LightGBM's own, which ignores class attributes
+        self.before_iteration = False
+        self.metric = canonical_name(metric)
+        self._is_ours = find_metric(metric) is not None
+        self.rounds = check_whole("rounds", rounds, unit="boosting rounds")
+        self.dataset = check_optional_name("dataset", dataset)
+        self.min_delta = check_real("min_delta", min_delta, 0.0)
+        self.verbose = verbose
+        self._runs: WeakIdentityMap[_Run] = WeakIdentityMap()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.metric, self.rounds, self.dataset, self.min_delta, self.verbose)
+
+    def __repr__(self) -> str:
+        options = {"rounds": self.rounds, "dataset": self.dataset, "min_delta": self.min_delta, "verbose": self.verbose}
+        return call_text(early_stopping, self.metric, **options)
+
+    def get_patience(self, model: Any) -> PatienceState | None:
+        """Return the state of a training, or None before its first value."""
+        run = self._runs.get(model)
+        if run is None or run.best is None:
+            return None
+        return PatienceState(run.best.dataset, run.best.metric, self.rounds, run.best_round + 1)
+
+    def finish_round(self, env: CallbackEnv) -> None:
+        """Check the value of a round, and raise LightGBM's `EarlyStopException` to stop."""
+        run = self._runs.get(env.model)
+        if run is None or env.iteration == env.begin_iteration:
+            run = self._start(env)
+        if not run.enabled:
+            return
+        current = self._find_result(env, run)
+        if current is not None:
+            run.last_evaluated = env.iteration
+            if self._improves(current, run.best):
+                run.best, run.best_round, run.best_results = current, env.iteration, env.evaluation_result_list
+        is_last = env.iteration == env.end_iteration - 1
+        is_over = run.last_evaluated > run.best_round and env.iteration - run.best_round >= self.rounds
+        if run.best is not None and (is_last or is_over):
+            outcome = "Did not stop early" if is_last else "Early stopping"
+            start = "" if run.best_round >= env.begin_iteration else "no round is better than the continued model, "
+            self._print(
+                f"{outcome}, {start}best iteration is {run.best_round + 1} "
+                f"with {self.metric} = {run.best.value:.6g} on {run.best.dataset}"
+            )
+            report_end(env.model)
+            self._runs.remove(env.model)
+            raise EarlyStopException(run.best_round, run.best_results)
+        if is_last:
+            warnings.warn(describe_missing_values(self.metric, run.dataset), stacklevel=2)
+
+    def _start(self, env: CallbackEnv) -> _Run:
+        """Begin a training, with the value of the model that it continues."""
+        run = _Run(enabled=not _is_dart(env), best_round=env.begin_iteration - 1)
+        self._runs.set(env.model, run)
+        register_names(env.model)
+        self._print(f"Training until {self.metric} does not improve for {self.rounds} rounds")
+        if not run.enabled:
+            return run
+        _active.set(env.model, self)
+        first = self._find_result(env, run)
+        if first is None or not _is_continued(env):
+            return run
+        values = {} if hasattr(env.model, "boosters") else compute_initial_values(env.model)
+        value = values.get((first.dataset, first.metric))
+        if value is None:
+            warnings.warn(self._describe_unknown_start(env), stacklevel=4)
+        elif value == value:
+            run.best = first._replace(value=value)
+            entries = [(entry, values.get(read_result(entry)[:2])) for entry in env.evaluation_result_list or []]
+            run.best_results = [replace_value(entry, initial) for entry, initial in entries if initial is not None]
+        return run
+
+    def _describe_unknown_start(self, env: CallbackEnv) -> str:
+        if hasattr(env.model, "boosters"):
+            return (
+                "lightgbm.cv counts the rounds of a continued model from 0, and early stopping does not know the value "
+                "of that model: best_iteration counts new rounds only, and may be that of a worse model"
+            )
+        return describe_unknown_start(self.metric, self._is_ours, "gainsay's feval or eval_metric")
+
+    def _improves(self, current: Result, best: Result | None) -> bool:
+        if best is None:
+            return current.value == current.value  # not NaN
+        if current.maximize:
+            return current.value > best.value + self.min_delta
+        return current.value < best.value - self.min_delta
+
+    def _find_result(self, env: CallbackEnv, run: _Run) -> Result | None:
+        """Return the value of this round, or None without an evaluation. It must exist in the first round."""
+        results = [read_result(entry) for entry in env.evaluation_result_list or []]
+        is_first = env.iteration == env.begin_iteration
+        if is_first:
+            run.dataset = self.dataset or find_validation_set(env, results)
+            names = [result.metric for result in results if result.dataset == run.dataset]
+            run.logged_name = find_logged_name(self.metric, names)
+        matches = [result for result in results if (result.dataset, result.metric) == (run.dataset, run.logged_name)]
+        if len(matches) > 1:
+            raise create_clash_error(str(run.logged_name), "LightGBM", REMEDY)
+        if not matches and is_first:
+            raise ValueError(self._describe_missing_metric(results, run.dataset))
+        return matches[0] if matches else None
+
+    def _describe_missing_metric(self, results: list[Result], dataset: str | None) -> str:
+        if not results:
+            return (
+                f"early stopping on {self.metric!r} has nothing to look at: no dataset or no metric is evaluated. "
+                f"Pass valid_sets=[…] and feval=gainsay.lightgbm.feval([{self.metric!r}])"
+            )
+        datasets = list(dict.fromkeys(result.dataset for result in results))
+        if dataset is None:
+            return (
+                f"early stopping on {self.metric!r} needs validation data: only the training data "
+                f"({', '.join(datasets)}) is evaluated. Pass valid_sets=[…], or name it as dataset="
+            )
+        if dataset not in datasets:
+            return describe_unknown_dataset(dataset, datasets)
+        metrics = list(dict.fromkeys(result.metric for result in results if result.dataset == dataset))
+        advice = f". Pass feval=gainsay.lightgbm.feval([{self.metric!r}])" if self._is_ours else ""
+        return describe_unlogged_metric(self.metric, repr(dataset), metrics) + advice
+
+    def _print(self, text: str) -> None:
+        if self.verbose:
+            lgb.basic._log_info(text)
+
+
+def _is_dart(env: CallbackEnv) -> bool:
+    """Return whether dart is trained, with a warning."""
+    values = (env.params.get(alias) for alias in ("boosting", "boosting_type", "boost"))
+    if "dart" not in (str(boosting).lower() for boosting in values):  # LightGBM accepts DART, too
+        return False
+    warnings.warn("early stopping is not available with dart: later rounds change earlier trees", stacklevel=5)
+    return True
+
+
+def _is_continued(env: CallbackEnv) -> bool:
+    """Return whether a training continues a model."""
+    folds = getattr(env.model, "boosters", None)
+    return env.begin_iteration > 0 if folds is None else folds[0].current_iteration() > env.iteration + 1

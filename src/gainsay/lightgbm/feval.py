@@ -1,0 +1,238 @@
+"""Functions that evaluate metrics in every round of a training with LightGBM."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .._common.checks import check_whole
+from ..training.bound_metrics import (
+    BoundMetrics,
+    LibraryObject,
+    WeakIdentityMap,
+    create_clash_error,
+    describe_size,
+    in_round,
+)
+from .common import REMEDY, get_name, list_builtin_names, register_evaluator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import lightgbm as lgb
+
+    from ..evaluation.evaluator import Evaluator
+    from ..judgments import NegativeLabels
+    from ..metrics.names import MetricLike
+    from ..metrics.safe import Names
+
+EvalTuple = tuple[str, float, bool]
+
+
+def feval(
+    metrics: MetricLike | Iterable[MetricLike],
+    *,
+    every: int = 1,
+    convention: str | None = None,
+    negative_labels: NegativeLabels = "refuse",
+    n_jobs: int | None = None,
+    names: Names = "plain",
+) -> Feval:
+    """Create an evaluation function for `lightgbm.train` and `lightgbm.cv`.
+
+    The returned function computes ranking metrics on every validation dataset after each boosting round. It reads
+    labels, groups and weights from the `lightgbm.Dataset` and caches everything that depends only on them.
+
+    Parameters
+    ----------
+    metrics : str, Metric or iterable of these
+        The metrics to log, for example ``["ndcg_linear@10", "mrr"]``. See `gainsay.parse_metrics`.
+    every : int, default 1
+        Evaluate every `every` rounds, starting with the first. Nothing is logged in other rounds.
+    convention : str, optional
+        Read metric names as this library does. See `gainsay.parse_metrics`.
+    negative_labels : {"refuse", "allow", "zero"}
+        See `gainsay.Judgments`.
+    n_jobs : int, optional
+        The largest number of threads. Default: the CPUs that the process may use, or fewer if that is faster.
+    names : {"plain", "safe"}
+        The form of names in the log: ``ndcg_exp@10``, or ``ndcg_exp_at_10`` for experiment trackers
+        (`gainsay.metrics.safe_name`). Early stopping accepts both.
+
+    Raises
+    ------
+    ValueError
+        If a metric is unknown. In the first round, if a dataset has no groups or only a part of the documents of a
+        query, if labels are not valid for the metrics, or if a built-in metric has the same name. In any round, if
+        scores are NaN (`checkpoint` then has the model and the rounds before).
+
+    Notes
+    -----
+    `lightgbm.cv` splits queries without a warning if `folds` does, or if the objective is a custom function. The
+    returned function rejects such folds.
+
+    Examples
+    --------
+    >>> import lightgbm as lgb
+    >>> from gainsay.data import simulate
+    >>> from gainsay.lightgbm import feval
+    >>> data = simulate(30, seed=1)
+    >>> train = lgb.Dataset(data.features, data.labels, group=data.group)
+    >>> curves = {}
+    >>> booster = lgb.train(
+    ...     {"objective": "lambdarank", "metric": "None", "verbose": -1}, train, num_boost_round=3, valid_sets=[train],
+    ...     feval=feval(["ndcg_linear@10", "ndcg_exp@10"]), callbacks=[lgb.record_evaluation(curves)])
+    >>> list(curves["training"]), len(curves["training"]["ndcg_exp@10"])
+    (['ndcg_linear@10', 'ndcg_exp@10'], 3)
+    """
+    return Feval(BoundMetrics(metrics, convention, negative_labels, n_jobs, names), every)
+
+
+def eval_metric(
+    metrics: MetricLike | Iterable[MetricLike],
+    *,
+    every: int = 1,
+    convention: str | None = None,
+    negative_labels: NegativeLabels = "refuse",
+    n_jobs: int | None = None,
+    names: Names = "plain",
+) -> EvalMetric:
+    """Create an `eval_metric` for `LGBMRanker.fit`, with the parameters of `feval`.
+
+    If LightGBM logs a metric under the same name, both share one history. Use ``metric="None"`` to disable the
+    built-in metrics. `early_stopping` detects equal names and raises an error.
+
+    Examples
+    --------
+    >>> import lightgbm as lgb
+    >>> from gainsay.data import simulate
+    >>> from gainsay.lightgbm import eval_metric
+    >>> train, valid = simulate(60, seed=1).split_queries(0.5, 0.5, seed=1)
+    >>> ranker = lgb.LGBMRanker(n_estimators=3, metric="None", verbose=-1).fit(
+    ...     train.features, train.labels, group=train.group, eval_X=valid.features, eval_y=valid.labels,
+    ...     eval_group=[valid.group], eval_metric=eval_metric(["ndcg_linear@10", "mrr"]))
+    >>> list(ranker.evals_result_["valid_0"])
+    ['ndcg_linear@10', 'mrr']
+    """
+    return EvalMetric(BoundMetrics(metrics, convention, negative_labels, n_jobs, names), every)
+
+
+class _Dataset(NamedTuple):
+    """The evaluator of a dataset, with the arrays that identify it.
+
+    `rounds` counts by prediction buffer, because LightGBM has one for each training and entry of `valid_sets`.
+    """
+
+    evaluator: Evaluator
+    group: Any
+    weight: Any
+    rounds: WeakIdentityMap[int]
+
+
+class _EvaluationFunction(LibraryObject):
+    """The shared part of `Feval` and `EvalMetric`."""
+
+    _library = "lightgbm"
+
+    def __init__(self, bound_metrics: BoundMetrics, every: int) -> None:
+        self.bound_metrics = bound_metrics
+        self.every = check_whole("every", every, unit="rounds")
+        self._datasets: WeakIdentityMap[_Dataset] = WeakIdentityMap()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.bound_metrics, self.every)
+
+    def _evaluate(
+        self, scores: Any, labels: Any, group: Any, weight: Any, dataset: lgb.Dataset | None = None
+    ) -> list[EvalTuple]:
+        data = self._datasets.get(labels)
+        if data is None or data.group is not group or data.weight is not weight:
+            data = self._bind(labels, group, weight, dataset)
+        rounds = data.rounds.get(scores) or 0
+        data.rounds.set(scores, rounds + 1)
+        if not rounds:
+            register_evaluator(labels, data.evaluator, self.bound_metrics.names)
+        if rounds % self.every:
+            return []
+        with in_round(rounds + 1, f" on {get_name(labels) or describe_size(data.evaluator.judgments)}"):
+            means = data.evaluator(scores).mean.values()
+        metrics = zip(self.bound_metrics.names, means, self.bound_metrics.metrics, strict=True)
+        return [(name, mean, metric.higher_is_better) for name, mean, metric in metrics]
+
+    def _bind(self, labels: Any, group: Any, weight: Any, dataset: lgb.Dataset | None) -> _Dataset:
+        if group is None:
+            raise ValueError(
+                "the dataset has no groups: pass group= (documents per query), because ranking metrics need queries. "
+                "In XGBRanker, write `from gainsay.xgboost import EvaluateRanking`"
+            )
+        if dataset is not None:
+            _validate_queries(dataset)
+            for name in set(self.bound_metrics.names) & list_builtin_names(dataset.params or {}):
+                raise create_clash_error(name, "LightGBM", REMEDY)
+        evaluator = self.bound_metrics.bind(labels, group=group, weight=weight)
+        data = _Dataset(evaluator, group, weight, WeakIdentityMap())
+        self._datasets.set(labels, data)
+        return data
+
+
+class Feval(_EvaluationFunction):
+    """An evaluation function for `lightgbm.train` and `lightgbm.cv`, created by `feval`."""
+
+    _name, _argument = "feval", "feval="
+
+    def __repr__(self) -> str:
+        return self.bound_metrics.format_call(feval, every=self.every)
+
+    def __call__(self, preds: Any, eval_data: Any = None, *arguments: Any, **options: Any) -> list[EvalTuple]:
+        """Return (name, value, higher is better) of each metric, or nothing in other rounds."""
+        if type(eval_data).__module__.startswith("xgboost") or hasattr(preds, "evaluation_result_list"):
+            raise self._create_misuse_error(preds, eval_data)
+        if not hasattr(eval_data, "get_label"):
+            raise TypeError(
+                "feval only works in lightgbm.train and lightgbm.cv. In LGBMRanker.fit, write "
+                "`from gainsay.lightgbm import eval_metric`. In XGBRanker, give it the callback of "
+                "`from gainsay.xgboost import EvaluateRanking`."
+            )
+        return self._evaluate(preds, eval_data.get_label(), eval_data.get_group(), eval_data.get_weight(), eval_data)
+
+
+class EvalMetric(_EvaluationFunction):
+    """An evaluation function for LightGBM's scikit-learn estimators, created by `eval_metric`."""
+
+    _name, _argument = "eval_metric", "eval_metric= of LGBMRanker.fit"
+
+    def __repr__(self) -> str:
+        return self.bound_metrics.format_call(eval_metric, every=self.every)
+
+    def __call__(self, y_true: Any, y_pred: Any = None, weight: Any = None, group: Any = None) -> list[EvalTuple]:
+        """Return (name, value, higher is better) of each metric, or nothing in other rounds."""
+        if type(y_pred).__module__.startswith("xgboost") or hasattr(y_true, "evaluation_result_list"):
+            raise self._create_misuse_error(y_true, y_pred)
+        if hasattr(y_pred, "get_label"):
+            raise TypeError(
+                "eval_metric only works in LGBMRanker.fit. Pass feval=feval(…) to lightgbm.train and lightgbm.cv."
+            )
+        return self._evaluate(y_pred, y_true, group, weight)
+
+
+def _validate_queries(dataset: lgb.Dataset) -> None:
+    """Raise an error if a dataset is a subset of another one with only a part of the documents of a query.
+
+    LightGBM makes a query of each part, so a metric ranks fewer documents, which is easier.
+    """
+    rows, parent = dataset.used_indices, dataset.reference
+    group = None if rows is None or parent is None else parent.get_group()
+    if group is None:
+        return
+    sizes = np.asarray(group, dtype=np.int64)
+    used = np.bincount(np.repeat(np.arange(len(sizes)), sizes)[rows], minlength=len(sizes))
+    split = np.flatnonzero((used > 0) & (used != sizes))
+    if len(split):
+        first = split[0]
+        raise ValueError(
+            f"folds split queries: {len(split)} of the {np.count_nonzero(used)} queries are incomplete, the first is "
+            f"query {first} with {used[first]} of {sizes[first]} documents. Pass "
+            "folds=sklearn.model_selection.GroupKFold(5) to lightgbm.cv. It keeps queries together without folds only "
+            "if params['objective'] is the name of a ranking objective"
+        )

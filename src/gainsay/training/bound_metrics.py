@@ -1,0 +1,252 @@
+"""The contract of all adapters: metrics bound to a dataset, names of metrics, and errors with the same words."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from contextlib import contextmanager
+from functools import wraps
+from inspect import signature
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, TypeVar
+
+from .._common.arrays import nearest
+from .._common.shown import call_text
+from ..evaluation.evaluator import Evaluator, validate_threads
+from ..judgments import Judgments, NegativeLabels, check_negative_labels
+from ..metrics.base import Metric
+from ..metrics.judged import validate_without_judged
+from ..metrics.names import MetricLike, parse_metric, parse_metrics
+from ..metrics.safe import Names, plain_name, safe_name, safe_name_or_none, validate_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+LIBRARIES = {"lightgbm": "LightGBM", "xgboost": "XGBoost", "catboost": "CatBoost"}
+EVALUATIONS = {"lightgbm": "feval", "xgboost": "EvaluateRanking", "catboost": "eval_metric"}
+"""The functions that evaluate metrics in each library. CatBoost has no other adapter."""
+
+
+class WeakIdentityMap(Generic[T]):
+    """A mapping whose keys are compared by identity. An entry is removed when its key is deleted."""
+
+    def __init__(self) -> None:
+        self._entries: dict[int, tuple[weakref.ref[Any], T]] = {}
+
+    def get(self, key: object) -> T | None:
+        """Return the value of this object, or None."""
+        entry = self._entries.get(id(key))
+        return entry[1] if entry is not None and entry[0]() is key else None
+
+    def set(self, key: object, value: T) -> None:
+        """Store the value of this object."""
+        address, entries = id(key), self._entries
+
+        def remove(reference: weakref.ref[Any]) -> None:
+            if address in entries and entries[address][0] is reference:
+                del entries[address]
+
+        entries[address] = (weakref.ref(key, remove), value)
+
+    def remove(self, key: object) -> None:
+        """Remove the value of this object, if present."""
+        if self.get(key) is not None:
+            del self._entries[id(key)]
+
+
+class BoundMetrics:
+    """The metrics that an adapter logs, and the options for reading its datasets."""
+
+    def __init__(
+        self,
+        metrics: MetricLike | Iterable[MetricLike],
+        convention: str | None,
+        negative_labels: NegativeLabels,
+        n_jobs: int | None,
+        names: Names = "plain",
+    ) -> None:
+        self.metrics = parse_metrics(metrics, convention=convention)
+        validate_without_judged(self.metrics)
+        validate_names(names)
+        check_negative_labels(negative_labels)
+        validate_threads(n_jobs)
+        self.names = tuple(safe_name(metric) if names == "safe" else str(metric) for metric in self.metrics)
+        """The names in the log."""
+        self.negative_labels = negative_labels
+        self.n_jobs = n_jobs
+
+    def format_call(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> str:
+        """Return the call that creates an adapter, for its `repr`."""
+        own = {"negative_labels": self.negative_labels, "n_jobs": self.n_jobs}
+        return call_text(function, *arguments, list(self.names), **options, **own)
+
+    def bind(self, labels: Any, *, group: Any = None, qid: Any = None, weight: Any = None) -> Evaluator:
+        """Return the metrics bound to a dataset, or raise an error if its labels are not valid for them."""
+        judgments = Judgments(labels, group=group, qid=qid, weight=weight, negative_labels=self.negative_labels)
+        return Evaluator(self.metrics, judgments, self.n_jobs)
+
+
+class LibraryObject:
+    """A callback or an evaluation function of one library. It raises one line if another library calls it."""
+
+    _library: ClassVar[str]
+    _name: ClassVar[str]
+    """The public name."""
+    _argument: ClassVar[str] = "callbacks=[…]"
+    """The argument of the library that takes it."""
+
+    def __new__(cls, *args: Any, **options: Any) -> Any:
+        """Create the object, and register its class so that XGBoost calls `before_training`."""
+        callbacks = sys.modules.get("xgboost.callback")
+        if callbacks is not None and cls._library != "xgboost":
+            callbacks.TrainingCallback.register(cls)
+        return super().__new__(cls)
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Raise an error: LightGBM calls its callbacks and functions, XGBoost its functions."""
+        raise self._create_misuse_error(*arguments)
+
+    def before_training(self, model: Any) -> Any:
+        """Raise an error: only XGBoost calls this method first."""
+        raise self._create_misuse_error(library="xgboost")
+
+    def after_iteration(self, *arguments: Any) -> Any:
+        """Raise an error: only CatBoost calls this method without `before_training`."""
+        raise self._create_misuse_error(library="catboost")
+
+    def _create_misuse_error(self, *arguments: Any, library: str | None = None) -> TypeError:
+        """Return an error that names the right import for the library that calls, or the right argument."""
+        modules = [type(argument).__module__.partition(".")[0] for argument in arguments]
+        caller = library or next((module for module in modules if module in LIBRARIES), None)
+        name = f"gainsay.{self._library}.{self._name}"
+        if caller == self._library:
+            return TypeError(f"{name} is in the wrong argument. Pass it as {self._argument}.")
+        if caller is None:
+            return TypeError(
+                f"{name} only works as {self._argument} of {LIBRARIES[self._library]}. For estimators, write "
+                "`from gainsay.lightgbm import eval_metric` or `from gainsay.xgboost import EvaluateRanking`."
+            )
+        shared = self._name in ("Curves", "checkpoint", "early_stopping") and caller != "catboost"
+        target = self._name if shared else EVALUATIONS[caller]
+        return TypeError(
+            f"{name} does not work with {LIBRARIES[caller]}. Write `from gainsay.{caller} import {target}`."
+        )
+
+
+@contextmanager
+def in_round(number: int, dataset: str = "") -> Iterator[None]:
+    """Prepend the boosting round, and the dataset if it is known, to a `ValueError`."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"in boosting round {number}{dataset}: {error}") from error.__cause__
+
+
+def describe_size(judgments: Judgments) -> str:
+    """Return a description of a dataset without a name."""
+    return f"the dataset of {judgments.queries} queries and {judgments.documents} documents"
+
+
+def create_clash_error(name: str, library: str, remedy: str) -> ValueError:
+    """Return the error for two metrics with one name in one history."""
+    return ValueError(
+        f"{library} itself logs a metric named {name!r}, which is mixed up with that of gainsay in one history. "
+        f"{remedy}, or use an option that changes the name. If the library does not log it, two datasets or two "
+        "metrics have one name, so rename one of them"
+    )
+
+
+def check_optional_name(argument: str, value: Any) -> str | None:
+    """Return `value` if it is a name or None, or raise an error."""
+    if value is None or isinstance(value, str):
+        return value
+    raise TypeError(f"{argument} must be the name of a dataset, got {value!r}")
+
+
+def find_metric(metric: MetricLike) -> Metric | None:
+    """Return one of our metrics by its name or safe name, or None for a metric of the library or the user."""
+    if isinstance(metric, Metric):
+        return metric
+    if not isinstance(metric, str):
+        raise TypeError(f"metric must be one name, such as 'ndcg_exp@10', or a Metric, got {metric!r}")
+    for name in dict.fromkeys((metric, plain_name(metric))):
+        try:
+            return parse_metric(name)
+        except ValueError:
+            continue
+    return None
+
+
+def canonical_name(metric: MetricLike) -> str:
+    """Return the canonical name of one of our metrics, and other names unchanged."""
+    return str(find_metric(metric) or metric)
+
+
+def find_logged_name(metric: str, names: Container[str]) -> str | None:
+    """Return the name of a metric in a log, which is its plain or its safe name, or None."""
+    return next((name for name in (metric, safe_name_or_none(metric)) if name is not None and name in names), None)
+
+
+def suggest_options(**suggestions: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Decorate a function so that options of similar functions raise an error with the right option.
+
+    >>> @suggest_options(stopping_rounds="rounds=")
+    ... def stop(metric, rounds): ...
+    >>> stop("mrr", stopping_rounds=50)
+    Traceback (most recent call last):
+    TypeError: stop() has no option stopping_rounds=: write rounds=
+    """
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        options = list(signature(function).parameters)
+
+        @wraps(function)
+        def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+            for name in kwargs:
+                if name not in options:
+                    remedy = f": write {suggestions[name]}" if name in suggestions else nearest(name, options)
+                    raise TypeError(f"{function.__name__}() has no option {name}={remedy}")
+            return function(*args, **kwargs)
+
+        return checked
+
+    return decorate
+
+
+STOPPING_OPTIONS = {
+    "stopping_rounds": "rounds=",
+    "early_stopping_rounds": "rounds=",
+    "early_stopping_round": "rounds=",
+    "metric_name": "metric=, or the name as the first argument",
+    "first_metric_only": "nothing, because the callback monitors one metric only",
+}
+"""Suggestions for the options of early stopping in LightGBM, XGBoost and their estimators."""
+
+
+def describe_unknown_dataset(name: str, names: Sequence[str]) -> str:
+    """Return the message for a dataset that is not evaluated."""
+    return f"no dataset {name!r} is evaluated{nearest(name, names)} (there are: {', '.join(names)})"
+
+
+def describe_unlogged_metric(metric: str, datasets: str, names: Sequence[str]) -> str:
+    """Return the message for a metric that is not logged."""
+    return f"no metric {metric!r} is logged on {datasets}{nearest(metric, names)} (there are: {', '.join(names)})"
+
+
+def describe_unknown_start(metric: str, is_ours: bool, functions: str) -> str:
+    """Return the warning that early stopping cannot evaluate the model that a training continues."""
+    advice = "" if is_ours else ", or stop on a metric of gainsay"
+    return (
+        f"early stopping on {metric!r} does not know the value of the continued model, so the best round may be worse "
+        f"than that model: evaluate {metric!r} with {functions}{advice}"
+    )
+
+
+def describe_missing_values(metric: str, dataset: str | None) -> str:
+    """Return the warning that all values of a metric were NaN."""
+    return (
+        f"early stopping on {metric!r} got only NaN on {dataset!r}: it did not stop the training or set "
+        "best_iteration. (A metric of gainsay is NaN if it skips every query.)"
+    )

@@ -1,0 +1,351 @@
+"""Live output of trainings: lines in a terminal, a picture in a notebook, or one line at the end."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import sys
+import threading
+import time
+import weakref
+from typing import TYPE_CHECKING, Any, Literal
+
+from .picture import create_picture
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from .view import Segments, View
+
+__all__ = [
+    "Display",
+    "NotebookOutput",
+    "Screen",
+    "Show",
+    "create_display",
+    "get_screen",
+    "is_notebook",
+    "is_terminal",
+    "print_final_line",
+    "seconds_now",
+    "supports_unicode",
+]
+
+Show = Literal["terminal", "notebook", "line"]
+TERMINAL_INTERVAL = 0.25
+"""The shortest time between two updates of a terminal, in seconds."""
+NOTEBOOK_INTERVAL = 0.5
+"""The same for notebooks, where each update passes through the browser."""
+
+seconds_now = time.perf_counter
+
+
+def is_terminal(stream: Any) -> bool:
+    """Return whether lines of a stream can be rewritten."""
+    try:
+        return bool(stream.isatty()) and os.environ.get("TERM") != "dumb"
+    except (AttributeError, ValueError):  # None with pythonw, or closed
+        return False
+
+
+def supports_unicode(stream: Any) -> bool:
+    """Return whether a stream can write marks and blocks."""
+    try:
+        "●◆▁█−…".encode(getattr(stream, "encoding", None) or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def is_notebook() -> bool:
+    """Return whether the process is a kernel of Jupyter."""
+    if "IPython" not in sys.modules:
+        return False
+    shell = sys.modules["IPython"].get_ipython()
+    return shell is not None and hasattr(shell, "kernel")
+
+
+def print_final_line(view: View) -> None:
+    """Print the last line of a training to stderr, if it exists."""
+    stream = sys.stderr
+    if stream is None:
+        return
+    if is_terminal(stream):
+        screen = get_screen(stream)
+        screen.print_line(view.create_final_line(screen.width, ascii_only=screen.ascii_only))
+    else:
+        line = view.format_final_line(ascii_only=not supports_unicode(stream))
+        encoding = getattr(stream, "encoding", None) or "utf-8"
+        print(line.encode(encoding, "replace").decode(encoding), file=stream, flush=True)
+
+
+class Screen:
+    """Live lines at the bottom of a terminal, one block per key, below all output of Python.
+
+    Output hides a block until its next update, so no lines of a failed training remain below the output.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        from rich.console import Console
+
+        self.stream = stream
+        self.ascii_only = not supports_unicode(stream)
+        self._console = Console(file=stream, force_terminal=True, highlight=False, markup=False, emoji=False)
+        self._live: Any = None
+        self._blocks: dict[object, tuple[Callable[[int], list[Segments]], Callable[[], bool]]] = {}
+        self._hidden: set[object] = set()
+        self._lock = threading.RLock()
+        """Locked to start and stop, never to draw, because rich has a lock for that."""
+        self._last = 0.0
+        self._is_refreshing = False
+
+    @property
+    def width(self) -> int:
+        """The number of columns. One stays free, because some terminals wrap after the last."""
+        return max(self._console.width - 1, 20)
+
+    def add(
+        self, key: object, create_lines: Callable[[int], list[Segments]], is_over: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Add a block. `create_lines` gets the width, and `is_over` returns whether the training has ended."""
+        from rich.live import Live
+
+        with self._lock:
+            self._blocks[key] = (create_lines, is_over)
+            if self._live is None:
+                self._live = Live(
+                    self,  # type: ignore[arg-type]  # an object with __rich_console__
+                    console=self._console,
+                    auto_refresh=False,
+                    transient=True,
+                    redirect_stdout=is_terminal(sys.stdout),
+                    redirect_stderr=is_terminal(sys.stderr),
+                )
+                self._hidden.add(key)  # nothing to draw yet
+                self._console.push_render_hook(self)  # type: ignore[arg-type]  # called before that of `Live`
+                with self._ignore_closed_terminal():
+                    self._live.start()
+                    self._console.show_cursor()  # a failed training must not leave a hidden cursor
+
+    def update(self, key: object) -> None:
+        """Draw again if the last time is long enough ago."""
+        self._hidden.discard(key)
+        if time.monotonic() - self._last < TERMINAL_INTERVAL or self._live is None:
+            return
+        self._last = time.monotonic()
+        self._is_refreshing = True
+        with self._ignore_closed_terminal():
+            self._live.refresh()
+        self._is_refreshing = False
+
+    def remove(self, key: object, line: Segments | None = None) -> None:
+        """Remove a block and print a line instead. Stop with the last block."""
+        with self._lock:
+            self._blocks.pop(key, None)
+            self._hidden.discard(key)
+            if not self._blocks and self._live is not None:
+                live, self._live = self._live, None
+                with self._ignore_closed_terminal():
+                    live.stop()
+                self._console.pop_render_hook()
+            if line is not None:
+                self.print_line(line)
+
+    def print_line(self, line: Segments) -> None:
+        """Print a line above the blocks."""
+        from rich.text import Text
+
+        hidden = set(self._hidden)
+        with self._ignore_closed_terminal():
+            self._console.print(Text.assemble(*line), soft_wrap=True)
+        self._hidden = hidden & set(self._blocks)
+
+    def process_renderables(self, renderables: list[Any]) -> list[Any]:
+        """Leave the lines of ended trainings in place, because the user may have typed below them."""
+        if not self._is_refreshing:
+            for key in [key for key, (_, is_over) in list(self._blocks.items()) if is_over()]:
+                del self._blocks[key]
+                self._live._live_render._shape = None
+        return renderables
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+        from rich.text import Text
+
+        for key, (create_lines, _) in list(self._blocks.items()):
+            if key not in self._hidden:
+                for line in create_lines(self.width):
+                    yield Text.assemble(*line, no_wrap=True, overflow="ellipsis")
+        if not self._is_refreshing:
+            self._hidden.update(self._blocks)
+
+    @contextlib.contextmanager
+    def _ignore_closed_terminal(self) -> Iterator[None]:
+        """Continue the training without output if the terminal is closed."""
+        try:
+            yield
+        except (OSError, ValueError):
+            if not getattr(self.stream, "closed", True):
+                raise
+            self._blocks.clear()
+
+
+_screens: dict[int, Screen] = {}
+
+
+def get_screen(stream: Any) -> Screen:
+    """Return the screen of a terminal, which all trainings share."""
+    stream = getattr(stream, "rich_proxied_file", stream)
+    screen = _screens.get(id(stream))
+    if screen is None or screen.stream is not stream:
+        screen = _screens[id(stream)] = Screen(stream)
+    return screen
+
+
+class NotebookOutput:
+    """One output of a cell that is replaced in place."""
+
+    def __init__(self, create_html: Callable[[], str]) -> None:
+        self._create_html = create_html
+        self._handle: Any = None
+        self._last = 0.0
+        self._lock = threading.Lock()
+
+    def update(self) -> None:
+        """Draw again if the last time is long enough ago."""
+        if time.monotonic() - self._last >= NOTEBOOK_INTERVAL:
+            self.draw()
+
+    def draw(self) -> None:
+        """Draw now."""
+        from IPython import display as ipython_display
+
+        display: Any = ipython_display
+        with self._lock:
+            self._last = time.monotonic()
+            html = self._create_html()
+            if not html:
+                return
+            content = display.HTML(html)
+            if self._handle is None:
+                self._handle = display.display(content, display_id=True)
+            else:
+                self._handle.update(content)
+
+
+class Display:
+    """The output of one training. This class shows nothing."""
+
+    def begin(self, create_view: Callable[[], View | None], is_over: Callable[[], bool]) -> None:
+        """Begin a training. `is_over` returns whether it ended without a call of `end`."""
+
+    def update(self) -> None:
+        """Show a new round."""
+
+    def end(self) -> None:
+        """Show the end."""
+
+    def cancel(self) -> None:
+        """Show nothing more."""
+        _running.discard(self)
+
+
+class _LineDisplay(Display):
+    """One line at the end, for logs. The end of the process counts as the end of the training."""
+
+    def begin(self, create_view: Callable[[], View | None], is_over: Callable[[], bool]) -> None:
+        self._create_view = create_view
+        _running.add(self)
+
+    def end(self) -> None:
+        self.cancel()
+        view = self._create_view()
+        if view is not None:
+            print_final_line(view)
+
+
+class _TerminalDisplay(_LineDisplay):
+    """Live lines, which one line replaces at the end."""
+
+    def begin(self, create_view: Callable[[], View | None], is_over: Callable[[], bool]) -> None:
+        super().begin(create_view, is_over)
+        self._screen = get_screen(sys.stderr)
+        self._screen.add(self, self._create_lines, is_over)
+
+    def update(self) -> None:
+        self._screen.update(self)
+
+    def end(self) -> None:
+        _running.discard(self)
+        view, screen = self._create_view(), self._screen
+        screen.remove(
+            self, None if view is None else view.create_final_line(screen.width, ascii_only=screen.ascii_only)
+        )
+
+    def cancel(self) -> None:
+        super().cancel()
+        self._screen.remove(self)
+
+    def _create_lines(self, width: int) -> list[Segments]:
+        view = self._create_view()
+        return [] if view is None else view.create_lines(width, ascii_only=self._screen.ascii_only)
+
+
+class _NotebookDisplay(_LineDisplay):
+    """One picture that is replaced in place, at the latest when the cell has ended."""
+
+    def begin(self, create_view: Callable[[], View | None], is_over: Callable[[], bool]) -> None:
+        super().begin(create_view, is_over)
+        self._output = NotebookOutput(self._create_html)
+        self._shell = sys.modules["IPython"].get_ipython() if is_notebook() else None
+        if self._shell is not None:
+            self._shell.events.register("post_run_cell", self._finish_cell)
+        self._has_rounds = False
+
+    def update(self) -> None:
+        self._has_rounds = True
+        self._output.update()
+
+    def end(self) -> None:
+        self.cancel()
+        if self._has_rounds:
+            self._output.draw()
+
+    def cancel(self) -> None:
+        super().cancel()
+        if self._shell is not None:
+            self._shell.events.unregister("post_run_cell", self._finish_cell)
+            self._shell = None
+
+    def _finish_cell(self, _: Any = None) -> None:
+        self.end()
+
+    def _create_html(self) -> str:
+        view = self._create_view()
+        return "" if view is None else create_picture(view)
+
+
+def create_display(show: Show | bool) -> Display:
+    """Return the display for `show`. True selects it by the type of stderr."""
+    if show is False:
+        return Display()
+    if show is True:
+        show = "notebook" if is_notebook() else "terminal" if is_terminal(sys.stderr) else "line"
+    displays: dict[str, type[Display]] = {
+        "terminal": _TerminalDisplay,
+        "notebook": _NotebookDisplay,
+        "line": _LineDisplay,
+    }
+    if not isinstance(show, str) or show not in displays:
+        raise ValueError(f"show must be True, False or one of {', '.join(map(repr, displays))}, got {show!r}")
+    return displays[show]()
+
+
+_running: weakref.WeakSet[Display] = weakref.WeakSet()
+
+
+@atexit.register
+def _end_all() -> None:
+    """Show the end of all trainings that ended without a call."""
+    for display in list(_running):
+        display.end()

@@ -1,0 +1,400 @@
+"""Early stopping of XGBoost on the metric that you name."""
+
+from __future__ import annotations
+
+import json
+import threading
+import warnings
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import xgboost as xgb
+
+from .._common.arrays import nearest
+from .._common.checks import check_flag, check_real, check_whole
+from .._common.shown import call_text
+from ..metrics.base import Metric
+from ..training.bound_metrics import (
+    STOPPING_OPTIONS,
+    WeakIdentityMap,
+    canonical_name,
+    check_optional_name,
+    create_clash_error,
+    describe_missing_values,
+    describe_unknown_dataset,
+    describe_unknown_start,
+    describe_unlogged_metric,
+    find_logged_name,
+    find_metric,
+    suggest_options,
+)
+from ..training.history import PatienceState
+from ..training.prediction import find_trees
+from .common import DIRECTIONS, REMEDY, Callback, get_loggers, log_first
+from .custom_metric import calls
+
+if TYPE_CHECKING:
+    from ..metrics.names import MetricLike
+
+
+@suggest_options(**STOPPING_OPTIONS)
+def early_stopping(
+    metric: MetricLike,
+    rounds: int,
+    dataset: str | None = None,
+    min_delta: float = 0.0,
+    maximize: bool | None = None,
+    save_best: bool = False,
+    verbose: bool = True,
+    *,
+    data_name: str | None = None,
+) -> EarlyStopping:
+    """Create a callback that stops training if the metric that you name does not improve for some rounds.
+
+    A metric of gainsay has a direction: it is maximized, or minimized if it is a loss (`higher_is_better=False`).
+    XGBoost's own callback guesses the direction from the name and minimizes `mrr`. The callback sets `best_iteration`
+    and `best_score`, whether it stops the training or not.
+
+    Parameters
+    ----------
+    metric : str or Metric
+        The metric, such as ``"ndcg_linear@10"``, by its plain or safe name (`names=` of `custom_metric`).
+    rounds : int
+        Stop after this number of boosting rounds without improvement. With `every=n`, at least one round after the
+        best round must be evaluated.
+    dataset : str, optional
+        The name of the dataset in `evals` or `EvaluateRanking`. Optional if the metric is logged on one dataset only.
+    min_delta : float, default 0
+        The smallest increase over the best value that counts as an improvement.
+    maximize : bool, optional
+        The direction, which is required for custom metrics of other origin.
+    save_best : bool, default False
+        Return the model cut after its best round. Not available in `xgboost.cv`, or with dart and gblinear, whose
+        later rounds change earlier trees or weights.
+    verbose : bool, default True
+        Print the best round.
+    data_name : str, optional
+        The same as `dataset`, by its name in XGBoost's own callback.
+
+    Raises
+    ------
+    TypeError
+        If an option belongs to the early stopping of another library. The message contains the right option.
+    ValueError
+        If the direction is wrong for a metric of gainsay. Before training, if there is a second callback of this kind.
+        In the first round, if the metric or the dataset is not evaluated. The message lists the names in the log.
+
+    Notes
+    -----
+    One object can be used in several trainings, one after another or in several threads. If all values are NaN, a
+    warning states that the callback had no effect.
+
+    Training ends before the next round starts, so all other callbacks receive the last round, in any order. In
+    `xgboost.cv`, callbacks after this one do not receive it, because XGBoost cuts its table only in that way.
+
+    With a second stop of XGBoost (`early_stopping_rounds`, `xgboost.callback.EarlyStopping`), this callback keeps a
+    separate record. With `save_best`, the model is cut after the best round of this record, and both attributes refer
+    to it. Otherwise, they refer to the callback that ended the training, or to XGBoost's if neither did.
+
+    If a training continues a model (`xgb_model`), its first round must be better than that model, with all of its
+    rounds or with those up to its `best_iteration`. If no round is better, `best_iteration` and `best_score` are those
+    of that model, and `save_best` returns it. These values are computed for the metrics of `EvaluateRanking` and
+    `custom_metric`. For other metrics, a warning states that they are unknown.
+    """
+    if dataset is not None and data_name is not None:
+        raise TypeError(f"dataset= and data_name= are one option, got {dataset!r} and {data_name!r}: pass one of them")
+    dataset = check_optional_name("data_name", data_name) if dataset is None else dataset
+    return EarlyStopping(metric, rounds, dataset, min_delta, maximize, save_best, verbose)
+
+
+_active: WeakIdentityMap[EarlyStopping] = WeakIdentityMap()
+"""The callback of each training in progress, by its booster."""
+
+
+def get_patience(model: Any) -> PatienceState | None:
+    """Return the state of early stopping of a training, or None."""
+    stopping = _active.get(model)
+    return None if stopping is None else stopping.get_patience()
+
+
+class _Run:
+    """The state of one training. Round -1 is the continued model, and rounds are counted from 0 in this training."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = weakref.ref(model)  # another callback may return a shorter model
+        self.first_round: int = model.num_boosted_rounds()
+        self.initial_best: str | None = model.attr("best_iteration") if self.first_round else None
+        self.history: Any = {}
+        self.last_checked = -1
+        self.dataset: str | None = None
+        self.logged_name = ""
+        self.values_seen = 0
+        self.best: float | None = None
+        self.best_epoch = self.last_evaluated = 0
+        self.is_continued = self.has_stopped = False
+
+    @property
+    def best_round(self) -> int:
+        """The best round, counted from 0 in the model."""
+        return self.first_round + self.best_epoch
+
+    @property
+    def initial_lengths(self) -> list[int]:
+        """The two lengths of the continued model: up to its best round, and complete."""
+        best = (self.initial_best or "").strip()
+        rounds = int(best) + 1 if best.isdigit() else self.first_round
+        return sorted({min(rounds, self.first_round), self.first_round})
+
+
+class EarlyStopping(Callback):
+    """A callback for XGBoost, created by `early_stopping`."""
+
+    _name = "early_stopping"
+
+    def __init__(
+        self,
+        metric: MetricLike,
+        rounds: int,
+        dataset: str | None,
+        min_delta: float,
+        maximize: bool | None,
+        save_best: bool,
+        verbose: bool,
+    ) -> None:
+        super().__init__()
+        self.metric = canonical_name(metric)
+        own = find_metric(metric)
+        self._is_ours = own is not None
+        self.rounds = check_whole("rounds", rounds, unit="boosting rounds")
+        self.dataset = check_optional_name("dataset", dataset)
+        self.min_delta = check_real("min_delta", min_delta, 0.0)
+        self.maximize = _find_direction(own or self.metric, maximize)
+        self.save_best = check_flag("save_best", save_best)
+        self.verbose = verbose
+        self._runs: dict[int, _Run] = {}
+        """By thread, because the model at the end of a training may be another object than at the start."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        options = (self.metric, self.rounds, self.dataset, self.min_delta, self.maximize, self.save_best, self.verbose)
+        return type(self), options
+
+    def __repr__(self) -> str:
+        options = {"rounds": self.rounds, "dataset": self.dataset, "min_delta": self.min_delta}
+        options |= {"maximize": None if self._is_ours else self.maximize, "save_best": self.save_best}
+        return call_text(early_stopping, self.metric, **options, verbose=self.verbose)
+
+    def get_patience(self) -> PatienceState | None:
+        """Return the state of the training in this thread, or None before the first value."""
+        run = self._runs.get(threading.get_ident())
+        if run is None or run.best is None:
+            return None
+        return PatienceState(run.dataset, self.metric, self.rounds, run.best_round + 1)
+
+    def before_training(self, model: Any) -> Any:
+        """Start a new record."""
+        second = _active.get(model)
+        if second is not None and second is not self:
+            raise ValueError(
+                f"two early_stopping callbacks in one training, on {second.metric!r} and on {self.metric!r}: a model "
+                "has one best round. Keep one, and read the best round of the other metric from evals_result"
+            )
+        if self.save_best and not isinstance(model, xgb.Booster):
+            raise ValueError("save_best does not work in xgboost.cv, which returns no model")
+        unstable = _describe_unstable_booster(model) if isinstance(model, xgb.Booster) else None
+        if unstable is not None:
+            booster, reason = unstable
+            if self.save_best:
+                raise ValueError(
+                    f"save_best does not work under {booster}: {reason}, so the model cut after its best round differs "
+                    "from the one that was evaluated"
+                )
+            warnings.warn(f"under {booster} {reason}: the model of the best round cannot be restored", stacklevel=2)
+        _active.set(model, self)
+        run = self._runs[threading.get_ident()] = _Run(model)
+        run.is_continued = run.first_round > 0 and unstable is None
+        if run.is_continued:
+            calls.set([])
+        return model
+
+    def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        """End the training if the last round asked for it, after all callbacks have received that round."""
+        run = self._runs[threading.get_ident()]
+        run.history = evals_log
+        return run.has_stopped
+
+    def finish_round(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        """Check the value of a round. Only `xgboost.cv` is stopped at once, which then cuts its table."""
+        run = self._runs[threading.get_ident()]
+        run.history = evals_log
+        log_first(model, epoch, evals_log)
+        self._check(run, model, epoch)
+        is_over = run.last_evaluated > run.best_epoch and epoch - max(run.best_epoch, -1) >= self.rounds
+        run.has_stopped = run.best is not None and is_over
+        if run.has_stopped:
+            self._set_best(run, model)  # at once, because xgboost.cv and a second stop with save_best read it
+        return run.has_stopped and not isinstance(model, xgb.Booster)
+
+    def _check(self, run: _Run, model: Any, epoch: int) -> None:
+        """Check the value of a round, if it was evaluated."""
+        curve = self._find_curve(run)
+        if curve is None:
+            raise ValueError(self._describe_missing_metric(run.history))
+        if len(curve) > epoch + 1:
+            raise create_clash_error(run.logged_name, "XGBoost", REMEDY)
+        if run.is_continued and run.last_checked < 0:
+            self._evaluate_start(run, model)
+        run.last_checked = epoch
+        if len(curve) > run.values_seen:
+            run.values_seen, run.last_evaluated = len(curve), epoch
+            value = float(curve[-1][0] if isinstance(curve[-1], tuple) else curve[-1])
+            if self._improves(value, run.best, self.min_delta):
+                run.best, run.best_epoch = value, epoch
+
+    def _evaluate_start(self, run: _Run, model: Any) -> None:
+        """Use the better length of the continued model as the value to beat."""
+        recorded = [(log, matrix) for log, reference in calls.get() or () if (matrix := reference()) is not None]
+        calls.set(None)
+        for rounds in run.initial_lengths:
+            value = self._compute_value(run, model, rounds, recorded)
+            if value is None:
+                functions = "EvaluateRanking or custom_metric"
+                warnings.warn(describe_unknown_start(self.metric, self._is_ours, functions), stacklevel=2)
+                return
+            if self._improves(value, run.best, 0.0):
+                run.best, run.best_epoch = value, rounds - 1 - run.first_round
+
+    def _compute_value(self, run: _Run, model: Any, rounds: int, recorded: list[Any]) -> float | None:
+        """Return the value of the first rounds of a model as it would be logged, or None for other metrics."""
+        metric, loggers = run.logged_name, get_loggers(model)
+        for logger in loggers:
+            value = logger.compute_value(model, rounds, str(run.dataset), metric)
+            if value is not None:
+                return value
+        recorded = [(log, matrix) for log, matrix in recorded if metric in log.bound_metrics.names]
+        datasets = [name for name, history in run.history.items() if metric in history]
+        place = datasets.index(str(run.dataset))  # XGBoost evaluates its own datasets first, in the order of history
+        if place >= len(recorded):
+            return None
+        log, matrix = recorded[place]
+        exact = log.compute_value(model, rounds, matrix, metric)
+        restored = any(getattr(logger, "log", None) is log for logger in loggers)
+        return float(exact if restored else f"{exact:f}")  # XGBoost keeps six digits
+
+    def after_training(self, model: Any) -> Any:
+        """Print the best round, and cut the model there if `save_best`."""
+        run = self._runs.pop(threading.get_ident())
+        trained = run.model()
+        trained = model if trained is None else trained
+        _active.remove(trained)
+        last = trained.num_boosted_rounds() - run.first_round - 1
+        if run.history and run.last_checked < last:  # another callback stopped the training before this one was called
+            self._check(run, trained, last)
+        if run.best is None:
+            if run.values_seen:
+                warnings.warn(describe_missing_values(self.metric, run.dataset), stacklevel=2)
+            return model
+        is_cut = model.num_boosted_rounds() < trained.num_boosted_rounds()
+        has_second_stop = is_cut or trained.attr("best_iteration") != run.initial_best
+        keeps_attributes = has_second_stop and not run.has_stopped and not self.save_best
+        self._print_best(run, keeps_attributes)
+        if keeps_attributes:
+            return model
+        result = cut_booster(trained, run.best_round + 1) if self.save_best else model
+        self._set_best(run, result)
+        return result
+
+    def _set_best(self, run: _Run, model: Any) -> None:
+        model.set_attr(best_score=str(run.best), best_iteration=str(run.best_round))
+
+    def _print_best(self, run: _Run, keeps_attributes: bool) -> None:
+        if not self.verbose or xgb.collective.get_rank() != 0:
+            return
+        start = "No round is better than the continued model: its best" if run.best_epoch < 0 else "Best"
+        second = (
+            ". best_iteration and best_score of the model are those of another stopping" if keeps_attributes else ""
+        )
+        value = f"{self.metric} = {run.best:.6g} on {run.dataset}"
+        text = f"{start} iteration is {run.best_round} (counted from 0) with {value}{second}"
+        xgb.collective.communicator_print(f"{text}\n")
+
+    def _improves(self, value: float, best: float | None, delta: float) -> bool:
+        if best is None:
+            return value == value  # not NaN
+        gain = value - best if self.maximize else best - value
+        return gain > delta
+
+    def _find_curve(self, run: _Run) -> list[Any] | None:
+        """Return the values of the metric, or None if it is not logged."""
+        if run.dataset is None:
+            datasets = [name for name, history in run.history.items() if find_logged_name(self.metric, history)]
+            if self.dataset is not None:
+                datasets = [name for name in datasets if name == self.dataset]
+            if len(datasets) > 1:
+                raise ValueError(f"{self.metric!r} is logged on {', '.join(datasets)}: pass dataset=, one of these")
+            if not datasets:
+                return None
+            run.dataset = datasets[0]
+            run.logged_name = str(find_logged_name(self.metric, run.history[run.dataset]))
+        curve: list[Any] = run.history[run.dataset][run.logged_name]
+        return curve
+
+    def _describe_missing_metric(self, evals_log: Any) -> str:
+        """Return the message for a metric that is not logged, with the names that are."""
+        remedy = f"evaluate it with EvaluateRanking({{…}}, [{self.metric!r}]) in callbacks, or with custom_metric"
+        if not evals_log:
+            return f"early stopping on {self.metric!r} has nothing to look at: no dataset is evaluated. Please {remedy}"
+        if self.dataset is not None and self.dataset not in evals_log:
+            return describe_unknown_dataset(self.dataset, list(evals_log))
+        names = [self.dataset] if self.dataset else list(evals_log)
+        logged = list(dict.fromkeys(metric for name in names for metric in evals_log[name]))
+        advice = f": {remedy}" if self._is_ours else ""
+        return describe_unlogged_metric(self.metric, ", ".join(map(repr, names)), logged) + advice
+
+
+def cut_booster(booster: xgb.Booster, rounds: int) -> xgb.Booster:
+    """Return the first rounds of a booster, with the categories of its features.
+
+    XGBoost's own slice loses the categories, so it misreads a DataFrame with the same categories in another order.
+    """
+    cut = booster[:rounds]
+    if "c" not in (booster.feature_types or ()):
+        return cut
+    content, complete = (json.loads(bytes(model.save_raw("json"))) for model in (cut, booster))
+    trees, all_trees = find_trees(content), find_trees(complete)
+    if trees is None or all_trees is None or trees.get("cats") == all_trees.get("cats"):
+        return cut
+    trees["cats"] = all_trees["cats"]
+    restored: xgb.Booster = xgb.Booster(model_file=bytearray(json.dumps(content).encode()))
+    return restored
+
+
+def _find_direction(metric: Metric | str, maximize: bool | None) -> bool:
+    """Return whether a higher value is better, or raise an error if it is unknown or contradicts `maximize`."""
+    if maximize is not None:
+        maximize = check_flag("maximize", maximize)
+    if isinstance(metric, Metric):
+        if maximize is not None and maximize != metric.higher_is_better:
+            better = "higher" if metric.higher_is_better else "lower"
+            raise ValueError(f"maximize={maximize} selects the worst {metric}, because a {better} value is better")
+        return metric.higher_is_better
+    direction = DIRECTIONS.get(metric.partition("@")[0]) if maximize is None else maximize
+    if direction is None:
+        raise ValueError(
+            f"it is not known whether a higher {metric!r} is better: pass maximize=True or maximize=False"
+            f"{nearest(metric, DIRECTIONS)} (for a custom metric of gainsay, import the module that defines it)"
+        )
+    return direction
+
+
+def _describe_unstable_booster(model: xgb.Booster) -> tuple[str, str] | None:
+    """Return the kind of a booster whose earlier rounds cannot be restored, with the reason, or None.
+
+    dart drops trees during training. Since XGBoost 3.4, parameters of any tree booster can do so.
+    """
+    config = json.loads(model.save_config())["learner"]["gradient_booster"]
+    if config["name"] == "gblinear":
+        return "gblinear", "later rounds change the same weights"
+    dropout = config.get("dart_train_param", {})
+    if config["name"] == "dart" or any(float(dropout.get(name, 0)) > 0 for name in ("rate_drop", "one_drop")):
+        return "dart", "later rounds change earlier trees"
+    return None

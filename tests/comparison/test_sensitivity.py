@@ -1,0 +1,127 @@
+"""Choices that reverse pairs of models, against plain loops over pairs and a separate implementation."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+
+import numpy as np
+import pytest
+
+import gainsay as gs
+from gainsay.comparison.sensitivity import estimate_share
+
+JUDGED = gs.Judgments(np.random.default_rng(1).choice(4, size=240), group=[6] * 40, weight=np.arange(40) % 3)
+
+
+def reverses(first, second, pairs):
+    """Return the share of pairs of two lists of means that are in opposite order."""
+    return np.mean([(first[a] - first[b]) * (second[a] - second[b]) < 0 for a, b in pairs])
+
+
+def draw_scores(count, seed=0):
+    rng = np.random.default_rng(seed)
+    return [JUDGED.labels + rng.normal(0, 2, 240) for _ in range(count)]
+
+
+def share_of(sensitivity, choice):
+    return sensitivity.table.set_index("choice").loc[choice]
+
+
+@pytest.mark.parametrize(
+    ("choice", "metric"),
+    [
+        ("exponential gain", "ndcg_exp@3"),
+        ("Järvelin & Kekäläinen's discount", "ndcg_jk@3"),
+        ("cutoff 5", "ndcg_linear@5"),
+        ("map", "map"),
+        ("precision@2", "precision@2"),
+        ("ties in the order of the data", "ndcg_linear(ties=order)@3"),
+    ],
+)
+def test_shares_of_models_and_recipes_against_loops_over_pairs(choice, metric):
+    scores = [np.round(one) for one in draw_scores(9)]
+    models = {"a": scores[0], "recipe": scores[1:4], "b": scores[4], "c": scores[5], "two": scores[6:9]}
+    comparison = gs.compare(models, JUDGED, ["ndcg_linear@3", "precision@2"], draws=200)
+    found = share_of(comparison.sensitivity(), choice)
+    first, second = ([gs.evaluate(it, JUDGED, one).mean[it] for one in scores] for it in ("ndcg_linear@3", metric))
+    members = [[0], [1, 2, 3], [4], [5], [6, 7, 8]]
+    pairs = [list(itertools.product(one, two)) for one, two in itertools.combinations(members, 2)]
+    assert found["reversed"] == pytest.approx(np.mean([reverses(first, second, own) for own in pairs]))
+    assert found["reversed_pairs"] == 36 * reverses(first, second, list(itertools.combinations(range(9), 2)))
+    means = [[np.mean([values[place] for place in own]) for own in members] for values in (first, second)]
+    conflicts = [
+        min(abs(one[a] - one[b]) for one in means)
+        for a, b in itertools.combinations(range(5), 2)
+        if (means[0][a] - means[0][b]) * (means[1][a] - means[1][b]) < 0
+    ]
+    assert found["largest"] == pytest.approx(max(conflicts, default=0))
+    assert found["winner"] == list(models)[int(np.argmax(means[1]))]
+    repeat = share_of(comparison.sensitivity(), "one repeat per model")
+    order = [next(mean for mean, own in zip(means[0], members, strict=True) if place in own) for place in range(9)]
+    assert repeat["reversed"] == pytest.approx(np.mean([reverses(first, order, own) for own in pairs]))
+
+
+def test_models_in_groups_are_repeats():
+    scores = draw_scores(6, seed=5)
+    recipes = gs.compare({"a": scores[:3], "b": scores[3:]}, JUDGED, draws=200).sensitivity()
+    models = {f"{'ab'[place // 3]}{place}": one for place, one in enumerate(scores)}
+    grouped = gs.compare(models, JUDGED, draws=200).sensitivity(groups={name: name[0] for name in models})
+    assert grouped.models == recipes.models
+    for choice, share in recipes.table.set_index("choice")["reversed"].items():
+        if choice != "the other half of the queries":
+            assert share_of(grouped, choice)["reversed"] == pytest.approx(share)
+
+
+def test_halves_are_halves_of_clusters():
+    """Two clusters have one split only."""
+    clusters, values = np.repeat([0, 1], 30), np.random.default_rng(2).random((60, 5))
+    found = gs.Comparison({"x": values, "y": -values}, list("abcde"), clusters=clusters, draws=200).sensitivity()
+    halves = [values[clusters == side].mean(axis=0) for side in (0, 1)]
+    expected = reverses(*halves, list(itertools.combinations(range(5), 2)))
+    assert share_of(found, "the other half of the queries")["reversed"] == pytest.approx(expected)
+    assert share_of(found, "y")["reversed"] == 1
+    assert share_of(found, "y")["winner"] == "abcde"[int(values.mean(axis=0).argmin())]
+
+
+def test_the_interval_is_that_of_wilson_with_the_jackknife_variance():
+    rng = np.random.default_rng(4)
+    matrix = np.triu(rng.random((7, 7)) < 0.3, 1).astype(float)
+    matrix += matrix.T
+    share, lower, upper = estimate_share(matrix, 0.05)
+    assert share == pytest.approx(matrix[np.triu_indices(7, 1)].mean())
+    left_out = [np.delete(np.delete(matrix, k, 0), k, 1)[np.triu_indices(6, 1)].mean() for k in range(7)]
+    variance = 6 / 7 * np.sum((np.array(left_out) - np.mean(left_out)) ** 2)
+    size, t = share * (1 - share) / variance, 2.446912
+    for end in (lower, upper):  # Wilson's interval: |share - end| = t · sqrt(end (1 - end) / size)
+        assert abs(share - end) == pytest.approx(t * np.sqrt(end * (1 - end) / size), rel=1e-5)
+    assert np.isnan(estimate_share(np.eye(2), 0.05)[1])
+
+
+@pytest.mark.parametrize(
+    ("year", "expected"),
+    [
+        (19, {"exponential gain": 1.96, "Järvelin & Kekäläinen's discount": 1.77, "cutoff 5": 6.48,
+              "unjudged documents left out": 4.17, "map": 12.52, "mrr": 30.42, "reversed_pairs": 15, "pairs": 861}),
+        (20, {"exponential gain": 1.64, "Järvelin & Kekäläinen's discount": 1.23, "cutoff 5": 4.73,
+              "unjudged documents left out": 1.84, "map": 6.99, "mrr": 28.25, "reversed_pairs": 13, "pairs": 703}),
+    ],
+)  # fmt: skip
+def test_trec_deep_learning(trec_dl, tmp_path, year, expected):
+    """Values of a separate implementation. Files of one configuration differ in their date."""
+    runs = {path.name[:-7]: path for path in sorted((trec_dl / f"dl{year}").glob("*.txt.gz"))}
+    groups = {name: re.sub(r"_dl\d\d_2023.*", "", name) for name in runs}
+    comparison = gs.compare_runs(runs, trec_dl / f"qrels.dl{year}-passage.txt", ["ndcg_linear@10"], draws=200)
+    found = comparison.sensitivity(groups=groups)
+    gain = share_of(found, "exponential gain")
+    for choice, value in expected.items():
+        share = gain[choice] if choice in gain else round(100 * share_of(found, choice)["reversed"], 2)
+        assert share == value
+    assert "matter more than the gain" in found.headline
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["models"] == list(found.models)
+    picture = comparison.plot.sensitivity(path=tmp_path / "choices.png", groups=groups)
+    assert picture.title == found.headline
+    page = comparison.to_html(tmp_path / "report.html").read_text("utf-8")
+    assert '<section id="sensitivity">' in page
+    assert "cutoff 5" in comparison.to_markdown()

@@ -1,0 +1,84 @@
+"""The studies of real data: their estimates, one small run, and the figures of the page."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_1samp
+
+import gainsay as gs
+
+ROOT = Path(__file__).parents[1]
+STUDIES = ROOT / "studies"
+PAGE = ROOT / "docs" / "concepts" / "does_it_matter.md"
+
+pytestmark = pytest.mark.skipif(not STUDIES.is_dir(), reason="the sdist does not contain the studies")
+
+
+@pytest.fixture(autouse=True)
+def path_of_studies(monkeypatch):
+    monkeypatch.syspath_prepend(str(STUDIES))
+
+
+def test_pairs_reversed_by_other_repeats():
+    from reversals import find_reversed_by_repeats
+
+    rng = np.random.default_rng(0)
+    systems = np.array([0, 1, 1, 2, 2, 2, 3, 3])  # System 0 has no repeats.
+    means = rng.normal(size=len(systems))
+    shares = find_reversed_by_repeats(means, systems)
+    for (i, first), (j, second) in product(enumerate((1, 2, 3)), repeat=2):
+        if first == second:
+            continue
+        pairs = list(product(means[systems == first], means[systems == second]))
+        expected = [(a - b) * (c - d) < 0 for a, b in pairs for c, d in pairs if a != c and b != d]
+        assert shares[i, j] == pytest.approx(np.mean(expected))
+
+
+def test_interval_equals_a_t_test_if_seeds_or_queries_do_not_matter():
+    from training import estimate_mean
+
+    values = np.random.default_rng(1).normal(size=12)
+    expected = ttest_1samp(values, 0).confidence_interval()
+    for table in (np.tile(values, (4, 1)), np.tile(values[:, None], 30)):
+        row = estimate_mean(table)
+        assert row["mean"] - row["half_width"] == pytest.approx(expected.low)
+        assert row["mean"] + row["half_width"] == pytest.approx(expected.high)
+
+
+@pytest.mark.slow
+def test_a_study_of_a_letor_file(tmp_path):
+    data = gs.data.simulate(60, seed=3, features=4, mean_length=8)
+    rows = [
+        f"{label:g} qid:{query} " + " ".join(f"{i + 1}:{value:.3f}" for i, value in enumerate(features))
+        for label, query, features in zip(data.labels, data.qid, data.features, strict=True)
+    ]
+    (tmp_path / "small.txt").write_text("\n".join(rows))
+    command = [sys.executable, "studies/run.py", "--data", str(tmp_path / "small.txt"), "--output"]
+    options = ["--seeds", "2", "--rounds", "10", "--libraries", "lightgbm", "--cache", str(tmp_path / "cache")]
+    for name in ("first.json", "second.json"):  # The second one reads the cache.
+        subprocess.run([*command, str(tmp_path / name), *options], cwd=ROOT, check=True, capture_output=True)
+    texts = [(tmp_path / name).read_text("utf-8") for name in ("first.json", "second.json")]
+    study = json.loads(texts[0])
+    assert texts[0] == texts[1]
+    assert (study["results"]["models"], study["results"]["queries"]) == (5 * 6 * 2, 60)
+    assert 0 <= study["results"]["choices"]["exponential gain"]["reversed"] <= 1
+    assert str(tmp_path) not in texts[0]
+    small = subprocess.run([*command, "unused.json", "--memory", "1e-6"], cwd=ROOT, capture_output=True, text=True)
+    assert small.returncode == 1
+    assert small.stderr.startswith("--data: the study needs about")
+
+
+def test_every_figure_of_the_page_comes_from_the_results():
+    from page import read_figures
+
+    names = set(re.findall(r"\{\{ (\w+) \}\}", PAGE.read_text("utf-8")))
+    assert len(names) > 50
+    assert names <= read_figures().keys()

@@ -1,0 +1,252 @@
+"""Live lines in a terminal: rewritten in place, below all other output, and nothing left at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import subprocess
+import sys
+
+import pytest
+
+from gainsay.training import display
+from gainsay.training.display import Screen, get_screen, is_terminal, supports_unicode
+from gainsay.training.view import count_columns
+
+
+class Terminal(io.StringIO):
+    encoding = "utf-8"
+
+    def isatty(self):
+        return True
+
+
+def use_terminal(monkeypatch):
+    """Make stdout and stderr one terminal, which is updated in every round."""
+    monkeypatch.setattr(display, "TERMINAL_INTERVAL", 0.0)
+    for name, value in {"TERM": "xterm", "COLUMNS": "80", "LINES": "24"}.items():
+        monkeypatch.setenv(name, value)
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stdout", stream)
+    monkeypatch.setattr(sys, "stderr", stream)
+    return stream
+
+
+def lines(*texts):
+    return lambda width: [[(text, "")] for text in texts]
+
+
+class TestScreen:
+    def test_lines_are_rewritten_in_place(self, screen, monkeypatch):
+        terminal = use_terminal(monkeypatch)
+        live, state = Screen(terminal), {"n": 0}
+        live.add("a", lambda width: [[(f"first {state['n']}", "bold")], [("second", "")]])
+        for number in range(5):
+            state["n"] = number
+            live.update("a")
+            assert screen().feed(terminal.getvalue()).text == f"first {number}\nsecond"
+        live.remove("a", [("[red]a has ended", "")])
+        assert screen().feed(terminal.getvalue()).text == "[red]a has ended"
+        assert not terminal.getvalue().rpartition("\x1b[?25")[2].startswith("l")  # the cursor is visible
+
+    def test_output_appears_above_and_hides_lines_until_the_next_update(self, screen, monkeypatch):
+        terminal = use_terminal(monkeypatch)
+        live = Screen(terminal)
+        live.add("a", lines("one", "two"))
+        live.update("a")
+        print("LightGBM prints")
+        assert screen().feed(terminal.getvalue()).text == "LightGBM prints\none\ntwo"
+        print("Traceback", file=sys.stderr)
+        assert screen().feed(terminal.getvalue()).text == "LightGBM prints\nTraceback"
+        live.update("a")
+        sys.stdout.writelines(["first\n", "second\n"])
+        live.update("a")
+        assert screen().feed(terminal.getvalue()).text == "LightGBM prints\nTraceback\nfirst\nsecond\none\ntwo"
+        live.remove("a", [("end", "")])
+        print("afterwards")
+        assert screen().feed(terminal.getvalue()).text.endswith("second\nend\nafterwards")
+
+    def test_streams_are_restored(self, monkeypatch):
+        terminal = use_terminal(monkeypatch)
+        live = Screen(terminal)
+        live.add("a", lines("one"))
+        assert sys.stdout is not terminal
+        assert sys.stdout.isatty()
+        assert get_screen(sys.stderr).stream is terminal
+        live.remove("a")
+        assert sys.stdout is terminal
+        assert sys.stderr is terminal
+
+    def test_output_of_another_stream_stays_there(self, monkeypatch):
+        terminal = use_terminal(monkeypatch)
+        file = io.StringIO()
+        monkeypatch.setattr(sys, "stdout", file)
+        live = Screen(terminal)
+        live.add("a", lines("one"))
+        print("to a file")
+        live.remove("a")
+        assert file.getvalue() == "to a file\n"
+
+    def test_several_trainings(self, screen, monkeypatch):
+        terminal = use_terminal(monkeypatch)
+        live = Screen(terminal)
+        live.add("a", lines("a"))
+        live.add("b", lines("b"))
+        live.update("a")
+        live.update("b")
+        assert screen().feed(terminal.getvalue()).text == "a\nb"
+        live.remove("a", [("a has ended", "")])
+        live.update("b")
+        assert screen().feed(terminal.getvalue()).text == "a has ended\nb"
+        live.remove("b")
+        assert screen().feed(terminal.getvalue()).text == "a has ended"
+
+    def test_lines_of_an_ended_training_stay_in_place(self, screen, monkeypatch):
+        terminal = use_terminal(monkeypatch)
+        live, over = Screen(terminal), []
+        live.add("a", lines("one", "two"), is_over=lambda: bool(over))
+        live.update("a")
+        terminal.write("\n>>> typed by the user\n")  # not by Python
+        over.append(True)
+        print("an answer")
+        live.remove("a", [("the end", "")])
+        assert screen().feed(terminal.getvalue()).text == "one\ntwo\n>>> typed by the user\nan answer\nthe end"
+        assert sys.stdout is terminal
+
+    def test_no_more_often_than_four_times_a_second(self, monkeypatch):
+        terminal = use_terminal(monkeypatch)
+        monkeypatch.setattr(display, "TERMINAL_INTERVAL", 0.25)
+        now = [100.0]
+        monkeypatch.setattr(display.time, "monotonic", lambda: now[0])
+        live, drawn = Screen(terminal), set()
+        live.add("a", lambda width: drawn.add(now[0]) or [[("line", "")]])
+        for step in range(1001):
+            now[0] = 100 + step / 500  # two seconds
+            live.update("a")
+        live.remove("a")
+        assert len(drawn) <= 10
+
+    def test_lines_that_do_not_fit_have_a_sign(self, screen, monkeypatch):
+        terminal = use_terminal(monkeypatch)
+        monkeypatch.setenv("LINES", "5")
+        live = Screen(terminal)
+        live.add("a", lines(*(f"line {number}" for number in range(20)), "long " * 30))
+        for _ in range(3):
+            live.update("a")
+        shown = screen().feed(terminal.getvalue()).text.splitlines()
+        assert shown[:4] == ["line 0", "line 1", "line 2", "line 3"]
+        assert shown[4].strip() == "..."
+        live.remove("a")
+
+    def test_a_closed_terminal_does_not_end_the_training(self, monkeypatch):
+        terminal = use_terminal(monkeypatch)
+        live = Screen(terminal)
+        live.add("a", lines("line"))
+        monkeypatch.undo()
+        terminal.close()
+        live.update("a")
+        live.remove("a", [("end", "")])
+
+
+class TestTerminals:
+    def test_is_terminal(self, monkeypatch):
+        monkeypatch.setenv("TERM", "xterm")
+        closed = io.TextIOWrapper(io.BytesIO())
+        closed.close()
+        assert not any(map(is_terminal, (io.StringIO(), None, closed)))
+        assert is_terminal(Terminal())
+        monkeypatch.setenv("TERM", "dumb")
+        assert not is_terminal(Terminal())
+
+    @pytest.mark.parametrize("no_color", ["", "1"])
+    def test_color(self, monkeypatch, no_color):
+        terminal = use_terminal(monkeypatch)
+        monkeypatch.setenv("NO_COLOR", no_color)
+        monkeypatch.setenv("TERM", "xterm-256color")
+        live = Screen(terminal)
+        live.print_line([("●", "color(33)")])
+        assert ("38;5;33" in terminal.getvalue()) is not bool(no_color)
+
+    @pytest.mark.parametrize(("encoding", "expected"), [("utf-8", True), ("latin-1", False), ("ascii", False)])
+    def test_encodings(self, encoding, expected):
+        assert supports_unicode(io.TextIOWrapper(io.BytesIO(), encoding=encoding)) is expected
+        assert not supports_unicode(None)
+
+    def test_columns_of_names(self):
+        assert count_columns("e\u0301") == 1
+        assert count_columns("ｗ") == 2
+
+
+SCRIPT = """
+import lightgbm as lgb
+from gainsay.data import simulate
+from gainsay.training import display
+from gainsay.lightgbm import Curves, early_stopping, feval
+display.TERMINAL_INTERVAL = 0.0
+train, valid = simulate(60, seed=1, mean_length=20).split_queries(0.5, 0.5, seed=1)
+train_set = lgb.Dataset(train.features, train.labels, group=train.group)
+valid_set = lgb.Dataset(valid.features, valid.labels, group=valid.group, reference=train_set)
+params = {"objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 1}
+curves = Curves(name="31 leaves, rate 0.1, min data 100, linear gain")
+stop = early_stopping("ndcg_exp@10", 10)
+lgb.train(params, train_set, 30, valid_sets=[valid_set], feval=feval(["ndcg_linear@10", "ndcg_exp@10"]),
+          callbacks=[curves, stop, lgb.log_evaluation(10)])
+print("and then", curves.rounds)
+"""
+
+
+@pytest.mark.posix
+@pytest.mark.slow
+class TestRealTerminal:
+    def run(self, is_terminal=True, **environment):
+        """Run the script in a terminal of 80 columns, or with pipes, and return all that it wrote."""
+        import fcntl
+        import pty
+        import struct
+        import termios
+
+        environment = {**os.environ, "TERM": "xterm", "OMP_NUM_THREADS": "1", "LC_ALL": "C.UTF-8", **environment}
+        command = [sys.executable, "-W", "ignore", "-c", SCRIPT]
+        if not is_terminal:
+            return subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
+        os.close(theirs)
+        written = b""
+        with contextlib.suppress(OSError):  # Linux raises it when the other end is closed
+            while part := os.read(ours, 65536):
+                written += part
+        os.close(ours)
+        assert process.wait(60) == 0, written.decode()
+        return written.decode()
+
+    def test_lines_become_one_and_messages_appear_above(self, screen):
+        written = self.run().replace("\r\n", "\n")
+        frames = [part for part in written.split("\r\x1b[2K\x1b[1A\x1b[2K\x1b[1A\x1b[2K") if "▁" in part]
+        assert len(frames) > 10
+        frame = screen().feed(frames[8]).text.splitlines()
+        assert len(frame[0]) <= 79
+        assert "◆ stops in" in frame[0]
+        assert frame[1].startswith(" ● linear 0.")
+        assert frame[2].startswith(" ◆ exp    0.")
+        shown = screen().feed(written).text.splitlines()
+        assert shown[0].startswith("Training until ndcg_exp@10 does not improve")
+        assert shown[-1].startswith("and then ")
+        (end,) = [line for line in shown if "●" in line]
+        assert "kept round" in end
+        assert len(end) <= 79
+        assert not [line for line in shown if line.startswith(" ◆")]
+        assert any(line.startswith("[10]") and line.endswith(tuple("0123456789")) for line in shown)
+
+    def test_without_a_terminal_one_line(self):
+        finished = self.run(is_terminal=False)
+        assert finished.stderr.count("\n") == 1
+        assert "◆ ndcg_exp@10 0." in finished.stderr
+
+
+def test_rich_is_imported_only_for_a_terminal():
+    """Checked without LightGBM and XGBoost, which may import rich."""
+    code = "import sys, gainsay.training.curves, gainsay.training.display; print('rich' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
