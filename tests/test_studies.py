@@ -54,6 +54,7 @@ def test_interval_equals_a_t_test_if_seeds_or_queries_do_not_matter():
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_study_of_a_letor_file(tmp_path):
     data = gs.data.simulate(60, seed=3, features=4, mean_length=8)
     rows = [
