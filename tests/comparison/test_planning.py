@@ -45,7 +45,7 @@ def recipes_comparison(x, **options):
 
 
 def prototype_rejects(x, rng, alpha=0.05, draws=500):
-    """The two-step test of recipes in plain NumPy: covariance Q + S, repeat variances redrawn and studentised by."""
+    """The two-step test of recipes in plain NumPy: covariance Q + S, repeat variances redrawn and studentized by."""
     n, metrics, recipes, repeats = x.shape
     averaged = x.mean(axis=3).reshape(n, -1)
     q = np.cov(averaged.T) / n
@@ -55,7 +55,7 @@ def prototype_rejects(x, rng, alpha=0.05, draws=500):
         s[np.ix_(rows, rows)] = np.cov(x[:, :, k].mean(axis=0)) / repeats
     mu = averaged.mean(axis=0)
     g = rng.multivariate_normal(np.zeros(len(mu)), q + s, draws)
-    chi = rng.chisquare(repeats - 1, (draws, recipes)) / (repeats - 1)
+    chi = rng.chisquare(repeats - 1, (draws, metrics * recipes)) / (repeats - 1)
     for k in range(recipes):
         t, star = [], []
         for m, j in itertools.product(range(metrics), range(recipes)):
@@ -63,7 +63,7 @@ def prototype_rejects(x, rng, alpha=0.05, draws=500):
                 a, b = m * recipes + j, m * recipes + k
                 qq = q[a, a] + q[b, b] - 2 * q[a, b]
                 t.append((mu[a] - mu[b]) / np.sqrt(qq + s[a, a] + s[b, b]))
-                star.append((g[:, a] - g[:, b]) / np.sqrt(qq + chi[:, j] * s[a, a] + chi[:, k] * s[b, b]))
+                star.append((g[:, a] - g[:, b]) / np.sqrt(qq + chi[:, a] * s[a, a] + chi[:, b] * s[b, b]))
         t, star = np.array(t), np.array(star)
         slack = np.minimum(0, t + np.quantile(star.max(axis=0), 1 - alpha / 10))
         critical = max(0, np.quantile((star + slack[:, None]).max(axis=0), 1 - alpha + alpha / 10))
