@@ -228,11 +228,8 @@ def is_pair(first: int, second: int, row: int, alpha: float) -> Claim:
     """Return the claim that the second model is better than the first under one metric, two-sided at α."""
 
     def proven(sample: SimulatedSample) -> Any:
-        critical = _cached(
-            sample,
-            ("pair", row),
-            lambda: float(critical_value(np.abs(sample.compute_t(first)[row, second]), 1 - alpha)),
-        )
+        t = _cached(sample, ("t", first), lambda: sample.compute_t(first))[row, second]
+        critical = _cached(sample, ("pair", row), lambda: float(critical_value(np.abs(t), 1 - alpha)))
         return sample.difference[..., row, first, second] > critical * sample.error[row, first, second]
 
     return proven
