@@ -330,7 +330,7 @@ class TestRecipes:
         spread = 0.02 * np.array([[-1, 1, -0.5, 0.5], [-1, 1, -0.4, 0.6]])
         (one,) = drawn(spread, [0.02, 0.02]).against("production").candidates
         assert one.decision == "undecided"
-        lead, decided, samples = list(one.difference.values()), 0, 150
+        lead, decided, samples = list(one.difference.values()), 0, 100
         for _ in range(samples):
             by_run = rng.multivariate_normal([0, 0], np.cov(spread), one.repeats_needed.median).T
             decided += drawn(by_run, lead).against("production").decisions["B"] == "ship"
