@@ -11,7 +11,7 @@
 # make package    the wheel and the sdist, and the tests of the sdist in a separate folder
 # make mutants    small changes of the code that no test notices: a tenth of all mutants, or MUTANTS=1.0
 # make notebooks, make docs   run the notebooks; build the documentation
-# make calibration   error rates of the verdict on simulated populations, into calibration/CALIBRATION.md; two hours
+# make calibration   error rates on simulated populations, into calibration/CALIBRATION.md and CLAIMS.md; many hours
 # make bench      ratios against the libraries' own metrics and other packages, into benchmarks/RESULTS.md
 
 PYTHON ?= python3
@@ -101,6 +101,11 @@ calibration: .venv/developer
 	$(RUN) calibration/calibration_gains.py --output calibration/CALIBRATION.md
 	$(RUN) calibration/real_runs.py --output calibration/CALIBRATION.md
 	$(RUN) calibration/skewed_runs.py --output calibration/CALIBRATION.md
+	$(RUN) calibration/gate_claims.py --output calibration/claims/gate.json
+	$(RUN) calibration/inference.py
+	$(RUN) calibration/claims_gain_fit.py
+	$(RUN) calibration/claims_evidence.py
+	$(RUN) calibration/claims.py
 
 bench: .venv/developer
 	$(BIN)/python benchmarks/run.py

@@ -70,30 +70,32 @@ def reject_discordances(sample: int) -> tuple[float, float]:
     return tuple(float((pairs[f"discordance {it}"] <= ALPHA).any()) for it in ("p_value", "p_holm"))
 
 
-ROWS: list[tuple[str, float, Callable[[int], tuple[float, float]]]] = [
+ROWS: list[tuple[str, str, float, Callable[[int], tuple[float, float]]]] = [
     *(
         (
             f"sensitivity: interval of a share of {share:g} with {models} models covers",
+            "at least",
             0.93,
             lambda sample, models=models, share=share: cover_share(sample, models, share),
         )
         for models in (10, 25, 60)
         for share in (0.01, 0.05, 0.2, 0.4)
     ),
-    ("discordance: all intervals of 28 pairs cover", 0.94, cover_discordances),
-    ("discordance: any significant pair after Holm's correction, if all are 0", 0.05, reject_discordances),
+    ("discordance: all intervals of 28 pairs cover", "at least", 0.94, cover_discordances),
+    ("discordance: any significant pair after Holm's correction, if all are 0", "at most", 0.05, reject_discordances),
 ]
 
 
 def measure(samples: int) -> Iterator[dict[str, object]]:
     """Yield one row per claim."""
-    for claim, target, simulate in ROWS:
+    for claim, direction, target, simulate in ROWS:
         results = np.array([simulate(sample) for sample in range(samples)])
         rates = [
             {"rate": round(rate, 4), "se": round(math.sqrt(rate * (1 - rate) / samples), 4), "samples": samples}
             for rate in results.mean(axis=0).tolist()
         ]
-        yield {"row": "evidence", "claim": claim, "target": target, "before": rates[0], "after": rates[1]}
+        content = {"row": "evidence", "claim": claim, "direction": direction, "target": target}
+        yield content | {"before": rates[0], "after": rates[1]}
 
 
 def main() -> None:

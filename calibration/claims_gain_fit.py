@@ -101,25 +101,44 @@ def covers(fit: gs.comparison.gain_fit.GainFit) -> bool:
     return fit.lower <= BASE <= fit.upper
 
 
-ROWS: list[tuple[int, str, float, Callable[[int], tuple[bool, bool]]]] = [
-    (13, "ten judges per pair, pair effect of SD 0.5: coverage", 0.93, lambda sample: judge_pairs(sample, 0.5)),
-    (13, "ten judges per pair, pair effect of SD 1: coverage", 0.93, lambda sample: judge_pairs(sample, 1.0)),
-    (13, "ten judges per pair, pair effect of SD 2: coverage", 0.93, lambda sample: judge_pairs(sample, 2.0)),
-    (14, "side effect 0.7, new ranker always first: coverage", 0.93, show_first),
-    (15, "users value grades 0/1/1/1/1, 2,000 preferences: 'neither' is reported", 0.95, value_steps),
-    (15, "the form is right, ten judges per pair, SD 1: the test of fit rejects", 0.05, judge_and_test),
+ROWS: list[tuple[int, str, str, float, Callable[[int], tuple[bool, bool]]]] = [
+    (
+        13,
+        "ten judges per pair, pair effect of SD 0.5: coverage",
+        "at least",
+        0.93,
+        lambda sample: judge_pairs(sample, 0.5),
+    ),
+    (
+        13,
+        "ten judges per pair, pair effect of SD 1: coverage",
+        "at least",
+        0.93,
+        lambda sample: judge_pairs(sample, 1.0),
+    ),
+    (
+        13,
+        "ten judges per pair, pair effect of SD 2: coverage",
+        "at least",
+        0.93,
+        lambda sample: judge_pairs(sample, 2.0),
+    ),
+    (14, "side effect 0.7, new ranker always first: coverage", "at least", 0.93, show_first),
+    (15, "users value grades 0/1/1/1/1, 2,000 preferences: 'neither' is reported", "at least", 0.95, value_steps),
+    (15, "the form is right, ten judges per pair, SD 1: the test of fit rejects", "at most", 0.05, judge_and_test),
 ]
 
 
 def measure(samples: int) -> Iterator[dict[str, object]]:
     """Yield one row per claim."""
-    for row, claim, target, simulate in ROWS:
+    for row, claim, direction, target, simulate in ROWS:
         results = np.array([simulate(sample) for sample in range(samples)], dtype=float)
         rates = [
             {"rate": round(rate, 4), "se": round(math.sqrt(rate * (1 - rate) / samples), 4), "samples": samples}
             for rate in results.mean(axis=0).tolist()
         ]
-        yield {"row": row, "claim": claim, "target": target, "before": rates[0], "after": rates[1]}
+        content = {"row": row, "claim": claim, "direction": direction, "target": target}
+        yield content | {"before": rates[0], "after": rates[1]}
 
 
 def main() -> None:

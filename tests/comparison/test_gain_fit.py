@@ -74,13 +74,12 @@ class TestEstimates:
             least = minimize(surprise, fit.slope * np.array([1, 0]), args=(edge,), bounds=bounds[1:]).fun
             assert least - best.fun == pytest.approx(3.841459 / 2, abs=1e-3)
 
-    def test_bases_at_which_preferences_go_against_the_labels_have_slope_0(self):
+    def test_preferences_against_the_labels_have_slope_0(self):
         first, second, _ = planted(1.5, 200, seed=6)
         preferred = np.random.default_rng(16).choice(["a", "b"], 200)
         profile = gs.fit_gain(table(first, second, preferred), side=np.zeros(200)).frame()
         idle = profile["slope"] == 0
         assert 0 < idle.sum() < len(profile)
-        assert (profile["slope"] >= 0).all()
         np.testing.assert_allclose(profile["log_likelihood"][idle], -200 * math.log(2), rtol=1e-12)
         assert (profile["log_likelihood"][~idle] > -200 * math.log(2)).all()
 
@@ -127,13 +126,13 @@ class TestEstimates:
     @pytest.mark.parametrize("scale", [1e-14, 1e14])
     def test_the_slope_absorbs_the_unit_of_dcg(self, scale):
         """An absolute tolerance would take tiny differences for rounding."""
-        first, second, preferred = planted(1.5, 300, seed=8)
+        preferences = table(*planted(1.5, 300, seed=8))
         one, scaled = (
-            gs.fit_gain(table(first, second, preferred), metric=gs.DCG(gain="linear", discount=unit * DISCOUNT, k=10))
+            gs.fit_gain(preferences, metric=gs.DCG(gain="linear", discount=unit * DISCOUNT, k=10))
             for unit in (1.0, scale)
         )
-        assert (scaled.base, scaled.upper) == pytest.approx((one.base, one.upper), rel=1e-6)
-        assert (scaled.slope * scale, scaled.silent) == (pytest.approx(one.slope), one.silent)
+        expected = (one.base, one.upper, one.slope, one.silent)
+        assert (scaled.base, scaled.upper, scaled.slope * scale, scaled.silent) == pytest.approx(expected, rel=1e-6)
 
 
 class TestInputs:
@@ -176,20 +175,14 @@ class TestInputs:
         found = read_preferences(launches, gs.NDCG(gain="linear", k=3)).differences(1.7)
         np.testing.assert_allclose(found, expected, rtol=1e-10)
 
-    @pytest.mark.parametrize(
-        ("options", "name"),
-        [
-            ({"discount": lambda ranks: 1 / ranks, "name": "ndcg_own"}, "ndcg_own@3 with gain_base=b"),
-            ({"discount": [1, 1 / 2, 1 / 3]}, f"ndcg_power(gain_base=b,discount=1/0.5/{1 / 3!r})@3"),
-        ],
-        ids=["function", "table"],
-    )
-    def test_a_discount_of_ones_own_need_not_go_beyond_the_cutoff(self, options, name):
-        given = table(*planted(1.5, 300, seed=10))
-        expected = gs.fit_gain(given, metric="ndcg_linear(discount=reciprocal)@3")
-        found = gs.fit_gain(given, metric=gs.NDCG(gain="linear", k=3, **options))
-        assert found.base == pytest.approx(expected.base, rel=1e-9)
-        assert found.metric == name
+    def test_a_custom_discount_need_not_go_beyond_the_cutoff(self):
+        preferences = table(*planted(1.5, 300, seed=10))
+        expected = gs.fit_gain(preferences, metric="ndcg_linear(discount=reciprocal)@3")
+        metric = gs.NDCG(gain="linear", k=3, discount=lambda ranks: 1 / ranks, name="ndcg_own")
+        fit = gs.fit_gain(preferences, metric=metric)
+        assert (fit.base, fit.metric) == (pytest.approx(expected.base, rel=1e-9), "ndcg_own@3 with gain_base=b")
+        listed = gs.fit_gain(preferences, metric=gs.NDCG(gain="linear", k=3, discount=[1, 1 / 2, 1 / 3]))
+        assert listed.base == pytest.approx(expected.base, rel=1e-9)
 
     def test_dcg_needs_no_labels_of_all_documents(self):
         first, second, preferred = planted(1.5, 40, seed=11)
@@ -197,22 +190,19 @@ class TestInputs:
         expected = (gain_of(1.5, first[:, :3]) - gain_of(1.5, second[:, 4:7])) @ DISCOUNT[:3]
         np.testing.assert_allclose(given.differences(1.5), expected, rtol=1e-12, atol=1e-15)
 
-    @pytest.mark.parametrize("scale", [0.3, 1e6])
-    @pytest.mark.parametrize("base", [1.0, 1.04, 3.5])
-    def test_labels_of_any_size_are_worth_what_the_metric_says(self, scale, base):
+    @pytest.mark.parametrize(("scale", "base"), [(0.3, 1.0), (0.3, 3.5), (1e6, 1.04)])
+    def test_labels_of_any_size_have_the_gains_of_the_metric(self, scale, base):
         first, second, preferred = planted(1.5, 60)
-        given = read_preferences(table(scale * first, scale * second, preferred), gs.NDCG(gain="linear", k=4))
+        result = read_preferences(table(scale * first, scale * second, preferred), gs.NDCG(gain="linear", k=4))
         metric, by_rank = gs.NDCG(gain="power", gain_base=base, k=4), np.tile(np.arange(10, 0, -1), 60)
         judged = [gs.Judgments(scale * shown.ravel(), group=[10] * 60) for shown in (first, second)]
         a, b = (gs.evaluate(metric, judgments, by_rank).per_query[:, 0] for judgments in judged)
-        np.testing.assert_allclose(given.differences(base), a - b, atol=1e-12)
+        np.testing.assert_allclose(result.differences(base), a - b, atol=1e-12)
 
 
 class TestResult:
-    def test_few_preferences_cannot_tell(self):
+    def test_an_uncertain_and_a_certain_verdict(self):
         assert gs.fit_gain(table(*planted(1.4, 60, seed=1))).verdict == "cannot tell"
-
-    def test_many_preferences_tell_and_give_the_gains(self):
         fit = gs.fit_gain(table(*planted(1.5, 4000, seed=15)))
         assert fit.verdict == "neither"
         assert all(f"{number:.2f}" in fit.text for number in (fit.base, fit.lower, fit.upper))
@@ -222,19 +212,12 @@ class TestResult:
             with pytest.raises(ValueError, match="labels must be"):
                 fit.gains(labels)
 
-    def test_an_interval_that_nothing_bounds(self):
+    def test_an_interval_without_bounds(self):
         fit = gs.fit_gain(table(*planted(3.5, 150, seed=2)))
         assert math.isinf(fit.upper)
         assert "or more" in fit.text
-        assert gs.fit_gain(table(*planted(0.3, 150, seed=2))).lower == 0
         assert "inf" not in fit.text
         assert json.loads(json.dumps(fit.to_dict(), allow_nan=False))["upper"] is None
+        assert gs.fit_gain(table(*planted(0.3, 150, seed=2))).lower == 0
         wider = gs.fit_gain(table(*planted(6.0, 4000, seed=3)), bases=(1, 16))
         assert wider.lower < 6 < wider.upper < 16
-
-    def test_preferences_between_equal_rankings_are_counted(self):
-        first, second, preferred = planted(1.5, 300, seed=4)
-        second[:7] = first[:7]
-        fit = gs.fit_gain(table(first, second, preferred))
-        assert fit.silent >= 7
-        assert str(fit.silent) in fit.text

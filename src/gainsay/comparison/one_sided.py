@@ -335,6 +335,8 @@ def compute_corner_probability(lowest: Floats, highest: Floats, correlation: flo
     if len(lowest) == 1:
         return float(ndtr(-highest[0]).mean())
     (a, b), (c, d) = lowest, highest
+    if highest is lowest:
+        return float(compute_binormal(-a, -b, correlation).mean())
     inside = (
         compute_binormal(c, d, correlation)
         - compute_binormal(a, d, correlation)

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._common.typing import Floats
 from .estimates import compute_interactions, compute_repeat_means
-from .resampling import critical_value
+from .resampling import critical_value, map_to_t
 
 if TYPE_CHECKING:
     from .resampling import JointEstimate
@@ -164,12 +164,13 @@ class Simulation:
         alone = np.einsum("mkmk->mk", covariance)
         self._variance = np.maximum(alone[:, :, None] + alone[:, None, :] - 2 * np.einsum("mkmj->mkj", covariance), 0.0)
         self._recipes = np.flatnonzero(components.recipes)
-        self._cache: dict[tuple[str, int], Any] = {}
         if len(self._recipes):
             self._by_repeat = generator.standard_normal((samples, len(self._recipes), repeats, components.metrics))
             self._repeat_noise = generator.standard_normal((len(self._recipes), components.metrics, draws))
-            self._spread = np.ones((components.models, draws))
-            self._spread[self._recipes] = generator.chisquare(repeats - 1, (len(self._recipes), draws)) / (repeats - 1)
+            # As in `draw_repeat_errors`, each recipe and metric has its own estimated variance.
+            self._factor = np.ones((*shape, draws))
+            estimated = generator.chisquare(repeats - 1, (components.metrics, len(self._recipes), draws))
+            self._factor[:, self._recipes] = estimated / (repeats - 1)
 
     def chance(self, queries: float, claims: Sequence[Claim], *, together: bool = False) -> float:
         """Return the share of samples with this number of queries that prove a claim, the smallest of several claims.
@@ -187,12 +188,12 @@ class Simulation:
         """Return the function from an index to a sample of fixed models, which share their draws."""
         means = self.truth + self._by_query / np.sqrt(queries)
         error, scale = np.sqrt(self._variance / queries), np.sqrt(self._variance)
-        return lambda place: SimulatedSample(
-            _compute_differences(means[place]),
-            error,
-            lambda k: _ratio(self._noise - self._noise[:, [k]], scale[:, k]),
-            self._cache,
-        )
+        cache: dict[tuple[str, int], Any] = {}
+
+        def compute_t(k: int) -> Floats:
+            return map_to_t(_ratio(self._noise - self._noise[:, [k]], scale[:, k]), queries - 1)
+
+        return lambda place: SimulatedSample(_compute_differences(means[place]), error, compute_t, cache)
 
     def _recipe_trials(self, queries: float) -> Callable[[Any], SimulatedSample]:
         """Return the function from an index to a sample of recipes, whose tests estimate the variance of repeats."""
@@ -210,12 +211,14 @@ class Simulation:
         def trial(place: int) -> SimulatedSample:
             noise, repeats = by_query.copy(), of_repeats[place]
             noise[:, self._recipes] += np.einsum("vmp,vpb->mvb", own[place], self._repeat_noise)
-            drawn = repeats[:, :, None] * self._spread
+            drawn = repeats[:, :, None] * self._factor
+            error = np.sqrt(of_queries + repeats[:, :, None] + repeats[:, None, :])
 
             def compute_t(k: int) -> Floats:
-                return _ratio(noise - noise[:, [k]], np.sqrt(of_queries[:, k, :, None] + drawn[:, [k]] + drawn))
+                t = map_to_t(_ratio(noise - noise[:, [k]], error[:, k]), queries - 1)
+                shown = np.sqrt(of_queries[:, k, :, None] + drawn[:, [k]] + drawn)
+                return t * np.divide(error[:, k, :, None], shown, out=np.zeros_like(shown), where=shown > 0)
 
-            error = np.sqrt(of_queries + repeats[:, :, None] + repeats[:, None, :])
             return SimulatedSample(_compute_differences(means[place]), error, compute_t, {})
 
         return trial
@@ -225,11 +228,8 @@ def is_pair(first: int, second: int, row: int, alpha: float) -> Claim:
     """Return the claim that the second model is better than the first under one metric, two-sided at α."""
 
     def proven(sample: SimulatedSample) -> Any:
-        critical = _cached(
-            sample,
-            ("pair", row),
-            lambda: float(critical_value(np.abs(sample.compute_t(first)[row, second]), 1 - alpha)),
-        )
+        t = _cached(sample, ("t", first), lambda: sample.compute_t(first))[row, second]
+        critical = _cached(sample, ("pair", row), lambda: float(critical_value(np.abs(t), 1 - alpha)))
         return sample.difference[..., row, first, second] > critical * sample.error[row, first, second]
 
     return proven
@@ -265,13 +265,13 @@ def _cached(sample: SimulatedSample, key: tuple[str, int], make: Callable[[], Ma
     """Return a cached result of the draws."""
     if key not in sample.cache:
         sample.cache[key] = make()
-    found: Made = sample.cache[key]
-    return found
+    result: Made = sample.cache[key]
+    return result
 
 
 def _compute_differences(mean: Floats) -> Floats:
-    compute_t: Floats = mean[..., None, :] - mean[..., :, None]
-    return compute_t
+    differences: Floats = mean[..., None, :] - mean[..., :, None]
+    return differences
 
 
 def _ratio(difference: Floats, error: Floats) -> Floats:
