@@ -220,20 +220,6 @@ def test_tables_sort_both_ways_by_mouse_and_keyboard(open_report):
     assert values == sorted(values)
 
 
-def test_the_chart_sorts_by_the_worst_case(open_report, make):
-    page, verdict = open_report(), make(8, curves=True).verdict
-    worst = {model: max(by[model] for by in verdict.regrets_upper.values()) for model in verdict.models}
-    page.locator("#chart th.o button").click()
-    assert page.locator("#chart tbody th bdi").all_inner_texts() == sorted(worst, key=worst.get)
-
-
-def test_many_models_are_all_in_a_table(open_report):
-    page = open_report("many")
-    page.evaluate("location.hash = '#models'")
-    assert page.locator("#models tbody tr").last.is_visible()
-    assert page.locator("#models tbody tr").count() == 30
-
-
 def test_queries_are_listed_filtered_and_linked(open_report, reports):
     page = open_report()
     rows = page.locator("#queries tbody tr")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import csv
 import hashlib
-import itertools
 import re
 
 import numpy as np
@@ -45,11 +44,6 @@ def report(make, tmp_path_factory):
     return read(path)
 
 
-@pytest.fixture(scope="module")
-def hostile_file(hostile, tmp_path_factory):
-    return hostile.to_html(tmp_path_factory.mktemp("hostile") / "a&b <i>.html", queries=5)
-
-
 def test_question_and_answer_come_first_then_the_sections_in_order(report):
     assert [element["id"] for element in report.all("section")] == ["why", "gains", "queries", "when", "full"]
     order = [element for element in report.elements if element["tag"] in ("h1", "figure", "section")]
@@ -76,12 +70,6 @@ def test_unusual_comparisons_are_reported_in_every_form(make, from_values, which
         assert len(rows) == 25
         assert empty
         assert all(row["cells"] == [""] * 3 for row in empty)
-
-
-def test_headings_do_not_skip_levels(report):
-    levels = [int(element["tag"][1]) for element in report.elements if re.fullmatch("h[1-6]", element["tag"])]
-    assert levels[0] == 1
-    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
 
 
 def test_tables_have_heads_for_columns_and_rows(report):
@@ -225,21 +213,6 @@ def test_the_policy_allows_exactly_the_style_and_the_script_of_the_page(report):
         text = report.all(tag)[0]["text"].encode()
         digest = base64.b64encode(hashlib.sha256(text).digest()).decode()
         assert f"{tag}-src 'sha256-{digest}'" in policy
-
-
-def test_hostile_names_are_shown_and_never_markup(hostile_file, hostile):
-    page = read(hostile_file)
-    assert len(page.all("script")) == 1
-    assert not page.all("b")
-    assert all(re.fullmatch(r"g\d+", element["class"]) for element in page.all("i"))
-    names = page.texts("bdi")
-    for name in hostile.models[:2] + hostile.models[3:5] + hostile.models[7:10]:
-        assert name in names
-    titles = [element["title"] for element in page.elements if "title" in element]
-    assert hostile.models[5] in titles
-    assert "x" * 500 in titles
-    assert "line break\ufffd\ufffdevil" in names
-    assert not re.search("[\x00-\x08\x0b-\x1f\u202e]", hostile_file.read_text("utf-8"))
 
 
 def test_other_queries_are_in_a_file_beside_that_no_spreadsheet_runs(tmp_path, make):

@@ -258,11 +258,6 @@ class TestCurves:
         equal = plot_curves(self.curves(a=[0.4, 0.4], b=[0.3, 0.3]), self.METRICS)
         assert re.findall(r"\d+", equal.title) == ["1"]
 
-    def test_curves_are_distances_from_their_own_best(self):
-        ax = plot_curves(self.curves(a=[0.1, 0.4, 0.3], b=[0.9, 0.2, 0.3]), self.METRICS).ax
-        drawn = [line.get_ydata().round(9).tolist() for line in ax.lines if len(line.get_xdata()) == 3]
-        assert drawn == [[-0.3, 0.0, -0.1], [0.0, -0.7, -0.6]]
-
 
 class TestExplain:
     LABELS = (5, 0, 0, 0, 0, 3, 3, 3, 3, 3)
@@ -351,12 +346,6 @@ class TestLeaderboard:
         safe = comparison.verdict.safe_choice
         assert f"★ {safe}" in texts
         assert len([text for text in texts if text.startswith("★ ") and text.endswith("behind")]) == 1
-
-    def test_one_model_has_its_means(self, from_values):
-        values = np.random.default_rng(0).random((200, 1))
-        texts = words(from_values(values, values**2, ["only"], BOTH).plot.leaderboard().ax)
-        assert f"{LINEAR}: {values.mean():.4f}" in texts
-        assert f"{EXPONENTIAL}: {(values**2).mean():.4f}" in texts
 
 
 class TestPicture:
