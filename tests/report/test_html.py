@@ -12,7 +12,7 @@ import pytest
 from tests.report.pages import read
 
 import gainsay as gs
-from gainsay.report.content import chosen_pair
+from gainsay.report.content import choose_pair
 from gainsay.report.text import chart_lines
 
 
@@ -163,7 +163,7 @@ def query_rows(page, which):
 def test_contradictory_queries_stand_with_both_rankings_and_their_differences(report, make):
     comparison = make(8)
     rows = query_rows(report, "contradictory")
-    pair = chosen_pair(comparison)
+    pair = choose_pair(comparison)
     table = comparison.queries(pair.first, pair.second, most=10)
     assert [row["query"] for row in rows] == [str(query) for query in table["query"]]
     for row, expected in zip(rows, table.to_dict("records"), strict=True):
@@ -180,7 +180,7 @@ def test_contradictory_queries_come_first_then_a_random_sample(report, make):
     comparison = make(8)
     bodies = [element["data-k"] for element in report.all("tbody") if "data-k" in element]
     assert bodies == ["contradictory", "random", "first", "second"]
-    pair = chosen_pair(comparison)
+    pair = choose_pair(comparison)
     columns = [comparison.models.index(name) for name in pair[:2]]
     tables = [comparison.values[metric] for metric in comparison.primary]
     differences = sum(table[:, columns[0]] - table[:, columns[1]] for table in tables)
@@ -221,7 +221,7 @@ def test_other_queries_are_in_a_file_beside_that_no_spreadsheet_runs(tmp_path, m
     scores = {"a": np.minimum(labels, 1) + rng.normal(size=480), "b": labels + 2.0 * rng.normal(size=480)}
     comparison = gs.compare(scores, gs.Judgments(labels, qid=np.repeat([f"=q{number}" for number in range(40)], 12)))
     path = comparison.to_html(tmp_path / "r.html", queries=2)
-    pair = chosen_pair(comparison)
+    pair = choose_pair(comparison)
     expected = comparison.queries(pair.first, pair.second, most=40)
     assert len(expected) > 2
     with open(tmp_path / "r.queries.csv", encoding="utf-8", newline="") as file:
@@ -252,7 +252,7 @@ def test_which_pair_is_explained(from_values, case):
         "neither": ([0.9, 0.3, 0.4], [0.9, 0.3, 0.4], ("m0", "m2")),
     }
     first, second, expected = means[case]
-    pair = chosen_pair(from_values(noise + first, noise + second))
+    pair = choose_pair(from_values(noise + first, noise + second))
     assert (pair.first, pair.second) == expected
 
 
@@ -263,7 +263,7 @@ def test_the_rival_is_one_that_may_still_be_best(from_values):
     values = means + spread * (noise - noise.mean(axis=0))
     comparison = from_values(values, values)
     assert set(comparison.verdict.common_best) == {"m0", "m1"}  # m2 is nearer, and ruled out
-    pair = chosen_pair(comparison)
+    pair = choose_pair(comparison)
     assert (pair.first, pair.second) == ("m0", "m1")
     assert "still possible" in pair.reason
 

@@ -13,7 +13,7 @@ from tests.report.pages import Page
 
 import gainsay as gs
 from gainsay._common.words import p_value
-from gainsay.report.content import chosen_pair
+from gainsay.report.content import choose_pair
 from gainsay.report.document import SCHEMA
 from gainsay.report.numbers import difference, mean
 from gainsay.report.text import chart_lines
@@ -56,7 +56,7 @@ class TestJson:
         board = pd.DataFrame.from_dict(content["leaderboard"], orient="index").rename_axis("model")
         pd.testing.assert_frame_equal(board, comparison.leaderboard, check_index_type=False)
         assert content["verdict"] == json.loads(json.dumps(comparison.verdict.to_dict()))
-        pair = chosen_pair(comparison)
+        pair = choose_pair(comparison)
         assert content["why"]["pair"] == [pair.first, pair.second]
         expected = comparison.attribution(pair.first, pair.second, content["primary"])
         assert content["why"]["attribution"]["difference"] == expected.difference

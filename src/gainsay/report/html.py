@@ -60,7 +60,7 @@ def write_html(
 ) -> Path:
     """Write the report as one HTML file.
 
-    `gainsay.report.content.chosen_pair` chooses the two models that the report explains. The data are in files next to
+    `gainsay.report.content.choose_pair` chooses the two models that the report explains. The data are in files next to
     it: the whole comparison as ``.json`` and, if more queries contradict than are shown, all of them as
     ``.queries.csv``.
 

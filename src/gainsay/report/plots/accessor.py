@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from ..content import chosen_pair
+from ..content import choose_pair
 from .curves import plot_curves
 from .explain import plot_attribution, plot_queries
 from .gains import plot_gains
@@ -79,7 +79,7 @@ class Plots:
         *,
         path: Path = None,
     ) -> Picture:
-        """Draw why two models differ, grade by rank: see `plot_attribution`. By default the pair of `chosen_pair`."""
+        """Draw why two models differ, grade by rank: see `plot_attribution`. By default the pair of `choose_pair`."""
         chosen = self._pair(first, second)
         names = self._comparison.short_names
         return drawn(path, lambda: plot_attribution(self._comparison.attribution(*chosen), ax, theme, names=names))
@@ -94,7 +94,7 @@ class Plots:
         most: int = 6,
         path: Path = None,
     ) -> Picture:
-        """Draw the most contradictory queries of two models: see `plot_queries`. By default those of `chosen_pair`."""
+        """Draw the most contradictory queries of two models: see `plot_queries`. By default those of `choose_pair`."""
         chosen = self._pair(first, second)
         rankings, names = self._comparison.rankings, self._comparison.short_names
         grades = None if rankings is None or len(rankings.judgments.levels) > 20 else rankings.judgments.levels.tolist()
@@ -140,7 +140,7 @@ class Plots:
             return first, second
         if first is not None or second is not None:
             raise ValueError("name both models, or none")
-        pair = chosen_pair(self._comparison)
+        pair = choose_pair(self._comparison)
         if pair is None:
             raise ValueError("there is one model only: nothing is compared")
         return pair.first, pair.second
