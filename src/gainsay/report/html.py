@@ -91,10 +91,10 @@ def write_html(
         If `queries` is negative.
     """
     queries, target = check_whole("queries", queries, 0), check_output("path", path)
-    data = data_beside(target)
+    data = find_data_path(target)
     beside, found = None, content.queries
     if found is not None and found.contradictory > queries:
-        beside = queries_beside(target)
+        beside = find_queries_path(target)
         written = io.StringIO()
         csv.writer(written, lineterminator="\n").writerows(csv_rows(found.table))
         beside.write_bytes(written.getvalue().encode("utf-8", "replace"))
@@ -103,17 +103,17 @@ def write_html(
     return target
 
 
-def data_beside(target: Path) -> Path:
+def find_data_path(target: Path) -> Path:
     """Return the path of the data of a report, or raise if a file of the user has this name."""
-    return _check_beside(target, "json", rb'\s*\{\s*"gainsay"')
+    return _find_path(target, "json", rb'\s*\{\s*"gainsay"')
 
 
-def queries_beside(target: Path) -> Path:
+def find_queries_path(target: Path) -> Path:
     """Return the path of the contradictory queries of a report, or raise if a file of the user has this name."""
-    return _check_beside(target, "queries.csv", rb"query,contradiction strength,")
+    return _find_path(target, "queries.csv", rb"query,contradiction strength,")
 
 
-def _check_beside(target: Path, suffix: str, start: bytes) -> Path:
+def _find_path(target: Path, suffix: str, start: bytes) -> Path:
     """Return the path of a file next to a report. An existing file is only replaced if it begins like our own."""
     path = check_output("path", target.with_name(f"{target.stem}.{suffix}"))
     if path.is_file():
