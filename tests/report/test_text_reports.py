@@ -15,7 +15,7 @@ import gainsay as gs
 from gainsay._common.words import p_value
 from gainsay.report.content import choose_pair
 from gainsay.report.document import SCHEMA
-from gainsay.report.numbers import difference, mean
+from gainsay.report.numbers import format_difference, format_mean
 from gainsay.report.text import chart_lines
 
 
@@ -136,11 +136,11 @@ class TestTerminal:
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
-        (difference(0.5), "+0.5000"),
-        (difference(-4e-9), "−4e−09"),
-        (difference(float("inf")), "unbounded"),
-        (mean(-0.25), "−0.2500"),
-        (mean(np.nan), "\u2013"),
+        (format_difference(0.5), "+0.5000"),
+        (format_difference(-4e-9), "−4e−09"),
+        (format_difference(float("inf")), "unbounded"),
+        (format_mean(-0.25), "−0.2500"),
+        (format_mean(np.nan), "\u2013"),
         (p_value(1.0), "p = 1"),
         (p_value(1e-4), "p = 0.0001"),
     ],

@@ -9,7 +9,7 @@ from .._common.checks import check_whole
 from .._common.markup import as_text
 from .._common.outputs import check_output
 from ..comparison.headline import labels_of
-from .numbers import bare, means
+from .numbers import format_means, format_number
 from .sections import sections
 from .tables import details, notes
 
@@ -84,11 +84,13 @@ def _chart(content: Content) -> Iterator[str]:
         cells = []
         for cell in row.cells:
             interval = (
-                f" ({bare(cell.lower)} to {bare(cell.upper)})" if cell.bounded and cell.lower < cell.upper else ""
+                f" ({format_number(cell.lower)} to {format_number(cell.upper)})"
+                if cell.bounded and cell.lower < cell.upper
+                else ""
             )
             text = f"**{cell.text}**" if cell.highest else cell.text
             cells.append(f"{text}{interval}{'' if cell.possible else ', ' + chart.excluded}")
-        yield _row([name, *cells, row.outcome, *means(cell.mean for cell in row.cells)])
+        yield _row([name, *cells, row.outcome, *format_means(cell.mean for cell in row.cells)])
     yield f"\n{safe(' '.join((*chart.notes[-2:], *content.same_number)))}"
 
 
@@ -99,7 +101,9 @@ def _queries(content: Content, most: int) -> Iterator[str]:
         yield f"\n### {safe(tab.title)}\n"
         for entry in tab.entries:
             ahead = [
-                f"{content.called[lead < 0]} by {bare(abs(value))} ({label.by})" if lead else f"level ({label.by})"
+                f"{content.called[lead < 0]} by {format_number(abs(value))} ({label.by})"
+                if lead
+                else f"level ({label.by})"
                 for lead, value, label in zip(entry.leads, entry.differences, labels, strict=True)
             ]
             yield f"- query {safe(entry.query)} ({entry.about}): {safe('; '.join(ahead))}"

@@ -18,7 +18,7 @@ from .._common.shown import isolated, printable
 from .._common.words import amount, count, listed
 from ..comparison.headline import labels_of
 from .chart import chart_of
-from .numbers import bare
+from .numbers import format_number
 from .queries import queries_section
 from .tables import Section
 
@@ -109,7 +109,7 @@ def _turned(nets: list[np.ndarray], grades: list[str], gains: list[str], losses:
     lost = [-sum(value for it, value in zip(grades, net, strict=True) if it in losses) for net in nets]
     if min(won + lost) < 0:
         return None
-    return [bare(value, 3) for value in (won[0], lost[0], won[1], lost[1])]
+    return [format_number(value, 3) for value in (won[0], lost[0], won[1], lost[1])]
 
 
 def _grades(names: list[str], every: list[str]) -> str:

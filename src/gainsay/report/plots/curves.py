@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._common.shown import short_names
-from ..numbers import difference, mean
+from ..numbers import format_difference, format_mean
 from ..rounds import best_rounds, choose_candidate, select_curve
 from .style import beside, finish, legend_below, looks, only_across, plain, short_metrics, start
 
@@ -103,7 +103,7 @@ def plot_curves(
     bottom = max(lowest)
     ax.set_ylim(-1.1 * bottom, 0.08 * bottom)
     if deepest < -1.1 * bottom:
-        words = f"values below {difference(-1.1 * bottom)} are not shown"
+        words = f"values below {format_difference(-1.1 * bottom)} are not shown"
         ax.text(0.99, 0.02, words, transform=ax.transAxes, fontsize=8, color=colours.muted, ha="right")
     ax.grid(axis="y", color=colours.grid, linewidth=0.6)
     legend_below(ax, colours, below=0.14, fontsize=9)
@@ -183,7 +183,7 @@ def _finding(rows: Sequence[Fold], metrics: tuple[str, str]) -> str:
     text = f"best at round {rounds[0]} by {metrics[0]}, at {rounds[1]} by {metrics[1]}"
     if not np.isfinite(losses).all():  # a metric has no value at the best round of the other one
         return text
-    return f"{text} (stopping by the other loses {mean(losses[0])} and {mean(losses[1])})"
+    return f"{text} (stopping by the other loses {format_mean(losses[0])} and {format_mean(losses[1])})"
 
 
 def _fold_in_words(row: Fold, metrics: tuple[str, str], lower_is_better: Container[str]) -> str:
@@ -191,9 +191,11 @@ def _fold_in_words(row: Fold, metrics: tuple[str, str], lower_is_better: Contain
     parts = []
     for metric in metrics:
         behind = row[f"loss {metric}"] * (1 if metric in lower_is_better else -1)
-        loss = f"differs by {difference(behind)} at the other's best round"
+        loss = f"differs by {format_difference(behind)} at the other's best round"
         loss = loss if np.isfinite(behind) else "has no value at the other's best round"
-        parts.append(f"{metric} is best at round {row[f'round {metric}']} ({mean(row[f'best {metric}'])}) and {loss}")
+        parts.append(
+            f"{metric} is best at round {row[f'round {metric}']} ({format_mean(row[f'best {metric}'])}) and {loss}"
+        )
     rounds = " and ".join(map(str, row.get("compared", [])))
     compared = f" Compared at round {rounds}." if rounds else ""
     return f"{fold}{', '.join(parts)}.{compared}"
