@@ -167,7 +167,7 @@ def _section_rows(content: Content, queries: int) -> list[list[tuple[Section, Ma
     """Return the sections with text and figure, row by row. Two narrow sections share a row."""
     rows: list[list[tuple[Section, Markup, Markup]]] = []
     for section in sections(content):
-        entry = section, trusted(as_html(section.said)), trusted(section.figure(queries))
+        entry = section, trusted(as_html(section.text)), trusted(section.figure(queries))
         previous = rows[-1] if rows else []
         if len(previous) == 1 and all(part.narrow for part, _, _ in (*previous, entry)):
             previous.append(entry)

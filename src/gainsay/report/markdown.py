@@ -60,7 +60,7 @@ def _lines(content: Content, queries: int) -> Iterator[str]:
     known = notes(content)
     yield from ["", *(f"- {safe(note)}" for note in known)] if known else []
     for section in sections(content):
-        yield f"\n## {safe(section.title)}\n\n{safe(as_text(section.said))}"
+        yield f"\n## {safe(section.title)}\n\n{safe(as_text(section.text))}"
         if section.name == "queries":
             yield from _queries(content, queries)
     for part in details(content):

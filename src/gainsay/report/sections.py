@@ -271,12 +271,12 @@ def other_part(also: Also) -> Section:
     def drawn(most: int) -> str:
         from .environment import chart_html
 
-        sentences = (section.said for section in (why_section(content), stopping_section(content)) if section)
+        sentences = (section.text for section in (why_section(content), stopping_section(content)) if section)
         return "".join(
             (said, chart_html(chart, MOST_SEGMENTS, height=32), f'<p class="mini">{as_html(" ".join(sentences))}</p>')
         )
 
-    return Section(also.name, also.title, "", drawn, f"{also.said}. {chart.notes[-1]}")
+    return Section(also.name, also.title, "", drawn, f"{also.text}. {chart.notes[-1]}")
 
 
 def _small(part: Segment, chart: Chart, rows: Sequence[Row], axis: Axis) -> str:

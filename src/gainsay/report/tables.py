@@ -93,7 +93,7 @@ class Section:
         The id, the target of links.
     title : str
         The heading.
-    said : str
+    text : str
         The text above the figure.
     figure : function of int
         Return the figure as escaped HTML, with at most the given number of entries in each list.
@@ -105,7 +105,7 @@ class Section:
 
     name: str
     title: str
-    said: str
+    text: str
     figure: Callable[[int], str] = field(repr=False)
     note: str = ""
     narrow: bool = False
