@@ -139,7 +139,7 @@ class Content:
         return choose_pair(self.comparison)
 
     @cached_property
-    def called(self) -> tuple[str, str]:
+    def labels(self) -> tuple[str, str]:
         """Labels of the explained pair next to small pictures: their names if short, otherwise their roles."""
         if self.pair is None:
             return "", ""

@@ -97,17 +97,17 @@ def _chart(content: Content) -> Iterator[str]:
 def _queries(content: Content, most: int) -> Iterator[str]:
     assert content.queries is not None
     labels = labels_of(content.comparison.verdict.metrics)
-    for tab in content.queries.tabs(most, content.called):
+    for tab in content.queries.tabs(most, content.labels):
         yield f"\n### {safe(tab.title)}\n"
         for entry in tab.entries:
             ahead = [
-                f"{content.called[lead < 0]} by {format_number(abs(value))} ({label.by})"
+                f"{content.labels[lead < 0]} by {format_number(abs(value))} ({label.by})"
                 if lead
                 else f"level ({label.by})"
                 for lead, value, label in zip(entry.leads, entry.differences, labels, strict=True)
             ]
             yield f"- query {safe(entry.query)} ({entry.about}): {safe('; '.join(ahead))}"
-            for name, strip in zip((*content.called, "ideal order"), entry.strips, strict=True):
+            for name, strip in zip((*content.labels, "ideal order"), entry.strips, strict=True):
                 yield f"  - {safe(name)}: {' '.join(f'{label:g}' for label in strip)}"
 
 

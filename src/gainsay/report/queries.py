@@ -54,11 +54,11 @@ def queries_section(content: Content) -> Section | None:
 
 def _figure(content: Content, queries: Queries, most: int) -> str:
     assert content.comparison.rankings is not None
-    tabs = queries.tabs(most, content.called)
+    tabs = queries.tabs(most, content.labels)
     if not tabs:
         return ""
     grades = _grades(content.comparison.rankings.judgments.levels.tolist())
-    first, second = map(escape, content.called)
+    first, second = map(escape, content.labels)
     picks = "".join(
         f'<label><input type="radio" name="qt" value="{tab.name}"{" checked" * (not place)}>{escape(tab.title)}</label>'
         for place, tab in enumerate(tabs)
