@@ -124,11 +124,6 @@ class TestByQuery:
         np.testing.assert_array_equal(result.per_query.compute(), expected(OPTIONS).per_query)
         pd.testing.assert_frame_equal(result.frame().compute(), expected(OPTIONS).frame())
 
-    def test_text_ids(self):
-        cuts, qid = [0, 30], np.char.add("q", DATA.qid.astype(str))
-        result = evaluate("mrr", cut(DATA.labels, cuts), cut(SCORES, cuts), qid=cut(qid, cuts))
-        assert result.frame().compute().index.tolist() == [f"q{n}" for n in range(60)]
-
     def test_nothing_is_computed_too_early(self):
         calls = []
 

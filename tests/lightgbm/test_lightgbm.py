@@ -234,14 +234,6 @@ class TestCurves:
         assert "on held_out" in str(curves)
         assert curves.losses().equals(curves.losses("held_out"))
 
-    def test_metrics_are_shown_under_either_name(self):
-        panel = ["rbp(ties=worst,p=0.95)@5", "ndcg_exp@10", "mrr"]
-        curves = Curves(["ndcg_exp@10", panel[0]], show=False)
-        train(panel, names="safe", callbacks=[curves])
-        named = curves.best["metric"].tolist()
-        assert named == ["rbp__ties_is_worst__p_is_0_dot_95_at_5", "ndcg_exp_at_10", "mrr"]
-        assert str(curves).startswith("ndcg_exp_at_10 is best")
-
 
 def test_an_error_names_the_dataset_by_its_size_or_by_its_name_if_a_callback_has_seen_it():
     data = lgb_dataset(TRAIN)

@@ -111,16 +111,6 @@ def test_every_number_of_the_chart_is_that_of_the_verdict(make, models, tmp_path
             assert shown in ("best", "highest") if regret == 0 else float(shown.replace("−", "-")) == round(-regret, 3)
 
 
-def test_all_pairs_are_in_a_table(report):
-    assert "Pairs of models (28)" in report.texts("summary")
-    start = report.elements.index(report.all("details", id="pairs")[0])
-    stop = report.elements.index(report.all("details", id="parts")[0])
-    rows = [
-        element for element in report.elements[start:stop] if element["tag"] == "tr" and "tbody" in element["within"]
-    ]
-    assert len(rows) == 28
-
-
 def test_pictures_are_hidden_or_say_what_they_show(report):
     pictures = [element for element in report.all("svg") if "svg" not in element["within"]]
     assert len(pictures) >= 20

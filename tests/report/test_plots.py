@@ -65,7 +65,7 @@ def means(comparison):
     return {metric: comparison.values[metric].mean(axis=0) for metric in comparison.verdict.metrics}
 
 
-@pytest.mark.parametrize(("models", "theme"), [(2, LIGHT), (8, DARK), (30, LIGHT)])
+@pytest.mark.parametrize(("models", "theme"), [(2, LIGHT), (30, DARK)])
 @pytest.mark.parametrize("picture", PICTURES)
 def test_every_picture_is_saved_with_title_alternative_and_all_its_text(make, picture, models, theme, tmp_path):
     settings, had_pyplot = dict(matplotlib.rcParams), "matplotlib.pyplot" in sys.modules
@@ -323,8 +323,7 @@ class TestLeaderboard:
         ]  # fmt: skip
         return {metric: sorted(mark[:2] + mark[3:] for mark in found if mark[2] == metric) for metric in BOTH}
 
-    @pytest.mark.parametrize("models", [2, 3, 8, 30])
-    @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+    @pytest.mark.parametrize(("models", "theme"), [(2, LIGHT), (8, DARK), (30, LIGHT)])
     def test_marks_are_differences_of_means_and_hollow_if_ruled_out(self, make, models, theme):
         comparison = make(models)
         values = means(comparison)
@@ -361,13 +360,6 @@ class TestPicture:
         assert about["alt"] == picture.alt
         assert data["text/plain"] == repr(picture) == f"<Picture: {picture.title}>"
         json.dumps([data, metadata])
-
-    def test_one_on_a_figure_of_pyplot_is_shown_once_by_pyplot(self, make):
-        from matplotlib import pyplot as plt
-
-        figure, ax = plt.subplots()
-        assert set(make(8).plot.regret(ax)._repr_mimebundle_()[0]) == {"text/plain"}
-        plt.close(figure)
 
 
 def test_names_of_points_do_not_overlap():

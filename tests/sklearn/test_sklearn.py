@@ -269,15 +269,6 @@ class TestRanker:
         values = {name: curve[-1] for name, curve in found.evals_result_["held_out"].items()}
         assert values == pytest.approx(gs.evaluate(names, judgments, scores).mean, rel=1e-12)
 
-    def test_parameters_copies_and_pickles(self):
-        ranker = GroupedLGBMRanker(**SMALL, num_leaves=5, lambdarank_truncation_level=7)
-        assert clone(ranker).get_params() == ranker.get_params()
-        assert ranker.get_params() == lgb.LGBMRanker(**ranker.get_params()).get_params()
-        assert ranker.set_params(num_leaves=4).get_params()["num_leaves"] == 4
-        fitted = ranker.fit(X, Y, qid=QID)
-        assert pickle.loads(pickle.dumps(fitted)).predict(X).tolist() == fitted.predict(X).tolist()
-        assert repr(ranker).startswith("GroupedLGBMRanker(")
-
 
 class TestSplitQueries:
     """Searches that split queries are in the table of bad inputs of the adapters."""

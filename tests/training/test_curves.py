@@ -282,11 +282,6 @@ class TestPicture:
         view = TestViews().view({"<script>": [0.1, 0.2]}, patience=("<script>", 3, 10))
         assert not re.search(r" (style|id|onload)=|<script|href", create_picture(view))
 
-    def test_grays_differ(self):
-        svg = self.svg(TestViews().view({"mrr": [0.1, 0.2], "map": [0.2, 0.1], "rmse": [0.2, 0.3], "err": [0.1, 0.2]}))
-        lines = [element for element in svg.iter() if element.tag.endswith("polyline")]
-        assert len({line.get("stroke") for line in lines}) == len(lines) == 4
-
     def test_cut_lines_have_a_note(self):
         """The lowest value is far below the range of the picture."""
         deep, flat = ({"mrr": [0.9, value, *[0.89] * 30]} for value in (0.1, 0.89))
