@@ -310,7 +310,7 @@ def test_stops_on_either_name(adapter, names, metric):
     assert (run.best, len(run.curve("valid", logged))) == rule
 
 
-@some_trainings("callbacks")
+@some_trainings("callbacks", of=[LIGHTGBM[0], *XGBOOST[:2]])
 def test_one_stop_serves_several_trainings_and_threads(adapter):
     options = {"metric": "mrr", "rounds": 4, "dataset": "valid", "verbose": False}
     stop = adapter.module.early_stopping(**options)

@@ -17,7 +17,8 @@ DESKTOP, PHONE = 1280, 400
 
 GRID = ("lgb num_leaves=7 learning_rate=0.05 gain=linear", "lgb num_leaves=31 learning_rate=0.1 gain=exponential")
 
-REPORTS = ("plain", "hostile", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("grid", "one", "many")))
+KINDS = ("hostile", "grid", "one", "many")
+REPORTS = ("plain", *(pytest.param(name, marks=pytest.mark.nightly) for name in KINDS))
 
 COLOURS = ["color-contrast", "link-in-text-block"]
 """The rules that a colour scheme can break; all others read the same page in both."""

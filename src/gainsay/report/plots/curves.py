@@ -64,7 +64,7 @@ def plot_curves(
     Raises
     ------
     ValueError
-        If there are no curves of this candidate under both metrics.
+        If the candidate lacks a curve under one of the metrics.
     """
     best = best_rounds(curves, metrics, lower_is_better)
     if best.empty:
