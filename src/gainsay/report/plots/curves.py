@@ -67,17 +67,7 @@ def plot_curves(
         If the candidate lacks a curve under one of the metrics.
     """
     best = best_rounds(curves, metrics, lower_is_better)
-    if best.empty:
-        raise ValueError(
-            f"curves must have a candidate with both metrics, got no curves under {metrics[0]} and {metrics[1]}"
-        )
-    candidate = choose_candidate(best, metrics) if candidate is None else candidate
-    rows = best[best["candidate"] == candidate].to_dict("records")
-    if not rows:
-        names_with_curves = ", ".join(dict.fromkeys(map(str, best["candidate"])))
-        raise ValueError(
-            f"candidate must be one of {names_with_curves}, got {candidate!r}, which has no curves under both metrics"
-        )
+    candidate, rows = _select_rows(best, metrics, candidate)
     ax, colours = start(ax, theme, (6.8, 4.2))
     own = curves[curves["candidate"] == candidate]
     labels = short_metrics(metrics)
@@ -100,11 +90,11 @@ def plot_curves(
             lowest += [2.5 * loss, -float(behind.iloc[len(behind) // 5])]
     for place, number in enumerate(rows[0].get("compared", []) if one_fold else []):
         ax.axvline(number, color=colours.muted, linewidth=1.2, zorder=0, label=None if place else "compared here")
-    bottom = max(lowest)
-    ax.set_ylim(-1.1 * bottom, 0.08 * bottom)
-    if deepest < -1.1 * bottom:
-        words = f"values below {format_difference(-1.1 * bottom)} are not shown"
-        ax.text(0.99, 0.02, words, transform=ax.transAxes, fontsize=8, color=colours.muted, ha="right")
+    bottom = 1.1 * max(lowest)
+    ax.set_ylim(-bottom, 0.08 * max(lowest))
+    if deepest < -bottom:
+        note = f"values below {format_difference(-bottom)} are not shown"
+        ax.text(0.99, 0.02, note, transform=ax.transAxes, fontsize=8, color=colours.muted, ha="right")
     ax.grid(axis="y", color=colours.grid, linewidth=0.6)
     legend_below(ax, colours, below=0.14, fontsize=9)
     name = (names or {}).get(candidate)
@@ -120,6 +110,22 @@ def plot_curves(
         y="distance from its own best" if is_negated else "metric − its own best",
         pad=22 if one_fold else 10,
     )
+
+
+def _select_rows(
+    best: pd.DataFrame, metrics: tuple[str, str], candidate: str | None
+) -> tuple[str, list[dict[Hashable, Any]]]:
+    """Return the candidate to draw and its best rounds, one row per fold."""
+    if best.empty:
+        raise ValueError(
+            f"curves must have a candidate with both metrics, got no curves under {metrics[0]} and {metrics[1]}"
+        )
+    candidate = choose_candidate(best, metrics) if candidate is None else candidate
+    rows = best[best["candidate"] == candidate].to_dict("records")
+    if not rows:
+        names = ", ".join(dict.fromkeys(map(str, best["candidate"])))
+        raise ValueError(f"candidate must be one of {names}, got {candidate!r}, which has no curves under both metrics")
+    return candidate, rows
 
 
 def _draw_curve(
