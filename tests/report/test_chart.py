@@ -30,23 +30,6 @@ def named(make):
     return make(names=NAMES)
 
 
-def test_cells_are_those_of_the_verdict_and_right_is_better(make):
-    comparison = make(8)
-    verdict, chart = comparison.verdict, comparison.content.chart
-    for lane, metric in enumerate(verdict.metrics):
-        for row in chart.rows:
-            cell = row.cells[lane]
-            assert cell.value == -verdict.regrets[metric][row.model]
-            assert (cell.lower, cell.upper) == (
-                -verdict.regrets_upper[metric][row.model],
-                -verdict.regrets_lower[metric][row.model],
-            )
-            assert cell.possible == (row.model in {*verdict.best_sets[metric], *verdict.common_best})
-            assert cell.highest == (row.model == verdict.winners[metric])
-            assert (cell.text == "best") == (verdict.best_sets[metric] == (row.model,))
-    assert [row.model for row in chart.rows if row.starred] == [verdict.safe_choice]
-
-
 def test_rows_in_question_are_never_folded(make):
     chart = make(30).content.chart
     rows, rest = chart.folded(1)
