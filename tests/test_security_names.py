@@ -189,7 +189,6 @@ class TestReportsShowNamesAsText:
 
     def test_notebooks(self, comparison):
         self.assert_harmless(comparison._repr_html_())
-        self.assert_harmless(comparison.verdict._repr_html_())
 
     def test_markdown(self, comparison):
         markdown = pytest.importorskip("markdown_it")

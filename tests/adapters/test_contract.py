@@ -248,14 +248,6 @@ def test_the_model_is_the_one_that_the_library_trains_alone(adapter):
         np.testing.assert_array_equal(adapter.predict(run.model, VALID.features, number), expected)
 
 
-@trainings
-def test_the_training_data_may_be_evaluated_too(adapter):
-    sets = {"seen": TRAIN} if adapter.id == "CatBoostRanker" else {"seen": TRAIN, "valid": VALID}
-    run = train(adapter, ["mrr"], 3, sets=sets)
-    values = expected_values("mrr", TRAIN, adapter.predict(run.model, TRAIN.features, 3))
-    assert run.curve("seen", "mrr")[2] == pytest.approx(values["mrr"], **adapter.tolerance)
-
-
 def check_stop(adapter, run, full, dataset, metric, rule):
     """Compare a stopped training with the same training without a stop and the expected rounds."""
     best, last = rule
@@ -278,14 +270,6 @@ def test_stops_at_the_first_best_round(adapter, metric):
     rule = stopping_rule(full.curve("other", str(metric)), 4, ROUNDS, higher=higher)
     run = train(adapter, metrics, stop={"metric": metric, "rounds": 4, "dataset": "other"})
     check_stop(adapter, run, full, "other", str(metric), rule)
-
-
-def test_the_examples_of_stopping_are_worth_it():
-    """Metrics disagree on the best round, and stops do not only happen in the last round."""
-    full = whole(XGBOOST[0], (*PANEL, *CUSTOM))
-    rules = [stopping_rule(full.curve("other", name), 4, ROUNDS) for name in PANEL]
-    assert len({best for best, _ in rules}) > 2
-    assert min(last for _, last in rules) < ROUNDS
 
 
 @some_trainings("callbacks")
@@ -326,7 +310,7 @@ def test_stops_on_either_name(adapter, names, metric):
     assert (run.best, len(run.curve("valid", logged))) == rule
 
 
-@some_trainings("callbacks")
+@some_trainings("callbacks", of=[LIGHTGBM[0], *XGBOOST[:2]])
 def test_one_stop_serves_several_trainings_and_threads(adapter):
     options = {"metric": "mrr", "rounds": 4, "dataset": "valid", "verbose": False}
     stop = adapter.module.early_stopping(**options)
@@ -341,15 +325,6 @@ def test_one_stop_serves_several_trainings_and_threads(adapter):
     assert [outcome(eta, pickle.loads(pickle.dumps(stop))) for eta in rates[:1]] == expected[:1]
     with ThreadPoolExecutor(3) as pool:
         assert list(pool.map(lambda eta: outcome(eta, stop), rates)) == expected
-
-
-@some_trainings("callbacks")
-def test_copies_of_a_stop_keep_its_options(adapter):
-    options = {"metric": "mrr", "rounds": 3, "dataset": "valid", "min_delta": 0.25, "verbose": False}
-    stop = adapter.module.early_stopping(**options)
-    again = pickle.loads(pickle.dumps(stop))
-    assert {name: getattr(again, name) for name in options} == options
-    assert repr(again) == repr(stop)
 
 
 # Continued trainings
@@ -382,17 +357,6 @@ def test_a_worse_model_than_the_continued_one_is_not_the_best(adapter, metric):
     np.testing.assert_array_equal(adapter.predict(run.model, VALID.features, 8), scores)
 
 
-@some_trainings("continues", of=LIGHTGBM)
-def test_best_scores_of_a_continued_model_are_those_of_all_metrics_and_sets(adapter):
-    run, before, _ = continued(adapter, "mrr", 2)
-    assert run.best_score["valid"] == pytest.approx(before, rel=1e-12)
-    scores = adapter.predict(start(adapter).model, WEIGHTED.features, 8)
-    assert run.best_score["other"] == pytest.approx(expected_values(PANEL, WEIGHTED, scores), rel=1e-12)
-    np.testing.assert_array_equal(
-        adapter.predict(run.model, VALID.features), adapter.predict(start(adapter).model, VALID.features)
-    )
-
-
 @some_trainings("continues")
 @pytest.mark.parametrize(("eta", "min_delta"), [(0.1, 0.0), (0.1, 0.9)], ids=["better", "not by min_delta"])
 def test_a_continued_training_counts_all_rounds(adapter, eta, min_delta):
@@ -401,12 +365,6 @@ def test_a_continued_training_counts_all_rounds(adapter, eta, min_delta):
     best, _ = stopping_rule(run.curve("valid", metric), 100, 8, min_delta=min_delta, before=before[metric])
     assert (best > 0) is (min_delta == 0)
     assert run.best == 2 + best
-
-
-@some_trainings("continues", "every")
-def test_a_continued_training_with_every(adapter):
-    run, _, _ = continued(adapter, "map@10", 2, 9, every=4)
-    assert run.best == 8
 
 
 @some_trainings("continues", "safe_names")

@@ -290,4 +290,4 @@ class TestCurves:
         ax = plot_curves(self.CURVES, ("ndcg", "rank"), lower_is_better=["rank"]).ax
         line = next(line for line in ax.lines if line.get_label() == "rank")
         assert line.get_ydata().tolist() == [-2.0, -1.0, 0.0, -0.5]
-        assert ax.get_ylabel() == "how far from its own best"
+        assert ax.get_ylabel() == "distance from its own best"

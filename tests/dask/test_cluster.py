@@ -258,14 +258,3 @@ def test_lightgbm_reports_the_metric_of_one_worker(client):
     curves = evaluate_rounds(PANEL, ranker, features, labels, group=group)
     assert dict(zip(PANEL, curves.values[-1], strict=True)) == pytest.approx(expected, rel=1e-13)
     assert evaluate(PANEL, labels, ranker.predict(features), group=group).mean == pytest.approx(expected, rel=1e-13)
-
-
-def test_xgboost_averages_custom_metrics_over_workers_without_weights(client):
-    data = dmatrix(client, HARD, (1, 3))
-    params = {"objective": "rank:ndcg", "eval_metric": "ndcg@5", "nthread": 1, "base_score": 0.5}
-    options = {"evals": [(data, "valid")], "custom_metric": lambda predt, data: [("documents", float(data.num_row()))]}
-    trained = dxgb.train(client, params, data, 1, **options)
-    scores = trained["booster"].predict(xgb.DMatrix(FEATURES))
-    (value,) = gs.evaluate("ndcg@5", HARD.judgments, scores, convention="xgboost").mean.values()
-    assert trained["history"]["valid"]["ndcg@5"] == [pytest.approx(value, rel=1e-12)]
-    assert trained["history"]["valid"]["documents"] == [np.mean([100, 300])]

@@ -91,12 +91,6 @@ def test_values_do_not_depend_on_the_gain_table_of_another_booster():
 
 
 class TestEarlyStopping:
-    def test_training_data_are_passed_over(self):
-        run = train(sets={"seen": TRAIN, **SETS}, rounds=30, stop={"metric": "mrr", "rounds": 3})
-        assert run.best == first_best(run.curve("valid", "mrr"))
-        assert run.best_score["valid"]["mrr"] == max(run.curve("valid", "mrr"))
-        assert set(run.best_score["seen"]) == set(PANEL)
-
     @pytest.mark.parametrize(
         ("params", "metric", "best"),
         [
@@ -107,14 +101,6 @@ class TestEarlyStopping:
     def test_built_in_metrics(self, params, metric, best):
         run = train(rounds=30, params=params, stop={"metric": metric, "rounds": 4})
         assert run.best == best(run.curve("valid", metric)) + 1
-
-    @pytest.mark.parametrize("first", [True, False])
-    @pytest.mark.parametrize("metric", PANEL)
-    def test_comes_before_that_of_lightgbm_in_one_round(self, first, metric):
-        """Both end a training that runs to its end. LightGBM calls callbacks of one `order` in no defined order."""
-        both = [lgb.early_stopping(90, verbose=False), early_stopping(metric, 90, verbose=False)]
-        run = train(rounds=15, callbacks=both[:: 1 if first else -1])
-        assert run.best == first_best(run.curve("valid", metric))
 
     def test_lightgbms_own_gets_the_direction_of_a_loss(self):
         loss = gs.metric(
@@ -247,14 +233,6 @@ class TestCurves:
         train(sets={"mine": TRAIN, "held_out": VALID}, callbacks=[curves])
         assert "on held_out" in str(curves)
         assert curves.losses().equals(curves.losses("held_out"))
-
-    def test_metrics_are_shown_under_either_name(self):
-        panel = ["rbp(ties=worst,p=0.95)@5", "ndcg_exp@10", "mrr"]
-        curves = Curves(["ndcg_exp@10", panel[0]], show=False)
-        train(panel, names="safe", callbacks=[curves])
-        named = curves.best["metric"].tolist()
-        assert named == ["rbp__ties_is_worst__p_is_0_dot_95_at_5", "ndcg_exp_at_10", "mrr"]
-        assert str(curves).startswith("ndcg_exp_at_10 is best")
 
 
 def test_an_error_names_the_dataset_by_its_size_or_by_its_name_if_a_callback_has_seen_it():

@@ -128,15 +128,6 @@ def test_the_pair_that_is_explained_is_the_candidate_and_the_baseline(comparison
     assert comparison.content.pair[:2] == ("<b>b", "<b>a")
 
 
-def test_a_baseline_among_the_columns_of_a_table():
-    polars = pytest.importorskip("polars")
-    judgments = gs.Judgments([1, 0] * 30, group=[2] * 30)
-    table = polars.DataFrame({"old": [0.5, 0.7] * 30, "new": [0.7, 0.5] * 30})
-    assert gs.compare(table, judgments, baseline="old", draws=400).baseline == "old"
-    with pytest.raises(ValueError, match="among the models"):
-        gs.compare(table, judgments, baseline="prod")
-
-
 def test_in_a_terminal_names_are_no_markup():
     names = ("[red]production", "[bold]new")
     values = values_of([(0.02, 0.02)])

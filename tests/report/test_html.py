@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import csv
 import hashlib
-import itertools
 import re
 
 import numpy as np
@@ -13,7 +12,7 @@ import pytest
 from tests.report.pages import read
 
 import gainsay as gs
-from gainsay.report.content import chosen_pair
+from gainsay.report.content import choose_pair
 from gainsay.report.text import chart_lines
 
 
@@ -45,11 +44,6 @@ def report(make, tmp_path_factory):
     return read(path)
 
 
-@pytest.fixture(scope="module")
-def hostile_file(hostile, tmp_path_factory):
-    return hostile.to_html(tmp_path_factory.mktemp("hostile") / "a&b <i>.html", queries=5)
-
-
 def test_question_and_answer_come_first_then_the_sections_in_order(report):
     assert [element["id"] for element in report.all("section")] == ["why", "gains", "queries", "when", "full"]
     order = [element for element in report.elements if element["tag"] in ("h1", "figure", "section")]
@@ -76,12 +70,6 @@ def test_unusual_comparisons_are_reported_in_every_form(make, from_values, which
         assert len(rows) == 25
         assert empty
         assert all(row["cells"] == [""] * 3 for row in empty)
-
-
-def test_headings_do_not_skip_levels(report):
-    levels = [int(element["tag"][1]) for element in report.elements if re.fullmatch("h[1-6]", element["tag"])]
-    assert levels[0] == 1
-    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
 
 
 def test_tables_have_heads_for_columns_and_rows(report):
@@ -121,16 +109,6 @@ def test_every_number_of_the_chart_is_that_of_the_verdict(make, models, tmp_path
             assert excluded == (name not in {*verdict.best_sets[metric], *verdict.common_best})
             shown = re.match(r"\s*(best|highest|−?[\d.]+)", cell)[1]
             assert shown in ("best", "highest") if regret == 0 else float(shown.replace("−", "-")) == round(-regret, 3)
-
-
-def test_all_pairs_are_in_a_table(report):
-    assert "Pairs of models (28)" in report.texts("summary")
-    start = report.elements.index(report.all("details", id="pairs")[0])
-    stop = report.elements.index(report.all("details", id="parts")[0])
-    rows = [
-        element for element in report.elements[start:stop] if element["tag"] == "tr" and "tbody" in element["within"]
-    ]
-    assert len(rows) == 28
 
 
 def test_pictures_are_hidden_or_say_what_they_show(report):
@@ -175,7 +153,7 @@ def query_rows(page, which):
 def test_contradictory_queries_stand_with_both_rankings_and_their_differences(report, make):
     comparison = make(8)
     rows = query_rows(report, "contradictory")
-    pair = chosen_pair(comparison)
+    pair = choose_pair(comparison)
     table = comparison.queries(pair.first, pair.second, most=10)
     assert [row["query"] for row in rows] == [str(query) for query in table["query"]]
     for row, expected in zip(rows, table.to_dict("records"), strict=True):
@@ -192,7 +170,7 @@ def test_contradictory_queries_come_first_then_a_random_sample(report, make):
     comparison = make(8)
     bodies = [element["data-k"] for element in report.all("tbody") if "data-k" in element]
     assert bodies == ["contradictory", "random", "first", "second"]
-    pair = chosen_pair(comparison)
+    pair = choose_pair(comparison)
     columns = [comparison.models.index(name) for name in pair[:2]]
     tables = [comparison.values[metric] for metric in comparison.primary]
     differences = sum(table[:, columns[0]] - table[:, columns[1]] for table in tables)
@@ -227,28 +205,13 @@ def test_the_policy_allows_exactly_the_style_and_the_script_of_the_page(report):
         assert f"{tag}-src 'sha256-{digest}'" in policy
 
 
-def test_hostile_names_are_shown_and_never_markup(hostile_file, hostile):
-    page = read(hostile_file)
-    assert len(page.all("script")) == 1
-    assert not page.all("b")
-    assert all(re.fullmatch(r"g\d+", element["class"]) for element in page.all("i"))
-    names = page.texts("bdi")
-    for name in hostile.models[:2] + hostile.models[3:5] + hostile.models[7:10]:
-        assert name in names
-    titles = [element["title"] for element in page.elements if "title" in element]
-    assert hostile.models[5] in titles
-    assert "x" * 500 in titles
-    assert "line break\ufffd\ufffdevil" in names
-    assert not re.search("[\x00-\x08\x0b-\x1f\u202e]", hostile_file.read_text("utf-8"))
-
-
 def test_other_queries_are_in_a_file_beside_that_no_spreadsheet_runs(tmp_path, make):
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 4, 40 * 12)
     scores = {"a": np.minimum(labels, 1) + rng.normal(size=480), "b": labels + 2.0 * rng.normal(size=480)}
     comparison = gs.compare(scores, gs.Judgments(labels, qid=np.repeat([f"=q{number}" for number in range(40)], 12)))
     path = comparison.to_html(tmp_path / "r.html", queries=2)
-    pair = chosen_pair(comparison)
+    pair = choose_pair(comparison)
     expected = comparison.queries(pair.first, pair.second, most=40)
     assert len(expected) > 2
     with open(tmp_path / "r.queries.csv", encoding="utf-8", newline="") as file:
@@ -279,7 +242,7 @@ def test_which_pair_is_explained(from_values, case):
         "neither": ([0.9, 0.3, 0.4], [0.9, 0.3, 0.4], ("m0", "m2")),
     }
     first, second, expected = means[case]
-    pair = chosen_pair(from_values(noise + first, noise + second))
+    pair = choose_pair(from_values(noise + first, noise + second))
     assert (pair.first, pair.second) == expected
 
 
@@ -290,7 +253,7 @@ def test_the_rival_is_one_that_may_still_be_best(from_values):
     values = means + spread * (noise - noise.mean(axis=0))
     comparison = from_values(values, values)
     assert set(comparison.verdict.common_best) == {"m0", "m1"}  # m2 is nearer, and ruled out
-    pair = chosen_pair(comparison)
+    pair = choose_pair(comparison)
     assert (pair.first, pair.second) == ("m0", "m1")
     assert "still possible" in pair.reason
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 
 import pytest
@@ -10,20 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gainsay._common.shown import Names, printable, short_names
-
-FAMILY = (
-    "lambdarank, exponential gain, learning rate 0.1, exponential",
-    "lambdarank, linear gain, learning rate 0.1, exponential",
-    "lambdamart with truncation, exponential gain, exponential",
-    "rank_xendcg, exponential gain, learning rate 0.15, exponential",
-    "short",
-)
-
-
-@pytest.mark.parametrize("order", list(itertools.permutations(range(5)))[::7])
-def test_the_order_of_the_models_changes_nothing(order):
-    expected = short_names(FAMILY)
-    assert short_names([FAMILY[place] for place in order]) == expected
 
 
 @given(st.lists(st.text(st.sampled_from("ab12.-e, …#="), max_size=40), unique=True, max_size=6), st.randoms())
@@ -60,11 +45,6 @@ def test_no_number_is_broken(names, most):
         assert set(numbers.findall(short.partition(" #")[0])) <= set(numbers.findall(name)), short
 
 
-@pytest.fixture(scope="module")
-def comparison(make):
-    return make(names=FAMILY)
-
-
 GRID = [
     f"lgb num_leaves={leaves} learning_rate={rate} gain={gain}"
     for leaves in (7, 31)
@@ -97,21 +77,6 @@ class TestGrids:
         names = Names.of(["lgb num_leaves=7 @30", "lgb num_leaves=7 @70", "lgb num_leaves=31"])
         assert [head for head, _ in names.heads] == ["leaves", "round"]
         assert names.said["lgb num_leaves=7 @30"] == "7 leaves, round 30"
-
-    @pytest.mark.parametrize(
-        "names",
-        [
-            ["a", "b"],
-            ["a b=1"],
-            ["x=", "=cmd()"],
-            ["lgb rate=1", "lgb  rate=1"],  # the same in columns, and so told apart as they are
-            ["好 k=1 free words", "k=2"],
-        ],
-    )
-    def test_names_that_are_no_grid_stay_whole(self, names):
-        found = Names.of(names)
-        assert found.heads == (("model", "model"),)
-        assert found.cells == {name: (found.short[name],) for name in names}
 
     @given(st.lists(st.sampled_from([*GRID, "base", "lgb num_leaves=7 @3"]), unique=True, min_size=1), st.randoms())
     def test_the_order_changes_nothing_and_no_two_are_alike(self, names, random):

@@ -65,7 +65,7 @@ def means(comparison):
     return {metric: comparison.values[metric].mean(axis=0) for metric in comparison.verdict.metrics}
 
 
-@pytest.mark.parametrize(("models", "theme"), [(2, LIGHT), (8, DARK), (30, LIGHT)])
+@pytest.mark.parametrize(("models", "theme"), [(2, LIGHT), (30, DARK)])
 @pytest.mark.parametrize("picture", PICTURES)
 def test_every_picture_is_saved_with_title_alternative_and_all_its_text(make, picture, models, theme, tmp_path):
     settings, had_pyplot = dict(matplotlib.rcParams), "matplotlib.pyplot" in sys.modules
@@ -140,9 +140,9 @@ class TestRegret:
         comparison = make(8)
         ax = comparison.plot.regret().ax
         (star,) = [part for part in ax.collections if part.get_label() == "safe choice"]
-        worst = np.maximum(*(values.max() - values for values in means(comparison).values()))
-        assert comparison.models[int(worst.argmin())] == comparison.verdict.safe_choice
-        assert np.isclose(star.get_offsets().max(), worst.min())
+        safe = comparison.models.index(comparison.verdict.safe_choice)
+        regrets = [values.max() - values[safe] for values in means(comparison).values()]
+        assert np.allclose(star.get_offsets(), [regrets])
 
     def test_the_front_holds_whom_nobody_dominates(self, make):
         verdict = make(30).verdict
@@ -258,11 +258,6 @@ class TestCurves:
         equal = plot_curves(self.curves(a=[0.4, 0.4], b=[0.3, 0.3]), self.METRICS)
         assert re.findall(r"\d+", equal.title) == ["1"]
 
-    def test_curves_are_distances_from_their_own_best(self):
-        ax = plot_curves(self.curves(a=[0.1, 0.4, 0.3], b=[0.9, 0.2, 0.3]), self.METRICS).ax
-        drawn = [line.get_ydata().round(9).tolist() for line in ax.lines if len(line.get_xdata()) == 3]
-        assert drawn == [[-0.3, 0.0, -0.1], [0.0, -0.7, -0.6]]
-
 
 class TestExplain:
     LABELS = (5, 0, 0, 0, 0, 3, 3, 3, 3, 3)
@@ -328,8 +323,7 @@ class TestLeaderboard:
         ]  # fmt: skip
         return {metric: sorted(mark[:2] + mark[3:] for mark in found if mark[2] == metric) for metric in BOTH}
 
-    @pytest.mark.parametrize("models", [2, 3, 8, 30])
-    @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+    @pytest.mark.parametrize(("models", "theme"), [(2, LIGHT), (8, DARK), (30, LIGHT)])
     def test_marks_are_differences_of_means_and_hollow_if_ruled_out(self, make, models, theme):
         comparison = make(models)
         values = means(comparison)
@@ -352,12 +346,6 @@ class TestLeaderboard:
         assert f"★ {safe}" in texts
         assert len([text for text in texts if text.startswith("★ ") and text.endswith("behind")]) == 1
 
-    def test_one_model_has_its_means(self, from_values):
-        values = np.random.default_rng(0).random((200, 1))
-        texts = words(from_values(values, values**2, ["only"], BOTH).plot.leaderboard().ax)
-        assert f"{LINEAR}: {values.mean():.4f}" in texts
-        assert f"{EXPONENTIAL}: {(values**2).mean():.4f}" in texts
-
 
 class TestPicture:
     def test_it_shows_itself_in_a_notebook_with_its_words(self, make):
@@ -372,13 +360,6 @@ class TestPicture:
         assert about["alt"] == picture.alt
         assert data["text/plain"] == repr(picture) == f"<Picture: {picture.title}>"
         json.dumps([data, metadata])
-
-    def test_one_on_a_figure_of_pyplot_is_shown_once_by_pyplot(self, make):
-        from matplotlib import pyplot as plt
-
-        figure, ax = plt.subplots()
-        assert set(make(8).plot.regret(ax)._repr_mimebundle_()[0]) == {"text/plain"}
-        plt.close(figure)
 
 
 def test_names_of_points_do_not_overlap():

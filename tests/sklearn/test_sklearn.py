@@ -20,8 +20,6 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
-    HalvingGridSearchCV,
-    RandomizedSearchCV,
     cross_val_score,
     cross_validate,
 )
@@ -98,17 +96,6 @@ class TestSearches:
         for row, leaves in enumerate(self.GRID["num_leaves"]):
             for name, metric in (("first", "ndcg_exp@5"), ("second", "mrr")):
                 assert scores_of_folds(search, row, name) == list(scores_by_hand(metric, num_leaves=leaves))
-
-    @pytest.mark.parametrize("halving", [True, False])
-    def test_other_searches(self, halving):
-        options = {"scoring": scorer("map"), "cv": folds(), **STRICT}
-        if halving:
-            options |= {"resource": "n_estimators", "min_resources": 2, "max_resources": 4, "factor": 2}
-            search = HalvingGridSearchCV(GroupedLGBMRanker(**SMALL), self.GRID, **options)
-        else:
-            search = RandomizedSearchCV(GroupedLGBMRanker(**SMALL), self.GRID, n_iter=1, random_state=1, **options)
-        best = search.fit(X, Y, qid=QID).best_params_
-        assert scores_of_folds(search, -1) == list(scores_by_hand("map", **best))
 
     def test_several_metrics_and_train_scores(self):
         names = ["ndcg_linear@5", "ndcg_exp@5"]
@@ -282,15 +269,6 @@ class TestRanker:
         values = {name: curve[-1] for name, curve in found.evals_result_["held_out"].items()}
         assert values == pytest.approx(gs.evaluate(names, judgments, scores).mean, rel=1e-12)
 
-    def test_parameters_copies_and_pickles(self):
-        ranker = GroupedLGBMRanker(**SMALL, num_leaves=5, lambdarank_truncation_level=7)
-        assert clone(ranker).get_params() == ranker.get_params()
-        assert ranker.get_params() == lgb.LGBMRanker(**ranker.get_params()).get_params()
-        assert ranker.set_params(num_leaves=4).get_params()["num_leaves"] == 4
-        fitted = ranker.fit(X, Y, qid=QID)
-        assert pickle.loads(pickle.dumps(fitted)).predict(X).tolist() == fitted.predict(X).tolist()
-        assert repr(ranker).startswith("GroupedLGBMRanker(")
-
 
 class TestSplitQueries:
     """Searches that split queries are in the table of bad inputs of the adapters."""
@@ -303,17 +281,3 @@ class TestSplitQueries:
         assert scorer("mrr")(ranker, X, Y, qid=[f"other {query}" for query in QID]) > 0
         restored = pickle.loads(pickle.dumps(ranker))
         assert scorer("mrr")(restored, X, Y, qid=QID) == scorer("mrr")(ranker, X, Y, qid=QID)
-
-    @pytest.mark.parametrize(
-        "cv", [GroupKFold(3), [(np.arange(len(Y)), np.arange(len(Y)))]], ids=["groups", "the same rows"]
-    )
-    def test_searches_of_complete_queries(self, cv):
-        order = np.argsort(QID, kind="stable")  # required by XGBoost
-        frame, labels = pd.DataFrame(X[order]).add_prefix("f").assign(qid=QID[order]), Y[order]
-        for ranker in (
-            GroupedLGBMRanker(n_estimators=2, n_jobs=1, verbose=-1),
-            xgb.XGBRanker(n_estimators=2, n_jobs=1),
-        ):
-            options = {"scoring": scorer("mrr"), "cv": cv, "return_train_score": True, **STRICT}
-            results = cross_validate(ranker, frame, labels, groups=QID[order], **options)
-            assert np.isfinite(results["train_score"]).all()

@@ -15,7 +15,7 @@ from rich.cells import cell_len
 
 from gainsay.lightgbm import Curves
 from gainsay.training.history import MetricCurve, PatienceState
-from gainsay.training.picture import create_picture, find_axis_end, list_ticks, plot_view, thin_points
+from gainsay.training.picture import create_picture, plot_view, thin_points
 from gainsay.training.view import KeptRound, create_view
 from gainsay.xgboost import Curves as CurvesOfXGBoost
 
@@ -282,11 +282,6 @@ class TestPicture:
         view = TestViews().view({"<script>": [0.1, 0.2]}, patience=("<script>", 3, 10))
         assert not re.search(r" (style|id|onload)=|<script|href", create_picture(view))
 
-    def test_grays_differ(self):
-        svg = self.svg(TestViews().view({"mrr": [0.1, 0.2], "map": [0.2, 0.1], "rmse": [0.2, 0.3], "err": [0.1, 0.2]}))
-        lines = [element for element in svg.iter() if element.tag.endswith("polyline")]
-        assert len({line.get("stroke") for line in lines}) == len(lines) == 4
-
     def test_cut_lines_have_a_note(self):
         """The lowest value is far below the range of the picture."""
         deep, flat = ({"mrr": [0.9, value, *[0.89] * 30]} for value in (0.1, 0.89))
@@ -295,15 +290,6 @@ class TestPicture:
             assert ("drawn at the bottom" in create_picture(view)) is cut
             ax = plot_view(view, Figure().subplots(), "dark")
             assert any("not shown" in text.get_text() for text in ax.texts) is cut
-
-    @pytest.mark.parametrize("last", [1, 2, 3, 7, 10, 99, 100, 101, 250, 1000, 12345])
-    def test_ticks(self, last):
-        ticks = list_ticks(last)
-        assert ticks[0] == 1
-        assert ticks[-1] == last
-        assert ticks == sorted(set(ticks))
-        assert len(ticks) <= 6
-        assert last <= find_axis_end(last, None) <= max(2.5 * last, 10)
 
     def test_long_curves_keep_their_outline(self):
         rng = np.random.default_rng(1)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from gainsay._common.palette import DARK, LIGHT
-from gainsay.report.plots.style import grade_colours
 
 DEUTERANOPIA = np.array(  # Machado, Oliveira & Fernandes 2009, severity 1, on linear RGB
     [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
@@ -52,12 +51,3 @@ def test_text_and_marks_are_legible_on_the_background(theme):
     assert all(contrast(colour, theme.face) >= 3 for colour in (theme.first, theme.second, theme.third, theme.fourth))
     assert contrast(theme.third, theme.fourth) >= 1.8
     assert len(set(theme.colours().values())) == len(theme.colours())
-
-
-@THEMES
-@pytest.mark.parametrize("count", [1, 2, 5, 20])
-def test_text_is_legible_on_every_grade_and_the_lowest_is_the_background(count, theme):
-    colours = grade_colours(count, theme)
-    assert len(colours) == count
-    assert min(contrast(*pair) for pair in colours) >= 3
-    assert colours[0][0] == theme.face

@@ -106,15 +106,6 @@ class TestData:
             values = {name: curve[3] for name, curve in ranker.evals_result()["valid"].items()}
             assert values == pytest.approx(expected, rel=1e-12)
 
-    def test_full_precision_keeps_several_datasets_apart(self):
-        matrices, log = [xgb_matrix(VALID), xgb_matrix(WEIGHTED)], custom_metric(PANEL)
-        callbacks = [EvaluateRanking(dict(zip(("a", "b"), matrices, strict=True)), PANEL), full_precision(log)]
-        evals = [(matrix, name) for matrix, name in zip(matrices, ("c", "d"), strict=True)]
-        _, curves = fit(callbacks, evals=evals, custom_metric=log)
-        assert (curves["c"], curves["d"]) == (curves["a"], curves["b"])
-        assert curves["a"] != curves["b"]
-        assert not log._unread
-
 
 class TestEarlyStopping:
     @pytest.mark.parametrize("metric", ["map@10", "rmse", "interval-regression-accuracy"])
@@ -126,19 +117,6 @@ class TestEarlyStopping:
             evals = [(xgb_matrix(VALID), "valid")]
             booster, curves = fit([early_stopping("rmse", 3)], 20, params, evals=evals)
             assert booster.best_iteration == int(np.argmin(curves["valid"]["rmse"]))
-
-    @pytest.mark.parametrize("place", [0, 1, 2])
-    @pytest.mark.parametrize("save_best", [True, False])
-    def test_callbacks_may_come_in_any_order(self, place, save_best):
-        curves, log = Curves(show=False), EvaluateRanking({"valid": xgb_matrix(VALID)}, PANEL)
-        callbacks = [log, curves]
-        callbacks.insert(place, early_stopping("mrr", 4, save_best=save_best, verbose=False))
-        booster, history = fit(callbacks, 40)
-        curve = history["valid"]["mrr"]
-        assert booster.best_iteration == int(np.argmax(curve))
-        assert len(curve) == curves.rounds == booster.best_iteration + 5
-        assert booster.num_boosted_rounds() == booster.best_iteration + (1 if save_best else 5)
-        assert curve_values(curves.frame()) == history
 
     def test_data_name_is_the_dataset(self):
         stop = early_stopping("mrr", 5, data_name="valid")
@@ -163,19 +141,6 @@ def logged_first(metrics, digits=16):
 
 class TestSecondStop:
     """The booster has one pair of attributes, which every stop of XGBoost's own overwrites."""
-
-    @pytest.mark.parametrize("first", [True, False])
-    @pytest.mark.parametrize("theirs_cuts", [True, False])
-    @pytest.mark.parametrize("waits", [8, 90])
-    def test_save_best_cuts_by_its_own_record(self, first, theirs_cuts, waits):
-        ours = early_stopping("mrr", rounds=waits, save_best=True, verbose=False)
-        options = {"rounds": 9, "metric_name": "map@10", "data_name": "valid", "maximize": True}
-        theirs = xgb.callback.EarlyStopping(save_best=theirs_cuts, **options)
-        logs, options = logged_first(PANEL)
-        booster, curves = fit([*logs, *([ours, theirs] if first else [theirs, ours])], 30, **options)
-        own = gs.evaluate("mrr", VALID.judgments, booster.predict(xgb_matrix(VALID))).mean["mrr"]
-        assert booster.best_score == max(curves["valid"]["mrr"]) == pytest.approx(own, rel=1e-12)
-        assert booster.num_boosted_rounds() == booster.best_iteration + 1 == np.argmax(curves["valid"]["mrr"]) + 1
 
     @pytest.mark.parametrize("first", [True, False])
     @pytest.mark.parametrize("form", ["callback", "early_stopping_rounds"])
@@ -285,22 +250,6 @@ class TestLastRound:
 
 class TestContinued:
     METRIC = "ndcg_exp@10"
-
-    @pytest.mark.parametrize("min_delta", [0.0, 0.9])
-    @pytest.mark.parametrize("cut", [0, 4, 7])
-    def test_the_start_may_be_best_at_its_own_best_round(self, cut, min_delta):
-        """An uncut model predicts with all rounds in `xgboost.train`, and up to its best round in an estimator."""
-        start = DRIVER.train(TRAIN, {}, None, 8).model
-        start.set_attr(best_iteration=str(cut), best_score="1")
-        at_best, whole = (
-            gs.evaluate(self.METRIC, VALID.judgments, start.predict(xgb_matrix(VALID), iteration_range=(0, n))).mean
-            for n in (cut + 1, 8)
-        )
-        stop = {"metric": self.METRIC, "rounds": 4, "min_delta": min_delta, "save_best": True}
-        run = train(rounds=10, stop=stop, start=start, eta=30.0)
-        assert len(run.curve("valid", "mrr")) == 4
-        assert run.best_score == max(at_best[self.METRIC], whole[self.METRIC])
-        assert run.model.num_boosted_rounds() == (cut + 1 if at_best[self.METRIC] >= whole[self.METRIC] else 8)
 
     def test_custom_metrics_are_those_of_the_named_dataset(self):
         start = DRIVER.train(TRAIN, {}, None, 8).model
@@ -467,11 +416,3 @@ class TestCurves:
         assert best["ndcg@3"] == np.argmax(history["valid"]["ndcg@3"])
         assert best["rmse"] == np.argmin(history["valid"]["rmse"])
         assert best["mine"] == np.argmin(history["valid"]["mine"])
-
-    def test_with_a_stop_of_xgboost(self):
-        curves = Curves(show=False)
-        stop = xgb.callback.EarlyStopping(rounds=4, metric_name="mrr", data_name="valid", maximize=True)
-        evals = [(xgb_matrix(VALID), "valid")]
-        _, history = fit([stop, curves], 60, evals=evals, custom_metric=custom_metric(PANEL))
-        assert curve_values(curves.frame()) == history
-        assert len(history["valid"]["mrr"]) < 60

@@ -82,11 +82,11 @@ def print_comparison(
 
 def check_report(page: Path) -> None:
     """Raise an error if an HTML report, or the data next to it, cannot be written."""
-    from ..report.html import data_beside, queries_beside
+    from ..report.html import find_data_path, find_queries_path
 
     check_output("the HTML report", page)
-    data_beside(page)
-    queries_beside(page)
+    find_data_path(page)
+    find_queries_path(page)
 
 
 def plan_report(directory: Path) -> Path | None:

@@ -92,9 +92,9 @@ class Cluster:
         results = self.map(_summed, stages=[stages] * len(self.partitions))
         result: Summed = _computed(tree(results, Summed.merged))
         if result.documents.sum() == 0:
-            raise ValueError(f"labels is empty in all of {len(results)} partitions: there are no documents")
+            raise ValueError(f"labels must have documents, but it is empty in all of {len(results)} partitions")
         if not result.counts:
-            raise ValueError("weight is 0 for every query: a weighted mean needs at least one positive weight")
+            raise ValueError("weight must not be 0 for every query. At least one must be positive")
         if result.seen is not None:
             raise_if_split(result.seen.repeated, [part["qid"] for part in self.partitions])
         return result

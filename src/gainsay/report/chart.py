@@ -23,7 +23,7 @@ from ..comparison.headline import (
     rounded,
 )
 from ..comparison.replacing import leading, replacing
-from .numbers import MINUS, bare
+from .numbers import MINUS, format_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -288,7 +288,7 @@ def chart_of_baseline(
             starred == found.baseline)
     )  # fmt: skip
     rows.sort(key=lambda row: -row.cells[0].value)
-    tolerance = f" by more than {bare(found.margin, 3)}" if found.margin else ""
+    tolerance = f" by more than {format_number(found.margin, 3)}" if found.margin else ""
     notes = (
         f"Tinted: not proven worse{tolerance} under this metric ({level}).",
         "Bar: the difference that may be true.",
@@ -363,10 +363,10 @@ def _regret_cells(
     for model, regret in regrets[metric].items():
         low, high, possible = lower[metric][model], upper[metric][model], model in best
         text = ("best" if len(best) == 1 else top) if model == winner else format_signed(-regret, places)
-        between = f", in truth between {bare(low)} and {bare(high)}" if math.isfinite(high) else ""
+        between = f", in truth between {format_number(low)} and {format_number(high)}" if math.isfinite(high) else ""
         mean = means[metric][model]
         description = (
-            f"{metric}: mean {bare(mean)}, {bare(regret)} behind the best{between}; "
+            f"{metric}: mean {format_number(mean)}, {format_number(regret)} behind the best{between}; "
             f"{'may be best' if possible else 'ruled out as best'}"
         )
         cells[model] = Cell(0.0 - regret, 0.0 - high, 0.0 - low, possible, model == winner, text, mean, description)

@@ -136,10 +136,10 @@ class Content:
         if self.against is not None:
             first = leading(self.against)[0].candidate
             return ChosenPair(first, self.against.baseline, "the candidate that comes first and the baseline")
-        return chosen_pair(self.comparison)
+        return choose_pair(self.comparison)
 
     @cached_property
-    def called(self) -> tuple[str, str]:
+    def labels(self) -> tuple[str, str]:
         """Labels of the explained pair next to small pictures: their names if short, otherwise their roles."""
         if self.pair is None:
             return "", ""
@@ -222,7 +222,7 @@ class Content:
         return self.comparison.verdict.kind in ("genuine", "agree")
 
 
-def chosen_pair(comparison: Comparison) -> ChosenPair | None:
+def choose_pair(comparison: Comparison) -> ChosenPair | None:
     """Return the two models that matter for the choice, or None if there is a single model.
 
     1. If the two primary metrics have different winners: these two.

@@ -65,7 +65,7 @@ class Queries:
         """All contradictory queries, the strongest first: see `Comparison.queries`."""
         return self.comparison.queries(self.pair.first, self.pair.second, most=max(1, self.comparison.query_count))
 
-    def tabs(self, most: int, called: tuple[str, str]) -> list[Tab]:
+    def tabs(self, most: int, labels: tuple[str, str]) -> list[Tab]:
         """Return the lists with entries, each with at most `most` queries. The most contradictory come first."""
         found = self.found
         weighty = np.flatnonzero(found.weights > 0)
@@ -77,8 +77,8 @@ class Queries:
         lists = (
             ("contradictory", f"contradictory ({self.contradictory:,})", pulls),
             ("random", "random sample", drawn),
-            ("first", f"largest for {called[0]}", ahead[sums[ahead] > 0]),
-            ("second", f"largest for {called[1]}", behind[sums[behind] < 0]),
+            ("first", f"largest for {labels[0]}", ahead[sums[ahead] > 0]),
+            ("second", f"largest for {labels[1]}", behind[sums[behind] < 0]),
         )
         known = self._entries(np.unique(np.concatenate([places for _, _, places in lists])))
         tabs = (Tab(name, title, [known[at] for at in places.tolist()]) for name, title, places in lists)

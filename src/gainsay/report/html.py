@@ -60,7 +60,7 @@ def write_html(
 ) -> Path:
     """Write the report as one HTML file.
 
-    `gainsay.report.content.chosen_pair` chooses the two models that the report explains. The data are in files next to
+    `gainsay.report.content.choose_pair` chooses the two models that the report explains. The data are in files next to
     it: the whole comparison as ``.json`` and, if more queries contradict than are shown, all of them as
     ``.queries.csv``.
 
@@ -91,10 +91,10 @@ def write_html(
         If `queries` is negative.
     """
     queries, target = check_whole("queries", queries, 0), check_output("path", path)
-    data = data_beside(target)
+    data = find_data_path(target)
     beside, found = None, content.queries
     if found is not None and found.contradictory > queries:
-        beside = queries_beside(target)
+        beside = find_queries_path(target)
         written = io.StringIO()
         csv.writer(written, lineterminator="\n").writerows(csv_rows(found.table))
         beside.write_bytes(written.getvalue().encode("utf-8", "replace"))
@@ -103,17 +103,17 @@ def write_html(
     return target
 
 
-def data_beside(target: Path) -> Path:
+def find_data_path(target: Path) -> Path:
     """Return the path of the data of a report, or raise if a file of the user has this name."""
-    return _check_beside(target, "json", rb'\s*\{\s*"gainsay"')
+    return _find_path(target, "json", rb'\s*\{\s*"gainsay"')
 
 
-def queries_beside(target: Path) -> Path:
+def find_queries_path(target: Path) -> Path:
     """Return the path of the contradictory queries of a report, or raise if a file of the user has this name."""
-    return _check_beside(target, "queries.csv", rb"query,contradiction strength,")
+    return _find_path(target, "queries.csv", rb"query,contradiction strength,")
 
 
-def _check_beside(target: Path, suffix: str, start: bytes) -> Path:
+def _find_path(target: Path, suffix: str, start: bytes) -> Path:
     """Return the path of a file next to a report. An existing file is only replaced if it begins like our own."""
     path = check_output("path", target.with_name(f"{target.stem}.{suffix}"))
     if path.is_file():
@@ -167,7 +167,7 @@ def _section_rows(content: Content, queries: int) -> list[list[tuple[Section, Ma
     """Return the sections with text and figure, row by row. Two narrow sections share a row."""
     rows: list[list[tuple[Section, Markup, Markup]]] = []
     for section in sections(content):
-        entry = section, trusted(as_html(section.said)), trusted(section.figure(queries))
+        entry = section, trusted(as_html(section.text)), trusted(section.figure(queries))
         previous = rows[-1] if rows else []
         if len(previous) == 1 and all(part.narrow for part, _, _ in (*previous, entry)):
             previous.append(entry)

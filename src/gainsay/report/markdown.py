@@ -9,7 +9,7 @@ from .._common.checks import check_whole
 from .._common.markup import as_text
 from .._common.outputs import check_output
 from ..comparison.headline import labels_of
-from .numbers import bare, means
+from .numbers import format_means, format_number
 from .sections import sections
 from .tables import details, notes
 
@@ -60,7 +60,7 @@ def _lines(content: Content, queries: int) -> Iterator[str]:
     known = notes(content)
     yield from ["", *(f"- {safe(note)}" for note in known)] if known else []
     for section in sections(content):
-        yield f"\n## {safe(section.title)}\n\n{safe(as_text(section.said))}"
+        yield f"\n## {safe(section.title)}\n\n{safe(as_text(section.text))}"
         if section.name == "queries":
             yield from _queries(content, queries)
     for part in details(content):
@@ -84,26 +84,30 @@ def _chart(content: Content) -> Iterator[str]:
         cells = []
         for cell in row.cells:
             interval = (
-                f" ({bare(cell.lower)} to {bare(cell.upper)})" if cell.bounded and cell.lower < cell.upper else ""
+                f" ({format_number(cell.lower)} to {format_number(cell.upper)})"
+                if cell.bounded and cell.lower < cell.upper
+                else ""
             )
             text = f"**{cell.text}**" if cell.highest else cell.text
             cells.append(f"{text}{interval}{'' if cell.possible else ', ' + chart.excluded}")
-        yield _row([name, *cells, row.outcome, *means(cell.mean for cell in row.cells)])
+        yield _row([name, *cells, row.outcome, *format_means(cell.mean for cell in row.cells)])
     yield f"\n{safe(' '.join((*chart.notes[-2:], *content.same_number)))}"
 
 
 def _queries(content: Content, most: int) -> Iterator[str]:
     assert content.queries is not None
     labels = labels_of(content.comparison.verdict.metrics)
-    for tab in content.queries.tabs(most, content.called):
+    for tab in content.queries.tabs(most, content.labels):
         yield f"\n### {safe(tab.title)}\n"
         for entry in tab.entries:
             ahead = [
-                f"{content.called[lead < 0]} by {bare(abs(value))} ({label.by})" if lead else f"level ({label.by})"
+                f"{content.labels[lead < 0]} by {format_number(abs(value))} ({label.by})"
+                if lead
+                else f"level ({label.by})"
                 for lead, value, label in zip(entry.leads, entry.differences, labels, strict=True)
             ]
             yield f"- query {safe(entry.query)} ({entry.about}): {safe('; '.join(ahead))}"
-            for name, strip in zip((*content.called, "ideal order"), entry.strips, strict=True):
+            for name, strip in zip((*content.labels, "ideal order"), entry.strips, strict=True):
                 yield f"  - {safe(name)}: {' '.join(f'{label:g}' for label in strip)}"
 
 

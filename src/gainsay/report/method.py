@@ -8,7 +8,7 @@ from .._common.shown import listed_short, printable
 from .._common.words import amount, confidence, count
 from ..comparison.pairs import compute_kendall_tau, compute_tau_ap
 from ..comparison.wording import SAMPLE, describe_sample
-from .numbers import share
+from .numbers import format_share
 
 if TYPE_CHECKING:
     from ..comparison.comparison import Comparison
@@ -66,7 +66,7 @@ def _descriptions(comparison: Comparison, pairs: int, first: str, second: str) -
     return (
         f"Descriptions, not tests: {similarity}"
         f"{first} separates {counts[first]} of {count(pairs, 'pair')}, {second} {counts[second]}. "
-        f"The winners differ in {share(comparison.verdict.winners_differ_probability)} of the draws."
+        f"The winners differ in {format_share(comparison.verdict.winners_differ_probability)} of the draws."
     )
 
 

@@ -1,4 +1,4 @@
-"""Numbers as reports write them: single ones, and whole columns."""
+"""Format numbers for reports, one at a time or by column."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ GAP = f"{LEFT_TO_RIGHT}\u2003{LEFT_TO_RIGHT}"
 """A wide space between a name and a number that is not part of it."""
 
 
-def mean(value: float) -> str:
-    """Write a mean or a distance from it with four decimals, or a dash for NaN."""
+def format_mean(value: float) -> str:
+    """Format a mean or a distance from it with four decimals, or a dash for NaN."""
     if math.isnan(value):
         return NONE
     return f"{value:.4f}".replace("-", MINUS) if math.isfinite(value) else "unbounded"
 
 
-def bare(value: float, places: int = 4) -> str:
-    """Write a number with `places` decimals, or more until its first digit is visible.
+def format_number(value: float, places: int = 4) -> str:
+    """Format a number with `places` decimals, or more until its first digit is visible.
 
-    >>> bare(0.01372), bare(0.0), bare(0.00003), bare(-0.5, 3), bare(float("inf"))
-    ('0.0137', '0.0000', '0.00003', '−0.500', 'unbounded')
+    >>> format_number(0.01372), format_number(0.00003), format_number(-0.5, 3), format_number(float("inf"))
+    ('0.0137', '0.00003', '−0.500', 'unbounded')
     """
     if not math.isfinite(value):
         return "unbounded"
@@ -40,15 +40,15 @@ def bare(value: float, places: int = 4) -> str:
     return f"{value:.{places}f}".replace("-", MINUS)
 
 
-def means(values: Iterable[float]) -> list[str]:
-    """Write means, each as `mean` does."""
-    return list(map(mean, values))
+def format_means(values: Iterable[float]) -> list[str]:
+    """Format means, each as `format_mean` does."""
+    return list(map(format_mean, values))
 
 
-def difference(value: float) -> str:
-    """Write a difference with its sign, or a dash for NaN.
+def format_difference(value: float) -> str:
+    """Format a difference with its sign, or a dash for NaN.
 
-    >>> difference(0.01234), difference(-0.01234), difference(0.0), difference(-0.00001)
+    >>> format_difference(0.01234), format_difference(-0.01234), format_difference(0.0), format_difference(-0.00001)
     ('+0.0123', '−0.0123', '0', '−0.00001')
     """
     if math.isnan(value):
@@ -62,15 +62,15 @@ def difference(value: float) -> str:
     return text.replace("-", MINUS)
 
 
-def differences(values: Iterable[float]) -> list[str]:
-    """Write differences, each as `difference` does."""
-    return list(map(difference, values))
+def format_differences(values: Iterable[float]) -> list[str]:
+    """Format differences, each as `format_difference` does."""
+    return list(map(format_difference, values))
 
 
-def share(value: float) -> str:
-    """Write a share in percent.
+def format_share(value: float) -> str:
+    """Format a share in percent.
 
-    >>> share(0.931), share(0.0004), share(0.9996), share(1.0)
+    >>> format_share(0.931), format_share(0.0004), format_share(0.9996), format_share(1.0)
     ('93 %', '< 1 %', '> 99 %', '100 %')
     """
     if 0 < value < 0.005:

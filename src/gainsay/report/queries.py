@@ -12,7 +12,7 @@ from .._common.shown import printables
 from .._common.words import count
 from ..comparison.headline import labels_of
 from .entries import MOST_CELLS
-from .numbers import bare
+from .numbers import format_number
 from .tables import Section
 
 if TYPE_CHECKING:
@@ -54,11 +54,11 @@ def queries_section(content: Content) -> Section | None:
 
 def _figure(content: Content, queries: Queries, most: int) -> str:
     assert content.comparison.rankings is not None
-    tabs = queries.tabs(most, content.called)
+    tabs = queries.tabs(most, content.labels)
     if not tabs:
         return ""
     grades = _grades(content.comparison.rankings.judgments.levels.tolist())
-    first, second = map(escape, content.called)
+    first, second = map(escape, content.labels)
     picks = "".join(
         f'<label><input type="radio" name="qt" value="{tab.name}"{" checked" * (not place)}>{escape(tab.title)}</label>'
         for place, tab in enumerate(tabs)
@@ -125,11 +125,11 @@ def pair_bars(rows: Sequence[tuple[Sequence[float], Sequence[float]]]) -> list[s
             bars += f'<rect class="bar {("lin", "exp")[lane]}" x="{left:.2f}%" width="{right - left:.2f}%" '
             bars += f'y="{y}" height="12"/>'
             side = 'dx="5"' if lead >= 0 else 'dx="-5" text-anchor="end"'
-            bars += f'<text x="{end:.2f}%" y="{y + 10}" {side}>{bare(abs(difference), 3)}</text>'
+            bars += f'<text x="{end:.2f}%" y="{y + 10}" {side}>{format_number(abs(difference), 3)}</text>'
         height = 2 + 16 * len(leads)
         line = f'<line class="z" x1="50%" x2="50%" y1="0" y2="{height}"/>'
         picture = f'<svg width="100%" height="{height}" aria-hidden="true">{line}{bars}</svg>'
-        pictures.append(f'{picture}<span class="sr">{", ".join(map(bare, differences))}</span>')
+        pictures.append(f'{picture}<span class="sr">{", ".join(map(format_number, differences))}</span>')
     return pictures
 
 

@@ -1,4 +1,4 @@
-"""The best round of a curve under each of two metrics, and what stopping at another round loses on it."""
+"""The best round of a training under each of two metrics, and the loss at the best round of the other metric."""
 
 from __future__ import annotations
 
@@ -11,23 +11,30 @@ if TYPE_CHECKING:
 
 
 def best_rounds(curves: pd.DataFrame, metrics: tuple[str, str], lower_is_better: Container[str] = ()) -> pd.DataFrame:
-    """Read the best rounds off the curves.
+    """Find the best rounds of curves under two metrics.
 
     Parameters
     ----------
     curves : DataFrame
-        Columns `candidate`, `round`, `metric`, `value`, `fold` where there are several, and maybe `compared`: whether a
-        model that is compared is as of this round.
-    metrics, lower_is_better : names of metrics
-        The two, and those of which a lower value is better.
+        Columns `candidate`, `round`, `metric` and `value`. Optional columns are `fold`, the name of the fold, and
+        `compared`, which is True at the rounds of the models in the comparison.
+    metrics : tuple of two str
+        The names of the metrics.
+    lower_is_better : container of str
+        The names of metrics with better lower values.
 
     Returns
     -------
     DataFrame
-        One row per candidate and fold, without candidates that lack one of the metrics: `candidate`, `fold`, and for
-        each metric M `round M`, the first round with the best value of M, `best M`, that value, and `loss M`, how much
-        worse M is at the other's best round. Where the curves say what is compared also `compared`, the list of these
-        rounds, and `compared loss M`, how much worse M is at the one that is best for it.
+        One row per candidate and fold. Candidates without values of both metrics are left out. Columns are
+        `candidate`, `fold`, and for each metric M:
+
+        - `round M`, the first round with the best value of M,
+        - `best M`, this value,
+        - `loss M`, the difference between this value and M at the best round of the other metric.
+
+        If the curves have a column `compared`, the result also has `compared`, the list of these rounds, and
+        `compared loss M`, the loss of M at the best of these rounds.
 
     Examples
     --------
@@ -45,44 +52,48 @@ def best_rounds(curves: pd.DataFrame, metrics: tuple[str, str], lower_is_better:
     missing = {"candidate", "round", "metric", "value"} - {str(column) for column in curves.columns}
     if missing:
         raise ValueError(
-            f"curves need the columns candidate, round, metric and value; missing: {', '.join(sorted(missing))}"
+            "curves must have the columns candidate, round, metric and value. Missing columns: "
+            f"{', '.join(sorted(missing))}"
         )
     folds, rows = curves if "fold" in curves.columns else curves.assign(fold=""), []
     for (candidate, fold), part in folds.groupby(["candidate", "fold"], sort=False):
         row: dict[str, Any] = {"candidate": candidate, "fold": fold}
-        turned = {metric: -1.0 if metric in lower_is_better else 1.0 for metric in metrics}
-        lines = {metric: turned[metric] * curve_of(part, metric) for metric in metrics}
+        signs = {metric: -1.0 if metric in lower_is_better else 1.0 for metric in metrics}
+        lines = {metric: signs[metric] * select_curve(part, metric) for metric in metrics}
         if any(line.empty for line in lines.values()):
             continue
         for metric, line in lines.items():
             row |= {
                 f"round {metric}": int(line.index[int(line.to_numpy().argmax())]),
-                f"best {metric}": turned[metric] * float(line.max()),
+                f"best {metric}": signs[metric] * float(line.max()),
             }
         for metric, other in (metrics, metrics[::-1]):
-            there = float(lines[metric].get(row[f"round {other}"], float("nan")))
-            row[f"loss {metric}"] = float(lines[metric].max()) - there
+            value = float(lines[metric].get(row[f"round {other}"], float("nan")))
+            row[f"loss {metric}"] = float(lines[metric].max()) - value
         if "compared" in part.columns:
             row["compared"] = sorted(set(part.loc[part["compared"], "round"]))
             for metric, line in lines.items():
                 row[f"compared loss {metric}"] = float(line.max() - line.reindex(row["compared"]).max())
         rows.append(row)
-    columns = [f"{what} {metric}" for what in ("round", "best", "loss") for metric in metrics]
+    columns = [f"{column} {metric}" for column in ("round", "best", "loss") for metric in metrics]
     if "compared" in curves.columns:
         columns += ["compared", *(f"compared loss {metric}" for metric in metrics)]
     return pd.DataFrame(rows, columns=["candidate", "fold", *columns])
 
 
-def curve_of(curves: pd.DataFrame, metric: str) -> pd.Series[float]:
-    """Return the values of one metric by round, ascending, without rounds where there is none."""
+def select_curve(curves: pd.DataFrame, metric: str) -> pd.Series[float]:
+    """Return the values of one metric by round, in ascending order. Rounds without a value are left out."""
     line = curves[curves["metric"] == metric].set_index("round")["value"].dropna().sort_index()
     if not line.index.is_unique:
-        twice = line.index[line.index.duplicated()][0]
-        raise ValueError(f"curves have round {twice} of {metric} more than once: give each fold a name in column fold")
+        duplicate = line.index[line.index.duplicated()][0]
+        raise ValueError(
+            f"curves must have each round once, got round {duplicate} of {metric} more than once. "
+            "Name the folds in a column fold"
+        )
     return line
 
 
-def most_torn(best: pd.DataFrame, metrics: tuple[str, str]) -> str:
-    """Return the candidate that loses most by the other metric's best round, under the metric that loses more."""
+def choose_candidate(best: pd.DataFrame, metrics: tuple[str, str]) -> str:
+    """Return the candidate with the largest loss of a metric at the best round of the other metric."""
     losses = best.groupby("candidate", sort=False)[[f"loss {metric}" for metric in metrics]].mean().max(axis=1)
-    return str(losses.fillna(0.0).idxmax())  # 0 where neither metric has a value at the other's best round
+    return str(losses.fillna(0.0).idxmax())  # 0 if neither metric has a value at the best round of the other one

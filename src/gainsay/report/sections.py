@@ -18,7 +18,7 @@ from .._common.shown import isolated, printable
 from .._common.words import amount, count, listed
 from ..comparison.headline import labels_of
 from .chart import chart_of
-from .numbers import bare
+from .numbers import format_number
 from .queries import queries_section
 from .tables import Section
 
@@ -109,7 +109,7 @@ def _turned(nets: list[np.ndarray], grades: list[str], gains: list[str], losses:
     lost = [-sum(value for it, value in zip(grades, net, strict=True) if it in losses) for net in nets]
     if min(won + lost) < 0:
         return None
-    return [bare(value, 3) for value in (won[0], lost[0], won[1], lost[1])]
+    return [format_number(value, 3) for value in (won[0], lost[0], won[1], lost[1])]
 
 
 def _grades(names: list[str], every: list[str]) -> str:
@@ -271,12 +271,12 @@ def other_part(also: Also) -> Section:
     def drawn(most: int) -> str:
         from .environment import chart_html
 
-        sentences = (section.said for section in (why_section(content), stopping_section(content)) if section)
+        sentences = (section.text for section in (why_section(content), stopping_section(content)) if section)
         return "".join(
             (said, chart_html(chart, MOST_SEGMENTS, height=32), f'<p class="mini">{as_html(" ".join(sentences))}</p>')
         )
 
-    return Section(also.name, also.title, "", drawn, f"{also.said}. {chart.notes[-1]}")
+    return Section(also.name, also.title, "", drawn, f"{also.text}. {chart.notes[-1]}")
 
 
 def _small(part: Segment, chart: Chart, rows: Sequence[Row], axis: Axis) -> str:

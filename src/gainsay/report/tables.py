@@ -17,7 +17,7 @@ from ..comparison.pairs import DISCORDANCE, select_common_column
 from ..comparison.replacing import leading
 from ..comparison.wording import describe_losses
 from .method import glossary, method
-from .numbers import differences, means
+from .numbers import format_differences, format_means
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -93,7 +93,7 @@ class Section:
         The id, the target of links.
     title : str
         The heading.
-    said : str
+    text : str
         The text above the figure.
     figure : function of int
         Return the figure as escaped HTML, with at most the given number of entries in each list.
@@ -105,7 +105,7 @@ class Section:
 
     name: str
     title: str
-    said: str
+    text: str
     figure: Callable[[int], str] = field(repr=False)
     note: str = ""
     narrow: bool = False
@@ -219,19 +219,19 @@ def leaderboard(comparison: Comparison) -> Table:
         low = metric in losses
         order = "" if place else "ascending" if low else "descending"
         best = (board[f"{metric} rank"] == 1).tolist()
-        cells = _between(means, [board[column] for column in (metric, f"{metric} lower", f"{metric} upper")])
+        cells = _between(format_means, [board[column] for column in (metric, f"{metric} lower", f"{metric} upper")])
         strong = [cell._replace(strong=top) for cell, top in zip(cells, best, strict=True)]
         columns.append(Column(metric, strong, low=low, order=order))
     if comparison.primary is not None:
         verdict = comparison.verdict
         for label, by in (("worst regret", verdict.regrets), ("at most", verdict.regrets_upper)):
-            worst = means(max(by[metric][model] for metric in verdict.metrics) for model in models)
+            worst = format_means(max(by[metric][model] for metric in verdict.metrics) for model in models)
             columns.append(Column(label, worst, low=True))
         common = ["possible" if model in verdict.common_best else "ruled out" for model in models]
         columns.append(Column("best under both?", common, numeric=False))
     unjudged = comparison.unjudged
     for name, shares in (unjudged.additional_shares(comparison.metrics) if unjudged else {}).items():
-        columns.append(Column(name, means(map(shares.__getitem__, models))))
+        columns.append(Column(name, format_means(map(shares.__getitem__, models))))
     if comparison.iterations:
         sizes = [comparison.iterations[model].size if model in comparison.iterations else "\u2013" for model in models]
         columns.append(Column("rounds", sizes, numeric=False))
@@ -245,7 +245,7 @@ def means_table(comparison: Comparison) -> Table:
     rows = comparison.standings.to_dict("records")
     low = comparison.lower_is_better
     metrics = [Cell(row["metric"], "lower is better" if row["metric"] in low else "") for row in rows]
-    cells = _between(means, [[row[end] for row in rows] for end in ("mean", "lower", "upper")])
+    cells = _between(format_means, [[row[end] for row in rows] for end in ("mean", "lower", "upper")])
     level = confidence(comparison.alpha)
     caption = f"Means over {over(comparison)}, with simultaneous {level} intervals{comparison.unjudged_remark}"
     return Table(caption, [Column("metric", metrics, numeric=False), Column("mean", cells)])
@@ -273,7 +273,7 @@ def pairs(comparison: Comparison) -> Table:
     columns.append(Column("p (Holm)", list(map(Cell, p_values(table["p_holm"]), flags)), low=True))
     if DISCORDANCE in table:
         ends = [table[column] for column in (DISCORDANCE, f"{DISCORDANCE} lower", f"{DISCORDANCE} upper")]
-        columns.append(Column(f"\u0394 {metrics[1]} \u2212 \u0394 {metrics[0]}", _between(differences, ends)))
+        columns.append(Column(f"\u0394 {metrics[1]} \u2212 \u0394 {metrics[0]}", _between(format_differences, ends)))
     for metric in metrics:
         counts = zip(*(table[f"{what} {metric}"] for what in ("wins", "ties", "losses")), strict=True)
         cells = [f"{wins:,} \u00b7 {ties:,} \u00b7 {losses:,}" for wins, ties, losses in counts]
@@ -290,10 +290,10 @@ def _between(written: Callable[[Iterable[float]], list[str]], ends: Sequence[Ite
 def _differences(comparison: Comparison, table: pd.DataFrame, metric: str) -> list[Cell]:
     """Return a cell for every pair: the difference, its interval, and the value on common queries if it differs."""
     columns = [f"{what} {metric}" for what in ("difference", "lower", "upper")]
-    cells = _between(differences, [table[column] for column in columns])
+    cells = _between(format_differences, [table[column] for column in columns])
     if not comparison.verdict.left_out[metric]:
         return cells
-    common = differences(table[select_common_column(table, columns[0])])
+    common = format_differences(table[select_common_column(table, columns[0])])
     return [
         cell._replace(note=f"{cell.note}, {text} on the common queries")
         for cell, text in zip(cells, common, strict=True)
@@ -325,7 +325,7 @@ def sensitivity_table(sensitivity: Sensitivity) -> Table:
             Column("choice", [row["choice"] for row in rows], numeric=False),
             Column("reversed pairs", shares, low=True),
             Column("pairs", pairs),
-            Column("largest reversed difference", means([row["largest"] for row in rows])),
+            Column("largest reversed difference", format_means([row["largest"] for row in rows])),
             Column("winner", [row["winner"] for row in rows], numeric=False),
         ],
     )
@@ -345,7 +345,7 @@ def _decisions(content: Content, found: BaselineComparison) -> Table:
     ]
     for metric in found.metrics:
         ends = [[getattr(one, what)[metric] for one in shown] for what in ("difference", "lower", "upper")]
-        columns.append(Column(f"\u0394 {metric}", _between(differences, ends)))
+        columns.append(Column(f"\u0394 {metric}", _between(format_differences, ends)))
         cells = []
         for one in shown:
             shares = [str(one.shares[metric][kind]).partition(" ") for kind in ("better", "worse", "same")]
@@ -377,7 +377,7 @@ def _why(attribution: Attribution) -> tuple[list[str], list[Table]]:
         values = part.to_numpy(float)
         ends = [*values.sum(axis=1)[::-1], attribution.difference[metric]]
         whole = np.column_stack([np.vstack([values[::-1], values.sum(axis=0)]), ends])
-        *cells, every = np.reshape(differences(whole.ravel()), whole.shape).T.tolist()
+        *cells, every = np.reshape(format_differences(whole.ravel()), whole.shape).T.tolist()
         columns = [Column("grade", [*map(str, part.index[::-1]), "all"], numeric=False)]
         columns += [Column(f"rank {band}", own) for band, own in zip(part.columns, cells, strict=True)]
         columns.append(Column("all ranks", [*every[:-1], Cell(every[-1], strong=True)]))
@@ -385,7 +385,7 @@ def _why(attribution: Attribution) -> tuple[list[str], list[Table]]:
     parts = attribution.parts
     if {"gain", "discount"} <= set(parts.index):
         names = parts.loc["total", ["from", "to"]]
-        gain, discount, change = differences(parts["change"][["gain", "discount", "total"]])
+        gain, discount, change = format_differences(parts["change"][["gain", "discount", "total"]])
         sentences.append(
             f"From {names['from']} to {names['to']} the difference changes by {change}: "
             f"{discount} by the discount, {gain} by the gain."
@@ -393,13 +393,13 @@ def _why(attribution: Attribution) -> tuple[list[str], list[Table]]:
     sentences += [attribution.parts_note] if attribution.parts_note else []
     texts = (("change", list(map(str, parts.index))), ("from", list(parts["from"])), ("to", list(parts["to"])))
     columns = [Column(label, cells, numeric=False) for label, cells in texts]
-    columns += [Column(name, differences(parts[name])) for name in ("before", "after", "change")]
+    columns += [Column(name, format_differences(parts[name])) for name in ("before", "after", "change")]
     tables.append(Table("From one definition to the other", columns))
     classes = attribution.by_query_class
     columns = [
         Column(f"documents of grade {attribution.top_grade}", list(map(str, classes.index)), numeric=False),
         Column("queries", [f"{number:,}" for number in classes["queries"]]),
-        *(Column(metric, differences(classes[metric])) for metric in attribution.metrics),
+        *(Column(metric, format_differences(classes[metric])) for metric in attribution.metrics),
     ]
     tables.append(Table("Contribution of each class of queries", columns))
     return sentences, tables
@@ -415,7 +415,7 @@ def _best_rounds(content: Content, best: pd.DataFrame) -> Table:
         return [
             Column(
                 f"{metric} {label}",
-                differences((1 if metric in losses else -1) * best[f"{column} {metric}"] + 0.0),
+                format_differences((1 if metric in losses else -1) * best[f"{column} {metric}"] + 0.0),
             )
             for metric in metrics
         ]

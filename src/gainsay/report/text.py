@@ -18,7 +18,7 @@ from .._common.words import count
 from ..comparison.headline import labels_of
 from ..comparison.replacing import leading
 from .chart import STAR
-from .numbers import bare
+from .numbers import format_number
 from .tables import leaderboard, notes, over, scope, sensitivity_table
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def chart_lines(content: Content, width: int, *, unicode: bool = True, every: bo
     queries = content.comparison.query_count if verdict is None else verdict.queries
     size = f"{count(queries, 'query')}{content.comparison.unjudged_remark}"
     tops = [
-        f"{row.name} {bare(row.cells[lane].mean)}"
+        f"{row.name} {format_number(row.cells[lane].mean)}"
         for lane in range(len(chart.panels))
         for row in chart.rows
         if row.cells[lane].highest
@@ -152,7 +152,9 @@ def next_lines(content: Content, *further: tuple[str, str]) -> list[Text]:
         and math.isfinite(comparison.verdict.detectable)
     ):
         seen = count(comparison.verdict.queries, "query")
-        steps.append(("more queries", f"{seen} can prove differences from {bare(comparison.verdict.detectable, 3)}"))
+        steps.append(
+            ("more queries", f"{seen} can prove differences from {format_number(comparison.verdict.detectable, 3)}")
+        )
     steps += further
     wide = max((len(what) for what, _ in steps), default=0) + 1
     starts = ["Next", *([""] * (len(steps) - 1))]

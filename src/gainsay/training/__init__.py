@@ -1,1 +1,1 @@
-"""What the adapters of training libraries share: metrics bound to their data sets, parts of queries, predictions."""
+"""Shared code of the adapters: metrics bound to datasets, partitions of queries, live curves and predictions."""

@@ -54,7 +54,7 @@ class Partition:
         for name, values in (("group", group), ("qid", qid), ("weight", weight)):
             if values is not None and len(values) and not isinstance(values, Mapping):
                 raise ValueError(
-                    f"{name} has {len(values)} entries but there are no documents: remove queries without documents"
+                    f"{name} has {len(values)} entries, but labels is empty. Remove queries without documents"
                 )
 
     def evaluate(self, scores: Any) -> Evaluation | None:
@@ -62,7 +62,7 @@ class Partition:
         if self.evaluator is not None:
             return self.evaluator(scores)
         if len(scores):
-            raise ValueError(f"scores has {len(scores)} entries but there are no labels: pass one score per document")
+            raise ValueError(f"scores has {len(scores)} entries, but labels is empty. Pass one score per document")
         return None
 
     def compute_terms(self, scores: Any) -> list[Floats]:
@@ -80,8 +80,8 @@ class Partition:
         largest = terms[1].max(initial=0.0)
         if not self._whole and largest and not SMALLEST <= largest <= LARGEST:
             raise ValueError(
-                f"weight goes up to {largest:g}: sums over several partitions need weights between "
-                f"{SMALLEST:g} and {LARGEST:g}. Multiply all of them by one number"
+                f"weight must be between {SMALLEST:g} and {LARGEST:g} to add up partitions, got {largest:g}. "
+                "Multiply all weights by one number"
             )
         return terms
 

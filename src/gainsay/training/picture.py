@@ -60,13 +60,14 @@ def create_picture(view: View, *, style: bool = True) -> str:
 
 def _create_svg(view: View) -> str:
     """Return the curves as SVG, 900 by 250 units."""
-    last = find_axis_end(view.last_round, view.total)
+    is_over = view.kept is not None or (view.total is None and view.seconds is None)
+    last = view.last_round if is_over else find_axis_end(view.last_round, view.total)
     shown = [metric for metric in view.shown if metric.curve.best_round is not None]
     parts = []
     for step in range(5):
         y = TOP + (BOTTOM - TOP) * step / 4
         line = f'<line class="gs-grid" x1="{LEFT:g}" x2="{RIGHT:g}" y1="{y:g}" y2="{y:g}" stroke="{LIGHT.grid}"/>'
-        parts += [line, _write(48, y + 4, f"−{RANGE * step / 4:.2f}" if step else "best", anchor="end")]
+        parts += [line, _write(44, y + 4, f"−{RANGE * step / 4:.2f}" if step else "best", anchor="end")]
     parts += [_write(round(_x(tick, last), 1), 232, f"{tick:,}", anchor="middle") for tick in list_ticks(last)]
     parts += [_draw_curve(metric, last) for metric in shown]
     for index, metric in enumerate(shown):

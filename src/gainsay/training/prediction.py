@@ -54,7 +54,7 @@ class Iteration(NamedTuple):
         return f"{self.used:,} of {self.held:,} rounds" if self.used < self.held else f"all {self.held:,} rounds"
 
     def __str__(self) -> str:
-        reasons = {"best": " (its best iteration)", "all": "", "given": " (as told)"}
+        reasons = {"best": " (its best iteration)", "all": "", "given": " (chosen in the call)"}
         return f"{self.size}{reasons[self.reason]}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -135,7 +135,7 @@ def _read_scores(source: Any, features: Any, rounds: int | None) -> tuple[Any, I
         refuse_unready("scores", source)
     if hasattr(source, "predict"):
         if features is None:
-            raise ValueError("it is a model, which predicts from features: pass features=, one row per document")
+            raise ValueError("it is a model, which predicts from features. Pass features=, one row per document")
         return predict(source, features, rounds)
     if not is_path and np.ndim(source) == 0:
         raise TypeError(
@@ -144,8 +144,8 @@ def _read_scores(source: Any, features: Any, rounds: int | None) -> tuple[Any, I
     if rounds is not None:
         kind = f"the scores in {fspath(source)}" if is_path else "scores"
         raise ValueError(
-            f"it is {kind}, from which no boosting round can be chosen: name the boosters that iteration is for, "
-            "as iteration={'name': rounds}"
+            f"iteration applies to boosters, but this model is {kind}. Pass iteration={{'name': rounds}} with the "
+            "names of the boosters"
         )
     if not is_path:
         return source, None
@@ -286,9 +286,9 @@ def validate_categories(booster: Any, features: Any) -> None:
     trees = find_trees(json.loads(bytes(booster.save_raw("json"))))
     if not ((trees or {}).get("cats") or {}).get("enc"):
         raise ValueError(
-            "it splits by category, but does not know which categories its codes stand for, as models of XGBoost "
-            "before 3.1, slices of models and models trained on codes do not: pass its scores, or features as an "
-            "array with the codes of its training, or train it on a DataFrame with XGBoost 3.1 or newer"
+            "it splits by category, but the model does not contain its categories (as with XGBoost before 3.1, slices "
+            "and training on codes). Pass its scores, or features as an array with the codes of its training, or train "
+            "it on a DataFrame with XGBoost 3.1 or newer"
         )
 
 

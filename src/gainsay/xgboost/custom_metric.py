@@ -121,7 +121,7 @@ class CustomMetric(LibraryObject):
         return list(zip(self.bound_metrics.names, values, strict=True))
 
     def read(self, *, keep: bool = True) -> list[list[float]]:
-        """Return the values of each dataset since the last call in this thread, and keep further values if asked."""
+        """Return the values of each dataset since the last call in this thread. With `keep`, collect further ones."""
         values = self._unread.pop(threading.get_ident(), [])
         if keep:
             self._unread[threading.get_ident()] = []

@@ -217,7 +217,7 @@ class EarlyStopping(Callback):
         return model
 
     def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        """End the training if the last round asked for it, after all callbacks have received that round."""
+        """End the training if `finish_round` decided so, after all callbacks have received the last round."""
         run = self._runs[threading.get_ident()]
         run.history = evals_log
         return run.has_stopped

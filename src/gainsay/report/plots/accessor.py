@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from ..content import chosen_pair
+from ..content import choose_pair
 from .curves import plot_curves
 from .explain import plot_attribution, plot_queries
 from .gains import plot_gains
 from .leaderboard import plot_leaderboard
 from .pairs import plot_conflict, plot_regret
-from .picture import drawn
+from .picture import draw_and_save
 from .sensitivity import plot_sensitivity
 
 if TYPE_CHECKING:
@@ -60,15 +60,15 @@ class Plots:
 
     def leaderboard(self, ax: Axes | None = None, theme: str = "light", *, path: Path = None) -> Picture:
         """Draw the main chart, every model next to the best under both metrics: see `plot_leaderboard`."""
-        return drawn(path, lambda: plot_leaderboard(self._comparison, ax, theme))
+        return draw_and_save(path, lambda: plot_leaderboard(self._comparison, ax, theme))
 
     def conflict(self, ax: Axes | None = None, theme: str = "light", *, path: Path = None) -> Picture:
         """Draw every pair of models under both metrics: see `plot_conflict`."""
-        return drawn(path, lambda: plot_conflict(self._comparison, ax, theme))
+        return draw_and_save(path, lambda: plot_conflict(self._comparison, ax, theme))
 
     def regret(self, ax: Axes | None = None, theme: str = "light", *, path: Path = None) -> Picture:
         """Draw the regret of every model under both metrics: see `plot_regret`."""
-        return drawn(path, lambda: plot_regret(self._comparison, ax, theme))
+        return draw_and_save(path, lambda: plot_regret(self._comparison, ax, theme))
 
     def attribution(
         self,
@@ -79,10 +79,12 @@ class Plots:
         *,
         path: Path = None,
     ) -> Picture:
-        """Draw why two models differ, grade by rank: see `plot_attribution`. By default the pair of `chosen_pair`."""
+        """Draw why two models differ, grade by rank: see `plot_attribution`. By default the pair of `choose_pair`."""
         chosen = self._pair(first, second)
         names = self._comparison.short_names
-        return drawn(path, lambda: plot_attribution(self._comparison.attribution(*chosen), ax, theme, names=names))
+        return draw_and_save(
+            path, lambda: plot_attribution(self._comparison.attribution(*chosen), ax, theme, names=names)
+        )
 
     def queries(
         self,
@@ -94,7 +96,7 @@ class Plots:
         most: int = 6,
         path: Path = None,
     ) -> Picture:
-        """Draw the most contradictory queries of two models: see `plot_queries`. By default those of `chosen_pair`."""
+        """Draw the most contradictory queries of two models: see `plot_queries`. By default those of `choose_pair`."""
         chosen = self._pair(first, second)
         rankings, names = self._comparison.rankings, self._comparison.short_names
         grades = None if rankings is None or len(rankings.judgments.levels) > 20 else rankings.judgments.levels.tolist()
@@ -103,7 +105,7 @@ class Plots:
             table = self._comparison.queries(*chosen, most=most)
             return plot_queries(table, ax, theme, most=most, grades=grades, names=names)
 
-        return drawn(path, draw)
+        return draw_and_save(path, draw)
 
     def curves(
         self, candidate: str | None = None, ax: Axes | None = None, theme: str = "light", *, path: Path = None
@@ -120,27 +122,27 @@ class Plots:
         if curves is None:
             raise ValueError("this comparison has no curves: they come with the results of an experiment")
         metrics, losses = comparison.verdict.metrics, comparison.lower_is_better
-        return drawn(
+        return draw_and_save(
             path,
             lambda: plot_curves(curves, metrics, ax, theme, candidate=candidate, names=names, lower_is_better=losses),
         )
 
     def gains(self, ax: Axes | None = None, theme: str = "light", *, path: Path = None, **options: Any) -> Picture:
         """Draw the best model for each gain: see `plot_gains`. Further options are those of `Comparison.gains`."""
-        return drawn(path, lambda: plot_gains(self._comparison.gains(**options), ax, theme))
+        return draw_and_save(path, lambda: plot_gains(self._comparison.gains(**options), ax, theme))
 
     def sensitivity(
         self, ax: Axes | None = None, theme: str = "light", *, path: Path = None, **options: Any
     ) -> Picture:
         """Draw which choices reverse pairs of models: see `plot_sensitivity`. Options: see `Comparison`."""
-        return drawn(path, lambda: plot_sensitivity(self._comparison.sensitivity(**options), ax, theme))
+        return draw_and_save(path, lambda: plot_sensitivity(self._comparison.sensitivity(**options), ax, theme))
 
     def _pair(self, first: str | None, second: str | None) -> tuple[str, str]:
         if first is not None and second is not None:
             return first, second
         if first is not None or second is not None:
             raise ValueError("name both models, or none")
-        pair = chosen_pair(self._comparison)
+        pair = choose_pair(self._comparison)
         if pair is None:
             raise ValueError("there is one model only: nothing is compared")
         return pair.first, pair.second

@@ -1,4 +1,4 @@
-"""Two metrics over the rounds of training, and the round that each would stop at."""
+"""Two metrics over the rounds of a training, and the best round of each."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._common.shown import short_names
-from ..numbers import difference, mean
-from ..rounds import best_rounds, curve_of, most_torn
+from ..numbers import format_difference, format_mean
+from ..rounds import best_rounds, choose_candidate, select_curve
 from .style import beside, finish, legend_below, looks, only_across, plain, short_metrics, start
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_best_rounds", "plot_curves"]
 
-MOST_CANDIDATES = 40
-"""So many candidates have a line in the picture of best rounds; all are in the table."""
+MAX_CANDIDATES = 40
+"""The maximum number of candidates in the picture of best rounds. The table has all of them."""
 
 
 def plot_curves(
@@ -39,44 +39,38 @@ def plot_curves(
     names: Mapping[str, str] | None = None,
     lower_is_better: Container[str] = (),
 ) -> Picture:
-    """Draw one candidate's curves under both metrics, each as its distance from its own best, with both best rounds.
+    """Draw the curves of one candidate under two metrics, as distances from their best values.
 
-    Distances from the best make the two comparable on one axis: a curve touches 0 at its own best round (filled
-    marker), and how far it is below 0 at the other's best round (thick line down to a hollow marker) is what stopping
-    there loses. Folds are drawn as lines of their own.
+    Distances make two metrics comparable on one axis. Each curve is 0 at its best round, which has a filled marker. A
+    hollow marker shows its value at the best round of the other metric. The thick line between 0 and the hollow marker
+    is the loss from stopping at that round. Each fold has separate lines.
 
     Parameters
     ----------
     curves : DataFrame
-        Columns `candidate`, `round`, `metric`, `value`, `fold` where there are several, and maybe `compared`: a grey
-        line stands where the candidate is compared.
-    metrics : two metric names
-        Blue circles and full lines are the first, orange diamonds and broken lines the second.
+        Columns `candidate`, `round`, `metric` and `value`. Optional columns are `fold`, the name of the fold, and
+        `compared`, which is True at the rounds of the models in the comparison. Gray lines show these rounds.
+    metrics : tuple of two str
+        The first metric has blue circles and solid lines, the second has orange diamonds and dashed lines.
     ax, theme
         As for `plot_conflict`.
     candidate : str, optional
-        By default the one that loses most by the other metric's best round.
+        The candidate to draw. Defaults to the one with the largest loss at the best round of the other metric.
     names : mapping of candidate to str, optional
-        What to call the candidates, such as `Comparison.short_names`.
-    lower_is_better : names of metrics, optional
-        Those of which a lower value is better: their curves are drawn turned, below 0 is worse.
+        Names to display, such as `Comparison.short_names`.
+    lower_is_better : container of str, optional
+        The names of metrics with better lower values. Their curves are negated, so that worse values are below 0.
 
     Raises
     ------
     ValueError
-        If there are no curves of this candidate under both metrics.
+        If the candidate lacks a curve under one of the metrics.
     """
     best = best_rounds(curves, metrics, lower_is_better)
-    if best.empty:
-        raise ValueError(f"there are no curves under both {metrics[0]} and {metrics[1]}")
-    candidate = most_torn(best, metrics) if candidate is None else candidate
-    rows = best[best["candidate"] == candidate].to_dict("records")
-    if not rows:
-        known = ", ".join(dict.fromkeys(map(str, best["candidate"])))
-        raise ValueError(f"there are no curves of {candidate!r} under both metrics (known: {known})")
+    candidate, rows = _select_rows(best, metrics, candidate)
     ax, colours = start(ax, theme, (6.8, 4.2))
     own = curves[curves["candidate"] == candidate]
-    called = short_metrics(metrics)
+    labels = short_metrics(metrics)
     lowest, one_fold, deepest = [1e-6], len(rows) == 1, 0.0
     styles = ("-", (0, (5, 1.5)))
     kinds = list(zip(metrics, metrics[::-1], looks(colours), styles, strict=True))
@@ -89,23 +83,23 @@ def plot_curves(
             peak, stopped, loss = row[f"round {metric}"], row[f"round {other}"], row[f"loss {metric}"]
             if one_fold:
                 later = peak > stopped or (peak == stopped and metric == metrics[1])
-                beside(ax, f"{called[metric]}: round {peak}", (peak, 1), (2 if later else -2, 3),
+                beside(ax, f"{labels[metric]}: round {peak}", (peak, 1), (2 if later else -2, 3),
                        xycoords=("data", "axes fraction"), colour=look.text, size=8.5, va="baseline",
                        weight="bold")  # fmt: skip
             deepest = min(deepest, float(behind.min()))
             lowest += [2.5 * loss, -float(behind.iloc[len(behind) // 5])]
     for place, number in enumerate(rows[0].get("compared", []) if one_fold else []):
         ax.axvline(number, color=colours.muted, linewidth=1.2, zorder=0, label=None if place else "compared here")
-    bottom = max(lowest)
-    ax.set_ylim(-1.1 * bottom, 0.08 * bottom)
-    if deepest < -1.1 * bottom:
-        words = f"values below {difference(-1.1 * bottom)} are not shown"
-        ax.text(0.99, 0.02, words, transform=ax.transAxes, fontsize=8, color=colours.muted, ha="right")
+    bottom = 1.1 * max(lowest)
+    ax.set_ylim(-bottom, 0.08 * max(lowest))
+    if deepest < -bottom:
+        note = f"values below {format_difference(-bottom)} are not shown"
+        ax.text(0.99, 0.02, note, transform=ax.transAxes, fontsize=8, color=colours.muted, ha="right")
     ax.grid(axis="y", color=colours.grid, linewidth=0.6)
     legend_below(ax, colours, below=0.14, fontsize=9)
-    given = (names or {}).get(candidate)
-    short = short_names(map(str, curves["candidate"].unique()))[candidate] if given is None else given
-    turned = any(metric in lower_is_better for metric in metrics)
+    name = (names or {}).get(candidate)
+    short = short_names(map(str, curves["candidate"].unique()))[candidate] if name is None else name
+    is_negated = any(metric in lower_is_better for metric in metrics)
     return finish(
         ax,
         colours,
@@ -113,17 +107,33 @@ def plot_curves(
         f"Curves of {short} over rounds, as distance from the best. "
         + " ".join(_fold_in_words(row, metrics, lower_is_better) for row in rows),
         x="round",
-        y="how far from its own best" if turned else "metric − its own best",
+        y="distance from its own best" if is_negated else "metric − its own best",
         pad=22 if one_fold else 10,
     )
+
+
+def _select_rows(
+    best: pd.DataFrame, metrics: tuple[str, str], candidate: str | None
+) -> tuple[str, list[dict[Hashable, Any]]]:
+    """Return the candidate to draw and its best rounds, one row per fold."""
+    if best.empty:
+        raise ValueError(
+            f"curves must have a candidate with both metrics, got no curves under {metrics[0]} and {metrics[1]}"
+        )
+    candidate = choose_candidate(best, metrics) if candidate is None else candidate
+    rows = best[best["candidate"] == candidate].to_dict("records")
+    if not rows:
+        names = ", ".join(dict.fromkeys(map(str, best["candidate"])))
+        raise ValueError(f"candidate must be one of {names}, got {candidate!r}, which has no curves under both metrics")
+    return candidate, rows
 
 
 def _draw_curve(
     ax: Axes, part: pd.DataFrame, row: Fold, names: tuple[str, str], look: Look, style: Any, loss: bool, one_fold: bool
 ) -> pd.Series[float]:
-    """Draw one curve as distance from its best, with marks at both best rounds, and return the distances."""
+    """Draw the distances of one curve from its best value, with marks at both best rounds, and return them."""
     metric, other = names
-    line = curve_of(part, metric)
+    line = select_curve(part, metric)
     behind: pd.Series[float] = row[f"best {metric}"] - line if loss else line - row[f"best {metric}"]
     width = 1.8 if one_fold else 1.1
     lost, stopped = row[f"loss {metric}"], row[f"round {other}"]
@@ -144,8 +154,8 @@ def plot_best_rounds(
     *,
     names: Mapping[str, str],
 ) -> Picture:
-    """Draw the best rounds of every candidate under both metrics as two marks, a grey one where both are the same."""
-    candidates = list(dict.fromkeys(best["candidate"]))[:MOST_CANDIDATES]
+    """Draw two marks per candidate at its best rounds under both metrics, or one gray mark if the rounds are equal."""
+    candidates = list(dict.fromkeys(best["candidate"]))[:MAX_CANDIDATES]
     ax, colours = start(ax, theme, (6.8, 1.2 + 0.25 * len(candidates)))
     rows = best[best["candidate"].isin(candidates)]
     y = rows["candidate"].map(candidates.index)
@@ -168,28 +178,30 @@ def plot_best_rounds(
 
 
 def _finding(rows: Sequence[Fold], metrics: tuple[str, str]) -> str:
-    same = [row for row in rows if row[f"round {metrics[0]}"] == row[f"round {metrics[1]}"]]
+    equal = [row for row in rows if row[f"round {metrics[0]}"] == row[f"round {metrics[1]}"]]
     if len(rows) > 1:
-        return f"the best rounds differ in {len(rows) - len(same)} of {len(rows)} folds"
+        return f"the best rounds differ in {len(rows) - len(equal)} of {len(rows)} folds"
     (row,) = rows
     rounds = [row[f"round {metric}"] for metric in metrics]
-    if same:
+    if equal:
         return f"both metrics are best at round {rounds[0]}"
     losses = [row[f"loss {metric}"] for metric in metrics]
-    found = f"best at round {rounds[0]} by {metrics[0]}, at {rounds[1]} by {metrics[1]}"
-    if not np.isfinite(losses).all():  # one was not measured at the other's best round
-        return found
-    return f"{found}; stopping by the other loses {mean(losses[0])} and {mean(losses[1])}"
+    text = f"best at round {rounds[0]} by {metrics[0]}, at {rounds[1]} by {metrics[1]}"
+    if not np.isfinite(losses).all():  # a metric has no value at the best round of the other one
+        return text
+    return f"{text} (stopping by the other loses {format_mean(losses[0])} and {format_mean(losses[1])})"
 
 
 def _fold_in_words(row: Fold, metrics: tuple[str, str], lower_is_better: Container[str]) -> str:
-    where = f"Fold {row['fold']}: " if row["fold"] != "" else ""
+    fold = f"Fold {row['fold']}: " if row["fold"] != "" else ""
     parts = []
     for metric in metrics:
         behind = row[f"loss {metric}"] * (1 if metric in lower_is_better else -1)
-        there = f"at the other's best round {difference(behind)} from that"
-        there = there if np.isfinite(behind) else "has no value at the other's best round"
-        parts.append(f"{metric} is best at round {row[f'round {metric}']} ({mean(row[f'best {metric}'])}) and {there}")
+        loss = f"differs by {format_difference(behind)} at the other's best round"
+        loss = loss if np.isfinite(behind) else "has no value at the other's best round"
+        parts.append(
+            f"{metric} is best at round {row[f'round {metric}']} ({format_mean(row[f'best {metric}'])}) and {loss}"
+        )
     rounds = " and ".join(map(str, row.get("compared", [])))
     compared = f" Compared at round {rounds}." if rounds else ""
-    return f"{where}{'; '.join(parts)}.{compared}"
+    return f"{fold}{', '.join(parts)}.{compared}"

@@ -16,7 +16,7 @@ from ...evaluation.groups import AlignedScores
 from ...judgments import Judgments
 from ...metrics.dcg import DCG
 from ...metrics.names import parse_metrics
-from ..numbers import MINUS, difference, mean
+from ..numbers import MINUS, format_difference, format_mean
 from .style import (
     beside,
     column_width,
@@ -119,7 +119,13 @@ def _stack(ax: Axes, colours: Theme, y: float, pieces: Floats, look: Look, weigh
             ends[piece > 0] += piece
     net = float(pieces.sum())
     beside(
-        ax, difference(net), (ends[net >= 0], y), (4 if net >= 0 else -4, 0), colour=look.text, size=8, weight=weight
+        ax,
+        format_difference(net),
+        (ends[net >= 0], y),
+        (4 if net >= 0 else -4, 0),
+        colour=look.text,
+        size=8,
+        weight=weight,
     )
 
 
@@ -185,8 +191,8 @@ def _in_words(blocks: Mapping[str, pd.DataFrame], first: str, second: str) -> st
             for band, value in zip(block.columns, row, strict=True)
         ]
         cells.sort(key=lambda cell: -abs(cell[1]))
-        parts = ", ".join(f"{cell} {difference(value)}" for cell, value in cells[:12])
-        alt.append(f"{metric}: {difference(float(block.to_numpy().sum()))} in total. {parts}.")
+        parts = ", ".join(f"{cell} {format_difference(value)}" for cell, value in cells[:12])
+        alt.append(f"{metric}: {format_difference(float(block.to_numpy().sum()))} in total. {parts}.")
     return " ".join(alt)
 
 
@@ -309,7 +315,7 @@ def _describe_queries(rows: Sequence[_Strips], called: tuple[str, str], metrics:
     alt = [f"Strips of grades from rank 1 on, {one} above {other}. Differences are the first minus the second."]
     for row in rows:
         strips = ", ".join(f"{name} {_graded(labels)}" for name, labels in zip(called, row.labels, strict=True))
-        signs = (f"{metric} {difference(value)}" for metric, value in zip(metrics, row.differences, strict=True))
+        signs = (f"{metric} {format_difference(value)}" for metric, value in zip(metrics, row.differences, strict=True))
         alt.append(f"Query {row.query}: {strips}. {', '.join(signs)}.")
     return title, " ".join(alt)
 
@@ -380,7 +386,7 @@ def plot_explain(
     ax, colours = start(ax, theme, (max(5.6, 2.2 + 0.52 * depth), 4.2))
     kinds = ((colours.third, "//"), (colours.first, ""), (colours.second, "xx"))
     places = np.arange(depth) + 0.5
-    totals = {name: mean(float(values.sum())) for name, values in parts.items()}
+    totals = {name: format_mean(float(values.sum())) for name, values in parts.items()}
     for number, ((name, values), (colour, hatch)) in enumerate(zip(parts.items(), kinds, strict=True)):
         ax.bar(
             places + 0.27 * (number - 1), values, 0.25, color=colour, edgecolor=colours.face, hatch=hatch,
@@ -401,7 +407,7 @@ def plot_explain(
     ax.grid(axis="y", color=colours.grid, linewidth=0.6)
     ax.legend(frameon=False, fontsize=9, labelcolor=colours.ink)
     added = " ".join(
-        f"{name} is {totals[name]}: {', '.join(mean(float(value)) for value in values)}."
+        f"{name} is {totals[name]}: {', '.join(format_mean(float(value)) for value in values)}."
         for name, values in parts.items()
     )
     alt = f"Bars: contribution of each rank. Grades from rank 1: {' '.join(f'{grade:g}' for grade in strip)}. {added}"

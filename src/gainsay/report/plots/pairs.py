@@ -9,7 +9,7 @@ import numpy as np
 from ..._common.shown import listed_short
 from ..._common.words import amount, count, p_value
 from ...comparison.pairs import compute_advantages
-from ..numbers import MINUS, difference, mean
+from ..numbers import MINUS, format_difference, format_mean
 from .style import finish, key, legend_below, looks, mixed, name_points, start
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def _state_regret(verdict: Verdict, short: Mapping[str, str]) -> str:
     safe = short[verdict.safe_choice]
     if verdict.safe_regret == 0:
         return f"{safe} is behind no other model under either metric"
-    return f"{safe} is the safe choice: {mean(verdict.safe_regret)} behind under the metric that likes it less"
+    return f"{safe} is the safe choice: {format_mean(verdict.safe_regret)} behind under the metric that likes it less"
 
 
 def _describe_regrets(
@@ -142,7 +142,7 @@ def _describe_regrets(
 ) -> str:
     first, second = verdict.metrics
     order = sorted(verdict.models, key=lambda name: max(at[name]))
-    points = [f"{short[name]}: {mean(at[name][0])} and {mean(at[name][1])}." for name in order[:12]]
+    points = [f"{short[name]}: {format_mean(at[name][0])} and {format_mean(at[name][1])}." for name in order[:12]]
     more = [f"{len(order) - 12} more are in the leaderboard."] if len(order) > 12 else []
     opening = (
         f"Scatter plot of {count(len(order), 'model')}, how far behind the best under {first} across, "
@@ -227,7 +227,7 @@ def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "
     chosen = list(named)[:MAX_NAMED_PAIRS]
     name_points(ax, chosen, [named[point] for point in chosen], colours.ink, points)
     said = [
-        f"{names[place]}: {difference(x[place])} and {difference(y[place])}, {p_value(p_values[place])}."
+        f"{names[place]}: {format_difference(x[place])} and {format_difference(y[place])}, {p_value(p_values[place])}."
         for place in order[:12]
     ]
     pair = " and ".join(side[0] for side in called) if len(pairs) == 1 else ""

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Picture", "drawn", "embedded"]
+__all__ = ["Picture", "draw_and_save", "embedded"]
 
 SHARP = 2
 """Pixels of the image per pixel of the notebook, for screens with a high resolution."""
 
 
 class Picture:
-    """A drawn picture: the last line of a notebook's cell shows it, `save` writes it to a file.
+    """A draw_and_save picture: the last line of a notebook's cell shows it, `save` writes it to a file.
 
     The methods of `comparison.plot` return it. Use its Matplotlib axes to change the picture or to add to it.
 
@@ -145,7 +145,7 @@ def _embedded(light: Picture, dark: Picture) -> str:
     )
 
 
-def drawn(path: str | os.PathLike[str] | None, draw: Callable[[], Picture]) -> Picture:
+def draw_and_save(path: str | os.PathLike[str] | None, draw: Callable[[], Picture]) -> Picture:
     """Return the picture that `draw` makes, and save it if a path is given. An invalid path raises before drawing."""
     if path is None:
         return draw()
