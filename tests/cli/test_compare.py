@@ -26,15 +26,15 @@ SAME = [
     (f"{LABELS} old.npy better.npy", "old better", {}),
     ("--table two.csv", "old better", {}),
     ("--table renamed.parquet --label grade --query topic", "old better", {}),
-    ("--table all.csv --score old --score worse", "old worse", {}),
+    ("--table all.csv --scores old,worse", "old worse", {}),
     ("--table two.csv -m mrr -m map@5 --seed 3", "old better", {"metrics": ["mrr", "map@5"], "seed": 3}),
     ("--table two.csv --alpha 0.1 --margin 0.01", "old better", {"alpha": 0.1, "margin": 0.01}),
     ("--table two.csv --baseline old --margin 0.002", "old better", {"baseline": "old", "margin": 0.002}),
     (f"--data data.txt old.npy {RECIPES} --vary seed", "old A B", {"vary": "seed"}),
     ("--data data.txt old.npy worse.npy --segments kinds.csv:kind", "old worse", {"segments": "kind"}),
-    ("--table all.csv --score old --score worse --segments kind", "old worse", {"segments": "kind"}),
+    ("--table all.csv --scores old,worse --segments kind", "old worse", {"segments": "kind"}),
     ("--data data.txt old.npy worse.npy --clusters kinds.csv:session", "old worse", {"clusters": "session"}),
-    ("--table all.csv --score old --recipe A=A1,A2,A3 --clusters session", "old A", {"clusters": "session"}),
+    ("--table all.csv --scores old --recipe A=A1,A2,A3 --clusters session", "old A", {"clusters": "session"}),
 ]
 
 
@@ -167,7 +167,7 @@ class TestTerminal:
         assert expected.verdict.text in output_of(f"{call} --text")
 
     def test_shows_segments_and_unjudged_documents(self, files):
-        options = "--score old --score better --segments kind --margin 0.002"
+        options = "--scores old,better --segments kind --margin 0.002"
         expected = files.compare("old", "better", segments="kind", margin=0.002)
         assert expected.segments.text in output_of(f"compare --table all.csv {options}")
         shown = output_of("compare --qrels qrels.txt first.txt second.txt --unjudged drop")

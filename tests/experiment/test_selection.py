@@ -10,11 +10,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from gainsay.drawing.text import as_text
 from scipy import stats
 from tests.experiment.helpers import METRICS, balanced_by_hand, predict, run
 
 import gainsay as gs
+from gainsay._common.markup import as_text
 from gainsay.data import RankingData
 from gainsay.experiment import Candidate
 from gainsay.experiment.result import ExperimentResult
