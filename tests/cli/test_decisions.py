@@ -52,13 +52,8 @@ def test_looks_and_requirements_are_those_of_against(files, tmp_path):
     assert (again["looks"], again["earlier"]) == ([120, 240], [])
 
 
-def test_gate_of_runs(files):
-    content = output_of("gate --qrels qrels.txt --baseline first.txt --candidate new=second.txt --json -", code=4)
-    assert (json.loads(content)["baseline"], json.loads(content)["candidate"]) == ("first", "new")
-
-
 @pytest.mark.parametrize("judged", ["--labels labels.npy --group group.npy", "--table all.csv --clusters session"])
-@pytest.mark.parametrize(("baseline", "candidate"), [("old", "A"), ("A", "old"), ("B", "A"), ("A", "B")])
+@pytest.mark.parametrize(("baseline", "candidate"), [("A", "old"), ("A", "B")])
 def test_gate_of_recipes(files, judged, baseline, candidate):
     end, options = ("", {"clusters": "session"}) if "table" in judged else (".npy", {})
 
