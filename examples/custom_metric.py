@@ -13,7 +13,7 @@ def missed(labels, scores):
     return labels.max() - labels[scores.argmax()]
 
 
-shortfall = gs.metric("shortfall", missed, higher_is_better=False)
+missed_grades = gs.metric("missed_grades", missed, higher_is_better=False)
 train, valid, test = simulate(300, seed=1, mean_length=30).split_queries(0.5, 0.2, 0.3, seed=1)
 train_set = lgb.Dataset(train.features, train.labels, group=train.group)
 booster = lgb.train(
@@ -21,9 +21,10 @@ booster = lgb.train(
     train_set,
     num_boost_round=60,
     valid_sets=[train_set.create_valid(valid.features, valid.labels, group=valid.group)],
-    feval=feval([shortfall, "ndcg_exp@10"]),
-    callbacks=[early_stopping(shortfall, rounds=10)],
+    feval=feval([missed_grades, "ndcg_exp@10"]),
+    callbacks=[early_stopping(missed_grades, rounds=10)],
 )
 random = np.random.default_rng(0).normal(size=len(test.labels))
 models = {"model": booster.predict(test.features), "random": random}
-print(gs.compare(models, test.judgments(), [shortfall, "ndcg_exp@10"]).leaderboard[["shortfall", "ndcg_exp@10"]])
+metrics = [missed_grades, "ndcg_exp@10"]
+print(gs.compare(models, test.judgments(), metrics).leaderboard[["missed_grades", "ndcg_exp@10"]])

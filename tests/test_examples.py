@@ -16,7 +16,7 @@ PRINTED = {
     "compare_table": "production",
     "grid_search": "best parameters: ",
     "release_gate": "ship",
-    "custom_metric": "shortfall",
+    "custom_metric": "missed_grades",
     "why_numbers_differ": "lightgbm     0.",
 }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import gzip
 import io
 import json
 import re
@@ -11,7 +10,6 @@ import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 
 import numpy as np
-import pandas as pd
 import pytest
 from tests.bad_inputs import BadInput, bad_inputs
 
@@ -81,7 +79,7 @@ def message_of(call, *arguments):
         lambda it: it.segments.text,
         lambda it: it.plan(0.1).text,
         lambda it: it.gains().text,
-        lambda it: str(it.against(ACTING)),
+        lambda it: it.against(ACTING).text,
         lambda it: repr(it.attribution(*it.models[:2])),
         lambda it: message_of(it.ranking, 0, "nobody"),
         lambda it: message_of(it.attribution, "c", "nobody"),
@@ -238,36 +236,6 @@ def read_table(content):
 )
 def test_rejects_invalid_files(case, tmp_path):
     case.check(tmp_path)
-
-
-def test_reads_text_from_parquet(tmp_path):
-    pytest.importorskip("pyarrow")
-    frame = pd.DataFrame({"query": ["a", "a", "b"], "label": [1, 0, 2], "s": [0.5, 1, 2]})
-    frame.to_parquet(tmp_path / "t.parquet")
-    table = load_table(InputOptions(table=tmp_path / "t.parquet"), {})
-    assert table["judgments"].query_ids.tolist() == ["a", "b"]
-    assert table["models"]["s"].tolist() == [0.5, 1, 2]
-
-
-def test_reads_compressed_tables(tmp_path):
-    assert read_table(gzip.compress(b"label,query,s\n1,7,0.5\n0,7,1\n"))(tmp_path)["models"]["s"].tolist() == [0.5, 1]
-
-
-@pytest.mark.parametrize(
-    ("library", "name", "content"), [("lightgbm", "m.txt", b"tree\nversion=v4\n"), ("xgboost", "m.json", b"{}")]
-)
-def test_error_names_the_file_of_a_broken_model(library, name, content, tmp_path):
-    pytest.importorskip(library)
-    from typer.testing import CliRunner
-
-    from gainsay.cli import app
-
-    (tmp_path / name).write_bytes(content)
-    (tmp_path / "data.txt").write_text("1 qid:1 1:0.5\n0 qid:1 1:0.1\n")
-    done = CliRunner().invoke(app, ["compare", "--data", str(tmp_path / "data.txt"), f"a={tmp_path / name}"])
-    assert done.exit_code == 1
-    assert name in done.output
-    assert library in done.output
 
 
 def test_written_run_is_read_with_the_same_ids(tmp_path):

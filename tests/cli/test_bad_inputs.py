@@ -60,8 +60,8 @@ SOURCES = [
 
 TABLES = [
     BadCall("compare --table short.csv", "'label'", "no column"),
-    BadCall("compare --table two.csv a=old.npy", "--score", "With --table"),
-    BadCall("compare --table two.csv --score old --score better --score old", "'old' twice", "must be unique"),
+    BadCall("compare --table two.csv a=old.npy", "--scores", "With --table"),
+    BadCall("compare --table two.csv --scores old,better --scores old", "'old' twice", "must be unique"),
     BadCall("compare --table no_scores.csv", "no_scores.csv", "column of scores"),
     BadCall("compare --table missing_query.csv", "row 3", "missing value"),
     BadCall("compare --table twice_A.csv", "'A'", "two columns"),
@@ -91,7 +91,7 @@ RECIPES = [
     BadCall(f"{RECIPE} A=A1.npy,A2.npy,no.npy", "'no.npy'", "no file"),
     BadCall(f"{RECIPE} A=A1.npy,A2.npy,A3.npy --recipe A=B1.npy,B2.npy,B3.npy", "'A'", "twice"),
     BadCall(f"{RECIPE} A=A1.npy,A2.npy,A3.npy A=old.npy", "'A'", "must be unique"),
-    BadCall("compare --table all.csv --score old --recipe old=A1,A2,A3", "'old' twice", "must be unique"),
+    BadCall("compare --table all.csv --scores old --recipe old=A1,A2,A3", "'old' twice", "must be unique"),
     BadCall("gate --table all.csv --baseline old --candidate A1,A2,A3", "'A1,A2,A3'", "the form"),
     BadCall("gate --table all.csv --baseline old --candidate A=A1,A2,A9", "'A9'", "no column"),
 ]
@@ -140,7 +140,7 @@ NO_EFFECT = [
     no_effect("compare --table two.csv --iteration 3", "--iteration", "without --data"),
     no_effect("compare --qrels qrels.txt first.txt --iteration 5", "--iteration", "without --data"),
     no_effect(f"{JUDGED} --unjudged drop", "--unjudged", "without --qrels"),
-    no_effect(f"{JUDGED} --score a", "--score", "without --table"),
+    no_effect(f"{JUDGED} --scores a", "--scores", "without --table"),
     no_effect(f"{JUDGED} --query q", "--query", "without --table or --segments or --clusters"),
     no_effect(f"{JUDGED} --features 5", "--features", "without --data"),
     no_effect(f"{JUDGED} --open", "--open", "without --html"),
@@ -169,7 +169,7 @@ OTHERS = [
     BadCall("bound --qrels qrels.txt --gains linear,expo", "'expo'", "gain"),
     BadCall("gains --table two.csv --side first", "--preferences", "--side"),
     BadCall("gains --table two.csv --preferences preferences.csv --side firs", "'firs'", "--side"),
-    BadCall("gains --table two.csv --plot path.xyz", "path.xyz", "kind"),
+    BadCall("gains --table two.csv --plot path.xyz", "path.xyz", "must end in"),
     BadCall("score first.txt first.txt", "topic iteration"),
     BadCall(f"{SCORE} --import not_there.py", "--import not_there.py", "No module"),
     BadCall(f"{SCORE} --import json.py", "--import json.py", "another module"),

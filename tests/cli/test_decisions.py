@@ -52,13 +52,8 @@ def test_looks_and_requirements_are_those_of_against(files, tmp_path):
     assert (again["looks"], again["earlier"]) == ([120, 240], [])
 
 
-def test_gate_of_runs(files):
-    content = output_of("gate --qrels qrels.txt --baseline first.txt --candidate new=second.txt --json -", code=4)
-    assert (json.loads(content)["baseline"], json.loads(content)["candidate"]) == ("first", "new")
-
-
 @pytest.mark.parametrize("judged", ["--labels labels.npy --group group.npy", "--table all.csv --clusters session"])
-@pytest.mark.parametrize(("baseline", "candidate"), [("old", "A"), ("A", "old"), ("B", "A"), ("A", "B")])
+@pytest.mark.parametrize(("baseline", "candidate"), [("A", "old"), ("A", "B")])
 def test_gate_of_recipes(files, judged, baseline, candidate):
     end, options = ("", {"clusters": "session"}) if "table" in judged else (".npy", {})
 
@@ -101,7 +96,7 @@ class TestPlan:
         assert content == as_json(expected.to_dict())
 
     def test_from_recipes_and_clusters(self, files):
-        models = "--table all.csv --clusters session --score old --recipe A=A1,A2,A3 --recipe B=B1,B2,B3"
+        models = "--table all.csv --clusters session --scores old --recipe A=A1,A2,A3 --recipe B=B1,B2,B3"
         content = json_of(f"plan --difference 0.5 --claim pair --repeats 10 {models}")
         comparison = files.compare("old", "A", "B", metrics=METRICS, clusters="session")
         assert content == as_json(comparison.plan(0.5, claim="pair", repeats=[10]).to_dict())

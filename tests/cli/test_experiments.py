@@ -65,7 +65,7 @@ def test_an_experiment_from_standard_input(copied, tmp_path, monkeypatch):
 def test_the_report_can_be_written_again(trained, tmp_path):
     _, kept, _ = trained
     first = (kept / "report.html").read_text()
-    assert '<section id="why">' in first
+    assert '<section id="full">' in first
     output_of("report", kept, "--output", tmp_path / "report.html")
     assert (tmp_path / "report.html").read_text() == first
 

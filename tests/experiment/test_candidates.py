@@ -38,10 +38,6 @@ class TestCandidate:
         assert made == Candidate("a", "xgboost", training_gain=gain)
         assert Candidate(**json.loads(json.dumps(made.to_dict()))) == made
 
-    @pytest.mark.parametrize("params", [{"rate_drop": 0}, {"one_drop": 0}])
-    def test_no_dropout_is_allowed(self, params):
-        assert Candidate("a", "xgboost", params).params == params
-
     @pytest.mark.parametrize(
         "parameter",
         ["seed", "num_threads", "num_iterations", "early_stopping_round", "metric", "objective", "boosting"],
@@ -59,10 +55,6 @@ class TestGrid:
         assert grown[1].name == "g num_leaves=3 extra_trees=true seed=2"
         assert grown[1].params == {"num_leaves": 3, "extra_trees": True, "monotone_constraints": [1, 0, -1]}
         assert (grown[1].seed, grown[1].training_gain) == (2, "linear")
-
-    def test_without_lists_there_is_one_candidate_with_the_plain_name(self):
-        expected = [Candidate("g", "xgboost", {"eta": 0.1}, num_boost_round=3)]
-        assert grid("g", "xgboost", {"eta": 0.1}, num_boost_round=3) == expected
 
     def test_true_and_one_are_different_values(self):
         assert len(grid("g", "lightgbm", {"extra_trees": [True, 1]})) == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -11,9 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.experiment.helpers import SIMULATED, write_toml
-from typer.testing import CliRunner
 
-from gainsay.cli import app
 from gainsay.data import read_letor, simulate
 from gainsay.experiment import Experiment, config, k_folds
 
@@ -148,22 +145,6 @@ class TestRepeats:
         assert plan.repeats.model_dump() == {"count": 1, "finalists": 3, "keep": 1, "baseline": "one"}
         plan = Experiment.from_toml(path, repeats=4, vary="queries").plan
         assert (plan.repeats.number, plan.repeats.finalists, plan.vary) == (4, None, "queries")
-
-    def test_command_line(self, tmp_path):
-        def outcome(line, *options):
-            path = write_toml(tmp_path, f"{REPEATS}{line}\n[data]\n{SIMULATED}")
-            done = CliRunner().invoke(app, ["run", str(path), "--json", *options])
-            assert done.exit_code == 0, done.output
-            return json.loads(done.stdout)
-
-        first, second = outcome(""), outcome('stop_by = "mrr"')
-        assert (first["stop_by"], second["stop_by"]) == ("balanced", "mrr")
-        for name, compared in second["compared"].items():
-            assert compared["rounds"] == [second["best_rounds"][name]["mrr"]]
-        assert outcome('stop_by = "mrr"', "--stop-by", "balanced") == first
-        repeated = outcome("", "--vary", "queries", "--repeats", "3")
-        assert len(repeated["repeats"]) == 6
-        assert {row["candidate"] for row in repeated["shift"]} == {"one", "two"}
 
     def test_label_files_are_text_without_blanks_around_it(self, tmp_path):
         """A blank after a comma makes no cluster of its own; 01, 1 and NA are three labels."""

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.experiment import custom_metrics
-from tests.experiment.helpers import ByPickle, facts, run
+from tests.experiment.helpers import facts, run
 
 import gainsay as gs
 from gainsay.experiment import Candidate, Experiment
@@ -81,14 +81,6 @@ class TestExecutors:
             result = run(make(metrics=CUSTOM, candidates=kept.result.plan.candidates), executor)
         assert facts(result) == facts(kept.result)
 
-    def test_lambdas_work_in_this_process_only(self, make, candidates):
-        first = gs.metric("first_label", lambda labels, scores: float(labels[scores.argmax()]))
-        experiment = make(metrics=[first, "mrr"], candidates=candidates[:1])
-        assert run(experiment).metrics == ("first_label", "mrr")
-        with pytest.raises(ValueError, match="by other processes") as caught:
-            run(experiment, ByPickle())
-        assert "first_label" in str(caught.value)
-
 
 def python(*arguments, folder=ROOT):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *sys.path])}
@@ -114,18 +106,6 @@ class TestLaterRuns:
         error, names = done.stdout.splitlines()
         assert all(text in error for text in (str(kept.directory), "'missed_exp@10'", f"--import {MODULE}"))
         assert names == " ".join(NAMES)
-
-    @pytest.mark.slow
-    def test_import_the_module_from_a_file_on_the_command_line(self, tmp_path):
-        (tmp_path / "mine.py").write_text(Path(custom_metrics.__file__).read_text())
-        (tmp_path / "small.toml").write_text(
-            'metrics = ["missed_exp@10", "first_gap"]\nnum_boost_round = 4\n'
-            "[data]\nsimulate = {queries = 60, mean_length = 15, seed = 1, split = [0.5, 0.25, 0.25]}\n"
-            '[[candidates]]\nname = "a"\nlibrary = "lightgbm"\nparams = {num_leaves = [3, 7]}\n'
-        )
-        done = python("-m", "gainsay", "run", "small.toml", "--json", "--import", "mine.py", folder=tmp_path)
-        assert done.returncode == 0, done.stderr
-        assert '"first_gap"' in done.stdout
 
     def test_reject_a_metric_defined_elsewhere(self, make, kept, tmp_path):
         document = json.loads((kept.directory / "experiment.json").read_bytes())

@@ -20,7 +20,7 @@ from tests.experiment.helpers import contents, facts, folder_of, predict, run
 from gainsay.data import simulate
 from gainsay.experiment import Candidate, Experiment, grid
 from gainsay.experiment.folds import Fold
-from gainsay.experiment.storage import Storage, compute_sha256, seal, write_atomically
+from gainsay.experiment.storage import Storage, compute_sha256, seal
 
 FILES = {"experiment.json", "manifest.json", "arrays.npz", "all-rounds.txt", "all-rounds.ubj"}
 
@@ -130,7 +130,7 @@ def reseal(path, change):
 
 
 class TestForeign:
-    @pytest.mark.parametrize("number", [1, 5, 99])
+    @pytest.mark.parametrize("number", [5, 99])
     @pytest.mark.parametrize("name", ["experiment.json", "manifest.json"])
     def test_other_formats_are_rejected_and_left_as_they_are(self, copy, make, number, name):
         path = copy / name if name == "experiment.json" else folder_of(copy, "lgb gain=linear") / name
@@ -168,9 +168,7 @@ class TestForeign:
         assert all(word in str(caught.value) for word in words)
         assert contents(copy) == before
 
-    @pytest.mark.parametrize(
-        "name", ["/etc/passwd", "../../experiment.json", "model.txt/../../x", "sub/model.txt", "..", "C:\\x", "\0"]
-    )
+    @pytest.mark.parametrize("name", ["/etc/passwd", "../../experiment.json", "\0"])
     def test_names_in_a_manifest_are_never_paths(self, copy, name, monkeypatch):
         manifest = folder_of(copy, "lgb gain=linear") / "manifest.json"
         reseal(manifest, lambda document: document["files"].update({name: document["files"].pop("arrays.npz")}))
@@ -183,7 +181,7 @@ class TestForeign:
 
     @pytest.mark.posix
     @pytest.mark.parametrize("kind", ["link", "FIFO"])
-    @pytest.mark.parametrize("name", ["manifest.json", "arrays.npz", "all-rounds.txt", "model.txt", "."])
+    @pytest.mark.parametrize("name", ["arrays.npz", "model.txt", "."])
     def test_links_and_fifos_are_damaged_and_replaced(self, done, copy, make, tmp_path, name, kind):
         """The target of a link is neither read nor written."""
         path, target = folder_of(copy, "lgb gain=linear") / name, tmp_path / "target"
@@ -199,23 +197,12 @@ class TestForeign:
         assert not path.is_symlink()
         assert subprocess.run(["diff", "-r", target, tmp_path / "before"]).returncode == 0
 
-    def test_directory_may_be_a_link(self, done, copy, make, tmp_path, trained):
-        (tmp_path / "link").symlink_to(copy, target_is_directory=True)
-        assert facts(run(make(tmp_path / "link"))) == facts(Experiment.load(tmp_path / "link")) == facts(done.result)
-        assert trained == []
-
-    @pytest.mark.parametrize("shape", [(10**12,), (2**28,)], ids=["in its header", "in the file"])
-    def test_archives_that_announce_gigabytes_are_damaged(self, copy, shape):
+    def test_archives_that_announce_gigabytes_are_damaged(self, copy):
         folder = folder_of(copy, "lgb gain=linear")
-        with np.load(folder / "arrays.npz") as archive:
-            arrays = dict(archive)
-        if shape == (2**28,):
-            np.savez_compressed(folder / "arrays.npz", **arrays, more=np.zeros(shape, np.int8))
-        else:
-            header = io.BytesIO()
-            np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": shape})
-            with zipfile.ZipFile(folder / "arrays.npz", "a") as archive:
-                archive.writestr("more.npy", header.getvalue())
+        header = io.BytesIO()
+        np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**12,)})
+        with zipfile.ZipFile(folder / "arrays.npz", "a") as archive:
+            archive.writestr("more.npy", header.getvalue())
         content = (folder / "arrays.npz").read_bytes()
         digest = compute_sha256(content)
         reseal(folder / "manifest.json", lambda document: document["files"].update({"arrays.npz": digest}))
@@ -291,11 +278,3 @@ class TestResume:
         assert repr(result.comparison.attribution(*pair)) == repr(done.result.comparison.attribution(*pair))
         scores = result.comparison.rankings.scores["xgb gain=linear"]
         np.testing.assert_array_equal(predict(result.load_model("xgb gain=linear"), parts.test), scores)
-
-
-def test_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
-    write_atomically(tmp_path / "a", b"old")
-    monkeypatch.setattr("os.fsync", lambda descriptor: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        write_atomically(tmp_path / "a", b"new")
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"old"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import shutil
-from functools import partial
 from statistics import fmean
 
 import lightgbm as lgb
@@ -16,7 +15,6 @@ from scipy import sparse
 from tests.bad_inputs import BadInput, bad_inputs
 from tests.experiment.helpers import METRICS, predict, run, trees
 
-import gainsay as gs
 from gainsay.data import RankingData, simulate
 from gainsay.experiment import Candidate, Experiment
 from gainsay.experiment.repeats import compute_seed
@@ -57,12 +55,6 @@ class TestSelected:
             expected = predict(result.load_model(name, repeat=best), parts.test)
             np.testing.assert_array_equal(predict(result.load_model(name), parts.test), expected)
             np.testing.assert_array_equal(result.predict(parts.test, name), expected)
-
-    def test_fold(self, folded, folds):
-        result = folded.result
-        scores = result.comparison.rankings.scores[result.selected]
-        predicted = [result.predict(fold, fold=f"fold {number}") for number, fold in enumerate(folds, 1)]
-        np.testing.assert_array_equal(np.concatenate(predicted), scores)
 
 
 class TestPredict:
@@ -227,10 +219,3 @@ def test_bad_inputs(case, done, parts):
 @bad_inputs([BadInput(name, call, argument, ValueError, words) for name, call, argument, words in SHOPS])
 def test_bad_inputs_with_categories(case, shops):
     case.check(shops)
-
-
-def test_reading_needs_no_data(done, tmp_path):
-    directory = shutil.copytree(done.directory, tmp_path / "run")
-    features = partial(np.full, (2, 30))
-    np.testing.assert_array_equal(Experiment.load(directory).predict(features(0.5)), done.result.predict(features(0.5)))
-    assert gs.Experiment.load(directory).selected == done.result.selected

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
-import time
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
@@ -70,19 +70,11 @@ class Through(Executor):
         return self.executor.submit(*self.through, function, *arguments, **options)
 
 
-def die(deaths, perform, task):
-    """Run a task; if a file of `deaths` does not exist yet, end the process just before the result is saved."""
-
-    def kill(*_):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    for death in deaths:
-        try:
-            os.close(os.open(death, os.O_CREAT | os.O_EXCL))
-        except FileExistsError:
-            continue
-        Storage.save = kill
-        break
+def die(death, perform, task):
+    """Run a task. If the file `death` does not exist yet, end the process just before the result is saved."""
+    with contextlib.suppress(FileExistsError):
+        Path(death).touch(exist_ok=False)
+        Storage.save = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
     return perform(task)
 
 
@@ -94,8 +86,8 @@ def note_process(folder, perform, task):
 
 @pytest.mark.posix
 @pytest.mark.slow
-def test_dask_cluster_and_workers_that_die(done, make, candidates, tmp_path, cluster_of):
-    """A task may lose one worker. A second loss ends the run, which can be resumed."""
+def test_dask_cluster_and_a_worker_that_dies(done, make, tmp_path, cluster_of):
+    """A task may lose one worker."""
     pytest.importorskip("distributed")
     with (
         cluster_of(2, **{"distributed.scheduler.allowed-failures": 1}) as client,
@@ -108,20 +100,13 @@ def test_dask_cluster_and_workers_that_die(done, make, candidates, tmp_path, clu
         assert len(pids) == 2
         assert contents(tmp_path / "run") == contents(done.directory)
         death = tmp_path / "death"
-        assert facts(run(make(tmp_path / "one"), Through(executor, die, [str(death)]))) == facts(done.result)
+        assert facts(run(make(tmp_path / "one"), Through(executor, die, str(death)))) == facts(done.result)
         assert death.exists()
-        deaths = [str(tmp_path / f"death {number}") for number in range(100)]
-        with pytest.raises(RuntimeError, match="lost a worker") as caught:
-            run(make(tmp_path / "all", candidates=candidates[:1]), Through(executor, die, deaths))
-    assert caught.value.__notes__[0].startswith("1 training ")
-    assert not Path(deaths[-1]).exists()
-    assert facts(run(make(tmp_path / "all"))) == facts(done.result)
 
 
 class TestThreads:
-    @pytest.mark.parametrize(("jobs", "most"), [(None, {1: 4, 2: 2, 8: 1}), (3, {1: 3, 2: 3, 8: 1})])
-    def test_number_of_trainings_at_a_time_on_four_cpus(self, make, monkeypatch, jobs, most):
-        counts = {1: 5, 2: 3, 8: 1}
+    def test_number_of_trainings_at_a_time_on_four_cpus(self, make, monkeypatch):
+        counts, most = {1: 5, 2: 3, 8: 1}, {1: 4, 2: 2, 8: 1}
         running, seen, changed, perform = [], [], threading.Condition(), execution.perform
 
         def watch(task):
@@ -133,7 +118,6 @@ class TestThreads:
                 changed.wait_for(
                     lambda: len(running) >= most[own] or sum(it[-1] == own for it in seen) == counts[own], timeout=10
                 )
-            time.sleep(0.05)  # Too many trainings would begin now.
             outcome = perform(task)
             with changed:
                 running.remove(own)
@@ -146,7 +130,7 @@ class TestThreads:
             for threads, count in counts.items()
             for number in range(count)
         ]
-        run(make(candidates=many, num_boost_round=1), jobs=jobs)
+        run(make(candidates=many, num_boost_round=1))
         assert all(len(set(it)) == 1 for it in seen)  # LightGBM has one number of threads per process.
         assert {threads: max(len(it) for it in seen if it[0] == threads) for threads in counts} == most
 
@@ -222,10 +206,9 @@ class TestFailures:
         assert on_disk.read_text().strip() in result.failures["broken"]
         assert Experiment.load(tmp_path / "run").failures == result.failures
 
-    @pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
-    def test_of_all_candidates(self, make, library):
+    def test_of_all_candidates(self, make):
         with pytest.raises(RuntimeError, match="candidate is finished") as caught:
-            run(make(candidates=[Candidate("broken", library, {"objective": "nosuch"})]))
+            run(make(candidates=[BROKEN]))
         assert "nosuch" in str(caught.value)
         assert "\n" not in str(caught.value)
         assert list(caught.value.failures) == ["broken"]
@@ -296,13 +279,6 @@ class TestSharedBins:
             monkeypatch.setattr(module, "get_bin_settings", lambda candidate, documents: {"alone": candidate.name})
         assert models[0] == models[1]
         assert len(models[0]) == len(candidates)
-
-    def test_leaf_sizes_do_not_matter_without_the_filter_of_features(self):
-        """LightGBM drops features that no leaf of `min_data_in_leaf` could split, unless told otherwise."""
-        module, params = get_trainer("lightgbm"), {"feature_pre_filter": False}
-        all_params = [{**params, "min_data_in_leaf": 5}, {**params, "min_child_samples": 9}, {"min_data_in_leaf": 5}]
-        first, second, filtered = (module.get_bin_settings(Candidate("a", "lightgbm", its), 1000) for its in all_params)
-        assert first == second != filtered
 
     def test_xgboost_trains_on_bins_unless_exact(self, many_valued):
         train, valid, _ = many_valued

@@ -136,12 +136,6 @@ class TestCategories:
         found = gs.compare({"bare": bare, "bm25": array[:, 0]}, judgments, METRICS, features=array, draws=1000)
         assert found.leaderboard.loc["bare", "ndcg_exp@5"] > 0.99
 
-    def test_parts_have_the_same_codes(self):
-        parts = experiment(CATEGORICAL)._parts
-        assert {part.categories["shop"] for part in parts.values()} == {("a", "b", "c", "d")}
-        for frame, part in zip(FRAMES, parts.values(), strict=True):
-            assert part.feature_frame()["shop"].astype(str).tolist() == frame["shop"].astype(str).tolist()
-
     @pytest.mark.parametrize(
         ("parts", "words"),
         [
@@ -167,11 +161,6 @@ class TestSparse:
             values = {kind: results[kind].comparison.values[metric] for kind in ("sparse", "dense", "missing")}
             assert np.array_equal(values["sparse"][:, at], values[same][:, at])
             assert not np.array_equal(values["dense"], values["missing"])
-
-    def test_folds(self):
-        folds = gs.k_folds(RankingData.concatenate(sparse_parts("sparse")), 3)
-        made = gs.Experiment(CANDIDATES, folds=folds, metrics=METRICS, num_boost_round=2, draws=1000)
-        assert run(made).comparison.query_count == 60
 
     @pytest.mark.parametrize(
         "convert", [lambda it: it, lambda it: it.features, lambda it: sparse.csc_array(it.features)]
@@ -211,15 +200,6 @@ class TestFingerprint:
     )
     def test_changes_with_the_input_of_models(self, change):
         assert compute_fingerprint(replace(self.DATA, **change)) != compute_fingerprint(self.DATA)
-
-    def test_does_not_depend_on_the_form_in_memory(self):
-        columns = np.asfortranarray(self.DATA.features)
-        assert compute_fingerprint(replace(self.DATA, features=columns)) == compute_fingerprint(self.DATA)
-        matrix = sparse.csr_matrix(self.DATA.features)
-        wide = matrix.copy()
-        wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
-        plain = replace(self.DATA, features=matrix, categories=None)
-        assert compute_fingerprint(replace(plain, features=wide)) == compute_fingerprint(plain)
 
 
 @pytest.mark.parametrize("kind", ["categories", "sparse", "weights"])

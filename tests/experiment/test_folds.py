@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-
-import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
-from tests.experiment.helpers import METRICS, balanced_by_hand, facts, predict, run
+from tests.experiment.helpers import METRICS, balanced_by_hand, facts, predict
 
 import gainsay as gs
 from gainsay.data import RankingData, simulate
@@ -124,38 +121,3 @@ def test_tables_and_notes_name_the_folds(folded):
     assert "4 folds" in text
     assert "4 folds" in result.comparison.notes[-1]
     assert facts(Experiment.load(folded.directory)) == facts(result)
-
-
-def count_rounds(model):
-    return model.current_iteration() if isinstance(model, lgb.Booster) else model.num_boosted_rounds()
-
-
-def test_stop_by_each_makes_a_model_for_every_metric(folded, folds, make, on_folds, tmp_path, monkeypatch):
-    directory = shutil.copytree(folded.directory, tmp_path / "copy")
-    monkeypatch.setattr("gainsay.experiment.execution.train_candidate", None)
-    primary = METRICS[1:]
-    result = run(make(directory, **on_folds, primary=primary, stop_by="each"))
-    best = folded.result.best_rounds
-    expected = {
-        f"{name} by {metric}": tuple(best.loc[name, metric])
-        for name in folded.result.candidates
-        for metric in primary
-        if tuple(best.loc[name, primary[0]]) != tuple(best.loc[name, primary[1]])
-    }
-    assert expected
-    assert set(expected) <= set(result.comparison.models)
-    assert result.summary()
-    for (name, fold), row in best.iterrows():  # In a fold, both metrics may choose the same round.
-        if row[primary[0]] == row[primary[1]]:
-            assert count_rounds(result.load_model(name, fold=fold)) == row[primary[0]]
-        else:
-            with pytest.raises(ValueError, match="at two rounds"):
-                result.load_model(name, fold=fold)
-    for model, rounds in expected.items():
-        assert result.compared.loc[model, "rounds"] == rounds
-        at = result.comparison.models.index(model)
-        tables = [per_query(test, predict(result.load_model(model, fold=f"fold {number}"), test))
-                  for number, test in enumerate(folds, 1)]  # fmt: skip
-        for place, metric in enumerate(METRICS):
-            found = np.concatenate([table[:, place] for table in tables])
-            np.testing.assert_array_equal(found, result.comparison.values[metric][:, at])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 import sys
-from concurrent.futures import ThreadPoolExecutor
 
 from gainsay.experiment import Candidate
 from gainsay.experiment.progress import Progress
@@ -56,17 +55,6 @@ def strip_controls(text):
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
 
 
-def test_lines_above_the_bars_of_a_terminal(make, monkeypatch):
-    terminal = use_terminal(monkeypatch)
-    candidates = [Candidate(f"[red]{at}[/red]", "lightgbm", {"num_leaves": 3 + at}) for at in range(5)]
-    with ThreadPoolExecutor(5) as executor:
-        result = make(candidates=candidates).run(executor)
-    shown = strip_controls(terminal.getvalue())
-    lines = dict(re.findall(r"\[\d/5\] (\[red\]\d\[/red\])  (.* @\d+)  \d+\.\d s", shown))
-    assert lines == {name: best_values(result, name) for name in result.candidates}
-    assert sys.stderr is terminal
-
-
 def test_a_bar_shows_rounds_and_values(make, monkeypatch):
     terminal = use_terminal(monkeypatch)
     experiment, progress = make(), Progress(True)
@@ -80,11 +68,3 @@ def test_a_bar_shows_rounds_and_values(make, monkeypatch):
     shown = strip_controls(terminal.getvalue())
     assert re.search(r"lgb gain=linear \S+ +2/12 +ndcg_linear@10 0\.6250  ndcg_exp@10 0\.7500 ", shown)
     assert re.search(r"trainings \S+ +1/4 ", shown)
-
-
-def test_names_that_the_stream_cannot_write(make, monkeypatch):
-    narrow = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    monkeypatch.setattr(sys, "stderr", narrow)
-    make(candidates=[Candidate("模型", "lightgbm")]).run()
-    narrow.seek(0)
-    assert re.match(r"\[1/1\] \?\?  ndcg_linear@10 0\.\d{4} @\d+  ndcg_exp@10 0\.\d{4} @\d+  \d", narrow.read())

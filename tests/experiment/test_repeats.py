@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import replace
 
@@ -13,7 +12,7 @@ from tests.experiment.helpers import METRICS, balanced_by_hand, contents, facts,
 
 import gainsay as gs
 from gainsay.data import RankingData
-from gainsay.experiment import Candidate, Experiment, execution, k_folds
+from gainsay.experiment import Candidate, Experiment, k_folds
 from gainsay.experiment.repeats import compute_seed, resample
 
 FIXED = Candidate("F", "lightgbm", {"num_leaves": 7})
@@ -75,18 +74,6 @@ class TestComparison:
         assert (result.verdict.repeats, result.verdict.vary) == ({"A": 3, "B": 3}, "seed")
         assert "trained 3 times each" in result.summary()
 
-    def test_tables_and_report(self, repeated, tmp_path):
-        result, _ = repeated
-        assert result.best_rounds.index.names == ["candidate", "repeat"]
-        assert len(result.best_rounds) == 6
-        balanced = result.curves.query("compared and metric == @METRICS[0]").groupby("candidate")["value"].mean()
-        assert result.compared[f"valid {METRICS[0]}"].to_dict() == pytest.approx(balanced.to_dict())
-        found, means = result.comparison.attribution("A", "B"), result.leaderboard[METRICS[1]]
-        assert found.difference[METRICS[1]] == pytest.approx(means["A"] - means["B"], abs=1e-12)
-        assert found.spread[METRICS[1]] > 0
-        assert result.comparison.to_html(tmp_path / "report.html").stat().st_size > 10_000
-        assert json.loads(result.comparison.to_json())["models"] == ["A", "B"]
-
 
 def test_other_numbers_of_repeats_train_the_new_ones_only(repeated, make, recipes, tmp_path, trained):
     directory = shutil.copytree(repeated.directory, tmp_path / "copy")
@@ -101,21 +88,6 @@ def test_other_numbers_of_repeats_train_the_new_ones_only(repeated, make, recipe
     assert facts(run(make(directory, candidates=recipes, repeats=3))) == facts(repeated.result)
     assert trained[4:] == ["A (repeat 2)"]
     assert contents(repeated.directory).items() <= contents(directory).items()
-
-
-def test_failure_of_one_repeat_removes_the_candidate(make, recipes, monkeypatch):
-    train = execution.train_candidate
-
-    def fail(candidate, unit, *rest):
-        if (unit.candidate.name, unit.repeat) == ("A", 2):
-            raise ArithmeticError("as if it diverged")
-        return train(candidate, unit, *rest)
-
-    monkeypatch.setattr(execution, "train_candidate", fail)
-    result = run(make(candidates=recipes, repeats=3))
-    assert result.candidates == ("B",)
-    assert result.failures["A"].startswith("A (repeat 2): Traceback")
-    assert result.failures["A"].rstrip().endswith("as if it diverged")
 
 
 class TestResampledQueries:
@@ -173,16 +145,6 @@ class TestFinalists:
         trained.clear()
         assert run(make(directory, candidates=many, repeats=3)).candidates == ("A", "B", "C", "D")
         assert len(trained) == 3 * (4 - len(best))
-
-    def test_on_resampled_queries(self, make, recipes, trained):
-        """The training that shows the shift is new too, because the first was chosen for its luck."""
-        experiment = make(candidates=recipes, repeats={"finalists": 3, "keep": 1}, vary="queries")
-        assert "2 candidates, 3 repeats" in repr(experiment)
-        result = run(experiment)
-        for name in result.candidates:
-            again = [f"{name} (repeat 1)", *(f"{name} (repeat {number} on resampled queries)" for number in REPEATS)]
-            assert sorted(it for it in trained if it.startswith(name)) == sorted([name, *again])
-        assert set(result.shift["candidate"]) == set(result.candidates)
 
 
 def test_folds_and_repeats(make, recipes, parts, tmp_path):

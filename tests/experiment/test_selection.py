@@ -10,11 +10,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from gainsay.drawing.text import as_text
 from scipy import stats
 from tests.experiment.helpers import METRICS, balanced_by_hand, predict, run
 
 import gainsay as gs
+from gainsay._common.markup import as_text
 from gainsay.data import RankingData
 from gainsay.experiment import Candidate
 from gainsay.experiment.result import ExperimentResult
@@ -101,7 +101,7 @@ class TestSelected:
 
     @pytest.mark.parametrize("lead", [0.0, 0.05], ids=["unresolved", "agree"])
     @pytest.mark.parametrize("metrics", [METRICS[:2], METRICS[:1]], ids=["two metrics", "one metric"])
-    @pytest.mark.parametrize("selected", ["A", "B", "C"])
+    @pytest.mark.parametrize("selected", ["A", "C"])
     def test_report_states_the_bound_and_what_the_test_set_favors(self, selected, metrics, lead):
         rng = np.random.default_rng(8)
         tables = {metric: rng.uniform(0.4, 0.6, (400, 3)) + np.array([lead, 0, 0]) for metric in metrics}
@@ -181,11 +181,6 @@ class TestPairedLoss:
             compute_paired_loss(queries[:, 0], np.ones(50), 0.05)
         )
 
-    def test_only_ratios_of_weights_matter(self):
-        difference = np.array([0.1, -0.2, 0.3])
-        first, second = (compute_paired_loss(difference, scale * np.ones(3), 0.1) for scale in (1, 1e9))
-        assert first == pytest.approx(second, rel=1e-12)
-
     @pytest.mark.parametrize(
         ("difference", "weights", "expected"),
         [
@@ -215,16 +210,6 @@ class TestSkippedQueries:
         for metric in result.metrics:
             means = result.comparison.verdict.means[metric]
             assert found.difference[metric] == pytest.approx(means["a"] - means["b"], abs=1e-12)
-
-    def test_other_metrics_keep_all_queries(self, make, test_set):
-        metrics = ["ndcg_linear@10", "ndcg_exp@10"]
-        one, two = (
-            run(make(test=test_set, metrics=[*metrics, *more], candidates=TWO))
-            for more in ([], ["ndcg_exp(empty=skip)@5"])
-        )
-        assert two.leaderboard[metrics].equals(one.leaderboard[metrics])
-        losses = [result.choice_loss.set_index(["metric", "chosen_by"]) for result in (one, two)]
-        pd.testing.assert_frame_equal(losses[1].loc[losses[0].index], losses[0])
 
 
 def test_summary_names_winners_and_rounds(done):

@@ -70,21 +70,3 @@ def test_one_warning_names_the_waste(make, parts, monkeypatch, changes, words):
     assert len(texts) == (4 if changes is one_fold_twice else bool(words))
     assert all(word in " ".join(texts) for word in words)
     assert all(len(text) < 400 for text in texts)
-
-
-@pytest.mark.parametrize(
-    "params",
-    [
-        {"max_depth": 3, "eta": 0.1, "alpha": 1, "lambda": 2, "min_child_weight": 2},
-        {"monotone_constraints": "(" + ",".join(["0"] * 30) + ")"},
-        {"tree_method": "approx", "max_bin": 16},
-        {"grow_policy": "lossguide", "max_leaves": 7},
-        {"lambdarank_pair_method": "mean", "lambdarank_num_pair_per_sample": 2, "lambdarank_unbiased": True},
-        {"objective": "rank:pairwise", "base_score": 0.5},
-        {"verbosity": 0, "device": "cpu", "multi_strategy": "one_output_per_tree"},
-        {"max_depth": "deep"},  # Training reports the wrong value.
-    ],
-    ids=str,
-)
-def test_known_parameters_of_xgboost_are_accepted(make, params):
-    assert warned(make, candidates=[Candidate("a", "xgboost", params)])[0] == []

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MIN_ROWS = 5
 """Columns of smaller tables are not tested for ids."""
 
-REQUIRED = {"label": "table", "score": "table", "features": "data", "iteration": "data", "unjudged": "qrels"}
+REQUIRED = {"label": "table", "scores": "table", "features": "data", "iteration": "data", "unjudged": "qrels"}
 REQUIRED |= {"vary": "recipe", "query": "table segments clusters"}
 """Options that have no effect unless one of others is given."""
 
@@ -172,7 +172,7 @@ def _validate(options: InputOptions, metrics: Sequence[str] | None) -> None:
     if options.qrels is None and any(re.match(r"judged\b", metric) for metric in metrics or ()):
         raise ValueError("judged@k requires --qrels, because all documents of other inputs are judged.")
     if options.table is not None and options.models:
-        raise ValueError(f"With --table, models are columns, got {options.models[0]!r}. Select columns with --score.")
+        raise ValueError(f"With --table, models are columns, got {options.models[0]!r}. Select columns with --scores.")
     if options.table is None and not options.models and not options.recipe:
         raise ValueError("Pass at least one model as NAME=FILE.")
 
@@ -298,10 +298,12 @@ def load_table(options: InputOptions, recipes: dict[str, list[str]]) -> dict[str
     """Return the arguments of `gainsay.compare` from the columns of a CSV, TSV or Parquet file."""
     from ..comparison.tables import read_score_table
 
-    path, label, query, scores = options.table or Path(), options.label, options.query, options.score
+    path, label, query = options.table or Path(), options.label, options.query
     segments, clusters = options.segments or [], options.clusters
     table = read_table(path, text=query)
-    if scores is None:
+    # A column with a comma in its name takes precedence.
+    scores = [name for text in options.scores or [] for name in ([text] if text in table else text.split(","))]
+    if options.scores is None:
         repeats = [column for columns in recipes.values() for column in columns]
         unused = table[[name for name in table if name not in {label, query, clusters, *segments, *repeats}]]
         scores = _select_scores(path, unused)
@@ -322,7 +324,7 @@ def _select_scores(path: Path, table: pd.DataFrame) -> list[str]:
         if len(table) >= MIN_ROWS and table[name].dtype.kind in "iu" and table[name].is_unique:
             raise ValueError(
                 f"{path}: column {name!r} has a different integer in every row, so it may identify rows. Select the "
-                "columns of scores with --score."
+                "columns of scores with --scores."
             )
     return names
 

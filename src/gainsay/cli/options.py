@@ -119,9 +119,10 @@ class InputOptions:
     group: Annotated[Path | None, InputFile(help="With --labels: number of rows of each query.")] = None
     label: Annotated[str, Option(help="With --table: column of labels.")] = "label"
     query: Annotated[str, Option(help="Column of query ids, in all tables.")] = "query"
-    score: Annotated[list[str] | None, Option(help="With --table: column of scores, all by default. Repeatable.")] = (
-        None
-    )
+    scores: Annotated[
+        list[str] | None,
+        Option(metavar="COLUMN,COLUMN", help="With --table: columns of scores, all by default. Repeatable."),
+    ] = None
     features: Annotated[int | None, Option(help="With --data: number of features, if rows omit zeros.")] = None
     iteration: Annotated[
         list[str] | None, Option(help="Boosting rounds, NAME=ROUNDS for one model. By default, the best. Repeatable.")
@@ -144,8 +145,8 @@ class InputOptions:
     def get_given(self) -> list[str]:
         """Return the options that differ from their defaults, as written in a shell.
 
-        >>> InputOptions(label="grade", score=["a", "b"]).get_given()
-        ['--label grade', '--score a', '--score b']
+        >>> InputOptions(label="grade", scores=["a,b"]).get_given()
+        ['--label grade', '--scores a,b']
         """
         given = []
         for field in fields(self):

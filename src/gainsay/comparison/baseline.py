@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from .._common.notebook import table_cell
-from .._common.shown import Spoken, plain
+from .._common.shown import Spoken, plain, printable
 from .._common.words import amount, confidence, count, listed
 from .data import Panel, validate_margin
 from .estimates import ROUNDING
@@ -320,7 +320,7 @@ class BaselineComparison(Spoken):
         """Return the decision about one candidate, its reason and the bounds that decide."""
         validate_model(candidate, self.decisions)
         chosen = next(decision for decision in self.candidates if decision.candidate == candidate)
-        return f"{self._describe(chosen)}{self.describe_next_step(chosen)}"
+        return printable(f"{self._describe(chosen)}{self.describe_next_step(chosen)}")
 
     @property
     def text(self) -> str:
@@ -336,7 +336,7 @@ class BaselineComparison(Spoken):
             for candidate in self.candidates
         ]
         parts = [*about, accepted, bounds, *self._describe_looks(), *describe_losses(self.lower_is_better)]
-        return " ".join([*parts, describe_sample(self)])
+        return printable(" ".join([*parts, describe_sample(self)]))
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes and `text` as plain values for JSON. The result is a record for a later look."""

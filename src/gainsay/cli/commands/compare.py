@@ -27,7 +27,7 @@ FORMATS = (".csv", ".csv.gz", ".parquet", ".json")
     "compare --data valid.txt lgb=model.txt other=scores.npy",
     "compare --data valid.txt a.txt b.txt --html report.html --open",
     "compare --qrels qrels.txt run_a.txt run_b.txt -m ndcg_exp@10",
-    "compare --table scores.csv --segments device",
+    "compare --table scores.csv --scores old,new --segments device",
     "compare --data valid.txt --recipe a=a1.txt,a2.txt,a3.txt b.txt",
 )
 def compare(
@@ -84,9 +84,9 @@ def compare(
     if per_query is not None and values is not None:
         _write_table(per_query, values)
         typer.echo(f"Values by query: {per_query}", err=True)
-    if inputs.table is not None and inputs.score is None:
+    if inputs.table is not None and inputs.scores is None:
         names = ", ".join(map(printable, comparison.models))
-        typer.echo(f"Models of --table: {names}. Select columns of scores with --score.", err=True)
+        typer.echo(f"Models of --table: {names}. Select columns of scores with --scores.", err=True)
 
 
 def _check_outputs(inputs: InputOptions, html: Path | None, markdown: Path | None, per_query: Path | None) -> None:

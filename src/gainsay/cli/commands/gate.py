@@ -28,7 +28,7 @@ EXIT_CODES = {"ship": 0, "do not ship": 3, "undecided": 4}
     "gate --data valid.txt --baseline old.txt --candidate new.txt",
     "gate --table scores.csv --baseline old --candidate new --margin 0.002",
     "gate --data valid.txt --baseline old.txt --candidate new.txt --require no-loss --margin 0.01",
-    without=("models", "score", "segments", "recipe"),
+    without=("models", "scores", "segments", "recipe"),
 )
 def gate(
     inputs: InputOptions,
@@ -79,7 +79,7 @@ def gate(
     if inputs.table is None:
         inputs = replace(inputs, models=models, recipe=recipes)
     else:
-        inputs = replace(inputs, score=models, recipe=recipes)
+        inputs = replace(inputs, scores=models, recipe=recipes)
     comparison = read_comparison(inputs, metrics, alpha=alpha, margin=margin, seed=seed)
     first, second = comparison.models
     if recipes == [baseline]:  # because recipes are the last models of a comparison
