@@ -51,7 +51,7 @@ def map_to_t(draws: Floats, freedom: float) -> Floats:
     Examples
     --------
     >>> map_to_t(np.array([-1.96, 0.0, 3.0]), 29.0).round(3)
-    array([-2.045,  0.   ,  3.277])
+    array([-2.045,  0.   ,  3.28 ])
     """
     terms = _find_terms(freedom)
     squares = draws * draws
@@ -197,8 +197,8 @@ class BootstrapDraws:
         `shift`, shape (rows, models, M), contains shifts of 0 or less. So without shifts, the values are at least as
         large, and only draws in which these are large have to be computed.
         """
-        bound = self.max_t[list(rows)][:, models].max(axis=(0, 1))
-        error = self.estimated.error[list(rows)][:, models]
+        selected = np.ix_(rows, models)  # Selecting rows first would copy the draws of all models.
+        bound, error = self.max_t[selected].max(axis=(0, 1)), self.estimated.error[selected]
         if not shift[(error > 0) & (error < np.inf)].any():
             return float(critical_value(bound, level))
         order, values = np.argsort(-bound, kind="stable"), np.empty(0)
