@@ -144,7 +144,7 @@ def _find_repeat_flags(panel: Panel, estimated: Estimate) -> list[Flag]:
         text = (
             f"{listed(few)} {'has' if len(few) == 1 else 'have'} fewer than {FEW_REPEATS} repeats. The variance "
             "between repeats is estimated poorly, so only large differences are detected. With 3 repeats, bounds "
-            "at 95 % may miss in 8 % of the samples."
+            "at 95 % may miss in up to 10 % of the samples."
         )
         flags.append(Flag("few repeats", text, few))
     return flags
