@@ -73,7 +73,7 @@ class Flag:
 
 
 def find_left_out_flags(counts: QueryCounts) -> tuple[Flag, ...]:
-    """Return a flag if a metric has queries on which the other one is not defined.
+    """Return a flag if a metric has queries without a value under the other one.
 
     >>> print(*find_left_out_flags(QueryCounts(any=30, by_metric={"a": 30, "b": 18}, common=18)))
     The verdict uses the 18 queries on which both metrics are defined and leaves out 12 more of a.

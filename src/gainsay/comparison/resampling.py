@@ -95,7 +95,7 @@ class BootstrapDraws:
     max_t : ndarray, shape (metrics, M, draws)
         Largest `compute_t` of any other model over model k in every draw, and 0 if that is negative.
     estimated : Estimate
-        The estimate to which the errors belong.
+        The estimate of these errors.
     factor : ndarray, shape (metrics, M, draws), or None
         Ratio of estimated to true variance of repeats in every draw. None if all models are fixed.
     """
@@ -157,7 +157,7 @@ class BootstrapDraws:
 
     @cached_property
     def _by_draw(self) -> Floats:
-        """The values in the shape (metrics, draws, M), from which some draws are selected quickly."""
+        """The values in the shape (metrics, draws, M), which makes the selection of draws fast."""
         return np.ascontiguousarray(self.values.transpose(0, 2, 1))
 
     def _parts(self, models: int) -> Iterator[slice]:
@@ -195,7 +195,7 @@ class BootstrapDraws:
         """Return the `critical_value` of the largest `compute_t` + shift over any of these models.
 
         `shift`, shape (rows, models, M), contains shifts of 0 or less. So without shifts, the values are at least as
-        large, and only draws in which these are large have to be computed.
+        large, and only draws with large values have to be computed.
         """
         selected = np.ix_(rows, models)  # Selecting rows first would copy the draws of all models.
         bound, error = self.max_t[selected].max(axis=(0, 1)), self.estimated.error[selected]
