@@ -48,7 +48,8 @@ class Estimate:
     wins : ndarray of int, shape (metrics, M, M)
         ``wins[m, k, j]``: number of queries with a higher value of j than of k.
     support : ndarray, shape (metrics, M, M)
-        Number of queries or clusters with different values of two models, or their effective number (Σw)²/Σw² under weights.
+        Number of queries or clusters with different values of two models. Under weights, their effective number
+        (Σw)²/Σw².
     differing : ndarray of int, shape (metrics, M, M)
         Number of queries or clusters with different values of two models.
     duplicate_of : ndarray of int, shape (metrics, M)

@@ -180,7 +180,7 @@ def find_largest_differences(
     rankings: Rankings | None = None,
     by: Metric | None = None,
 ) -> pd.DataFrame:
-    """Return the queries with the largest differences of two models under the first metric. See `Comparison.largest_differences`.
+    """Return the queries with the largest differences of two models. See `Comparison.largest_differences`.
 
     `values` are tables (queries, 2) by metric. With `rankings`, the result contains labels, ranked as by the metric
     `by`.

@@ -106,8 +106,8 @@ class Verdict(Spoken):
     best_probability : dict of metric name to dict of model to float
         Share of bootstrap draws with the model as the best. A description, not a test.
     winners_differ_probability : float
-        Share of bootstrap draws without a model that is best under both metrics. Not evidence of disagreement: it is close
-        to 1 if two models tie under one metric.
+        Share of bootstrap draws without a model that is best under both metrics. Not evidence of disagreement: it is
+        close to 1 if two models tie under one metric.
     flags : tuple of Flag
         Reasons to be careful.
     alpha, margin, draws, seed : float, float, int, int

@@ -19,10 +19,11 @@ from ..comparison.headline import (
     headline_of_metric,
     is_one_number,
     labels_of,
+    leading,
     question,
+    replacing,
     rounded,
 )
-from ..comparison.replacing import leading, replacing
 from .numbers import MINUS, bare
 
 if TYPE_CHECKING:
