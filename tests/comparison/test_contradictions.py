@@ -99,14 +99,6 @@ def test_the_other_way_round_turns_all_signs_and_the_order_of_models_does_not_ma
     assert turned.queries("A", "B").equals(one)
 
 
-def test_most_takes_the_first_rows(many):
-    judgments, scores, *_ = many
-    comparison = gs.compare(scores, judgments, BOTH)
-    whole = comparison.queries("A", "C", most=1000)
-    assert comparison.queries("A", "C", most=3).equals(whole.head(3))
-    assert len(comparison.queries("A", "C")) == 10
-
-
 def test_two_published_rankings_pull_apart():
     first, second = [5, 0, 0, 0, 0, 3, 3, 3, 3, 3], [3, 3, 3, 3, 3, 0, 0, 0, 0, 5]
     row = two_rankings(first, second).queries("A", "B").loc[0]
@@ -115,22 +107,6 @@ def test_two_published_rankings_pull_apart():
     assert row["contradiction strength"] == row["difference ndcg_jk@10"]
     assert row["labels A"] == tuple(first)
     assert row["labels B"] == tuple(second)
-
-
-def test_without_a_contradiction_the_columns_are_the_same():
-    none = two_rankings([5, 3, 0], [0, 3, 5]).queries("A", "B")
-    some = two_rankings([5, 0, 0, 0, 0, 3, 3, 3, 3, 3], [3, 3, 3, 3, 3, 0, 0, 0, 0, 5]).queries("A", "B")
-    assert none.empty
-    assert none.columns.tolist() == some.columns.tolist()
-
-
-def test_a_difference_of_rounding_is_none():
-    # tied or not, two documents of one label are worth the same; only the order of the sums differs
-    labels = np.tile([3, 3, 3, 2, 2, 1, 1, 1, 0, 0], 30)
-    forward = np.tile(np.arange(10.0, 0, -1), 30)
-    tied = np.tile([9.0, 9, 9, 8, 8, 7, 7, 7, 6, 6], 30)
-    comparison = gs.compare({"A": forward, "B": tied}, gs.Judgments(labels, group=[10] * 30), BOTH)
-    assert comparison.queries("A", "B").empty
 
 
 def test_queries_left_out_of_the_comparison_do_not_shift_the_others():

@@ -23,24 +23,6 @@ def distinct(queries, models, seed=0):
     return np.random.default_rng(seed).random((queries, models)) + np.arange(models)
 
 
-def test_one_model():
-    found = flags_of(distinct(1, 1), distinct(1, 1), models=["only"])
-    assert list(found) == ["one model"]
-    assert found["one model"].to_dict() | {"message": ""} == {
-        "code": "one model",
-        "message": "",
-        "models": ["only"],
-        "pairs": [],
-    }
-
-
-@pytest.mark.parametrize(("queries", "flagged"), [(1, True), (29, True), (30, False)])
-def test_few_queries_are_less_than_thirty(queries, flagged):
-    flag = flags_of(distinct(queries, 2), distinct(queries, 2, seed=1)).get("few queries")
-    assert (flag is not None) == flagged
-    assert not flagged or f"{queries} quer" in flag.message
-
-
 @pytest.mark.parametrize(
     ("queries", "weights", "numbers"),
     [
@@ -145,3 +127,10 @@ class TestOutlyingRepeats:
         for table in runs.values():
             table[0] = np.repeat(table[0][:, :1], 3, axis=1)
         assert find_outlying_repeats(panel_of(runs)) == []
+
+
+@pytest.mark.parametrize(("queries", "flagged"), [(1, True), (29, True), (30, False)])
+def test_few_queries_are_less_than_thirty(queries, flagged):
+    flag = flags_of(distinct(queries, 2), distinct(queries, 2, seed=1)).get("few queries")
+    assert (flag is not None) == flagged
+    assert not flagged or f"{queries} quer" in flag.message

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
 
@@ -146,38 +145,6 @@ class TestSaid:
         assert changing.verdict.always_best == ()
         assert 0 < changing.verdict.p_value <= 0.05
 
-    def test_one_that_is_always_best(self):
-        labels = np.tile([2, 1, 0, 0], 100)
-        rng = np.random.default_rng(0)
-        scores = {"good": labels + rng.normal(0, 0.3, 400), "poor": rng.normal(size=400)}
-        path = gs.compare(scores, gs.Judgments(labels, group=[4] * 100), BOTH).gains()
-        assert path.verdict.kind == "agree"
-        assert path.verdict.always_best == ("good",)
-        assert "good" in path.text
-
-    def test_text_headline_and_json_have_the_change(self, changing):
-        assert all(word in changing.text for word in ("broad", "1.58", "top", "300", str(changing.metric)))
-        assert "once" in changing.headline
-        content = json.loads(json.dumps(changing.to_dict(), allow_nan=False))
-        assert (len(content["path"]), content["verdict"]["kind"]) == (50, "genuine")
-
-    def test_one_model(self):
-        path = gs.compare({"a": [2, 1]}, gs.Judgments([1, 0], group=[2]), BOTH).gains([1, 2])
-        assert path.frame()["regret"].tolist() == [0, 0]
-        assert [row["upper"] for row in json.loads(json.dumps(path.to_dict(), allow_nan=False))["path"]] == [None, None]
-
-    def test_twins_are_both_best_everywhere(self):
-        judgments, scores = data()
-        path = gs.compare({"a": scores["a"], "twin": scores["a"]}, judgments, BOTH).gains(BASES)
-        assert all(models == ("a", "twin") for models in path.best_sets.values())
-        assert path.swaps.empty
-
-    def test_order_of_models_and_bases_does_not_matter(self):
-        judgments, scores = data()
-        one = gs.compare(scores, judgments, BOTH).gains(BASES)
-        other = gs.compare(dict(reversed(scores.items())), judgments, BOTH).gains(BASES[::-1])
-        assert one.to_dict() == other.to_dict()
-
     def test_few_clusters_bound_no_regret(self):
         """As in a verdict: nothing is known of fewer than 30, and all models may be best."""
         judgments, scores = data(300)
@@ -246,24 +213,3 @@ def test_runs_and_clusters_follow():
     ours = two_step_test(family.estimated, family.bootstrap, 0.05, rows=[0, 2])
     assert ours.p_value == pytest.approx(two_step_test(direct.estimated, direct.bootstrap, 0.05).p_value, abs=0.03)
     assert found.gains([1, 1.5, 2]).verdict.kind in ("genuine", "agree", "unresolved")
-
-
-@pytest.mark.slow
-def test_experiments_of_several_runs(tmp_path):
-    """Scores come from the experiment's files; at base 2 the path is the leaderboard."""
-    from gainsay.data import simulate
-    from gainsay.experiment import Candidate, Experiment
-    from gainsay.experiment.trainings import create_rankings
-
-    parts = simulate(160, seed=1, mean_length=10).split_queries(0.4, 0.2, 0.4, seed=1)
-    made = [Candidate(f"{leaves}", "lightgbm", {"num_leaves": leaves, "extra_trees": True}) for leaves in (3, 15)]
-    options = {"metrics": BOTH, "directory": tmp_path, "num_boost_round": 4, "draws": 1000, "repeats": 3}
-    result = Experiment(made, *parts, **options).run(progress=False)
-    comparison = result.comparison
-    counted = np.ones(len(parts[2].query_ids), dtype=bool)
-    comparison.rankings = create_rankings(result.trainings, result.models, counted)
-    path = comparison.gains([1, 1.5, 2])
-    found = path.frame().set_index(["base", "model"])["mean"]
-    for base, metric in ((1.0, BOTH[0]), (2.0, BOTH[1])):
-        assert found.loc[base].to_dict() == pytest.approx(comparison.leaderboard[metric].to_dict(), rel=1e-12)
-    assert comparison.repeat_counts == {"3": 3, "15": 3}

@@ -35,22 +35,6 @@ def test_a_query_masked_for_every_model_is_skipped():
     assert np.isnan(comparison.frame()["a"].xs(5, level="query")).all()
 
 
-@pytest.mark.parametrize(
-    "values",
-    [pd.DataFrame(VALUES).astype("Float64"), VALUES.astype(">f8"), np.asfortranarray(VALUES)[::1], VALUES.tolist()],
-    ids=["nullable", "big-endian", "columns", "lists"],
-)
-def test_numbers_of_every_kind_are_the_same_numbers(values):
-    pd.testing.assert_frame_equal(compared(values).leaderboard, compared().leaderboard)
-    pd.testing.assert_frame_equal(compared(values).frame(), compared().frame())
-
-
-def test_frames_and_ordered_names_are_the_same_values():
-    tables = [pd.DataFrame(table, columns=["B", "A"]) for table in (VALUES, OTHER)]
-    plain = gs.Verdict.from_values(VALUES, OTHER, dict.fromkeys(["x", "y"]), draws=200)
-    assert gs.Verdict.from_values(*tables, ["x", "y"], draws=200) == plain
-
-
 @pytest.mark.parametrize("scale", [1e-300, 1.0, 1e308])
 def test_only_ratios_of_weights_matter_and_queries_of_weight_zero_are_absent(scale):
     found = compared(weights=np.where(np.arange(40) < 30, np.r_[0.25, np.ones(39)], 0.0) * scale)
@@ -119,6 +103,24 @@ def test_clusters_that_differ_stay_apart(clusters, count):
     assert gs.Verdict.from_values(values, values, clusters=clusters * 20, draws=200).clusters == count
 
 
+def test_a_query_without_documents_has_a_ranking_without_rows():
+    judgments = gs.Judgments([1, 0, 2], group=[2, 0, 1])
+    comparison = gs.compare({"A": [2, 1, 3], "B": [1, 2, 3]}, judgments, ["ndcg_linear@2", "ndcg_exp@2"], draws=200)
+    empty, full = (comparison.ranking(query, "A") for query in (1, 0))
+    assert len(empty) == 0
+    assert list(empty.columns) == list(full.columns)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [pd.DataFrame(VALUES).astype("Float64"), VALUES.astype(">f8"), np.asfortranarray(VALUES)[::1], VALUES.tolist()],
+    ids=["nullable", "big-endian", "columns", "lists"],
+)
+def test_numbers_of_every_kind_are_the_same_numbers(values):
+    pd.testing.assert_frame_equal(compared(values).leaderboard, compared().leaderboard)
+    pd.testing.assert_frame_equal(compared(values).frame(), compared().frame())
+
+
 def test_preferences_are_matched_by_id():
     rng, ids = np.random.default_rng(1), np.arange(300) + 7
     judgments = gs.Judgments(rng.choice(4, 1800, p=[0.4, 0.3, 0.2, 0.1]), qid=np.repeat(ids, 6))
@@ -128,11 +130,3 @@ def test_preferences_are_matched_by_id():
     shuffled = preferred.sample(frac=1, random_state=0)
     found = [gs.fit_gain((judgments, *scores, one)) for one in (preferred.to_numpy(), shuffled, shuffled.to_dict())]
     assert len({(one.base, one.slope) for one in found}) == 1
-
-
-def test_a_query_without_documents_has_a_ranking_without_rows():
-    judgments = gs.Judgments([1, 0, 2], group=[2, 0, 1])
-    comparison = gs.compare({"A": [2, 1, 3], "B": [1, 2, 3]}, judgments, ["ndcg_linear@2", "ndcg_exp@2"], draws=200)
-    empty, full = (comparison.ranking(query, "A") for query in (1, 0))
-    assert len(empty) == 0
-    assert list(empty.columns) == list(full.columns)

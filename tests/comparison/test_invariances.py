@@ -8,7 +8,6 @@ import pickle
 
 import numpy as np
 import pytest
-from tests.comparison.tables import pairs_table
 
 from gainsay import Verdict
 from gainsay.comparison.data import read_panel
@@ -65,7 +64,7 @@ TRANSFORMATIONS = [
 
 @pytest.mark.parametrize("transformed", TRANSFORMATIONS)
 @pytest.mark.parametrize("repeats", [1, 4])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_these_change_nothing_beyond_rounding(seed, repeats, transformed):
     values, weights = sample(seed, repeats)
     one, other = verdict_of(values, weights), transformed(values, weights, np.random.default_rng(seed))
@@ -81,7 +80,7 @@ def test_these_change_nothing_beyond_rounding(seed, repeats, transformed):
 
 
 @pytest.mark.parametrize("repeats", [1, 4])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_hard_and_easy_queries_do_not_matter(seed, repeats):
     """Whatever is added to all models on a query cancels in every comparison; only the draws are others."""
     values, weights = sample(seed, repeats)
@@ -100,7 +99,7 @@ def test_hard_and_easy_queries_do_not_matter(seed, repeats):
 
 @pytest.mark.parametrize("repeats", [1, 4])
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_order_of_models_changes_nothing_to_the_last_digit(seed, weighted, repeats):
     values, weights = sample(seed, repeats, models=5)
     names, order = ["beta", "m10", "m9", "Alpha", "z"], np.random.default_rng(seed).permutation(5)
@@ -145,14 +144,6 @@ def test_models_that_all_are_one_are_one():
     assert len(many.flags[-1].pairs) == 60 * 59 // 2
 
 
-def test_the_seed_decides_the_draws_and_nothing_else():
-    values, weights = sample(3)
-    one, same, other = (verdict_of(values, weights, seed=seed) for seed in (1, 1, 2))
-    assert one == same
-    assert one.best_probability != other.best_probability
-    assert (one.means, one.price) == (other.means, other.price)
-
-
 @pytest.mark.parametrize("repeats", [1, 4])
 def test_a_verdict_is_frozen_and_pickles_and_leaves_what_it_was_made_from_alone(repeats):
     values, weights = sample(0, repeats)
@@ -163,15 +154,3 @@ def test_a_verdict_is_frozen_and_pickles_and_leaves_what_it_was_made_from_alone(
     assert pickle.loads(pickle.dumps(verdict)) == verdict
     with pytest.raises(dataclasses.FrozenInstanceError):
         verdict.kind = "agree"
-
-
-def test_pairs_do_not_depend_on_the_order_of_models_and_weights_are_no_counts():
-    values, weights = sample(5)
-    tables, names, order = dict(zip("ab", values[..., 0].transpose(0, 2, 1), strict=True)), list("pqrs"), [2, 0, 3, 1]
-    table = pairs_table(tables, names, weights, draws=500)
-    turned = {metric: one[:, order] for metric, one in tables.items()}
-    assert table.equals(pairs_table(turned, [names[place] for place in order], weights, draws=500))
-    assert (table["wins a"] + table["ties a"] + table["losses a"] == len(weights)).all()
-    fewer = {metric: np.repeat(one, weights, axis=0) for metric, one in tables.items()}
-    told = pairs_table(fewer, names, clusters=np.repeat(np.arange(len(weights)), weights), draws=500)
-    np.testing.assert_allclose(told["difference a"], table["difference a"], rtol=1e-7, atol=1e-12)

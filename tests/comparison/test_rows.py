@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 import gainsay as gs
-from gainsay import Comparison
 
 METRICS = ["ndcg_linear@3", "ndcg_exp@3", "map"]
 RNG = np.random.default_rng(4)
@@ -49,11 +48,6 @@ class TestFrame:
         every = gs.compare(scores, judgments, ["map(empty=skip)", "mrr(empty=skip)"]).frame()
         assert every.index.get_level_values("query").unique().tolist() == ["a", "c"]
 
-    def test_queries_of_values_only_are_numbered(self):
-        found = Comparison({"a": np.zeros((3, 2)), "weight": np.ones((3, 2))}, ["m", "n"], weights=np.arange(1.0, 4))
-        assert found.frame().index.get_level_values("query").unique().tolist() == [0, 1, 2]
-        assert found.frame()["query weight"].tolist() == [1, 1, 2, 2, 3, 3]
-
 
 def by_model(comparison, metric):
     table = comparison.frame()[metric]
@@ -76,12 +70,6 @@ class TestLargestDifferences:
         assert table["query"].tolist() == [1, 2]
         assert table["difference mrr"].tolist() == pytest.approx([0.5, 2 / 3])
         assert table["weight"].tolist() == [10, 1]
-
-    def test_equal_queries_are_left_out_and_values_alone_suffice(self):
-        found = Comparison({"loss": np.array([[1.0, 1.0], [0.2, 0.5], [np.nan, np.nan]])}, ["m", "n"])
-        table = found.largest_differences("m", "n")
-        assert table["query"].tolist() == [1]
-        assert list(table) == ["query", "difference loss", "loss m", "loss n"]
 
 
 class TestRanking:

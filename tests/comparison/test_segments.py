@@ -77,12 +77,6 @@ class TestSegments:
         assert "rare (12)" in found.text
         assert found.frame()["decided"].tolist() == [True, False, True]
 
-    def test_of_queries_in_clusters_these_are_counted(self):
-        found = compared(clusters=np.arange(len(KINDS)) // 10).segments
-        assert (found["tail"].queries, found["tail"].units, found["tail"].decided) == (300, 30, True)
-        assert "rare (2)" in found.text
-        assert "clusters</td>" in found._repr_html_()
-
     def test_a_segment_that_a_metric_skips(self):
         values = values_of()
         values[SECOND][KINDS == "tail"] = np.nan

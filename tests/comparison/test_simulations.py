@@ -8,10 +8,10 @@ from tests.comparison.populations import NAMES, panel_of, runs_of
 from tests.comparison.tables import comparison_of, leaderboard_table, pairs_table
 
 from gainsay import Verdict
+from gainsay.comparison.baseline import compare_with_baseline
 from gainsay.comparison.data import read_panel
 from gainsay.comparison.estimates import estimate, estimate_variance_components
 from gainsay.comparison.inference import estimate_detectable_difference
-from gainsay.comparison.pairs import compute_pair_p_values
 from gainsay.comparison.resampling import Sample, critical_value, draw_errors
 from gainsay.comparison.simulation import estimate_covariances
 
@@ -32,7 +32,9 @@ def correlated(rng, leads, queries, shared=0.6, own=0.4):
 def false_ship(seed):
     """Both candidates lead by much under x, and trail by exactly what is tolerated under y."""
     values = correlated(np.random.default_rng(seed), [[0, 0.5, 0.5], [0, -0.05, -0.05]], 200, 0.2, 0.2)
-    return "ship" in comparison_of(values, draws=300, alpha=0.1).against("model 1", margin=0.05).decisions.values()
+    sample = comparison_of(values, draws=300, alpha=0.1).sample
+    decisions = compare_with_baseline(sample, ("x", "y"), "model 1", 0.05, plan=False).decisions
+    return "ship" in decisions.values()
 
 
 def false_conflict(seed):
@@ -47,11 +49,6 @@ def false_genuine(seed):
     return Verdict.from_values(*values.values(), alpha=0.1, draws=300).kind == "genuine"
 
 
-def false_difference_of_recipes(seed):
-    estimated = estimate(panel_of(runs_of(seed, queries=150, counts=(3, 5), repeat=0.03)))
-    return compute_pair_p_values(estimated).two_sided[0, 0, 1] <= 0.1
-
-
 def regrets_missed(seed):
     """Regrets of all models under one metric, true ones 0, 0, 0.05, and 0.15."""
     truth, rng = np.array([0.05, 0.05, 0.0, -0.1]), np.random.default_rng(seed)
@@ -59,12 +56,6 @@ def regrets_missed(seed):
     table = leaderboard_table({"x": values}, draws=300, alpha=0.1, seed=seed).sort_values("model")
     regret = truth.max() - truth
     return not ((table.regret_lower <= regret + 1e-12) & (regret <= table.regret_upper + 1e-12)).all()
-
-
-def means_missed(seed):
-    values = np.random.default_rng(seed).normal(0, 0.3, (200, 5))
-    table = leaderboard_table({"x": values}, draws=300, alpha=0.1)
-    return not ((table.lower <= 0) & (table.upper >= 0)).all()
 
 
 def differences_missed_where_queries_are_skipped(seed):
@@ -109,9 +100,7 @@ def power_missed(seed):
         (false_genuine, 0.03),
         (price_or_safe_regret_missed, 0.0),
         (power_missed, 0.0),
-        (false_difference_of_recipes, 0.04),
         (regrets_missed, 0.0),
-        (means_missed, 0.05),
         (differences_missed_where_queries_are_skipped, 0.02),
         (means_of_recipes_missed, 0.04),
     ],
@@ -124,7 +113,7 @@ def test_errors_are_as_rare_as_promised(error, least):
 
 
 def test_over_all_segments_of_equal_models_false_alarms_are_rare():
-    alarms, samples = np.zeros(2), 50
+    alarms, samples = np.zeros(2), 30
     for seed in range(samples):
         values = correlated(np.random.default_rng(seed), [[0, 0, 0], [0, 0, 0]], 400)
         found = comparison_of(values, alpha=0.2, segments=np.arange(400) % 4, draws=1000).segments
@@ -136,10 +125,10 @@ def test_over_all_segments_of_equal_models_false_alarms_are_rare():
     assert alarms[1] / samples >= 0.05  # the largest of many leads, where all tie, does err now and then
 
 
-@pytest.mark.parametrize("counts", [(3, 3, 3), (5, 5, 5), (0, 4, 4)])
+@pytest.mark.parametrize("counts", [(3, 3, 3), (0, 4, 4)])
 def test_another_run_is_no_disagreement(counts):
     """The first leads by far under x; under y all tie: the first is a common best. Means for models would say no."""
-    genuine, samples = np.zeros(2), 100
+    genuine, samples = np.zeros(2), 60
     for seed in range(samples):
         values = runs_of(seed, 400, counts, query_repeat=0.05, leads=[[0.5, 0, 0], [0, 0, 0]])
         means = [np.stack([v.reshape(400, -1).mean(axis=1) for v in values[name]], axis=1) for name in NAMES]

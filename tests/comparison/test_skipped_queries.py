@@ -11,7 +11,6 @@ from tests.comparison.tables import pairs_table
 
 import gainsay as gs
 from gainsay import Comparison, Verdict
-from gainsay.report import tables as full
 from gainsay.report.text import notes_lines
 
 FULL, SKIPPING = "ndcg_linear@5", "map(empty=skip,min_label=3)"
@@ -190,27 +189,6 @@ class TestReports:
             assert means["x"] != turned.leaderboard.loc["x", metric] or not turned.verdict.left_out[metric]
             assert f"{means['x']:.4f}" in page
 
-    def test_tables_have_both_differences_of_a_conflict(self, turned):
-        row = full.pairs(turned).rows[0]  # conflicts come first, and there is one
-        own, common = (turned.conflicts[f"{kind}difference a"].iloc[0] for kind in ("", "common "))
-        assert own < 0 < common
-        assert row[2].text == f"\u2212{abs(own):.4f}"
-        assert f"+{common:.4f}" in row[2].note
-        assert "of both" not in row[3].note
-        board = {row[0].text: row for row in full.leaderboard(turned).rows}
-        assert [name for name, cells in board.items() if cells[1].strong] == ["z"]
-
-    def test_pictures_are_of_the_common_queries(self, turned):
-        (x, y) = turned.plot.conflict().ax.collections[-2].get_offsets().T  # the two pairs on which both agree
-        assert (np.sign(x) == np.sign(y)).all()
-
-    def test_nothing_is_said_where_all_have_the_same_queries(self, judged):
-        judgments, scores = judged
-        same = gs.compare(scores, judgments, [FULL, "mrr", SKIPPING], draws=400)
-        assert same.verdict.left_out == {FULL: 0, "mrr": 0}
-        assert "on the queries" not in same.verdict.text
-        assert not [column for column in same.pairs if column.startswith("common ")]
-
 
 class TestValues:
     X = np.random.default_rng(1).random((50, 2))
@@ -219,13 +197,6 @@ class TestValues:
         table = self.X.copy()
         table[rows, columns] = np.nan
         return table
-
-    def test_a_comparison_takes_them(self):
-        found = Comparison({"x": self.X, "y": self.with_gap(slice(10))}, ["a", "b"])
-        assert found.metric_queries == {"x": 50, "y": 40}
-        assert found.leaderboard.loc["a", "y"] == pytest.approx(self.X[10:, 0].mean())
-        assert found.leaderboard.loc["a", "x"] == pytest.approx(self.X[:, 0].mean())
-        assert found.verdict.queries == 40
 
     def test_a_query_without_any_value_is_absent(self):
         gap = self.with_gap(slice(10))

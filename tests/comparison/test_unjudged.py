@@ -120,11 +120,6 @@ class TestFlag:
             assert flag.models == tuple(sorted(set("".join(pairs))))
             assert all(f"{shares['abcd'.index(name)]:.3f}" in flag.message for name in flag.models)
 
-    def test_message_depends_on_the_handling_and_counts_many_pairs(self):
-        (kept,), (dropped,) = self.flags(0.9, 0.7), self.flags(0.9, 0.7, handling="drop")
-        assert kept.message != dropped.message
-        assert "6 pairs" in self.flags(0.9, 0.7, 0.5, 0.3)[0].message
-
     def test_in_the_verdict(self, kept, dropped):
         assert kept.verdict.in_question == ("old",)
         for found in (kept, dropped):

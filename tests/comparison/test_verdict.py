@@ -96,7 +96,7 @@ def test_price_bound_is_where_the_test_stops_rejecting(seed, share):
     assert (statistic > critical).all() == (share < 1)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("row", [0, 1])
 def test_lower_bounds_of_regret_are_where_the_test_of_that_metric_stops_rejecting(seed, row):
     a, b = values_of(seed)
@@ -119,7 +119,7 @@ def test_lower_bounds_of_regret_are_where_the_test_of_that_metric_stops_rejectin
 def test_who_may_be_best_under_both_may_be_best_under_each():
     """Two metrics at once are tested against more rivals, so one alone may rule out what both together do not."""
     enlarged = 0
-    for seed in range(25):
+    for seed in range(8):
         rng = np.random.default_rng(seed)
         a, b = rng.normal(0, 0.2, (2, 300, 12)) + rng.normal(0, 0.012, (2, 1, 12))
         verdict = Verdict.from_values(a, b, draws=400, seed=seed)
@@ -290,13 +290,6 @@ def test_constant_differences_are_certain():
     assert Verdict.from_values(x + np.array([0.2, 0.1]), x + np.array([0.5, 0.4])).kind == "agree"
 
 
-def test_one_model_and_one_query():
-    assert Verdict.from_values(np.ones((40, 1)), np.ones((40, 1))).kind == "agree"
-    verdict = Verdict.from_values([[0.2, 0.4]], [[0.4, 0.2]])
-    assert (verdict.kind, verdict.p_value, verdict.safe_regret_upper) == ("unresolved", 1.0, np.inf)
-    assert verdict.to_dict()["safe_regret_upper"] is None
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_best_sets_agree_with_the_model_confidence_set(seed):
     """Hansen, Lunde & Nason's set answers the same question for one metric; compared where the data are clear."""
@@ -311,25 +304,16 @@ def test_best_sets_agree_with_the_model_confidence_set(seed):
         assert verdict.best_sets[metric] == tuple(f"model {i + 1}" for i in sorted(reference.included))
 
 
-@pytest.mark.parametrize(("queries", "bounded"), [(29, False), (30, True)])
-def test_below_30_queries_there_is_no_bound(queries, bounded):
-    values = np.random.default_rng(0).random((queries, 3))
-    found = Verdict.from_values(values, values**2, draws=500)
-    assert np.isfinite(found.safe_regret_upper) == bounded
-    assert ("at most" in found.text) == bounded
-
-
-def test_optimism_is_the_excess_of_the_best_of_equal_models():
-    """The best of 15 equal models: what its mean exceeds the truth by, on average over samples."""
-    stated, excess = [], []
+def test_optimism_is_the_expected_maximum_of_the_errors_of_equal_models():
+    """The expected maximum of 15 independent standard normal variables is 1.7359 (Harter 1961)."""
+    stated = []
     for seed in range(25):
         rng = np.random.default_rng(seed)
         values = rng.normal(0, 0.3, (60, 15))
         verdict = Verdict.from_values(values, values + rng.normal(0, 0.1, (60, 15)), draws=300)
         stated.append(verdict.optimism[LINEAR])
-        excess.append(values.mean(axis=0).max())
         assert "is due to selecting the best of 15 models" in verdict.text
-    assert np.mean(stated) == pytest.approx(np.mean(excess), rel=0.12)
+    assert np.mean(stated) == pytest.approx(1.7359 * 0.3 / np.sqrt(60), rel=0.12)
     assert not any(Verdict.from_values(values[:, :4], values[:, :4], draws=300).optimism.values())
 
 
@@ -345,3 +329,10 @@ def test_many_models_use_fewer_draws_and_reports_state_what_they_leave_out(tmp_p
     assert len(content["leaderboard"]) == 110
     assert len(content["pairs"]) + content["pairs_left_out"] == len(comparison.pairs) == 5_995
     assert all(len(flag["pairs"]) <= 50 for flag in content["verdict"]["flags"])
+
+
+def test_one_model_and_one_query():
+    assert Verdict.from_values(np.ones((40, 1)), np.ones((40, 1))).kind == "agree"
+    verdict = Verdict.from_values([[0.2, 0.4]], [[0.4, 0.2]])
+    assert (verdict.kind, verdict.p_value, verdict.safe_regret_upper) == ("unresolved", 1.0, np.inf)
+    assert verdict.to_dict()["safe_regret_upper"] is None

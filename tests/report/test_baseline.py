@@ -13,7 +13,7 @@ from rich.console import Console
 import gainsay as gs
 from gainsay._common.markup import as_text
 from gainsay.comparison.comparison import Comparison
-from gainsay.comparison.replacing import leading, replacing
+from gainsay.comparison.headline import leading, replacing
 from gainsay.report.text import decisions_table
 
 FIRST, SECOND = "ndcg_linear@10", "ndcg_exp@10"

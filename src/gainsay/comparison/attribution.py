@@ -50,9 +50,9 @@ class Attribution:
     metrics : tuple of str
         Decomposed metrics.
     queries : int
-        Queries of positive weight on which all `metrics` are defined.
+        Queries of positive weight with a value under all `metrics`.
     left_out : int
-        Number of further queries on which only some of `metrics` are defined.
+        Number of further queries with a value under only some of `metrics`.
     top_grade : int, float or str
         Highest grade.
     difference : dict
@@ -70,7 +70,7 @@ class Attribution:
     parts_note : str
         A sentence if the compared metric has another gain or discount than these.
     lower_is_better : tuple of str
-        The metrics for which lower values are better.
+        The metrics whose lower values are better.
     spread : dict
         For recipes, all numbers are means over repeats, and this is the standard deviation of `difference` between
         repeats by metric: √(s² + s'²). Empty if both models are fixed.

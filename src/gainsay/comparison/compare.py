@@ -116,8 +116,8 @@ def compare(
 
     Notes
     -----
-    A metric with ``empty=skip`` uses only the queries on which it is defined. Statements about both primary metrics use
-    the queries on which both are defined. Labels of segments and clusters that have query ids are matched by them.
+    A metric with ``empty=skip`` uses only the queries with a value. Statements about both primary metrics use
+    the queries with a value under both. Labels of segments and clusters that have query ids are matched by them.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def compare_runs(
 ) -> Comparison:
     """Compare TREC runs on the same qrels.
 
-    All judged queries count, including those for which a run retrieved nothing. `Comparison.notes` lists these. The
+    All judged queries count, including those without a retrieved document. `Comparison.notes` lists these. The
     leaderboard and the verdict contain the share of unjudged documents of each run, because they count against it.
 
     Parameters

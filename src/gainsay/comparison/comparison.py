@@ -77,7 +77,7 @@ class Comparison:
     models : sequence of str
         Names of the columns.
     metrics : mapping of metric name to Metric, optional
-        Definitions of the metrics. They determine for which metrics lower values are better, and `attribution` and
+        Definitions of the metrics. They determine the metrics whose lower values are better, and `attribution` and
         `queries` use them. By default, names of built-in and registered metrics are resolved. Any other name is
         accepted, and higher values are better.
     weights : array, shape (queries,), optional
@@ -262,7 +262,7 @@ class Comparison:
         ``metric``, ``model``, ``rank``
             Rank 1 has the best mean. Equal means share a rank.
         ``queries``
-            Number of queries of positive weight on which the metric is defined.
+            Number of queries of positive weight with a value.
         ``mean``, ``lower``, ``upper``
             Mean with a confidence interval. The intervals of all models under a metric are simultaneous. Do not compare
             models by them, because models are scored on the same queries: use `pairs`.
@@ -289,11 +289,11 @@ class Comparison:
             The pair.
         ``conflict``
             Whether the primary metrics prefer different models of the pair. This and the next four columns use the
-            queries on which both primary metrics are defined.
+            queries with a value under both primary metrics.
         ``p_value``, ``p_holm``
             P-value of the conflict: the larger of the two one-sided p-values, raw and after Holm's correction.
         ``differing``
-            Number of queries on which the models differ (effective number if queries are weighted), the smaller one of
+            Number of queries with different values (effective number if queries are weighted), the smaller one of
             the primary metrics.
         ``flag``
             ``"identical"`` (never differ), ``"few"`` (differ on fewer than 30 queries), ``"thin"`` (fewer than 100), or
@@ -302,11 +302,11 @@ class Comparison:
             Mean difference in the unit of the metric, with a confidence interval. The intervals of all pairs under both
             primary metrics are simultaneous, and so are those of all pairs under each other metric.
         ``wins M``, ``ties M``, ``losses M``
-            Number of queries on which ``model_x`` is better, equal and worse.
+            Number of queries with ``model_x`` better, equal and worse.
         ``p_value M``, ``p_holm M``
             Two-sided paired t-test, raw and after Holm's correction over all pairs.
         ``common difference M``, ``common lower M``, ``common upper M``, ``common p_holm M``
-            The same for the primary metrics on the queries on which both are defined. Present only if these differ from
+            The same for the primary metrics on the queries with a value under both. Present only if these differ from
             their own queries.
         ``discordance``, ``discordance lower``, ``discordance upper``, ``discordance p_value``, ``discordance p_holm``
             Difference under the second primary metric minus the difference under the first, with an interval that is
@@ -320,7 +320,7 @@ class Comparison:
 
     @property
     def conflicts(self) -> pd.DataFrame:
-        """Rows of `pairs` for which the primary metrics prefer different models."""
+        """Rows of `pairs` with a conflict: the primary metrics prefer different models."""
         return self.pairs[self.pairs["conflict"]].reset_index(drop=True)
 
     @cached_property
@@ -422,7 +422,7 @@ class Comparison:
     def repeat_distances(self) -> dict[str, dict[str, list[float]]]:
         """Gap of each repeat to the best model, by primary metric and recipe. Negative if the repeat is better.
 
-        It uses the queries on which both metrics are defined. The gap of a recipe is the mean of these.
+        It uses the queries with a value under both metrics. The gap of a recipe is the mean of these.
         """
         joint = self.sample.joint(self._deciding)
         panel, best = joint.panel, joint.estimated.mean.max(axis=1)
@@ -518,7 +518,7 @@ class Comparison:
     ) -> Attribution:
         """Decompose the difference of two models, first minus second, by grade, rank and query class.
 
-        It uses the queries on which all the decomposed metrics are defined. For recipes, all numbers are means over
+        It uses the queries with a value under all the decomposed metrics. For recipes, all numbers are means over
         repeats.
 
         Parameters
@@ -636,7 +636,7 @@ class Comparison:
         return {}
 
     def queries(self, first: str, second: str, most: int = 10) -> pd.DataFrame:
-        """Return the queries on which the primary metrics prefer different models, the strongest contradictions first.
+        """Return the queries that the primary metrics contradict each other on, the strongest contradictions first.
 
         `find_contradictory_queries` describes the columns. For recipes, the values are means over repeats.
 
@@ -712,7 +712,7 @@ class Comparison:
     def largest_differences(
         self, first: str, second: str, most: int = 10, metric: MetricLike | None = None
     ) -> pd.DataFrame:
-        """Return the queries on which two models differ most under one metric, the largest differences first.
+        """Return the queries with the largest differences of two models under one metric, the largest first.
 
         Parameters
         ----------

@@ -92,7 +92,7 @@ class Panel:
         return 0.0 - numbers if metric in self.lower_is_better else numbers  # Not -numbers, which has negative zeros.
 
     def select(self, metrics: Sequence[str]) -> Panel:
-        """Return these metrics in this order, with the queries on which all of them have a value."""
+        """Return these metrics in this order, with the queries that have a value under all of them."""
         rows = [self.metrics.index(metric) for metric in metrics]
         self.validate_common_queries(metrics)
         counted: NDArray[np.bool_] = np.logical_not(np.isnan(self.values[rows, 0]).any(axis=0))
@@ -137,7 +137,7 @@ class QueryCounts(NamedTuple):
 
     @property
     def left_out(self) -> dict[str, int]:
-        """Number of queries of each metric on which another metric has no value."""
+        """Number of queries of each metric without a value under another metric."""
         return {metric: number - self.common for metric, number in self.by_metric.items()}
 
     @property

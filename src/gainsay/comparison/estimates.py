@@ -46,11 +46,12 @@ class Estimate:
     root : ndarray, shape (rows, metrics * M)
         Matrix A with A'A the covariance of all means over queries, metrics side by side. See `compute_root`.
     wins : ndarray of int, shape (metrics, M, M)
-        ``wins[m, k, j]``: number of queries on which j is above k.
+        ``wins[m, k, j]``: number of queries with a higher value of j than of k.
     support : ndarray, shape (metrics, M, M)
-        Number of queries or clusters on which two models differ, or their effective number (Σw)²/Σw² under weights.
+        Number of queries or clusters with different values of two models. Under weights, their effective number
+        (Σw)²/Σw².
     differing : ndarray of int, shape (metrics, M, M)
-        Number of queries or clusters on which two models differ.
+        Number of queries or clusters with different values of two models.
     duplicate_of : ndarray of int, shape (metrics, M)
         First model with the same value on every query, often the model itself.
     tolerance : ndarray, shape (metrics,)
@@ -166,7 +167,7 @@ def _unit_weights(panel: Panel, units: int) -> Floats | None:
 
 
 def count_wins(values: Floats, tolerance: Floats) -> Integers:
-    """Return the number of queries on which model j is above k by more than the tolerance, as ``[m, k, j]``.
+    """Return how often model j is above k by more than the tolerance, as ``[m, k, j]``.
 
     `values` has the shape (metrics, models, queries).
 
@@ -186,7 +187,7 @@ def count_wins(values: Floats, tolerance: Floats) -> Integers:
 
 
 def _effective_support(panel: Panel, units: int, shares: Floats, tolerance: Floats) -> tuple[Floats, Integers]:
-    """Return the effective and the plain number of queries or clusters on which two models differ."""
+    """Return the effective and the plain number of queries or clusters that separate two models."""
     values, starts = panel.values, None
     metrics, models, queries = values.shape
     if units < queries:

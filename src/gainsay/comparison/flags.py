@@ -73,7 +73,7 @@ class Flag:
 
 
 def find_left_out_flags(counts: QueryCounts) -> tuple[Flag, ...]:
-    """Return a flag if a metric has queries on which the other one is not defined.
+    """Return a flag if a metric has queries without a value under the other one.
 
     >>> print(*find_left_out_flags(QueryCounts(any=30, by_metric={"a": 30, "b": 18}, common=18)))
     The verdict uses the 18 queries on which both metrics are defined and leaves out 12 more of a.
@@ -144,7 +144,7 @@ def _find_repeat_flags(panel: Panel, estimated: Estimate) -> list[Flag]:
         text = (
             f"{listed(few)} {'has' if len(few) == 1 else 'have'} fewer than {FEW_REPEATS} repeats. The variance "
             "between repeats is estimated poorly, so only large differences are detected. With 3 repeats, bounds "
-            "at 95 % may miss in 8 % of the samples."
+            "at 95 % may miss in up to 10 % of the samples."
         )
         flags.append(Flag("few repeats", text, few))
     return flags

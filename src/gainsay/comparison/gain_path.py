@@ -82,7 +82,7 @@ class GainPath(Spoken):
     grades : tuple of float
         Labels in the data, at most nine of them.
     winners : DataFrame
-        One row per range of b in which one model has the highest mean: `model`, `from`, `to`. Means are exact at the
+        One row per range of b with the same best model: `model`, `from`, `to`. Means are exact at the
         bases, and interpolated by cubic splines in log b between them.
     best_sets : dict of base to tuple of str
         Models that may be best at each base. All sets together contain the best model of every base with probability
@@ -362,7 +362,7 @@ def read_gain_path(
 
 
 class Leader(NamedTuple):
-    """Range of bases in which a model has the highest mean."""
+    """Range of bases with the same best model."""
 
     model: int
     start: float
@@ -398,7 +398,7 @@ def find_leaders(bases: Floats, mean: Floats) -> list[Leader]:
 def find_crossings(
     bases: Floats, difference: Floats, error: Floats, tolerance: Floats, critical: float
 ) -> list[Crossing]:
-    """Return every change of order of two models by base, with the bases at which a band allows it.
+    """Return every change of order of two models by base, with the bases that a band allows.
 
     `difference` and `error`, (bases, models, models), and `tolerance`, (bases,), are those of an estimate with one
     metric per base. The band is ``difference ± critical · error``. The order may change where it contains 0. An
@@ -434,7 +434,7 @@ def _extend(fine: Floats, inside: Bools, start: int, stop: int) -> tuple[float, 
 
 
 def find_stretches(bases: Floats, mask: Bools) -> list[tuple[float, float]]:
-    """Return the ranges of bases in which a mask is True without a gap.
+    """Return the ranges of bases with an uninterrupted mask of True.
 
     >>> import numpy as np
     >>> find_stretches(np.array([1.0, 1.5, 2.0, 3.0]), np.array([True, True, False, True]))

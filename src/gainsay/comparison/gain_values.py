@@ -215,7 +215,7 @@ class Nodes(NamedTuple):
 
 
 def find_nodes(values: Floats) -> Nodes:
-    """Choose the bases from which the values at all others follow.
+    """Choose the bases that determine the values at all others.
 
     `values` has shape (bases, models, queries), with a sample of queries. For several models, only their differences
     matter.

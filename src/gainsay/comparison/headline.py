@@ -1,4 +1,4 @@
-"""The answer to a comparison in one line, and one or two sentences of advice, both from the verdict alone."""
+"""Headlines and advice: answers in one line and recommendations, from verdicts and decisions about a baseline."""
 
 from __future__ import annotations
 
@@ -7,20 +7,23 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from .._common.markup import styled
-from .._common.words import amount, confidence, count, p_value
+from .._common.words import amount, confidence, count, listed, p_value
+from .baseline import format_change
 from .inference import MIN_QUERIES
 from .wording import format_sample_size, name_unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from .baseline import BaselineComparison, CandidateDecision
     from .verdict import Verdict
 
 _GAINS = {"linear": ("linear", "linear"), "exp": ("exp", "exponential")}
+_ORDER = {"ship": 0, "undecided": 1, "do not ship": 2}
 
 
 class Label(NamedTuple):
-    """Names of a metric: the full one, a short head of a column, and two for sentences ("linear gain", "linear")."""
+    """Names of a metric: its full name, a short column heading, and two for sentences ("linear gain", "linear")."""
 
     name: str
     head: str
@@ -29,7 +32,7 @@ class Label(NamedTuple):
 
 
 def labels_of(metrics: tuple[str, ...]) -> tuple[Label, ...]:
-    """Return short names of metrics; two that differ only by their gain are named after it.
+    """Return short names of metrics. Two metrics that differ only in their gain are named after it.
 
     >>> [label.long for label in labels_of(("ndcg_linear@10", "ndcg_exp@10"))]
     ['linear gain', 'exponential gain']
@@ -61,7 +64,7 @@ def plural_of(verdict: Verdict) -> str:
 
 
 def rounded(value: float, up: bool) -> str:
-    """Return a bound to three places, rounded to the side on which it stays one; more places where it is smaller.
+    """Return a bound rounded to three places in its safe direction. Smaller bounds have more places.
 
     >>> rounded(0.0241, up=True), rounded(0.0054, up=False), rounded(0.0003, up=False), rounded(0.024, up=True)
     ('0.025', '0.005', '0.0003', '0.024')
@@ -76,58 +79,61 @@ def rounded(value: float, up: bool) -> str:
 
 def question(verdict: Verdict) -> str:
     """Return the question that the headline answers, with the size of the sample."""
-    number, what = len(verdict.models), name_unit(verdict)
+    number, unit = len(verdict.models), name_unit(verdict)
     metrics = [styled(style, metric) for style, metric in zip("le", verdict.metrics, strict=True)]
     size = f"{format_sample_size(verdict)}, {' and '.join(metrics)}"
     if number == 1:
-        return f"How good is this {what}? {size}."
-    return f"Which of {number} {what}s is {'better' if number == 2 else 'best'}? {size}."
+        return f"How good is this {unit}? {size}."
+    return f"Which of {number} {unit}s is {'better' if number == 2 else 'best'}? {size}."
 
 
-def headline(verdict: Verdict, said: Mapping[str, str]) -> str:
+def headline(verdict: Verdict, names: Mapping[str, str]) -> str:
     """Return the answer in one line."""
-    one, other = labels_of(verdict.metrics)
+    first_label, second_label = labels_of(verdict.metrics)
     winner, second = (verdict.winners[metric] for metric in verdict.metrics)
-    total, common, what = len(verdict.models), verdict.common_best, name_unit(verdict)
+    total, common, unit = len(verdict.models), verdict.common_best, name_unit(verdict)
     both = "" if is_one_number(verdict) else f" under both {plural_of(verdict)}"
     if total == 1:
-        return f"One {what}: add a second one to compare it with."
+        return f"One {unit}: add a second one to compare it with."
     if verdict.kind == "genuine":
-        subject = f"The two {plural_of(verdict)}" if one.long != one.name else f"{one.name} and {other.name}"
-        return f"{subject} pick different {what}s: {styled('n l', said[winner])} and {styled('n e', said[second])}."
+        metrics = f"{first_label.name} and {second_label.name}"
+        subject = f"The two {plural_of(verdict)}" if first_label.long != first_label.name else metrics
+        return f"{subject} pick different {unit}s: {styled('n l', names[winner])} and {styled('n e', names[second])}."
     if verdict.kind == "agree":
         best = "best"
         if total == 2:
             (rest,) = (model for model in verdict.models if model != winner)
-            best = f"better than {styled('n', said[rest])}"
-        return f"{styled('n', said[winner])} is {best}{both}."
+            best = f"better than {styled('n', names[rest])}"
+        return f"{styled('n', names[winner])} is {best}{both}."
     if verdict.kind == "immaterial":
         return "The choice does not matter: every loss is negligible."
     alone = [len(verdict.best_sets[metric]) == 1 for metric in verdict.metrics]
     if total == 2 and sum(alone) == 1:
-        label, unresolved, style = (one, other, "n l") if alone[0] else (other, one, "n e")
-        name = styled(style, said[verdict.winners[label.name]])
+        label, unresolved, style = first_label, second_label, "n l"
+        if not alone[0]:
+            label, unresolved, style = second_label, first_label, "n e"
+        name = styled(style, names[verdict.winners[label.name]])
         return f"{name} is better under {label.long}. Under {unresolved.long} it is too close to call."
     if len(common) == 1:
-        return f"Only {styled('n', said[common[0]])} may be best{both}."
+        return f"Only {styled('n', names[common[0]])} may be best{both}."
     some = f"{len(common)} of {total}"
     if len(common) == total:
-        some = f"either {what}" if total == 2 else f"any of the {total} {what}s"
+        some = f"either {unit}" if total == 2 else f"any of the {total} {unit}s"
     return f"Too close to call: {some} may be best{both}."
 
 
-def advice(verdict: Verdict, said: Mapping[str, str], selected: str | None = None) -> str:
+def advice(verdict: Verdict, names: Mapping[str, str], selected: str | None = None) -> str:
     """Return which model to choose, and the largest loss that this may mean.
 
     A model that was selected on a validation set is the choice. The advice then states its gap to the best model.
     """
     if len(verdict.models) == 1:
         return ""
-    level, safe, units = confidence(verdict.alpha), said[verdict.safe_choice], verdict.clusters or verdict.queries
+    level, safe, units = confidence(verdict.alpha), names[verdict.safe_choice], verdict.clusters or verdict.queries
     under = "" if is_one_number(verdict) else " under either"
     if units < MIN_QUERIES:
         few = "queries" if verdict.clusters is None else "clusters of queries"
-        choice = "" if selected is None else f"{_selected(said[selected])} "
+        choice = "" if selected is None else f"{_selected(names[selected])} "
         return (
             f"{choice}{styled('b', f'Too few {few} to decide')}: {units}. At least {MIN_QUERIES} are needed. "
             f"{_highest(verdict)} in this sample: {styled('n', safe)}."
@@ -140,7 +146,7 @@ def advice(verdict: Verdict, said: Mapping[str, str], selected: str | None = Non
         if verdict.kind == "agree":
             bounds[verdict.safe_choice] = 0.0
         metric = f"{under} metric" if under else ""
-        choice = describe_selection(selected, verdict.safe_choice, bounds, regrets, said, metric, level)
+        choice = describe_selection(selected, verdict.safe_choice, bounds, regrets, names, metric, level)
         return choice + _evidence(verdict)
     bound = f"at worst {rounded(verdict.safe_regret_upper, up=True)} behind the best{under} ({level})"
     if not verdict.safe_regret_upper:
@@ -180,11 +186,11 @@ def describe_selection(
     favored: str,
     bounds: Mapping[str, float],
     regrets: Mapping[str, float],
-    said: Mapping[str, str],
+    names: Mapping[str, str],
     under: str,
     level: str,
 ) -> str:
-    """Return which model the validation set selected, and what the test set shows about it.
+    """Return the selection of the validation set, and its results on the test set.
 
     Parameters
     ----------
@@ -192,14 +198,14 @@ def describe_selection(
         Models that the validation set and the test set choose.
     bounds, regrets : mapping of model to float
         Upper bounds and estimates of the larger gap to the best model. A bound of 0 means that the model is best.
-    said : mapping of model to str
+    names : mapping of model to str
         Names for sentences.
     under : str
         Metrics, such as " under either metric".
     level : str
         Confidence of the bounds.
     """
-    name, bound = styled("n", said[selected]), bounds[selected]
+    name, bound = styled("n", names[selected]), bounds[selected]
     if bound == 0:
         test = f"On the test set, {name} is proven best{under.replace('either metric', 'both metrics')} ({level})."
     elif math.isfinite(bound):
@@ -207,14 +213,14 @@ def describe_selection(
     else:
         test = f"The test set has too few queries to bound the gap of {name} to the best."
     if favored != selected:
-        other = f"The test set favors {styled('n', said[favored])}"
+        other = f"The test set favors {styled('n', names[favored])}"
         if math.isfinite(bound) and bounds[favored] < bound:
             size = rounded(bounds[favored], up=True)
             best = "which is proven best" if bounds[favored] == 0 else f"which is at most {size} from the best"
             test += f" {other}, {best}: {amount(bound - bounds[favored])} less."
         else:
             test += f" {other} by {amount(regrets[selected] - regrets[favored])}."
-    return f"{_selected(said[selected])} {test}"
+    return f"{_selected(names[selected])} {test}"
 
 
 def _selected(name: str) -> str:
@@ -222,7 +228,7 @@ def _selected(name: str) -> str:
 
 
 def headline_of_metric(winner: str, metric: str, possible: int, total: int) -> str:
-    """Return the answer under a single metric, of whose models so many may be best."""
+    """Return the answer under a single metric, with the number of models that may be best."""
     if total == 1:
         return "One model: add a second one to compare it with."
     if possible == 1:
@@ -276,3 +282,78 @@ def _proven(verdict: Verdict, name: str, level: str) -> str:
     rest = "the other one" if pair else f"every other {name_unit(verdict)}"
     other = "The other one" if pair else "The next"
     return f"{_choose('Choose', name)}: it is proven better than {rest} ({level}). {other} is {behind} behind."
+
+
+def leading(result: BaselineComparison) -> tuple[CandidateDecision, ...]:
+    """Return the candidates, the likeliest to be shipped first: by decision, then by their worst lower bound."""
+    return tuple(sorted(result.candidates, key=lambda it: (_ORDER[it.decision], -it.deciding.worst_lower)))
+
+
+def replacing(result: BaselineComparison, names: Mapping[str, str]) -> tuple[str, str, str]:
+    """Return the question whether to replace the baseline, the answer, and the advice."""
+    labels, first, total = labels_of(result.metrics), leading(result)[0], len(result.candidates)
+    old, new = names[result.baseline], names[first.candidate]
+    metrics = " and ".join(styled(style, label.name) for style, label in zip("le", labels, strict=False))
+    by = styled("n", new) if total == 1 else f"one of {total} candidates"
+    question = f"Replace {styled('n', old)} by {by}? {format_sample_size(result)}, {metrics}."
+    return question, _answer(result, first, styled("n", old), styled("n", new)), _advice(result, first, names)
+
+
+def _answer(result: BaselineComparison, first: CandidateDecision, old: str, new: str) -> str:
+    decided, total = list(result.decisions.values()), len(result.candidates)
+    ships, rest = decided.count("ship"), decided.count("undecided")
+    if ships > 1:
+        return f"{ships} of {total} may replace {old}. The safest is {new}."
+    if ships:
+        return f"Ship {new} instead of {old}."
+    if rest and total > 1:
+        return f"Keep {old} for now: {rest} of {total} candidates are undecided."
+    if rest and result.require == "no_loss":
+        return f"Too close to call: a loss of {amount(result.margin)} or more by {new} is not excluded."
+    if rest:
+        return f"Too close to call: {new} is not proven better than {old}."
+    if total > 1:
+        return f"Keep {old}: each of the {total} candidates is worse under some metric."
+    losing = [label.long for label in labels_of(result.metrics) if label.name in first.excessive_losses]
+    return f"Keep {old}: {new} is worse under {listed(losing)}."
+
+
+def _advice(result: BaselineComparison, first: CandidateDecision, names: Mapping[str, str]) -> str:
+    new = names[first.candidate]
+    tolerated = f" Tolerated: a loss up to {amount(result.margin)}." if result.margin else ""
+    changes = []
+    for label, style in zip(labels_of(result.metrics), "le", strict=False):
+        low, high = first.lower[label.name], first.upper[label.name]
+        bounded = math.isfinite(low) and math.isfinite(high)
+        between = f" ({format_change(low)} to {format_change(high)})" if bounded else ""
+        changes.append(f"{styled(style, format_change(first.difference[label.name]))}{between} under {label.long}")
+    bounds = result.describe_bounds(first)
+    change = (
+        f"{' and '.join(changes)}, simultaneous at {confidence(result.alpha)}. One-sided, {bounds} "
+        f"({result.one_sided_confidence}).{tolerated}"
+    )
+    if first.decision == "ship":
+        return f"{styled('b', '★ Ship ')}{styled('b n', new)}: {change}"
+    keep, name = f"{styled('b', '★ Keep ')}{styled('b n', names[result.baseline])}", styled("n", new)
+    if first.decision == "do not ship":
+        return f"{keep}: {name} changes it by {change}"
+    return f"{keep} for now: {name} changes it by {change}{result.describe_next_step(first)}"
+
+
+def searches(result: BaselineComparison, candidate: CandidateDecision, *, bounds: bool = True) -> str:
+    """Return on how many of 1,000 queries a candidate is better and worse, with intervals or without."""
+    page = "first page" if all(metric.endswith("@10") for metric in result.metrics) else "ranking"
+    parts = []
+    for place, label in enumerate(labels_of(result.metrics)):
+        both = [str(candidate.shares[label.name][kind]) for kind in ("better", "worse")]
+        better, worse = both if bounds else (text.partition(" ")[0] for text in both)
+        ends = ("", "") if place else (f" get a better {page}", " a worse one")
+        parts.append(f"{better}{ends[0]} and {worse}{ends[1]} by {label.by if place else label.long}")
+    losing = list[str]()
+    for label in labels_of(result.metrics):
+        shares, difference = candidate.shares[label.name], candidate.difference[label.name]
+        loses = difference > 0 if label.name in result.lower_is_better else difference < 0
+        if loses and shares["better"].value > shares["worse"].value:
+            losing.append(label.long)
+    but = f" More searches get better than worse under {listed(losing)}, but the losses are larger." if losing else ""
+    return f"Of 1,000 searches {'; '.join(parts)}.{but}"

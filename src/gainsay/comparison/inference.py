@@ -293,7 +293,7 @@ def estimate_detectable_difference(
 
 
 def estimate_best_probabilities(estimated: Estimate, bootstrap: BootstrapDraws) -> tuple[Floats, float]:
-    """Return the share of draws in which each model is best, shape (metrics, M), and in which none is under all.
+    """Return the share of draws that each model wins, shape (metrics, M), and the share without a common winner.
 
     Tied models share a draw, so that rows sum to 1.
     """

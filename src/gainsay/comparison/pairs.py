@@ -76,7 +76,7 @@ def _build_discordance(sample: Sample, names: tuple[str, str], first: Any, secon
 
 
 def select_common_column(table: pd.DataFrame, column: str) -> str:
-    """Return the name of the column for the queries on which both primary metrics are defined.
+    """Return the name of the column for the queries with a value under both primary metrics.
 
     >>> import pandas as pd
     >>> select_common_column(pd.DataFrame({"difference a": [0.1], "common difference a": [0.2]}), "difference a")

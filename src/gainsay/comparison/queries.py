@@ -32,7 +32,7 @@ def find_contradictory_queries(
     most: int = 10,
     spread: Mapping[Metric, Floats] | None = None,
 ) -> pd.DataFrame:
-    """Return the queries on which two metrics prefer different models, the strongest contradictions first.
+    """Return the queries that two metrics contradict each other on, the strongest contradictions first.
 
     `values` of the two metrics have shape (queries, 2) for the queries of `rankings.counted`. Queries with NaN are left
     out. `spread` is the standard deviation of the difference between repeats of recipes.
@@ -180,7 +180,7 @@ def find_largest_differences(
     rankings: Rankings | None = None,
     by: Metric | None = None,
 ) -> pd.DataFrame:
-    """Return the queries on which two models differ most under the first metric. See `Comparison.largest_differences`.
+    """Return the queries with the largest differences of two models. See `Comparison.largest_differences`.
 
     `values` are tables (queries, 2) by metric. With `rankings`, the result contains labels, ranked as by the metric
     `by`.

@@ -89,7 +89,7 @@ class Rankings:
         return np.where(self.counted, 1.0 if self.query_weights is None else self.query_weights, 0.0)
 
     def common(self, metrics: Sequence[Metric]) -> Rankings:
-        """Return rankings of the queries on which all these metrics are defined."""
+        """Return rankings of the queries with a value under all these metrics."""
         counted = self.counted
         for metric in metrics:
             if metric.empty == "skip":

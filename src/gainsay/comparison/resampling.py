@@ -51,7 +51,7 @@ def map_to_t(draws: Floats, freedom: float) -> Floats:
     Examples
     --------
     >>> map_to_t(np.array([-1.96, 0.0, 3.0]), 29.0).round(3)
-    array([-2.045,  0.   ,  3.277])
+    array([-2.045,  0.   ,  3.28 ])
     """
     terms = _find_terms(freedom)
     squares = draws * draws
@@ -95,7 +95,7 @@ class BootstrapDraws:
     max_t : ndarray, shape (metrics, M, draws)
         Largest `compute_t` of any other model over model k in every draw, and 0 if that is negative.
     estimated : Estimate
-        The estimate to which the errors belong.
+        The estimate of these errors.
     factor : ndarray, shape (metrics, M, draws), or None
         Ratio of estimated to true variance of repeats in every draw. None if all models are fixed.
     """
@@ -157,7 +157,7 @@ class BootstrapDraws:
 
     @cached_property
     def _by_draw(self) -> Floats:
-        """The values in the shape (metrics, draws, M), from which some draws are selected quickly."""
+        """The values in the shape (metrics, draws, M), which makes the selection of draws fast."""
         return np.ascontiguousarray(self.values.transpose(0, 2, 1))
 
     def _parts(self, models: int) -> Iterator[slice]:
@@ -195,10 +195,12 @@ class BootstrapDraws:
         """Return the `critical_value` of the largest `compute_t` + shift over any of these models.
 
         `shift`, shape (rows, models, M), contains shifts of 0 or less. So without shifts, the values are at least as
-        large, and only draws in which these are large have to be computed.
+        large, and only draws with large values have to be computed.
         """
-        bound = self.max_t[list(rows)][:, models].max(axis=(0, 1))
-        error = self.estimated.error[list(rows)][:, models]
+        selected = np.ix_(
+            np.asarray(rows), np.asarray(models)
+        )  # Selecting rows first would copy the draws of all models.
+        bound, error = self.max_t[selected].max(axis=(0, 1)), self.estimated.error[selected]
         if not shift[(error > 0) & (error < np.inf)].any():
             return float(critical_value(bound, level))
         order, values = np.argsort(-bound, kind="stable"), np.empty(0)

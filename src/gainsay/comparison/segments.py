@@ -37,7 +37,7 @@ class Segment:
     column, label : str
         Column and label of the segment.
     queries : int
-        Queries of positive weight on which both primary metrics are defined.
+        Queries of positive weight with a value under both primary metrics.
     units : int
         Number of clusters among them, or of queries if these are independent.
     share : float
@@ -79,11 +79,11 @@ class Contrast:
     model : str
         Name of the model.
     metrics : tuple of str
-        Metrics under which this is proven, both or one.
+        The metrics of this proof, both or one.
     column, best_in : str
-        Column, and label of the segment in which the model is best.
+        Column, and label of the segment with this best model.
     trails_in : tuple of str
-        Labels of the segments in which some other model is better under each of the metrics.
+        Labels of the segments with a better model under each of the metrics.
     """
 
     model: str

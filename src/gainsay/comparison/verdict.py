@@ -65,9 +65,9 @@ class Verdict(Spoken):
     models : tuple of str
         All models, in natural order of their names.
     queries : int
-        Queries of positive weight on which both metrics are defined. All results are based on them.
+        Queries of positive weight with a value under both metrics. All results are based on them.
     left_out : dict of metric name to int
-        Number of further queries on which only this metric is defined (``empty=skip``).
+        Number of further queries with a value under this metric only (``empty=skip``).
     winners : dict of metric name to model
         Model with the highest mean (lowest for a loss). Ties go to the first name and are flagged.
     common_best : tuple of str
@@ -104,10 +104,10 @@ class Verdict(Spoken):
         Part of the mean of the winner that is due to selecting the best of five or more models, 0 for fewer models. The
         bounds of regrets account for it.
     best_probability : dict of metric name to dict of model to float
-        Share of bootstrap draws in which the model is best. A description, not a test.
+        Share of bootstrap draws with the model as the best. A description, not a test.
     winners_differ_probability : float
-        Share of bootstrap draws in which no model is best under both metrics. Not evidence of disagreement: it is close
-        to 1 if two models tie under one metric.
+        Share of bootstrap draws without a model that is best under both metrics. Not evidence of disagreement: it is
+        close to 1 if two models tie under one metric.
     flags : tuple of Flag
         Reasons to be careful.
     alpha, margin, draws, seed : float, float, int, int
@@ -115,7 +115,7 @@ class Verdict(Spoken):
     unjudged : UnjudgedDocuments or None
         Share of unjudged documents of each model, for TREC runs.
     lower_is_better : tuple of str
-        The metrics for which lower values are better.
+        The metrics whose lower values are better.
     clusters : int or None
         Number of clusters of queries. None if queries are independent.
     repeats : dict of model to int

@@ -80,7 +80,7 @@ def format_sample_size(evidence: Evidence) -> str:
 
 
 def describe_losses(losses: Sequence[str]) -> list[str]:
-    """Return a sentence that names the metrics for which lower values are better, if there are any.
+    """Return a sentence that names the metrics whose lower values are better, if there are any.
 
     >>> describe_losses(["shortfall"])
     ['A lower value of shortfall is better.']

@@ -19,11 +19,17 @@ from ..comparison.headline import (
     headline_of_metric,
     is_one_number,
     labels_of,
+    leading,
     question,
+    replacing,
     rounded,
 )
+<<<<<<< HEAD
 from ..comparison.replacing import leading, replacing
 from .numbers import MINUS, format_number
+=======
+from .numbers import MINUS, bare
+>>>>>>> u-comparison
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -13,8 +13,7 @@ from .._common.cached import cached_property
 from .._common.shown import printable
 from ..comparison.attribution import select_sums
 from ..comparison.disagreement import find_bound
-from ..comparison.headline import is_one_number, labels_of
-from ..comparison.replacing import leading, searches
+from ..comparison.headline import is_one_number, labels_of, leading, searches
 from .chart import chart_of, chart_of_baseline, chart_of_metric, with_repeats
 from .entries import ChosenPair, Queries
 from .rounds import best_rounds

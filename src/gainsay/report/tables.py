@@ -13,8 +13,8 @@ import numpy as np
 from .._common.markup import as_text
 from .._common.shown import isolated, printable
 from .._common.words import confidence, count, p_values
+from ..comparison.headline import leading
 from ..comparison.pairs import DISCORDANCE, select_common_column
-from ..comparison.replacing import leading
 from ..comparison.wording import describe_losses
 from .method import glossary, method
 from .numbers import format_differences, format_means

@@ -15,8 +15,7 @@ from rich.text import Text
 from .._common.markup import pieces
 from .._common.shown import printable
 from .._common.words import count
-from ..comparison.headline import labels_of
-from ..comparison.replacing import leading
+from ..comparison.headline import labels_of, leading
 from .chart import STAR
 from .numbers import format_number
 from .tables import leaderboard, notes, over, scope, sensitivity_table
