@@ -57,7 +57,9 @@ def test_a_closed_pipe_ends_the_program_quietly(files, call):
 @pytest.mark.parametrize("name", ["values.csv", "values.csv.gz"])
 def test_written_values_can_be_read(tmp_path, name):
     """Spreadsheets run a text that begins with = as a formula. Numbers are not changed."""
-    rows = [f"{place % 3},{query},{place * 7 % 11},{place}" for place, query in enumerate(["-1", "@q", "+a", "7"] * 5)]
+    rows = [
+        f"{place % 3},{query},{place * 7 % 11},{place}.5" for place, query in enumerate(["-1", "@q", "+a", "7"] * 5)
+    ]
     (tmp_path / "table.csv").write_text("\n".join(["label,query,=1+1,B", *rows]) + "\n")
     output_of("compare -m mrr --table", tmp_path / "table.csv", "--per-query", tmp_path / name)
     options = ("--label", "mrr", "--query", "query", "--score", "mrr")

@@ -234,6 +234,22 @@ class TestTexts:
         if unjudged == "drop":
             assert judgments.titles.tolist() == ["A new hope", "", "A new hope"]
 
+    @pytest.mark.parametrize("suffix", ["csv", "tsv", "frame"])
+    def test_files_have_them(self, tmp_path, suffix):
+        """The first text of a query counts, and texts of the qrels come before those of runs."""
+        header, texts = ["query_id", "query_text", "document", "label"], ("", "star wars", "stars")
+        judged = [["1", text, name, 1] for text, name in zip(texts, "abc", strict=True)] + [["2", "", "a", 1]]
+        retrieved = [["1", "of a run", "a", 2.0], ["2", "steel", "a", 1.0], ["3", "not judged", "a", 1.0]]
+        listings = []
+        for rows, name in ((judged, "label"), (retrieved, "score")):
+            path = write_table(
+                tmp_path / f"{name}.{suffix}", [*header[:3], name], rows, "\t" if suffix == "tsv" else ","
+            )
+            frame = pd.DataFrame(rows, columns=["query", *header[1:3], name])
+            listings.append(frame if suffix == "frame" else path)
+        comparison = gs.compare_runs({"x": listings[1], "y": listings[1]}, listings[0], ["mrr", "map"])
+        assert comparison.rankings.judgments.texts == {"1": "star wars", "2": "steel"}
+
     def test_without_texts(self):
         comparison = gs.compare_runs(self.RUNS, {"1": {"a": 1}, "2": {"a": 1}}, ["mrr", "map"])
         assert (comparison.rankings.judgments.texts, comparison.rankings.judgments.titles) == ({}, None)
