@@ -9,7 +9,7 @@ from pathlib import Path
 from gainsay import parse_metrics
 from gainsay.experiment import Experiment
 from gainsay.experiment.candidate import Candidate
-from gainsay.experiment.folds import Fold
+from gainsay.experiment.folds import FeatureColumns, Fold
 from gainsay.experiment.plan import Plan
 from gainsay.experiment.storage import seal
 
@@ -20,6 +20,7 @@ PLAN = Plan(
     candidates=(Candidate("a", "lightgbm", {"num_leaves": 7}, **_KNOWN), Candidate("b", "xgboost", **_KNOWN)),
     folds=(Fold(name="", train=("train",), valid="valid", test="test"),),
     data={"train": "1", "valid": "2", "test": "3"},
+    features=FeatureColumns(number=2, sparse=False, names=None, categories=None),
     metrics=parse_metrics("ndcg_linear@10", "mrr"),
     primary=("ndcg_linear@10", "mrr"),
     alpha=0.05,
@@ -27,7 +28,7 @@ PLAN = Plan(
     draws=200,
     seed=1,
 )
-SEEDS = (json.dumps(PLAN.to_dict()).encode(), b"{", b"[" * 3000, b'{"format": 5, "candidates": []}')
+SEEDS = (json.dumps(PLAN.to_dict()).encode(), b"{", b"[" * 3000, b'{"format": 6, "candidates": []}')
 TOKENS = (
     *b'"candidates" "folds" "data" "metrics" "primary" null true -1 1e999 NaN "..", "/etc/passwd" "\\ud800"'.split(),
     *b'"name" "library" "params" "import_paths" "format" "train" "seed" "draws" "margin" "alpha" [] {} ,'.split(),

@@ -15,9 +15,9 @@ T = TypeVar("T")
 
 LONGEST_MESSAGE = 4000
 WHOLE_FILE = (
-    "the file holds no documents",
-    "the file holds no scores",
-    "the file holds a header",
+    "the file has no documents",
+    "the file has no scores",
+    "the file has a header",
     "the file is empty",
     "the gzip stream ends too early",
     "damaged gzip stream",

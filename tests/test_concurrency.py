@@ -14,7 +14,7 @@ import joblib
 import numpy as np
 import pytest
 from sklearn.metrics import ndcg_score
-from tests.adapters.drivers import LGBMRanker, LightGBMTrain, XGBoostFullPrecision, XGBoostTrain, make_part
+from tests.adapters.drivers import LightGBMTrain, XGBoostFullPrecision, make_part
 
 import gainsay as gs
 from gainsay.evaluation import groups
@@ -22,7 +22,7 @@ from gainsay.evaluation import groups
 NAMES = ["ndcg_linear@10", "ndcg_exp@10"]
 LIMIT = 600
 """Seconds after which a process that hangs fails. A busy machine takes long."""
-SCORES = 24
+SCORES = 12
 
 
 def by_scikit_learn(labels, scores, sizes):
@@ -74,17 +74,6 @@ class TestThreads:
             found = list(pool.map(lambda one: means(evaluator, one), scores * 5))
         np.testing.assert_allclose(found, expected * 5, rtol=1e-12)
 
-    def test_one_metric_for_many_judgments(self, task):
-        """Threads that bind and evaluate for the first time, all at once."""
-        labels, sizes, scores, expected = task
-        metrics = gs.parse_metrics(NAMES)
-
-        def work(one):
-            return list(gs.evaluate(metrics, gs.Judgments(labels, group=sizes), one).mean.values())
-
-        with ThreadPoolExecutor(8) as pool:
-            np.testing.assert_allclose(list(pool.map(work, scores)), expected, rtol=1e-12)
-
 
 @pytest.mark.slow
 class TestProcesses:
@@ -95,9 +84,9 @@ class TestProcesses:
         np.testing.assert_allclose([list(result.mean.values()) for result in found], expected, rtol=1e-12)
 
     @pytest.mark.posix
-    @pytest.mark.parametrize("how", ["while", "after", "pools"])
+    @pytest.mark.parametrize("how", ["while", "pools"])
     def test_forked(self, how):
-        """A fork while threads of gainsay work, one after they have worked, and pools of forked processes."""
+        """A fork while threads of gainsay work, and pools of forked processes."""
         names = {}
         exec(DATA, names)
         expected = float(ndcg_score(names["labels"], names["scores"], k=10))
@@ -144,10 +133,10 @@ if sys.argv[2] == "pools":
     with ProcessPoolExecutor(2, mp_context=get_context("fork")) as pool:
         assert all(pool.map(right, range(20)))
 else:
-    others = [threading.Thread(target=keep_on, daemon=True) for _ in range(3 if sys.argv[2] == "while" else 0)]
+    others = [threading.Thread(target=keep_on, daemon=True) for _ in range(3)]
     for thread in others:
         thread.start()
-    for _ in range(40):
+    for _ in range(20):
         child = os.fork()
         if child == 0:
             os._exit(0 if all(right() for _ in range(3)) else 1)
@@ -168,7 +157,7 @@ class TestTrainings:
         "xgboost": [{"ndcg_exp_gain": False}, {"ndcg_exp_gain": True}],
     }
 
-    @pytest.mark.parametrize("driver", [LightGBMTrain(), LGBMRanker(), XGBoostTrain(), XGBoostFullPrecision()])
+    @pytest.mark.parametrize("driver", [LightGBMTrain(), XGBoostFullPrecision()])
     def test_with_different_gains(self, driver):
         def train(params):
             return driver.train(self.TRAIN, {"valid": self.VALID}, NAMES, 15, params=params)

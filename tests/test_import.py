@@ -7,8 +7,6 @@ import subprocess
 import sys
 from importlib.util import find_spec
 
-import pytest
-
 import gainsay as gs
 
 SUBPACKAGES = ["catboost", "comparison", "dask", "data", "experiment", "lightgbm", "report", "sklearn", "xgboost"]
@@ -74,11 +72,3 @@ def test_subpackages_contain_their_public_functions():
     assert callable(gs.sklearn.scorer)
     if "catboost" in INSTALLED:
         assert callable(gs.catboost.eval_metric)
-
-
-def test_names_of_the_package():
-    assert [name for name in gs.__all__ if not hasattr(gs, name)] == []
-    assert set(SUBPACKAGES) <= set(dir(gs))
-    assert not set(SUBPACKAGES) & set(gs.__all__)
-    with pytest.raises(AttributeError, match="nosuch"):
-        gs.nosuch  # noqa: B018

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import re
 from decimal import Decimal
 
 import hypothesis.strategies as st
@@ -72,10 +71,6 @@ class TestLabels:
     )
     def test_numbers_of_all_kinds(self, make):
         assert gs.Judgments(make(LABELS), group=[5]).labels.tolist() == LABELS
-
-    def test_booleans_and_zeros_of_both_signs(self):
-        assert gs.Judgments([True, False], group=[2]).labels.tolist() == [1, 0]
-        assert gs.Judgments([0.0, -0.0, 1.0], group=[3]).levels.tolist() == [0, 1]
 
     @pytest.mark.parametrize(("policy", "expected"), [("allow", [-1.5, 0, 2]), ("zero", [0, 0, 2])])
     def test_negative_labels(self, policy, expected):
@@ -151,23 +146,6 @@ class TestFacts:
         assert self.judgments.max_label == 3.0
         assert repr(self.judgments) == "Judgments(queries=2, documents=5, labels 0 to 3, weighted)"
         assert repr(gs.Judgments([0.5, 0], group=[2])) == "Judgments(queries=1, documents=2, labels 0 to 0.5)"
-
-    def test_html(self):
-        markup = self.judgments._repr_html_()
-        assert "2 queries, 5 documents" in markup
-        assert "weights" in markup
-        shares = re.findall(r"label (\d)</td>.*?>(\d)</td><td class=\"v m\">([\d.]+) %", markup)
-        assert shares == [("3", "1", "20.0"), ("2", "1", "20.0"), ("1", "1", "20.0"), ("0", "2", "40.0")]
-        many = gs.Judgments(np.arange(20) / 4, group=[20])._repr_html_()
-        assert "0 to 4.75" in many
-        assert "<table" not in many
-        assert "1 document unjudged" in gs.Judgments([1, 0], group=[2], judged=[True, False])._repr_html_()
-
-    @pytest.mark.parametrize(
-        ("min_label", "expected"), [(0, [3, 2]), (0.5, [2, 1]), (2, [1, 1]), (3, [1, 0]), (4, [0, 0])]
-    )
-    def test_relevant_by_query(self, min_label, expected):
-        assert self.judgments.relevant(min_label).tolist() == expected
 
     def test_pickle(self):
         for _ in ("fresh", "used"):

@@ -66,14 +66,6 @@ def test_changelog_begins_with_unreleased_changes():
     assert all(date for _, date in headings[1:])
 
 
-def test_addresses_belong_to_one_project():
-    base = PROJECT["urls"]["Source"]
-    assert all(address.startswith(base) for address in PROJECT["urls"].values())
-    for name in ("CITATION.cff", "CHANGELOG.md", "SECURITY.md", "CONTRIBUTING.md", "README.md"):
-        for address in re.findall(r"https://github\.com/gainsay/[\w./-]*", (ROOT / name).read_text(encoding="utf-8")):
-            assert address.startswith(base)
-
-
 def test_documented_make_targets_exist():
     makefile = ROOT / "Makefile"
     if not makefile.exists():

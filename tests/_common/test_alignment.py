@@ -77,11 +77,6 @@ def test_scores(judgments, scores):
     assert gs.evaluate("mrr", judgments, scores).per_query.ravel().tolist() == [1, 0.5]
 
 
-def test_an_index_with_duplicates_that_is_the_same():
-    frame = pd.DataFrame({"label": [1, 0, 1], "score": [3, 2, 1]}, index=["q1", "q1", "q2"])
-    assert gs.evaluate("mrr", gs.Judgments(frame["label"], qid=frame.index), frame["score"]).mean == {"mrr": 1.0}
-
-
 def test_models_features_and_explanations():
     class Model:
         def predict(self, features):

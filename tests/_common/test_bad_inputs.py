@@ -165,11 +165,6 @@ def test_numbers_of_all_kinds(value):
         assert type(number) is kind
 
 
-def test_bounds_are_allowed():
-    assert [check_real("n", value, 0, 1) for value in (0, 1)] == [0, 1]
-    assert check_real("n", -inf) == -inf
-
-
 @pytest.mark.parametrize("scores", [[2**53, 0.5], [-(2**53), 0.5], [1e300, 0.5], [Decimal("Infinity"), 1], [inf, 1]])
 def test_large_scores_that_floats_hold(scores):
     assert evaluate(scores).mean == {"mrr": 0.5 if scores[0] > 0 else 1.0}

@@ -96,16 +96,6 @@ def test_commands_check_paths_before_they_read(option, path, folder, monkeypatch
     )
 
 
-def test_commands_check_reports_before_they_load_or_train(tmp_path, monkeypatch):
-    monkeypatch.setattr("gainsay.experiment.Experiment.load", lambda directory: pytest.fail("it was loaded"))
-    monkeypatch.setattr("gainsay.cli.commands.demo.train_candidates", lambda *parts, **options: pytest.fail("trained"))
-    assert_refused(run("report", tmp_path, "-o", tmp_path / "none" / "r.html"), "none")
-    (tmp_path / "report.html").mkdir()
-    assert_refused(run("report", tmp_path), "report.html", "is a directory")
-    demo = run("demo", "--queries", 10, "--rounds", 1, "--directory", tmp_path)
-    assert_refused(demo, "report.html", "is a directory")
-
-
 def run_without(package, code):
     """Run code in a process in which a package is not installed."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -156,17 +146,3 @@ def test_commands_check_packages_before_they_read(tmp_path):
     assert (code, lines) == (1, [])
     assert errors.endswith(f"Jinja2: {EXTRA}\n")
     assert errors.count("\n") == 1
-
-
-def test_a_demo_without_a_report_trains(tmp_path, monkeypatch):
-    import gainsay.report.html
-
-    for name in ("html", "environment"):
-        monkeypatch.delattr(gainsay.report, name)
-        monkeypatch.delitem(sys.modules, f"gainsay.report.{name}")
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    done = run("demo", "--queries", 12, "--rounds", 1, "--directory", tmp_path / "kept")
-    assert done.exit_code == 0, done.stderr
-    assert done.stderr.splitlines()[0].endswith(f"Jinja2: {EXTRA}")
-    assert "ndcg" in done.stdout
-    assert not (tmp_path / "kept" / "report.html").exists()

@@ -45,8 +45,3 @@ def test_path_of_evaluation(monkeypatch, capsys, found, addresses, path, printed
     assert lines["evaluates"].startswith(printed)
     assert lines["numpy"] == np.__version__
     assert lines["gainsay"] == gs.__version__
-
-
-def test_an_unknown_mode():
-    with pytest.raises(ValueError, match="'json'"):
-        gs.show_config("json")

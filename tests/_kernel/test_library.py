@@ -84,10 +84,6 @@ def test_the_core_runs_if_a_compiler_was_there_at_installation():
     assert (path, reason) == ("compiled", f"loaded from {PACKAGE / '_kernel' / '_gainsay_kernel.so'}")
 
 
-def test_the_core_can_be_turned_off():
-    assert evaluate(PACKAGE.parent, GAINSAY_KERNEL="0")["path"] == "numpy"
-
-
 def test_a_package_with_a_broken_core_evaluates_as_before(tmp_path):
     shutil.copytree(PACKAGE, tmp_path / "gainsay", ignore=shutil.ignore_patterns("__pycache__", "_gainsay_kernel.*"))
     broken = tmp_path / "gainsay" / "_kernel" / "_gainsay_kernel.so"
@@ -103,18 +99,6 @@ def test_other_files_are_not_used(beside, content):
     loaded, reason = found.__wrapped__()
     assert loaded is None
     assert str(beside) in reason
-
-
-@pytest.mark.parametrize("usual", [None, "", "1"])
-def test_a_library_next_to_its_source(beside, monkeypatch, usual):
-    compile_library(beside, answering(ABI))
-    if usual is not None:
-        monkeypatch.setenv("GAINSAY_KERNEL", usual)
-    loaded, reason = found.__wrapped__()
-    assert loaded.gainsay_kernel_abi() == ABI
-    assert reason == f"loaded from {beside}"
-    monkeypatch.setenv("GAINSAY_KERNEL", "0")
-    assert found.__wrapped__() == (None, "turned off by GAINSAY_KERNEL=0")
 
 
 @pytest.mark.parametrize(

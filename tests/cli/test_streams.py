@@ -14,16 +14,22 @@ from tests.cli.shell import json_of, output_of
 @pytest.mark.parametrize(
     "call",
     [
+        "score {first.txt} qrels.txt",
         "score first.txt {qrels.txt} -q",
         "explain {two.csv} --query query --score old",
         "compare --table {two.csv}",
         "compare --table {renamed.parquet} --label grade --query topic",
         "compare --qrels {qrels.txt} first.txt second.txt",
         "compare --qrels qrels.txt first.txt second={second.txt}",
+        "compare --labels {labels.npy} --group group.npy old.npy",
         "compare --data {data.txt} old.npy",
+        "compare --data data.txt worse={worse.csv}",
         "compare --data data.txt worse={columns.csv}:worse",
         "compare --data data.txt old.npy lgb={lgb.txt}",
+        "compare --data data.txt old.npy xgb={xgb.json}",
         "compare --data data.txt old.npy --segments {kinds.csv}:kind",
+        "gains --table {two.csv} --bases 1,2",
+        "plan --difference 0.05 --claim pair --table {two.csv}",
     ],
 )
 def test_dash_reads_standard_input(files, call):
@@ -32,8 +38,12 @@ def test_dash_reads_standard_input(files, call):
         assert json_of(f"{before}-{after}", stdin=file.read()) == json_of(f"{before}{name}{after}")
 
 
+def test_a_model_from_standard_input_has_a_name(files):
+    assert json_of("compare --data data.txt old.npy -", stdin=b"1\n" * len(files.data.labels))["models"][1] == "stdin"
+
+
 @pytest.mark.posix
-@pytest.mark.parametrize("call", ["compare --table two.csv", "--help"])
+@pytest.mark.parametrize("call", ["compare --table two.csv", "metrics --json", "--help"])
 def test_a_closed_pipe_ends_the_program_quietly(files, call):
     reading, writing = os.pipe()
     os.close(reading)
@@ -48,7 +58,7 @@ def test_a_closed_pipe_ends_the_program_quietly(files, call):
 def test_written_values_can_be_read(tmp_path, name):
     """Spreadsheets run a text that begins with = as a formula. Numbers are not changed."""
     rows = [
-        f"{place % 3},{query},{place * 7 % 11},{place % 13}" for place, query in enumerate(["-1", "@q", "+a", "7"] * 5)
+        f"{place % 3},{query},{place * 7 % 11},{place}.5" for place, query in enumerate(["-1", "@q", "+a", "7"] * 5)
     ]
     (tmp_path / "table.csv").write_text("\n".join(["label,query,=1+1,B", *rows]) + "\n")
     output_of("compare -m mrr --table", tmp_path / "table.csv", "--per-query", tmp_path / name)

@@ -139,7 +139,7 @@ VERDICTS = [
     ("a name that is a number", lambda: verdict(models=["x", 2, "y"]), "models[1]", T, "int"),
     ("too few names", lambda: verdict(models=["x"]), "models", V, "3 columns"),
     ("names in one text", lambda: verdict(models="xyz"), "models", T, "'xyz'"),
-    ("a set of names", lambda: verdict(models={"x", "y", "z"}), "models", T, "no order"),
+    ("a set of names", lambda: verdict(models={"x", "y", "z"}), "models", T, "an order"),
     ("equal metric names", lambda: verdict(metric_names=("x", "x")), "metric_names", V, "different"),
     ("metric names in one text", lambda: verdict(metric_names="ab"), "metric_names", V, "'ab'"),
     ("a set of directions", lambda: verdict(higher_is_better={True, False}), "higher_is_better", T, "set"),
@@ -280,8 +280,8 @@ SCORES = [
         "3 scores",
     ),
     ("the name of a repeat", lambda: scores({"a": [np.ones(4)] * 3, "a, repeat 2": np.ones(4)}), "'a, repeat 2'", V),
-    ("a set of metrics", lambda: scores(metrics={"map", "mrr"}), "metrics", T, "no order"),
-    ("a set of primary metrics", lambda: scores(primary={"map", "ndcg_exp@10"}), "primary", T, "no order"),
+    ("a set of metrics", lambda: scores(metrics={"map", "mrr"}), "metrics", T, "an order"),
+    ("a set of primary metrics", lambda: scores(primary={"map", "ndcg_exp@10"}), "primary", T, "an order"),
     ("no query left", lambda: scores(metrics="mrr(empty=skip,min_label=3)"), "mrr", V, "no query"),
     ("margin of one metric", lambda: scores(metrics="mrr", margin=-1), "margin", V),
     ("seed of one metric", lambda: scores(metrics="mrr", seed=-3), "seed", V),
@@ -331,7 +331,7 @@ SCORES = [
     ("gains of a named metric", lambda: scores().gains(metric="map@5"), "map@5", V, "sum of gains"),
     ("gains of other discounts", lambda: scores(metrics=["ndcg_jk", "ndcg_exp"]).gains(), "'ndcg_jk'", V, "differ"),
     ("gains of negative labels", lambda: scores(metrics="ndcg_linear", lowest=-1).gains(), "negative labels", V),
-    ("a picture of one base", lambda: scores().plot.gains(bases=[1]), "gains(bases)", V, "two or more"),
+    ("a picture of one base", lambda: scores().plot.gains(bases=[1]), "gains(bases)", V, "two bases"),
 ]
 
 LABELS = [
@@ -355,6 +355,14 @@ LABELS = [
         for one in MISSING
     ),
     ("a query without a label", lambda: labelled(segments=[None, *KINDS[1:]]), "segments", V, "query 100"),
+    ("NaN for a query", lambda: labelled(segments=KINDS.mask(KINDS.index == 105)), "segments", V, "query 105"),
+    (
+        "NaN among objects",
+        lambda: labelled(segments=np.array([math.nan, *KINDS[1:]], dtype=object)),
+        "segments",
+        V,
+        "query 100",
+    ),
     ("two columns of one name", lambda: labelled(segments=pd.DataFrame({1: KINDS, "1": KINDS})), "segments", V, "'1'"),
     ("too few labels", lambda: named(segments=["tail", "head"]), "segments", V, "2 labels"),
     ("too few by id", lambda: named(segments={"a": "head", "b": "tail"}), "segments", V, "first is 'c'"),

@@ -214,7 +214,7 @@ class TestComparison:
             FOUND: "Rank of the first relevant document, one beyond the last where there is none.",
             gs.NDCG(gain=doubled, k=10): f"NDCG with gain {own}",
             gs.CG(gain=doubled): f"CG with gain {own}",
-            Unsaid(): f"A metric of your own: {__name__}.Unsaid.",
+            Unsaid(): f"A custom metric: {__name__}.Unsaid.",
         }
         assert {metric: metric.meaning for metric in expected} == expected
 

@@ -35,13 +35,6 @@ def train(rounds=3, *, feval=constant, params=PARAMS, callbacks=(), train_set=No
     return booster, curves
 
 
-def test_a_name_of_a_builtin_metric_is_interleaved_with_it():
-    params = {**PARAMS, "metric": "ndcg", "eval_at": [2]}
-    _, curves = train(2, feval=lambda *_: ("ndcg@2", -5.0, True), params=params)
-    assert curves["valid_0"]["ndcg@2"][1::2] == [-5.0, -5.0]
-    assert len(curves["valid_0"]["ndcg@2"]) == 4
-
-
 def test_first_metric_only_prefers_a_builtin_metric():
     values = iter(range(0, -20, -1))
     params = {**PARAMS, "objective": "regression", "metric": "l2"}

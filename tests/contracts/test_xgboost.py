@@ -5,8 +5,6 @@ Built-in metrics that stop at 32, and weights of queries without relevant docume
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import xgboost as xgb
@@ -47,17 +45,6 @@ class TestCustomMetric:
     def test_metric_names_hold_no_colon_and_no_blank(self, name):
         with pytest.raises(ValueError, match="values to unpack"):
             train(1, lambda *_: (name, 1.0))
-
-    @pytest.mark.parametrize(("name", "error"), [("my-valid", AssertionError), ("my valid", ValueError)])
-    def test_data_set_names_hold_no_hyphen_and_no_blank(self, name, error):
-        with pytest.raises(error):
-            train(1, lambda *_: ("any", 1.0), name=name)
-
-    @pytest.mark.skipif(XGBOOST_2, reason="the built-in ndcg of XGBoost 2 has no ndcg_exp_gain")
-    def test_one_gain_serves_all_ndcg_metrics(self):
-        params = {**PARAMS, "eval_metric": ["ndcg@3", "ndcg@5"], "eta": 0.0}
-        exponential, linear = (train(params={**params, "ndcg_exp_gain": gain})[1]["valid"] for gain in (True, False))
-        assert all(exponential[name] != linear[name] for name in ("ndcg@3", "ndcg@5"))
 
 
 class Writes(xgb.callback.TrainingCallback):
@@ -139,17 +126,3 @@ class TestCrossValidation:
         xgb.cv(PARAMS, matrix(weight=np.arange(1.0, 11.0)), 1, nfold=2, custom_metric=look)
         assert all((group == SIZES[0]).all() for group, _ in seen)
         assert all(len(weight) == 0 for _, weight in seen)
-
-    def test_custom_folds_fail(self):
-        folds = [(np.arange(ROWS // 2), np.arange(ROWS // 2, ROWS))]
-        with pytest.raises(xgb.core.XGBoostError, match="not support group"):
-            xgb.cv(PARAMS, matrix(), 1, folds=folds)
-
-
-def test_spark_sends_callbacks_in_a_pickle():
-    """Read in the source: that of an estimator by name, that of a training in the closure of its tasks."""
-    source = (Path(xgb.__file__).parent / "spark" / "core.py").read_text(encoding="utf-8")
-    assert "cloudpickle.dumps(callbacks)" in source
-    unsupported = source.partition("_unsupported_train_params = {")[2].partition("}")[0]
-    assert "callbacks" not in unsupported
-    assert "evals_result" in unsupported

@@ -87,7 +87,7 @@ def check_scores(content, folder):
             assert through == by_line
 
 
-hostile = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=200)
+hostile = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
 
 
 @hostile
@@ -126,10 +126,10 @@ def halfway(bits):
 def hard_decimals():
     """Return decimals that are hard to round: random bits, halfway cases, subnormals, and the largest floats."""
     rng = np.random.default_rng(0)
-    drawn = np.frombuffer(rng.bytes(8 * 1000), dtype=np.float64)
+    drawn = np.frombuffer(rng.bytes(8 * 500), dtype=np.float64)
     texts = [text for one in drawn[np.isfinite(drawn)].tolist() for text in (repr(one), f"{one:.17e}")]
-    texts += [f"{rng.integers(10**18)}{rng.integers(10**18)}e{rng.integers(-340, 300)}" for _ in range(700)]
-    for bits in [*rng.integers(0, 9218868437227405311, 60).tolist(), 0, 1, 4503599627370495, 9218868437227405310]:
+    texts += [f"{rng.integers(10**18)}{rng.integers(10**18)}e{rng.integers(-340, 300)}" for _ in range(300)]
+    for bits in [*rng.integers(0, 9218868437227405311, 30).tolist(), 0, 1, 4503599627370495, 9218868437227405310]:
         middle = halfway(bits)
         texts += [middle, middle.replace("E", "1E") if "E" in middle else middle + ("1" if "." in middle else ".1")]
     return [*texts, "9007199254740993", "2.2250738585072011e-308", "1.7976931348623159e308", "-0", "0e999"]
@@ -179,8 +179,8 @@ def test_plain_tables_are_not_read_line_by_line(write, name, content, monkeypatc
 
 def test_files_of_several_blocks(write, monkeypatch):
     """Rows are neither lost nor repeated between two blocks of text."""
-    monkeypatch.setattr(arrow, "BLOCK_BYTES", 2**18)
-    lines = 30_000
+    monkeypatch.setattr(arrow, "BLOCK_BYTES", 2**16)
+    lines = 8_000
     path = write("".join(f"{at % 700} Q0 d{at} {at} {at / 7!r} t\n" for at in range(lines)))
     with_arrow, by_line = both(lambda: read_run(path))
     assert with_arrow == by_line

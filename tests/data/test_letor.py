@@ -24,7 +24,6 @@ LAMBDARANK = {
     "rank.train": (3005, 201, 1, 27, [645, 1211, 858, 222, 69]),
     "rank.test": (768, 50, 6, 24, [206, 256, 252, 44, 10]),
 }
-NUMBERS = ["0", "-0", "1", "+2.5", "-3.25", ".5", "7.", "1e3", "-2.5E-7", "0.1234567890123456789", "123456789012345678"]
 
 
 @pytest.mark.parametrize("fold", CLUEWEB)
@@ -48,15 +47,6 @@ def test_clueweb_equals_scikit_learn(shared_data):
     np.testing.assert_array_equal(data.query_ids[data.qid], qid.astype(str))
 
 
-def test_numbers_in_every_notation_equal_scikit_learn(write):
-    lines = [f"{i % 3}.5 qid:{i // 4} 2:{number} 5:1" for i, number in enumerate(NUMBERS)]
-    path = write("\n".join(lines))
-    features, labels, _ = load_svmlight_file(path, query_id=True, zero_based=False)
-    data = read_letor(path, dtype=np.float64)
-    np.testing.assert_array_equal(data.features, features.toarray())
-    np.testing.assert_array_equal(data.labels, labels)
-
-
 @pytest.mark.parametrize(
     ("text", "options", "features"),
     [
@@ -72,12 +62,6 @@ def test_numbers_in_every_notation_equal_scikit_learn(write):
 def test_features(write, text, options, features):
     found = read_letor(write(text, "not.gz"), **options).features
     np.testing.assert_array_equal(found, np.array(features, dtype=np.float32), strict=True)
-
-
-def test_rows_of_a_query_need_not_be_contiguous(write):
-    data = read_letor(write("1 qid:b 1:1\n0 qid:a 1:2\n2 qid:b 1:3\n"))
-    assert (data.qid.tolist(), data.query_ids.tolist()) == ([0, 1, 0], ["b", "a"])
-    assert data.contiguous().features.ravel().tolist() == [1, 3, 2]
 
 
 def test_document_ids_are_read_from_comments(write):
@@ -172,14 +156,6 @@ class TestLightGBM:
         assert data.features.shape == (rows, 300)
         assert (len(data.group), data.group.min(), data.group.max()) == (queries, smallest, largest)
         assert np.bincount(data.labels.astype(int)).tolist() == grades
-
-    def test_example_equals_scikit_learn(self, shared_data):
-        path = shared_data / "lightgbm-lambdarank" / "rank.train"
-        features, labels = load_svmlight_file(str(path), n_features=300, zero_based=False)
-        data = read_lightgbm(path, features=300, dtype=np.float64)
-        np.testing.assert_array_equal(data.features, features.toarray())
-        np.testing.assert_array_equal(data.labels, labels)
-        np.testing.assert_array_equal(data.group, np.loadtxt(f"{path}.query", dtype=int))
 
     def test_svmlight(self, files):
         data = read_lightgbm(files())

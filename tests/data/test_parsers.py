@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gainsay.data import letor, svmlight
-from gainsay.data.decimals import pad, parse_indices, parse_numbers
+from gainsay.data.decimals import pad, parse_numbers
 from gainsay.data.svmlight import Layout, TableBuilder
 from gainsay.data.text import Chunk
 
@@ -112,7 +112,7 @@ def mutated(text, edits):
     return text.rstrip("\n") + "\n"
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.lists(row, min_size=1, max_size=5), st.booleans(), st.lists(edit, max_size=3))
 def test_svmlight_agrees_with_a_plain_reader(rows, queries, edits):
     text = mutated(as_text(rows, queries), edits)
@@ -152,7 +152,7 @@ def dense_reference(text, width):
     return labels, [], cells
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.integers(1, 4).flatmap(
         lambda n: st.lists(
@@ -189,7 +189,7 @@ def exact(values):
     return np.array([float(value) for value in values])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.lists(
         st.floats(allow_nan=False, allow_infinity=False).flatmap(
@@ -214,11 +214,6 @@ def test_cells_that_only_pandas_reads_as_numbers_are_left_to_the_slow_parser(val
     assert read_column([value, value]) is None
 
 
-def test_short_rows_are_left_to_the_slow_parser():
-    layout = Layout.from_arguments(queries=False, features=None, zero_based=False, dtype=np.float64)
-    assert letor._parse_chunk(Chunk(b"1,2,3\n1,2\n1,2,3\n", 1), b",", layout, None) is None
-
-
 def spans(tokens):
     buffer = pad(" ".join(tokens).encode())
     lengths = np.array([len(token.encode()) for token in tokens], dtype=np.int64)
@@ -229,23 +224,13 @@ def spans(tokens):
 decimal = st.from_regex(r"[+-]?([0-9]{0,17}\.[0-9]{1,17}|[0-9]{1,19}\.?)([eE][+-]?[0-9]{1,3})?", fullmatch=True)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(decimal | st.floats().map(repr), min_size=1, max_size=8))
 def test_tokens_are_what_float_reads(tokens):
     values = parse_numbers(*spans(tokens))
     # NaN compares by position: its bits have no meaning.
     np.testing.assert_array_equal(values, exact(tokens))
     np.testing.assert_array_equal(np.signbit(values[values == 0]), np.signbit(exact(tokens)[values == 0]))
-
-
-@settings(max_examples=300, deadline=None)
-@given(st.text("0123456789+-.eE_naifx", min_size=1, max_size=20))
-def test_a_token_is_accepted_if_float_accepts_it(token):
-    try:
-        expected = None if "_" in token else float(token)
-    except ValueError:
-        expected = None
-    assert (parse_numbers(*spans(["1", token])) is None) == (expected is None)
 
 
 @pytest.mark.parametrize("token", ["", "-", ".", "-.", "1..2", "1.2.3", "--1", "1-", "0x10", "1_0", "1e", "é1", "१"])
@@ -256,9 +241,3 @@ def test_invalid_numbers_are_rejected(token):
 @pytest.mark.parametrize("token", HARD)
 def test_hard_decimals(token):
     assert read_column([token])[0].hex() == parse_numbers(*spans([token]))[0].hex() == float(token).hex()
-
-
-def test_indices():
-    assert parse_indices(*spans(["1", "007", "999999999", "0"])).tolist() == [1, 7, 999_999_999, 0]
-    for token in ("", "-1", "+1", "1.0", "1000000000", "a", "1 "):
-        assert parse_indices(*spans(["1", token])) is None

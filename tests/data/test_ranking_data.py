@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -75,12 +73,6 @@ def test_repr():
     assert repr(many).endswith("labels from 0 to 9.75; document ids; weighted)")
 
 
-def test_import_loads_numpy_only():
-    code = "import sys, gainsay.data; print(sorted({'pandas', 'scipy', 'pyarrow', 'lightgbm'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
 class TestQueries:
     @pytest.mark.parametrize(
         "holder", [list, np.array, pl.Series, pa.array, lambda ids: pd.Series(ids, dtype="category")]
@@ -88,10 +80,6 @@ class TestQueries:
     @pytest.mark.parametrize("qid", [QID, [7, 3, 7, 2**60, 3], [0.5, 0.25, 0.5, 1.5, 0.25]])
     def test_ids_in_any_container(self, holder, qid):
         assert_same(RankingData(X, Y, qid=holder(qid)), gs.Judgments(Y, qid=qid))
-
-    @pytest.mark.parametrize("qid", [np.array([7, 3, 7, 1, 3], dtype=np.uint8), [1, "a", 1, 0.5, "a"]])
-    def test_ids_of_any_type(self, qid):
-        assert_same(RankingData(X, Y, qid=qid), gs.Judgments(Y, qid=qid))
 
     def test_bytes_and_dates(self):
         days = [datetime.date(2024, 1, day) for day in (2, 1, 2, 3, 1)]
@@ -146,21 +134,6 @@ class TestQueries:
 
 class TestLabelsAndWeights:
     @pytest.mark.parametrize(
-        "arguments",
-        [
-            *({"labels": labels} for labels in ([1, 0, 2, 2**53 + 1, 0], ["1"] * 5, [[1]] * 5)),
-            *({"weight": weight} for weight in ([1, 2], [1, -1, 1], [0, 0, 0], {"a": 1}, ["x"] * 3)),
-        ],
-    )
-    def test_errors_are_those_of_judgments(self, arguments):
-        arguments = {"labels": Y, "qid": QID} | arguments
-        with pytest.raises((ValueError, TypeError)) as expected:
-            gs.Judgments(**arguments)
-        with pytest.raises(expected.type) as raised:
-            RankingData(X, **arguments)
-        assert str(raised.value) == str(expected.value)
-
-    @pytest.mark.parametrize(
         "weight",
         [[3, 1, 2], [1, 2, 3, 4, 5], {"a": 1, "b": 3, "c": 2, "other": 9}, pd.Series([1, 3, 2], index=[*"abc"])],
         ids=["query", "document", "mapping", "by id"],
@@ -170,9 +143,6 @@ class TestLabelsAndWeights:
         assert_same(data, gs.Judgments(Y, qid=QID, weight=weight))
         if len(data.weight) == len(Y):
             assert data.weight.tolist() == [1, 2, 3, 4, 5]
-
-    def test_weights_are_replaced_by_id(self):
-        assert replace(RankingData(X, Y, qid=QID), weight={"a": 1, "b": 3, "c": 2}).weight.tolist() == [3, 1, 2]
 
     def test_weights_stay_with_their_queries_or_documents(self):
         assert make(weight=[1, 2, 3]).take_queries([2, 0]).weight.tolist() == [3, 1]
@@ -210,14 +180,6 @@ class TestPartsOfData:
         assert sorted(rows_of(RankingData.concatenate(parts))) == sorted(rows_of(data))
         first, again, other = (data.split_queries(0.5, 0.5, seed=seed)[0].query_ids.tolist() for seed in (1, 1, 2))
         assert first == again != other
-
-    def test_concatenate_keeps_queries_of_equal_ids_separate(self):
-        data = make()
-        both = RankingData.concatenate([data, data])
-        assert both.query_ids.tolist() == ["q0", "q1", "q2"] * 2
-        assert both.group.tolist() == [2, 1, 3] * 2
-        assert rows_of(both) == rows_of(data) * 2
-        assert RankingData.concatenate([make(), make(document_ids=None)]).document_ids is None
 
     def test_concatenate_weights(self):
         per_query, per_document = make(weight=[1, 2, 3]), make(weight=[1, 2, 3, 4, 5, 6])
@@ -300,11 +262,6 @@ class TestFeatures:
         assert "; 1 categorical" in repr(data)
 
 
-@pytest.mark.parametrize("ids", [[1, 2, 3, 4, 5], np.arange(1, 6), pd.Series(range(1, 6)), pa.array(range(1, 6))])
-def test_document_ids_become_strings(ids):
-    assert RankingData(X, Y, qid=QID, document_ids=ids).document_ids == ("1", "2", "3", "4", "5")
-
-
 def test_rows_are_matched_by_the_index_of_the_labels():
     frame = pd.DataFrame(X, columns=["bm25", "age"], index=list("vwxyz"))
     frame = frame.assign(label=Y, query=QID, weight=[1, 2, 3, 4, 5], url=list("pqrst"))
@@ -356,11 +313,6 @@ class TestFrames:
         assert self.read(frame, features=["clicks", "bm25"]).features[0].tolist() == [3, 0.5]
         assert self.read(frame.rename(columns={"bm25": 5}), features=[5]).feature_names == ("5",)
 
-    @pytest.mark.parametrize("ids", [["b", "a", "b"], [1.5, 0.5, 1.5], pd.Categorical(["b", "a", "b"])])
-    def test_query_ids_of_any_type(self, frame, ids):
-        data = self.read(frame.assign(query=ids), document="url")
-        assert (data.qid.tolist(), data.query_ids.tolist()) == ([0, 1, 0], [str(ids[0]), str(ids[1])])
-
     def test_types_of_features(self, frame):
         narrow = frame.astype({"bm25": "float32"})
         assert self.read(narrow, features=["bm25"]).features.dtype == np.float32
@@ -392,17 +344,3 @@ class TestFrames:
         data = self.read(convert(shops))
         assert [data.categories["shop"][int(code)] for code in data.features[[0, 2], 3]] == ["b", "a"]
         np.testing.assert_array_equal(data.features[:, 1], [3, 0, 1])
-
-    def test_thousands_of_columns_are_read_in_linear_time(self):
-        class Name(str):
-            __slots__ = ()
-            __hash__ = str.__hash__
-            compared = 0
-
-            def __eq__(self, other):
-                Name.compared += 1
-                return str.__eq__(self, other)
-
-        columns = pd.Index([Name(f"f{at}") for at in range(300)] + ["grade", "query"], dtype=object)
-        assert self.read(pd.DataFrame(np.ones((2, 302)), columns=columns)).features.shape == (2, 300)
-        assert Name.compared < 300 * 30

@@ -39,11 +39,6 @@ def test_labels_and_queries(data):
     assert data.features.dtype == np.float32
 
 
-def test_long_and_short_queries_are_capped():
-    assert simulate(50, seed=0, mean_length=5000).group.max() == 1500
-    assert simulate(50, seed=0, mean_length=1).group.min() == 1
-
-
 @pytest.mark.parametrize(
     ("first", "seen", "unseen", "bound"), [(1, (0, 1), (3, 4), 0.05), (2, (2, 4), (0, 1), 0.01)], ids=["low", "high"]
 )
@@ -75,7 +70,3 @@ def test_fewer_queries_are_the_first_ones_of_more(features):
     for name in ("features", "labels", "group"):
         np.testing.assert_array_equal(getattr(few, name), getattr(first, name))
     np.testing.assert_array_equal(few.labels, simulate(20, 5, features=9).labels)
-
-
-def test_seeds_differ():
-    assert simulate(3, seed=0).labels.size != simulate(3, seed=1).labels.size

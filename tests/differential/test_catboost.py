@@ -9,7 +9,7 @@ from tests.differential.random_queries import FINITE, NOT_0, WHOLE, examples, qu
 
 utils = pytest.importorskip("catboost.utils", reason="CatBoost has a convention to compare with")
 
-CUTOFFS = (1, 2, 3, 5, 10, 31, 100, 5000)
+CUTOFFS = (1, 2, 5, 31, 5000)
 TYPES = {"Base": "linear", "Exp": "exp"}
 DENOMINATORS = {"LogPosition": "log2", "Position": "reciprocal"}
 BINARY = {"MAP": "map", "MRR": "mrr", "PrecisionAt": "precision", "RecallAt": "recall"}
@@ -30,7 +30,7 @@ def compare(data, names, labels=None):
 
 
 @pytest.mark.parametrize("name", ["NDCG", "DCG"])
-@examples(40)
+@examples(12)
 @given(data=queries(labels=[*WHOLE, "fractions"], scores=FINITE, lengths=NOT_0))
 def test_ndcg_and_dcg(name, data):
     names = {
@@ -42,7 +42,7 @@ def test_ndcg_and_dcg(name, data):
     compare(data, names)
 
 
-@examples(40)
+@examples(12)
 @given(data=queries(labels=[*WHOLE, "fractions"], scores=FINITE, lengths=NOT_0))
 def test_by_relevance(data):
     borders = {"": "", ";border=1.9": "(min_label=2)"} if data.label_kind != "fractions" else {"": ""}
@@ -55,14 +55,8 @@ def test_by_relevance(data):
     compare(data, names)
 
 
-@examples(40)
+@examples(12)
 @given(data=queries(labels=["binary", "grades", "rarely relevant"], scores=FINITE, lengths=NOT_0))
 def test_err(data):
     """The library takes the probability to stop as a label."""
     compare(data, {f"ERR:top={k}": f"err(max_label=4)@{k}" for k in CUTOFFS}, labels=(2.0**data.labels - 1) / 16)
-
-
-@examples(20)
-@given(data=queries(labels=["grades"], scores=FINITE, lengths=NOT_0))
-def test_its_defaults(data):
-    compare(data, {"NDCG": "ndcg", "MAP": "map", "MRR": "mrr"})

@@ -56,7 +56,7 @@ HOLDERS = {
 
 
 @pytest.mark.parametrize("holder", HOLDERS)
-@examples(12)
+@examples(5)
 @given(data=queries(most=4))
 def test_any_holder_gives_the_same_values_to_the_last_bit(holder, data):
     hold = HOLDERS[holder]
@@ -70,19 +70,3 @@ def test_any_holder_gives_the_same_values_to_the_last_bit(holder, data):
     by_qid = gs.Judgments(hold(data.labels), qid=hold(qid))
     found = gs.evaluate(PANEL, by_qid, hold(data.scores))
     assert np.array_equal(found.per_query, expected.per_query[np.array(data.sizes) > 0])
-
-
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint32", "int64", "uint64", "float16", "float32", "bool"])
-@examples(6)
-@given(data=queries(labels=["binary", "grades", "rarely relevant"], most=4))
-def test_labels_of_any_type(dtype, data):
-    labels = np.minimum(data.labels, 1) if dtype == "bool" else data.labels
-    expected = gs.evaluate(PANEL, gs.Judgments(labels, group=data.sizes), data.scores).per_query
-    found = gs.evaluate(PANEL, gs.Judgments(labels.astype(dtype), group=data.sizes), data.scores).per_query
-    assert np.array_equal(found, expected)
-
-
-def test_columns_of_a_polars_frame():
-    frame = pytest.importorskip("polars").DataFrame({"label": [0, 1, 1], "query": ["a", "b", "a"], "score": [3, 2, 1]})
-    found = gs.evaluate("mrr", gs.Judgments.from_frame(frame), frame["score"])
-    assert found.per_query.tolist() == [[1 / 2], [1.0]]

@@ -38,7 +38,7 @@ def transforms(scores):
     return [np.where(scores == -INF, -INF, values) for values in (ranks, ranks**3, -1 / (ranks + 2))]
 
 
-@examples(10)
+@examples(5)
 @given(data=queries(weighted=[False]), k=cutoffs, seed=st.integers(0, 99))
 def test_order_of_rows_monotone_transforms_and_blocks(data, k, seed):
     expected = per_query(panel(k), data.labels, data.scores, data.sizes)
@@ -56,7 +56,7 @@ def test_order_of_rows_monotone_transforms_and_blocks(data, k, seed):
     assert np.array_equal(found[:, by_labels], expected[:, by_labels])
 
 
-@examples(15)
+@examples(6)
 @given(data=queries(weighted=[True], most=6), k=cutoffs, seed=st.integers(0, 99))
 def test_other_queries_and_their_order(data, k, seed):
     order = np.random.default_rng(seed).permutation(len(data.sizes))
@@ -75,7 +75,7 @@ ROUNDING = 3000 * np.finfo(np.float64).eps
 """By how much a sum over the longest query, of parts that make up 1, may come out above or below it."""
 
 
-@examples(25)
+@examples(10)
 @given(data=queries(weighted=[False]), k=cutoffs)
 def test_bounds(data, k):
     values = {ties: data.evaluate(panel(k, ties=(ties,))).per_query for ties in TIES}
@@ -86,23 +86,10 @@ def test_bounds(data, k):
         assert (found <= values["best"] + ROUNDING).all(), ties
 
 
-@examples(15)
+@examples(6)
 @given(data=queries(scores=["distinct"], weighted=[False]), k=cutoffs)
 def test_ideal_order_gives_1(data, k):
     metrics = [replace(metric, k=k) for metric in gs.parse_metrics("ndcg_linear", "ndcg_exp", "ndcg_jk", "map", "gap")]
     found = per_query(metrics, data.labels, data.labels, data.sizes)
     relevant = [[labels.max(initial=0) > 0] * 3 + [labels.max(initial=0) >= 1] * 2 for labels, _ in data.arrays()]
     np.testing.assert_allclose(found, relevant, rtol=1e-14, atol=0)
-
-
-@examples(4)
-@given(data=queries(labels=["grades"], scores=["distinct"], lengths=st.integers(5, 40), most=30, weighted=[False]))
-def test_order_of_models(data):
-    judgments, rng = data.judgments(), np.random.default_rng(data.seed)
-    weights = {"a": 0.0, "b": 0.4, "c": 1.0}
-    models = {name: data.labels * weight + rng.normal(size=len(data.labels)) for name, weight in weights.items()}
-    one, other = (gs.compare(dict(items), judgments) for items in (models.items(), reversed(models.items())))
-    means = [str(metric) for metric in one.metrics]
-    assert one.leaderboard.loc[list("abc"), means].equals(other.leaderboard.loc[list("abc"), means])
-    assert one.verdict.kind == other.verdict.kind
-    assert one.verdict.winners == other.verdict.winners

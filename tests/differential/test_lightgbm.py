@@ -48,14 +48,14 @@ random_queries = st.one_of(
 )
 
 
-@examples(60)
+@examples(25)
 @given(data=random_queries)
 def test_booster(data):
     booster = lgb.Booster(PARAMS, dataset(data, document_weights(data)))
     compare(data, {name: value for _, name, value, _ in booster.eval_train()})
 
 
-@examples(20)
+@examples(8)
 @given(data=random_queries)
 def test_training(data):
     curves = {}

@@ -32,7 +32,7 @@ def chosen(definitions, label_kind):
 SHORT = st.one_of(st.integers(0, 12), st.integers(0, 60), st.sampled_from([127, 128, 129, 300]))
 
 
-@examples(40)
+@examples(15)
 @given(data=queries(most=4, lengths=SHORT), k=cutoffs)
 def test_ties_that_are_settled(definitions, data, k):
     found_by = chosen(definitions, data.label_kind)
@@ -45,7 +45,7 @@ def test_ties_that_are_settled(definitions, data, k):
         np.testing.assert_allclose(row, expected, rtol=1e-12, atol=1e-16)
 
 
-@examples(40)
+@examples(15)
 @given(data=queries(most=5), k=cutoffs)
 def test_ties_that_are_averaged(definitions, data, k):
     metrics = [replace(gs.parse_metrics(name)[0], k=k) for name in AVERAGES]
@@ -56,7 +56,7 @@ def test_ties_that_are_averaged(definitions, data, k):
         np.testing.assert_allclose(row, expected, rtol=1e-12, atol=1e-16)
 
 
-@examples(40)
+@examples(15)
 @given(data=queries(most=5, lengths=st.integers(0, 150)), k=cutoffs)
 def test_err_of_ties_that_are_averaged(definitions, data, k):
     scale = LARGEST[data.label_kind]

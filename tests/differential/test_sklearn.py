@@ -21,7 +21,7 @@ GAINS = {
 }
 
 
-@examples(40)
+@examples(15)
 @given(data=queries(scores=FINITE, weighted=[False]), k=cutoffs)
 def test_each_query(data, k):
     at = "" if k is None else f"@{k}"

@@ -40,7 +40,7 @@ def run_and_qrels(data):
     return run, qrels
 
 
-@examples(60)
+@examples(25)
 @given(
     data=queries(
         labels=["binary", "grades", "rarely relevant", "to 30"], scores=["distinct", "few", "equal"],

@@ -55,26 +55,26 @@ scores = [kind for kind in FINITE if kind != "denormal"]
 
 
 @pytest.mark.parametrize(("exponential", "name"), GAINS)
-@examples(40)
+@examples(15)
 @given(data=queries(labels=WHOLE, scores=scores, weighted=[False]))
 def test_ndcg(exponential, name, data):
     compare(data, *both_ways("ndcg", name), ndcg_exp_gain=exponential)
 
 
 @pytest.mark.parametrize(("exponential", "name"), GAINS)
-@examples(20)
+@examples(10)
 @given(data=queries(labels=WHOLE, scores=scores, weighted=[True], no_empty=[True], lengths=NOT_0))
 def test_weighted_ndcg_where_every_query_has_a_relevant_document(exponential, name, data):
     compare(data, *both_ways("ndcg", name), ndcg_exp_gain=exponential)
 
 
-@examples(40)
+@examples(15)
 @given(data=queries(labels=["binary"], scores=scores))
 def test_map(data):
     compare(data, *both_ways("map", "map"))
 
 
-@examples(40)
+@examples(15)
 @given(data=queries(labels=["binary"], scores=scores, lengths=NOT_0))
 def test_pre(data):
     compare(data, at_cutoffs("pre"), at_cutoffs("precision"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import pickle
 import weakref
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -97,7 +96,7 @@ class TestMean:
         found = gs.evaluate("mrr(weights=float32_mean)", judgments, [3, 2, 1, 2, 1]).mean["mrr(weights=float32_mean)"]
         assert found == pytest.approx((mean_of_three / 3 + 1) / (mean_of_three + 1), rel=1e-15, abs=0)
 
-    @pytest.mark.parametrize("queries", [1, 2, 3, 7, 1000, 20_011])
+    @pytest.mark.parametrize("queries", [1, 3, 1000])
     @pytest.mark.parametrize("weighted", [False, True])
     @pytest.mark.parametrize("empty", [0, 1, "skip"])
     def test_against_exact_sums(self, queries, weighted, empty):
@@ -110,18 +109,6 @@ class TestMean:
             weights = np.ones(queries) if weight is None else weight
             expected = math.fsum((weights * values)[counted]) / math.fsum(weights[counted])
             assert found.mean[str(metric)] == pytest.approx(expected, rel=1e-15, abs=0)
-
-    def test_does_not_depend_on_the_other_metrics(self):
-        rng = np.random.default_rng(1)
-        judgments = gs.Judgments(rng.integers(0, 3, 1001 * 5), group=[5] * 1001)
-        names = ["map", "ndcg_exp(empty=skip)@3", "mrr(weights=ignore)"]
-        scores = rng.random(1001 * 5)
-        alone = {name: value for one in names for name, value in gs.evaluate(one, judgments, scores).mean.items()}
-        assert gs.evaluate(names, judgments, scores).mean == alone
-
-    def test_skipped_query_is_nan(self):
-        found = gs.evaluate("mrr(empty=skip)", self.judgments, self.scores).per_query[:, 0]
-        np.testing.assert_array_equal(found, [0.5, 1, np.nan])
 
     @pytest.mark.parametrize(("labels", "weight"), [([0, 0], None), ([0, 1], [1, 0])], ids=["queries", "weight"])
     def test_mean_is_nan_if_all_queries_are_skipped(self, labels, weight):
@@ -183,13 +170,6 @@ class TestNothingElseMatters:
         found = gs.evaluate(every_metric, mixed.judgments, mixed.scores, n_jobs=n_jobs).per_query
         assert np.array_equal(together, found)
 
-    def test_other_calls(self, mixed, every_metric, together):
-        evaluator = gs.Evaluator(every_metric, mixed.judgments, n_jobs=1)
-        evaluator(-mixed.scores[::-1].clip(-9, 9))
-        with ThreadPoolExecutor(4) as pool:
-            results = list(pool.map(evaluator, [mixed.scores] * 8))
-        assert all(np.array_equal(together, result.per_query) for result in results)
-
     def test_labels_too_large_for_a_float_in_another_query(self):
         rng = np.random.default_rng(3)
         labels, scores = rng.integers(0, 31, 40) / 7, rng.integers(0, 9, 40)
@@ -226,11 +206,6 @@ class TestAgain:
         gs.evaluate(self.names, gs.Judgments([2, 0, 1], group=[3]), self.scores)
         assert len(bindings) == 3
 
-    def test_another_cutoff(self, judgments):
-        gs.evaluate("ndcg_exp@1", judgments, self.scores)
-        found = gs.evaluate("ndcg_exp@2", judgments, [1, 2, 3]).mean
-        assert found == gs.evaluate("ndcg_exp@2", gs.Judgments([2, 0, 1], group=[3]), [1, 2, 3]).mean
-
     def test_only_the_last_few_lists_of_metrics_are_kept(self, judgments, bindings):
         for k in range(1, 10):
             gs.evaluate([f"map@{k}"], judgments, self.scores)
@@ -245,33 +220,9 @@ class TestAgain:
         del judgments
         assert reference() is None
 
-    def test_pickles_do_not_contain_bindings(self, judgments):
-        _ = judgments.layout
-        before = pickle.dumps(judgments)
-        gs.evaluate(self.names, judgments, self.scores)
-        copied = pickle.loads(pickle.dumps(judgments))
-        assert copied.bound == ()
-        assert len(pickle.dumps(judgments)) < len(before) + 2_000  # the layout keeps payloads of its own
-        assert gs.evaluate(self.names, copied, self.scores).mean == gs.evaluate(self.names, judgments, self.scores).mean
-
-    def test_threads_that_bind_at_once(self):
-        rng = np.random.default_rng(0)
-        judgments, others = (gs.Judgments(np.arange(3000) % 5, group=[30] * 100) for _ in range(2))
-        scores = rng.random(3000)
-        lists = [[f"ndcg_exp@{k}", "mrr"] for k in range(1, 9)]
-        expected = [gs.Evaluator(names, others)(scores).mean for names in lists]
-        with ThreadPoolExecutor(8) as pool:
-            found = list(pool.map(lambda names: gs.evaluate(names, judgments, scores).mean, lists * 10))
-        assert found == expected * 10
-        assert len(judgments.bound) <= groups.MAX_BOUND
-
-
-def test_order_of_rows_breaks_ties_on_request():
-    assert [one("mrr(ties=order)", labels, [1, 1]) for labels in ([0, 1], [1, 0])] == [1 / 2, 1]
-
 
 class TestSizes:
-    @pytest.mark.parametrize("distinct", [254, 255, 256, 300, 65_534, 65_535, 65_536, 70_000])
+    @pytest.mark.parametrize("distinct", [255, 256, 65_535, 65_536])
     @pytest.mark.parametrize("ties", ["order", "average"])
     def test_many_distinct_labels(self, distinct, ties):
         rng = np.random.default_rng(distinct)
@@ -286,9 +237,9 @@ class TestSizes:
         expected = (ranked * discount).sum() / (np.sort(labels)[::-1] * discount).sum()
         assert one(f"ndcg_linear(ties={ties})", labels, scores) == pytest.approx(expected, rel=1e-12, abs=0)
 
-    def test_one_query_with_a_million_documents(self):
+    def test_one_query_of_200_000_documents(self):
         rng = np.random.default_rng(1)
-        n = 1_000_000
+        n = 200_000
         labels = rng.integers(0, 5, n)
         scores = np.nextafter(np.round(rng.normal(size=n), 3), rng.choice([-INF, INF], n))
         ranked = labels[np.argsort(-scores, kind="stable")]
@@ -298,11 +249,6 @@ class TestSizes:
         judgments = gs.Judgments(np.arange(n) % 2, group=[n])
         found = gs.evaluate(["precision@10", "recall@1000", "hit"], judgments, np.zeros(n)).per_query[0]
         np.testing.assert_allclose(found, [1 / 2, 1000 / n, 1], rtol=1e-12)
-
-    def test_100_000_queries_with_one_document(self):
-        labels = np.arange(100_000) % 3
-        found = gs.evaluate(["ndcg_exp", "mrr"], gs.Judgments(labels, group=np.ones(100_000)), labels).per_query
-        assert np.array_equal(found, np.column_stack((labels > 0, labels > 0)))
 
 
 class TestEvaluation:
@@ -324,13 +270,6 @@ class TestEvaluation:
         assert "1 query, 1 document<" in single._repr_html_()
         html = gs.evaluate([gs.NDCG(gain={0: 0, 1: 3})], self.judgments, [2, 1, 2, 1])._repr_html_()
         assert "ndcg(gain=0&gt;0/1&gt;3)" in html
-
-    def test_values_of_one_call_are_not_changed_by_the_next(self):
-        evaluator = gs.Evaluator(["mrr", gs.AP(k=1)], self.judgments)
-        assert evaluator.names == ("mrr", "map@1")
-        first = evaluator([2, 1, 2, 1])
-        evaluator([1, 2, 1, 2])
-        assert first.per_query.tolist() == [[0.5, 0], [1.0, 1]]
 
     def test_error_in_a_thread_is_raised_by_the_call(self, monkeypatch):
         monkeypatch.setattr(groups, "DOCUMENTS_PER_THREAD", 1)

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 import gainsay as gs
 from gainsay._common.sums import scale_weights
 from gainsay.data import simulate
-from gainsay.experiment.tables import compute_paired_loss
 from gainsay.training.bound_metrics import BoundMetrics
-from gainsay.training.partial_sums import Partition, round_sum
+from gainsay.training.partial_sums import Partition
 
 LABELS, GROUP = [1, 0] * 3, [2] * 3
 SCORES = [2, 1, 1, 2, 2, 1]
@@ -75,10 +74,6 @@ class TestWeights:
         with pytest.raises(ValueError, match="weight"):
             Partition(panel, LABELS, group=GROUP, weight=weight).compute_exact_sums(SCORES)
 
-    def test_partitions_with_ordinary_weights(self):
-        part = Partition(BoundMetrics("mrr", None, "refuse", 1), LABELS, group=GROUP, weight=[3.0, 6.0, 0.5])
-        assert round_sum(part.compute_exact_sums(SCORES)).tolist() == [[3 + 3 + 0.5, 9.5]]
-
     @pytest.mark.parametrize("factor", [2.0**1000, 2.0**-1000])
     def test_comparisons_depend_on_ratios_only(self, factor):
         rng = np.random.default_rng(0)
@@ -93,11 +88,6 @@ class TestWeights:
         assert scaled.queries("one", "other")["contradiction strength"].equals(
             plain.queries("one", "other")["contradiction strength"]
         )
-
-    @pytest.mark.parametrize("factor", [2.0**1020, 2.0**-1060])
-    def test_losses_depend_on_ratios_only(self, factor):
-        difference, weights = np.array([0.1, -0.2, 0.3, 0.05]), np.array([1.0, 2.0, 3.0, 4.0])
-        assert compute_paired_loss(difference, weights * factor, 0.05) == compute_paired_loss(difference, weights, 0.05)
 
     @pytest.mark.parametrize(
         ("name", "weight"), [("train", 1e39), ("valid", 1e-45), ("test", 5e-324), ("train", 1e308)]
@@ -131,10 +121,3 @@ class TestLabels:
         judgments = gs.Judgments([1e308, 0, 1, 2, 0], group=[2, 3])
         found = gs.evaluate("ndcg_linear", judgments, [1, 2, 3, 2, 1]).per_query
         assert found[1] == gs.evaluate("ndcg_linear", gs.Judgments([1, 2, 0], group=[3]), [3, 2, 1]).per_query[0]
-
-    def test_tables_of_gains(self):
-        huge, small = (
-            gs.evaluate(gs.NDCG(gain=gain), gs.Judgments([1, 2, 2], group=[3]), [3, 2, 1]).per_query
-            for gain in ({0: 0, 1: 1e308, 2: 1.5e308}, {0: 0, 1: 1, 2: 1.5})
-        )
-        np.testing.assert_allclose(huge, small, rtol=1e-15)

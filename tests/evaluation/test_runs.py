@@ -59,7 +59,7 @@ class TestByHand:
         assert leaderboard.loc["one", "precision"] == 1 / 2
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_trec_eval_on_every_query(seed):
     run, qrels = random_run(seed)
     assert_trec_eval(gs.evaluate_run(METRICS, run, qrels), run, qrels)
@@ -87,16 +87,6 @@ class TestCoverage:
             False, False, True,
         ]  # fmt: skip
 
-    def test_no_notes_if_everything_matches(self):
-        result = gs.evaluate_run("mrr", {"q": {"a": 1.0}}, {"q": {"a": 1, "b": 0}})
-        assert result.notes == []
-        assert repr(result).count("\n") == 1
-
-    def test_many_queries_are_counted_and_some_named(self):
-        run = {f"x{at}": {"a": 1.0} for at in range(1200)}
-        note = gs.evaluate_run("mrr", run | {"q1": {"a": 1.0}}, QRELS).notes[-1]
-        assert "1,200 ('x0', 'x1', 'x2', 'x3', 'x4', 'x5', …)" in note
-
 
 class TestCondensedLists:
     def test_by_hand(self):
@@ -109,7 +99,7 @@ class TestCondensedLists:
         assert dropped == pytest.approx(expected, rel=1e-15)
         assert gs.evaluate_run("map", run, qrels).mean["map"] == pytest.approx((1 + 2 / 5) / 3, rel=1e-15)
 
-    @pytest.mark.parametrize("seed", range(5))
+    @pytest.mark.parametrize("seed", range(2))
     def test_trec_eval_with_judged_documents_only(self, seed):
         """trec_eval -J, and trec_eval on a run without its unjudged documents."""
         run, qrels = random_run(seed)
@@ -119,11 +109,6 @@ class TestCondensedLists:
         assert any(len(docs) < len(run[query]) for query, docs in without.items())
         assert_trec_eval(result, run, qrels, judged_docs_only_flag=True)
         assert_trec_eval(result, without, qrels)
-
-    def test_a_query_without_judged_results_stays(self):
-        run, qrels = {"q1": {"x": 1.0}, "q2": {"a": 1.0}}, {"q1": {"a": 1}, "q2": {"a": 1}}
-        frame = gs.evaluate_run(["mrr", "judged@5"], run, qrels, unjudged="drop").frame()
-        assert frame.to_dict("index") == {"q1": {"mrr": 0, "judged@5": 0}, "q2": {"mrr": 1, "judged@5": 1}}
 
     @pytest.mark.parametrize("unjudged", ["irrelevant", "drop"])
     def test_judged_is_the_share_of_the_whole_run(self, unjudged):
@@ -141,9 +126,3 @@ class TestCondensedLists:
         qrels, run = {"q": {"a": 2, "b": -1}}, {"q": {"a": 3.0, "new": 2.0, "b": 1.0}}
         dropped = gs.evaluate_run("ndcg_linear", run, qrels, unjudged="drop", negative_labels="allow")
         assert dropped.mean == {"ndcg_linear": 1.0}
-
-    def test_the_published_run(self, shared_data):
-        """trec_eval's example has 762 unjudged documents among 1,500."""
-        paths = shared_data / "trec-eval" / "results.test", shared_data / "trec-eval" / "qrels.test"
-        coverage = gs.evaluate_run("map", *paths, unjudged="drop").coverage
-        assert (coverage.retrieved, coverage.unjudged) == (1500, 762)

@@ -8,17 +8,14 @@ import pickle
 from decimal import Decimal, getcontext
 from functools import partial
 
-import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given
 
 import gainsay as gs
-from gainsay.metrics.gains import canonical_gain, discounts, exponential, gain_text, gains_of, power
+from gainsay.metrics.gains import canonical_gain, discounts, exponential, gains_of, power
 
 getcontext().prec = 60
 
-finite = st.floats(allow_nan=False, allow_infinity=False)
 LABELS = [3, 0, 2, 1, 4, 0, 2, 1, 1, 0]
 SIZES = [5, 3, 2]
 JUDGMENTS = gs.Judgments(LABELS, group=SIZES)
@@ -97,10 +94,6 @@ class TestFormulas:
         assert np.array_equal(found[:37], discounts(name, base, 37))
         assert (np.diff(found) <= 0).all()
 
-    @pytest.mark.parametrize("exponent", range(1, 16))
-    def test_logarithms_of_powers_of_two_are_whole(self, exponent):
-        assert discounts("log2", 2.0, 2**exponent)[-2] == discounts("jk", 2.0, 2**exponent)[-1] == 1 / exponent
-
     def test_log2_is_the_logarithm_of_base_2(self):
         assert gs.NDCG(gain="linear", discount="log", base=2) == gs.NDCG(gain="linear")
         assert gs.NDCG(gain="linear", base=10) == gs.NDCG(gain="linear", discount="log", base=10)
@@ -117,24 +110,6 @@ class TestForms:
         assert canonical_gain(form) == ((-1.0, 2.0), (1.0, 3.0))
         assert gains_of(canonical_gain(form), np.array([1.0, -1.0])).tolist() == [3, 2]
 
-    @given(
-        st.lists(finite, min_size=1, max_size=6).map(tuple) | st.dictionaries(finite, finite, min_size=1, max_size=6)
-    )
-    def test_text_reads_back_as_the_same_gain(self, gain):
-        assert canonical_gain(gain_text(canonical_gain(gain))) == canonical_gain(gain)
-
-    def test_linear_and_exponential_gain_are_one_on_binary_labels(self, grouped):
-        data = grouped(8, grades=2)
-        metrics = [gs.NDCG(gain=gain, ties=ties) for ties in ("average", "worst") for gain in ("linear", "exponential")]
-        values = gs.evaluate(metrics, data.judgments, data.scores).per_query
-        assert np.array_equal(values[:, ::2], values[:, 1::2])
-
-    def test_a_table_of_the_caller_may_change_afterwards(self):
-        table = [0, 1, 10]
-        metric = gs.NDCG(gain=table)
-        table[1] = 99
-        assert metric.gain == (0.0, 1.0, 10.0)
-
     @pytest.mark.parametrize("kind", [gs.NDCG, gs.DCG])
     @pytest.mark.parametrize("k", [1, 3, None])
     def test_built_in_gains_and_discounts_in_other_forms(self, kind, k):
@@ -142,11 +117,6 @@ class TestForms:
         others = [kind(gain="exponential", discount=form, k=k) for form in (logarithmic, discounts("log2", 2, 5))]
         expected, *found = per_query(kind(gain="exponential", k=k), *(kind(gain=gain, k=k) for gain in gains), *others)
         assert all(np.array_equal(values, expected) for values in found)
-
-    @pytest.mark.parametrize("discount", ["none", lambda ranks: np.ones(len(ranks))])
-    def test_cumulated_gain_is_dcg_without_a_discount(self, discount):
-        name = None if discount == "none" else "cumulated"
-        np.testing.assert_array_equal(*per_query(gs.DCG(gain="linear", discount=discount, name=name), gs.CG()))
 
 
 class TestFunctions:
@@ -164,13 +134,6 @@ class TestFunctions:
         ends = np.cumsum([0, *SIZES])
         expected = [definitions.expectation(ndcg, LABELS[a:b], SCORES[a:b], k) for a, b in itertools.pairwise(ends)]
         np.testing.assert_allclose(per_query(gs.NDCG(gain=gain, discount=discount, k=k))[0], expected, rtol=1e-13)
-
-    def test_a_gain_that_changes_its_argument_spoils_nothing(self):
-        def careless(labels):
-            labels *= 2
-            return labels
-
-        assert gains_of(careless, np.array([1.0, 2.0])).tolist() == [2, 4]
 
     def test_a_gain_defined_again_in_the_same_place(self):
         def make(exponent):

@@ -44,8 +44,3 @@ def test_the_class_is_public_and_has_an_entry_in_the_reference(metric):
     assert metric in gs.metrics.__all__
     entries = page("docs/api/index.md").partition(".. rubric:: Metrics")[2].partition(".. rubric::")[0]
     assert metric in entries.split()
-
-
-@pytest.mark.parametrize("metric", sorted({metric.__name__ for metric in OURS.values()}))
-def test_the_readme_lists_a_name_of_it(metric):
-    assert listed_names(page("README.md")) & set(getattr(gs, metric).names)

@@ -15,7 +15,6 @@ import gainsay as gs
 from gainsay.ranking import compiled
 
 CUTOFFS = (1, 2, 3, 4, 5, 6, 7, 8, None)
-TIES = ("average", "order", "worst", "best")
 INF = np.inf
 
 QUERIES = {

@@ -77,21 +77,3 @@ def test_the_library_prints_that_number_by_that_name(library):
     metrics = gs.parse_metrics(list(prints), convention=library)
     found = list(gs.evaluate(metrics, gs.Judgments(LABELS, group=SIZES), SCORES).mean.values())
     assert found == pytest.approx(expected, rel=1e-9)
-
-
-def test_xgboost_alone_refuses_grades():
-    xgb = pytest.importorskip("xgboost")
-    data = xgb.DMatrix(np.zeros((len(LABELS), 1)), LABELS, nthread=1)
-    data.set_group(SIZES)
-    for metric in ("map@5", "pre@5"):
-        booster = xgb.Booster({"objective": "rank:ndcg", "eval_metric": [metric], "nthread": 1}, [data])
-        with pytest.raises(xgb.core.XGBoostError, match="binary"):
-            booster.eval_set([(data, "data")])
-    assert [name for name, convention in CONVENTIONS.items() if convention.binary_only] == ["xgboost"]
-
-
-@pytest.mark.parametrize("library", CONVENTIONS)
-def test_the_first_ndcg_is_what_it_prints_if_not_told_otherwise(library):
-    first = next(name for name in CONVENTIONS[library].prints if name.startswith("ndcg"))
-    gain = CONVENTIONS[library].gain
-    assert gain is None or first == {"linear": "ndcg_linear@{k}", "exponential": "ndcg_exp@{k}"}[gain]

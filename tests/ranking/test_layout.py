@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hypothesis.strategies as st
 import numpy as np
-import pytest
 from hypothesis import example, given
 
 from gainsay.ranking.layout import BLOCK_CELLS, SPARE_CELLS, Layout
@@ -45,20 +44,3 @@ def test_blocks_stay_small_unless_one_query_is_large(sizes):
         padding = cells - block.sizes.sum()
         assert len(block.queries) == 1 or (cells <= BLOCK_CELLS and padding <= SPARE_CELLS)
         assert block.codes.size - cells <= 7 * len(block.queries)  # rows are widened to a multiple of eight
-
-
-def test_queries_share_blocks_unless_their_widths_differ_too_much():
-    assert [block.width for block in make([7] * 50)[0].blocks] == [7]
-    assert [block.width for block in make([1] * 100 + [1000])[0].blocks] == [1, 1000]
-
-
-@pytest.mark.parametrize(("code", "counts"), [(0, [5, 0, 10, 3]), (2, [3, 0, 6, 1]), (5, [0, 0, 0, 0])])
-def test_count_by_query(code, counts):
-    layout, _ = make([5, 0, 10, 3])  # codes 0 1 2 3 4 | | 0 1 2 3 4 0 1 2 3 4 | 0 1 2
-    assert layout.count(code).tolist() == counts
-
-
-def test_sequential_sums_round_after_every_addend():
-    layout, _ = make([3, 2])
-    values = np.array([2.0**24, 1.0, 1.0, 1.0, 1.0], dtype=np.float32)  # 2^24 + 1 is not a 32-bit float
-    assert layout.sequential_sums(values).tolist() == [2.0**24, 2.0]

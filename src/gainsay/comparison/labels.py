@@ -196,7 +196,7 @@ def read_clusters(clusters: Any, queries: int, ids: Sequence[Any] | None = None)
     codes = np.empty(queries, dtype=np.int64)
     for place, value in enumerate(labels.tolist()):
         label = value.item() if isinstance(value, np.generic) else value
-        if label is None or type(label).__name__ == "NAType" or label != label:
+        if _is_missing(label):
             query = f"query {place} (counted from 0)" if ids is None else f"query {ids[place]!r}"
             raise ValueError(f"clusters has no label for {query}. Pass a distinct label for an independent query.")
         try:

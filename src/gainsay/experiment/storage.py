@@ -141,8 +141,9 @@ class Storage:
         changes = find_differences(manifest.get("unit"), plan.describe_unit(unit))
         if changes:
             raise ValueError(f"{folder} contains another candidate of the same name: {', '.join(changes)}")
+        checksums = manifest.get("files")
         for name in (_get_model_name(unit), ARRAYS):
-            if compute_sha256(self._read(folder / name)) != manifest["files"].get(name):
+            if not isinstance(checksums, dict) or compute_sha256(self._read(folder / name)) != checksums.get(name):
                 raise DamagedError(f"{name} does not have its checksum")
         archive = Archive(folder / ARRAYS)
         try:

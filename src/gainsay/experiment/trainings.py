@@ -104,6 +104,8 @@ class Training:
         """Return the training in an archive. Its documents are read on access."""
         test = dict(zip(archive["rounds"].tolist(), archive["test"], strict=True))
         weights, valid_weight, ids = archive["weights"], archive["valid_weight"], archive["query_ids"]
+        if not (valid_weight > 0).all():
+            raise ValueError("valid_weight must be positive")
         return cls(fold, archive["curves"], test, weights, valid_weight, ids, archive, versions)
 
 
