@@ -24,12 +24,7 @@ from ..comparison.headline import (
     replacing,
     rounded,
 )
-<<<<<<< HEAD
-from ..comparison.replacing import leading, replacing
 from .numbers import MINUS, format_number
-=======
-from .numbers import MINUS, bare
->>>>>>> u-comparison
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

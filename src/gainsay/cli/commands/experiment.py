@@ -112,7 +112,7 @@ def print_experiment(terminal: Terminal, result: ExperimentResult) -> None:
     from ...experiment.summary import join_rounds
     from ...report.text import frame_table
 
-    columns = ["stop_by", "rounds"] if result.compared["stop_by"].nunique() > 1 else ["rounds"]
+    columns = ["stop_by", "rounds"] if len(set(result.compared["stop_by"])) > 1 else ["rounds"]
     rounds = result.compared[columns]
     tables = {
         "Round of each compared model": rounds.assign(rounds=rounds["rounds"].map(join_rounds)),
