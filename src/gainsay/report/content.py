@@ -40,7 +40,7 @@ class Also(NamedTuple):
 
     name: str
     title: str
-    said: str
+    text: str
     content: Content
 
 
