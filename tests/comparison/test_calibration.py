@@ -93,6 +93,13 @@ def test_clusters_have_three_to_seven_queries_of_which_a_share_are_copies(calibr
     np.testing.assert_array_equal(found[copied, 0], rows[first[copied], 0])
 
 
+def test_the_table_of_claims_has_the_stored_rates(calibration):
+    claims = importlib.import_module("claims")
+    assert (SOURCE.parent / "CLAIMS.md").read_text(encoding="utf-8") == claims.build_table()
+    row = {"target": 0.05, "after": {"rate": 0.06, "se": 0.004}}
+    assert [claims.is_within(row), claims.is_within(row | {"direction": "at least"})] == [False, True]
+
+
 @pytest.mark.slow
 def test_all_scripts_of_the_calibration_run(calibration, tmp_path, monkeypatch):
     page = tmp_path / "page.md"
@@ -102,5 +109,5 @@ def test_all_scripts_of_the_calibration_run(calibration, tmp_path, monkeypatch):
     runpy.run_path(str(SOURCE.with_name("calibration_gains.py")), run_name="__main__")
     assert page.read_text(encoding="utf-8").startswith("# Before")
     assert "## The path of gains" in page.read_text(encoding="utf-8")
-    for other in ("calibration_decisions", "real_runs", "skewed_runs"):
+    for other in ("calibration_decisions", "gate_claims", "real_runs", "skewed_runs"):
         importlib.import_module(other)

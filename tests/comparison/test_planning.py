@@ -81,9 +81,8 @@ class TestPlansOfFixedModels:
         )
         assert chance == pytest.approx(norm.cdf(0.5 * np.sqrt(30) - student.isf(0.025, 29)), abs=0.01)
 
-    @pytest.mark.parametrize("claim", ["genuine", "ship"])
-    def test_more_rivals_take_more_queries(self, claim):
-        two, more = (gs.plan(0.01, claim=claim, query=0.12, models=models).queries for models in (2, 5))
+    def test_more_candidates_require_more_queries(self):
+        two, more = (gs.plan(0.01, claim="ship", query=0.12, models=models).queries for models in (2, 5))
         assert more > 1.1 * two
 
     @pytest.mark.parametrize("seed", range(3))
