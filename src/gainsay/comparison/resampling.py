@@ -197,9 +197,8 @@ class BootstrapDraws:
         `shift`, shape (rows, models, M), contains shifts of 0 or less. So without shifts, the values are at least as
         large, and only draws with large values have to be computed.
         """
-        selected = np.ix_(
-            np.asarray(rows), np.asarray(models)
-        )  # Selecting rows first would copy the draws of all models.
+        # Selecting the rows first would copy the draws of all models.
+        selected = np.ix_(np.asarray(rows), np.asarray(models))
         bound, error = self.max_t[selected].max(axis=(0, 1)), self.estimated.error[selected]
         if not shift[(error > 0) & (error < np.inf)].any():
             return float(critical_value(bound, level))
