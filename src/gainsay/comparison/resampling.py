@@ -6,7 +6,7 @@ Errors are drawn from their normal limit. Queries are not resampled, so the cost
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -136,18 +136,13 @@ class BootstrapDraws:
         `others` is the index of a model, or selects several. `part` selects draws. A t-statistic is 0 if the two models
         never differ or their variance is unknown.
         """
-        t = map_to_t(self._compute_z(row, k, others, part), self.estimated.freedom)
-        return t if self.factor is None else self._studentize(t, row, k, others, part)
-
-    def _compute_z(self, row: int, k: int, others: Any, part: slice | Integers) -> Floats:
-        """Return the errors of the differences divided by their standard errors, which are normal deviates."""
         error = np.asarray(self.estimated.error[row, k, others])
         usable = (error > 0) & (error < np.inf)
-        inverse = np.divide(1.0, error, out=np.zeros_like(error), where=usable)
         draws = self.values[row][:, part]
-        z: Floats = draws[others] - draws[k]
-        z *= inverse[..., None]
-        return z
+        t: Floats = draws[others] - draws[k]
+        t *= np.divide(1.0, error, out=np.zeros_like(error), where=usable)[..., None]
+        t = map_to_t(t, self.estimated.freedom)
+        return t if self.factor is None else self._studentize(t, row, k, others, part)
 
     def _studentize(self, t: Floats, row: int, k: int, others: Any, part: slice | Integers) -> Floats:
         """Multiply deviates by the ratio of the standard errors to those that the draws would show, in place."""
@@ -159,11 +154,6 @@ class BootstrapDraws:
     def _by_draw(self) -> Floats:
         """The values in the shape (metrics, draws, M), which makes the selection of draws fast."""
         return np.ascontiguousarray(self.values.transpose(0, 2, 1))
-
-    def _parts(self, models: int) -> Iterator[slice]:
-        """Yield parts of the draws, so that blocks of so many models are small."""
-        step = max(1, MAX_BLOCK // max(models, 1))
-        return (slice(start, min(start + step, self.draws)) for start in range(0, self.draws, step))
 
     def compute_shifted_max_t(self, rows: Sequence[int], k: int, shift: Floats, part: Integers) -> Floats:
         """Return the largest `compute_t` + shift of any other model over model k in some draws, or 0 if all are less.
@@ -197,9 +187,8 @@ class BootstrapDraws:
         `shift`, shape (rows, models, M), contains shifts of 0 or less. So without shifts, the values are at least as
         large, and only draws with large values have to be computed.
         """
-        selected = np.ix_(
-            np.asarray(rows), np.asarray(models)
-        )  # Selecting rows first would copy the draws of all models.
+        # Selecting the rows first would copy the draws of all models.
+        selected = np.ix_(np.asarray(rows), np.asarray(models))
         bound, error = self.max_t[selected].max(axis=(0, 1)), self.estimated.error[selected]
         if not shift[(error > 0) & (error < np.inf)].any():
             return float(critical_value(bound, level))
@@ -273,11 +262,12 @@ def draw_errors(
 
 def _compute_max_t(bootstrap: BootstrapDraws) -> None:
     """Fill `max_t`. Every pair is computed once for both of its directions."""
-    (metrics, models, _), fixed = bootstrap.values.shape, bootstrap.factor is None
+    (metrics, models, total), fixed = bootstrap.values.shape, bootstrap.factor is None
+    step = max(1, MAX_BLOCK // max(models, 1))
     error = bootstrap.estimated.error
     inverse = np.divide(1.0, error, out=np.zeros_like(error), where=(error > 0) & (error < np.inf))
     for m in range(metrics):
-        for part in bootstrap._parts(models):
+        for part in (slice(start, min(start + step, total)) for start in range(0, total, step)):
             draws = np.ascontiguousarray(bootstrap.values[m, :, part])
             highest, lowest, buffer = np.zeros_like(draws), np.zeros_like(draws), np.empty_like(draws)
             for k in range(models - 1):
