@@ -41,7 +41,7 @@ class Also(NamedTuple):
 
     name: str
     title: str
-    said: str
+    text: str
     content: Content
 
 
