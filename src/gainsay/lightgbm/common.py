@@ -105,7 +105,8 @@ def compute_initial_values(booster: lgb.Booster) -> dict[tuple[str, str], float]
     """
     values: dict[tuple[str, str], float] = {}
     for name, dataset in _list_datasets(booster):
-        evaluators, scores = _evaluators.get(dataset.get_label()) or {}, dataset.get_init_score()
+        evaluators = _evaluators.get(dataset.get_label()) or {}
+        scores: Any = dataset.get_init_score()
         means: dict[int, dict[str, float]] = {}
         for metric, (reference, plain) in evaluators.items():
             evaluator = reference()

@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._common.checks import check_flag
 from .._common.outputs import check_output
@@ -48,7 +48,7 @@ __all__ = ["CurvesBase"]
 class CurvesBase:
     """The shared part of `gainsay.lightgbm.Curves` and `gainsay.xgboost.Curves`."""
 
-    _directions: Mapping[str, bool]
+    _directions: ClassVar[Mapping[str, bool]]
     """Whether a higher value is better, for each metric of the library."""
 
     _model: Any = None

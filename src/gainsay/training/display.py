@@ -115,7 +115,7 @@ class Screen:
             self._blocks[key] = (create_lines, is_over)
             if self._live is None:
                 self._live = Live(
-                    self,  # type: ignore[arg-type]  # an object with __rich_console__
+                    self,
                     console=self._console,
                     auto_refresh=False,
                     transient=True,

@@ -24,7 +24,7 @@ RANGE = 0.04
 """The range of the vertical axis below the best value, for values up to 1. Otherwise a share of the best value."""
 MAX_POINTS = 280
 LEFT, RIGHT, TOP, BOTTOM = 56.0, 616.0, 22.0, 212.0
-POWERS = [10**power for power in range(12)]
+POWERS: list[int] = [10**power for power in range(12)]
 MARKS = {
     "second": "M0-1.27 1.27 0 0 1.27-1.27 0z",
     "third": "M0-1.15 1.1 .85-1.1 .85z",

@@ -233,7 +233,7 @@ def create_view(
     total: int | None = None,
     seconds: float | None = None,
     patience: tuple[str, int, int] | None = None,
-    kept: tuple[str, int] | None = None,
+    kept: KeptRound | None = None,
 ) -> View:
     """Return a view of some metrics."""
     labels, roles, shown = _create_labels(list(curves)), _assign_roles(list(curves)), []

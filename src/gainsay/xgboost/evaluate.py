@@ -206,7 +206,7 @@ class EvaluateRanking(Logger):
 
 def _create(bound_metrics: BoundMetrics, every: int, missing: float, sources: dict[str, Any]) -> EvaluateRanking:
     """Return a callback that reads its data when a training starts. None is a matrix that was not pickled."""
-    callback = EvaluateRanking.__new__(EvaluateRanking)
+    callback: EvaluateRanking = EvaluateRanking.__new__(EvaluateRanking)
     Logger.__init__(callback)
     callback.bound_metrics, callback.every, callback.missing = bound_metrics, every, missing
     callback._sources, callback._bound = sources, {}
