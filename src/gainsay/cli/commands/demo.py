@@ -141,7 +141,8 @@ def train_candidates(
     from ...experiment import Experiment
 
     candidates = _build_candidates(rounds)
-    experiment = Experiment(candidates, *parts, directory=directory, seed=seed, num_boost_round=rounds)
+    train, valid, test = parts
+    experiment = Experiment(candidates, train, valid, test, directory=directory, seed=seed, num_boost_round=rounds)
     return experiment.run(progress=progress)
 
 
