@@ -156,8 +156,6 @@ NO_EFFECT = [
     no_effect("explain --labels 1,0 --score x", "--score", "with --labels"),
     no_effect("run wrong.toml --json --open", "--open", "with --json"),
     no_effect("demo --json --open", "--open", "with --json"),
-    no_effect("demo --test data.txt", "--test", "without --train"),
-    no_effect("demo --train data.txt --valid data.txt --queries 20", "--queries", "with --train"),
 ]
 
 OTHERS = [
@@ -179,7 +177,6 @@ OTHERS = [
     BadCall("explain", "--labels", "either a file"),
     BadCall("explain two.csv --labels 1,0", "--labels", "either a file"),
     BadCall("explain --labels 3,a,1", "'3,a,1'", "by commas"),
-    BadCall("demo --train data.txt", "--valid"),
     BadCall("report .", "gainsay"),
     BadCall("run wrong.toml", "candidates[0].training_gain"),
     BadCall("run -", "--directory"),

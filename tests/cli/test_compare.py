@@ -102,6 +102,10 @@ class TestTables:
         content = {(row["query"], row["model"]): row["mrr"] for row in values}
         assert content == {(query, model): expected[model][query] for model in "AB" for query in self.ROWS}
 
+    def test_a_column_with_a_comma_in_its_name_takes_precedence(self, tmp_path):
+        (tmp_path / "table.csv").write_text(self.TABLE.replace("label,query,A,B", 'label,query,"old,new",B'))
+        assert json_of("compare --scores old,new --table", tmp_path / "table.csv")["models"] == ["old,new"]
+
     def test_names_a_column_left_out_for_one_cell(self, tmp_path):
         lines = [f"{line},{place},title {place}" for place, line in enumerate(self.TABLE.splitlines())]
         lines[0], lines[2] = "label,query,A,B,C,title", "0,1,0.4,0.7,n/d,title 2"

@@ -66,8 +66,3 @@ class TestDemo:
         content = json.loads((folder / "report.json").read_text("utf-8"))
         assert content["verdict"]["safe_choice"] == "blend"
         assert len(content["also"]["candidates"]["models"]) == 8
-
-    def test_own_data(self, files):
-        content = json_of("demo --train data.txt --valid data.txt --rounds 1")
-        assert (content["rankers"], content["queries"], len(content["leaderboard"])) == (None, 120, 8)
-        assert "data.txt" in content["data"]

@@ -17,7 +17,6 @@ from tests.experiment.helpers import ByPickle, run
 import gainsay as gs
 from gainsay.data import RankingData, from_frame, simulate
 from gainsay.experiment.folds import compute_fingerprint
-from gainsay.experiment.storage import SharedParts
 
 METRICS = ["ndcg_linear@5", "ndcg_exp@5"]
 LABELS = {"a": 0, "b": 3, "c": 0, "d": 3, "e": 1}
@@ -200,17 +199,3 @@ class TestFingerprint:
     )
     def test_changes_with_the_input_of_models(self, change):
         assert compute_fingerprint(replace(self.DATA, **change)) != compute_fingerprint(self.DATA)
-
-
-@pytest.mark.parametrize("kind", ["categories", "sparse", "weights"])
-def test_parts_on_disk_are_the_same_data(tmp_path, kind):
-    data = {
-        "categories": CATEGORICAL[0],
-        "sparse": sparse_parts("sparse")[2],
-        "weights": replace(simulate(9, seed=1), weight=np.arange(1.0, 10.0)),
-    }[kind]
-    shared = SharedParts(tmp_path / "data", ("train", "test"))
-    shared.write({"train": data, "test": data})
-    assert list(shared) == ["train", "test"]
-    assert compute_fingerprint(shared["test"]) == compute_fingerprint(data)
-    assert (shared["test"].categories, shared["test"].feature_names) == (data.categories, data.feature_names)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -193,23 +192,6 @@ class TestPairedLoss:
     )
     def test_edges(self, difference, weights, expected):
         assert compute_paired_loss(np.array(difference), np.array(weights), 0.05) == expected
-
-
-class TestSkippedQueries:
-    """What a metric skips is left out of this metric and of joint statements alone."""
-
-    @pytest.fixture
-    def test_set(self, parts):
-        return replace(parts.test, labels=np.where(parts.test.qid < 4, 0, parts.test.labels))
-
-    def test_counts(self, make, test_set):
-        result = run(make(test=test_set, metrics=["ndcg_exp(empty=skip)@10", "ndcg_linear@10"], candidates=TWO))
-        assert list(result.comparison.metric_queries.values()) == [25 - 4, 25]
-        found = result.comparison.attribution("a", "b")
-        assert (found.queries, found.left_out) == (25 - 4, 4)
-        for metric in result.metrics:
-            means = result.comparison.verdict.means[metric]
-            assert found.difference[metric] == pytest.approx(means["a"] - means["b"], abs=1e-12)
 
 
 def test_summary_names_winners_and_rounds(done):

@@ -142,16 +142,16 @@ class InputOptions:
         Option(help="Clusters of dependent queries, such as sessions: FILE[:COLUMN], or a column of --table."),
     ] = None
 
-    def get_given(self) -> list[str]:
-        """Return the options that differ from their defaults, as written in a shell.
+    def reject(self, context: str) -> None:
+        """Raise an error if one of the options differs from its default.
 
-        >>> InputOptions(label="grade", scores=["a,b"]).get_given()
-        ['--label grade', '--scores a,b']
+        >>> InputOptions(scores=["a,b"]).reject("with --experiment")
+        Traceback (most recent call last):
+        ValueError: --scores a,b has no effect with --experiment. Leave it out.
         """
-        given = []
         for field in fields(self):
             value = getattr(self, field.name)
             if value != field.default:
                 option = "" if field.name == "models" else f"--{field.name} "
-                given += [f"{option}{item}" for item in (value if isinstance(value, list) else [value])]
-        return given
+                first = value[0] if isinstance(value, list) else value
+                raise ValueError(f"{option}{first} has no effect {context}. Leave it out.")

@@ -109,6 +109,15 @@ def announce_report(page: Path, open_it: bool) -> None:
         typer.echo("gainsay: warning: no browser is available to open the report.", err=True)
 
 
+def check_picture(path: Path | None, inputs: Iterable[object]) -> None:
+    """Raise an error if the picture of --plot cannot be written. See `check_overwrites`."""
+    if path is not None:
+        from ..report.plots.picture import check_path
+
+        check_path(path)
+        check_overwrites({"--plot": path}, inputs)
+
+
 def check_overwrites(outputs: dict[str, Path | None], inputs: Iterable[object]) -> None:
     """Raise an error if an output is also an input file, or if two options write the same file.
 

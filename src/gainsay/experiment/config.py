@@ -30,7 +30,7 @@ from .folds import k_folds
 from .labels import read_cluster_file, read_segment_file
 from .repeats import Repeats, Vary
 from .rounds import BALANCED, EACH, validate_stop_by
-from .trainers import validate_parameters
+from .trainers import get_trainer
 from .validation import Integer, Real, StrictModel, prefix_errors, validate_model
 
 # After the check of `validation` that pydantic is installed.
@@ -270,7 +270,7 @@ def _expand_candidates(tables: Sequence[CandidateTable]) -> list[Candidate]:
     for place, table in enumerate(tables):
         with prefix_errors(f"candidates[{place}]."):
             for candidate in grid(**dict(table)):
-                validate_parameters(candidate)
+                get_trainer(candidate.library).validate_parameters(candidate)
                 if candidate.name in places:
                     raise ValueError(
                         f"name must be unique, got {candidate.name!r} in candidates[{places[candidate.name]}] too"

@@ -26,7 +26,7 @@ from .progress import Outcome, Progress
 from .result import ExperimentResult, create_result
 from .rounds import BALANCED
 from .storage import DamagedError, Storage, create_canonical_json
-from .trainers import get_trainer, validate_parameters
+from .trainers import get_trainer
 from .trainings import list_finalists, select_screening
 from .validation import prefix_errors, validate_model
 
@@ -147,7 +147,7 @@ class Experiment:
         resolved = tuple(candidate.resolved(**defaults) for candidate in config.candidates)
         for candidate in resolved:
             with prefix_errors(f"candidate {candidate.name!r}: "):
-                validate_parameters(candidate)
+                get_trainer(candidate.library).validate_parameters(candidate)
         self._parts, divided = divide(train, valid, test, folds)
         if config.repeats.finalists and len(divided) > 1:
             raise ValueError(

@@ -450,10 +450,10 @@ class ExperimentResult(ResultTables):
         if not (stop_by is None and repeat is None and fold is None):
             raise ValueError("refit=True must not be combined with stop_by, repeat or fold: there is one such model.")
         model = self._find_model(name)
-        refit = self._find_refit(model)
-        if refit is None:
+        stored = self._find_refit(model)
+        if stored is None:
             raise ValueError(f"{model.name!r} was not trained on all data. Call refit(data) first.")
-        content, record = refit
+        content, record = stored
         return TrainedModel(Candidate(**record.candidate), content, record.rounds, record.features)
 
     def _repr_html_(self) -> str:

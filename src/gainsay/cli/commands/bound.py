@@ -11,7 +11,7 @@ from typer import Option
 from ..app import command
 from ..inputs import parse_numbers, read_data
 from ..options import AsJson, InputFile
-from ..outputs import Terminal, check_overwrites, print_json
+from ..outputs import Terminal, check_picture, print_json
 
 if TYPE_CHECKING:
     from ...comparison.disagreement import DisagreementBound
@@ -40,11 +40,7 @@ def bound(
 
     if (data is None) == (qrels is None):
         raise ValueError("Pass the judgments as exactly one of --data and --qrels.")
-    if plot is not None:
-        from ...report.plots.picture import check_path
-
-        check_path(plot)
-        check_overwrites({"--plot": plot}, [data, qrels])
+    check_picture(plot, [data, qrels])
     judgments: Any = qrels if data is None else read_data(data, features).judgments()
     both = [_parse_gain(gain.strip()) for gain in gains.split(",")]
     result = disagreement_bound(judgments, k or None, both, discount=discount)  # type: ignore[arg-type]  # validated

@@ -13,7 +13,7 @@ from ...data.frames import read_table
 from ..app import command
 from ..inputs import load_comparison, parse_numbers, read_comparison
 from ..options import Alpha, AsJson, InputFile, InputOptions, Seed, reject_options
-from ..outputs import Terminal, check_overwrites, print_json
+from ..outputs import Terminal, check_picture, print_json
 
 if TYPE_CHECKING:
     from ...comparison.comparison import Comparison
@@ -57,18 +57,13 @@ def gains(
     """
     if preferences is None:
         reject_options("without --preferences", side=side is not None, clusters=clusters is not None)
-    if plot is not None:
-        from ...report.plots.picture import check_path
-
-        check_path(plot)
-        check_overwrites({"--plot": plot}, [*vars(inputs).values(), preferences])
+    check_picture(plot, [*vars(inputs).values(), preferences])
     if experiment is None:
         metric = metric or "ndcg_linear@10"
         comparison = read_comparison(inputs, [metric], alpha=alpha, seed=seed)
     else:
         reject_options("with --experiment", alpha=alpha != 0.05, seed=seed)
-        if given := inputs.get_given():
-            raise ValueError(f"{given[0]} has no effect with --experiment. Leave it out.")
+        inputs.reject("with --experiment")
         comparison = load_comparison(experiment)
     chosen = None if bases is None else parse_numbers("--bases", bases)
     path, fit = comparison.gains(chosen, metric=metric), None

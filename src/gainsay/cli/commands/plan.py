@@ -62,8 +62,7 @@ def plan(
             raise ValueError(f"{error} (Pass --query-sd to plan without models.)") from None
     else:
         reject_options("with --query-sd", metric=metric)
-        if given := inputs.get_given():
-            raise ValueError(f"{given[0]} has no effect with --query-sd. Leave it out.")
+        inputs.reject("with --query-sd")
         if not any((query_sd, *variances.values())):
             raise ValueError("--query-sd, --repeat-sd and --query-repeat-sd are all 0. Pass a positive one.")
         if repeats and not any(variances.values()):

@@ -12,7 +12,7 @@ from typer import Option
 from ..app import command
 from ..inputs import load_comparison, read_comparison
 from ..options import Alpha, AsJson, InputOptions, Metrics, Seed, reject_options
-from ..outputs import Terminal, check_overwrites, print_json
+from ..outputs import Terminal, check_picture, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,17 +43,12 @@ def sensitivity(
 
     The first metric is the reference. The models are read as for compare.
     """
-    if plot is not None:
-        from ...report.plots.picture import check_path
-
-        check_path(plot)
-        check_overwrites({"--plot": plot}, list(vars(inputs).values()))
+    check_picture(plot, vars(inputs).values())
     if experiment is None:
         comparison = read_comparison(inputs, metric, alpha=alpha, seed=seed)
     else:
         reject_options("with --experiment", metric=metric, alpha=alpha != 0.05, seed=seed)
-        if given := inputs.get_given():
-            raise ValueError(f"{given[0]} has no effect with --experiment. Leave it out.")
+        inputs.reject("with --experiment")
         comparison = load_comparison(experiment)
     groups = _group_names(comparison.models, repeats)
     result = comparison.sensitivity(groups=groups)

@@ -75,11 +75,6 @@ def predict_scores(predict: Predict, data: RankingData, rounds: Sequence[int]) -
     return {number: np.concatenate(scores) for number, scores in zip(rounds, zip(*pieces, strict=True), strict=True)}
 
 
-def validate_parameters(candidate: Candidate) -> None:
-    """Raise if the library of the candidate is not installed or a parameter is unknown."""
-    get_trainer(candidate.library).validate_parameters(candidate)
-
-
 def validate_aliases(library: str, candidate: Candidate, main_names: Mapping[str, str]) -> None:
     """Raise `ValueError` if a parameter has two of its names."""
     names: dict[str, str] = {}
