@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import polars
 import pyarrow
-import pytest
 from tests.bad_inputs import BadInput, bad_inputs
 
 import gainsay as gs
@@ -24,19 +23,15 @@ VALUES = [  # words, what the message mentions, options of Judgments (LABELS if 
     ("0 documents", "group", {"group": []}),
     ("did you mean", "qid=", {"group": [1, 1, 1, 2, 2]}),
     ("entry 1", "group", {"group": [6, -1]}),
-    ("entry 0", "group", {"group": [2.5, 2.5]}),
     ("got nan", "group", {"group": [nan, 5]}),
     ("(1, 2)", "group.ravel()", {"group": [[3, 2]]}),
     ("row 2", "qid is missing for 2 of 5", {"qid": [1, 1, nan, 2, nan]}),
-    ("row 2", "qid is missing for 2 of 5", {"qid": ["a", "a", None, "b", None]}),
     ("row 2", "qid is missing for 2 of 5", {"qid": pd.array([1, 1, None, 2, None], dtype="Int64")}),
-    ("row 2", "qid is missing for 2 of 5", {"qid": pd.Series(["a", "a", None, "b", None], dtype="string")}),
     ("row 2", "qid is missing for 2 of 5", {"qid": DATES}),
     ("row 2", "qid is missing for 1 of 3", {"labels": [0, 1, 1], "qid": np.ma.masked_equal([1, 1, 9], 9)}),
     ("2 entries", "did you mean group=", {"qid": [3, 2]}),
     ("6 entries", "qid", {"qid": [1] * 6}),
     ("(5, 1)", "qid", {"qid": [[1], [1], [1], [2], [2]]}),
-    ("0 dimensions", "qid", {"qid": 7}),
     ("got neither", "group=[len(labels)]", {}),
     ("got both", "group=[len(labels)]", {"group": [5], "qid": [1] * 5}),
     ("nan at row", "(query b)", {"labels": [0, nan, 1, nan], "qid": list("abab")}),
@@ -44,7 +39,6 @@ VALUES = [  # words, what the message mentions, options of Judgments (LABELS if 
     ("-1.0 at row", "(query b)", {"labels": [0, -1, 2, -0.5], "qid": list("abab")}),
     ("negative_labels='zero'", "negative_labels='allow'", {"labels": [-1, 0], "group": [2]}),
     ("at least one", "labels", {"labels": [], "group": []}),
-    ("(2, 2)", "labels", {"labels": [[1, 2], [3, 4]], "group": [4]}),
     ("one-dimensional", "labels.ravel()", {"labels": [[0], [1]], "group": [2]}),
     ("different lengths", "labels", {"labels": [[1], [2, 3]], "group": [2]}),
     ("nan at row", "judged=", {"labels": pd.array([1, None], dtype="Int64"), "group": [2]}),
@@ -54,7 +48,6 @@ VALUES = [  # words, what the message mentions, options of Judgments (LABELS if 
     ("3 entries", "per query (2)", {"group": [3, 2], "weight": [1, 2, 3]}),
     ("entry 1", "weight", {"group": [3, 2], "weight": [1, -2]}),
     ("entry 0", "weight", {"group": [3, 2], "weight": [nan, 1]}),
-    ("inf", "weight", {"group": [3, 2], "weight": [1, inf]}),
     ("every query", "weight", {"group": [3, 2], "weight": [0, 0]}),
     ("one-dimensional", "weight", {"group": [3, 2], "weight": [[1, 2]]}),
     ("1 has none", "weight", {"labels": [1, 0, 1], "group": [2, 0, 1], "weight": [1, 2, 3]}),
@@ -67,8 +60,6 @@ TYPES = [
     ("numbers", "group", {"group": ["a", "b"]}),
     ("numbers", "weight", {"group": [3, 2], "weight": ["a", "b"]}),
     ("numbers", "labels", {"labels": ["a", "b"], "group": [2]}),
-    ("numbers", "labels", {"labels": [1j, 2], "group": [2]}),
-    ("numbers", "labels", {"labels": [object(), 1], "group": [2]}),
     ("numbers", "labels", {"labels": [np.datetime64("2024-01-01"), 1], "group": [2]}),
     ("row 1", "the text '3'", {"labels": np.array([1, "3"], dtype=object), "group": [2]}),
     ("int64", "judged", {"labels": [1, 3], "group": [2], "judged": [1, 0]}),
@@ -76,11 +67,9 @@ TYPES = [
 ]
 NULLS = [
     ("at row 1", "labels", "labels", [0, None, 1, 0, 1]),
-    ("at row 1", "labels", "labels", [0.5, None, 1, 0, 1]),
     ("at row 1", "labels", "labels", [True, None, False, True, True]),
     ("at row 0", "labels", "labels", [None] * 5),
     ("at row 1", "qid is missing", "qid", ["a", None, "b", "b", "b"]),
-    ("at row 1", "qid is missing", "qid", [1, None, 2, 2, 2]),
     ("entry 1", "group", "group", [2, None, 3]),
     ("entry 1", "weight", "weight", [1.0, None]),
 ]
@@ -129,10 +118,3 @@ CASES = [
 @bad_inputs(CASES)
 def test_bad_inputs(case):
     case.check()
-
-
-@pytest.mark.parametrize("name", ["sizes", "query_ids", "weights", "levels", "judged"])
-def test_judgments_are_read_only(name):
-    judgments = make(group=[3, 2], weight=[1, 2], judged=[True] * 5)
-    with pytest.raises(ValueError, match="read-only"):
-        getattr(judgments, name)[0] = 7

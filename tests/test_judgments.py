@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from decimal import Decimal
 
 import hypothesis.strategies as st
@@ -103,13 +104,6 @@ def test_weights_of_queries_and_documents(queries, weight, expected, narrow_mean
     assert judgments.float32_weights(mean=True).tolist() == narrow_mean
 
 
-def test_no_weights_and_as_many_as_documents():
-    judgments = gs.Judgments(LABELS, group=[5])
-    assert judgments.weights is judgments.float32_weights(mean=True) is judgments.float32_weights(mean=False) is None
-    assert gs.Judgments([1, 0, 1], group=[1, 1, 1], weight=[1, 2, 3]).weights.tolist() == [1, 2, 3]
-    assert gs.Judgments([1, 0, 1], group=[2, 0, 1], weight={0: 1, 1: 2, 2: 3}).weights.tolist() == [1, 2, 3]
-
-
 @pytest.mark.parametrize(
     "queries", [{"group": np.array([3, 2])}, {"qid": np.array([1, 1, 2, 2, 2])}, {"qid": np.array([1, 2, 1, 2, 1])}]
 )
@@ -146,6 +140,16 @@ class TestFacts:
         assert self.judgments.max_label == 3.0
         assert repr(self.judgments) == "Judgments(queries=2, documents=5, labels 0 to 3, weighted)"
         assert repr(gs.Judgments([0.5, 0], group=[2])) == "Judgments(queries=1, documents=2, labels 0 to 0.5)"
+
+    @pytest.mark.parametrize(("min_label", "expected"), [(0, [3, 2]), (0.5, [2, 1]), (3, [1, 0]), (4, [0, 0])])
+    def test_relevant_by_query(self, min_label, expected):
+        assert self.judgments.relevant(min_label).tolist() == expected
+
+    def test_html(self):
+        markup = self.judgments._repr_html_()
+        assert "2 queries, 5 documents" in markup
+        shares = re.findall(r"label (\d)</td>.*?>(\d)</td><td class=\"v m\">([\d.]+) %", markup)
+        assert shares == [("3", "1", "20.0"), ("2", "1", "20.0"), ("1", "1", "20.0"), ("0", "2", "40.0")]
 
     def test_pickle(self):
         for _ in ("fresh", "used"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import polars
 import pytest
@@ -50,14 +49,6 @@ def test_weights_by_query_next_to_sizes():
     assert gs.Judgments(pd.Series([1, 1]), qid=[1, 0], weight=pd.Series([2, 2])).weights.tolist() == [2, 2]
     judgments = gs.Judgments(LABELS, qid=QUERIES, weight=GROUPED)  # query b: 1, query a: 1/2
     assert gs.evaluate("mrr", judgments, [2, 1, 2, 1]).mean["mrr"] == (3 * 1 + 1 * 0.5) / 4
-
-
-@pytest.mark.parametrize("kind", [np.int32, np.uint64, np.float64, "datetime64[ns]", object])
-def test_query_ids_of_all_kinds(kind):
-    ids = np.array([7, 3]).astype(kind)
-    reversed_ids = pd.Index(ids)[::-1]
-    for weight in (dict(zip(reversed_ids, [1, 3], strict=True)), pd.Series([1, 3], index=reversed_ids)):
-        assert gs.Judgments([0, 1, 1], qid=ids[[0, 0, 1]], weight=weight).weights.tolist() == [3, 1]
 
 
 @pytest.mark.parametrize(

@@ -168,7 +168,3 @@ def test_numbers_of_all_kinds(value):
 @pytest.mark.parametrize("scores", [[2**53, 0.5], [-(2**53), 0.5], [1e300, 0.5], [Decimal("Infinity"), 1], [inf, 1]])
 def test_large_scores_that_floats_hold(scores):
     assert evaluate(scores).mean == {"mrr": 0.5 if scores[0] > 0 else 1.0}
-
-
-def test_a_tensor_that_numpy_reads():
-    assert evaluate(Tensor(), gs.Judgments(Tensor(), group=[2])).mean == {"mrr": 1.0}

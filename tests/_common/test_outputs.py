@@ -9,7 +9,6 @@ import sys
 import numpy as np
 import pytest
 from tests.bad_inputs import BadInput, bad_inputs
-from tests.cli.shell import gainsay as run
 
 from gainsay._common.outputs import check_output
 from gainsay.comparison.comparison import Comparison
@@ -76,24 +75,6 @@ def test_permissions(folder, monkeypatch, name):
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(PermissionError, match="permissions"):
         check_output("path", folder / name)
-
-
-def assert_refused(result, *words):
-    assert result.exit_code == 1
-    assert result.stderr.startswith("gainsay: ")
-    assert result.stderr.count("\n") == 1
-    assert all(word in result.stderr for word in words)
-    assert not result.stdout
-
-
-@pytest.mark.parametrize("option", ["--html", "--markdown"])
-@pytest.mark.parametrize("path", ["folder", "none/r.html", "file/r.html"])
-def test_commands_check_paths_before_they_read(option, path, folder, monkeypatch):
-    monkeypatch.setattr("gainsay.cli.inputs.read_data", lambda *arguments: pytest.fail("the data were read"))
-    np.save(folder / "a.npy", np.zeros(1))
-    assert_refused(
-        run("compare", "--data", folder / "file", folder / "a.npy", option, folder / path), path.split("/")[0]
-    )
 
 
 def run_without(package, code):

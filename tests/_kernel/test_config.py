@@ -18,6 +18,7 @@ from gainsay._kernel.library import Found
 def test_versions_of_the_imported_libraries():
     content = gs.show_config("dicts")
     assert content["gainsay"] == gs.__version__
+    assert content["kernel"]["path"] in ("compiled", "numpy")
     assert content["libraries"]["numpy"] == np.__version__
     assert content["libraries"]["lightgbm"] == lightgbm.__version__
     assert content["cpus"] == cpus()
@@ -26,20 +27,17 @@ def test_versions_of_the_imported_libraries():
 
 
 @pytest.mark.parametrize(
-    ("found", "addresses", "path", "printed"),
+    ("found", "addresses", "printed"),
     [
-        (Found(None, "turned off"), (1, 2), "numpy", "in NumPy: turned off"),
-        (Found("a library", "loaded from here"), (1, 2), "compiled", "with its compiled core: loaded from here"),
-        (Found("a library", "loaded from here"), None, "numpy", "in NumPy: loaded from here, but"),
+        (Found(None, "turned off"), (1, 2), "in NumPy: turned off"),
+        (Found("a library", "loaded from here"), (1, 2), "with its compiled core: loaded from here"),
+        (Found("a library", "loaded from here"), None, "in NumPy: loaded from here, but"),
     ],
     ids=["no core", "core", "core without sort"],
 )
-def test_path_of_evaluation(monkeypatch, capsys, found, addresses, path, printed):
+def test_path_of_evaluation(monkeypatch, capsys, found, addresses, printed):
     monkeypatch.setattr(config, "found", lambda: found)
     monkeypatch.setattr(config, "sort_addresses", lambda: addresses)
-    kernel = gs.show_config("dicts")["kernel"]
-    assert kernel["path"] == path
-    assert kernel["reason"].startswith(found.reason)
     assert gs.show_config() is None
     lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
     assert lines["evaluates"].startswith(printed)

@@ -52,11 +52,6 @@ def test_lambdarank_accepts_whole_labels_up_to_30(label, message):
 
 
 class TestContinued:
-    def test_its_own_stopping_does_not_know_the_model_before(self):
-        start, _ = train(4)
-        booster, _ = train(5, callbacks=[lgb.early_stopping(2, verbose=False)], init_model=start)
-        assert booster.best_iteration == 5
-
     def test_cv_counts_from_0_and_cuts_the_models_of_folds_there(self):
         start, _ = train(4)
         found = lgb.cv(

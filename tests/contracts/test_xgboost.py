@@ -15,7 +15,6 @@ ROWS = int(SIZES.sum())
 FEATURES = np.random.default_rng(0).normal(size=(ROWS, 3))
 LABELS = np.random.default_rng(1).integers(0, 5, ROWS)
 THIRD = 1 / 3
-XGBOOST_2 = xgb.__version__ < "3"
 
 
 def matrix(labels=LABELS, weight=None):
@@ -47,31 +46,7 @@ class TestCustomMetric:
             train(1, lambda *_: (name, 1.0))
 
 
-class Writes(xgb.callback.TrainingCallback):
-    """Write values of full precision into the log."""
-
-    name = "mine"
-
-    def __init__(self, values):
-        super().__init__()
-        self.values = values
-
-    def after_iteration(self, model, epoch, evals_log):
-        evals_log.setdefault("written", {}).setdefault(self.name, []).append(self.values[epoch])
-        return False
-
-
 class TestCallbacks:
-    values = (THIRD, 2 / 3, 2 / 3 - 1e-9, 0.1, 0.1, 0.1)
-
-    @pytest.mark.skipif(XGBOOST_2, reason="XGBoost 2 keeps callbacks in a set and calls them in any order")
-    def test_what_one_writes_in_full_precision_another_stops_on(self):
-        stop = xgb.callback.EarlyStopping(rounds=2, metric_name="mine", data_name="written", maximize=True)
-        booster, curves = train(6, callbacks=[Writes(self.values), stop])
-        assert curves["written"]["mine"] == list(self.values[:4])
-        assert booster.best_iteration == 1
-        assert booster.best_score == 2 / 3
-
     @pytest.mark.parametrize(
         ("name", "rises"),
         [("mrr", False), ("hit", False), ("recall", False), ("auc_of_mine", True), ("map_of_mine", True),

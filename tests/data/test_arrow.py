@@ -168,15 +168,6 @@ def test_plain_files_are_not_read_line_by_line(write, content, monkeypatch):
     assert expected[0] == ["query", "document", "score"]
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [("s.csv", b"a, b\r\nx,1\r\ny, 2\r\n\r\n"), ("s.tsv", b"a\tb\nx\t1\ny\t2"), ("s.txt", b"a  b\nx\t1\ny  2 \n")],
-)
-def test_plain_tables_are_not_read_line_by_line(write, name, content, monkeypatch):
-    monkeypatch.setattr("gainsay.data.scores._parse_score", None)
-    assert read_scores(write(content, name), column="b").tolist() == [1, 2]
-
-
 def test_files_of_several_blocks(write, monkeypatch):
     """Rows are neither lost nor repeated between two blocks of text."""
     monkeypatch.setattr(arrow, "BLOCK_BYTES", 2**16)

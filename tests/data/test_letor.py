@@ -171,10 +171,6 @@ class TestLightGBM:
         np.testing.assert_array_equal(data.features, expected)
         assert data.labels.tolist() == [2, 0, 1]
 
-    def test_columns_with_a_header_and_blanks(self, files):
-        data = read_lightgbm(files("label, a, b\n2, 1, 2\n\n0, 3, 4\n1, 5, 6\n"), header=True)
-        assert data.features.tolist() == [[1, 2], [3, 4], [5, 6]]
-
     def test_gzip_and_weights_per_document(self, files):
         assert read_lightgbm(files(weight="0.5\n1\n0\n")).weight.tolist() == [0.5, 1, 0]
         data = read_lightgbm(files(*(gzip.compress(text) for text in (SVMLIGHT.encode(), b"2\n1\n", b"1\n2\n3\n"))))

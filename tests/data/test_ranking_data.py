@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import gainsay as gs
-from gainsay.data import RankingData, from_frame, simulate
+from gainsay.data import RankingData, from_frame
 
 X = np.arange(10.0).reshape(5, 2)
 Y = [1, 0, 2, 0, 3]
@@ -65,12 +65,6 @@ def test_types_of_arrays():
     assert make(features=features).features is features
     with pytest.raises(dataclasses.FrozenInstanceError):
         data.labels = np.zeros(6)
-
-
-def test_repr():
-    assert repr(make()) == ("RankingData(6 documents, 3 queries, 2 features; labels 0: 2, 1: 2, 2: 2; document ids)")
-    many = make(np.zeros(40, dtype=int), labels=np.arange(40) / 4, weight=[2.0])
-    assert repr(many).endswith("labels from 0 to 9.75; document ids; weighted)")
 
 
 class TestQueries:
@@ -123,13 +117,6 @@ class TestQueries:
         comparison = gs.compare({"a": np.arange(6.0)}, data.judgments(), segments={"3": "x", "1": "y", "2": "z"})
         assert comparison.segment_labels["segment"].tolist() == ["x", "y", "z"]
         assert comparison.frame().index.unique("query").tolist() == ["3", "1", "2"]
-
-    def test_judgments(self):
-        judgments = make((0, 1, 0), weight=[1, 3]).judgments()
-        assert (judgments.queries, judgments.documents) == (2, 3)
-        assert (judgments.labels.tolist(), judgments.weights.tolist()) == ([0, 1, 2], [1, 3])
-        data = RankingData(X, [1, -1, 0, 0, 2], qid=QID)
-        assert data.judgments(negative_labels="zero").labels.tolist() == [1, 0, 0, 0, 2]
 
 
 class TestLabelsAndWeights:
@@ -234,13 +221,6 @@ class TestFeatures:
         np.testing.assert_array_equal(features, [[1, NAN], [3, 4]])
         assert features.dtype == (np.float32 if dtype is np.float32 else np.float64)
         assert values.data[0, 1] == 2
-
-    def test_names(self):
-        data = data_of(SPARSE, feature_names=["a", "b", "c"])
-        for part in (data.contiguous(), data.take_queries([1]), RankingData.concatenate([data, data])):
-            assert part.feature_names == ("a", "b", "c")
-        assert data.feature_frame().columns.tolist() == ["a", "b", "c"]
-        assert simulate(5, seed=1).feature_frame().columns.tolist() == list(range(30))
 
     @pytest.mark.parametrize("convert", [lambda frame: frame, pl.from_pandas, pa.Table.from_pandas])
     def test_of_a_frame(self, convert):

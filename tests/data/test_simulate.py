@@ -49,12 +49,6 @@ def test_some_features_separate_only_low_or_only_high_grades(correlation, first,
     assert abs(correlation(features, unseen)[strongest]) < bound
 
 
-def test_shifted_features_have_an_offset_by_query(data):
-    means = np.add.reduceat(data.features.astype(float), np.cumsum(data.group) - data.group) / data.group[:, None]
-    assert means[:, 3].std() > 0.8
-    assert means[:, 0].std() < 0.3
-
-
 def test_noise_and_interactions(data, correlation):
     assert np.abs(correlation(range(4, 30, 6))).max() < 0.01
     assert np.abs(correlation(range(5, 30, 6))).max() < 0.02

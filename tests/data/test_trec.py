@@ -139,11 +139,6 @@ class TestTables:
         with pytest.warns(UserWarning, match=r"judged\.csv: 2 .* line 6"):
             assert rows_of(read_qrels(path), "label") == ROWS
 
-    def test_runs_with_a_rank(self, tmp_path, write):
-        path = write_table(tmp_path / "run.csv", ("query", "document", "score", "rank"), [(*row, 99) for row in RUN])
-        for file in (path, write(gzip.compress(path.read_bytes()), "run.csv.gz")):
-            assert rows_of(read_run(file), "score") == RUN
-
     @pytest.mark.parametrize("name", ["file.tsv", "file.csv"])
     def test_files_without_a_header_are_read_as_trec_files(self, write, name):
         qrels = read_qrels(write("q1\t0\ta\t2\nq1\t0\tb\t0\n", name))

@@ -77,9 +77,3 @@ def test_the_library_adds_one_instead_of_the_weight_of_an_empty_query():
     judgments = gs.Judgments([0, 1, 0, 0], group=[2, 2], weight=options["weight"])
     ours = gs.evaluate(gs.parse_metrics("ndcg@2", convention="lightgbm"), judgments, options["init_score"]).mean
     assert list(ours.values()) == pytest.approx([0.25 * worst + 0.75 * 1], rel=1e-15, abs=0)
-
-
-def test_the_library_rewards_the_order_of_the_file_if_all_scores_are_equal():
-    dataset = lgb.Dataset(np.zeros((4, 1)), [3.0, 2.0, 1.0, 0.0], group=[4], init_score=[0.0] * 4, params=QUIET)
-    theirs = {name: value for _, name, value, _ in lgb.Booster(PARAMS, dataset).eval_train()}
-    assert theirs["ndcg@10"] == 1.0

@@ -79,19 +79,6 @@ class TestSameBits:
         metrics = gs.parse_metrics("ndcg_linear@3", "ndcg_linear", "dcg_linear@5", "cg", "map")
         assert_core_equals_numpy(metrics, judgments, rng.integers(0, 5, 900).astype(float))
 
-    @pytest.mark.parametrize("unjudged", ["irrelevant", "drop"])
-    def test_unjudged_documents(self, unjudged):
-        rng = np.random.default_rng(2)
-        judged = rng.random(900) < 0.7
-        labels = np.where(judged, rng.integers(0, 4, 900), 0)
-        judgments = gs.Judgments(labels, group=[9] * 100, judged=judged)
-        scores = rng.integers(0, 5, 900).astype(float)
-        metrics = gs.parse_metrics("ndcg_exp@3", "map", "precision@5", "precision(denominator=min_k_n)@5")
-        found = gs.evaluate(metrics, judgments, scores, unjudged=unjudged).per_query
-        with mock.patch.object(compiled, "core", return_value=None):
-            expected = gs.evaluate(metrics, judgments, scores, unjudged=unjudged).per_query
-        assert_same_bits(metrics, found, expected)
-
     def test_together_with_metrics_outside_the_core(self):
         rng = np.random.default_rng(3)
         judgments = gs.Judgments(rng.integers(0, 3, 3_000), group=[30] * 100)

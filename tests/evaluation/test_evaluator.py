@@ -83,19 +83,6 @@ class TestMean:
         (found,) = gs.evaluate([gs.RR(**options)], self.judgments, self.scores).mean.values()
         assert found == pytest.approx(expected, rel=1e-15, abs=0)
 
-    def test_weights_in_32_bits(self):
-        third = float(np.float32(1 / 3))
-        judgments = gs.Judgments([0, 1, 1, 0], group=[2, 2], weight=[1 / 3, 1])
-        found = gs.evaluate("mrr(weights=float32)", judgments, [2, 1, 2, 1]).mean["mrr(weights=float32)"]
-        assert found == pytest.approx((third * 0.5 + 1) / (third + 1), rel=1e-15, abs=0)
-
-    def test_weights_averaged_in_32_bits(self):
-        tenth = np.float32(0.1)
-        mean_of_three = float((tenth + tenth + tenth) / np.float32(3))
-        judgments = gs.Judgments([0, 0, 1, 1, 0], group=[3, 2], weight=[0.1, 0.1, 0.1, 1, 1])
-        found = gs.evaluate("mrr(weights=float32_mean)", judgments, [3, 2, 1, 2, 1]).mean["mrr(weights=float32_mean)"]
-        assert found == pytest.approx((mean_of_three / 3 + 1) / (mean_of_three + 1), rel=1e-15, abs=0)
-
     @pytest.mark.parametrize("queries", [1, 3, 1000])
     @pytest.mark.parametrize("weighted", [False, True])
     @pytest.mark.parametrize("empty", [0, 1, "skip"])
@@ -270,12 +257,6 @@ class TestEvaluation:
         assert "1 query, 1 document<" in single._repr_html_()
         html = gs.evaluate([gs.NDCG(gain={0: 0, 1: 3})], self.judgments, [2, 1, 2, 1])._repr_html_()
         assert "ndcg(gain=0&gt;0/1&gt;3)" in html
-
-    def test_error_in_a_thread_is_raised_by_the_call(self, monkeypatch):
-        monkeypatch.setattr(groups, "DOCUMENTS_PER_THREAD", 1)
-        judgments = gs.Judgments([1, 0, *[0, 1] * 20_000], group=[1, 1, 40_000])
-        with pytest.raises(ValueError, match="the same score"):
-            gs.evaluate("err(max_label=1)", judgments, np.zeros(40_002), n_jobs=2)
 
 
 WEIGHTS = {"none": None, "equal": [0.1] * 40, "random": np.linspace(0.01, 3, 40), "some zero": [0.0, 0.3] * 20}

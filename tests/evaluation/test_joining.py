@@ -16,7 +16,6 @@ from tests.bad_inputs import BadInput, bad_inputs
 import gainsay as gs
 from gainsay.data import trec
 from gainsay.evaluation import trec_runs
-from gainsay.evaluation.trec_runs import encode_ids
 
 # In UTF-16 and in most locales these sort otherwise than by code points.
 IDS = [*(f"d{at}" for at in range(12)), "D", "z", "é", "ÿ", "\uffee", "\U0001f600", "NA", "nan"]
@@ -156,10 +155,3 @@ def test_plain_files_become_no_tables(tmp_path, monkeypatch):
     monkeypatch.setattr(trec_runs, "_read", None)
     monkeypatch.setattr(trec, "_parse_lines", None)
     assert gs.evaluate_run("mrr", tmp_path / "run", tmp_path / "qrels").mean == {"mrr": 1.0}
-
-
-def test_halves_of_surrogate_pairs_are_encoded_by_pandas():
-    column = pd.Series(["\ud83d", "a", "\ud83d"], dtype=object)
-    encoded = encode_ids([column, pd.Series(["a"], dtype=object)])
-    assert [codes.tolist() for codes in encoded.codes] == [[0, 1, 0], [1]]
-    assert encoded.sort_descending(np.array([0, 1])).tolist() == [0, 1]

@@ -8,7 +8,7 @@ import pytest
 from tests.metrics.one_query import value
 
 import gainsay as gs
-from gainsay.metrics.conventions import ABOVE_HALF, CONVENTIONS
+from gainsay.metrics.conventions import ABOVE_HALF
 
 HALF = repr(ABOVE_HALF)
 
@@ -61,10 +61,6 @@ def test_options(library, text, expected):
     assert str(*gs.parse_metrics(text, convention=library)) == expected
 
 
-def test_every_convention_is_tested():
-    assert set(EXPECTED) == set(CONVENTIONS)
-
-
 def test_options_and_gains_in_the_name_override_the_convention():
     metrics = gs.parse_metrics("map(ties=best,min_label=2)@5", convention="lightgbm")
     assert metrics == (gs.AP(ties="best", min_label=2, empty=1, weights="float32_mean", k=5),)
@@ -76,10 +72,6 @@ def test_options_and_gains_in_the_name_override_the_convention():
 @pytest.mark.parametrize("name", ["ndcg", "ndcg_linear", "map", "precision"])
 def test_xgboost_cuts_at_32_without_a_cutoff(name):
     assert [metric.k for metric in gs.parse_metrics(name, f"{name}@40", convention="xgboost")] == [32, 40]
-
-
-def test_label_of_one_half_is_not_relevant_above_half():
-    assert value(*gs.parse_metrics("mrr", convention="lightgbm"), [0.5, 0.6]) == 1 / 2
 
 
 IDEAL, IDEAL_EXP = 2 + 1 / log2(3), 3 + 1 / log2(3)

@@ -83,11 +83,6 @@ class TestSubclasses:
             gs.parse_metrics("halved@10")
         assert gs.parse_metrics("halved@10", convention="lightgbm")[0].gain == "exponential"
 
-    def test_a_class_that_changes_no_number_needs_no_name(self):
-        own = define('class Own(gs.NDCG):\n    """NDCG."""\n    def about(self): return "it"\n').Own(gain="linear")
-        assert str(own) == "ndcg_linear"
-        assert str(define("class Beside: pass\nclass Own(Beside, gs.RR): pass").Own()) == "mrr"
-
     def test_a_cell_that_is_run_again_replaces_its_class(self):
         cell = "class Part(gs.NDCG):\n names = {'part': {}}\n def score(self, *a): return super().score(*a) / "
         define(cell + "2")
@@ -174,17 +169,6 @@ class TestFunctions:
         assert str(*gs.parse_metrics("own_ndcg", convention="lightgbm")) == "own_ndcg(weights=float32_mean)"
         assert (OWN_NDCG.higher_is_better, LOSS.higher_is_better) == (True, False)
         assert len({OWN_NDCG, LOSS, gs.metric("own_ndcg", plain_ndcg)}) == 2
-
-    def test_a_function_defined_again_in_the_same_place(self):
-        def make(value):
-            def in_a_notebook(labels, scores):
-                return value
-
-            return gs.metric("in_a_notebook", in_a_notebook)
-
-        make(1.0)
-        make(2.0)
-        assert gs.evaluate("in_a_notebook", gs.Judgments([1], group=[1]), [1]).mean == {"in_a_notebook": 2.0}
 
     def test_a_pickle_makes_its_metric_known_elsewhere(self, tmp_path):
         (tmp_path / "shop.py").write_text(

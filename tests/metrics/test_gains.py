@@ -135,17 +135,6 @@ class TestFunctions:
         expected = [definitions.expectation(ndcg, LABELS[a:b], SCORES[a:b], k) for a, b in itertools.pairwise(ends)]
         np.testing.assert_allclose(per_query(gs.NDCG(gain=gain, discount=discount, k=k))[0], expected, rtol=1e-13)
 
-    def test_a_gain_defined_again_in_the_same_place(self):
-        def make(exponent):
-            def in_a_cell(labels):
-                return labels**exponent
-
-            return gs.NDCG(gain=in_a_cell)
-
-        make(1)
-        second = make(3)
-        assert gs.parse_metrics("ndcg(gain=in_a_cell)") == (second,)
-
     @pytest.mark.parametrize(
         ("metric", "name"),
         [

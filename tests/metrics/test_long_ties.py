@@ -12,7 +12,6 @@ import pytest
 from tests.metrics.one_query import value
 
 import gainsay as gs
-from gainsay.metrics import cascade
 
 
 def tied(before, t, r):
@@ -78,11 +77,6 @@ class TestERR:
         labels = np.repeat(np.arange(len(lengths)), lengths)
         found = value(gs.ERR(max_label=4, k=k), labels, np.zeros(len(labels)))
         assert found == pytest.approx(float(expected(tuple(lengths), 1)), rel=4e-15, abs=0)
-
-    def test_a_run_too_long_to_average_beyond_the_cutoff(self, monkeypatch):
-        monkeypatch.setattr(cascade, "MAX_PLACES", 2)
-        found = value(gs.ERR(max_label=1, k=2), [1, 1, 1, 0, 1, 0, 1], [4, 3, 2, 2, 1, 1, 1])
-        assert found == 1 / 2 + 1 / 2 * 1 / 2 / 2
 
     def test_a_run_too_long_to_average_has_a_worst_case(self):
         found = value("err(max_label=1,ties=worst)", [0, 1] * 5000, [0] * 10_000)

@@ -121,14 +121,6 @@ def test_runs_that_cross_the_last_rank(data, by_place, depth):
     assert_ranked(*data, by_place, depth)
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3, 4])
-@pytest.mark.parametrize("width", [5, NARROW + 5])
-def test_another_code_further_down_a_run_of_one_code(width, depth):
-    scores, codes = np.ones((2, width)), np.zeros((2, width), dtype=np.int64)
-    codes[0, 0] = 1
-    assert_ranked(scores, codes, 2, depth=depth)
-
-
 @pytest.mark.parametrize("by_place", [False, True])
 @pytest.mark.parametrize("width", [6, NARROW + 6])
 def test_a_hidden_difference_behind_the_last_rank(width, by_place):
