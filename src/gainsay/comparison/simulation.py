@@ -217,7 +217,7 @@ class Simulation:
             def compute_t(k: int) -> Floats:
                 t = map_to_t(_ratio(noise - noise[:, [k]], error[:, k]), queries - 1)
                 shown = np.sqrt(of_queries[:, k, :, None] + drawn[:, [k]] + drawn)
-                return t * np.divide(error[:, k, :, None], shown, out=np.zeros_like(shown), where=shown > 0)
+                return np.asarray(t * np.divide(error[:, k, :, None], shown, out=np.zeros_like(shown), where=shown > 0))
 
             return SimulatedSample(_compute_differences(means[place]), error, compute_t, {})
 
