@@ -33,6 +33,7 @@ VALUES = [  # words, what the message mentions, options of Judgments (LABELS if 
     ("6 entries", "qid", {"qid": [1] * 6}),
     ("(5, 1)", "qid", {"qid": [[1], [1], [1], [2], [2]]}),
     ("got neither", "group=[len(labels)]", {}),
+    ("is ambiguous", "query 1", {"labels": [1, 0], "group": [2, 0], "weight": [1.0, 2.0]}),
     ("got both", "group=[len(labels)]", {"group": [5], "qid": [1] * 5}),
     ("nan at row", "(query b)", {"labels": [0, nan, 1, nan], "qid": list("abab")}),
     ("1 of 4", "(query a)", {"labels": [0, 1, inf, 1], "qid": list("abab")}),
