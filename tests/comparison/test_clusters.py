@@ -65,19 +65,6 @@ def test_fewer_than_thirty_clusters_decide_nothing(clusters, kind):
     assert f"{10 * clusters} queries in {clusters} clusters" in verdict.text
 
 
-def test_support_counts_clusters_that_differ():
-    x = np.zeros((40, 2))
-    x[:10, 1] = 1
-    estimated = estimate(read_panel({"a": x}, clusters=np.arange(40) // 5))
-    assert estimated.support[0, 0, 1] == estimated.differing[0, 0, 1] == 2
-    assert (estimated.units, estimated.queries, estimated.effective) == (8, 40, 8)
-    assert estimated.wins[0, 0, 1] == 10
-    uneven = np.r_[np.zeros(8), np.ones(2), np.arange(2, 32)]
-    estimated = estimate(read_panel({"a": x}, clusters=uneven))
-    assert estimated.support[0, 0, 1] == pytest.approx(100 / 68)
-    assert estimated.effective == pytest.approx(1600 / (64 + 4 + 30))
-
-
 def test_one_large_cluster_is_flagged():
     a, b, _ = values_of(6)
     labels = np.arange(len(a))

@@ -101,11 +101,6 @@ class TestLopsidedPairs:
         found = compute_skewness(panel, estimate(panel))
         np.testing.assert_allclose(found, [[0, expected], [expected, 0]], rtol=1e-9)
 
-    def test_a_constant_difference_has_none(self):
-        base = distinct(100, 1)
-        panel = read_panel({name: np.hstack([base, base + 0.25]) for name in "xy"})
-        assert not compute_skewness(panel, estimate(panel)).any()
-
 
 class TestOutlyingRepeats:
     def test_a_failed_training_is_flagged_and_a_healthy_one_is_not(self):
