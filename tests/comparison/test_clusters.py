@@ -1,4 +1,4 @@
-"""Queries in clusters: errors against the sandwich written out, what counts as evidence, words, bad input."""
+"""Queries in clusters: errors of the jackknife, evidence counted in clusters, and flags."""
 
 from __future__ import annotations
 
@@ -80,13 +80,3 @@ def test_lopsidedness_is_that_of_cluster_sums():
     sums = (d - d.mean()).reshape(20, 3).sum(axis=1)
     expected = abs((sums**3).sum()) / (sums**2).sum() ** 1.5
     assert compute_skewness(panel, estimate(panel))[0, 1] == pytest.approx(expected)
-
-
-def test_a_metric_that_skips_queries_has_the_clusters_of_its_own():
-    a, b, labels = values_of(7)
-    skipped = (labels < 20) | (np.arange(len(a)) % 5 == 0)
-    a[skipped] = np.nan
-    verdict = Verdict.from_values(a, b, clusters=labels, draws=300)
-    kept = Verdict.from_values(a[~skipped], b[~skipped], clusters=labels[~skipped], draws=300)
-    assert verdict.clusters == kept.clusters == len(np.unique(labels[~skipped])) <= 60
-    assert verdict.detectable == pytest.approx(kept.detectable)

@@ -1,4 +1,4 @@
-"""Who find_leaders from where to where, and where two change places."""
+"""Leaders along a path of gains, and the bases at which two models change places."""
 
 from __future__ import annotations
 

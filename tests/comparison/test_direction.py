@@ -30,19 +30,6 @@ class Halved(gs.NDCG):
         return super().score(rows, facts, cutoffs) / 2
 
 
-class Renamed(gs.NDCG):
-    """NDCG by another name, with the values of NDCG."""
-
-    names = {"renamed_ndcg": {"gain": "exponential"}}
-
-
-class Harm(gs.DCG):
-    """DCG of labels that say how bad a document is."""
-
-    names = {"harm": {"gain": "linear"}}
-    higher_is_better = False
-
-
 def rank_found(labels, scores):
     """Rank of the first relevant document, one beyond the last where there is none."""
     found = np.flatnonzero(labels[np.argsort(-scores, kind="stable")] >= 2)

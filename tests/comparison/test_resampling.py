@@ -7,7 +7,7 @@ import pytest
 from tests.comparison.populations import to_t
 
 from gainsay.comparison.data import read_panel
-from gainsay.comparison.estimates import estimate, sum_powers
+from gainsay.comparison.estimates import estimate
 from gainsay.comparison.resampling import map_to_t
 
 
@@ -45,15 +45,6 @@ def test_nearly_equal_models_keep_a_correct_error(scale):
 def test_the_map_has_the_quantiles_of_student(freedom):
     z = np.linspace(-5, 5, 201)
     np.testing.assert_allclose(map_to_t(z.copy(), freedom), to_t(z, freedom), rtol=2e-3)
-
-
-@pytest.mark.parametrize("power", [2, 3])
-@pytest.mark.parametrize("scale", [1e-7, 1e-3, 1.0])
-def test_sums_of_powers_are_those_of_differences_even_of_similar_rows(power, scale):
-    rng = np.random.default_rng(3)
-    rows = rng.normal(size=(2, 300))[[0, 0, 1, 1, 1]] + scale * rng.normal(size=(5, 300))
-    expected = ((rows[None] - rows[:, None]) ** power).sum(axis=2)
-    np.testing.assert_allclose(sum_powers(rows, power), expected, rtol=1e-9, atol=1e-12 * np.abs(expected).max())
 
 
 def test_many_models_have_the_errors_of_few_and_draws_with_their_covariance():
