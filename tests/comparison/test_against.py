@@ -251,11 +251,6 @@ class TestLooks:
             norm.sf(compute_boundaries([0.25, 0.525], 0.025)[-1])
         )
 
-    def test_the_text_of_an_undecided_last_look_forbids_another(self):
-        text = self.look(60, looks=(30, 60)).text
-        assert "must not be extended" in text
-        assert "look 2 at 60" in text
-
     def test_bounds_at_any_time_are_wider(self):
         single, anytime, tuned = (self.look(500, anytime=value) for value in (False, True, 500))
         assert (single.level, anytime.anytime, tuned.anytime) == (0.025, 1000, 500)
@@ -336,12 +331,3 @@ class TestRecipes:
             decided += drawn(by_run, lead).against("production").decisions["B"] == "ship"
         assert decided / samples == pytest.approx(0.8, abs=0.1)
         assert one.queries_needed.median is None or one.queries_needed.median > 400
-
-    def test_copies_in_clusters_count_once(self):
-        values = panel_of(queries=200)
-        copied = {metric: np.repeat(table, 3, axis=0) for metric, table in values.items()}
-        alone = compared(values).against("production").frame()
-        result = compared(copied, clusters=np.repeat(np.arange(200), 3)).against("production")
-        half = [table[f"upper {FIRST}"] - table[f"difference {FIRST}"] for table in (result.frame(), alone)]
-        assert (half[0] / half[1]).tolist() == pytest.approx([np.sqrt(200 / 199)] * 2)  # the factor of the jackknife
-        assert "600 queries in 200 clusters" in result.text

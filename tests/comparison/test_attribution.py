@@ -7,7 +7,6 @@ import math
 import re
 from collections import defaultdict
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 import pytest
@@ -137,24 +136,6 @@ class TestCells:
         bands = [first for first in (1, 2, 4, 6, 11) if first <= (parse(metric)[3] or 25)]
         expected = cells_by_hand(judgments, scores, metric, bands, ties=ties, weights=weights)
         np.testing.assert_allclose(table, expected, rtol=0, atol=ROUNDING * max(1.0, np.abs(expected).max()))
-
-    @pytest.mark.parametrize("metric", ["ndcg_exp@3", "ndcg_jk", "dcg_linear@2"])
-    def test_are_expectations_over_all_orders_of_tied_documents(self, grouped, definitions, metric):
-        judgments, scores, _ = two_models(grouped, 5, queries=12, longest=6, distinct_scores=3, weighted=False)
-        name, _, cutoff = metric.partition("@")
-        gain, discount, ratio = FAMILY.get(name, (linear, log2, False))
-        k = int(cutoff or 6)
-        expected, ends = np.zeros((len(judgments.levels), k)), np.cumsum(judgments.sizes)
-        for (model, sign), (end, size) in product((("A", 1), ("B", -1)), zip(ends, judgments.sizes, strict=True)):
-            labels = judgments.labels[end - size : end].tolist()
-            ideal = sum(g * discount(r) for r, g in enumerate(sorted(map(gain, labels), reverse=True)[:k], 1))
-            orders = list(definitions.rankings_with_multiplicity(labels, scores[model][end - size : end]))
-            share = sign / sum(count for _, count in orders) / judgments.queries / (ideal if ratio and ideal else 1)
-            for ranking, count in orders:
-                for rank, label in enumerate(ranking[:k], 1):
-                    expected[int(label), rank - 1] += gain(label) * discount(rank) * count * share
-        table = attribution(judgments, scores, metric, bands=range(1, k + 1)).grades_by_ranks
-        np.testing.assert_allclose(table, expected, rtol=0, atol=ROUNDING)
 
     def test_scores_that_differ_beyond_32_bits_only_are_tied_where_the_metric_says_so(self):
         scores = {"up": [1.0 + 1e-12, 1.0], "down": [1.0, 1.0 + 1e-12]}

@@ -1,4 +1,4 @@
-"""Queries in clusters: errors against the sandwich written out, what counts as evidence, words, bad input."""
+"""Queries in clusters: errors of the jackknife, evidence counted in clusters, and flags."""
 
 from __future__ import annotations
 
@@ -65,19 +65,6 @@ def test_fewer_than_thirty_clusters_decide_nothing(clusters, kind):
     assert f"{10 * clusters} queries in {clusters} clusters" in verdict.text
 
 
-def test_support_counts_clusters_that_differ():
-    x = np.zeros((40, 2))
-    x[:10, 1] = 1
-    estimated = estimate(read_panel({"a": x}, clusters=np.arange(40) // 5))
-    assert estimated.support[0, 0, 1] == estimated.differing[0, 0, 1] == 2
-    assert (estimated.units, estimated.queries, estimated.effective) == (8, 40, 8)
-    assert estimated.wins[0, 0, 1] == 10
-    uneven = np.r_[np.zeros(8), np.ones(2), np.arange(2, 32)]
-    estimated = estimate(read_panel({"a": x}, clusters=uneven))
-    assert estimated.support[0, 0, 1] == pytest.approx(100 / 68)
-    assert estimated.effective == pytest.approx(1600 / (64 + 4 + 30))
-
-
 def test_one_large_cluster_is_flagged():
     a, b, _ = values_of(6)
     labels = np.arange(len(a))
@@ -93,13 +80,3 @@ def test_lopsidedness_is_that_of_cluster_sums():
     sums = (d - d.mean()).reshape(20, 3).sum(axis=1)
     expected = abs((sums**3).sum()) / (sums**2).sum() ** 1.5
     assert compute_skewness(panel, estimate(panel))[0, 1] == pytest.approx(expected)
-
-
-def test_a_metric_that_skips_queries_has_the_clusters_of_its_own():
-    a, b, labels = values_of(7)
-    skipped = (labels < 20) | (np.arange(len(a)) % 5 == 0)
-    a[skipped] = np.nan
-    verdict = Verdict.from_values(a, b, clusters=labels, draws=300)
-    kept = Verdict.from_values(a[~skipped], b[~skipped], clusters=labels[~skipped], draws=300)
-    assert verdict.clusters == kept.clusters == len(np.unique(labels[~skipped])) <= 60
-    assert verdict.detectable == pytest.approx(kept.detectable)

@@ -7,20 +7,6 @@ import pytest
 
 import gainsay as gs
 
-BOTH = ["ndcg_jk@10", "ndcg_exp@10"]
-
-
-def two_rankings(labels_a, labels_b, metrics=BOTH, **options):
-    """One query whose documents two models rank as given."""
-    order = {}
-    remaining = list(enumerate(labels_a))
-    for rank, label in enumerate(labels_b):
-        document = next(document for document, own in remaining if own == label)
-        remaining.remove((document, label))
-        order[document] = -rank
-    scores = {"A": -np.arange(len(labels_a)), "B": [order[document] for document in range(len(labels_a))]}
-    return gs.compare(scores, gs.Judgments(labels_a, group=[len(labels_a)]), metrics, **options)
-
 
 @pytest.fixture(scope="module")
 def many(grouped):
@@ -86,27 +72,6 @@ def test_every_row_is_that_of_a_loop_over_queries(many, definitions, metrics, cu
         for column, value in row.items():
             assert own[column] == (value if column.startswith("labels") else pytest.approx(value, abs=1e-12))
     assert (table["contradiction strength"].abs().diff().dropna() <= 0).all()
-
-
-def test_the_other_way_round_turns_all_signs_and_the_order_of_models_does_not_matter(many):
-    judgments, scores, *_ = many
-    one, other = (gs.compare(scores, judgments, BOTH).queries(*pair) for pair in ("AB", "BA"))
-    signed = ["contradiction strength", *(f"difference {metric}" for metric in BOTH)]
-    np.testing.assert_array_equal(one[signed], -other[signed])
-    assert one["query"].tolist() == other["query"].tolist()
-    assert one["labels A"].tolist() == other["labels A"].tolist()
-    turned = gs.compare(dict(reversed(scores.items())), judgments, ["map", *BOTH], primary=BOTH)
-    assert turned.queries("A", "B").equals(one)
-
-
-def test_two_published_rankings_pull_apart():
-    first, second = [5, 0, 0, 0, 0, 3, 3, 3, 3, 3], [3, 3, 3, 3, 3, 0, 0, 0, 0, 5]
-    row = two_rankings(first, second).queries("A", "B").loc[0]
-    assert row["difference ndcg_jk@10"] == pytest.approx(0.73 - 0.88, abs=0.01)
-    assert row["difference ndcg_exp@10"] == pytest.approx(0.89 - 0.63, abs=0.01)
-    assert row["contradiction strength"] == row["difference ndcg_jk@10"]
-    assert row["labels A"] == tuple(first)
-    assert row["labels B"] == tuple(second)
 
 
 def test_queries_left_out_of_the_comparison_do_not_shift_the_others():

@@ -30,34 +30,6 @@ class Halved(gs.NDCG):
         return super().score(rows, facts, cutoffs) / 2
 
 
-class Renamed(gs.NDCG):
-    """NDCG by another name, with the values of NDCG."""
-
-    names = {"renamed_ndcg": {"gain": "exponential"}}
-
-
-class Harm(gs.DCG):
-    """DCG of labels that say how bad a document is."""
-
-    names = {"harm": {"gain": "linear"}}
-    higher_is_better = False
-
-
-class Unsaid(gs.RR):
-    names = {"mrr_unsaid": {}}
-
-
-class Marked(gs.RR):
-    """Said in <b>bold</b>."""
-
-    names = {"mrr_marked": {}}
-
-
-def doubled(labels):
-    """Labels doubled."""
-    return 2 * labels
-
-
 def rank_found(labels, scores):
     """Rank of the first relevant document, one beyond the last where there is none."""
     found = np.flatnonzero(labels[np.argsort(-scores, kind="stable")] >= 2)
@@ -205,19 +177,6 @@ class TestComparison:
         assert document["why"]["attribution"]["difference"].keys() == {"ndcg_exp@10"}
         assert "rank_found" in loss._repr_html_()
 
-    def test_descriptions_of_metrics(self):
-        own = f"{__name__}.doubled (Labels doubled.)."
-        expected = {
-            gs.NDCG(gain="exponential", k=10): "",
-            gs.NDCG(gain=(0, 1, 2, 3, 9)): "",
-            HALF: "NDCG that counts half.",
-            FOUND: "Rank of the first relevant document, one beyond the last where there is none.",
-            gs.NDCG(gain=doubled, k=10): f"NDCG with gain {own}",
-            gs.CG(gain=doubled): f"CG with gain {own}",
-            Unsaid(): f"A custom metric: {__name__}.Unsaid.",
-        }
-        assert {metric: metric.meaning for metric in expected} == expected
-
 
 class TestSplit:
     def test_a_metric_that_is_counted_half_has_one_number(self, data, scores):
@@ -230,12 +189,6 @@ class TestSplit:
         assert cells == pytest.approx(whole["sharp"] - whole["vague"], rel=1e-12)
         assert found.to_markdown()
         assert gs.compare(scores, data.judgments(), [HALF, "map"], draws=400).to_markdown()
-
-    def test_sums_over_documents(self):
-        squares = gs.NDCG(gain=lambda labels: labels**2, name="squares_ndcg")
-        sums = [gs.NDCG(gain="linear", k=3), gs.DCG(gain="exponential"), gs.CG(), Renamed(gain="exponential"), squares]
-        assert all(metric.is_sum_over_documents for metric in sums)
-        assert not any(metric.is_sum_over_documents for metric in (HALF, FOUND, *gs.parse_metrics("map")))
 
     def test_a_gain_of_ones_own_is_not_among_the_steps(self, data, scores):
         own = gs.NDCG(gain=(0, 1, 4, 9, 16), k=10)

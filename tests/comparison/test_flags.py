@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.stats
 from tests.comparison.populations import panel_of, runs_of
 
 import gainsay as gs
-from gainsay.comparison.data import read_panel
-from gainsay.comparison.estimates import estimate
-from gainsay.comparison.flags import compute_skewness, find_outlying_repeats
+from gainsay.comparison.flags import find_outlying_repeats
 
 
 def flags_of(first, second, **options):
@@ -91,20 +88,6 @@ class TestLopsidedPairs:
         found = flags_of(self.values(queries, share), distinct(queries, 2), models=["a", "b"])
         assert ("lopsided pairs" in found) == flagged
         assert not flagged or found["lopsided pairs"].pairs == (("a", "b"),)
-
-    @pytest.mark.parametrize("weights", [None, np.full(500, 1 / 500)])
-    def test_skewness_is_that_of_scipy(self, weights):
-        tables = {"x": self.values(500, 0.1), "y": distinct(500, 2)}
-        differences = np.stack([table[:, 1] - table[:, 0] for table in tables.values()])
-        expected = np.abs(scipy.stats.skew(differences, axis=1)).max() / np.sqrt(500)
-        panel = read_panel(tables, weights=weights)
-        found = compute_skewness(panel, estimate(panel))
-        np.testing.assert_allclose(found, [[0, expected], [expected, 0]], rtol=1e-9)
-
-    def test_a_constant_difference_has_none(self):
-        base = distinct(100, 1)
-        panel = read_panel({name: np.hstack([base, base + 0.25]) for name in "xy"})
-        assert not compute_skewness(panel, estimate(panel)).any()
 
 
 class TestOutlyingRepeats:

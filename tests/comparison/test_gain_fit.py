@@ -43,13 +43,6 @@ def table(first, second, preferred, **more):
 
 
 class TestEstimates:
-    @pytest.mark.parametrize("base", [1.0, 1.5, 2.0, 3.0])
-    def test_planted_bases_come_back(self, base):
-        fit = gs.fit_gain(table(*planted(base, 4000, seed=int(10 * base))), alpha=0.001)
-        assert fit.lower <= base <= fit.upper
-        assert fit.base == pytest.approx(base, rel=0.2)
-        assert fit.slope == pytest.approx(15, rel=0.15)
-
     def test_is_the_most_likely_triple_of_base_slope_and_side_effect(self):
         """By SciPy's general optimizer on the plain formula, from several starts."""
         first, second, preferred = planted(1.6, 500, seed=3)

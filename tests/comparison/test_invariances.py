@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 
 from gainsay import Verdict
-from gainsay.comparison.data import read_panel
-from gainsay.comparison.estimates import estimate
 
 BETWEEN = ("price", "price_lower", "safe_regret", "safe_regret_upper", "detectable")
 
@@ -77,24 +75,6 @@ def test_these_change_nothing_beyond_rounding(seed, repeats, transformed):
             assert getattr(other, name)[metric] == pytest.approx(getattr(one, name)[metric], abs=1e-9), name
         parts = one.variance[metric].to_dict() if repeats > 1 else {}
         assert (other.variance[metric].to_dict() if repeats > 1 else {}) == pytest.approx(parts, abs=1e-9)
-
-
-@pytest.mark.parametrize("repeats", [1, 4])
-@pytest.mark.parametrize("seed", range(2))
-def test_hard_and_easy_queries_do_not_matter(seed, repeats):
-    """Whatever is added to all models on a query cancels in every comparison; only the draws are others."""
-    values, weights = sample(seed, repeats)
-    shifted = values + np.random.default_rng(seed).normal(size=(2, 1, len(weights), 1))
-    one, other = verdict_of(values, weights), verdict_of(shifted, weights)
-    assert (other.winners, other.safe_choice) == (one.winners, one.safe_choice)
-    assert (other.price, other.safe_regret) == pytest.approx((one.price, one.safe_regret))
-    assert (other.detectable, other.safe_regret_upper) == pytest.approx(
-        (one.detectable, one.safe_regret_upper), rel=0.1
-    )
-    means = [it.mean(axis=3).transpose(0, 2, 1) for it in (values, shifted)]
-    plain, moved = (estimate(read_panel(dict(zip("ab", it, strict=True)), weights=weights)) for it in means)
-    np.testing.assert_allclose(moved.error, plain.error, rtol=1e-9)
-    np.testing.assert_array_equal(moved.support, plain.support)
 
 
 @pytest.mark.parametrize("repeats", [1, 4])

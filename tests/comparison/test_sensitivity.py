@@ -63,17 +63,6 @@ def test_shares_of_models_and_recipes_against_loops_over_pairs(choice, metric):
     assert repeat["reversed"] == pytest.approx(np.mean([reverses(first, order, own) for own in pairs]))
 
 
-def test_models_in_groups_are_repeats():
-    scores = draw_scores(6, seed=5)
-    recipes = gs.compare({"a": scores[:3], "b": scores[3:]}, JUDGED, draws=200).sensitivity()
-    models = {f"{'ab'[place // 3]}{place}": one for place, one in enumerate(scores)}
-    grouped = gs.compare(models, JUDGED, draws=200).sensitivity(groups={name: name[0] for name in models})
-    assert grouped.models == recipes.models
-    for choice, share in recipes.table.set_index("choice")["reversed"].items():
-        if choice != "the other half of the queries":
-            assert share_of(grouped, choice)["reversed"] == pytest.approx(share)
-
-
 def test_halves_are_halves_of_clusters():
     """Two clusters have one split only."""
     clusters, values = np.repeat([0, 1], 30), np.random.default_rng(2).random((60, 5))

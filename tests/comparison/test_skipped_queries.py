@@ -188,19 +188,3 @@ class TestReports:
         for metric, means in turned.verdict.means.items():
             assert means["x"] != turned.leaderboard.loc["x", metric] or not turned.verdict.left_out[metric]
             assert f"{means['x']:.4f}" in page
-
-
-class TestValues:
-    X = np.random.default_rng(1).random((50, 2))
-
-    def with_gap(self, rows, columns=slice(None)):
-        table = self.X.copy()
-        table[rows, columns] = np.nan
-        return table
-
-    def test_a_query_without_any_value_is_absent(self):
-        gap = self.with_gap(slice(10))
-        found = Comparison({"x": gap, "y": gap}, ["a", "b"])
-        assert (found.query_count, found.verdict.queries, found.verdict.left_out) == (40, 40, {"x": 0, "y": 0})
-        dense = Comparison({"x": self.X[10:], "y": self.X[10:]}, ["a", "b"])
-        assert found.to_dict() == dense.to_dict()

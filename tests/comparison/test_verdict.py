@@ -244,27 +244,6 @@ def test_means_that_differ_by_rounding_tie(names):
     assert Verdict.from_values(values + np.array([0, 0, 0.7]), values, models=names, draws=200).safe_choice in "bc"
 
 
-@given(st.integers(0, 10_000), st.sampled_from([0.01, 0.05, 0.2]), st.sampled_from([0.0, 0.01, 0.1]))
-@settings(max_examples=40, deadline=None)
-def test_parts_of_a_verdict_fit_together(seed, alpha, margin):
-    a, b = values_of(seed, queries=200)
-    verdict = Verdict.from_values(a, b, alpha=alpha, margin=margin, draws=1000)
-    genuine = verdict.kind == "genuine"
-    assert genuine == (verdict.common_best == ()) == (verdict.p_value <= alpha) == (verdict.price_lower > 0)
-    assert verdict.material == (verdict.common_within_margin == ()) == (verdict.margin_p_value <= alpha)
-    assert 0 <= verdict.price_lower <= verdict.price <= verdict.safe_regret_upper
-    assert set(verdict.common_best) <= set(verdict.common_within_margin)
-    assert alpha / 10 < verdict.p_value <= verdict.margin_p_value <= 1
-    if verdict.material:
-        assert genuine
-        assert verdict.price_lower >= margin
-    if verdict.kind == "agree":
-        assert verdict.winners[LINEAR] == verdict.winners[EXPONENTIAL] == verdict.common_best[0]
-    for metric in verdict.metrics:
-        assert verdict.winners[metric] in verdict.best_sets[metric]
-        assert verdict.winner_regrets[metric] <= verdict.winner_regrets_upper[metric]
-
-
 @given(st.integers(0, 10_000), st.integers(1, 45), st.integers(1, 4), st.integers(1, 2), st.sampled_from([0.0, 0.1]))
 @settings(max_examples=80, deadline=None)
 def test_any_input_gives_a_verdict_without_nan_or_warning(seed, queries, models, decimals, margin):

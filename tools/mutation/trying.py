@@ -26,7 +26,7 @@ TESTS = (
     *(f"{place}/{name}" for name in PACKAGES for place in ("tests", "src/gainsay")),
     *(f"tests/{name}" for name in OTHERS),
 )
-SLOW = ("test_calibration.py", "test_holm_agrees_with_statsmodels", "test_any_floats_and_codes")
+SLOW = ("test_calibration.py", "test_any_floats_and_codes")
 REWRITTEN = "ignore::pytest.PytestAssertRewriteWarning"
 OPTIONS = ("-q", "-s", "--continue-on-collection-errors", "-W", REWRITTEN)
 WITHOUT = ("-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:cov")
