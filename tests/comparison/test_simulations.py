@@ -32,6 +32,27 @@ def false_conflict(seed):
     return pairs_table(values, draws=200).p_value[0] <= 0.1
 
 
+def false_genuine(seed):
+    """The first leads under x, all tie under y."""
+    values = correlated(np.random.default_rng(seed), [[0.5, 0, 0], [0, 0, 0]], 200)
+    return Verdict.from_values(*values.values(), alpha=0.1, draws=300).kind == "genuine"
+
+
+def price_or_safe_regret_missed(seed):
+    """Each of two models leads by 0.1 under its own metric: that is the price, and a choice of either loses that."""
+    values = correlated(np.random.default_rng(seed), [[0.1, 0, -0.1], [0, 0.1, -0.1]], 400)
+    verdict = Verdict.from_values(*values.values(), alpha=0.1, draws=300)
+    regret = {"model 1": 0.1, "model 2": 0.1, "model 3": 0.2}[verdict.safe_choice]
+    return verdict.price_lower > 0.1 or verdict.safe_regret_upper < regret
+
+
+def power_missed(seed):
+    """What leads by five standard errors is found, with whom it agrees or not: an error here is to find nothing."""
+    wide = [[0.25, 0], [0, 0.25]] if seed % 2 else [[0.25, 0], [0.25, 0]]
+    values = correlated(np.random.default_rng(seed), wide, 400)
+    return Verdict.from_values(*values.values(), draws=300).kind != ("genuine" if seed % 2 else "agree")
+
+
 def means_of_recipes_missed(seed):
     values = runs_of(seed, queries=150, counts=(5, 6, 7), repeat=0.05, base=0.0)
     estimated = estimate(panel_of(values))
@@ -43,6 +64,9 @@ def means_of_recipes_missed(seed):
     ("error", "least"),
     [
         (false_conflict, 0.05),
+        (false_genuine, 0.03),
+        (price_or_safe_regret_missed, 0.0),
+        (power_missed, 0.0),
         (means_of_recipes_missed, 0.04),
     ],
     ids=lambda value: getattr(value, "__name__", None),
