@@ -46,7 +46,7 @@ def best_on_validation(done, metric):
     return best.idxmax(), best.max()
 
 
-LOST = (gs.metric("lost", lambda *_: 0.0, higher_is_better=False), "mrr")
+LOST = (gs.metric("lost_value", lambda *_: 0.0, higher_is_better=False), "mrr")
 
 
 def select_by_hand(values):
