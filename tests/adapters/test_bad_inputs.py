@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pickle
 import re
-import subprocess
-import sys
 from types import SimpleNamespace
 
 import catboost
@@ -56,11 +54,9 @@ AMBIGUOUS = lgb.Dataset(X[:4], [1, 0, 1, 0], group=[3, 0, 1, 0], weight=[1, 1, 1
 """As many weights as there are documents, and as there are queries."""
 TWO_SCORES, NAN_SCORES = [np.zeros(ROWS)] * 2, [np.full(ROWS, np.nan)]
 ROW_BY_ROW = list(KFold(3, shuffle=True, random_state=0).split(X))
-IN_ORDER = list(KFold(3).split(X))
 NEVER = gs.metric("never", lambda labels, scores: float("nan"))
 LOSS = gs.metric("rising_loss", lambda labels, scores: 1.0, higher_is_better=False)
 FAIR = gs.metric("fair", lambda labels, scores: 1.0)
-LONG = " Mean_Average_Precision "
 LGB_METRIC, XGB_LOG = ours_lgb.eval_metric("mrr"), custom_metric("mrr")
 XGB_STOP, CUTTING = ours_xgb.early_stopping("map", 3), ours_xgb.early_stopping("mrr", 2, save_best=True)
 DART = {"booster": "dart", "rate_drop": 0.5}
@@ -118,11 +114,6 @@ def fit_lgb_on(data):
     return lgb.train(params, data, 1, valid_sets=[data], feval=ours_lgb.feval("mrr"))
 
 
-def fit_lgb_subset():
-    data = lgb_dataset(PART).construct()
-    return lgb.train(LGB, data, 1, valid_sets=[data.subset(list(range(0, ROWS, 2)))], feval=ours_lgb.feval("mrr"))
-
-
 def fit_lgb_regressor():
     sets = {name: value for name, value in lgb_held_out([PART]).items() if name != "eval_group"}
     return lgb.LGBMRegressor(n_estimators=1, verbose=-1, n_jobs=1).fit(*PAIR, **sets, eval_metric=LGB_METRIC)
@@ -154,8 +145,6 @@ def clash_xgb(form):
     matrix, log = xgb_matrix(BINARY), custom_metric("map@5")
     callback = {
         "EvaluateRanking": lambda: EvaluateRanking({"valid": matrix}, "map@5"),
-        "stop": lambda: ours_xgb.early_stopping("map@5", 3),
-        "curves": lambda: ours_xgb.Curves(show=False),
         "full_precision": lambda: full_precision(log),
     }[form]()
     params = {"objective": "rank:map", "eval_metric": "map@5"}
@@ -165,11 +154,6 @@ def clash_xgb(form):
 
 def curves_xgb(metrics=None, **options):
     return fit_xgb(more=[ours_xgb.Curves(metrics)], **options)
-
-
-def cut_gblinear():
-    params = {"booster": "gblinear", "objective": "rank:ndcg", "disable_default_eval_metric": True, "nthread": 1}
-    return xgb.train(params, MATRIX, 2, callbacks=[evaluate_ranking(MATRIX), CUTTING])
 
 
 def fit_other_log():
@@ -283,13 +267,11 @@ MISUSES = [
 
 STOP = [
     BadInput("list of metrics", lambda stop: stop(["mrr"], 3), "metric", TypeError, "one name"),
-    BadInput("no metric", lambda stop: stop(None, 3), "metric", TypeError, "got None"),
     BadInput("negative min_delta", lambda stop: stop("mrr", 3, min_delta=-0.1), "min_delta", ValueError, "at least"),
     BadInput("number for dataset", lambda stop: stop("mrr", 3, dataset=0), "dataset", TypeError, "got 0"),
     BadInput("no rounds", lambda stop: stop("mrr"), "'rounds'", TypeError, "missing"),
     BadInput("0 rounds", lambda stop: stop("mrr", 0), "rounds", ValueError, "at least 1"),
     BadInput("stopping_rounds", lambda stop: stop("mrr", stopping_rounds=5), "stopping_rounds=", TypeError, "rounds="),
-    BadInput("its rounds", lambda stop: stop("mrr", early_stopping_rounds=5), "early_stopping_rounds=", TypeError),
     BadInput("first_metric_only", lambda stop: stop("mrr", 5, first_metric_only=1), "first_metric_only=", TypeError),
     BadInput("metric_name", lambda stop: stop(rounds=5, metric_name="mrr"), "metric_name=", TypeError, "metric="),
     BadInput("misspelled option", lambda stop: stop("mrr", 5, verbos=1), "verbos=", TypeError, "'verbose'"),
@@ -304,7 +286,6 @@ LOGS = [
 
 CURVES = [
     BadInput("no metrics", lambda kind: kind([]), "metrics", ValueError, "empty"),
-    BadInput("number for a metric", lambda kind: kind([3]), "metrics", TypeError, "got 3"),
     BadInput("one metric twice", lambda kind: kind(["mrr@5", "mrr_at_5"]), "'mrr@5'", ValueError, "twice"),
     BadInput("number for dataset", lambda kind: kind(dataset=3), "dataset", TypeError, "got 3"),
     BadInput("unknown show", lambda kind: kind(show="yes"), "show", ValueError, "got 'yes'"),
@@ -312,12 +293,8 @@ CURVES = [
     BadInput("direction as text", lambda kind: kind(higher_is_better="low"), "higher_is_better", TypeError, "'low'"),
     BadInput("directions as text", lambda kind: kind(higher_is_better={"l": "no"}), "['l']", TypeError, "'no'"),
     BadInput("empty history", lambda kind: kind.from_history({}), "history", ValueError, "no curves"),
-    BadInput("list by dataset", lambda kind: kind.from_history({"v": [0.5]}), "history", ValueError, "no curves"),
     BadInput("list for history", lambda kind: kind.from_history([0.5]), "history", TypeError, "got list"),
-    BadInput("curve by round", lambda kind: history_of(kind, {1: 0.5}), "v, mrr", ValueError, "one number"),
-    BadInput("curve in a set", lambda kind: history_of(kind, {0.5, 0.6}), "v, mrr", ValueError, "one number"),
     BadInput("curve as text", lambda kind: history_of(kind, "56"), "v, mrr", ValueError, "one number"),
-    BadInput("curve of texts", lambda kind: history_of(kind, ["0.5"]), "v, mrr", ValueError, "one number"),
     BadInput("unknown direction", lambda kind: history_of(kind, [1.0], "mine"), "'mine'", ValueError, "not known"),
     BadInput("wrong direction", lambda kind: history_of(kind, [1.0], **FALLS), "'mrr'", ValueError, "higher value"),
     BadInput("other dataset", lambda kind: history_of(kind, [1.0], dataset="w"), "'w'", ValueError, "there are: v"),
@@ -339,9 +316,7 @@ LIGHTGBM = [
     BadInput("ambiguous weights", lambda: fit_lgb_on(AMBIGUOUS), "weight", ValueError, "is ambiguous"),
     BadInput("every 0", lambda: ours_lgb.feval("mrr", every=0), "every", ValueError, "at least 1"),
     BadInput("its map", lambda: clash_lgb("map", "5,10"), "'map@10'", ValueError, "LightGBM itself logs"),
-    BadInput("its map, listed", lambda: clash_lgb(["map"], [5, 10]), "'map@10'", ValueError, "LightGBM itself logs"),
     BadInput("its MAP", lambda: clash_lgb("MAP", np.array([10])), "'map@10'", ValueError, "LightGBM itself logs"),
-    BadInput("its MAP in full", lambda: clash_lgb([LONG], 10), "'map@10'", ValueError, "LightGBM itself logs"),
     BadInput("its fair", lambda: clash_lgb("ndcg,fair", 10, FAIR), "'fair'", ValueError, "LightGBM itself logs"),
     BadInput("feval in the ranker", lambda: ours_lgb.feval("mrr")(Y, Y), "feval", TypeError, "give"),
     BadInput("eval_metric in train", lambda: fit_lgb(feval=LGB_METRIC), "eval_metric", TypeError, "feval=feval"),
@@ -349,15 +324,12 @@ LIGHTGBM = [
     BadInput("save_best", lambda: ours_lgb.early_stopping("mrr", 5, save_best=1), "save_best=", TypeError, "nothing"),
     BadInput("data_name", lambda: ours_lgb.early_stopping("mrr", 5, data_name=1), "data_name=", TypeError, "dataset="),
     BadInput("split queries", lambda: cv_lgb(folds=ROW_BY_ROW), "query 0", ValueError, "folds split queries"),
-    BadInput("split by rows in order", lambda: cv_lgb(folds=IN_ORDER), "1 of the", ValueError, "folds split queries"),
     BadInput("custom objective", lambda: cv_lgb(objective=squares), "GroupKFold", ValueError, "folds split queries"),
-    BadInput("a subset", fit_lgb_subset, "query 0", ValueError, "folds split queries"),
     BadInput("a metric without value", lambda: fit_lgb(NEVER), "query 0", ValueError, "got nan"),
     BadInput("curves of nothing", lambda: curves_lgb(valid_sets=[]), "valid_sets", ValueError, "nothing to show"),
     BadInput("curves of another metric", lambda: curves_lgb("map@10"), "'map@10'", ValueError, "there are: mrr"),
     BadInput("curves of another set", lambda: curves_lgb(dataset="valid_1"), "'valid_1'", ValueError, "'valid_0'"),
     BadInput("curves, name twice", lambda: curves_lgb(feval=TWICE), "'mrr'", ValueError, "mixed up"),
-    BadInput("curves, dataset twice", lambda: curves_lgb(names=["a", "a"]), "'mrr'", ValueError, "one name"),
     BadInput("used curves", lambda: use_twice(fit_lgb, ours_lgb.Curves), "2 rounds", ValueError, "lightgbm.Curves"),
     BadInput("pickled curves", lambda: use_twice(fit_lgb, ours_lgb.Curves, again), "2 rounds", ValueError, "already"),
 ]
@@ -365,11 +337,9 @@ LIGHTGBM = [
 XGBOOST = [
     BadInput("no such metric", lambda: stop_xgb("mrr@5", log="mrr@10"), "'mrr@5'", ValueError, "'mrr@10'"),
     BadInput("no such dataset", lambda: stop_xgb("mrr", dataset="vali"), "'vali'", ValueError, "'valid'"),
-    BadInput("no data", lambda: stop_xgb("mrr", log=None), "'mrr'", ValueError, "nothing to look"),
     BadInput("several datasets", lambda: stop_xgb("mrr", datasets=["a", "b"]), "dataset=", ValueError, "a, b"),
     BadInput("two of ours", lambda: stop_xgb("mrr", more=[XGB_STOP]), "'mrr'", ValueError, "two early_stopping"),
     BadInput("no groups", lambda: evaluate_ranking(ungrouped(xgb.DMatrix)), "'valid'", ValueError, "no groups"),
-    BadInput("no groups here", lambda: XGB_LOG(PART.labels, ungrouped(xgb.DMatrix)), "qid=", ValueError, "no groups"),
     BadInput("short qid", lambda: evaluate_ranking((*PAIR, [1, 2])), "'valid'", ValueError, "got 2 entries"),
     BadInput("weights of 0", lambda: evaluate_ranking(xgb_arrays(WORTHLESS)), "'valid'", ValueError, "every query"),
     BadInput("an array", lambda: evaluate_ranking(PART.features), "'valid'", TypeError, "got ndarray"),
@@ -378,22 +348,16 @@ XGBOOST = [
     BadInput("no dataset", lambda: EvaluateRanking({}, "mrr"), "datasets", ValueError, "empty"),
     BadInput("number for a name", lambda: evaluate_ranking(MATRIX, 0), "got 0", TypeError, "strings"),
     BadInput("hyphen in a name", lambda: evaluate_ranking(MATRIX, "a-b"), "'a-b'", ValueError, "'-'"),
-    BadInput("blank in a name", lambda: evaluate_ranking(MATRIX, "a b"), "'a b'", ValueError, "blank"),
     BadInput("its map", lambda: clash_xgb("EvaluateRanking"), "'map@5'", ValueError, "XGBoost itself logs"),
-    BadInput("its map in a stop", lambda: clash_xgb("stop"), "'map@5'", ValueError, "XGBoost itself logs"),
-    BadInput("its map in curves", lambda: clash_xgb("curves"), "'map@5'", ValueError, "mixed up"),
     BadInput("its map, exact", lambda: clash_xgb("full_precision"), "'map@5'", ValueError, "XGBoost itself logs"),
     BadInput("EvaluateRanking in cv", lambda: cv_xgb(evaluate_ranking(MATRIX)), "xgboost.cv", ValueError, "custom"),
     BadInput("pickled matrix", lambda: fit_xgb(log=again(evaluate_ranking(MATRIX))), "'valid'", ValueError, "matrix"),
     BadInput("save_best in cv", lambda: cv_xgb(CUTTING), "xgboost.cv", ValueError, "save_best"),
     BadInput("save_best, dart", lambda: fit_xgb(more=[CUTTING], params=DART), "save_best", ValueError, "under dart"),
-    BadInput("save_best, gblinear", lambda: cut_gblinear(), "save_best", ValueError, "under gblinear"),
     BadInput("unknown direction", lambda: ours_xgb.early_stopping("mine", 3), "'mine'", ValueError, "maximize=True"),
     BadInput("minimized", lambda: stop_xgb("mrr", maximize=False), "mrr", ValueError, "maximize=False"),
     BadInput("maximized loss", lambda: stop_xgb(LOSS, maximize=True), "loss", ValueError, "maximize=True"),
     BadInput("text for maximize", lambda: stop_xgb("mine", maximize="min"), "maximize", TypeError, "'min'"),
-    BadInput("text for save_best", lambda: stop_xgb("mrr", save_best="no"), "save_best", TypeError, "'no'"),
-    BadInput("number for data_name", lambda: stop_xgb("mrr", data_name=0), "data_name", TypeError, "got 0"),
     BadInput("two names", lambda: stop_xgb("mrr", dataset="a", data_name="b"), "data_name=", TypeError, "'a' and 'b'"),
     BadInput("custom_metric in the ranker", fit_xgb_ranker, "custom_metric", TypeError, "EvaluateRanking"),
     BadInput("exact list", lambda: full_precision(["mrr"]), "log", TypeError, "got list"),
@@ -413,7 +377,6 @@ CATBOOST = [
     BadInput("two metrics", lambda: catboost_metric(["mrr", "map"], POOL), "mrr, map", ValueError, "got 2"),
     BadInput("grades", lambda: catboost_metric("err(max_label=1)", POOL), "err(max_label=1)", ValueError, "0 to 1"),
     BadInput("same labels", lambda: catboost_metric("mrr", POOL, ONE_QUERY), "eval set 0", ValueError, "same labels"),
-    BadInput("several scores", lambda: evaluate_catboost(scores=TWO_SCORES), "loss_function", ValueError, "makes 2"),
     BadInput("NaN scores", lambda: evaluate_catboost(scores=NAN_SCORES), "train", ValueError, "NaN among"),
     BadInput("weights of 0", lambda: evaluate_catboost(weight=0 * PART.labels), "weight", ValueError, "every query"),
     BadInput("all skipped", lambda: evaluate_catboost("mrr(empty=skip)", IRRELEVANT), "train", ValueError, "skipped"),
@@ -428,19 +391,14 @@ SKLEARN = [
     BadInput("short X", lambda: fit_grouped(X=PART.features[:-1]), "X has", ValueError, f"{ROWS - 1} rows"),
     BadInput("short init_score", lambda: fit_grouped(init_score=[0.0]), "init_score", ValueError, "1 rows"),
     BadInput("short weights", lambda: fit_grouped(sample_weight=[1.0, 2.0]), "weight", ValueError, "2 entries"),
-    BadInput("some weights", lambda: fit_grouped(sample_weight={1: 2.0}), "weight", ValueError, "no entry"),
     BadInput("no eval_qid", lambda: fit_grouped(eval_X=X, eval_y=Y), "eval_qid", ValueError, "missing"),
     BadInput("no eval_y", lambda: fit_grouped(eval_X=X), "eval_y", ValueError, "belong together"),
-    BadInput("no eval_X", lambda: fit_grouped(eval_y=Y), "eval_X is", ValueError, "belong together"),
     BadInput("both", lambda: fit_grouped(eval_set=[PAIR], eval_X=X, eval_y=Y), "eval_set=", ValueError, "not both"),
-    BadInput("flat", lambda: fit_grouped(eval_set=[PAIR], eval_qid=PART.qid), "eval_qid", ValueError, "an entry"),
     BadInput("short eval_qid", lambda: fit_grouped(eval_set=[PAIR], eval_qid=[[1]]), "set 0", ValueError, "1 entries"),
     BadInput("categories by place", lambda: fit_places([2]), "categorical_feature=[2]", ValueError, "left out"),
-    BadInput("bare ndcg", lambda: scorer("ndcg@10"), "'ndcg@10'", ValueError, "ambiguous"),
     BadInput("group for a scorer", lambda: scorer("mrr").set_score_request(group=True), "'group'", TypeError, "qid"),
     BadInput("no queries", lambda: scorer("mrr")(MODEL, *PAIR), "mrr", ValueError, "query of each"),
     BadInput("search of rows", lambda: search_rows(GroupedLGBMRanker(verbose=-1)), "query", ValueError, "GroupKFold"),
-    BadInput("search of XGBoost", lambda: search_rows(xgb.XGBRanker()), "query", ValueError, "GroupKFold"),
     BadInput("half of a query", lambda: score_half(), "query", ValueError, "GroupKFold"),
     BadInput("other rows", lambda: scorer("mrr")(MODEL, *OTHER_ROWS, qid=PART.qid), "X", ValueError, "row 196"),
 ]
@@ -483,23 +441,6 @@ def test_callbacks_in_the_wrong_argument(use, tool, role):
         use(tool, role)
 
 
-def test_a_catboost_training_quotes_the_error():
-    """In a separate process, because an error inside a training of CatBoost appears again in the next one."""
-    code = """
-import catboost, gainsay.catboost, gainsay.xgboost
-from gainsay.data import simulate
-data = simulate(4, seed=1, mean_length=5)
-ranker = catboost.CatBoostRanker(iterations=2, verbose=False, allow_writing_files=False, thread_count=1)
-pool = catboost.Pool(data.features, data.labels, group_id=data.qid)
-try:
-    ranker.fit(pool, callbacks=[gainsay.xgboost.early_stopping("mrr", 3)])
-except catboost.CatBoostError as error:
-    print(str(error).strip().splitlines()[-1])
-"""
-    finished = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
-    assert "from gainsay.catboost import eval_metric" in finished.stdout
-
-
 @bad_inputs(LIGHTGBM)
 def test_lightgbm(case):
     case.check()
@@ -540,7 +481,6 @@ def short_history():
 
 
 WARNINGS = {
-    "dart of LightGBM": (lambda: stop_lgb("mrr", params={"boosting": "dart"}), "with dart"),
     "DART of LightGBM": (lambda: stop_lgb("mrr", params={"boosting_type": "DART"}), "with dart"),
     "a start without value in LightGBM": (stop_lgb_unknown, "does not know"),
     "a continued lightgbm.cv": (stop_lgb_cv, "counts the rounds"),

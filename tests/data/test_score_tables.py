@@ -61,16 +61,13 @@ def bad(argument, words, *arguments, exception=ValueError, **options):
         bad("'bb'", "did you mean", scores=["a", "bb"]),
         bad("label", "missing value", TABLE.assign(label=TABLE["label"].where(TABLE.index != 7))),
         bad("query", "row 7", TABLE.assign(query=TABLE["query"].where(TABLE.index != 7))),
-        bad("weight", "missing value", TABLE.assign(weight=TABLE["a"].where(TABLE.index != 7)), weight="weight"),
         bad("document", "again in row", pd.concat([TABLE, TABLE[:1]]), document="document"),
         bad("'label'", "the label column", scores=["a", "label"]),
-        bad("'query'", "the query column", scores=["a", "query"]),
         bad("'copy'", "equal to the", TABLE.assign(copy=TABLE["label"]), scores=["a", "copy"]),
         bad("'device'", "", scores=["a", "device"], exception=(TypeError, ValueError)),
         bad("'a'", "NaN", TABLE.assign(a=np.nan)),
         bad("scores", "at least one", scores=[]),
         bad("scores", "a list", scores="a", exception=TypeError),
-        bad("frame", "must be", [1, 2], exception=TypeError),
         bad("label", "negative", TABLE.assign(label=-1.0)),
     ]
 )

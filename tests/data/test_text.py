@@ -26,16 +26,6 @@ def test_a_line_without_end(write, monkeypatch):
         list(read_chunks(write(LINE + b"1" * 5000), size=100))
 
 
-@pytest.mark.parametrize("size", [1, 3, 1000])
-def test_chunks_contain_whole_lines(write, size):
-    lines = [b"first", b"", b"second and longer", b"last"]
-    chunks = list(read_chunks(write(b"\n".join(lines)), size=size))
-    assert b"".join(chunk.text for chunk in chunks) == b"\n".join(lines) + b"\n"
-    assert all(chunk.text.endswith(b"\n") for chunk in chunks)
-    for chunk in chunks:
-        assert chunk.text.split(b"\n")[0] == lines[chunk.first_line - 1]
-
-
 @pytest.mark.parametrize("end", ["\r\n", "\r\r\n"])
 def test_carriage_returns_before_line_feeds(write, end):
     assert read_scores(write(f"1{end}2{end}", "scores.txt")).tolist() == [1, 2]

@@ -185,14 +185,6 @@ def test_all_mistakes_are_reported_at_once(tmp_path):
     assert [line.split(" must")[0].split(": ")[-1] for line in str(caught.value).split("\n")] == ["seed", "alpha"]
 
 
-def test_file_that_is_not_utf_8_or_missing(tmp_path):
-    (tmp_path / "a.toml").write_bytes(b"name = '\xff'")
-    with pytest.raises(ValueError, match="not TOML"):
-        Experiment.from_toml(tmp_path / "a.toml")
-    with pytest.raises(FileNotFoundError):
-        Experiment.from_toml(tmp_path / "none.toml")
-
-
 def test_examples(tmp_path):
     """The file of the examples, and the one in the documentation, whose data do not exist."""
     path = Path(__file__).parents[2] / "examples" / "experiment.toml"

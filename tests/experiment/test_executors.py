@@ -12,12 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import xgboost as xgb
 from tests.experiment.helpers import ByPickle, contents, facts, run
 
 from gainsay.data import RankingData, simulate
 from gainsay.experiment import Candidate, Experiment, execution, grid
-from gainsay.experiment.execution import TrainingContext
 from gainsay.experiment.storage import Storage
 from gainsay.experiment.trainers import get_trainer
 
@@ -279,18 +277,3 @@ class TestSharedBins:
             monkeypatch.setattr(module, "get_bin_settings", lambda candidate, documents: {"alone": candidate.name})
         assert models[0] == models[1]
         assert len(models[0]) == len(candidates)
-
-    def test_xgboost_trains_on_bins_unless_exact(self, many_valued):
-        train, valid, _ = many_valued
-        for params, binned in (({}, True), ({"tree_method": "exact"}, False)):
-            data = get_trainer("xgboost").bin_data(Candidate("a", "xgboost", params, threads=1), train, valid)
-            assert isinstance(data.train, xgb.QuantileDMatrix) == binned
-
-    def test_are_released_after_their_last_training(self, make, parts):
-        units = list(make().plan.iterate_units())
-        bench, counts = TrainingContext(parts._asdict(), units), []
-        for unit in bench.sort_units(units):
-            with bench.bin_data(unit):
-                counts.append(len(bench._binned))
-            counts.append(len(bench._binned))
-        assert counts == [1, 1, 1, 0, 1, 1, 1, 0]

@@ -15,7 +15,6 @@ from tests.experiment.helpers import METRICS, balanced_by_hand, folder_of, predi
 import gainsay as gs
 from gainsay.experiment import Candidate, Experiment, execution
 from gainsay.experiment.rounds import find_balanced_round, find_best_rounds, find_stored_rounds
-from gainsay.experiment.trainers import get_trainer
 
 SUFFIX = {"lgb": "txt", "xgb": "ubj"}
 LOADER = {"lgb": lgb.Booster, "xgb": xgb.Booster}
@@ -189,12 +188,3 @@ class TestRounds:
             pairs = [(a, b) for a in range(curves.shape[1]) for b in range(a)]
             expected = {*find_best_rounds(curves), *(find_balanced_round(curves, pair) for pair in pairs)}
             assert find_stored_rounds(curves) == sorted(expected)
-
-    def test_cut_models_predict_like_the_whole_model_at_every_round(self, torn, parts):
-        for name in torn.candidates:
-            library = get_trainer("lightgbm" if name.startswith("lgb") else "xgboost")
-            whole = saved(torn, name, "all-rounds").read_bytes()
-            predict_rounds = library.create_predictor(whole, parts.test, 1)
-            for rounds in (1, 2, 17, 40):
-                cut = library.load(library.cut(whole, rounds))
-                np.testing.assert_array_equal(predict(cut, parts.test), predict_rounds(slice(None), [rounds])[0])

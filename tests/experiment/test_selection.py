@@ -194,16 +194,6 @@ class TestPairedLoss:
         assert compute_paired_loss(np.array(difference), np.array(weights), 0.05) == expected
 
 
-def test_summary_names_winners_and_rounds(done):
-    text = done.result.summary()
-    assert done.result.verdict.text in text
-    for metric in METRICS[:2]:
-        winner = done.result.winners[metric]
-        (number,) = done.result.compared.loc[winner, "rounds"]
-        assert f"{winner} at round {number} " in text
-    assert all(part in repr(done.result) for part in ("4 candidates", "25 queries", *METRICS))
-
-
 def test_rows_in_any_order(make, parts):
     """The rows of a query need not be adjacent. The queries keep the order of their first appearance."""
 

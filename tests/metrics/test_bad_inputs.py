@@ -14,11 +14,9 @@ from tests.bad_inputs import BadInput, bad_inputs
 from tests.metrics.one_query import value
 
 import gainsay as gs
-from gainsay.lightgbm import feval
 from gainsay.metrics import safe_name
 from gainsay.metrics.names import OTHER_NAMES, parse_metric
 from gainsay.metrics.registry import METRICS
-from gainsay.xgboost import custom_metric
 
 
 def quadratic(labels):
@@ -45,11 +43,9 @@ gs.NDCG(gain=lambda labels: labels, name="contradicted")
 
 NAMES = [  # what the message mentions, words of it, and names of metrics
     ("'ndcg_linear@10'", "ambiguous", "ndcg@10"),
-    ("'ndcg_exp(ties=worst)@10'", "ambiguous", "ndcg(ties=worst)@10"),
     ("'dcg_linear'", "ambiguous", "dcg"),
     ("ndcg(gain=power,gain_base=1.5)", "no gain", "ndcg(gain_base=1.5)@10"),
     ("err(max_label=4)@10", "highest grade", "err@10"),
-    ("err(max_label=4,ties=worst)", "highest grade", "err(ties=worst)"),
     ("name(option=value", "cannot parse", "", "@10", "map(", "map)", "map@1@2", "map 10", "(p=1)", "map(a(b))"),
     (
         "cutoff",
@@ -61,16 +57,13 @@ NAMES = [  # what the message mentions, words of it, and names of metrics
     ),
     ("'tie'", "'ties'", "map(tie=order)"),
     ("'denominator'", "unknown option", "mrr(denominator=R)"),
-    ("'k'", "@5", "map(k=5)"),
     ("cannot parse", "option=value", "map(ties)", "map(ties order)"),
     ("unknown option ''", "map(", "map(=order)"),
     ("'ties'", "twice", "map(ties=order,ties=worst)"),
     ("ndcg(gain=linear)", "contradicts", "ndcg_exp(gain=linear)"),
-    ("ndcg(discount=log2)", "contradicts", "ndcg_jk(discount=log2)@5"),
     ("contradicted has", "contradicts", "contradicted(gain=linear)"),
     ("ties", "'worst'", "map(ties=wurst)", "map(ties=1)"),
     ("empty", "0, 1 or", "map(empty=2)", "map(empty=no)", "map(empty=nan)"),
-    ("weights", "'float32_mean'", "map(weights=none)"),
     ("denominator", "'R'", "map(denominator=r)", "gap(denominator=hits)"),
     ("gain", "mean 'exponential'", "ndcg(gain=exponentiel)"),
     ("gain", "'0/1/3/7'", "ndcg(gain=0/a)", "ndcg(gain=1>2>3)", "ndcg(gain=1>2/3)", "ndcg(gain=>)", "ndcg(gain=0//1)"),
@@ -88,43 +81,33 @@ NAMES = [  # what the message mentions, words of it, and names of metrics
 ]
 CALLS = [  # what the message mentions, the exception, words of the message, and calls
     ("k", ValueError, "at least 1", "RR(k=0)", "RR(k=2.5)", "RR(k=nan)", "RR(k=10**18)", "replace(RR(k=3), k=0)"),
-    ("k", TypeError, "at least 1", "RR(k='10')", "RR(k=True)", "RR(k=[10])"),
     ("min_label", TypeError, "number", "AP(min_label='1')", "AP(min_label=True)"),
     ("min_label", ValueError, "NaN", "AP(min_label=nan)"),
-    ("p", ValueError, "excluded", "RBP(p=0)", "RBP(p=1)"),
     ("p", ValueError, "between 0", "RBP(p=-0.1)", "RBP(p=1.1)", "RBP(p=nan)"),
     ("'rbp(p=high)': p", TypeError, "'high'", "parse_metrics('rbp(p=high)')"),
     ("max_label", ValueError, "1023", "ERR(max_label=-1)", "ERR(max_label=1024)", "ERR(max_label=nan)"),
-    ("max_label", TypeError, "", "ERR()"),
     ("thresholds", ValueError, "'equal'", "GAP(thresholds='')", "GAP(thresholds='equals')", "GAP(thresholds='0.2//1')"),
     ("thresholds", ValueError, "'equal'", "GAP(thresholds=())", "GAP(thresholds=(0, 0))", "GAP(thresholds=(-0.5, 1))"),
     ("thresholds", ValueError, "'equal'", "GAP(thresholds=(inf,))", "GAP(thresholds=None)", "GAP(thresholds=[[1, 2]])"),
     ("gain", TypeError, "", "NDCG()", "DCG(gain=3)", "DCG(gain=None)", "DCG(gain=dict)"),
     ("gain", ValueError, "finite", "DCG(gain=())", "DCG(gain={})", "DCG(gain=(0, inf))", "DCG(gain={0: nan})"),
-    ("gain", ValueError, "finite", "DCG(gain={nan: 1})"),
     ("gain", ValueError, "one gain per", "DCG(gain=[(0, 1), (0, 2)])"),
     ("gain_base", ValueError, "requires", "NDCG(gain='power')"),
     ("gain_base", ValueError, "at least 1", "NDCG(gain='power', gain_base=0.9)", "NDCG(gain='power', gain_base=nan)"),
     ("gain_base", ValueError, "finite", "NDCG(gain='power', gain_base=inf)"),
     ("gain_base=1.5", ValueError, "gain=linear", "NDCG(gain='linear', gain_base=1.5)"),
-    ("gain_base=2", ValueError, "gain=0/1", "NDCG(gain=(0, 1), gain_base=2)"),
     ("gain", ValueError, "name='ndcg_custom'", "NDCG(gain=lambda labels: labels)", "NDCG(gain=partial(np.power, 2.0))"),
     ("discount", ValueError, "name='ndcg_custom'", "NDCG(gain='linear', discount=lambda ranks: ranks)"),
     ("'exponential'", ValueError, "built-in gain", "NDCG(gain=make_function('exponential'))"),
-    ("'log2'", ValueError, "built-in discount", "NDCG(gain='linear', discount=make_function('log2'))"),
     ("'quadratic'", ValueError, "used by", "NDCG(gain=make_function('quadratic'))"),
     ("'ndcg_exp'", ValueError, "built-in metric", "NDCG(gain=quadratic, name='ndcg_exp')"),
     ("name='own'", ValueError, "function", "NDCG(gain='linear', name='own')", "NDCG(gain=(0, 1, 3), name='own')"),
     ("name", TypeError, "got 3", "NDCG(gain=quadratic, name=3)"),
     ("discount", TypeError, "", "DCG(gain='linear', discount=3)", "DCG(gain='linear', discount=None)"),
     ("base", ValueError, "at least 1", "DCG(gain='linear', base=0.5)", "DCG(gain='linear', base=nan)"),
-    ("base", ValueError, "above 1", "DCG(gain='linear', base=1)"),
     ("base=3", ValueError, "discount='none'", "DCG(gain='linear', discount='none', base=3)"),
-    ("base=3", ValueError, "discount=", "NDCG(gain='linear', discount=(1, 0.5), base=3)"),
     ("'log2'", ValueError, "for CG", "CG(discount='log2')"),
-    ("discount", ValueError, "-0.5 for rank", "DCG(gain='linear', discount=[1, -0.5])"),
     ("discount", ValueError, "0.75 for rank", "DCG(gain='linear', discount=[1, 0.5, 0.75])"),
-    ("discount", ValueError, "rank 1", "DCG(gain='linear', discount=[0, 0])"),
     ("discount", ValueError, "table", "DCG(gain='linear', discount=[])", "DCG(gain='linear', discount=[[1, 0.5]])"),
     ("metrics", ValueError, "at least one", "parse_metrics([])", "parse_metrics(((), []))"),
     ("a metric", TypeError, "must be", "parse_metrics([3])", "parse_metrics(None)", "parse_metrics(AP)"),
@@ -142,12 +125,10 @@ CALLS = [  # what the message mentions, the exception, words of the message, and
     ("function", TypeError, "got 3", "metric('own', 3)"),
     ("parse_metrics('ndcg_exp@10')", TypeError, "function is missing", "metric('ndcg_exp@10')"),
     ("'ndcg_exp@1,3'", TypeError, "names 2", "parse_metric('ndcg_exp@1,3')"),
-    ("metric", TypeError, "got 3", "parse_metric(3)"),
     ("ndcg_exp@3", ValueError, "twice", "parse_metrics('ndcg_exp@3,3')", "parse_metrics('ndcg_exp@1,3', 'ndcg_exp@3')"),
     ("higher_is_better", TypeError, "'no'", "metric('own', zero, higher_is_better='no')"),
     ("own_zero", ValueError, "no effect", "replace(OWN, k=10)", "replace(OWN, ties='order')", "replace(OWN, empty=1)"),
     ("function, ", TypeError, "with def", "pickle.dumps(metric('own_lambda', lambda labels, scores: 0.0))"),
-    ("function, ", TypeError, "with def", "pickle.dumps(metric('own_closure', make_function('closure')))"),
     ("gain, ", TypeError, "with def", "pickle.dumps(NDCG(gain=lambda labels: labels, name='lambda_gain'))"),
 ]
 
@@ -180,11 +161,9 @@ def experiment(metric):
 UNJUDGED = gs.Judgments([1, 0], group=[2], judged=[True, False])
 EVALUATIONS = [
     ("got 5", "max_label", lambda: value("err(max_label=4)", [0, 5])),
-    ("got 4.5", "max_label", lambda: value("err(max_label=4)", [0, 4.5])),
     ("got -1", "max_label", lambda: value("err(max_label=4)", [-1, 2], negative_labels="allow")),
     ("10000 documents", "k=10", lambda: value("err(max_label=1)", [0, 1] * 5000, [0] * 10_000)),
     ("lowest: -2", "negative_labels='zero'", lambda: value("ndcg_exp", [-2, 1], negative_labels="allow")),
-    ("lowest: -1", "ndcg_power", lambda: value("ndcg_power(gain_base=1.5)", [-1], negative_labels="allow")),
     ("2^1000 - 1", "dcg_exp overflows", lambda: value("dcg_exp", [1000, 0])),
     ("1.5^5000 - 1", "Use ndcg_power", lambda: value("dcg_power(gain_base=1.5)", [5000, 2])),
     ("only for 0", "gain has no entry", lambda: value("dcg(gain=7)@2", [0, 1])),
@@ -196,19 +175,11 @@ EVALUATIONS = [
     ("ValueError", "gain 'own' failed", lambda: evaluate_gain(lambda labels: ["much"] * len(labels))),
     ("0.25 for label", "gain 'own'", lambda: evaluate_gain(lambda labels: labels / labels.max(), [1, 2, 4])),
     ("-1.0 for rank", "discount 'own'", lambda: evaluate_discount(lambda ranks: 2 - ranks)),
-    ("1 for rank", "discount 'own' must not", lambda: evaluate_discount(lambda ranks: ranks)),
     ("shape (2,)", "discount 'own'", lambda: evaluate_discount(lambda ranks: [1, 0.5])),
-    ("0.2 for rank", "discount 'own'", lambda: evaluate_discount(lambda ranks: 1 / ranks / len(ranks))),
-    ("5 ranks", "discount", lambda: value(gs.NDCG(gain="linear", discount=(1, 0.5, 0.25)), [1] * 5)),
     ("hats (1 document)", "got nan", lambda: evaluate_returned(nan, 1)),
     ("shoes (2 documents)", "ndarray of shape (2,)", lambda: evaluate_returned(np.ones(2))),
-    ("shoes (2 documents)", "NoneType", lambda: evaluate_returned(None)),
-    ("shoes (2 documents)", "str, '1'", lambda: evaluate_returned("1")),
     ("hats (1 document)", "ZeroDivisionError", lambda: evaluate_function(lambda y, _: 1 / (len(y) - 1))),
-    ("shoes (2 documents)", "TypeError", lambda: evaluate_function(lambda labels: 1.0)),
     ("all documents", "judged@3", lambda: value("judged@3", [1, 0])),
-    ("all documents", "judged@3", lambda: feval(["ndcg_exp@3", "judged@3"])),
-    ("all documents", "judged@3", lambda: custom_metric(["ndcg_exp@3", "judged@3"])),
     ("all documents", "judged@3", lambda: experiment("judged@3")),
     ("1 unjudged", "unjudged='drop'", lambda: gs.evaluate("precision(min_label=0)@1", UNJUDGED, [1, 2])),
 ]
@@ -273,12 +244,6 @@ def test_bad_inputs(case):
     before = METRICS["ndcg_exp"]
     case.check()
     assert METRICS["ndcg_exp"] is before
-
-
-def test_errors_of_options_start_with_the_name_of_the_metric():
-    with pytest.raises(ValueError, match="'map") as caught:
-        gs.parse_metrics("map(ties=wurst)")
-    assert str(caught.value).startswith("'map(ties=wurst)'")
 
 
 def test_an_error_of_a_function_is_the_cause_of_the_message():

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gainsay as gs
-from gainsay.metrics.gains import canonical_gain, discounts, exponential, gains_of, power
+from gainsay.metrics.gains import discounts, exponential, power
 
 getcontext().prec = 60
 
@@ -100,16 +100,6 @@ class TestFormulas:
 
 
 class TestForms:
-    @pytest.mark.parametrize("form", [(0, 1, 3), [0, 1, 3], np.array([0, 1, 3]), np.float32([0, 1, 3]), "0/1/3"])
-    def test_tables(self, form):
-        assert canonical_gain(form) == (0.0, 1.0, 3.0)
-        assert gains_of(canonical_gain(form), np.array([2.0, 0.0])).tolist() == [3, 0]
-
-    @pytest.mark.parametrize("form", [{1: 3, -1: 2}, [(1, 3), (-1, 2)], np.array([[-1, 2], [1, 3]]), "1>3/-1>2"])
-    def test_mappings_are_sorted_by_label(self, form):
-        assert canonical_gain(form) == ((-1.0, 2.0), (1.0, 3.0))
-        assert gains_of(canonical_gain(form), np.array([1.0, -1.0])).tolist() == [3, 2]
-
     @pytest.mark.parametrize("kind", [gs.NDCG, gs.DCG])
     @pytest.mark.parametrize("k", [1, 3, None])
     def test_built_in_gains_and_discounts_in_other_forms(self, kind, k):

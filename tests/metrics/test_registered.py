@@ -19,11 +19,6 @@ def page(path):
     return (ROOT / path).read_text(encoding="utf-8")
 
 
-def listed_names(text):
-    """What stands in backquotes up to a bracket, a cutoff or the end."""
-    return set(re.findall(r"`([a-z_0-9]+)(?:[(@][^`]*)?`", text))
-
-
 @pytest.mark.parametrize("name", OURS)
 def test_there_is_a_definition_in_plain_python(name, definitions):
     """It is what values, expectations over ties and random queries are held against."""
@@ -31,11 +26,6 @@ def test_there_is_a_definition_in_plain_python(name, definitions):
         assert "def test_" in page(DEFINED_APART[name])
         return
     assert name in {re.match(r"\w+", defined)[0] for defined in definitions.METRICS}
-
-
-@pytest.mark.parametrize("name", OURS)
-def test_the_definitions_explain_the_name(name):
-    assert name in listed_names(page("docs/concepts/definitions.md"))
 
 
 @pytest.mark.parametrize("metric", sorted({metric.__name__ for metric in OURS.values()}))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
 import pandas as pd
 import pytest
 from tests.bad_inputs import BadInput, bad_inputs
@@ -24,16 +23,12 @@ CASES = [
     BadInput("one model", lambda make, _: make(1).plot.attribution(), "model", ValueError, "one model"),
     BadInput("no curves", lambda make, _: make(3).plot.curves(), "curves", ValueError, "no curves"),
     BadInput("negative, html", lambda make, f: make(3).to_html(f / "r.html", queries=-1), "queries", ValueError, "-1"),
-    BadInput("negative, md", lambda make, f: make(3).to_markdown(f / "r", queries=-1), "queries", ValueError, "-1"),
-    BadInput("negative, json", lambda make, f: make(3).to_json(f / "r", queries=-1), "queries", ValueError, "-1"),
     BadInput("no queries to draw", lambda make, _: plot_queries(queries_of(make(3)), most=0), "most", ValueError, "0"),
     BadInput("another table", lambda *_: plot_queries(pd.DataFrame({"a": [1]})), "Comparison.queries", ValueError, "a"),
     BadInput("candidate", lambda *_: plot_curves(CURVES, ("a", "b"), candidate="x"), "'x'", ValueError, "no curves"),
-    BadInput("metric", lambda *_: plot_curves(CURVES, ("a", "z")), "a and z", ValueError, "no curves"),
     BadInput("column", lambda *_: plot_curves(CURVES[["value"]], ("a", "b")), "round", ValueError, "must have"),
     BadInput("twice", lambda *_: best_rounds(CURVES.iloc[[0, 0]], ("a", "b"), ()), "round 1 of a", ValueError, "once"),
     BadInput("scores", lambda *_: plot_explain([1, 3, 0], [3, 2]), "scores", ValueError, "2 entries"),
-    BadInput("NaN scores", lambda *_: plot_explain([1, 3, 0], [3, 2, np.nan]), "scores", ValueError, "1 NaN"),
     BadInput("one gain", lambda make, _: plot_gains(make(3).gains([1])), "base", ValueError, "requires two bases"),
     BadInput(
         "baseline",

@@ -13,7 +13,7 @@ from rich.console import Console
 import gainsay as gs
 from gainsay._common.markup import as_text
 from gainsay.comparison.comparison import Comparison
-from gainsay.comparison.headline import leading, replacing
+from gainsay.comparison.headline import replacing
 from gainsay.report.text import decisions_table
 
 FIRST, SECOND = "ndcg_linear@10", "ndcg_exp@10"
@@ -58,11 +58,6 @@ def test_the_answer_is_that_of_the_decisions(leads, margin, starts, mentioned):
         assert f"{margin:.4f}" in reasons
     assert "the change under the worst metric is" in reasons
     assert starts != "Too close to call" or "a new experiment" in reasons or "does not promise" in reasons
-
-
-def test_candidates_stand_by_decision_and_then_by_what_is_proven_of_them():
-    found, _ = decided((-0.02, -0.02), (0.0, 0.0), (0.02, 0.02), (0.03, 0.03), (-0.04, -0.04))
-    assert [one.candidate for one in leading(found)] == ["D", "C", "B", "A", "E"]
 
 
 @pytest.fixture(scope="module")

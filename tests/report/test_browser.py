@@ -17,8 +17,8 @@ DESKTOP, PHONE = 1280, 400
 
 GRID = ("lgb num_leaves=7 learning_rate=0.05 gain=linear", "lgb num_leaves=31 learning_rate=0.1 gain=exponential")
 
-KINDS = ("hostile", "grid", "one", "many")
-REPORTS = ("plain", *(pytest.param(name, marks=pytest.mark.nightly) for name in KINDS))
+LARGE = ("plain", "hostile", "grid", "many")
+REPORTS = ("one", *(pytest.param(name, marks=pytest.mark.nightly) for name in LARGE))
 
 COLOURS = ["color-contrast", "link-in-text-block"]
 """The rules that a colour scheme can break; all others read the same page in both."""

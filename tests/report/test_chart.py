@@ -9,8 +9,6 @@ import pytest
 from tests.report.pages import read
 
 import gainsay as gs
-from gainsay.comparison.headline import is_one_number, labels_of, rounded
-from gainsay.report.chart import Axis
 from gainsay.report.text import chart_lines, headline_lines
 
 NAMES = (
@@ -63,41 +61,6 @@ def test_the_star_of_a_baseline_is_on_what_to_ship_or_on_the_baseline(make):
                 comparison.verdict.regrets["ndcg_linear@10"][name]
                 - comparison.verdict.regrets["ndcg_linear@10"][row.model]
             )
-
-
-@pytest.mark.parametrize(("low", "high"), [(-0.05, 0.0), (-0.031, 0.012), (-1e-6, 0.0), (-30.0, 5.0)])
-def test_ticks_are_round_and_inside(low, high):
-    axis = Axis(low, high)
-    for limit in (2, 5):
-        values = [value for value, _ in axis.ticks(limit)]
-        assert all(low <= value <= high for value in values)
-        assert len(values) <= limit + 1
-    assert axis.at(low) < axis.at(high)
-
-
-def test_equal_metrics_are_one_number():
-    values = np.random.default_rng(0).random((100, 3))
-    assert is_one_number(gs.Verdict.from_values(values, values, draws=1000))
-    assert not is_one_number(gs.Verdict.from_values(values, values**2, draws=1000))
-
-
-@pytest.mark.parametrize(
-    ("metrics", "expected"),
-    [
-        (("ndcg_exp@10", "ndcg_linear@10"), ("exponential gain", "linear gain")),
-        (("dcg_linear", "dcg_exp"), ("linear gain", "exponential gain")),
-        (("ndcg_linear@5", "ndcg_exp@10"), ("ndcg_linear@5", "ndcg_exp@10")),
-        (("ndcg_linear@10", "ndcg_jk@10"), ("ndcg_linear@10", "ndcg_jk@10")),
-        (("map",), ("map",)),
-    ],
-)
-def test_metrics_are_named_after_their_gain_if_nothing_else_differs(metrics, expected):
-    assert tuple(label.long for label in labels_of(metrics)) == expected
-
-
-@pytest.mark.parametrize("value", [0.0241, 0.0005, 0.12345, 3e-5, 0.9999, 0.001])
-def test_bounds_are_rounded_to_the_safe_side(value):
-    assert float(rounded(value, up=False)) <= value <= float(rounded(value, up=True))
 
 
 class TestNames:

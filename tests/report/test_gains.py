@@ -8,12 +8,10 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from matplotlib.text import Annotation
 
 import gainsay as gs
 from gainsay.comparison.gain_fit import GainFit
 from gainsay.data import simulate
-from gainsay.report.gains import gains_tables
 from gainsay.report.plots import plot_gains
 from gainsay.report.plots.picture import embedded
 
@@ -74,26 +72,7 @@ class TestFigure:
         assert any("3.65e+595" in label.get_text() for label in plot_gains(found).ax.get_xticklabels())
 
 
-class TestTables:
-    def test_who_leads_and_how_far_behind_the_others_are(self, path):
-        tables = gains_tables(path)
-        captions = [caption for caption, _ in tables]
-        assert captions[0] == "Highest mean of ndcg_power(gain_base=b)@10"
-        behind = tables[1][1]
-        assert behind.columns.tolist() == ["b = 1", "b = 1.5", "b = 2", "b = 3", "b = 4"]
-        row = path.frame().set_index(["base", "model"]).loc[(1.0, "noise")]
-        assert behind.loc["noise", "b = 1"] == f"{row['regret']:.4f} ({row['lower']:.4f} to {row['upper']:.4f})"
-
-
 class TestPlot:
-    def test_names_at_the_ends_of_lines_do_not_cover_each_other(self, make):
-        ax = make(8).plot.gains().ax
-        ax.figure.draw_without_rendering()
-        ends = [text for text in ax.texts if isinstance(text, Annotation) and text.get_weight() == "bold"]
-        boxes = [text.get_window_extent() for text in ends]
-        assert len(boxes) == 8
-        assert not any(one.overlaps(other) for place, one in enumerate(boxes) for other in boxes[:place])
-
     def test_lines_are_the_regrets(self, path):
         ax = plot_gains(path).ax
         drawn = [line.get_ydata() for line in ax.lines if len(line.get_ydata()) == len(path.bases)]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gainsay._common.shown import Names, printable, short_names
+from gainsay._common.shown import Names, short_names
 
 
 @given(st.lists(st.text(st.sampled_from("ab12.-e, …#="), max_size=40), unique=True, max_size=6), st.randoms())
@@ -19,13 +19,6 @@ def test_any_names_in_any_order(names, random):
     assert list(short_names(shuffled)) == shuffled
     assert len(set(found.values())) == len(names)
     assert all(len(short) <= 28 for short in found.values())
-
-
-def test_nobody_is_called_what_is_another_ones_whole_name():
-    names = ["lambdarank, gain 2, seed 1", "lambdarank, gain 4, seed 1", "lambdarank, …2, seed 1"]
-    short = short_names(names, 20)
-    for name in names:
-        assert not [other for other in names if other != name and printable(other) == short[name]]
 
 
 @pytest.mark.parametrize(
@@ -61,22 +54,6 @@ class TestGrids:
         assert names.cells[GRID[0]] == ("7", "0.05", "lin")
         assert names.short[GRID[3]] == "7 · 0.1 · exp"
         assert names.said[GRID[3]] == "7 leaves, rate 0.1, exponential gain"
-
-    def test_mixed_grids_have_the_union_of_keys(self):
-        names = Names.of(["lgb num_leaves=7", "lgb num_leaves=31", "xgb max_depth=3", "base"])
-        assert names.heads == (("library", "library"), ("leaves", "num_leaves"), ("depth", "max_depth"))
-        assert names.cells == {
-            "lgb num_leaves=7": ("lgb", "7", "–"),
-            "lgb num_leaves=31": ("lgb", "31", "–"),
-            "xgb max_depth=3": ("xgb", "–", "3"),
-            "base": ("base", "–", "–"),
-        }
-        assert names.said["base"] == "base"
-
-    def test_a_candidate_at_two_rounds_has_a_column_for_them(self):
-        names = Names.of(["lgb num_leaves=7 @30", "lgb num_leaves=7 @70", "lgb num_leaves=31"])
-        assert [head for head, _ in names.heads] == ["leaves", "round"]
-        assert names.said["lgb num_leaves=7 @30"] == "7 leaves, round 30"
 
     @given(st.lists(st.sampled_from([*GRID, "base", "lgb num_leaves=7 @3"]), unique=True, min_size=1), st.randoms())
     def test_the_order_changes_nothing_and_no_two_are_alike(self, names, random):

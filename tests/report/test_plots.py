@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import html
 import io
-import itertools
 import json
 import re
 import sys
@@ -24,10 +23,9 @@ from matplotlib.text import Text
 
 import gainsay as gs
 from gainsay._common.palette import DARK, LIGHT
-from gainsay.report.plots import Picture, plot_curves, plot_explain, plot_queries
+from gainsay.report.plots import Picture, plot_curves, plot_explain
 from gainsay.report.plots.explain import rank_contributions
 from gainsay.report.plots.pairs import pareto_front
-from gainsay.report.plots.style import name_points
 from gainsay.report.rounds import best_rounds
 
 PICTURES = ("leaderboard", "conflict", "regret", "attribution", "queries", "curves")
@@ -215,13 +213,6 @@ class TestQueries:
         assert np.allclose(np.array(bars) / bars[0], np.array(expected) / expected[0])
         assert np.sign(bars).tolist() == np.sign(expected).tolist()
 
-    def test_small_differences_and_no_queries(self, make):
-        comparison = make(8)
-        table = comparison.queries(*comparison.models[:2], most=1)
-        table[["difference ndcg_linear@10", "difference ndcg_exp@10"]] = [0.5, -4e-5]
-        assert {"0.5000", "0.00004"} <= set(words(plot_queries(table).ax))
-        draw(plot_queries(table.head(0)).ax)
-
 
 class TestCurves:
     METRICS = ("a", "b")
@@ -339,13 +330,6 @@ class TestLeaderboard:
             assert slope > 0  # right is better
             assert np.allclose(x - x.max(), slope * (value - value.max()), atol=1e-3 * np.ptp(x))
 
-    def test_the_star_is_on_the_safe_choice_and_right_of_it_the_worst_case(self, make):
-        comparison = make(8)
-        texts = words(comparison.plot.leaderboard().ax)
-        safe = comparison.verdict.safe_choice
-        assert f"★ {safe}" in texts
-        assert len([text for text in texts if text.startswith("★ ") and text.endswith("behind")]) == 1
-
 
 class TestPicture:
     def test_it_shows_itself_in_a_notebook_with_its_words(self, make):
@@ -360,15 +344,3 @@ class TestPicture:
         assert about["alt"] == picture.alt
         assert data["text/plain"] == repr(picture) == f"<Picture: {picture.title}>"
         json.dumps([data, metadata])
-
-
-def test_names_of_points_do_not_overlap():
-    ax = Figure(figsize=(6.4, 5.4)).add_subplot()
-    ax.set_xlim(-0.05, 1.05)
-    ax.set_ylim(-0.05, 1.05)
-    crowd = np.random.default_rng(0).random((20, 2)).tolist()
-    name_points(ax, crowd[:8], [f"name {number}" for number in range(8)], "black", crowd)
-    ax.figure.draw_without_rendering()
-    boxes = [text.get_window_extent() for text in ax.texts]
-    assert len(boxes) >= 5
-    assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))

@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from rich.cells import cell_len
 
 from gainsay.lightgbm import Curves
-from gainsay.training.history import MetricCurve, PatienceState
-from gainsay.training.picture import create_picture, plot_view, thin_points
+from gainsay.training.history import MetricCurve
+from gainsay.training.picture import create_picture
 from gainsay.training.view import KeptRound, create_view
 from gainsay.xgboost import Curves as CurvesOfXGBoost
 
@@ -79,23 +79,6 @@ class TestBest:
         assert ("loses" in text) is bool(known)
         assert ("not known" in text) is bool(unknown)
         assert "nan" not in text
-
-    def test_rounds_that_were_left_out(self):
-        line = MetricCurve(True)
-        for number in (1, 6, 11):
-            line.add(number, number / 10)
-        assert line.get(6) == 0.6
-        assert np.isnan([line.get(7), line.get(12)]).all()
-        unknown = MetricCurve(None)
-        unknown.add(1, 0.5)
-        assert unknown.best_round is None
-
-    def test_the_countdown_is_one_round_earlier_than_early_stopping(self):
-        line = MetricCurve(True)
-        for number, value in enumerate([0.5, 0.6, 0.55, 0.7], start=1):
-            line.add(number, value)
-        assert PatienceState("valid", "mrr", 10, best_round=2).count_rounds_left(None, 4) == 8
-        assert PatienceState("valid", "mrr", 10, best_round=2).count_rounds_left(line, 4) == 10
 
 
 class TestFromHistory:
@@ -210,27 +193,6 @@ class TestViews:
         assert "mrr stops in 7" in join(self.view(patience=("mrr", 7, 50)).create_lines(79)[0])
         assert view.create_lines(79)[1][1] == ("●", "color(33)")
 
-    def test_the_kept_round(self):
-        kept = KeptRound(2, 0.38, EXP)
-        view = self.view(kept=kept)
-        words = "kept round 2: 0.3800 (ndcg_exp@10)"
-        for text in (view.format_final_line(), view.create_row(), view.describe(), create_picture(view)):
-            assert words in text
-        assert ">0.3800</text>" in create_picture(self.view({LINEAR: [0.5, 0.4], EXP: [0.3, 0.38]}, kept=kept))
-        assert "kept round 2  " in self.view(kept=KeptRound(2), seconds=1).format_final_line()
-
-    def test_losses_that_exist(self):
-        """One metric loses nothing at the other's best round. Another one has no best round."""
-        ties = self.view({LINEAR: [0.5, 0.5], EXP: [0.1, 0.2]})
-        assert ties.format_final_line().endswith(": −0.1000 at 1")
-        assert ": −0.1000 at 1</td>" in ties.create_row()
-        nothing = self.view({LINEAR: [0.5, 0.6], EXP: [NAN, NAN]})
-        assert nothing.format_final_line() == f"a model  ● {LINEAR} 0.6000 @2  ◆ {EXP} n/a"
-        assert "exponential gain" in create_picture(nothing)
-        empty = self.view({}, seconds=3.0)
-        assert [" ".join(join(line).split()) for line in empty.create_lines(79)] == ["a model round 4 3 s"]
-        assert empty.format_final_line().split() == ["a", "model", "3.0", "s"]
-
     def test_hostile_names(self):
         view = create_view(
             {EXP: MetricCurve(True), "<b>[x]": MetricCurve(True)}, title="<b>\x1b[2J", dataset="<i>", last_round=1
@@ -247,21 +209,6 @@ class TestPicture:
     def svg(self, view):
         return ElementTree.fromstring(re.search(r"<svg.*</svg>", create_picture(view), re.DOTALL)[0])
 
-    def marks(self, svg):
-        """The places of filled marks at the best rounds."""
-        places = {}
-        for element in svg.iter():
-            role = re.fullmatch(r"gs-(first|second|third|fourth)", element.get("class", ""))
-            place = element.get("cx") or re.match(r"translate\(([\d.]+) 22\)", element.get("transform", ""))
-            if role and place and element.get("cy", "22") == "22":
-                places[role[1]] = place if isinstance(place, str) else place[1]
-        return places
-
-    def test_marks_of_equal_best_rounds_coincide(self):
-        curves = {LINEAR: [0.5, 0.6, 0.5], EXP: [0.3, 0.4, 0.1], "mrr": [0.1, 0.0, 0.0], "map": [0.1, 0.3, 0.2]}
-        marks = self.marks(self.svg(TestViews().view(curves)))
-        assert marks["first"] == marks["second"] == marks["fourth"] != marks["third"]
-
     def points(self, curves, **options):
         """The points of every line."""
         svg = self.svg(TestViews().view(curves, **options))
@@ -277,25 +224,3 @@ class TestPicture:
         (line,) = self.points({"rmse": [200.0, 101.0, 100.0]})
         assert [y for _, y in line] == pytest.approx([212, 22 + 190 * 0.01 / 0.04, 22], abs=0.051)
         assert [len(line) for line in self.points({"mrr": [0.1, 0.2, NAN, 0.3]})] == [2, 1]
-
-    def test_nothing_that_notebooks_remove(self):
-        view = TestViews().view({"<script>": [0.1, 0.2]}, patience=("<script>", 3, 10))
-        assert not re.search(r" (style|id|onload)=|<script|href", create_picture(view))
-
-    def test_cut_lines_have_a_note(self):
-        """The lowest value is far below the range of the picture."""
-        deep, flat = ({"mrr": [0.9, value, *[0.89] * 30]} for value in (0.1, 0.89))
-        for curves, cut in ((deep, True), (flat, False)):
-            view = TestViews().view(curves)
-            assert ("drawn at the bottom" in create_picture(view)) is cut
-            ax = plot_view(view, Figure().subplots(), "dark")
-            assert any("not shown" in text.get_text() for text in ax.texts) is cut
-
-    def test_long_curves_keep_their_outline(self):
-        rng = np.random.default_rng(1)
-        points = list(enumerate(rng.random(5000).tolist(), start=1))
-        thinned = thin_points(points, 280)
-        assert len(thinned) <= 290
-        assert thinned[-1] == points[-1]
-        assert set(thinned) <= set(points)
-        assert {min(points, key=lambda point: point[1]), max(points, key=lambda point: point[1])} <= set(thinned)

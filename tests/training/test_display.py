@@ -11,8 +11,7 @@ import sys
 import pytest
 
 from gainsay.training import display
-from gainsay.training.display import Screen, get_screen, is_terminal, supports_unicode
-from gainsay.training.view import count_columns
+from gainsay.training.display import Screen, is_terminal
 
 
 class Terminal(io.StringIO):
@@ -67,17 +66,6 @@ class TestScreen:
         print("afterwards")
         assert screen().feed(terminal.getvalue()).text.endswith("second\nend\nafterwards")
 
-    def test_streams_are_restored(self, monkeypatch):
-        terminal = use_terminal(monkeypatch)
-        live = Screen(terminal)
-        live.add("a", lines("one"))
-        assert sys.stdout is not terminal
-        assert sys.stdout.isatty()
-        assert get_screen(sys.stderr).stream is terminal
-        live.remove("a")
-        assert sys.stdout is terminal
-        assert sys.stderr is terminal
-
     def test_output_of_another_stream_stays_there(self, monkeypatch):
         terminal = use_terminal(monkeypatch)
         file = io.StringIO()
@@ -114,31 +102,6 @@ class TestScreen:
         assert screen().feed(terminal.getvalue()).text == "one\ntwo\n>>> typed by the user\nan answer\nthe end"
         assert sys.stdout is terminal
 
-    def test_no_more_often_than_four_times_a_second(self, monkeypatch):
-        terminal = use_terminal(monkeypatch)
-        monkeypatch.setattr(display, "TERMINAL_INTERVAL", 0.25)
-        now = [100.0]
-        monkeypatch.setattr(display.time, "monotonic", lambda: now[0])
-        live, drawn = Screen(terminal), set()
-        live.add("a", lambda width: drawn.add(now[0]) or [[("line", "")]])
-        for step in range(1001):
-            now[0] = 100 + step / 500  # two seconds
-            live.update("a")
-        live.remove("a")
-        assert len(drawn) <= 10
-
-    def test_lines_that_do_not_fit_have_a_sign(self, screen, monkeypatch):
-        terminal = use_terminal(monkeypatch)
-        monkeypatch.setenv("LINES", "5")
-        live = Screen(terminal)
-        live.add("a", lines(*(f"line {number}" for number in range(20)), "long " * 30))
-        for _ in range(3):
-            live.update("a")
-        shown = screen().feed(terminal.getvalue()).text.splitlines()
-        assert shown[:4] == ["line 0", "line 1", "line 2", "line 3"]
-        assert shown[4].strip() == "..."
-        live.remove("a")
-
     def test_a_closed_terminal_does_not_end_the_training(self, monkeypatch):
         terminal = use_terminal(monkeypatch)
         live = Screen(terminal)
@@ -167,15 +130,6 @@ class TestTerminals:
         live = Screen(terminal)
         live.print_line([("●", "color(33)")])
         assert ("38;5;33" in terminal.getvalue()) is not bool(no_color)
-
-    @pytest.mark.parametrize(("encoding", "expected"), [("utf-8", True), ("latin-1", False), ("ascii", False)])
-    def test_encodings(self, encoding, expected):
-        assert supports_unicode(io.TextIOWrapper(io.BytesIO(), encoding=encoding)) is expected
-        assert not supports_unicode(None)
-
-    def test_columns_of_names(self):
-        assert count_columns("e\u0301") == 1
-        assert count_columns("ｗ") == 2
 
 
 SCRIPT = """

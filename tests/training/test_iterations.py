@@ -6,11 +6,9 @@ import json
 
 import catboost
 import lightgbm as lgb
-import numpy as np
 import pytest
 import xgboost as xgb
 from sklearn.linear_model import LinearRegression
-from sklearn.pipeline import make_pipeline
 from tests.adapters.drivers import lgb_dataset, lgb_held_out, make_part, xgb_matrix
 from tests.bad_inputs import BadInput, bad_inputs
 from typer.testing import CliRunner
@@ -131,11 +129,8 @@ def test_a_given_iteration(lightgbm, xgboost):
 
 CASES = [
     BadInput("too many rounds", lambda call: call(10_000), "model 'lgb'", ValueError, "at most"),
-    BadInput("too many of one", lambda call: call({"xgb": 10_000}), "model 'xgb'", ValueError, "iteration=10000"),
     BadInput("scores", lambda call: call({"scores": 3}), "model 'scores'", ValueError, "scores"),
-    BadInput("scores in a file", lambda call: call({"file": 3}), "model 'file'", ValueError, "s.npy"),
     BadInput("a linear model", lambda call: call({"linear": 3}), "model 'linear'", ValueError, "LinearRegression"),
-    BadInput("a pipeline", lambda call: call({"piped": 3}), "model 'piped'", ValueError, "Pipeline"),
     BadInput("another name", lambda call: call({"xbg": 3}), "'xbg'", ValueError, "'xgb'"),
     BadInput("0", lambda call: call(0), "iteration", ValueError, "got 0"),
     BadInput("half a round", lambda call: call({"lgb": 2.5}), "iteration['lgb']", ValueError, "whole number"),
@@ -144,11 +139,9 @@ CASES = [
 
 
 @bad_inputs(CASES)
-def test_bad_iterations(case, lightgbm, xgboost, tmp_path):
-    np.save(tmp_path / "s.npy", VALID.labels)
+def test_bad_iterations(case, lightgbm, xgboost):
     linear = LinearRegression().fit(X, VALID.labels)
     models = {"lgb": lightgbm, "xgb": xgboost, "scores": VALID.labels, "linear": linear}
-    models |= {"piped": make_pipeline(linear), "file": tmp_path / "s.npy"}
     case.check(lambda iteration: compared(models, iteration=iteration))
 
 
