@@ -33,7 +33,7 @@ SCORE = "score first.txt qrels.txt"
 SOURCES = [
     BadCall("compare x", "--data, --qrels, --table and --labels", "exactly one"),
     BadCall(DATA, "NAME=FILE", "at least one"),
-    BadCall(f"{DATA} no.npy", "model 'no': no file 'no.npy'"),
+    BadCall(f"{DATA} no.npy", "model 'no': no file 'no.npy'", code=2),
     BadCall(f"{DATA} a=old.npy a=old.npy", "'a' twice", "must be unique"),
     BadCall(f"{DATA} =old.npy", "''", "blank"),
     BadCall(f"{DATA} short.csv", "'short'", "1 scores"),
@@ -73,7 +73,7 @@ TABLES = [
 ]
 
 LABELS_OF_QUERIES = [
-    BadCall(f"{JUDGED} --segments nowhere.csv", "'nowhere.csv'", "--segments: no file"),
+    BadCall(f"{JUDGED} --segments nowhere.csv", "'nowhere.csv'", "--segments: no file", 2),
     BadCall(f"{JUDGED} --segments two_labels.csv", "'7'", "two labels"),
     BadCall(f"{JUDGED} --segments label_then_none.csv", "'7'", "two labels"),
     BadCall(f"{JUDGED} --segments none_then_label.csv", "'7'", "two labels"),
@@ -88,7 +88,7 @@ RECIPES = [
     BadCall(f"{RECIPE} A1.npy,A2.npy", "NAME=FILE,FILE,FILE", "the form"),
     BadCall(f"{RECIPE} A=A1.npy,,A2.npy", "NAME=FILE,FILE,FILE", "the form"),
     BadCall(f"{RECIPE} A=A1.npy,A2.npy,A1.npy", "'A1.npy'", "twice"),
-    BadCall(f"{RECIPE} A=A1.npy,A2.npy,no.npy", "'no.npy'", "no file"),
+    BadCall(f"{RECIPE} A=A1.npy,A2.npy,no.npy", "'no.npy'", "no file", 2),
     BadCall(f"{RECIPE} A=A1.npy,A2.npy,A3.npy --recipe A=B1.npy,B2.npy,B3.npy", "'A'", "twice"),
     BadCall(f"{RECIPE} A=A1.npy,A2.npy,A3.npy A=old.npy", "'A'", "must be unique"),
     BadCall("compare --table all.csv --scores old --recipe old=A1,A2,A3", "'old' twice", "must be unique"),
@@ -115,7 +115,11 @@ DECISIONS = [
     BadCall(f"{GATE} better.npy -m mrr -m map -m err", "got 3", "metric or two"),
     BadCall("gate --baseline a.npy", "--candidate", code=2),
     BadCall(f"{GATE} better.npy --require noloss", "'noloss'", "--require must be"),
-    BadCall(f"{GATE} better.npy --require no-loss", "margin", "above 0"),
+    BadCall(f"{GATE} better.npy --require no_loss", "'no_loss'", "mean 'no-loss'"),
+    BadCall(f"{GATE} better.npy --require no-loss", "--require no-loss", "Pass --margin,"),
+    BadCall(f"{GATE} better.npy --margin 2", "margin must be below 1", "got 2.0."),
+    BadCall(f"{GATE} no.npy", "'no.npy'", "no file", 2),
+    BadCall(f"{GATE} better.npy -m shortfall", "'shortfall'", "--import"),
     BadCall(f"{GATE} better.npy --looks 100,x", "'100,x'", "--looks must be"),
     BadCall(f"{GATE} better.npy --looks 200,300", "120 queries", "first planned look"),
     BadCall(f"{GATE} better.npy --earlier labels.npy", "'labels.npy'", "JSON file"),
