@@ -479,14 +479,16 @@ def validate_baseline(baseline: str, models: Sequence[str]) -> None:
         raise ValueError(f"baseline {baseline!r} is the only model, so there is no candidate. Pass another model.")
 
 
-def _validate_margin_in_ranges(margin: float, ranges: Mapping[str, tuple[float, float]]) -> None:
-    """Raise `ValueError` if a metric cannot lose as much as the margin, because then every model would ship."""
+def _validate_loss(margin: float, ranges: Mapping[str, tuple[float, float]]) -> float:
+    """Return the margin as a float, or raise if no metric can lose as much, because then every model would ship."""
+    width = validate_margin(margin)
     for metric, (low, high) in ranges.items():
-        if margin >= high - low > 0:
+        if width >= high - low > 0:
             raise ValueError(
                 f"margin must be below {high - low:g}, got {margin}. It is in the unit of {metric}, which is between "
                 f"{low:g} and {high:g}: pass for example 0.002."
             )
+    return width
 
 
 def compare_with_baseline(
@@ -506,12 +508,11 @@ def compare_with_baseline(
     `earlier` may also be the numbers of queries of earlier looks. Without `plan`, the numbers of queries and repeats
     that would decide are not computed.
     """
-    width = validate_margin(margin)
+    width = _validate_loss(margin, {metric: sample.ranges[metric] for metric in metrics})
     joint = sample.joint(metrics)
     panel = joint.panel
     validate_baseline(baseline, panel.models)
     validate_requirement(require, width)
-    _validate_margin_in_ranges(width, {metric: sample.ranges[metric] for metric in metrics})
     repeats = dict(zip(panel.models, panel.repeat_counts, strict=True)) if any(panel.repeat_counts) else {}
     planned, tuned = validate_looks(looks), validate_anytime(anytime)
     b = panel.models.index(baseline)

@@ -370,7 +370,8 @@ class Comparison:
         ------
         ValueError
             If `baseline` is unknown or the only model, `margin` is negative or not below the range of a metric,
-            ``require="no_loss"`` has no margin, `looks` do not increase or start above the number of queries, or `earlier` has other settings.
+            ``require="no_loss"`` has no margin, `looks` do not increase or start above the number of queries, or
+            `earlier` has other settings.
 
         Notes
         -----

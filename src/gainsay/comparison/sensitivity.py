@@ -87,10 +87,8 @@ class Sensitivity(Spoken):
         if not table["reversed"].any():
             return f"None of {total} reverses any pair of models."
         if self.queries < MIN_QUERIES or len(self.models) < MIN_MODELS:
-            return (
-                f"The sample is too small to rank {total} by their effect, which requires at least {MIN_QUERIES} queries "
-                f"and {MIN_MODELS} models."
-            )
+            needed = f"{MIN_QUERIES} queries and {MIN_MODELS} models"
+            return f"The sample is too small to rank {total} by their effect, which requires at least {needed}."
         gain = table.loc[table["kind"] == "gain", "reversed"]
         if not len(gain):
             return f"Of {total}, {listed(names[:2])} {'reverse' if len(names) > 1 else 'reverses'} most pairs."
