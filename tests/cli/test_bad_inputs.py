@@ -65,7 +65,7 @@ TABLES = [
 ]
 
 LABELS_OF_QUERIES = [
-    BadCall(f"{JUDGED} --segments nowhere.csv", "'nowhere.csv'", "--segments: no file"),
+    BadCall(f"{JUDGED} --segments nowhere.csv", "'nowhere.csv'", "--segments: no file", 2),
     BadCall(f"{JUDGED} --segments two_labels.csv", "'7'", "two labels"),
     BadCall(f"{JUDGED} --segments ids_alone.csv", "'query'", "no column besides"),
     BadCall(f"{JUDGED} --segments kinds.csv:kind --segments kinds.csv", "'kind' twice", "must be unique"),
@@ -97,7 +97,11 @@ DECISIONS = [
     BadCall(f"{GATE} better.npy -m mrr -m map -m err", "got 3", "metric or two"),
     BadCall("gate --baseline a.npy", "--candidate", code=2),
     BadCall(f"{GATE} better.npy --require noloss", "'noloss'", "--require must be"),
-    BadCall(f"{GATE} better.npy --require no-loss", "margin", "above 0"),
+    BadCall(f"{GATE} better.npy --require no_loss", "'no_loss'", "mean 'no-loss'"),
+    BadCall(f"{GATE} better.npy --require no-loss", "--require no-loss", "Pass --margin,"),
+    BadCall(f"{GATE} better.npy --margin 2", "margin must be below 1", "got 2.0."),
+    BadCall(f"{GATE} no.npy", "'no.npy'", "no file", 2),
+    BadCall(f"{GATE} better.npy -m shortfall", "'shortfall'", "--import"),
     BadCall(f"{GATE} better.npy --looks 200,300", "120 queries", "first planned look"),
     BadCall(f"{GATE} better.npy --earlier labels.npy", "'labels.npy'", "JSON file"),
     BadCall(f"{VARIANCE} --require no-loss", "--require", "without --claim ship"),

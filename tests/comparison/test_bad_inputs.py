@@ -212,6 +212,7 @@ VALUES = [
         V,
         "margin above",
     ),
+    ("a margin above the range", lambda: scores(metrics="mrr").against("A", 2.0), "margin", V, "below 1, got"),
     ("requirement", lambda: values().against("A", require="noloss"), "'noloss'", V, "did you mean"),
     ("looks that decrease", lambda: values().against("A", looks=(20, 10)), "looks", V, "increasing"),
     ("no looks", lambda: values().against("A", looks=()), "looks", V, "increasing"),

@@ -88,6 +88,17 @@ def test_the_interval_is_that_of_wilson_with_the_jackknife_variance():
     assert np.isnan(estimate_share(np.eye(2), 0.05)[1])
 
 
+@pytest.mark.parametrize(("models", "queries", "small"), [(5, 30, False), (5, 29, True), (4, 30, True)])
+def test_choices_of_a_small_sample_are_not_ranked(models, queries, small):
+    rng = np.random.default_rng(3)
+    judgments = gs.Judgments(rng.choice(4, size=6 * queries), group=[6] * queries)
+    scores = {f"m{number}": rng.random(6 * queries) for number in range(models)}
+    sensitivity = gs.compare(scores, judgments, ["ndcg_linear@3"], draws=200).sensitivity()
+    assert sensitivity.table["reversed"].any()
+    assert ("too small to rank" in sensitivity.headline) == small
+    assert sensitivity.headline in sensitivity.text
+
+
 @pytest.mark.parametrize(
     ("year", "expected"),
     [

@@ -50,6 +50,7 @@ CANDIDATES = [
     ({"name": " "}, "name", "blank"),
     ({"name": "\ud800"}, "name", ""),
     ({"library": "lightgmb"}, "library", "mean 'lightgbm'"),
+    ({"library": "catboost"}, "library", "not train CatBoost"),
     ({"training_gain": "exp"}, "training_gain", "'linear' or 'exponential'"),
     ({"training_gain": float("inf")}, "training_gain", "finite"),
     ({"params": {"objective": "rank_xendcg"}, "training_gain": "linear"}, "training_gain", "'rank_xendcg'"),
@@ -275,7 +276,7 @@ def test_toml(case, tmp_path):
 
 
 MODELS = [
-    (("done", "lgb gain=liner", {}), "'lgb gain=liner'", "mean 'lgb gain=linear'", KeyError),
+    (("done", "lgb gain=liner", {}), "'lgb gain=liner'", "'lgb gain=linear'? (models:", KeyError),
     (("done", "xgb gain=linear", {"fold": "fold 1"}), "fold", "got 'fold 1'"),
     (("done", "xgb gain=linear", {"refit": True}), "refit(data)", "not trained on"),
     (("done", None, {"refit": True, "stop_by": 3}), "refit=True", "stop_by, repeat or"),

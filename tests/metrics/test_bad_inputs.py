@@ -77,6 +77,13 @@ NAMES = [  # what the message mentions, words of it, and names of metrics
     ("'ties'", "unknown option", "own_zero(ties=order)"),
     ("'auc'", "ndcg_exp, ndcg_jk", "auc"),
     ("'ndcg_exp'", "did you mean", "ndgc_exp", "NDCG_EXP@10"),
+    ("'ndcg_linear@10'", "did you mean", "ndcg_cut_10", "ndcg_cut.10"),
+    ("'precision@5,10'", "did you mean", "P.5,10"),
+    ("'precision@10'", "did you mean", "P_10"),
+    ("'map@10'", "did you mean", "map_cut_10"),
+    ("'auc'", "--import", "auc"),
+    ("['ndcg_linear@10', 'mrr']", "Pass a list", "ndcg_linear@10, mrr"),
+    ("['map@5', 'map@10']", "Pass a list", "map@5, map@10"),
     *((f"mean '{meant}'", "unknown metric", name, name.upper()) for name, meant in OTHER_NAMES.items()),
 ]
 CALLS = [  # what the message mentions, the exception, words of the message, and calls

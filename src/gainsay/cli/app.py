@@ -22,7 +22,7 @@ except ImportError:  # pragma: no cover - needs an environment without typer
 
 from .._common.shown import printable
 from .._common.version import __version__
-from .options import Imports, InputOptions
+from .options import Imports, InputOptions, MissingFileError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -130,7 +130,7 @@ def command(
 
 @contextmanager
 def _report_errors() -> Iterator[None]:
-    """Print an error as one message and exit with code 1. Exit with 130 after an interrupt."""
+    """Print an error as one message and exit with 1, 2 (an input file does not exist) or 130 (interrupted)."""
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
@@ -141,7 +141,7 @@ def _report_errors() -> Iterator[None]:
         raise typer.Exit(130) from None
     except (ValueError, TypeError, OSError, ImportError, RuntimeError) as error:
         _show_error(str(error), error)
-        raise typer.Exit(1) from None
+        raise typer.Exit(2 if isinstance(error, MissingFileError) else 1) from None
 
 
 def _show_error(message: str, error: BaseException) -> None:

@@ -15,7 +15,7 @@ from ..data import read_letor, read_lightgbm, read_scores
 from ..data.frames import get_column, read_table
 from ..data.text import shown, to_number
 from ..judgments import Judgments
-from .options import InputOptions, decode_name, open_input, reject_options
+from .options import InputOptions, MissingFileError, decode_name, open_input, reject_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -211,7 +211,8 @@ def _read_models(
         try:
             return read_model(name, source._replace(path=open_input(source.path)))
         except ValueError as error:
-            raise ValueError(f"model {name!r}: {error}") from None
+            kind = MissingFileError if isinstance(error, MissingFileError) else ValueError
+            raise kind(f"model {name!r}: {error}") from None
 
     sources = parse_models(options.models or [], columns=columns)
     _validate_unique("Names of models and of --recipe", [*sources, *recipes])
@@ -270,8 +271,8 @@ def read_query_labels(option: str, texts: Sequence[str], query: str) -> dict[str
         source = parse_source(text)
         try:
             path = open_input(source.path)
-        except ValueError as error:
-            raise ValueError(f"{option}: {error}") from None
+        except MissingFileError as error:
+            raise MissingFileError(f"{option}: {error}") from None
         table = read_table(path, text=query)
         ids = get_column(table, query, path).astype(object).map(str, na_action="ignore").tolist()
         names = [source.column] if source.column else [str(name) for name in table if name != query]

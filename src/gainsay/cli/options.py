@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, BadParameter, Option
 
+from .._common.arrays import nearest
+
 if TYPE_CHECKING:
     from ..comparison.looks import Requirement
 
@@ -27,6 +29,10 @@ MAGIC = {
 """Suffixes of compressed text, binary files and models, by the bytes at their beginning."""
 
 
+class MissingFileError(ValueError):
+    """An input file does not exist. The exit code is 2."""
+
+
 def open_input(path: str | Path) -> Path:
     """Return the path of an existing file, or for `-` the path of a temporary copy of standard input.
 
@@ -34,7 +40,7 @@ def open_input(path: str | Path) -> Path:
     """
     if str(path) != "-":
         if not Path(path).exists() or Path(path).is_dir():
-            raise ValueError(f"no file {str(path)!r}.")
+            raise MissingFileError(f"no file {str(path)!r}.")
         return Path(path)
     if sys.stdin.closed:
         raise ValueError("Standard input (-) can be read only once. Pass a file for one of the options.")
@@ -69,14 +75,16 @@ def reject_options(context: str, **options: object) -> None:
             raise ValueError(f"--{name.replace('_', '-')} has no effect {context}. Leave it out.")
 
 
-def parse_requirement(text: str) -> Requirement:
-    """Return the value of --require as Python spells it.
+def parse_requirement(text: str, margin: float) -> Requirement:
+    """Return the value of --require as Python spells it, or raise unless it is valid with this margin.
 
-    >>> parse_requirement("no-loss")
+    >>> parse_requirement("no-loss", 0.01)
     'no_loss'
     """
     if text not in ("gain", "no-loss"):
-        raise ValueError(f"--require must be gain or no-loss, got {text!r}.")
+        raise ValueError(f"--require must be gain or no-loss, got {text!r}{nearest(text, ['gain', 'no-loss']) or '.'}")
+    if text == "no-loss" and margin == 0:
+        raise ValueError("--require no-loss requires a margin above 0. Pass --margin, the largest acceptable loss.")
     return "gain" if text == "gain" else "no_loss"
 
 

@@ -479,6 +479,18 @@ def validate_baseline(baseline: str, models: Sequence[str]) -> None:
         raise ValueError(f"baseline {baseline!r} is the only model, so there is no candidate. Pass another model.")
 
 
+def _validate_loss(margin: float, ranges: Mapping[str, tuple[float, float]]) -> float:
+    """Return the margin as a float, or raise if no metric can lose as much, because then every model would ship."""
+    width = validate_margin(margin)
+    for metric, (low, high) in ranges.items():
+        if width >= high - low > 0:
+            raise ValueError(
+                f"margin must be below {high - low:g}, got {margin}. It is in the unit of {metric}, which is between "
+                f"{low:g} and {high:g}: pass for example 0.002."
+            )
+    return width
+
+
 def compare_with_baseline(
     sample: Sample,
     metrics: tuple[str, ...],
@@ -496,7 +508,7 @@ def compare_with_baseline(
     `earlier` may also be the numbers of queries of earlier looks. Without `plan`, the numbers of queries and repeats
     that would decide are not computed.
     """
-    width = validate_margin(margin)
+    width = _validate_loss(margin, {metric: sample.ranges[metric] for metric in metrics})
     joint = sample.joint(metrics)
     panel = joint.panel
     validate_baseline(baseline, panel.models)

@@ -369,8 +369,9 @@ class Comparison:
         Raises
         ------
         ValueError
-            If `baseline` is unknown or the only model, `margin` is negative, ``require="no_loss"`` has no margin,
-            `looks` do not increase or start above the number of queries, or `earlier` has other settings.
+            If `baseline` is unknown or the only model, `margin` is negative or not below the range of a metric,
+            ``require="no_loss"`` has no margin, `looks` do not increase or start above the number of queries, or
+            `earlier` has other settings.
 
         Notes
         -----

@@ -19,6 +19,7 @@ from ..metrics.dcg import DCG
 from ..metrics.function import FunctionMetric
 from ..metrics.names import parse_metrics
 from .data import Panel
+from .inference import MIN_QUERIES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +32,9 @@ Kind = Literal["gain", "discount", "cutoff", "metric", "ties", "unjudged", "repe
 CUTOFFS = (5, 10, 20, 100)
 SPLITS = 200
 """Random halves of the queries, and random selections of one repeat per model."""
+
+MIN_MODELS = 5
+"""Choices are not ranked by their effect on the pairs of fewer models."""
 
 COLUMNS = (
     "choice", "kind", "reversed", "lower", "upper", "reversed_pairs", "pairs", "largest", "winner", "winner_changes",
@@ -75,13 +79,16 @@ class Sensitivity(Spoken):
 
     @property
     def headline(self) -> str:
-        """One sentence: the choices that matter most."""
+        """One sentence: the choices that matter most, or that the sample is too small to rank them."""
         table = self.table
         if not len(table):
             return "The comparison has no other choice."
         total, names = count(len(table), "choice"), table["choice"].tolist()
         if not table["reversed"].any():
             return f"None of {total} reverses any pair of models."
+        if self.queries < MIN_QUERIES or len(self.models) < MIN_MODELS:
+            needed = f"{MIN_QUERIES} queries and {MIN_MODELS} models"
+            return f"The sample is too small to rank {total} by their effect, which requires at least {needed}."
         gain = table.loc[table["kind"] == "gain", "reversed"]
         if not len(gain):
             return f"Of {total}, {listed(names[:2])} {'reverse' if len(names) > 1 else 'reverses'} most pairs."

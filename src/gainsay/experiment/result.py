@@ -341,7 +341,7 @@ class ExperimentResult(ResultTables):
             raise KeyError(f"{name!r} was trained once and is not a finalist. Finalists: {finalists}")
         if name in self.failures:
             raise KeyError(f"{name!r} is not finished: {get_last_line(self.failures[name])}")
-        raise KeyError(f"no model {name!r}{nearest(str(name), models)}. Models: {', '.join(printables(models))}")
+        raise KeyError(f"no model {name!r}{nearest(str(name), models)} (models: {', '.join(printables(models))})")
 
     def _find_model(self, name: str | None) -> ComparedModel:
         """Return the compared model of this name, or the only one of a candidate."""

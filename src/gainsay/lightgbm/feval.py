@@ -163,8 +163,8 @@ class _EvaluationFunction(LibraryObject):
     def _bind(self, labels: Any, group: Any, weight: Any, dataset: lgb.Dataset | None) -> _Dataset:
         if group is None:
             raise ValueError(
-                "the dataset has no groups: pass group= (documents per query), because ranking metrics need queries. "
-                "In XGBRanker, write `from gainsay.xgboost import EvaluateRanking`"
+                "the dataset has no groups: pass group= (documents per query), because ranking metrics need queries."
+                + ("" if dataset is not None else " In XGBRanker, write `from gainsay.xgboost import EvaluateRanking`.")
             )
         if dataset is not None:
             _validate_queries(dataset)

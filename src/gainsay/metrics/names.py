@@ -34,6 +34,7 @@ OTHER_NAMES = {
     "success": "hit",
     "hit_rate": "hit",
     "ndcg_cut": "ndcg_linear",
+    "map_cut": "map",
     "ndcg1": "ndcg_jk",
     "ndcg2": "ndcg_exp",
     "ndcg_exponential": "ndcg_exp",
@@ -46,6 +47,9 @@ _EXAMPLES = {"max_label": ("the highest grade of the scale", "4"), "gain": ("a g
 """Required options in words, and an example."""
 
 _GRAMMAR = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(\((?P<options>[^()]*)\))?(@(?P<k>[^@]*))?")
+
+_TREC_NAME = re.compile(r"(?P<name>[A-Za-z_]+)[_.](?P<k>[0-9]+(,[0-9]+)*)")
+"""A name with a cutoff as trec_eval writes it: ndcg_cut_10 in its output, ndcg_cut.10 as its option."""
 
 
 def parse_metrics(*metrics: MetricLike | Iterable[MetricLike], convention: str | None = None) -> tuple[Metric, ...]:
@@ -121,9 +125,16 @@ def _flatten(metrics: Iterable[Any]) -> Iterator[MetricLike]:
 
 def _parse(text: str, library: Convention | None) -> list[Metric]:
     """Return the metrics of one name, one for each cutoff."""
+    parts = [part.strip() for part in re.split(r",(?=\s*[A-Za-z_])", text)]
+    if len(parts) > 1 and all(map(_GRAMMAR.fullmatch, parts)):
+        raise ValueError(f"metrics must be a list, got the string {text!r}. Pass a list, {parts}, or repeat --metric.")
     match = _GRAMMAR.fullmatch(text.strip())
     if match is None:
-        raise ValueError(f"cannot parse the metric {text!r}. Write name(option=value,…)@k, for example 'ndcg_exp@10'.")
+        suggestion = _translate_name(text.strip())
+        hint = f"; did you mean {suggestion!r}?" if suggestion else "."
+        raise ValueError(
+            f"cannot parse the metric {text!r}{hint} Write name(option=value,…)@k, for example 'ndcg_exp@10'."
+        )
     name = match["name"]
     if name not in METRICS:
         raise _unknown_name(text, name)
@@ -151,13 +162,24 @@ def _parse(text: str, library: Convention | None) -> list[Metric]:
         raise type(error)(f"{text!r}: {error}") from None
 
 
+def _translate_name(name: str) -> str | None:
+    """Return the name here of a metric in another program, if there is one.
+
+    >>> [_translate_name(name) for name in ("P_10", "ndcg_cut.5,10", "recip_rank", "auc")]
+    ['precision@10', 'ndcg_linear@5,10', 'mrr', None]
+    """
+    match = _TREC_NAME.fullmatch(name)
+    lower = (match["name"] if match else name).lower()
+    translated = OTHER_NAMES.get(lower) or (lower if lower in METRICS else None)
+    return f"{translated}@{match['k']}" if translated and match else translated
+
+
 def _unknown_name(text: str, name: str) -> ValueError:
-    lower = name.lower()
-    suggestion = OTHER_NAMES.get(lower) or (lower if lower in METRICS else None)
+    suggestion = _translate_name(name)
     hint = f"; did you mean {suggestion!r}?" if suggestion else nearest(name, METRICS)
     return ValueError(
         f"unknown metric {name!r} in {text!r}{hint} (known: {', '.join(sorted(METRICS))}). Import the module that "
-        "defines it if it is a custom metric."
+        "defines it if it is a custom metric (--import on the command line)."
     )
 
 

@@ -72,7 +72,7 @@ def gate(
         raise ValueError(f"gate requires one metric or two, got {len(metrics)}: {', '.join(metrics)}.")
     if baseline == candidate:
         raise ValueError(f"--baseline and --candidate must be two different models, got {baseline!r} for both.")
-    requirement = parse_requirement(require)
+    requirement = parse_requirement(require, margin)
     planned = None if looks is None else _parse_looks(looks)
     recipes = [text for text in (baseline, candidate) if is_recipe(text)]
     models = [text for text in (baseline, candidate) if text not in recipes]

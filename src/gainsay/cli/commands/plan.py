@@ -48,7 +48,7 @@ def plan(
     if claim != "ship":
         reject_options("without --claim ship", margin=margin, require=require != "gain")
     target: dict[str, Any] = {"difference": difference, "power": power, "claim": claim, "repeats": repeats or None}
-    target["require"] = parse_requirement(require)
+    target["require"] = parse_requirement(require, margin)
     test: dict[str, Any] = {"alpha": alpha, "margin": margin, "seed": seed}
     variances = {"repeat_sd": repeat_sd, "query_repeat_sd": query_repeat_sd}
     if query_sd is None:

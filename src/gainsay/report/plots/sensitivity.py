@@ -35,7 +35,8 @@ def plot_sensitivity(sensitivity: Sensitivity, ax: Axes | None = None, theme: st
     --------
     >>> import gainsay as gs
     >>> judgments = gs.Judgments([2, 1, 1, 0] * 40, group=[4] * 40)
-    >>> scores = {"top": [3, 1, 2, 4] * 40, "broad": [1, 4, 3, 2] * 40}
+    >>> orders = [[3, 1, 2, 4], [1, 4, 3, 2], [4, 1, 3, 2], [1, 2, 4, 3], [2, 4, 3, 1]]
+    >>> scores = {f"model {number}": order * 40 for number, order in enumerate(orders)}
     >>> gs.compare(scores, judgments, ["ndcg_linear@2", "ndcg_exp@2"]).plot.sensitivity()
     <Picture: Of 7 choices, the gain reverses most pairs.>
     """
