@@ -33,7 +33,7 @@ SCORE = "score first.txt qrels.txt"
 SOURCES = [
     BadCall("compare x", "--data, --qrels, --table and --labels", "exactly one"),
     BadCall(DATA, "NAME=FILE", "at least one"),
-    BadCall(f"{DATA} no.npy", "model 'no': no file 'no.npy'"),
+    BadCall(f"{DATA} no.npy", "model 'no': no file 'no.npy'", code=2),
     BadCall(f"{DATA} =old.npy", "''", "blank"),
     BadCall(f"{DATA} two_columns.csv", "FILE:COLUMN", "2 columns"),
     BadCall(f"{DATA} wide_lgb.txt", "'wide_lgb'", "5 features"),
@@ -101,7 +101,7 @@ DECISIONS = [
     BadCall(f"{GATE} better.npy --require no-loss", "--require no-loss", "Pass --margin,"),
     BadCall(f"{GATE} better.npy --margin 2", "margin must be below 1", "got 2.0."),
     BadCall(f"{GATE} no.npy", "'no.npy'", "no file", 2),
-    BadCall(f"{GATE} better.npy -m shortfall", "'shortfall'", "--import"),
+    BadCall(f"{GATE} better.npy -m my_metric", "'my_metric'", "--import"),
     BadCall(f"{GATE} better.npy --looks 200,300", "120 queries", "first planned look"),
     BadCall(f"{GATE} better.npy --earlier labels.npy", "'labels.npy'", "JSON file"),
     BadCall(f"{VARIANCE} --require no-loss", "--require", "without --claim ship"),
