@@ -134,11 +134,17 @@ class TestThreads:
 
     @pytest.mark.posix
     def test_ctrl_c_ends_all_trainings_at_their_next_round(self, done, make, candidates, tmp_path, monkeypatch):
-        train, started = execution.train_candidate, threading.Barrier(3, timeout=900)
+        train, started, has_ended = execution.train_candidate, threading.Barrier(3, timeout=900), threading.Event()
+
+        def interrupt():
+            """Press Ctrl-C again if a minute later the trainings still run."""
+            while not has_ended.is_set():
+                os.kill(os.getpid(), signal.SIGINT)
+                has_ended.wait(60)
 
         def wait(candidate, *rest):
             if started.wait() == 0:
-                os.kill(os.getpid(), signal.SIGINT)
+                threading.Thread(target=interrupt, daemon=True).start()
             return train(candidate, *rest)
 
         endless = [
@@ -155,6 +161,7 @@ class TestThreads:
                 with pytest.raises(KeyboardInterrupt) as caught:
                     run(more, jobs=3)
         finally:
+            has_ended.set()
             signal.signal(signal.SIGINT, previous)
         assert caught.value.__notes__[0].startswith("3 trainings")
         assert not list(directory.glob("failures/*"))

@@ -75,7 +75,7 @@ NAMES = [  # what the message mentions, words of it, and names of metrics
     ("gain", "'graded'", "rbp(gain=linear)"),
     ("k", "no effect", "own_zero@10"),
     ("'ties'", "unknown option", "own_zero(ties=order)"),
-    ("'auc'", "ndcg_exp, ndcg_jk", "auc"),
+    ("'auc'", "ndcg_exp, ", "auc"),
     ("'ndcg_exp'", "did you mean", "ndgc_exp", "NDCG_EXP@10"),
     ("'ndcg_linear@10'", "did you mean", "ndcg_cut_10", "ndcg_cut.10"),
     ("'precision@5,10'", "did you mean", "P.5,10"),

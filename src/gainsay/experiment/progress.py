@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .._common.shown import printable
+from ..training.display import is_notebook
 from .plan import Plan, Unit
 from .rounds import find_best_rounds, orient
 
@@ -65,7 +66,7 @@ class Progress:
         """Start a run in which `done` of `total` units are finished already."""
         self._plan, self._total, self._done = plan, total, done
         self._tasks: dict[str, Any] = {}
-        self._stream = sys.stdout if "ipykernel" in sys.modules else sys.stderr
+        self._stream = sys.stdout if is_notebook() else sys.stderr
         self._show = self._show and self._stream is not None  # pythonw has no streams.
         if self._show and done:
             self._print(f"{done} of {total} are already finished")
