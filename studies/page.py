@@ -1,6 +1,6 @@
-"""The figures of the page "Does the choice of NDCG matter?", read from the stored results.
+"""The figures of the pages "Does the choice of NDCG matter?" and "Recipe or seed", read from the stored results.
 
-The page contains names in double braces, and Sphinx replaces them with these figures.
+The pages contain names in double braces, and Sphinx replaces them with these figures.
 """
 
 from __future__ import annotations
@@ -36,6 +36,10 @@ def read_figures() -> dict[str, str]:
     simulated = json.loads((RESULTS / "simulated.json").read_text(encoding="utf-8"))["results"]
     power = [row["genuine"] for row in simulated if row["ratio"] == STANDARD_ERRORS]
     figures |= {"power_low": f"{100 * min(power):.0f}", "power_high": f"{100 * max(power):.0f} %"}
+    example = read_results("trec-dl")["dl19"]["repeats"]["example"]
+    means = example["means"][LINEAR]
+    figures |= {"repeat_low": f"{min(means):.3f}", "repeat_high": f"{max(means):.3f}"}
+    figures["repeat_p_value"] = f"{example['smallest_p_value_of_two_repeats'][LINEAR]:.3f}"
     record = json.loads((RESULTS / "trec-dl.json").read_text(encoding="utf-8"))
     figures["mslr_bound_two"] = f"{record['published_labels']['MSLR-WEB30K']['two_rankings']:.3f}"
     return figures
