@@ -15,12 +15,12 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import lightgbm as lgb
-from gainsay.drawing import terminal
 from lightgbm.callback import CallbackEnv
 from timing import machine
 
 import gainsay.lightgbm
 import gainsay.xgboost
+from gainsay.drawing import terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
