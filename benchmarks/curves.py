@@ -20,7 +20,7 @@ from timing import machine
 
 import gainsay.lightgbm
 import gainsay.xgboost
-from gainsay.drawing import terminal
+from gainsay.training import display
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,7 +105,7 @@ def main() -> None:
             ("terminal", "terminal", 0.25),
             ("terminal, drawn every round", "terminal", 0.0),
         ):
-            terminal.OFTEN = often
+            display.TERMINAL_INTERVAL = often
             spent.clear()
             curves = kind(show=show)
             after: Any = make(curves, rounds)
