@@ -20,7 +20,7 @@ from ..ranking.rows import RankedRows, ideal_rows
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .._common.typing import Floats, Integers, Listed
+    from .._common.typing import Integers, Listed
     from ..metrics.base import Metric
     from ..metrics.gains import Discount
 
@@ -173,8 +173,8 @@ def find_bound(judgments: Judgments, metrics: Sequence[Metric | None]) -> Disagr
         return None
     if not (first.is_sum_over_documents and second.is_sum_over_documents):
         return None
-    alike = all(getattr(first, option) == getattr(second, option) for option in ("k", "discount", "base"))
-    return compute_bound(judgments, first, second) if alike else None
+    is_comparable = all(getattr(first, option) == getattr(second, option) for option in ("k", "discount", "base"))
+    return compute_bound(judgments, first, second) if is_comparable else None
 
 
 def _read_metric(gain: Any, k: int | None, discount: Discount) -> NDCG:
@@ -220,8 +220,8 @@ def compute_bound(judgments: Judgments, first: NDCG, second: NDCG) -> Disagreeme
         for cells in groups:
             share = t[cells.queries, None]
             rise = cells.first + cells.second
-            sides = _sum_ends(share * rise - cells.second, rise, cells.counts, sums)
-            value[cells.queries], slope[cells.queries] = sides.value, sides.slope
+            spread = _sum_ends(share * rise - cells.second, rise, cells.counts, sums)
+            value[cells.queries], slope[cells.queries] = spread
         return Line(value, slope)
 
     def compute_mean_spread(t: Floats) -> Line:
@@ -250,7 +250,7 @@ def compute_bound(judgments: Judgments, first: NDCG, second: NDCG) -> Disagreeme
 
 def _count_documents(judgments: Judgments, first: NDCG, second: NDCG) -> list[_Cells]:
     """Return the documents of all queries, counted by label if there are few labels."""
-    facts = [metric.bind(judgments, (metric.k,)) for metric in (first, second)]
+    statistics = [metric.bind(judgments, (metric.k,)) for metric in (first, second)]
     levels, queries = len(judgments.levels), np.arange(judgments.queries)
 
     def scale_gains(bound: GainStatistics, rows: RankedRows) -> Floats:
@@ -262,12 +262,12 @@ def _count_documents(judgments: Judgments, first: NDCG, second: NDCG) -> list[_C
         rows = RankedRows(queries, np.tile(np.arange(levels), (len(queries), 1)), judgments.sizes)
         places = np.repeat(queries, judgments.sizes) * levels + judgments.layout.codes
         counts = np.bincount(places, minlength=len(queries) * levels).reshape(-1, levels)
-        return [_Cells(queries, scale_gains(facts[0], rows), scale_gains(facts[1], rows), counts)]
+        return [_Cells(queries, scale_gains(statistics[0], rows), scale_gains(statistics[1], rows), counts)]
     cells = []
     for block in judgments.layout.blocks:
         rows = ideal_rows(block, levels)
         present = np.arange(rows.width) < rows.sizes[:, None]
-        gains = [scale_gains(bound, rows) for bound in facts]
+        gains = [scale_gains(bound, rows) for bound in statistics]
         cells.append(_Cells(rows.queries, gains[0], gains[1], present.astype(np.int64)))
     return cells
 

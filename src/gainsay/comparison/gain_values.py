@@ -31,7 +31,7 @@ from .estimates import Estimate, RepeatError, estimate
 from .resampling import JointEstimate, draw_errors
 
 if TYPE_CHECKING:
-    from .._common.typing import Bools, Floats
+    from .._common.typing import Bools
     from ..judgments import Judgments
     from ..metrics.base import Metric
     from ..metrics.dcg import DCG

@@ -19,7 +19,7 @@ from .gain_values import GradeCounts, scaled_gains, settle_discounts, validate_o
 from .labels import read_by_query
 
 if TYPE_CHECKING:
-    from .._common.typing import Floats, Integers
+    from .._common.typing import Integers
     from ..metrics.dcg import DCG
 
 SideBySide: TypeAlias = Mapping[str, Any] | Frame

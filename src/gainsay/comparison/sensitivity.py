@@ -24,7 +24,7 @@ from .inference import MIN_QUERIES
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .._common.typing import Floats, Integers
+    from .._common.typing import Integers
     from .rankings import Rankings
 
 Kind = Literal["gain", "discount", "cutoff", "metric", "ties", "unjudged", "repeat", "queries"]
