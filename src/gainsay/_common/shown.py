@@ -41,7 +41,7 @@ def printables(texts: Iterable[object]) -> list[str]:
     return [printable(str(text)) for text in texts]
 
 
-class Spoken:
+class TextResult:
     """A result that is displayed by its `text`, because its fields are too long."""
 
     text: Any

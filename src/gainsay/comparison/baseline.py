@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from .._common.notebook import table_cell
-from .._common.shown import Spoken, plain, printable
+from .._common.shown import TextResult, plain, printable
 from .._common.words import amount, confidence, count, listed
 from .data import Panel, validate_margin
 from .estimates import ROUNDING
@@ -175,7 +175,7 @@ class CandidateDecision:
 
 
 @dataclass(frozen=True, repr=False)
-class BaselineComparison(Spoken):
+class BaselineComparison(TextResult):
     """Decisions for all models whether to replace a baseline. `Comparison.against` creates it.
 
     With δ the true mean of the candidate minus that of the baseline under a metric (sign reversed for losses):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._common.shown import Spoken, plain
+from .._common.shown import TextResult, plain
 from .._common.typing import Floats
 from .._common.words import amount, count
 from ..evaluation.trec_runs import align_runs
@@ -35,7 +35,7 @@ MAX_CELLS = 8_000_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DisagreementBound(Spoken):
+class DisagreementBound(TextResult):
     """How far two NDCGs can disagree on the same labels, whatever the models. `disagreement_bound` creates it.
 
     Attributes

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._common.arrays import numbers
 from .._common.checks import check_real
-from .._common.shown import Spoken, plain
+from .._common.shown import TextResult, plain
 from .._common.typing import Floats, Ids
 from .._common.words import confidence, count, number_text, p_value
 from ..metrics.gains import at_bases
@@ -41,7 +41,7 @@ MAX_TESTED_GRADES = 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GainFit(Spoken):
+class GainFit(TextResult):
     """Base of the gain (b^l − 1)/(b − 1) that fits preferences best. `fit_gain` creates it.
 
     Attributes

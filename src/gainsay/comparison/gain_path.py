@@ -12,7 +12,7 @@ import numpy as np
 
 from .._common.cached import cached_property
 from .._common.checks import check_real
-from .._common.shown import Spoken, plain, printable, short_names
+from .._common.shown import TextResult, plain, printable, short_names
 from .._common.typing import Bools, Floats
 from .._common.words import confidence, count, listed, number_text, p_value
 from ..evaluation.evaluator import shared_weights
@@ -63,7 +63,7 @@ class GainsVerdict(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GainPath(Spoken):
+class GainPath(TextResult):
     """Means of all models under the gains (b^l − 1)/(b − 1) for a range of bases b. `Comparison.gains` creates it.
 
     Base 1 is linear gain, base 2 exponential gain. Each grade adds b times the gain that the grade below adds. Cutoff,

@@ -12,7 +12,7 @@ import numpy as np
 from .._common.arrays import nearest
 from .._common.checks import check_real, check_whole
 from .._common.notebook import table_cell
-from .._common.shown import Spoken, printable
+from .._common.shown import TextResult, printable
 from .._common.words import amount, count, listed
 from .data import MIN_REPEATS, validate_alpha, validate_margin
 from .inference import MIN_QUERIES
@@ -89,7 +89,7 @@ class PlannedRepeats:
 
 
 @dataclass(frozen=True, repr=False)
-class Plan(Spoken):
+class Plan(TextResult):
     """Number of queries and repeats that prove a claim with the requested probability.
 
     `Comparison.plan` and `gainsay.plan` create it.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common.notebook import table_cell
-from .._common.shown import Spoken, plain, printable
+from .._common.shown import TextResult, plain, printable
 from .._common.typing import Bools
 from .._common.words import amount, confidence, count, listed
 from .inference import MIN_QUERIES
@@ -104,7 +104,7 @@ class Contrast:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Segments(Spoken):
+class Segments(TextResult):
     """Leaderboard, verdict and safe choice of every segment of queries. `Comparison.segments` creates it.
 
     Each of the S segments of all columns is tested at level `alpha` / S. With probability 1 − `alpha`, no verdict of

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from .._common.arrays import nearest
-from .._common.shown import Spoken, plain
+from .._common.shown import TextResult, plain
 from .._common.typing import Floats
 from .._common.words import confidence, count, listed
 from ..evaluation.evaluator import Evaluator
@@ -42,7 +42,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sensitivity(Spoken):
+class Sensitivity(TextResult):
     """Share of the pairs of models whose order another choice reverses. `Comparison.sensitivity` creates it.
 
     Attributes

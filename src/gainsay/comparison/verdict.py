@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from .._common.cached import cached_property
 from .._common.checks import refuse_unordered
-from .._common.shown import Spoken, printable
+from .._common.shown import TextResult, printable
 from .._common.typing import Floats, Ids
 from .._common.words import amount, confidence, count, listed, p_value
 from .data import Vary, read_panel, split_repeats, validate_alpha, validate_margin, validate_seed
@@ -41,7 +41,7 @@ PerModel: TypeAlias = dict[str, dict[str, float]]
 
 
 @dataclass(frozen=True, repr=False)
-class Verdict(Spoken):
+class Verdict(TextResult):
     """Verdict of a statistical test on whether two metrics disagree about the best model.
 
     `from_values` creates it. ``kind`` is the first of these that applies:
