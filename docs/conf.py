@@ -67,8 +67,7 @@ nb_merge_streams = True
 nb_output_stderr = "remove"
 copybutton_exclude = ".linenos, .gp, .go"
 nb_ipywidgets_js: dict[str, Any] = {}
-myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath", "substitution"]
-myst_substitutions = runpy.run_path(str(ROOT / "studies" / "page.py"))["read_figures"]()
+myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 # -- reference from docstrings

@@ -1,15 +1,20 @@
-"""The figures of the pages "Does the choice of NDCG matter?" and "Recipe or seed", read from the stored results.
+"""Write the page "Does the choice of NDCG matter?" with the figures of the stored results.
 
-The pages contain names in double braces, and Sphinx replaces them with these figures.
+    python studies/page.py
+
+The template `does_it_matter.md` contains the names of figures in double braces.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).parent / "results"
+HERE = Path(__file__).parent
+RESULTS = HERE / "results"
+PAGE = HERE.parent / "docs" / "concepts" / "does_it_matter.md"
 NAMES = {"clueweb09-ltr": "clueweb", "lightgbm-lambdarank": "example"}
 GAIN, CUTOFF, REPEAT, HALF = "exponential gain", "cutoff 5", "another repeat of both", "the other half of the queries"
 CHOICES = {"gain": GAIN, "cutoff": CUTOFF, "map": "map", "mrr": "mrr", "repeat": REPEAT, "half": HALF,
@@ -22,6 +27,13 @@ def read_results(name: str) -> dict[str, Any]:
     """Return the stored results of a dataset."""
     results: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["results"]
     return results
+
+
+def write_page() -> str:
+    """Return the page, with figures in place of their names."""
+    template = (HERE / PAGE.name).read_text(encoding="utf-8")
+    figures = read_figures()
+    return re.sub(r"{{ (\w+) }}", lambda name: figures[name[1]], template)
 
 
 def read_figures() -> dict[str, str]:
@@ -69,8 +81,8 @@ def describe_runs(study: dict[str, Any]) -> dict[str, str]:
     return {
         "runs": str(study["runs"]),
         "systems": str(study["configurations"]),
-        "reversed": f"{gain['reversed_pairs']} of {gain['pairs']}",
-        "averages_reversed": f"{averages['reversed']} of {averages['pairs']}",
+        "reversed": f"{gain['reversed_pairs']:.0f} of {gain['pairs']:.0f}",
+        "averages_reversed": f"{averages['reversed']:.0f} of {averages['pairs']:.0f}",
         "largest": f"{averages['largest_reversed_difference']:.4f}",
         "may_be_best": str(study["verdict"]["may_be_best_under_both"]),
         "detectable": f"{study['verdict']['detectable']:.3f}",
@@ -121,3 +133,7 @@ def format_interval(row: dict[str, float]) -> str:
     """Return a mean with its half-width."""
     sign = "−" if row["mean"] < 0 else "+"
     return f"{sign}{abs(row['mean']):.4f} ± {row['half_width']:.4f}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(write_page(), encoding="utf-8")
