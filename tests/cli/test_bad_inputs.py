@@ -39,14 +39,15 @@ SOURCES = [
     BadCall(f"{DATA} wide_lgb.txt", "'wide_lgb'", "5 features"),
     BadCall(f"{DATA} broken.json", "broken.json", "not a model"),
     BadCall(f"{DATA} old.npy -m judged@10", "--qrels", "judged@k"),
-    BadCall(f"{DATA} old.npy --iteration 5", "--iteration NAME=ROUNDS"),
-    BadCall(f"{DATA} old.npy --iteration 1_0", "'1_0'", "whole number"),
+    BadCall(f"{DATA} old.npy --iteration old=5", "--iteration", "requires a booster"),
+    BadCall(f"{DATA} old.npy --iteration old=1_0", "'old=1_0'", "whole number"),
+    BadCall(f"{DATA} old.npy --iteration 5", "'5'", "NAME=ROUNDS"),
     BadCall(f"{DATA} old.npy --iteration old=5 --iteration old=6", "'old'", "twice"),
     BadCall("compare --data none.txt old.npy", "none.txt", code=2),
     BadCall("compare --labels labels.npy old.npy", "--labels and --group", "given together"),
     BadCall("compare --labels labels.npy --group group.npy lgb.txt", "--data", "from features"),
     BadCall("compare --labels - --group - old.npy", "--group", code=2),
-    BadCall(f"{JUDGED} --per-query v.xlsx", ".csv, .csv.gz, .parquet, .json"),
+    BadCall(f"{JUDGED} --per-query v.xlsx", ".csv, .csv.gz, .parquet"),
     BadCall(f"{JUDGED} --per-query nowhere/v.csv", "nowhere"),
     BadCall(f"{JUDGED} --html nowhere/r.html", "nowhere"),
 ]
@@ -66,8 +67,9 @@ TABLES = [
 
 LABELS_OF_QUERIES = [
     BadCall(f"{JUDGED} --segments nowhere.csv", "'nowhere.csv'", "--segments: no file", 2),
-    BadCall(f"{JUDGED} --segments two_labels.csv", "'7'", "two labels"),
-    BadCall(f"{JUDGED} --segments ids_alone.csv", "'query'", "no column besides"),
+    BadCall(f"{JUDGED} --segments two_labels.csv", "'7'", "one label per"),
+    BadCall(f"{JUDGED} --segments ids_alone.csv", "ids_alone.csv", "one column"),
+    BadCall(f"{JUDGED} --segments kinds.csv:kin", "'kin'", "mean 'kind'"),
     BadCall(f"{JUDGED} --segments kinds.csv:kind --segments kinds.csv", "'kind' twice", "must be unique"),
     BadCall(f"{JUDGED} --clusters kinds.csv", "FILE:COLUMN", "one column"),
 ]
@@ -122,9 +124,9 @@ def no_effect(call, option, context):
 NO_EFFECT = [
     no_effect("compare --table two.csv --vary queries", "--vary", "without --recipe"),
     no_effect("gate --table two.csv --baseline old --candidate better --vary seed", "--vary", "without --recipe"),
-    no_effect("compare --qrels qrels.txt first.txt --iteration 5", "--iteration", "without --data"),
+    no_effect("compare --qrels qrels.txt first.txt --iteration first=5", "--iteration", "without --data"),
     no_effect(f"{JUDGED} --unjudged drop", "--unjudged", "without --qrels"),
-    no_effect(f"{JUDGED} --query q", "--query", "without --table or --segments or --clusters"),
+    no_effect(f"{JUDGED} --query q", "--query", "without --table"),
     no_effect(f"{JUDGED} --open", "--open", "without --html"),
     no_effect("compare --table two.csv --json --text", "--text", "with --json"),
     no_effect(f"{PLAN} --query-repeat-sd 1 old.npy", "--query-repeat-sd", "without --query-sd"),

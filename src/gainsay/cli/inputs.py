@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from .._common.arrays import is_missing
+from .._common.arrays import nearest
 from .._common.names import check_name
 from ..data import read_letor, read_lightgbm, read_scores
-from ..data.frames import get_column, read_table
-from ..data.text import shown, to_number
+from ..data.frames import read_table
+from ..data.text import to_number
 from ..judgments import Judgments
 from .options import InputOptions, MissingFileError, decode_name, open_input, reject_options
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 MIN_ROWS = 5
 """Columns of smaller tables are not tested for ids."""
 
-REQUIRED = {"label": "table", "scores": "table", "features": "data", "iteration": "data", "unjudged": "qrels"}
-REQUIRED |= {"vary": "recipe", "query": "table segments clusters"}
-"""Options that have no effect unless one of others is given."""
+REQUIRED = {"label": "table", "query": "table", "scores": "table", "features": "data", "iteration": "data"}
+REQUIRED |= {"unjudged": "qrels", "vary": "recipe"}
+"""Options that have no effect without another option."""
 
 
 class Source(NamedTuple):
@@ -95,18 +95,14 @@ def is_recipe(text: str) -> bool:
     return "," in text and not parse_source(text.partition("=")[2] or text).path.is_file()
 
 
-def parse_iterations(texts: Sequence[str]) -> int | dict[str, int] | None:
-    """Return the boosting rounds of all models (`ROUNDS`), or of each by name (`NAME=ROUNDS`)."""
+def parse_iterations(texts: Sequence[str]) -> dict[str, int]:
+    """Return boosting rounds by the name of the model, from `NAME=ROUNDS`."""
     parts = [decode_name(text).rpartition("=") for text in texts]
-    for text, (_, equals, number) in zip(texts, parts, strict=True):
-        if not re.fullmatch("[1-9][0-9]{0,8}", number):
-            raise ValueError(f"--iteration must be a positive whole number or NAME=ROUNDS, got {text!r}.")
-        if not equals and len(texts) > 1:
-            raise ValueError(f"--iteration {text} applies to all models. Pass it alone, or NAME=ROUNDS for each.")
-        if not equals:
-            return int(number)
+    for text, (name, _, number) in zip(texts, parts, strict=True):
+        if not name or not re.fullmatch("[1-9][0-9]{0,8}", number):
+            raise ValueError(f"--iteration must be NAME=ROUNDS with a positive whole number, got {text!r}.")
     _validate_unique("Names of --iteration", [name for name, _, _ in parts])
-    return {name: int(number) for name, _, number in parts} or None
+    return {name: int(number) for name, _, number in parts}
 
 
 def parse_numbers(place: str, text: str, separator: str | None = ",") -> list[float]:
@@ -134,11 +130,11 @@ def read_comparison(options: InputOptions, metrics: Sequence[str] | None, **sett
 
     recipes, iteration = parse_recipes(options.recipe or []), parse_iterations(options.iteration or [])
     _validate(options, metrics)
-    settings |= {"metrics": metrics, "unjudged": options.unjudged, "vary": options.vary, "iteration": iteration}
+    settings |= {"metrics": metrics, "unjudged": options.unjudged, "vary": options.vary, "iteration": iteration or None}
     if options.table is not None:
         return compare(**load_table(options, recipes), **settings)
-    settings["segments"] = read_query_labels("--segments", options.segments or [], options.query) or None
-    clusters = read_query_labels("--clusters", [options.clusters] if options.clusters else [], options.query)
+    settings["segments"] = read_query_labels("--segments", options.segments or []) or None
+    clusters = read_query_labels("--clusters", [options.clusters] if options.clusters else [])
     if len(clusters) > 1:
         raise ValueError(f"--clusters must be one column, got {', '.join(clusters)}. Pass FILE:COLUMN.")
     settings["clusters"] = next(iter(clusters.values()), None)
@@ -153,8 +149,7 @@ def read_comparison(options: InputOptions, metrics: Sequence[str] | None, **sett
         judgments = _read_labels(options.labels, options.group)
 
     def read_model(name: str, source: Source) -> Any:
-        rounds = iteration.get(name) if isinstance(iteration, dict) else iteration
-        return _read_model(source, width, rounds)
+        return _read_model(source, width, iteration.get(name))
 
     return compare(_read_models(options, recipes, read_model), judgments, **settings)
 
@@ -165,10 +160,10 @@ def _validate(options: InputOptions, metrics: Sequence[str] | None) -> None:
         raise ValueError("Pass the judgments as exactly one of --data, --qrels, --table and --labels.")
     if (options.labels is None) != (options.group is None):
         raise ValueError("--labels and --group must be given together: all labels, and the number of rows per query.")
-    for option, names in REQUIRED.items():
-        value, required = getattr(options, option), names.split()
-        if value != getattr(InputOptions, option) and not any(getattr(options, name) for name in required):
-            reject_options(f"without {' or '.join(f'--{name}' for name in required)}", **{option: value})
+    for option, required in REQUIRED.items():
+        value = getattr(options, option)
+        if value != getattr(InputOptions, option) and not getattr(options, required):
+            reject_options(f"without --{required}", **{option: value})
     if options.qrels is None and any(re.match(r"judged\b", metric) for metric in metrics or ()):
         raise ValueError("judged@k requires --qrels, because all documents of other inputs are judged.")
     if options.table is not None and options.models:
@@ -228,7 +223,7 @@ def _read_model(source: Source, width: int | None, rounds: int | None) -> Any:
     model: Any = _load_model(path) if column is None else read_scores(path, column=column)
     if not hasattr(model, "predict"):
         if rounds is not None:
-            raise ValueError(f"--iteration requires a booster, got scores in {path}. Pass --iteration NAME=ROUNDS.")
+            raise ValueError(f"--iteration requires a booster, got scores in {path}.")
         return model
     if width is None:
         raise ValueError(f"{path} is a booster, which predicts from features. Pass --data.")
@@ -260,39 +255,30 @@ def _load_model(path: Path) -> Any:
         raise ValueError(f"{path} is not a model of {library.__name__} ({first_line}).") from None
 
 
-def read_query_labels(option: str, texts: Sequence[str], query: str) -> dict[str, dict[Any, Any]]:
+def read_query_labels(option: str, texts: Sequence[str]) -> dict[str, dict[Any, str]]:
     """Return labels by query id for each column, from `FILE` (all columns) or `FILE:COLUMN`.
 
-    The column `query` contains the ids. An id that is a whole number is in the result as text and as a number, because
-    only the judgments determine its type.
+    An id that is a whole number is in the result as text and as a number, because only the judgments determine its
+    type.
     """
-    labels: dict[str, dict[Any, Any]] = {}
+    from ..experiment.labels import read_segment_file
+
+    labels: dict[str, dict[Any, str]] = {}
     for text in texts:
-        source = parse_source(text)
+        path, column = parse_source(text)
         try:
-            path = open_input(source.path)
+            columns = read_segment_file(open_input(path))
         except MissingFileError as error:
             raise MissingFileError(f"{option}: {error}") from None
-        table = read_table(path, text=query)
-        ids = get_column(table, query, path).astype(object).map(str, na_action="ignore").tolist()
-        names = [source.column] if source.column else [str(name) for name in table if name != query]
-        if not names:
-            raise ValueError(f"{option}: {path} has no column besides {query!r}.")
-        _validate_unique(f"Columns of {option}", [*labels, *names])
-        labels |= {name: _map_labels(name, ids, get_column(table, name, path).tolist(), path) for name in names}
+        if column is not None:
+            if column not in columns:
+                raise ValueError(f"{option}: {path} has no column {column!r}{nearest(column, columns)}.")
+            columns = {column: columns[column]}
+        _validate_unique(f"Columns of {option}", [*labels, *columns])
+        for name, by_id in columns.items():
+            numbers = {int(query): label for query, label in by_id.items() if re.fullmatch("0|[1-9][0-9]*", query)}
+            labels[name] = by_id | numbers
     return labels
-
-
-def _map_labels(name: str, ids: list[Any], labels: list[Any], path: Path) -> dict[Any, Any]:
-    """Return labels by query id, or raise an error if a query has two."""
-    by_id: dict[Any, Any] = {}
-    for query, label in zip(ids, labels, strict=True):
-        first = by_id.setdefault(query, label)
-        pair = [None if is_missing(value) or value != value else value for value in (first, label)]
-        if pair[0] != pair[1]:
-            raise ValueError(f"{path}: query {query!r} has two labels in column {name!r}, {first!r} and {label!r}.")
-    numbers = {int(query): label for query, label in by_id.items() if re.fullmatch("0|[1-9][0-9]*", str(query))}
-    return by_id | numbers
 
 
 def load_table(options: InputOptions, recipes: dict[str, list[str]]) -> dict[str, Any]:
@@ -305,10 +291,8 @@ def load_table(options: InputOptions, recipes: dict[str, list[str]]) -> dict[str
     # A column with a comma in its name takes precedence.
     scores = [name for text in options.scores or [] for name in ([text] if text in table else text.split(","))]
     if options.scores is None:
-        repeats = [column for columns in recipes.values() for column in columns]
-        unused = table[[name for name in table if name not in {label, query, clusters, *segments, *repeats}]]
-        scores = _select_scores(path, unused)
-        _warn_of_text(path, unused)
+        others = {label, query, clusters, *segments, *(column for columns in recipes.values() for column in columns)}
+        scores = _select_scores(path, table[[name for name in table if name not in others]])
     _validate_unique("Columns of scores and names of --recipe", [*scores, *recipes])
     if not scores and not recipes:
         raise ValueError(f"{path} has no column of scores besides {label!r} and {query!r}.")
@@ -319,7 +303,7 @@ def load_table(options: InputOptions, recipes: dict[str, list[str]]) -> dict[str
 
 
 def _select_scores(path: Path, table: pd.DataFrame) -> list[str]:
-    """Return the numeric columns of a table, or raise an error if one of them identifies rows."""
+    """Return the numeric columns, or raise an error if one of them identifies rows. Warn of the other columns."""
     names = [str(name) for name, cells in table.items() if cells.dtype.kind in "fiu"]
     for name in names:
         if len(table) >= MIN_ROWS and table[name].dtype.kind in "iu" and table[name].is_unique:
@@ -327,23 +311,7 @@ def _select_scores(path: Path, table: pd.DataFrame) -> list[str]:
                 f"{path}: column {name!r} has a different integer in every row, so it may identify rows. Select the "
                 "columns of scores with --scores."
             )
+    others = [str(name) for name in table if str(name) not in names]
+    if names and others:
+        warnings.warn(f"{path}: not all cells are numbers in unused columns: {', '.join(others)}.", stacklevel=3)
     return names
-
-
-def _warn_of_text(path: Path, columns: pd.DataFrame) -> None:
-    """Warn of columns that contain numbers but are not scores, because of a few cells or of their type."""
-    import pandas as pd
-
-    for name, cells in columns.items():
-        if cells.dtype.kind in "fiub" or not cells.notna().any():
-            continue
-        invalid = cells.notna() & pd.to_numeric(cells.astype(object), errors="coerce").isna()
-        reason = None
-        if not invalid.any():
-            kind = type(cells[cells.notna()].iloc[0]).__name__
-            reason = f"its numbers have the type {kind} ({cells.dtype}). Store scores as floats"
-        elif invalid.sum() < len(cells) / 2:
-            row = int(invalid.to_numpy().argmax())
-            reason = f"it has {shown(str(cells.iloc[row]))} in row {row} (from 0), and numbers elsewhere"
-        if reason is not None:
-            warnings.warn(f"{path}: column {name!r} is not used, because {reason}.", stacklevel=3)

@@ -102,11 +102,16 @@ def plan_report(directory: Path) -> Path | None:
     return page
 
 
+def announce(label: str, text: object) -> None:
+    """Print a line about a written file to the standard error."""
+    typer.echo(f"{label}: {text}", err=True)
+
+
 def announce_report(page: Path, open_it: bool) -> None:
     """Print the path of a report, and open it in the browser on request."""
-    typer.echo(f"Report: {page}", err=True)
+    announce("Report", page)
     if open_it and typer.launch(page.resolve().as_uri()):
-        typer.echo("gainsay: warning: no browser is available to open the report.", err=True)
+        announce("gainsay: warning", "no browser is available to open the report.")
 
 
 def check_picture(path: Path | None, inputs: Iterable[object]) -> None:

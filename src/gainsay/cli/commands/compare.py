@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from typer import Option
 
-from ..._common.shown import plain, printable
+from ..._common.outputs import check_output
+from ..._common.shown import printable
 from ..app import command
 from ..inputs import read_comparison
 from ..options import Alpha, AsJson, InputOptions, Margin, Metrics, Open, Seed, decode_name, reject_options
-from ..outputs import Terminal, announce_report, check_overwrites, check_report, print_comparison, print_json
+from ..outputs import Terminal, announce, announce_report, check_overwrites, check_report, print_comparison, print_json
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FORMATS = (".csv", ".csv.gz", ".parquet", ".json")
+FORMATS = (".csv", ".csv.gz", ".parquet")
 
 
 @command(
@@ -52,8 +51,8 @@ def compare(
 
     A model is a file of scores by row (CSV, TSV, Parquet, NumPy), a LightGBM or XGBoost model, or, with --qrels, a run
     (TREC, or CSV of query, document, score). Write NAME=FILE to name it, and FILE:COLUMN to select one of several
-    columns. With --table, models and repeats of recipes are columns. Files of --segments and --clusters are tables with
-    a column of query ids.
+    columns. With --table, models and repeats of recipes are columns. The first column of files of --segments and
+    --clusters contains query ids. FILE:COLUMN selects one of the others.
     """
     from ...report.text import choices_table, decisions_table
 
@@ -80,19 +79,18 @@ def compare(
         announce_report(comparison.to_html(html), open_it)
     if markdown is not None:
         comparison.to_markdown(markdown)
-        typer.echo(f"Report: {markdown}", err=True)
+        announce("Report", markdown)
     if per_query is not None and values is not None:
-        _write_table(per_query, values)
-        typer.echo(f"Values by query: {per_query}", err=True)
+        write = values.to_parquet if per_query.suffix == ".parquet" else values.to_csv
+        write(per_query, index=False)
+        announce("Values by query", per_query)
     if inputs.table is not None and inputs.scores is None:
         names = ", ".join(map(printable, comparison.models))
-        typer.echo(f"Models of --table: {names}. Select columns of scores with --scores.", err=True)
+        announce("Models of --table", f"{names}. Select columns of scores with --scores.")
 
 
 def _check_outputs(inputs: InputOptions, html: Path | None, markdown: Path | None, per_query: Path | None) -> None:
     """Raise an error if an output cannot be written, before any input is read."""
-    from ..._common.outputs import check_output
-
     outputs = {"--html": html, "--markdown": markdown, "--per-query": per_query}
     if html is not None:
         check_report(html)
@@ -116,7 +114,9 @@ def _prepare_table(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
 
     def escape(text: str) -> str:
         if re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]", text):
-            raise ValueError(f"--per-query: CSV cannot contain the control character in {text!r}. Write .json instead.")
+            raise ValueError(
+                f"--per-query: CSV cannot contain the control character in {text!r}. Write .parquet instead."
+            )
         return f"'{text}" if re.match(r"[=+\-@\t\r](?![\d.]+$)", text) else text
 
     if ".csv" not in path.suffixes:
@@ -128,14 +128,3 @@ def _prepare_table(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
             if cells.dtype.kind not in "fiub"
         }
     )
-
-
-def _write_table(path: Path, frame: pd.DataFrame) -> None:
-    """Write a table with all digits, JSON as a list of objects. NaN is empty in CSV and null in JSON."""
-    if path.suffix == ".parquet":
-        frame.to_parquet(path, index=False)
-    elif path.suffix == ".json":
-        lines = ",\n".join(json.dumps(record, ensure_ascii=False) for record in plain(frame.to_dict("records")))
-        path.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
-    else:
-        frame.to_csv(path, index=False)

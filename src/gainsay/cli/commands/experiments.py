@@ -63,7 +63,19 @@ def run(
     page = None if as_json else plan_report(experiment.directory or Path())
     result = experiment.run(progress=not as_json, jobs=jobs)
     if as_json:
-        print_json(summarize(result))
+        summary = {
+            **result.comparison.to_dict(),
+            "stop_by": result.plan.stop_by,
+            "compared": result.compared.to_dict("index"),
+            "best_rounds": _nest_rows(result.best_rounds),
+            "choice_loss": result.choice_loss.to_dict("records"),
+            "stopping_loss": result.stopping_loss.to_dict("records"),
+            "repeats": result.repeat_values.reset_index().to_dict("records"),
+            "shift": result.shift.to_dict("records"),
+            "finalists": result.finalists.to_dict("index"),
+            "failures": result.failures,
+        }
+        print_json(summary)
         return
     print_experiment(Terminal(), result)
     if page is not None:
@@ -82,22 +94,6 @@ def report(
     page = output or directory / "report.html"
     check_report(page)
     announce_report(load_comparison(directory).to_html(page), open_it)
-
-
-def summarize(result: ExperimentResult) -> dict[str, Any]:
-    """Return the results of an experiment for JSON."""
-    return {
-        **result.comparison.to_dict(),
-        "stop_by": result.plan.stop_by,
-        "compared": result.compared.to_dict("index"),
-        "best_rounds": _nest_rows(result.best_rounds),
-        "choice_loss": result.choice_loss.to_dict("records"),
-        "stopping_loss": result.stopping_loss.to_dict("records"),
-        "repeats": result.repeat_values.reset_index().to_dict("records"),
-        "shift": result.shift.to_dict("records"),
-        "finalists": result.finalists.to_dict("index"),
-        "failures": result.failures,
-    }
 
 
 def _nest_rows(frame: pd.DataFrame) -> dict[str, Any]:

@@ -1,0 +1,168 @@
+"""The commands `gainsay gate`: ship a candidate or not, and `gainsay plan`: how many queries prove a difference."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer import Option
+
+from ..._common.version import __version__
+from ..app import command
+from ..inputs import is_recipe, read_comparison
+from ..options import Alpha, AsJson, InputOptions, Margin, Metrics, Require, Seed, parse_requirement, reject_options
+from ..outputs import check_overwrites, format_json, print_json, print_text
+
+SCHEMA = 2
+"""The version of the JSON output, which increases when a key changes its meaning or is removed."""
+
+DEFAULT_METRICS = ["ndcg_linear@10", "ndcg_exp@10"]
+
+EXIT_CODES = {"ship": 0, "do not ship": 3, "undecided": 4}
+
+
+@command(
+    "gate --data valid.txt --baseline old.txt --candidate new.txt",
+    "gate --table scores.csv --baseline old --candidate new --margin 0.002",
+    "gate --data valid.txt --baseline old.txt --candidate new.txt --require no-loss --margin 0.01",
+    without=("models", "scores", "segments", "recipe"),
+)
+def gate(
+    inputs: InputOptions,
+    baseline: Annotated[
+        str,
+        Option(metavar="NAME=FILE", help="The deployed model, as for compare. NAME=FILE,FILE,FILE for a recipe."),
+    ],
+    candidate: Annotated[str, Option(metavar="NAME=FILE", help="The model that may replace it, in the same form.")],
+    metric: Metrics = None,
+    alpha: Alpha = 0.05,
+    margin: Margin = 0.0,
+    require: Require = "gain",
+    looks: Annotated[
+        str | None, Option(metavar="N,N,…", help="Planned numbers of queries, to test while queries accumulate.")
+    ] = None,
+    earlier: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="With --looks: the JSON of the previous look, whose settings must match."),
+    ] = None,
+    anytime: Annotated[bool, Option("--anytime", help="Use bounds that are valid at any number of queries.")] = False,
+    seed: Seed = 0,
+    json_file: Annotated[
+        Path | None, Option("--json", metavar="FILE", help="Write JSON to this file, - to print it instead.")
+    ] = None,
+) -> int:
+    """Ship a candidate or not: one sentence, and exit code 0 (ship), 3 (do not ship) or 4 (undecided).
+
+    Ship: under both metrics, the loss against the baseline is proven to be below --margin, and under one of them the
+    candidate is proven better. With --require no-loss, the first condition is sufficient. Do not ship: under one
+    metric, the loss is proven to exceed --margin. By default, the metrics are both NDCGs at 10. Pass one or two others
+    with --metric. Invalid input exits with 1 or 2.
+    """
+    from ..._common.outputs import check_output
+
+    prints_json = str(json_file) == "-"
+    if json_file is not None and not prints_json:
+        check_output("--json", json_file)
+        check_overwrites({"--json": json_file}, [*vars(inputs).values(), baseline, candidate])
+    metrics = metric or DEFAULT_METRICS
+    if len(metrics) > 2:
+        raise ValueError(f"gate requires one metric or two, got {len(metrics)}: {', '.join(metrics)}.")
+    if baseline == candidate:
+        raise ValueError(f"--baseline and --candidate must be two different models, got {baseline!r} for both.")
+    requirement = parse_requirement(require, margin)
+    planned = None if looks is None else _parse_looks(looks)
+    recipes = [text for text in (baseline, candidate) if is_recipe(text)]
+    models = [text for text in (baseline, candidate) if text not in recipes]
+    inputs = replace(inputs, recipe=recipes, **{"models" if inputs.table is None else "scores": models})
+    comparison = read_comparison(inputs, metrics, alpha=alpha, margin=margin, seed=seed)
+    first, second = comparison.models
+    if recipes == [baseline]:  # Recipes are the last models of a comparison.
+        first, second = second, first
+    decisions = comparison.against(first, require=requirement, looks=planned, anytime=anytime, earlier=earlier)
+    content = decisions.to_dict()
+    (details,) = content.pop("candidates").values()
+    decision, sentence = details["decision"], decisions.sentence(second)
+    exit_code = EXIT_CODES[decision]
+    heading = {"gainsay": __version__, "schema": SCHEMA, "decision": decision, "exit_code": exit_code}
+    text = format_json({**heading, "sentence": sentence, "candidate": second, **content, **details}, indent=1)
+    if prints_json:
+        typer.echo(text)
+    else:
+        print_text(sentence)
+        if json_file is not None:
+            json_file.write_text(f"{text}\n", encoding="utf-8")
+    return exit_code
+
+
+def _parse_looks(text: str) -> list[int]:
+    """Return the numbers of queries of a list that is separated by commas."""
+    try:
+        return [int(number) for number in text.replace("_", "x").split(",")]
+    except ValueError:
+        raise ValueError(f"--looks must be numbers of queries such as 5000,10000,20000, got {text!r}.") from None
+
+
+@command(
+    "plan --difference 0.005 --query-sd 0.1 --claim ship",
+    "plan --difference 0.005 --data valid.txt old=old.txt new=new.txt",
+    without=("segments", "vary"),
+)
+def plan(
+    inputs: InputOptions,
+    difference: Annotated[float, Option(help="The true difference to prove, in units of the metrics.")],
+    claim: Annotated[str, Option(help="genuine (disagreement), pair (a difference) or ship (see gate).")] = "genuine",
+    power: Annotated[float, Option(help="The probability to prove it.")] = 0.8,
+    query_sd: Annotated[float | None, Option(min=0, help="Without models: SD of a difference over queries.")] = None,
+    repeat_sd: Annotated[float, Option(min=0, help="With --query-sd: SD of the mean of a recipe over repeats.")] = 0.0,
+    query_repeat_sd: Annotated[float, Option(min=0, help="With --query-sd: further SD of one query.")] = 0.0,
+    correlation: Annotated[
+        float | None, Option(help="With --query-sd: correlation of the metrics. Default: 0.9.")
+    ] = None,
+    differing: Annotated[float | None, Option(help="With --query-sd: share of differing queries. Default: 1.")] = None,
+    number: Annotated[int | None, Option("--models", help="With --query-sd: number of models. Default: 2.")] = None,
+    repeats: Annotated[list[int] | None, Option(help="Repeats of each recipe to plan for. Repeatable.")] = None,
+    metric: Metrics = None,
+    alpha: Alpha = 0.05,
+    margin: Margin = 0.0,
+    require: Require = "gain",
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Plan how many queries and repeats prove a difference, by simulation of the test.
+
+    The variances are those of the given models, which are read as for compare, or those of --query-sd, --repeat-sd and
+    --query-repeat-sd. Models given as --recipe have a variance over repeats.
+    """
+    from ...comparison.power import plan as plan_from_variances
+
+    if claim != "ship":
+        reject_options("without --claim ship", margin=margin, require=require != "gain")
+    target: dict[str, Any] = {"difference": difference, "power": power, "claim": claim, "repeats": repeats or None}
+    target["require"] = parse_requirement(require, margin)
+    test: dict[str, Any] = {"alpha": alpha, "margin": margin, "seed": seed}
+    variances = {"repeat_sd": repeat_sd, "query_repeat_sd": query_repeat_sd}
+    if query_sd is None:
+        reject_options("without --query-sd", correlation=correlation, differing=differing, models=number, **variances)
+        if repeats and not inputs.recipe:
+            raise ValueError("--repeats requires training recipes. Pass --recipe, or --query-sd and --repeat-sd.")
+        comparison = read_comparison(inputs, metric or DEFAULT_METRICS, **test)
+        try:
+            result = comparison.plan(**target)
+        except ValueError as error:
+            raise ValueError(f"{error} (Pass --query-sd to plan without models.)") from None
+    else:
+        reject_options("with --query-sd", metric=metric)
+        inputs.reject("with --query-sd")
+        if not any((query_sd, *variances.values())):
+            raise ValueError("--query-sd, --repeat-sd and --query-repeat-sd are all 0. Pass a positive one.")
+        if repeats and not any(variances.values()):
+            raise ValueError("--repeats requires --repeat-sd or --query-repeat-sd.")
+        settings = {"correlation": correlation, "differing": differing, "models": number}
+        target |= {name: value for name, value in settings.items() if value is not None}
+        result = plan_from_variances(query=query_sd, repeat=repeat_sd, query_repeat=query_repeat_sd, **target, **test)
+    if as_json:
+        print_json(result.to_dict())
+    else:
+        print_text(result.text)
