@@ -18,7 +18,7 @@ from ..outputs import check_overwrites, format_json, print_json, print_text
 SCHEMA = 2
 """The version of the JSON output, which increases when a key changes its meaning or is removed."""
 
-DEFAULT_METRICS = ["ndcg_linear@10", "ndcg_exp@10"]
+NDCGS = ["ndcg_linear@10", "ndcg_exp@10"]
 
 EXIT_CODES = {"ship": 0, "do not ship": 3, "undecided": 4}
 
@@ -66,7 +66,7 @@ def gate(
     if json_file is not None and not prints_json:
         check_output("--json", json_file)
         check_overwrites({"--json": json_file}, [*vars(inputs).values(), baseline, candidate])
-    metrics = metric or DEFAULT_METRICS
+    metrics = metric or NDCGS
     if len(metrics) > 2:
         raise ValueError(f"gate requires one metric or two, got {len(metrics)}: {', '.join(metrics)}.")
     if baseline == candidate:
@@ -147,7 +147,7 @@ def plan(
         reject_options("without --query-sd", correlation=correlation, differing=differing, models=number, **variances)
         if repeats and not inputs.recipe:
             raise ValueError("--repeats requires training recipes. Pass --recipe, or --query-sd and --repeat-sd.")
-        comparison = read_comparison(inputs, metric or DEFAULT_METRICS, **test)
+        comparison = read_comparison(inputs, metric or NDCGS, **test)
         try:
             result = comparison.plan(**target)
         except ValueError as error:
