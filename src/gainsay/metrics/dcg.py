@@ -22,10 +22,9 @@ from .gains import (
     Gain,
     canonical_discount,
     canonical_gain,
-    discount_text,
     discounts,
     exponential,
-    gain_text,
+    format_option,
     gains_of,
     magnitude,
     power,
@@ -40,10 +39,6 @@ if TYPE_CHECKING:
     from ..judgments import Judgments
     from ..ranking.formulas import Formula
     from ..ranking.rows import RankedRows
-
-
-_SCALE_EXPONENT = 64
-"""Huge gains are divided by this power of two, so that sums over as many documents are finite."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -153,10 +148,8 @@ class DCG(Metric):
         gain, gain_base = self._canonical_gain()
         discount = canonical_discount(self.discount)
         base = check_real("base", self.base, 1.0)
-        if base == np.inf:
-            raise ValueError("base must be finite, because the logarithm to an infinite base is always 0.")
-        if base == 1:
-            raise ValueError("base must be above 1, because the logarithm to base 1 does not exist.")
+        if base in (1, np.inf):
+            raise ValueError(f"base must be finite and above 1, because it is the base of a logarithm, got {base:g}.")
         if discount in ("log2", "log"):
             discount = "log2" if base == 2 else "log"
         if base != 2 and discount not in DISCOUNTS_WITH_BASE:
@@ -170,8 +163,8 @@ class DCG(Metric):
         if gain != "power":
             if self.gain_base is not None:
                 raise ValueError(
-                    f"gain_base={self.gain_base!r} has no effect with gain={gain_text(gain)}, only with gain='power'. "
-                    "Omit it."
+                    f"gain_base={self.gain_base!r} has no effect with gain={format_option('gain', gain)}, only with "
+                    "gain='power'. Omit it."
                 )
             return gain, None
         if self.gain_base is None:
@@ -207,15 +200,16 @@ class DCG(Metric):
 
     def option_text(self, option: str) -> str:
         """Return the text of an option in the name of the metric."""
+        value = getattr(self, option)
         if option == "name":
             return self.name or "by its options"
-        if self.name is not None and callable(getattr(self, option)):
-            return ".".join(origin_of(getattr(self, option)))  # Displayed only. The name includes the function.
-        if option == "gain":
-            return gain_text(self.gain)
-        if option == "gain_base" and self.gain_base is None:
+        if option == "gain_base" and value is None:
             return "of the power gain only"
-        return discount_text(self.discount) if option == "discount" else super().option_text(option)
+        if option not in ("gain", "discount"):
+            return super().option_text(option)
+        if self.name is not None and callable(value):
+            return ".".join(origin_of(value))  # Displayed only. The name includes the function.
+        return format_option(option, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as a call, which registers functions in the process that reads it."""
@@ -279,7 +273,7 @@ class DCG(Metric):
     def is_sum_over_documents(self) -> bool:
         """Whether the value is a sum of gain times discount, which a subclass may change."""
         original = NDCG if isinstance(self, NDCG) else DCG
-        attributes = ("subject", "bind", "score", "is_ratio", "_gains", "_finite")
+        attributes = ("subject", "bind", "score", "is_ratio", "_gains")
         cls = type(self)
         return all(inspect.getattr_static(cls, name) is inspect.getattr_static(original, name) for name in attributes)
 
@@ -299,7 +293,13 @@ class DCG(Metric):
         depth = max((max_depth(cutoffs, block.width) for block in judgments.layout.blocks), default=1)
         discount = discounts(self.discount, self.base, depth)
         if self.gain not in ("exponential", "power"):
-            return DiscountedGains(table_of(self._finite(gains_of(self.gain, levels))), discount)
+            gains = gains_of(self.gain, levels)
+            largest = float(np.abs(gains).max(initial=0.0))
+            if largest > 2.0**LARGEST_EXPONENT:
+                raise ValueError(
+                    f"{self} overflows, because a gain of {largest:g} is too large to sum. Divide the labels."
+                )
+            return DiscountedGains(table_of(gains), discount)
         base = 2.0 if self.gain_base is None else self.gain_base
         if levels[0] < 0:
             formula = "2^l - 1" if base == 2 else "(b^l - 1)/(b - 1)"
@@ -315,28 +315,6 @@ class DCG(Metric):
                 f"{'ndcg_exp' if base == 2 else 'ndcg_power'}, which is a ratio and finite, or a gain table."
             )
         return DiscountedGains(table_of(levels), discount, np.zeros(judgments.queries), base)
-
-    def _finite(self, gains: Floats) -> Floats:
-        """Return gains with finite sums. The huge gains of a ratio are divided by a power of two, which is exact.
-
-        Raise if that loses the digits of a small gain, or if the metric is not a ratio and would overflow.
-        """
-        largest = float(np.abs(gains).max(initial=0.0))
-        if largest <= 2.0**LARGEST_EXPONENT:
-            return gains
-        if not self.is_ratio:
-            raise ValueError(
-                f"{self} overflows, because a gain of {largest:g} is too large to sum. Use ndcg_linear, which is a "
-                "ratio and finite, or divide the labels."
-            )
-        with np.errstate(under="ignore"):
-            scaled = np.ldexp(gains, -_SCALE_EXPONENT)
-        if (np.ldexp(scaled, _SCALE_EXPONENT) != gains).any():
-            smallest = float(np.abs(gains[gains != 0]).min())
-            raise ValueError(
-                f"{self} cannot sum gains of {largest:g} and of {smallest:g} in one float. Rescale the labels."
-            )
-        return scaled
 
 
 @dataclass(frozen=True, kw_only=True)
