@@ -27,6 +27,7 @@ CASES = [  # metric, labels, scores (None: ranked as listed), value
     ("ndcg_linear@2", [3, 1, 2], None, (3 + 1 / LOG3) / (3 + 2 / LOG3)),
     ("ndcg_linear", [0.5, 1.5], None, (0.5 + 1.5 / LOG3) / (1.5 + 0.5 / LOG3)),
     ("ndcg_exp", [0.5, 1.5], None, (SQRT2 - 1 + (2 * SQRT2 - 1) / LOG3) / (2 * SQRT2 - 1 + (SQRT2 - 1) / LOG3)),
+    ("ndcg_linear", [0, 1e300], None, 1 / LOG3),
     ("cg_exp", [3, 1, 2], None, 7 + 1 + 3),
     ("ndcg(gain=0/1/10)", [1, 2, 0], None, (1 + 10 / LOG3) / (10 + 1 / LOG3)),
     ("ndcg(gain=0>0/1.5>4)", [0, 1.5], None, 1 / LOG3),

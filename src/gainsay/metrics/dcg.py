@@ -41,6 +41,10 @@ if TYPE_CHECKING:
     from ..ranking.rows import RankedRows
 
 
+_SCALE_EXPONENT = 64
+"""Huge gains are divided by this power of two, so that sums over as many documents are finite."""
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class DiscountedGains:
     """Gain by label code and discount by rank.
@@ -273,7 +277,7 @@ class DCG(Metric):
     def is_sum_over_documents(self) -> bool:
         """Whether the value is a sum of gain times discount, which a subclass may change."""
         original = NDCG if isinstance(self, NDCG) else DCG
-        attributes = ("subject", "bind", "score", "is_ratio", "_gains")
+        attributes = ("subject", "bind", "score", "is_ratio", "_gains", "_finite")
         cls = type(self)
         return all(inspect.getattr_static(cls, name) is inspect.getattr_static(original, name) for name in attributes)
 
@@ -293,13 +297,7 @@ class DCG(Metric):
         depth = max((max_depth(cutoffs, block.width) for block in judgments.layout.blocks), default=1)
         discount = discounts(self.discount, self.base, depth)
         if self.gain not in ("exponential", "power"):
-            gains = gains_of(self.gain, levels)
-            largest = float(np.abs(gains).max(initial=0.0))
-            if largest > 2.0**LARGEST_EXPONENT:
-                raise ValueError(
-                    f"{self} overflows, because a gain of {largest:g} is too large to sum. Divide the labels."
-                )
-            return DiscountedGains(table_of(gains), discount)
+            return DiscountedGains(table_of(self._finite(gains_of(self.gain, levels))), discount)
         base = 2.0 if self.gain_base is None else self.gain_base
         if levels[0] < 0:
             formula = "2^l - 1" if base == 2 else "(b^l - 1)/(b - 1)"
@@ -315,6 +313,28 @@ class DCG(Metric):
                 f"{'ndcg_exp' if base == 2 else 'ndcg_power'}, which is a ratio and finite, or a gain table."
             )
         return DiscountedGains(table_of(levels), discount, np.zeros(judgments.queries), base)
+
+    def _finite(self, gains: Floats) -> Floats:
+        """Return gains with finite sums. The huge gains of a ratio are divided by a power of two, which is exact.
+
+        Raise if that loses the digits of a small gain, or if the metric is not a ratio and would overflow.
+        """
+        largest = float(np.abs(gains).max(initial=0.0))
+        if largest <= 2.0**LARGEST_EXPONENT:
+            return gains
+        if not self.is_ratio:
+            raise ValueError(
+                f"{self} overflows, because a gain of {largest:g} is too large to sum. Use ndcg_linear, which is a "
+                "ratio and finite, or divide the labels."
+            )
+        with np.errstate(under="ignore"):
+            scaled = np.ldexp(gains, -_SCALE_EXPONENT)
+        if (np.ldexp(scaled, _SCALE_EXPONENT) != gains).any():
+            smallest = float(np.abs(gains[gains != 0]).min())
+            raise ValueError(
+                f"{self} cannot sum gains of {largest:g} and of {smallest:g} in one float. Rescale the labels."
+            )
+        return scaled
 
 
 @dataclass(frozen=True, kw_only=True)
