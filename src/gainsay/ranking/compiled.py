@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from .._kernel.library import found as found_library
+from .._kernel.library import find_library
 from .._kernel.sorting import sort_addresses
 from .formulas import Kind
 from .layout import Ties
@@ -89,7 +89,7 @@ class Request:
 @cache
 def core() -> Any:
     """Return the function of the core, or None if there is no core or NumPy's sort functions are not found."""
-    compiled, _ = found_library()
+    compiled, _ = find_library()
     if compiled is None or sort_addresses() is None:
         return None
     function = compiled.gainsay_evaluate
