@@ -11,7 +11,7 @@ import numpy as np
 
 from .._common.checks import check_real
 from ..ranking import formulas
-from ..ranking.rows import discounted_sums, ideal_rows, sums_at, table_of
+from ..ranking.rows import ideal_rows, sums_at, table_of
 from .base import LabelStatistics, Metric, create_metric, max_depth
 from .gains import (
     CANONICAL_BASES,
@@ -62,9 +62,6 @@ class DiscountedGains:
         """Return DCG of each row at each cutoff, divided by b^top / (b - 1) if gains are scaled."""
         width = rows.codes.shape[1]
         depth = max_depth(cutoffs, width)
-        ranks = [k for k in cutoffs if k is not None]
-        if self.top is None and rows.tie_groups is None and len(ranks) == len(cutoffs) and depth * 8 < len(rows.codes):
-            return discounted_sums(rows, self.table, self.discount, ranks)
         if self.top is None:
             gains = rows.look_up(self.table, depth)
         else:

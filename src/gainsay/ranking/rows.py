@@ -68,22 +68,6 @@ class RankedRows:
         return mask
 
 
-def discounted_sums(rows: RankedRows, table: Floats, discount: Floats, cutoffs: Sequence[int]) -> Floats:
-    """Return the sums of `table[code] * discount[rank]` over the first k ranks, shape (rows, cutoffs).
-
-    The rows must have no tie groups. The sums are those of `sums_at`, added rank by rank for all rows.
-    """
-    sums = np.empty((len(rows.codes), len(cutoffs)))
-    running = np.zeros(len(rows.codes))
-    depth = min(rows.width, max(cutoffs))
-    for rank in range(depth):
-        running += np.take(table * discount[rank], rows.codes[:, rank])
-        for column, k in enumerate(cutoffs):
-            if min(k, depth) == rank + 1:
-                sums[:, column] = running
-    return sums
-
-
 def blank_code(levels: int) -> int:
     """Return the code of ranks without a retrieved document: all ones, above the codes of `levels`."""
     return (1 << levels.bit_length()) - 1
@@ -99,11 +83,11 @@ def table_of(values: Floats) -> Floats:
 def rank_block(
     block: Block, scores: np.ndarray[Any, Any], ties: Ties, levels: int, depth: int | None = None
 ) -> list[RankedRows]:
-    """Rank the queries of a block by descending score. Queries with tie groups are returned separately.
+    """Rank the queries of a block by descending score.
 
     Scores are float32 or float64, one per document of the dataset and contiguous by query, without NaN. -inf marks a
     document that was not retrieved. `levels` is the number of distinct labels. `depth` is the number of ranks to
-    return, by default all. Queries with tie groups always have all ranks.
+    return, by default all. With a depth, queries with tie groups are returned separately, with all ranks.
     """
     blank, width = blank_code(levels), block.width
     keys = np.subtract(0.0, block.gather(scores), dtype=np.float64)  # Ascending, and -0.0 becomes 0.0.
@@ -125,9 +109,9 @@ def rank_block(
             codes[tied] = blank - _sort_within(group, blank - codes[tied], blank + 1)
         else:
             codes[tied] = _sort_within(group, codes[tied], blank + 1)
-    groups = _find_groups(equal, codes) if ties == "average" and len(tied) else None
-    parts = RankedRows(block.queries, codes, block.sizes, groups).split(width if depth is None else depth)
-    return [rows for rows in parts if rows is not None]
+    groups = _find_groups(equal, codes) if ties == "average" else None
+    rows = RankedRows(block.queries, codes, block.sizes, groups or None)
+    return [rows] if depth is None else [part for part in rows.split(depth) if part is not None]
 
 
 def _sort_within(group: Integers, values: Integers, limit: int) -> Integers:
