@@ -98,16 +98,14 @@ DECISIONS = [
     BadCall(f"{GATE} better.npy --json no/x.json", "no"),
     BadCall(f"{GATE} better.npy -m mrr -m map -m err", "got 3", "metric or two"),
     BadCall("gate --baseline a.npy", "--candidate", code=2),
-    BadCall(f"{GATE} better.npy --require noloss", "'noloss'", "--require must be"),
-    BadCall(f"{GATE} better.npy --require no_loss", "'no_loss'", "mean 'no-loss'"),
-    BadCall(f"{GATE} better.npy --require no-loss", "--require no-loss", "Pass --margin,"),
+    BadCall(f"{GATE} better.npy --require noloss", "'noloss'", "require must be"),
+    BadCall(f"{GATE} better.npy --require no-loss", "require='no_loss'", "Pass margin=,"),
     BadCall(f"{GATE} better.npy --margin 2", "margin must be below 1", "got 2.0."),
     BadCall(f"{GATE} no.npy", "'no.npy'", "no file", 2),
     BadCall(f"{GATE} better.npy -m my_metric", "'my_metric'", "--import"),
     BadCall(f"{GATE} better.npy --looks 200,300", "120 queries", "first planned look"),
     BadCall(f"{GATE} better.npy --earlier labels.npy", "'labels.npy'", "JSON file"),
     BadCall(f"{VARIANCE} --require no-loss", "--require", "without --claim ship"),
-    BadCall(f"{PLAN} --table two.csv --differing 0.5", "--differing", "without --query-sd"),
     BadCall(PLAN, "--data, --qrels, --table and --labels", "exactly one"),
     BadCall(f"{VARIANCE} --query-repeat-sd -1", "--query-repeat-sd", code=2),
     BadCall(f"{VARIANCE} --repeats 5", "--repeat-sd or --query-repeat-sd"),
@@ -137,12 +135,10 @@ NO_EFFECT = [
 
 OTHERS = [
     BadCall("gains --table two.csv --bases 1,1_5", "'1,1_5'", "--bases"),
-    BadCall("gains --table two.csv --preferences preferences.csv", "'1 x'", "preferences.csv: a"),
     BadCall("sensitivity --table two.csv --repeats _seed", "'_seed'", "no repeats"),
     BadCall("sensitivity --table two.csv --repeats [", "'['", "regular expression"),
     BadCall("bound", "--qrels", "exactly one"),
     BadCall("bound --qrels qrels.txt --gains linear,expo", "'expo'", "gain"),
-    BadCall("gains --table two.csv --side first", "--preferences", "--side"),
     BadCall("gains --table two.csv --plot path.xyz", "path.xyz", "must end in"),
     BadCall("score first.txt first.txt", "topic iteration"),
     BadCall(f"{SCORE} --import not_there.py", "--import not_there.py", "No module"),
@@ -152,7 +148,7 @@ OTHERS = [
     BadCall("explain", "--labels", "either a file"),
     BadCall("report .", "gainsay"),
     BadCall("run wrong.toml", "candidates[0].training_gain"),
-    BadCall("run -", "--directory"),
+    BadCall("run none.toml", "none.toml", code=2),
 ]
 
 CASES = [*SOURCES, *TABLES, *LABELS_OF_QUERIES, *RECIPES, *WRITES, *DECISIONS, *NO_EFFECT, *OTHERS]
@@ -171,7 +167,6 @@ TEXTS = {
     "ragged.csv": "label,query,A\n1,x,1\n0,x,2\n1,y,2,3,4\n",
     "two_labels.csv": "query,kind\n7,x\n7,y\n",
     "ids_alone.csv": "query\n1\n",
-    "preferences.csv": "a,b,preferred\n1 0,0 1,a\n1 x,0 1,b\n",
     "json.py": "",
     "needs_more.py": "import not_installed_here",
     "exits.py": "raise SystemExit(3)",

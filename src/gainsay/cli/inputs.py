@@ -105,13 +105,12 @@ def parse_iterations(texts: Sequence[str]) -> dict[str, int]:
     return {name: int(number) for name, _, number in parts}
 
 
-def parse_numbers(place: str, text: str, separator: str | None = ",") -> list[float]:
+def parse_numbers(place: str, text: str) -> list[float]:
     """Return the numbers in a text. `place` names the text in errors."""
     try:
-        return [to_number(part.encode()) for part in text.split(separator)]
+        return [to_number(part.encode()) for part in text.split(",")]
     except ValueError:
-        form = "blanks" if separator is None else "commas"
-        raise ValueError(f"{place} must be numbers separated by {form}, got {text!r}.") from None
+        raise ValueError(f"{place} must be numbers separated by commas, got {text!r}.") from None
 
 
 def read_comparison(options: InputOptions, metrics: Sequence[str] | None, **settings: Any) -> Comparison:

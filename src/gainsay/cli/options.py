@@ -9,14 +9,9 @@ from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Argument, BadParameter, Option
-
-from .._common.arrays import nearest
-
-if TYPE_CHECKING:
-    from ..comparison.looks import Requirement
 
 
 class MissingFileError(ValueError):
@@ -61,19 +56,6 @@ def reject_options(context: str, **options: object) -> None:
     for name, value in options.items():
         if value:
             raise ValueError(f"--{name.replace('_', '-')} has no effect {context}. Leave it out.")
-
-
-def parse_requirement(text: str, margin: float) -> Requirement:
-    """Return the value of --require as Python spells it, or raise unless it is valid with this margin.
-
-    >>> parse_requirement("no-loss", 0.01)
-    'no_loss'
-    """
-    if text not in ("gain", "no-loss"):
-        raise ValueError(f"--require must be gain or no-loss, got {text!r}{nearest(text, ['gain', 'no-loss']) or '.'}")
-    if text == "no-loss" and margin == 0:
-        raise ValueError("--require no-loss requires a margin above 0. Pass --margin, the largest acceptable loss.")
-    return "gain" if text == "gain" else "no_loss"
 
 
 def _parse_input(text: str) -> Path:

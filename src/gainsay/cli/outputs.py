@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -129,9 +130,8 @@ def check_overwrites(outputs: dict[str, Path | None], inputs: Iterable[object]) 
     Inputs are the values of options: paths, and texts such as `NAME=FILE,FILE` or `FILE:COLUMN`.
     """
     texts = [str(text) for value in inputs for text in (value if isinstance(value, list) else [value])]
-    values = [*texts, *(text.partition("=")[2] for text in texts)]
-    names = [name for value in values for name in (value, *value.split(","))]
-    files = [file for name in names for file in (name, name.rpartition(":")[0]) if os.path.isfile(file)]
+    parts = {part for text in texts for part in (text, text.partition("=")[2], *re.split("[=,]", text))}
+    files = [file for part in parts for file in (part, part.rpartition(":")[0]) if os.path.isfile(file)]
     options: dict[str, str] = {}
     for option, path in outputs.items():
         if path is None:

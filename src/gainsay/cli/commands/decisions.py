@@ -12,7 +12,7 @@ from typer import Option
 from ..._common.version import __version__
 from ..app import command
 from ..inputs import is_recipe, read_comparison
-from ..options import Alpha, AsJson, InputOptions, Margin, Metrics, Require, Seed, parse_requirement, reject_options
+from ..options import Alpha, AsJson, InputOptions, Margin, Metrics, Require, Seed, reject_options
 from ..outputs import check_overwrites, format_json, print_json, print_text
 
 SCHEMA = 2
@@ -71,7 +71,7 @@ def gate(
         raise ValueError(f"gate requires one metric or two, got {len(metrics)}: {', '.join(metrics)}.")
     if baseline == candidate:
         raise ValueError(f"--baseline and --candidate must be two different models, got {baseline!r} for both.")
-    requirement = parse_requirement(require, margin)
+    requirement: Any = require.replace("-", "_")
     planned = None if looks is None else _parse_looks(looks)
     recipes = [text for text in (baseline, candidate) if is_recipe(text)]
     models = [text for text in (baseline, candidate) if text not in recipes]
@@ -117,11 +117,6 @@ def plan(
     query_sd: Annotated[float | None, Option(min=0, help="Without models: SD of a difference over queries.")] = None,
     repeat_sd: Annotated[float, Option(min=0, help="With --query-sd: SD of the mean of a recipe over repeats.")] = 0.0,
     query_repeat_sd: Annotated[float, Option(min=0, help="With --query-sd: further SD of one query.")] = 0.0,
-    correlation: Annotated[
-        float | None, Option(help="With --query-sd: correlation of the metrics. Default: 0.9.")
-    ] = None,
-    differing: Annotated[float | None, Option(help="With --query-sd: share of differing queries. Default: 1.")] = None,
-    number: Annotated[int | None, Option("--models", help="With --query-sd: number of models. Default: 2.")] = None,
     repeats: Annotated[list[int] | None, Option(help="Repeats of each recipe to plan for. Repeatable.")] = None,
     metric: Metrics = None,
     alpha: Alpha = 0.05,
@@ -140,11 +135,11 @@ def plan(
     if claim != "ship":
         reject_options("without --claim ship", margin=margin, require=require != "gain")
     target: dict[str, Any] = {"difference": difference, "power": power, "claim": claim, "repeats": repeats or None}
-    target["require"] = parse_requirement(require, margin)
+    target["require"] = require.replace("-", "_")
     test: dict[str, Any] = {"alpha": alpha, "margin": margin, "seed": seed}
     variances = {"repeat_sd": repeat_sd, "query_repeat_sd": query_repeat_sd}
     if query_sd is None:
-        reject_options("without --query-sd", correlation=correlation, differing=differing, models=number, **variances)
+        reject_options("without --query-sd", **variances)
         if repeats and not inputs.recipe:
             raise ValueError("--repeats requires training recipes. Pass --recipe, or --query-sd and --repeat-sd.")
         comparison = read_comparison(inputs, metric or NDCGS, **test)
@@ -159,8 +154,6 @@ def plan(
             raise ValueError("--query-sd, --repeat-sd and --query-repeat-sd are all 0. Pass a positive one.")
         if repeats and not any(variances.values()):
             raise ValueError("--repeats requires --repeat-sd or --query-repeat-sd.")
-        settings = {"correlation": correlation, "differing": differing, "models": number}
-        target |= {name: value for name, value in settings.items() if value is not None}
         result = plan_from_variances(query=query_sd, repeat=repeat_sd, query_repeat=query_repeat_sd, **target, **test)
     if as_json:
         print_json(result.to_dict())

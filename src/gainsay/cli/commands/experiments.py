@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +10,7 @@ from typer import Option
 
 from ..app import command
 from ..inputs import load_comparison
-from ..options import AsJson, InputFile, Open, open_input, reject_options
+from ..options import AsJson, InputFile, Open, reject_options
 from ..outputs import Terminal, announce_report, check_report, plan_report, print_comparison, print_json
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 @command("run experiment.toml", "run experiment.toml --repeats 5 --open")
 def run(
-    file: Annotated[str, typer.Argument(help="The experiment, a TOML file. With -, --directory is required.")],
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The experiment, a TOML file.")],
     directory: Annotated[Path | None, Option(help="Directory for models and results.")] = None,
     jobs: Annotated[int | None, Option("--jobs", "-j", min=1, help="Trainings at a time. Default: CPUs.")] = None,
     stop_by: Annotated[str | None, Option(help="Round of each candidate: balanced, each, or a metric.")] = None,
@@ -50,16 +49,7 @@ def run(
         "clusters": None if clusters is None else read_cluster_file(clusters),
         "segments": None if segments is None else read_segment_file(segments),
     }
-    if file == "-":
-        if directory is None:
-            raise ValueError("An experiment from standard input requires --directory.")
-        # Paths in the experiment are relative to the directory of its file.
-        with tempfile.NamedTemporaryFile(suffix=".toml", dir=Path.cwd()) as copy:
-            copy.write(open_input(file).read_bytes())
-            copy.flush()
-            experiment = Experiment.from_toml(copy.name, directory.absolute(), **options)
-    else:
-        experiment = Experiment.from_toml(open_input(file), directory, **options)
+    experiment = Experiment.from_toml(file, directory, **options)
     page = None if as_json else plan_report(experiment.directory or Path())
     result = experiment.run(progress=not as_json, jobs=jobs)
     if as_json:
