@@ -39,10 +39,6 @@ SOURCES = [
     BadCall(f"{DATA} wide_lgb.txt", "'wide_lgb'", "5 features"),
     BadCall(f"{DATA} broken.json", "broken.json", "not a model"),
     BadCall(f"{DATA} old.npy -m judged@10", "--qrels", "judged@k"),
-    BadCall(f"{DATA} old.npy --iteration old=5", "--iteration", "requires a booster"),
-    BadCall(f"{DATA} old.npy --iteration old=1_0", "'old=1_0'", "whole number"),
-    BadCall(f"{DATA} old.npy --iteration 5", "'5'", "NAME=ROUNDS"),
-    BadCall(f"{DATA} old.npy --iteration old=5 --iteration old=6", "'old'", "twice"),
     BadCall("compare --data none.txt old.npy", "none.txt", code=2),
     BadCall("compare --labels labels.npy old.npy", "--labels and --group", "given together"),
     BadCall("compare --labels labels.npy --group group.npy lgb.txt", "--data", "from features"),
@@ -107,10 +103,8 @@ DECISIONS = [
     BadCall(f"{GATE} better.npy --earlier labels.npy", "'labels.npy'", "JSON file"),
     BadCall(f"{VARIANCE} --require no-loss", "--require", "without --claim ship"),
     BadCall(PLAN, "--data, --qrels, --table and --labels", "exactly one"),
-    BadCall(f"{VARIANCE} --query-repeat-sd -1", "--query-repeat-sd", code=2),
-    BadCall(f"{VARIANCE} --repeats 5", "--repeat-sd or --query-repeat-sd"),
-    BadCall(f"{PLAN} --query-sd 0", "--query-sd, --repeat-sd and --query-repeat-sd", "all 0"),
-    BadCall(f"{PLAN} --table two.csv --repeats 5", "--query-sd and --repeat-sd", "requires training recipes"),
+    BadCall(f"{PLAN} --table two.csv --repeats 5", "--recipe", "requires training recipes"),
+    BadCall(f"{PLAN} --query-sd 0", "query", "are all 0"),
     BadCall("plan --query-sd 1", "--difference", code=2),
 ]
 
@@ -122,13 +116,12 @@ def no_effect(call, option, context):
 NO_EFFECT = [
     no_effect("compare --table two.csv --vary queries", "--vary", "without --recipe"),
     no_effect("gate --table two.csv --baseline old --candidate better --vary seed", "--vary", "without --recipe"),
-    no_effect("compare --qrels qrels.txt first.txt --iteration first=5", "--iteration", "without --data"),
     no_effect(f"{JUDGED} --unjudged drop", "--unjudged", "without --qrels"),
     no_effect(f"{JUDGED} --query q", "--query", "without --table"),
     no_effect(f"{JUDGED} --open", "--open", "without --html"),
     no_effect("compare --table two.csv --json --text", "--text", "with --json"),
-    no_effect(f"{PLAN} --query-repeat-sd 1 old.npy", "--query-repeat-sd", "without --query-sd"),
     no_effect(f"{VARIANCE} old.npy", "old.npy", "with --query-sd"),
+    no_effect(f"{VARIANCE} --repeats 5", "--repeats", "with --query-sd"),
     no_effect("explain --labels 1,0 --query x", "--query", "with --labels"),
     no_effect("run wrong.toml --json --open", "--open", "with --json"),
 ]

@@ -78,10 +78,10 @@ class TestPlan:
         content = json_of("plan --difference 0.01 --claim ship --query-sd 0.1 --require no-loss --margin 0.01")
         ship = {"claim": "ship", "query": 0.1, "require": "no_loss", "margin": 0.01}
         assert content == as_json(gs.plan(0.01, **ship).to_dict())
-        options = "--query-sd 0.01 --repeat-sd 0.003 --query-repeat-sd 0.1 --alpha 0.1 --seed 2"
-        expected = gs.plan(0.2, query=0.01, repeat=0.003, query_repeat=0.1, alpha=0.1, seed=2, repeats=[4])
-        assert json_of(f"plan --difference 0.2 {options} --repeats 4") == as_json(expected.to_dict())
-        assert output_of(f"plan --difference 0.2 {options} --repeats 4") == f"{expected.text}\n"
+        expected = gs.plan(0.2, query=0.1, alpha=0.1, seed=2)
+        call = "plan --difference 0.2 --query-sd 0.1 --alpha 0.1 --seed 2"
+        assert json_of(call) == as_json(expected.to_dict())
+        assert output_of(call) == f"{expected.text}\n"
 
     def test_from_models(self, files):
         models = "--labels labels.npy --group group.npy old.npy equal.npy"

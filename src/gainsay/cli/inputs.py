@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 MIN_ROWS = 5
 """Columns of smaller tables are not tested for ids."""
 
-REQUIRED = {"label": "table", "query": "table", "scores": "table", "features": "data", "iteration": "data"}
-REQUIRED |= {"unjudged": "qrels", "vary": "recipe"}
+REQUIRED = {"label": "table", "query": "table", "scores": "table", "features": "data", "unjudged": "qrels"}
+REQUIRED |= {"vary": "recipe"}
 """Options that have no effect without another option."""
 
 
@@ -95,16 +95,6 @@ def is_recipe(text: str) -> bool:
     return "," in text and not parse_source(text.partition("=")[2] or text).path.is_file()
 
 
-def parse_iterations(texts: Sequence[str]) -> dict[str, int]:
-    """Return boosting rounds by the name of the model, from `NAME=ROUNDS`."""
-    parts = [decode_name(text).rpartition("=") for text in texts]
-    for text, (name, _, number) in zip(texts, parts, strict=True):
-        if not name or not re.fullmatch("[1-9][0-9]{0,8}", number):
-            raise ValueError(f"--iteration must be NAME=ROUNDS with a positive whole number, got {text!r}.")
-    _validate_unique("Names of --iteration", [name for name, _, _ in parts])
-    return {name: int(number) for name, _, number in parts}
-
-
 def parse_numbers(place: str, text: str) -> list[float]:
     """Return the numbers in a text. `place` names the text in errors."""
     try:
@@ -127,9 +117,9 @@ def read_comparison(options: InputOptions, metrics: Sequence[str] | None, **sett
     """
     from ..comparison.compare import compare, compare_runs
 
-    recipes, iteration = parse_recipes(options.recipe or []), parse_iterations(options.iteration or [])
+    recipes = parse_recipes(options.recipe or [])
     _validate(options, metrics)
-    settings |= {"metrics": metrics, "unjudged": options.unjudged, "vary": options.vary, "iteration": iteration or None}
+    settings |= {"metrics": metrics, "unjudged": options.unjudged, "vary": options.vary}
     if options.table is not None:
         return compare(**load_table(options, recipes), **settings)
     settings["segments"] = read_query_labels("--segments", options.segments or []) or None
@@ -138,7 +128,7 @@ def read_comparison(options: InputOptions, metrics: Sequence[str] | None, **sett
         raise ValueError(f"--clusters must be one column, got {', '.join(clusters)}. Pass FILE:COLUMN.")
     settings["clusters"] = next(iter(clusters.values()), None)
     if options.qrels is not None:
-        runs = _read_models(options, recipes, lambda name, source: source.path)
+        runs = _read_models(options, recipes, lambda source: source.path)
         return compare_runs(runs, options.qrels, **settings)
     width = None
     if options.data is not None:
@@ -146,11 +136,8 @@ def read_comparison(options: InputOptions, metrics: Sequence[str] | None, **sett
         judgments, settings["features"], width = data.judgments(), data.features, data.features.shape[1]
     else:
         judgments = _read_labels(options.labels, options.group)
-
-    def read_model(name: str, source: Source) -> Any:
-        return _read_model(source, width, iteration.get(name))
-
-    return compare(_read_models(options, recipes, read_model), judgments, **settings)
+    models = _read_models(options, recipes, lambda source: _read_model(source, width))
+    return compare(models, judgments, **settings)
 
 
 def _validate(options: InputOptions, metrics: Sequence[str] | None) -> None:
@@ -196,14 +183,14 @@ def _read_labels(labels: Any, group: Any) -> Judgments:
 
 
 def _read_models(
-    options: InputOptions, recipes: dict[str, list[str]], read_model: Callable[[str, Source], Any]
+    options: InputOptions, recipes: dict[str, list[str]], read_model: Callable[[Source], Any]
 ) -> dict[str, Any]:
     """Return the models by name, and the list of repeats of each recipe."""
     columns = options.qrels is None
 
     def read(name: str, source: Source) -> Any:
         try:
-            return read_model(name, source._replace(path=open_input(source.path)))
+            return read_model(source._replace(path=open_input(source.path)))
         except ValueError as error:
             kind = MissingFileError if isinstance(error, MissingFileError) else ValueError
             raise kind(f"model {name!r}: {error}") from None
@@ -216,13 +203,11 @@ def _read_models(
     return models
 
 
-def _read_model(source: Source, width: int | None, rounds: int | None) -> Any:
+def _read_model(source: Source, width: int | None) -> Any:
     """Return scores or a booster. A booster must have been trained on `width` features."""
     path, column = source
     model: Any = _load_model(path) if column is None else read_scores(path, column=column)
     if not hasattr(model, "predict"):
-        if rounds is not None:
-            raise ValueError(f"--iteration requires a booster, got scores in {path}.")
         return model
     if width is None:
         raise ValueError(f"{path} is a booster, which predicts from features. Pass --data.")

@@ -106,9 +106,6 @@ class InputOptions:
         Option(metavar="COLUMN,COLUMN", help="With --table: columns of scores, all by default. Repeatable."),
     ] = None
     features: Features = None
-    iteration: Annotated[
-        list[str] | None, Option(help="NAME=ROUNDS: boosting rounds of a model. By default, the best. Repeatable.")
-    ] = None
     unjudged: Unjudged = "irrelevant"
     segments: Annotated[
         list[str] | None,

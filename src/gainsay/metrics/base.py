@@ -162,32 +162,19 @@ class Metric:
 
     def __repr__(self) -> str:
         """Return the class and the options that differ from their defaults."""
+        ordered = sorted(fields(self), key=lambda field: field.name in COMMON)
         options = [
-            f"{name}={self._literal(name)}"
-            for name, default in self._defaults().items()
-            if getattr(self, name) != default
+            f"{field.name}={self._literal(field.name)}"
+            for field in ordered
+            if getattr(self, field.name) != field.default
         ]
         return f"{type(self).__name__}({', '.join(options)})"
-
-    def _defaults(self) -> dict[str, Any]:
-        """Return the default of each option, with those of all metrics last."""
-        return {field.name: field.default for field in sorted(fields(self), key=lambda field: field.name in COMMON)}
 
     def _literal(self, option: str) -> str:
         value = getattr(self, option)
         if callable(value):
             return getattr(value, "__name__", repr(value))
         return f"float({str(value)!r})" if isinstance(value, float) and not np.isfinite(value) else repr(value)
-
-    def _repr_html_(self) -> str:
-        """Return name, formula and all options."""
-        from .._common.notebook import table_cell
-
-        formula = (inspect.getdoc(type(self)) or "").partition("\n")[0]
-        texts = {
-            name: "all ranks" if name == "k" and self.k is None else self.option_text(name) for name in self._defaults()
-        }
-        return table_cell(str(self), ("option", "value"), list(texts.items()), formula)
 
     def _name(self) -> tuple[str, Mapping[str, Any]]:
         """Return the name with the most options that match, and these options."""

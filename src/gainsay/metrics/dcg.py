@@ -201,16 +201,9 @@ class DCG(Metric):
 
     def option_text(self, option: str) -> str:
         """Return the text of an option in the name of the metric."""
-        value = getattr(self, option)
-        if option == "name":
-            return self.name or "by its options"
-        if option == "gain_base" and value is None:
-            return "of the power gain only"
-        if option not in ("gain", "discount"):
-            return super().option_text(option)
-        if self.name is not None and callable(value):
-            return ".".join(origin_of(value))  # Displayed only. The name includes the function.
-        return format_option(option, value)
+        if option in ("gain", "discount"):
+            return format_option(option, getattr(self, option))
+        return super().option_text(option)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as a call, which registers functions in the process that reads it."""

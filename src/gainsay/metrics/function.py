@@ -69,14 +69,6 @@ class FunctionMetric(Metric, abstract=True):
         direction = "" if self.higher_is_better else ", higher_is_better=False"
         return f"metric({self.name!r}, {self._literal('function')}{direction})"
 
-    def option_text(self, option: str) -> str:
-        """Return the text of an option."""
-        if option == "function":
-            first = (inspect.getdoc(self.function) or "").partition("\n")[0]
-            return ": ".join(filter(None, (".".join(origin_of(self.function)), first)))
-        value = getattr(self, option)
-        return str(value) if option == "higher_is_better" else super().option_text(option)
-
     @property
     def meaning(self) -> str:
         """The first line of the docstring of the function."""

@@ -115,8 +115,6 @@ def plan(
     claim: Annotated[str, Option(help="genuine (disagreement), pair (a difference) or ship (see gate).")] = "genuine",
     power: Annotated[float, Option(help="The probability to prove it.")] = 0.8,
     query_sd: Annotated[float | None, Option(min=0, help="Without models: SD of a difference over queries.")] = None,
-    repeat_sd: Annotated[float, Option(min=0, help="With --query-sd: SD of the mean of a recipe over repeats.")] = 0.0,
-    query_repeat_sd: Annotated[float, Option(min=0, help="With --query-sd: further SD of one query.")] = 0.0,
     repeats: Annotated[list[int] | None, Option(help="Repeats of each recipe to plan for. Repeatable.")] = None,
     metric: Metrics = None,
     alpha: Alpha = 0.05,
@@ -127,8 +125,8 @@ def plan(
 ) -> None:
     """Plan how many queries and repeats prove a difference, by simulation of the test.
 
-    The variances are those of the given models, which are read as for compare, or those of --query-sd, --repeat-sd and
-    --query-repeat-sd. Models given as --recipe have a variance over repeats.
+    The variance is that of the given models, which are read as for compare, or that of --query-sd. Models given as
+    --recipe also have a variance over repeats.
     """
     from ...comparison.power import plan as plan_from_variances
 
@@ -137,24 +135,18 @@ def plan(
     target: dict[str, Any] = {"difference": difference, "power": power, "claim": claim, "repeats": repeats or None}
     target["require"] = require.replace("-", "_")
     test: dict[str, Any] = {"alpha": alpha, "margin": margin, "seed": seed}
-    variances = {"repeat_sd": repeat_sd, "query_repeat_sd": query_repeat_sd}
     if query_sd is None:
-        reject_options("without --query-sd", **variances)
         if repeats and not inputs.recipe:
-            raise ValueError("--repeats requires training recipes. Pass --recipe, or --query-sd and --repeat-sd.")
+            raise ValueError("--repeats requires training recipes. Pass --recipe.")
         comparison = read_comparison(inputs, metric or NDCGS, **test)
         try:
             result = comparison.plan(**target)
         except ValueError as error:
             raise ValueError(f"{error} (Pass --query-sd to plan without models.)") from None
     else:
-        reject_options("with --query-sd", metric=metric)
+        reject_options("with --query-sd", metric=metric, repeats=repeats)
         inputs.reject("with --query-sd")
-        if not any((query_sd, *variances.values())):
-            raise ValueError("--query-sd, --repeat-sd and --query-repeat-sd are all 0. Pass a positive one.")
-        if repeats and not any(variances.values()):
-            raise ValueError("--repeats requires --repeat-sd or --query-repeat-sd.")
-        result = plan_from_variances(query=query_sd, repeat=repeat_sd, query_repeat=query_repeat_sd, **target, **test)
+        result = plan_from_variances(query=query_sd, **target, **test)
     if as_json:
         print_json(result.to_dict())
     else:

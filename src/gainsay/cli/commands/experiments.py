@@ -10,7 +10,7 @@ from typer import Option
 
 from ..app import command
 from ..inputs import load_comparison
-from ..options import AsJson, InputFile, Open, reject_options
+from ..options import AsJson, Open, reject_options
 from ..outputs import Terminal, announce_report, check_report, plan_report, print_comparison, print_json
 
 if TYPE_CHECKING:
@@ -30,14 +30,11 @@ def run(
         Option(help="Trainings of each candidate. finalists=5 repeats only the best. You can add more later."),
     ] = None,
     vary: Annotated[str | None, Option(help="Difference between repeats: seed or queries (resampled).")] = None,
-    clusters: Annotated[Path | None, InputFile(help="CSV of query ids and clusters of dependent queries.")] = None,
-    segments: Annotated[Path | None, InputFile(help="CSV of query ids and kinds, to compare separately.")] = None,
     open_it: Open = False,
     as_json: AsJson = False,
 ) -> None:
     """Train the candidates of an experiment and compare them. An interrupted experiment resumes."""
     from ...experiment import Experiment
-    from ...experiment.labels import read_cluster_file, read_segment_file
     from ...experiment.repeats import parse_repeats
 
     if as_json:
@@ -46,8 +43,6 @@ def run(
         "stop_by": stop_by,
         "repeats": None if repeats is None else parse_repeats(repeats),
         "vary": vary,
-        "clusters": None if clusters is None else read_cluster_file(clusters),
-        "segments": None if segments is None else read_segment_file(segments),
     }
     experiment = Experiment.from_toml(file, directory, **options)
     page = None if as_json else plan_report(experiment.directory or Path())

@@ -125,7 +125,8 @@ def gains(
     else:
         terminal = Terminal()
         terminal.print_text(path.headline, style="bold")
-        terminal.print_text(f"{path.text}\n")
+        terminal.print_text(path.text)
+        terminal.print()
         for title, frame in gains_tables(path):
             terminal.print(frame_table(title, frame))
         for text in comparison.notes:
