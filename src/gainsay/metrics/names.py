@@ -9,7 +9,7 @@ from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 
 from .._common.arrays import nearest
-from ..metrics import average_precision, binary, cascade, dcg, judged  # noqa: F401  # Registers their metrics.
+from ..metrics import average_precision, binary, cascade, dcg  # noqa: F401  # Registers their metrics.
 from .base import Metric
 from .conventions import Convention, get_convention
 from .registry import METRICS
