@@ -14,7 +14,7 @@ from .._common.cached import cached_property
 from .._common.checks import check_whole
 from .._common.words import number_text
 from ..ranking.layout import Ties
-from .registry import METRICS, is_built_in, origin_of
+from .registry import METRICS, is_built_in, origin_of, require_picklable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -139,6 +139,16 @@ class Metric:
     def __deepcopy__(self, memo: Any) -> Self:
         """Return the metric itself, which is immutable."""
         return self
+
+    def _functions(self) -> dict[str, Any]:
+        """Return the options that are functions."""
+        return {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as a call, which registers functions in the process that reads it."""
+        for option, function in self._functions().items():
+            require_picklable(self, option, function)
+        return create_metric, (type(self), {field.name: getattr(self, field.name) for field in fields(self)})
 
     def _set(self, **options: Any) -> None:
         """Store the canonical form of options during initialization."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from .._common.checks import check_real
 from ..ranking import formulas
 from ..ranking.rows import ideal_rows, sums_at, table_of
-from .base import LabelStatistics, Metric, create_metric, max_depth
+from .base import LabelStatistics, Metric, max_depth
 from .gains import (
     CANONICAL_BASES,
     DISCOUNTS_WITH_BASE,
@@ -30,7 +30,7 @@ from .gains import (
     power,
     raised,
 )
-from .registry import METRICS, origin_of, require_picklable
+from .registry import METRICS, origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -205,12 +205,6 @@ class DCG(Metric):
             return format_option(option, getattr(self, option))
         return super().option_text(option)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as a call, which registers functions in the process that reads it."""
-        for option, function in self._functions().items():
-            require_picklable(self, option, function)
-        return create_metric, (type(self), {field.name: getattr(self, field.name) for field in fields(self)})
-
     def value_range(self, judgments: Judgments) -> tuple[float, float]:
         """Return 0, and 1 for a ratio to the ideal. DCG has no upper bound.
 
@@ -360,13 +354,7 @@ class NDCG(DCG):
     True
     """
 
-    names: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "ndcg": {},
-        "ndcg_linear": {"gain": "linear"},
-        "ndcg_exp": {"gain": "exponential"},
-        "ndcg_power": {"gain": "power"},
-        "ndcg_jk": {"gain": "linear", "discount": "jk"},
-    }
+    names: ClassVar[Mapping[str, Mapping[str, Any]]] = {f"n{name}": options for name, options in DCG.names.items()}
 
     is_ratio = True
 
