@@ -135,7 +135,7 @@ def test_gains_of_an_experiment(tmp_path):
     for base, metric in ((1, metrics[0]), (2, metrics[1])):
         for model in ("a", "b"):
             assert means[base, model] == pytest.approx(board.loc[model, metric], rel=1e-12)
-    for option in ("a.npy", "--unjudged drop", "--features 3", "--seed 1", "--alpha 0.1"):
+    for option in ("--unjudged drop", "--features 3", "--seed 1", "--alpha 0.1"):
         refused = gainsay(f"gains --experiment {tmp_path} {option}")
         assert refused.exit_code == 1
         assert option.split()[0] in refused.stderr

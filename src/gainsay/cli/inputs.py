@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from .._common.arrays import nearest
-from .._common.names import check_name
 from ..data import read_letor, read_lightgbm, read_scores
 from ..data.frames import read_table
 from ..data.text import to_number
@@ -54,40 +53,30 @@ def _validate_unique(place: str, names: Sequence[str]) -> None:
         raise ValueError(f"{place} must be unique, got {duplicate!r} twice.")
 
 
-def parse_models(texts: Sequence[str], *, columns: bool = True) -> dict[str, Source]:
-    """Return files by the name of the model, from `NAME=FILE` or `FILE`, with `columns` also `FILE:COLUMN`.
+def parse_model(text: str, *, columns: bool = True) -> tuple[str, Source]:
+    """Return the name and the file of a model, from `NAME=FILE` or `FILE`, with `columns` also `FILE:COLUMN`.
 
     The default name is the column, or the file name without its suffixes.
     """
-    names, sources = [], []
-    for text in texts:
-        name, equals, file = text.partition("=")
-        source = parse_source(file if equals else text, columns=columns)
-        if not equals:
-            name = source.column or ("stdin" if text == "-" else source.path.name.partition(".")[0])
-        names.append(check_name(f"the name in {text!r}", decode_name(name)))
-        sources.append(source)
-    _validate_unique("Names of models (NAME=FILE)", names)
-    return dict(zip(names, sources, strict=True))
+    name, equals, file = text.partition("=")
+    source = parse_source(file if equals else text, columns=columns)
+    if not equals:
+        name = source.column or ("stdin" if text == "-" else source.path.name.partition(".")[0])
+    return decode_name(name), source
 
 
-def parse_recipes(texts: Sequence[str]) -> dict[str, list[str]]:
-    """Return the repeats of each training recipe, from `NAME=A,B,C`.
+def parse_recipe(text: str) -> tuple[str, list[str]]:
+    """Return the name and the repeats of a training recipe, from `NAME=A,B,C`.
 
-    >>> parse_recipes(["A=a1.txt,a2.txt,a3.txt"])
-    {'A': ['a1.txt', 'a2.txt', 'a3.txt']}
+    >>> parse_recipe("A=a1.txt,a2.txt,a3.txt")
+    ('A', ['a1.txt', 'a2.txt', 'a3.txt'])
     """
-    names, recipes = [], []
-    for text in texts:
-        name, equals, files = text.partition("=")
-        repeats = files.split(",")
-        if not equals or not all(repeats):
-            raise ValueError(f"--recipe must have the form NAME=FILE,FILE,FILE, got {text!r}.")
-        names.append(check_name(f"the name in --recipe {text!r}", decode_name(name)))
-        recipes.append(repeats)
-        _validate_unique(f"Repeats of --recipe {name!r}", repeats)
-    _validate_unique("Names of --recipe", names)
-    return dict(zip(names, recipes, strict=True))
+    name, equals, files = text.partition("=")
+    repeats = files.split(",")
+    if not equals or not all(repeats):
+        raise ValueError(f"--recipe must have the form NAME=FILE,FILE,FILE, got {text!r}.")
+    _validate_unique(f"Repeats of --recipe {name!r}", repeats)
+    return decode_name(name), repeats
 
 
 def is_recipe(text: str) -> bool:
@@ -117,8 +106,8 @@ def read_comparison(options: InputOptions, metrics: Sequence[str] | None, **sett
     """
     from ..comparison.compare import compare, compare_runs
 
-    recipes = parse_recipes(options.recipe or [])
-    _validate(options, metrics)
+    recipes = [parse_recipe(text) for text in options.recipe or []]
+    _validate(options)
     settings |= {"metrics": metrics, "unjudged": options.unjudged, "vary": options.vary}
     if options.table is not None:
         return compare(**load_table(options, recipes), **settings)
@@ -140,7 +129,7 @@ def read_comparison(options: InputOptions, metrics: Sequence[str] | None, **sett
     return compare(models, judgments, **settings)
 
 
-def _validate(options: InputOptions, metrics: Sequence[str] | None) -> None:
+def _validate(options: InputOptions) -> None:
     """Raise an error for options that contradict each other, or that have no effect together."""
     if sum(path is not None for path in (options.data, options.qrels, options.table, options.labels)) != 1:
         raise ValueError("Pass the judgments as exactly one of --data, --qrels, --table and --labels.")
@@ -150,8 +139,6 @@ def _validate(options: InputOptions, metrics: Sequence[str] | None) -> None:
         value = getattr(options, option)
         if value != getattr(InputOptions, option) and not getattr(options, required):
             reject_options(f"without --{required}", **{option: value})
-    if options.qrels is None and any(re.match(r"judged\b", metric) for metric in metrics or ()):
-        raise ValueError("judged@k requires --qrels, because all documents of other inputs are judged.")
     if options.table is not None and options.models:
         raise ValueError(f"With --table, models are columns, got {options.models[0]!r}. Select columns with --scores.")
     if options.table is None and not options.models and not options.recipe:
@@ -183,7 +170,7 @@ def _read_labels(labels: Any, group: Any) -> Judgments:
 
 
 def _read_models(
-    options: InputOptions, recipes: dict[str, list[str]], read_model: Callable[[Source], Any]
+    options: InputOptions, recipes: Sequence[tuple[str, list[str]]], read_model: Callable[[Source], Any]
 ) -> dict[str, Any]:
     """Return the models by name, and the list of repeats of each recipe."""
     columns = options.qrels is None
@@ -195,10 +182,10 @@ def _read_models(
             kind = MissingFileError if isinstance(error, MissingFileError) else ValueError
             raise kind(f"model {name!r}: {error}") from None
 
-    sources = parse_models(options.models or [], columns=columns)
-    _validate_unique("Names of models and of --recipe", [*sources, *recipes])
-    models = {name: read(name, source) for name, source in sources.items()}
-    for name, files in recipes.items():
+    sources = [parse_model(text, columns=columns) for text in options.models or []]
+    _validate_unique("Names of models (NAME=FILE)", [name for name, _ in (*sources, *recipes)])
+    models = {name: read(name, source) for name, source in sources}
+    for name, files in recipes:
         models[name] = [read(name, parse_source(file, columns=columns)) for file in files]
     return models
 
@@ -265,7 +252,7 @@ def read_query_labels(option: str, texts: Sequence[str]) -> dict[str, dict[Any, 
     return labels
 
 
-def load_table(options: InputOptions, recipes: dict[str, list[str]]) -> dict[str, Any]:
+def load_table(options: InputOptions, recipes: Sequence[tuple[str, list[str]]]) -> dict[str, Any]:
     """Return the arguments of `gainsay.compare` from the columns of a CSV, TSV or Parquet file."""
     from ..comparison.tables import read_score_table
 
@@ -275,12 +262,12 @@ def load_table(options: InputOptions, recipes: dict[str, list[str]]) -> dict[str
     # A column with a comma in its name takes precedence.
     scores = [name for text in options.scores or [] for name in ([text] if text in table else text.split(","))]
     if options.scores is None:
-        others = {label, query, clusters, *segments, *(column for columns in recipes.values() for column in columns)}
+        others = {label, query, clusters, *segments, *(column for _, columns in recipes for column in columns)}
         scores = _select_scores(path, table[[name for name in table if name not in others]])
-    _validate_unique("Columns of scores and names of --recipe", [*scores, *recipes])
+    _validate_unique("Columns of scores and names of --recipe", [*scores, *(name for name, _ in recipes)])
     if not scores and not recipes:
         raise ValueError(f"{path} has no column of scores besides {label!r} and {query!r}.")
-    models = {**{name: name for name in scores}, **recipes}
+    models = {name: name for name in scores} | dict(recipes)
     return read_score_table(
         table, models, query=query, label=label, segments=segments, clusters=clusters, source=str(path)
     )

@@ -55,7 +55,8 @@ def reject_options(context: str, **options: object) -> None:
     """
     for name, value in options.items():
         if value:
-            raise ValueError(f"--{name.replace('_', '-')} has no effect {context}. Leave it out.")
+            option = "MODELS" if name == "models" else f"--{name.replace('_', '-')}"
+            raise ValueError(f"{option} has no effect {context}. Leave it out.")
 
 
 def _parse_input(text: str) -> Path:
@@ -126,11 +127,7 @@ class InputOptions:
 
         >>> InputOptions(scores=["a,b"]).reject("with --experiment")
         Traceback (most recent call last):
-        ValueError: --scores a,b has no effect with --experiment. Leave it out.
+        ValueError: --scores has no effect with --experiment. Leave it out.
         """
         for field in fields(self):
-            value = getattr(self, field.name)
-            if value != field.default:
-                option = "" if field.name == "models" else f"--{field.name} "
-                first = value[0] if isinstance(value, list) else value
-                raise ValueError(f"{option}{first} has no effect {context}. Leave it out.")
+            reject_options(context, **{field.name: getattr(self, field.name) != field.default})

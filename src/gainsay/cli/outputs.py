@@ -31,6 +31,11 @@ class Terminal(Console):
         """Print text without markup, on one line if it goes to a file."""
         self.print(printable(text), markup=False, soft_wrap=not sys.stdout.isatty(), **style)
 
+    def print_lines(self, lines: Iterable[Any]) -> None:
+        """Print lines with markup, each on one line if it goes to a file."""
+        for line in lines:
+            self.print(line, soft_wrap=not sys.stdout.isatty())
+
 
 def format_json(content: Any, indent: int = 2) -> str:
     """Return JSON. Names are escaped if the terminal supports only ASCII, so that they remain complete."""
@@ -59,24 +64,20 @@ def print_comparison(
     """Print the verdict, the chart, further tables, notes and next steps."""
     from ..report.text import chart_lines, headline_lines, next_lines, notes_lines, whole_leaderboard
 
-    content, soft_wrap = comparison.content, not sys.stdout.isatty()
-    for line in headline_lines(content):
-        terminal.print(line, soft_wrap=soft_wrap)
-    terminal.print()
+    content = comparison.content
+    terminal.print_lines([*headline_lines(content), ""])
     for line in chart_lines(content, terminal.width, unicode=not terminal.options.ascii_only, every=all_models):
         terminal.print(line, no_wrap=True, crop=False, overflow="ignore")
     terminal.print()
     for table in (*tables, *([whole_leaderboard(content)] if all_models else [])):
         terminal.print(table)
-    notes = [] if text else notes_lines(content)
-    for line in notes:
-        terminal.print(line, soft_wrap=soft_wrap)
+    notes = [] if text else list(notes_lines(content))
+    terminal.print_lines(notes)
     if text and comparison.primary is not None:
         terminal.print_text(comparison.verdict.text)
     if notes or text:
         terminal.print()
-    for line in next_lines(content, *next_steps):
-        terminal.print(line, soft_wrap=soft_wrap)
+    terminal.print_lines(next_lines(content, *next_steps))
     if comparison.segment_labels:
         terminal.print_text(comparison.segments.text)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -101,8 +100,6 @@ def _check_outputs(inputs: InputOptions, html: Path | None, markdown: Path | Non
         check_output("--per-query", per_query)
         if not per_query.name.endswith(FORMATS):
             raise ValueError(f"--per-query must end with one of {', '.join(FORMATS)}, got {str(per_query)!r}.")
-        if per_query.suffix == ".parquet" and importlib.util.find_spec("pyarrow") is None:
-            raise ImportError("Writing .parquet requires pyarrow. Run: pip install 'gainsay-ltr[parquet]'")
     check_overwrites(outputs, vars(inputs).values())
 
 
