@@ -132,7 +132,7 @@ class AP(BinaryMetric):
         relevant = statistics.at_ranks(rows)
         ranks = np.arange(1, max_depth(cutoffs, rows.width) + 1)
         within = relevant if rows.tie_groups is not None else relevant[:, : len(ranks)]  # Groups may exceed the cutoff.
-        hits = _count_hits(within)
+        hits = np.add.accumulate(within, axis=1, dtype=np.int32)
         certain, tied = relevant, None
         if rows.tie_groups is not None:
             harmonic = HarmonicNumbers.up_to(statistics.widest)
@@ -161,14 +161,6 @@ class AP(BinaryMetric):
         if self.denominator == "R":
             return divisors
         return np.minimum(divisors, [np.inf if k is None else k for k in cutoffs])
-
-
-def _count_hits(relevant: Bools) -> Integers:
-    """Return the number of relevant documents up to each rank of each row."""
-    counts = np.add.accumulate(relevant.ravel(), dtype=np.int32).reshape(relevant.shape)  # Much faster than row by row.
-    before = np.append(np.int32(0), counts[:-1, -1])
-    counts -= before[:, None]
-    return counts
 
 
 def _per_hit(
