@@ -131,7 +131,6 @@ OTHERS = [
     BadCall("sensitivity --table two.csv --repeats _seed", "'_seed'", "no repeats"),
     BadCall("sensitivity --table two.csv --repeats [", "'['", "regular expression"),
     BadCall("bound", "--qrels", "exactly one"),
-    BadCall("bound --qrels qrels.txt --gains linear,expo", "'expo'", "gain"),
     BadCall("gains --table two.csv --plot path.xyz", "path.xyz", "must end in"),
     BadCall("score first.txt first.txt", "topic iteration"),
     BadCall(f"{SCORE} --import not_there.py", "--import not_there.py", "No module"),

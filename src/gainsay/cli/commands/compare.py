@@ -39,9 +39,6 @@ def compare(
     open_it: Open = False,
     markdown: Annotated[Path | None, Option(help="Write a Markdown report to this file.")] = None,
     per_query: Annotated[Path | None, Option(help=f"Write values by query to a file ({', '.join(FORMATS)}).")] = None,
-    sensitivity: Annotated[
-        bool, Option("--sensitivity", help="Also show which other choices would change the answer.")
-    ] = False,
     text: Annotated[bool, Option("--text", help="Also print the verdict in full.")] = False,
     all_models: Annotated[bool, Option("--all", help="Print all models, and means of all metrics.")] = False,
     as_json: AsJson = False,
@@ -53,18 +50,16 @@ def compare(
     columns. With --table, models and repeats of recipes are columns. The first column of files of --segments and
     --clusters contains query ids. FILE:COLUMN selects one of the others.
     """
-    from ...report.text import choices_table, decisions_table
+    from ...report.text import decisions_table
 
     if html is None:
         reject_options("without --html", open=open_it)
     if as_json:
-        reject_options("with --json", text=text, all=all_models, sensitivity=sensitivity and html is markdown is None)
+        reject_options("with --json", text=text, all=all_models)
     _check_outputs(inputs, html, markdown, per_query)
     baseline = None if baseline is None else decode_name(baseline)
     comparison = read_comparison(inputs, metric, alpha=alpha, margin=margin, seed=seed, baseline=baseline)
     values = None if per_query is None else _prepare_table(per_query, comparison.frame().reset_index())
-    if sensitivity:
-        comparison.sensitivity()
     if as_json:
         print_json(comparison.to_dict())
     else:
@@ -72,7 +67,6 @@ def compare(
         steps += [] if text else [("the verdict in full", "add --text")]
         steps += [] if all_models else [("all models, all metrics", "add --all")]
         tables = [] if comparison.content.against is None else [decisions_table(comparison.content)]
-        tables += [] if comparison.last_sensitivity is None else [choices_table(comparison.last_sensitivity)]
         print_comparison(Terminal(), comparison, *tables, text=text, all_models=all_models, next_steps=steps)
     if html is not None:
         announce_report(comparison.to_html(html), open_it)

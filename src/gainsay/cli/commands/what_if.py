@@ -136,15 +136,11 @@ def gains(
         announce("Picture", plot)
 
 
-@command("bound --qrels qrels.txt", "bound --data valid.txt -k 5 --gains linear,1.5")
+@command("bound --qrels qrels.txt", "bound --data valid.txt -k 5 --plot bound.png")
 def bound(
     data: Data = None,
     qrels: Qrels = None,
     k: Annotated[int, Option("--cutoff", "-k", help="Cutoff of both NDCGs, 0 for all ranks.")] = 10,
-    gains: Annotated[str, Option(help="Two gains: linear, exponential, a base or a table such as 0/1/3.")] = (
-        "linear,exponential"
-    ),
-    discount: Annotated[str, Option(help="Discount: log2, jk, reciprocal, none or a table such as 1/0.5.")] = "log2",
     features: Features = None,
     plot: Plot = None,
     as_json: AsJson = False,
@@ -157,8 +153,7 @@ def bound(
         raise ValueError("Pass the judgments as exactly one of --data and --qrels.")
     check_picture(plot, [data, qrels])
     judgments: Any = qrels if data is None else read_data(data, features).judgments()
-    both: Any = [_parse_gain(gain.strip()) for gain in gains.split(",")]
-    result = disagreement_bound(judgments, k or None, both, discount=discount)  # type: ignore[arg-type]  # validated
+    result = disagreement_bound(judgments, k or None)
     if as_json:
         print_json(result.to_dict())
     else:
@@ -172,7 +167,3 @@ def bound(
 
         plot_bound(result).save(plot)
         announce("Picture", plot)
-
-
-def _parse_gain(text: str) -> str | float:
-    return parse_numbers("--gains", text)[0] if text[:1].isdigit() and "/" not in text else text
