@@ -75,7 +75,8 @@ def gate(
     planned = None if looks is None else _parse_looks(looks)
     recipes = [text for text in (baseline, candidate) if is_recipe(text)]
     models = [text for text in (baseline, candidate) if text not in recipes]
-    inputs = replace(inputs, recipe=recipes, **{"models" if inputs.table is None else "scores": models})
+    selection: dict[str, Any] = {"models" if inputs.table is None else "scores": models, "recipe": recipes}
+    inputs = replace(inputs, **selection)
     comparison = read_comparison(inputs, metrics, alpha=alpha, margin=margin, seed=seed)
     first, second = comparison.models
     if recipes == [baseline]:  # Recipes are the last models of a comparison.

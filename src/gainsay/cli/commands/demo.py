@@ -67,8 +67,11 @@ def demo(
     sizes = zip(("train", "valid", "test"), parts, strict=True)
     numbers = ", ".join(f"{name} {len(part.query_ids)} ({len(part.labels)})" for name, part in sizes)
     terminal.print_text(f"2. Eight candidates. Data: {source}. Queries (documents): {numbers}")
-    candidates = _build_candidates(rounds)
-    result = Experiment(candidates, *parts, directory=directory, seed=seed, num_boost_round=rounds).run()
+    train, valid, test = parts
+    experiment = Experiment(
+        _build_candidates(rounds), train, valid, test, directory=directory, seed=seed, num_boost_round=rounds
+    )
+    result = experiment.run()
     terminal.print()
     print_experiment(terminal, result)
     if page is not None:
