@@ -289,11 +289,11 @@ def first_relevant(
     number = np.arange(len(relevant))
     rank = relevant.argmax(axis=1)
     has_relevant = relevant[number, rank]
-    worth = has_relevant.astype(np.float64) if costs is None else np.where(has_relevant, 1.0 / costs[rank], 0.0)
+    value = has_relevant.astype(np.float64) if costs is None else np.where(has_relevant, 1.0 / costs[rank], 0.0)
     ends = [rows.width if k is None else min(k, rows.width) for k in cutoffs]
     values = np.empty((len(relevant), len(ends)))
     for column, end in enumerate(ends):
-        np.multiply(rank < end, worth, out=values[:, column])
+        np.multiply(rank < end, value, out=values[:, column])
     if rows.tie_groups is None:
         return values
     group, uncertain = rows.tie_groups.find(number, rank)

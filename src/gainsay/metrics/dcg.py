@@ -17,7 +17,7 @@ from .gains import (
     CANONICAL_BASES,
     DISCOUNTS_WITH_BASE,
     FUNCTIONS,
-    LARGEST_EXPONENT,
+    MAX_EXPONENT,
     Discount,
     Gain,
     canonical_discount,
@@ -227,15 +227,15 @@ class DCG(Metric):
         """Compute gains, discounts and ideals, or raise if the gain does not support the labels."""
         gains = self._gains(judgments, cutoffs)
         levels, queries = len(judgments.levels), judgments.queries
-        worth = gains.table[:levels]
-        by = None if (np.diff(worth) >= 0).all() else np.argsort(np.argsort(worth, kind="stable"))
+        by_label = gains.table[:levels]
+        by = None if (np.diff(by_label) >= 0).all() else np.argsort(np.argsort(by_label, kind="stable"))
         ideal = np.zeros((queries, len(cutoffs)))
         has_gain = np.zeros((queries, 1), dtype=bool)
         for block in judgments.layout.blocks:
             rows = ideal_rows(block, levels, by)
             if gains.top is not None:
                 highest = judgments.levels[rows.codes[:, 0]]
-                gains.top[rows.queries] = np.where(magnitude(highest, gains.base) > LARGEST_EXPONENT, highest, 0.0)
+                gains.top[rows.queries] = np.where(magnitude(highest, gains.base) > MAX_EXPONENT, highest, 0.0)
             ideal[rows.queries] = gains.sums(rows, cutoffs)
             if not self.is_ratio:
                 has_gain[rows.queries, 0] = (gains.table != 0)[rows.codes].any(axis=1)
@@ -289,7 +289,7 @@ class DCG(Metric):
                 f"{self} does not support negative labels (lowest: {levels[0]:g}), because the gain is {formula}. "
                 "Use linear gain, or pass negative_labels='zero' to Judgments."
             )
-        if magnitude(levels[-1:], base)[0] <= LARGEST_EXPONENT:
+        if magnitude(levels[-1:], base)[0] <= MAX_EXPONENT:
             return DiscountedGains(table_of(gains_of(self.gain, levels, self.gain_base)), discount)
         if not self.is_ratio:
             raise ValueError(
@@ -304,7 +304,7 @@ class DCG(Metric):
         Raise if that loses the digits of a small gain, or if the metric is not a ratio and would overflow.
         """
         largest = float(np.abs(gains).max(initial=0.0))
-        if largest <= 2.0**LARGEST_EXPONENT:
+        if largest <= 2.0**MAX_EXPONENT:
             return gains
         if not self.is_ratio:
             raise ValueError(

@@ -29,7 +29,7 @@ FUNCTIONS: Mapping[str, Registry[Function]] = {
 }
 """Gains and discounts that are functions, by their names."""
 
-LARGEST_EXPONENT = 960
+MAX_EXPONENT = 960
 """Up to this exponent, 2**l summed over 2**63 documents is finite. Larger gains are scaled query by query."""
 
 CANONICAL_BASES: Mapping[float, Gain] = {1.0: "linear", 2.0: "exponential"}
@@ -197,7 +197,7 @@ def at_bases(labels: Floats, bases: Sequence[float]) -> list[Floats | None]:
     >>> at_bases(np.array([1.0, 2.0, 3.0]), [1.0, 3.0])
     [array([1., 2., 3.]), array([ 1.,  4., 13.])]
     """
-    overflows = [base > 1 and len(labels) and magnitude(labels[-1:], base)[0] > LARGEST_EXPONENT for base in bases]
+    overflows = [base > 1 and len(labels) and magnitude(labels[-1:], base)[0] > MAX_EXPONENT for base in bases]
     return [
         None if overflow else gains_of(CANONICAL_BASES.get(base, "power"), labels, base)
         for base, overflow in zip(bases, overflows, strict=True)

@@ -109,7 +109,7 @@ def metrics(as_json: AsJson = False) -> None:
     rows: list[dict[str, Any]] = []
     for name, (metric, options) in METRICS.items():
         prints = {
-            library.called: template.format(k="k")
+            library.title: template.format(k="k")
             for library in CONVENTIONS.values()
             for own_name, template in library.prints.items()
             if own_name.partition("@")[0] == name
