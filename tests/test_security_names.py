@@ -14,7 +14,7 @@ import pytest
 from tests.bad_inputs import BadInput, bad_inputs
 
 import gainsay as gs
-from gainsay.cli.inputs import load_table, parse_models
+from gainsay.cli.inputs import load_table
 from gainsay.cli.options import InputOptions
 from gainsay.data import read_scores
 
@@ -45,7 +45,6 @@ def unwritable(name, argument, call):
         unwritable("query_ids", "query_ids[0]", lambda: make_data(group=[1, 1], query_ids=[HALF, "q"])),
         unwritable("document_ids", "document_ids[1]", lambda: make_data(group=[2], document_ids=["d", HALF])),
         unwritable("candidate", "name", lambda: gs.Candidate(HALF, "lightgbm")),
-        unwritable("file name", "name in", lambda: parse_models([f"{HALF}=x"])),
         unwritable("written run", "run", lambda: gs.data.write_run({HALF: {"d": 1.0}}, "x")),
     ]
 )
@@ -214,7 +213,7 @@ def read_table(content):
 
     def read(folder):
         (folder / "t.csv").write_bytes(content)
-        return load_table(InputOptions(table=folder / "t.csv"), {})
+        return load_table(InputOptions(table=folder / "t.csv"), [])
 
     return read
 

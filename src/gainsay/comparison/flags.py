@@ -12,7 +12,7 @@ import numpy as np
 from .._common.typing import Floats
 from .._common.words import confidence, count, listed
 from ..evaluation.evaluator import HANDLING, Evaluator
-from ..metrics.judged import Judged
+from ..metrics.binary import Judged
 from .data import FEW_REPEATS, Panel, QueryCounts
 from .estimates import ROUNDING, Estimate, compute_influences, compute_repeat_means, sum_powers
 from .inference import MIN_QUERIES

@@ -24,7 +24,7 @@ from .._common.typing import Floats, Integers
 from ..evaluation.evaluator import Evaluator
 from ..evaluation.groups import AlignedScores, Family, Group
 from ..metrics.dcg import DCG, NDCG
-from ..metrics.gains import LARGEST_EXPONENT, at_bases, discounts, magnitude, power, raised
+from ..metrics.gains import MAX_EXPONENT, at_bases, discounts, magnitude, power, raised
 from ..metrics.names import MetricLike, parse_metric
 from ..ranking.rows import table_of
 from .estimates import Estimate, RepeatError, estimate
@@ -187,7 +187,7 @@ def scaled_gains(levels: Floats, ideal: Floats, base: float) -> Floats:
     """
     top = (levels[:, None] * (ideal > 0)).max(axis=0)
     labels = np.minimum(levels[:, None], top)
-    large = magnitude(top, base) > LARGEST_EXPONENT
+    large = magnitude(top, base) > MAX_EXPONENT
     with np.errstate(under="ignore"):
         scaled = raised(base, labels - top) - raised(base, -top)
     return np.where(large, scaled, power(np.where(large, 0.0, labels), base))

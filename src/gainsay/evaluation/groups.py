@@ -66,11 +66,9 @@ class AlignedScores:
         by_row = judgments.one_per_document("scores", scores)
         return cls(judgments, by_row, np.require(judgments.by_query(by_row), requirements=["C", "A"]))
 
-    @cached_property
-    def lowest(self) -> float:
-        """The lowest score. Raises if a score is NaN, with the number of these, the first row and its query."""
-        lowest = float(self.values.min())
-        if math.isnan(lowest):
+    def check(self) -> None:
+        """Raise if a score is NaN, with the number of these, the first row and its query."""
+        if math.isnan(self.values.min()):
             missing = np.isnan(self.by_row)
             row = int(np.argmax(missing))
             raise ValueError(
@@ -78,11 +76,6 @@ class AlignedScores:
                 f"(query {self.judgments.query_of_row(row)!s}). Check whether the model diverged, and use -inf for "
                 "documents that were not retrieved."
             )
-        return lowest
-
-    def check(self) -> None:
-        """Raise if a score is NaN."""
-        _ = self.lowest
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,11 +140,9 @@ class Blocks:
         depths = [family.depth for family in families]
         self._depth = None if None in depths else max((depth or 0 for depth in depths), default=0)
 
-    def evaluate(
-        self, layout: Layout, scores: np.ndarray[Any, Any], all_retrieved: bool, values: Floats, threads: int
-    ) -> None:
+    def evaluate(self, layout: Layout, scores: np.ndarray[Any, Any], values: Floats, threads: int) -> None:
         """Write the values of all queries to `values`, shape (queries, values of the group)."""
-        work = partial(self._evaluate, layout.levels, scores, all_retrieved, values)
+        work = partial(self._evaluate, layout.levels, scores, values)
         threads = min(threads, len(layout.blocks), len(scores) // DOCUMENTS_PER_THREAD)
         if threads <= 1:
             work(layout.blocks)
@@ -160,16 +151,14 @@ class Blocks:
         for family in self.families:
             family.fill_empty(values)
 
-    def _evaluate(
-        self, levels: int, scores: np.ndarray[Any, Any], all_retrieved: bool, values: Floats, blocks: Iterable[Block]
-    ) -> None:
+    def _evaluate(self, levels: int, scores: np.ndarray[Any, Any], values: Floats, blocks: Iterable[Block]) -> None:
         """Rank the queries of some blocks and evaluate them, with shallow families on several blocks at once.
 
         Queries with ties are evaluated immediately, since ties need the labels of all tied documents.
         """
         waiting: list[RankedRows] = []
         for block in blocks:
-            for rows in rank_block(block, scores, self._ties, levels, self._depth, all_retrieved=all_retrieved):
+            for rows in rank_block(block, scores, self._ties, levels, self._depth):
                 self._write(self._deep, rows, values)
                 first, tied = rows.split(self._shallow_depth) if self._shallow else (None, None)
                 if first is not None:
@@ -261,9 +250,8 @@ class Group:
             if self._requests and not compiled.evaluate(layout, ranked, self.like.ties, self._requests, values, useful):
                 scores.check()
         if in_numpy.families:
-            with np.errstate(over="ignore"):
-                all_retrieved = bool(ranked.dtype.type(scores.lowest) != -np.inf)
-            in_numpy.evaluate(layout, ranked, all_retrieved, values, threads)
+            scores.check()
+            in_numpy.evaluate(layout, ranked, values, threads)
         for family in self.families:
             if type(family.metric) not in _BUILT_IN:
                 _validate_finite(family, values[:, family.place], judgments)

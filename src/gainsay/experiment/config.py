@@ -23,7 +23,7 @@ from ..data import RankingData, read_letor, read_lightgbm, simulate
 from ..data.simulate import LONGEST
 from ..data.text import one_line
 from ..metrics.base import Metric
-from ..metrics.judged import validate_without_judged
+from ..metrics.binary import validate_without_judged
 from ..metrics.names import parse_metrics
 from .candidate import Candidate, CandidateValues, Patience, Rounds, Seed, Threads, grid, validate_candidates
 from .folds import k_folds

@@ -43,7 +43,7 @@ from .._common.checks import check_whole
 from .._common.outputs import check_output
 from .._common.shown import plain
 from .._common.version import __version__
-from .._kernel.config import running
+from .._kernel.config import find_path
 from .tables import MAX_PAIRS, select_clearest_pairs
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def document(content: Content, queries: int = 50) -> dict[str, Any]:
     found = {
         "gainsay": __version__,
         "schema": SCHEMA,
-        "kernel": running().path,
+        "kernel": find_path().path,
         "models": list(comparison.models),
         "metrics": list(comparison.metrics),
         "primary": None if comparison.primary is None else list(comparison.primary),

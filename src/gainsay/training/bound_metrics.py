@@ -14,7 +14,7 @@ from .._common.shown import call_text
 from ..evaluation.evaluator import Evaluator, validate_threads
 from ..judgments import Judgments, NegativeLabels, check_negative_labels
 from ..metrics.base import Metric
-from ..metrics.judged import validate_without_judged
+from ..metrics.binary import validate_without_judged
 from ..metrics.names import MetricLike, parse_metric, parse_metrics
 from ..metrics.safe import Names, plain_name, safe_name, safe_name_or_none, validate_names
 
