@@ -142,19 +142,6 @@ def ideal_rows(block: Block, levels: int, by: Integers | None = None) -> RankedR
     return RankedRows(block.queries, np.where(ideal < 0, blank, ideal).astype(np.min_scalar_type(blank)), block.sizes)
 
 
-def first_ranks(parts: list[RankedRows], depth: int, levels: int) -> RankedRows:
-    """Return at most the first `depth` ranks of rows without ties, with blanks after the end of shorter rows."""
-    depth = min(depth, max(part.width for part in parts))
-    rows = sum(len(part.codes) for part in parts)
-    codes = np.full((rows, depth), blank_code(levels), dtype=parts[0].codes.dtype)
-    start = 0
-    for part in parts:
-        codes[start : start + len(part.codes), : min(depth, part.width)] = part.codes[:, :depth]
-        start += len(part.codes)
-    queries = np.concatenate([part.queries for part in parts])
-    return RankedRows(queries, codes, np.concatenate([part.sizes for part in parts]))
-
-
 def sums_at(values: Floats, cutoffs: Sequence[int | None]) -> Floats:
     """Return the sums of the first k values of each row for each cutoff k (None: all), shape (rows, cutoffs).
 
