@@ -99,7 +99,6 @@ class Rankings:
     def ranked(self, model: str, by: Metric) -> Iterator[RankedRows]:
         """Yield the ranked rows of a model, or of its first repeat, under a metric. Rows with ties are separate."""
         scores = cast_scores(np.ascontiguousarray(self.judgments.by_query(self.repeat_scores(model)[0])), by)
-        all_retrieved = bool(scores.min() != -np.inf)
         levels = len(self.judgments.levels)
         for block in self.judgments.layout.blocks:
-            yield from rank_block(block, scores, by.ties, levels, all_retrieved=all_retrieved)
+            yield from rank_block(block, scores, by.ties, levels)

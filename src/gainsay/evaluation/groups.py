@@ -135,15 +135,13 @@ def _evaluate_in_numpy(
     ties: Ties,
     values: Floats,
     threads: int,
-    *,
-    all_retrieved: bool,
 ) -> None:
     """Write the values of all queries to `values`, shape (queries, values of the group), block by block."""
     depths = [family.depth for family in families]
     depth = None if None in depths else max(depth or 0 for depth in depths)
 
     def evaluate_block(block: Block) -> None:
-        for rows in rank_block(block, scores, ties, layout.levels, depth, all_retrieved=all_retrieved):
+        for rows in rank_block(block, scores, ties, layout.levels, depth):
             for family in families:
                 values[rows.queries, family.place] = family.compute_values(rows)
 
@@ -196,9 +194,8 @@ class Group:
             if self._requests and not compiled.evaluate(layout, ranked, self.like.ties, self._requests, values, useful):
                 scores.check()
         if in_numpy:
-            with np.errstate(over="ignore"):
-                all_retrieved = bool(ranked.dtype.type(scores.lowest) != -np.inf)
-            _evaluate_in_numpy(in_numpy, layout, ranked, self.like.ties, values, threads, all_retrieved=all_retrieved)
+            scores.check()
+            _evaluate_in_numpy(in_numpy, layout, ranked, self.like.ties, values, threads)
         for family in self.families:
             if type(family.metric) not in _BUILT_IN:
                 _validate_finite(family, values[:, family.place], judgments)
