@@ -59,11 +59,9 @@ class AlignedScores:
         by_row = judgments.one_per_document("scores", scores)
         return cls(judgments, by_row, np.require(judgments.by_query(by_row), requirements=["C", "A"]))
 
-    @cached_property
-    def lowest(self) -> float:
-        """The lowest score. Raises if a score is NaN, with the number of these, the first row and its query."""
-        lowest = float(self.values.min())
-        if math.isnan(lowest):
+    def check(self) -> None:
+        """Raise if a score is NaN, with the number of these, the first row and its query."""
+        if math.isnan(self.values.min()):
             missing = np.isnan(self.by_row)
             row = int(np.argmax(missing))
             raise ValueError(
@@ -71,11 +69,6 @@ class AlignedScores:
                 f"(query {self.judgments.query_of_row(row)!s}). Check whether the model diverged, and use -inf for "
                 "documents that were not retrieved."
             )
-        return lowest
-
-    def check(self) -> None:
-        """Raise if a score is NaN."""
-        _ = self.lowest
 
 
 @dataclass(frozen=True, eq=False)
