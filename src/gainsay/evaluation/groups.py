@@ -121,7 +121,7 @@ class Family:
         return Request(formula, self.cutoffs, self.place, self.statistics.empty, self._value_if_empty)
 
 
-def _evaluate_in_numpy(
+def evaluate_in_numpy(
     families: Sequence[Family],
     layout: Layout,
     scores: np.ndarray[Any, Any],
@@ -188,7 +188,7 @@ class Group:
                 scores.check()
         if in_numpy:
             scores.check()
-            _evaluate_in_numpy(in_numpy, layout, ranked, self.like.ties, values, threads)
+            evaluate_in_numpy(in_numpy, layout, ranked, self.like.ties, values, threads)
         for family in self.families:
             if type(family.metric) not in _BUILT_IN:
                 _validate_finite(family, values[:, family.place], judgments)
