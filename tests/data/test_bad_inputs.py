@@ -168,14 +168,15 @@ def judgments(words, error=ValueError, **options):
 
 
 LETOR = [
-    letor("qid:1 1:0.5", "'qid:1'"),
+    letor("qid:1 1:0.5", "label 'qid:1'"),
     letor("good qid:1 1:0.5", "label 'good'"),
     letor("1 1:0.5", "found '1:0.5'"),
     letor("1 qid:1 1:0.5 7", "found '7'"),
     letor("1 qid:1 0:0.5", "zero_based=True"),
     letor("1 qid:1 4000000000:1", "'4000000000'"),
-    letor("1 qid:1 1:0.5 1:0.5", "1 occurs twice"),
+    letor("1 qid:1 1:0.5 1:0.5", "1 follows 1"),
     letor("1 qid:1 1:0.5 4:1", "4 is beyond"),
+    letor("1 qid:" + "x" * 257 + " 1:1", "256 bytes"),
     letor("1 qid:1 1:abc", "value 'abc'"),
     letor("1 qid:1 1:inf", "'inf' is infinite"),
     letor("1 qid:1 1:1e39", "float32"),
@@ -188,7 +189,7 @@ LETOR = [
         for content in ("", "\n\n", "# a remark\n", gzip.compress(b""))
     ),
     bad_file(read_letor, "data", GOOD + "1 qid:1 900000000:1\n", "", "900000000 features", max_bytes=2**30),
-    letor_files("1.txt, line 3: ", "0.txt, line 2", GOOD + "0 qid:2 1:2\n", "\n1 qid:3 1:3\n1 qid:2 1:3\n"),
+    letor_files("1.txt: query '2'", "0.txt", GOOD + "0 qid:2 1:2\n", "\n1 qid:3 1:3\n1 qid:2 1:3\n"),
     letor_files("path", "empty"),
     letor_files("shared_ids", "'separate'?", GOOD, shared_ids="seperate"),
     *(
@@ -199,8 +200,10 @@ LETOR = [
     BadInput("letor dtype", lambda _: read_letor("x", dtype=np.int32), "dtype", TypeError, "int32"),
 ]
 LIGHTGBM = [
-    lightgbm("rank.query: ", "sum to 4", query="2\n2\n"),
-    lightgbm("rank.weight, line 2: ", "found '-1'", weight="1\n-1\n1\n"),
+    lightgbm("rank: group", "got 4", query="2\n2\n"),
+    lightgbm("rank.query, line 2: ", "size 'x'", query="2\nx\n"),
+    lightgbm("rank: weight", "(entry 1)", weight="1\n-1\n1\n"),
+    lightgbm("rank.weight: ", "2 weights", weight="1\n1\n"),
     lightgbm("rank, line 1: ", "read_letor", data="1 qid:1 1:2\n"),
     lightgbm("rank, line 1: ", "4 is beyond", data="1 1:2 4:1\n", features=3),
     lightgbm("rank: ", "header=True", header=True),
