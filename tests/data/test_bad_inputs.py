@@ -257,7 +257,7 @@ TEXT = [
 ]
 SCORES = [
     scores("s.csv", "1\n\n2\n", ", line 2: ", "line is empty"),
-    scores("s.csv", "1\nnan\n", ", line 2: ", "NaN"),
+    scores("s.csv", "1\nnan\n", ", line 2: ", "got 'nan'"),
     scores("s.csv", "1,2\n3,4\n", ", line 1: ", "no header"),
     scores("s.csv", 'text,s\n"a\nb",1\nc,x\n', ", line 4: ", "'x'", "s"),
     scores("s.csv", "a,a\n3,4\n", ": ", "2 times", "a"),
