@@ -160,13 +160,13 @@ def _read_text(path: StrPath, separator: str | None, column: str | None, max_byt
         values: NDArray[np.float64] = table.column(0).to_numpy().copy()  # Arrow's memory is read-only.
         if not np.isnan(values).any():
             return values
-    for line, cells in rows if header else itertools.chain([(line, first)], rows):
+    for number, cells in rows if header else itertools.chain([(line, first)], rows):
         if len(cells) != len(first):
-            raise at_line(path, line, f"{len(cells)} columns, but the first line has {len(first)}")
+            raise at_line(path, number, f"{len(cells)} columns, but the first line has {len(first)}")
         try:
             scores.append(parse_number(cells[position].encode(), "score", finite=False))
         except ValueError as error:
-            raise at_line(path, line, str(error)) from None
+            raise at_line(path, number, str(error)) from None
     if not scores:
         raise ValueError(f"{os.fspath(path)}: the file has a header, {shown(first[position])}, but no scores")
     return np.array(scores, dtype=np.float64)
