@@ -22,12 +22,12 @@ from .text import (
     csv_rows,
     describe_damage,
     file_suffix,
+    is_number,
     numbered_lines,
     one_line,
     parse_number,
     read_chunks,
     shown,
-    to_number,
 )
 
 # None means any blanks.
@@ -149,7 +149,7 @@ def _read_text(path: StrPath, separator: str | None, column: str | None, max_byt
     if not first:
         raise ValueError(f"{os.fspath(path)}: the file has no scores")
     position, scores = 0, []
-    header = column is not None or not all(map(_is_number, first))
+    header = column is not None or not all(is_number(cell.encode()) for cell in first)
     if header:
         position = first.index(_select_column(path, first, column))
     elif len(first) > 1:
@@ -209,11 +209,3 @@ def _iter_rows(path: StrPath, separator: str | None, max_bytes: int) -> Iterator
         if blank is not None:
             raise at_line(path, blank, "the line is empty. Expected a score.")
         yield number, [cell.strip() for cell in cells]
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        to_number(cell.encode())
-    except ValueError:
-        return False
-    return True

@@ -173,6 +173,15 @@ def to_number(token: bytes) -> float:
     return float(token)
 
 
+def is_number(token: bytes) -> bool:
+    """Return whether `to_number` accepts a token."""
+    try:
+        to_number(token)
+    except ValueError:
+        return False
+    return True
+
+
 def parse_number(token: bytes, name: str, *, finite: bool) -> float:
     """Return the number that a token spells, or raise `ValueError` for text, NaN and, if `finite`, infinity."""
     try:
