@@ -11,8 +11,7 @@ import numpy as np
 from dask.base import compute
 from dask.delayed import Delayed, delayed
 
-from .._common.arrays import identifiers
-from .._common.distinct import factorize
+from .._common.arrays import factorize, identifiers
 from ..metrics.registry import UnpicklableError
 from ..training.partial_sums import Partition, add_exact_sums, round_sum, stack_rows
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from .._common.arrays import nearest
+from .._common.checks import validate_choice
 from .ranking_data import RankingData
 from .svmlight import Layout, Rows, TableBuilder, parse_label, parse_value
 from .text import (
@@ -93,11 +93,7 @@ def read_letor(
     ['7', '8', '7', '8']
     """
     layout = Layout.from_arguments(queries=True, features=features, zero_based=zero_based, dtype=dtype)
-    if shared_ids not in get_args(SharedIds):
-        raise ValueError(
-            f"shared_ids must be 'refuse', 'separate' or 'join', got {shared_ids!r}"
-            f"{nearest(str(shared_ids), get_args(SharedIds))}"
-        )
+    validate_choice("shared_ids", shared_ids, get_args(SharedIds))
     paths = [path] if isinstance(path, str | os.PathLike) else list(path)
     if not paths:
         raise ValueError("path must name at least one file, got an empty list")

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._common.arrays import is_missing, numbers, refuse_unready, vector
-from .._common.distinct import factorize
+from .._common.arrays import factorize, is_missing, numbers, refuse_unready, vector
 from .._common.names import check_text
 from .._common.words import count
 from ..judgments import Judgments
