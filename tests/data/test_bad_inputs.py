@@ -288,9 +288,9 @@ RANKING = [
     ranking("group", "got neither", qid=None, query_ids=None),
     ranking("group", "(entry 1)", qid=None, group=[3, 0, 3]),
     ranking("query_ids", "(3), got 1", query_ids=["a"]),
-    *(ranking("document_ids", "row 1", document_ids=["a", missing, *"cdef"]) for missing in (None, NAN, pd.NA)),
+    *(ranking("document_ids", "position 1", document_ids=["a", missing, *"cdef"]) for missing in (None, NAN, pd.NA)),
     *(
-        ranking("query_ids", "at 1", qid=None, group=[3, 3], query_ids=ids)
+        ranking("query_ids", "position 1", qid=None, group=[3, 3], query_ids=ids)
         for ids in (["a", None], [1.5, NAN], pd.Series(["a", pd.NA]), np.ma.array([1, 2], mask=[False, True]))
     ),
     ranking("feature_names", "0 and 1", feature_names=["a", "a"]),
@@ -320,17 +320,14 @@ RANKING = [
     ),
 ]
 FRAMES = [
-    frame("'grad'", "name is 'grade'", label="grad"),
+    frame("'grad'", "mean 'grade'", label="grad"),
     frame("'url'", "must be numeric", error=TypeError, features=["url"]),
     frame("column names", "string 'bm25'", error=TypeError, features="bm25"),
-    frame("label", "'url' must be", error=TypeError, label="url"),
-    frame("'grade'", "nan in row", {"grade": [0, NAN, 1]}),
-    *(frame("'grade'", "2**53", {"grade": pd.array([1, HUGE, 0], dtype=kind)}) for kind in ("int64", "Int64")),
-    frame("'query'", "row 1", {"query": ["a", None, "b"]}),
-    *(
-        frame("'query'", "one id", {"query": pd.Series(ids, index=FRAME.index, dtype=object)})
-        for ids in ([1, "1", 2], ["a", "a\0", "b"])
-    ),
+    frame("labels", "the text 'x'", error=TypeError, label="url"),
+    frame("labels", "nan in row", {"grade": [0, NAN, 1]}),
+    *(frame("labels", "2**53", {"grade": pd.array([1, HUGE, 0], dtype=kind)}) for kind in ("int64", "Int64")),
+    frame("qid", "row 1", {"query": ["a", None, "b"]}),
+    frame("qid", "one id", {"query": pd.Series([1, "1", 2], index=FRAME.index, dtype=object)}),
     frame("weight", "(entry 1)", {"weight": [1, -1, 1]}, weight="weight"),
     frame("'shop'", "got Interval", {"shop": pd.cut(FRAME["clicks"], 2)}, TypeError, features=["shop"]),
     BadInput("texts", of(FRAME.rename(columns={"bm25": 1, "clicks": "1"}), [1, "1"]), "names", ValueError, "0 and 1"),
