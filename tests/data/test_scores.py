@@ -51,6 +51,6 @@ def test_text(write, name, content, column, expected):
 
 
 def test_parquet_without_pyarrow_names_the_extra(write, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(ImportError, match=r"gainsay-ltr\[parquet\]"):
         read_scores(write("", "s.parquet"))

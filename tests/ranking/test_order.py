@@ -64,7 +64,7 @@ def assert_ranked(scores, codes, bits, ties="average", depth=None):
     for part in parts:
         groups = part.tie_groups
         has_groups = [] if groups is None else groups.row.tolist()
-        assert groups is None or depth is None or set(has_groups) == set(range(len(part.queries)))
+        assert groups is None or set(has_groups) == set(range(len(part.queries)))
         for number, row in enumerate(part.queries.tolist()):
             ranked, expected = expected_row(scores[row], codes[row], bits, ties)
             assert part.codes[number].tolist() == ranked[: limit if groups is None else width]

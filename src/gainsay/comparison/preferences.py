@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from .._common.alignment import index_of
-from .._common.arrays import is_missing, numbers, objects
-from .._common.distinct import factorize
+from .._common.arrays import factorize, is_missing, numbers, objects
 from .._common.shown import printable
 from .._common.typing import Floats, Frame, Ids, Integers, Numbers
 from ..evaluation.evaluator import weighted

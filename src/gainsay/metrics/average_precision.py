@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
+from .._common.checks import validate_choice
 from .._common.words import number_text
 from ..ranking import formulas
 from ..ranking.rows import ideal_rows, row_sums, sums_at, table_of
-from .base import LabelStatistics, Metric, max_depth, validate_choice
+from .base import LabelStatistics, Metric, max_depth
 from .binary import BinaryMetric, RelevanceStatistics
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
-from .._common.arrays import nearest
 from .._common.cached import cached_property
-from .._common.checks import check_whole
+from .._common.checks import check_whole, validate_choice
 from .._common.words import number_text
 from ..ranking.layout import Ties
 from .registry import METRICS, is_built_in, origin_of, require_picklable
@@ -274,14 +273,6 @@ def _register(cls: type[Metric]) -> None:
 def create_metric(metric: type[Metric], options: Mapping[str, Any]) -> Metric:
     """Return a metric from its pickle, which registers its functions."""
     return metric(**options)
-
-
-def validate_choice(option: str, value: object, choices: Sequence[str]) -> None:
-    """Raise `ValueError` with the nearest valid value unless `value` is one of `choices`."""
-    if value not in choices:
-        raise ValueError(
-            f"{option} must be one of {', '.join(map(repr, choices))}, got {value!r}{nearest(str(value), choices)}"
-        )
 
 
 def max_depth(cutoffs: Sequence[int | None], width: int) -> int:

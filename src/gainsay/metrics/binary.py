@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from .._common.checks import check_real
+from .._common.checks import check_real, validate_choice
 from ..ranking import formulas
 from ..ranking.rows import blank_code, row_sums, sums_at, table_of
-from .base import Empty, LabelStatistics, Metric, max_depth, validate_choice
+from .base import Empty, LabelStatistics, Metric, max_depth
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from .._common.checks import check_real
+from .._common.checks import check_real, validate_choice
 from .._common.words import number_text
 from ..ranking import formulas
 from ..ranking.rows import row_sums, sums_at, table_of
-from .base import LabelStatistics, Metric, max_depth, validate_choice
+from .base import LabelStatistics, Metric, max_depth
 from .binary import BinaryMetric, RelevanceStatistics, split_by_magnitude
 from .gains import MAX_EXPONENT, exponential
 

@@ -83,11 +83,11 @@ def table_of(values: Floats) -> Floats:
 def rank_block(
     block: Block, scores: np.ndarray[Any, Any], ties: Ties, levels: int, depth: int | None = None
 ) -> list[RankedRows]:
-    """Rank the queries of a block by descending score.
+    """Rank the queries of a block by descending score. Queries with tie groups are returned separately.
 
     Scores are float32 or float64, one per document of the dataset and contiguous by query, without NaN. -inf marks a
     document that was not retrieved. `levels` is the number of distinct labels. `depth` is the number of ranks to
-    return, by default all. With a depth, queries with tie groups are returned separately, with all ranks.
+    return, by default all. Queries with tie groups always have all ranks.
     """
     blank, width = blank_code(levels), block.width
     keys = np.subtract(0.0, block.gather(scores), dtype=np.float64)  # Ascending, and -0.0 becomes 0.0.
@@ -109,9 +109,9 @@ def rank_block(
             codes[tied] = blank - _sort_within(group, blank - codes[tied], blank + 1)
         else:
             codes[tied] = _sort_within(group, codes[tied], blank + 1)
-    groups = _find_groups(equal, codes) if ties == "average" else None
-    rows = RankedRows(block.queries, codes, block.sizes, groups or None)
-    return [rows] if depth is None else [part for part in rows.split(depth) if part is not None]
+    groups = _find_groups(equal, codes) if ties == "average" and len(tied) else None
+    parts = RankedRows(block.queries, codes, block.sizes, groups).split(width if depth is None else depth)
+    return [rows for rows in parts if rows is not None]
 
 
 def _sort_within(group: Integers, values: Integers, limit: int) -> Integers:
@@ -141,19 +141,6 @@ def ideal_rows(block: Block, levels: int, by: Integers | None = None) -> RankedR
         ideal = back[ideal]
     blank = blank_code(levels)
     return RankedRows(block.queries, np.where(ideal < 0, blank, ideal).astype(np.min_scalar_type(blank)), block.sizes)
-
-
-def first_ranks(parts: list[RankedRows], depth: int, levels: int) -> RankedRows:
-    """Return at most the first `depth` ranks of rows without ties, with blanks after the end of shorter rows."""
-    depth = min(depth, max(part.width for part in parts))
-    rows = sum(len(part.codes) for part in parts)
-    codes = np.full((rows, depth), blank_code(levels), dtype=parts[0].codes.dtype)
-    start = 0
-    for part in parts:
-        codes[start : start + len(part.codes), : min(depth, part.width)] = part.codes[:, :depth]
-        start += len(part.codes)
-    queries = np.concatenate([part.queries for part in parts])
-    return RankedRows(queries, codes, np.concatenate([part.sizes for part in parts]))
 
 
 def sums_at(values: Floats, cutoffs: Sequence[int | None]) -> Floats:

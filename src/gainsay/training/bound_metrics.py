@@ -7,12 +7,13 @@ import weakref
 from contextlib import contextmanager
 from functools import wraps
 from inspect import signature
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, TypeVar, get_args
 
 from .._common.arrays import nearest
+from .._common.checks import validate_choice
 from .._common.shown import call_text
 from ..evaluation.evaluator import Evaluator, validate_threads
-from ..judgments import Judgments, NegativeLabels, check_negative_labels
+from ..judgments import Judgments, NegativeLabels
 from ..metrics.base import Metric
 from ..metrics.binary import validate_without_judged
 from ..metrics.names import MetricLike, parse_metric, parse_metrics
@@ -70,7 +71,7 @@ class BoundMetrics:
         self.metrics = parse_metrics(metrics, convention=convention)
         validate_without_judged(self.metrics)
         validate_names(names)
-        check_negative_labels(negative_labels)
+        validate_choice("negative_labels", negative_labels, get_args(NegativeLabels))
         validate_threads(n_jobs)
         self.names = tuple(safe_name(metric) if names == "safe" else str(metric) for metric in self.metrics)
         """The names in the log."""
