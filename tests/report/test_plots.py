@@ -25,10 +25,9 @@ import gainsay as gs
 from gainsay._common.palette import DARK, LIGHT
 from gainsay.report.plots import Picture, plot_curves, plot_explain
 from gainsay.report.plots.explain import rank_contributions
-from gainsay.report.plots.pairs import pareto_front
 from gainsay.report.rounds import best_rounds
 
-PICTURES = ("leaderboard", "conflict", "regret", "attribution", "queries", "curves")
+PICTURES = ("leaderboard", "conflict", "attribution", "queries", "curves")
 LINEAR, EXPONENTIAL = BOTH = ("ndcg_linear@10", "ndcg_exp@10")
 
 SAME = np.tile(np.random.default_rng(0).random((50, 1)), 3)
@@ -82,7 +81,7 @@ def test_every_picture_is_saved_with_title_alternative_and_all_its_text(make, pi
 
 
 @pytest.mark.parametrize("comparison", SPECIAL)
-@pytest.mark.parametrize("picture", PICTURES[:3])
+@pytest.mark.parametrize("picture", PICTURES[:2])
 def test_special_comparisons_are_drawn(make, from_values, picture, comparison):
     ax = Figure(figsize=(6, 5)).add_subplot()
     drawn = getattr(SPECIAL[comparison](make, from_values).plot, picture)(ax=ax)
@@ -124,42 +123,6 @@ class TestConflict:
             expected = sign * pairs[[f"lower {metric}", f"upper {metric}"]].to_numpy()
             assert np.allclose([part[:, axis] for part in drawn.get_segments()], expected)
         assert lines(30) == []
-
-
-class TestRegret:
-    def test_each_model_is_a_point_at_both_its_regrets(self, make):
-        comparison = make(8)
-        linear, exponential = (values.max() - values for values in means(comparison).values())
-        limit = comparison.plot.regret().ax.get_xlim()[1] / 1.03
-        expected = sorted(zip(np.minimum(linear, limit), np.minimum(exponential, limit), strict=True))
-        assert np.allclose(points(comparison.plot.regret().ax), expected, atol=1e-8)
-
-    def test_the_safe_choice_is_the_one_star(self, make):
-        comparison = make(8)
-        ax = comparison.plot.regret().ax
-        (star,) = [part for part in ax.collections if part.get_label() == "safe choice"]
-        safe = comparison.models.index(comparison.verdict.safe_choice)
-        regrets = [values.max() - values[safe] for values in means(comparison).values()]
-        assert np.allclose(star.get_offsets(), [regrets])
-
-    def test_the_front_holds_whom_nobody_dominates(self, make):
-        verdict = make(30).verdict
-        x, y = (verdict.regrets[metric] for metric in verdict.metrics)
-        expected = [
-            name
-            for name in verdict.models
-            if not any(
-                x[other] <= x[name] and y[other] <= y[name] and (x[other], y[other]) != (x[name], y[name])
-                for other in verdict.models
-            )
-        ]
-        assert set(pareto_front(verdict)) == set(expected)
-        assert list(pareto_front(verdict)) == sorted(expected, key=lambda name: x[name])
-
-    def test_the_box_is_the_margin(self, make):
-        (box,) = make(8, margin=0.01).plot.regret().ax.patches
-        assert (box.get_xy(), box.get_width(), box.get_height()) == ((0, 0), 0.01, 0.01)
-        assert len(make(8, margin=0.0).plot.regret().ax.patches) == 0
 
 
 class TestAttribution:

@@ -15,7 +15,7 @@ from .curves import plot_curves
 from .explain import plot_attribution, plot_explain, plot_queries
 from .gains import plot_gains
 from .leaderboard import plot_leaderboard
-from .pairs import plot_conflict, plot_regret
+from .pairs import plot_conflict
 from .picture import Picture
 from .sensitivity import plot_sensitivity
 
@@ -30,6 +30,5 @@ __all__ = [
     "plot_gains",
     "plot_leaderboard",
     "plot_queries",
-    "plot_regret",
     "plot_sensitivity",
 ]

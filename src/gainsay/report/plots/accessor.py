@@ -10,7 +10,7 @@ from .curves import plot_curves
 from .explain import plot_attribution, plot_queries
 from .gains import plot_gains
 from .leaderboard import plot_leaderboard
-from .pairs import plot_conflict, plot_regret
+from .pairs import plot_conflict
 from .picture import draw_and_save
 from .sensitivity import plot_sensitivity
 
@@ -65,10 +65,6 @@ class Plots:
     def conflict(self, ax: Axes | None = None, theme: str = "light", *, path: Path = None) -> Picture:
         """Draw every pair of models under both metrics: see `plot_conflict`."""
         return draw_and_save(path, lambda: plot_conflict(self._comparison, ax, theme))
-
-    def regret(self, ax: Axes | None = None, theme: str = "light", *, path: Path = None) -> Picture:
-        """Draw the regret of every model under both metrics: see `plot_regret`."""
-        return draw_and_save(path, lambda: plot_regret(self._comparison, ax, theme))
 
     def attribution(
         self,
