@@ -13,7 +13,7 @@ from .early_stopping import get_patience
 if TYPE_CHECKING:
     from lightgbm.callback import CallbackEnv
 
-    from ..training.history import PatienceState
+    from ..training.early_stopping import PatienceState
 
 _HIGHER = ("auc", "auc_mu", "average_precision", "map", "mean_average_precision", "ndcg", "lambdarank")
 _LOWER = (

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
     from ..metrics.names import MetricLike
     from ..metrics.safe import Names
-    from .history import MetricCurve, PatienceState
+    from .early_stopping import PatienceState
+    from .history import MetricCurve
     from .view import View
 
 __all__ = ["CurvesBase"]

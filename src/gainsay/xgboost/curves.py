@@ -14,7 +14,7 @@ from .early_stopping import get_patience
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..training.history import PatienceState
+    from ..training.early_stopping import PatienceState
 
 
 class Curves(CurvesBase, Callback):
