@@ -61,7 +61,6 @@ LGB_METRIC, XGB_LOG = ours_lgb.eval_metric("mrr"), custom_metric("mrr")
 XGB_STOP, CUTTING = ours_xgb.early_stopping("map", 3), ours_xgb.early_stopping("mrr", 2, save_best=True)
 DART = {"booster": "dart", "rate_drop": 0.5}
 FALLS = {"higher_is_better": {"mrr": False}}
-CLASH = {"metric": "mrr@5", "other": "mrr_at_5", "names": "safe"}
 
 
 def squares(preds, data):
@@ -180,9 +179,8 @@ def use_twice(fit, kind, duplicate=lambda curves: curves):
     fit(more=[duplicate(curves)])
 
 
-def history_of(kind, curve, metric="mrr", other=None, metrics=None, **options):
-    names = [metric] if other is None else [metric, other]
-    return kind.from_history({"v": dict.fromkeys(names, curve)}, metrics, **options).frame()
+def history_of(kind, curve, metric="mrr", metrics=None, **options):
+    return kind.from_history({"v": {metric: curve}}, metrics, **options).frame()
 
 
 def evaluate_catboost(metric="mrr", part=PART, scores=None, labels=None, weight=None):
@@ -295,7 +293,6 @@ CURVES = [
     BadInput("one metric twice", lambda kind: kind(["mrr@5", "mrr_at_5"]), "'mrr@5'", ValueError, "twice"),
     BadInput("number for dataset", lambda kind: kind(dataset=3), "dataset", TypeError, "got 3"),
     BadInput("unknown show", lambda kind: kind(show="yes"), "show", ValueError, "got 'yes'"),
-    BadInput("unknown names", lambda kind: kind(names="short"), "names", ValueError, "'safe'"),
     BadInput("direction as text", lambda kind: kind(higher_is_better="low"), "higher_is_better", TypeError, "'low'"),
     BadInput("directions as text", lambda kind: kind(higher_is_better={"l": "no"}), "['l']", TypeError, "'no'"),
     BadInput("empty history", lambda kind: kind.from_history({}), "history", ValueError, "no curves"),
@@ -305,7 +302,6 @@ CURVES = [
     BadInput("wrong direction", lambda kind: history_of(kind, [1.0], **FALLS), "'mrr'", ValueError, "higher value"),
     BadInput("other dataset", lambda kind: history_of(kind, [1.0], dataset="w"), "'w'", ValueError, "there are: v"),
     BadInput("other metric", lambda kind: history_of(kind, [1.0], metrics="map"), "'map'", ValueError, "are: mrr"),
-    BadInput("names that clash", lambda kind: history_of(kind, [1.0], **CLASH), "mrr_at_5", ValueError, "call both"),
 ]
 
 LIGHTGBM = [

@@ -46,8 +46,6 @@ class Curves(CurvesBase, Callback):
         The direction of other metrics in `from_history`. During a training, LightGBM passes it.
     show : bool or {"terminal", "notebook", "line"}
         The place of the output. True selects it automatically, False disables it.
-    names : {"plain", "safe"}
-        "safe" uses `safe_name` in tables and files: letters, digits and underscores only.
 
     Raises
     ------

@@ -40,8 +40,6 @@ class Curves(CurvesBase, Callback):
         The direction of metrics that belong neither to gainsay nor to XGBoost.
     show : bool or {"terminal", "notebook", "line"}
         The place of the output. True selects it automatically, False disables it.
-    names : {"plain", "safe"}
-        "safe" uses `safe_name` in tables and files: letters, digits and underscores only.
 
     Raises
     ------
