@@ -9,7 +9,7 @@ import numpy as np
 from ..._common.words import count, p_value
 from ...comparison.pairs import compute_advantages
 from ..numbers import MINUS, format_difference
-from .style import finish, key, legend_below, mixed, name_points, start
+from .style import beside, finish, legend_below, mixed, start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,13 +21,10 @@ if TYPE_CHECKING:
     from ..._common.typing import Bools, Floats
     from ...comparison.comparison import Comparison
     from .picture import Picture
-    from .style import Point
 
 
 MAX_INTERVALS = 45
 """Up to so many pairs have their intervals drawn."""
-
-MAX_NAMED_PAIRS = 3
 
 
 def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "light") -> Picture:
@@ -51,8 +48,6 @@ def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "
     -------
     Picture
     """
-    from matplotlib.patches import Rectangle
-
     ax, colours = start(ax, theme, (6.4, 5.4))
     metrics, pairs, losses = comparison.verdict.metrics, comparison.pairs, comparison.lower_is_better
     leads = np.array([compute_advantages(pairs, metric, losses) for metric in metrics], dtype=np.float64)
@@ -62,65 +57,66 @@ def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "
     conflict, p_values = pairs["conflict"].to_numpy(bool), pairs["p_holm"].to_numpy(float)
     proven = conflict & (p_values <= comparison.alpha)
     intervals = _intervals(pairs, metrics, losses, sign) if len(pairs) <= MAX_INTERVALS else []
-    right, reach = (max(float(np.abs(values).max(initial=0.0)), 1e-6) for values in (x, y))
-    low, high = (max(float((side * y).max(initial=0.0)), 0.08 * reach) for side in (-1, 1))
-    left = 0.03 * right
-    if intervals:
-        left, right = max(left, -float(intervals[0].min())), max(right, float(intervals[0].max()))
-        low, high = max(low, -float(intervals[1].min())), max(high, float(intervals[1].max()))
-    left, right, low, high = -1.08 * left, 1.1 * right, -1.14 * low, 1.14 * high
-    ax.set_xlim(left, right)
-    ax.set_ylim(low, high)
-    ax.locator_params(axis="x", nbins=7)
-    ax.add_patch(Rectangle((0, low), right, -low, color=colours.shade, linewidth=0, zorder=0))
-    ax.axhline(0, color=colours.ink, linewidth=1, zorder=1)
-    ax.axvline(0, color=colours.ink, linewidth=1, zorder=1)
-    if comparison.margin > 0:
-        box, width = (-comparison.margin, -comparison.margin), 2 * comparison.margin
-        ax.add_patch(Rectangle(box, width, width, fill=False, edgecolor=colours.muted, linestyle=":", zorder=1))
     if intervals:
         faint = mixed(colours.face, colours.muted, 0.4)
         ax.hlines(y, *intervals[0], color=faint, linewidth=1, zorder=2)
         ax.vlines(x, *intervals[1], color=faint, linewidth=1, zorder=2)
     _scatter_pairs(ax, colours, leads, conflict, proven)
+    _draw_halves(ax, colours, [x, *intervals[:1]], [y, *intervals[1:]], comparison.margin)
     ax.text(0.985, 0.02, f"opposite order: {metrics[1]} prefers the other one", transform=ax.transAxes, fontsize=8.5,
             style="italic", color=colours.muted, ha="right", va="bottom", parse_math=False)  # fmt: skip
-    called = [[comparison.short_names[model] for model in pairs[side]] for side in ("model_x", "model_y")]
-    names = [
-        f" {MINUS} ".join((two, one) if flip else (one, two)) for one, two, flip in zip(*called, turned, strict=True)
-    ]
-    points = list(zip(x.tolist(), y.tolist(), strict=True))
-    named: dict[Point, str] = {}
+    short = [[comparison.short_names[model] for model in pairs[side]] for side in ("model_x", "model_y")]
+    names = [(second, first) if flip else (first, second) for first, second, flip in zip(*short, turned, strict=True)]
     strength = np.minimum(np.abs(x), np.abs(y))
     order = [place for place in np.lexsort((-strength, ~proven)).tolist() if conflict[place]]  # the proven ones first
-    for place in order:
-        named.setdefault(points[place], names[place].replace(f" {MINUS} ", f"\n{MINUS} "))  # one name a point
-    chosen = list(named)[:MAX_NAMED_PAIRS]
-    name_points(ax, chosen, [named[point] for point in chosen], colours.ink, points)
-    said = [
-        f"{names[place]}: {format_difference(x[place])} and {format_difference(y[place])}, {p_value(p_values[place])}."
+    for place in order[:1]:
+        is_left = x[place] > 0.7 * ax.get_xlim()[1]
+        beside(ax, f"\n{MINUS} ".join(names[place]), (x[place], y[place]), (-9 if is_left else 9, 0),
+               colour=colours.ink, size=8.5)  # fmt: skip
+    sentences = [
+        f"{f' {MINUS} '.join(names[place])}: {format_difference(x[place])} and {format_difference(y[place])}, "
+        f"{p_value(p_values[place])}."
         for place in order[:12]
     ]
-    pair = " and ".join(side[0] for side in called) if len(pairs) == 1 else ""
+    pair = " and ".join(side[0] for side in short) if len(pairs) == 1 else ""
     title = _state_conflicts(pair, p_values, conflict, proven)
     return finish(
-        ax, colours, title, _describe_conflicts(said, len(pairs), len(order), int(proven.sum()), metrics),
+        ax, colours, title, _describe_conflicts(sentences, len(pairs), len(order), int(proven.sum()), metrics),
         x=f"lead under {metrics[0]}", x_colour=colours.first_text,
         y=f"lead under {metrics[1]}", y_colour=colours.second_text,
     )  # fmt: skip
 
 
+def _draw_halves(ax: Axes, colours: Theme, x: list[Floats], y: list[Floats], margin: float) -> None:
+    """Draw the axes at 0, the shaded half of opposite order, and the margin around 0, with space for all points."""
+    from matplotlib.patches import Rectangle
+
+    x_values, y_values = (np.concatenate([np.ravel(part) for part in parts]) for parts in (x, y))
+    right, height = (max(float(np.abs(values).max(initial=0.0)), 1e-6) for values in (x_values, y_values))
+    low, high = min(y_values.min(initial=0.0), -0.08 * height), max(y_values.max(initial=0.0), 0.08 * height)
+    low, high, right = 1.14 * low, 1.14 * high, 1.1 * right
+    ax.set_xlim(1.08 * min(x_values.min(initial=0.0), -0.03 * right), right)
+    ax.set_ylim(low, high)
+    ax.locator_params(axis="x", nbins=7)
+    ax.add_patch(Rectangle((0, low), right, -low, color=colours.shade, linewidth=0, zorder=0))
+    ax.axhline(0, color=colours.ink, linewidth=1, zorder=1)
+    ax.axvline(0, color=colours.ink, linewidth=1, zorder=1)
+    if margin > 0:
+        box = Rectangle((-margin, -margin), 2 * margin, 2 * margin, fill=False, linestyle=":", zorder=1)
+        box.set_edgecolor(colours.muted)
+        ax.add_patch(box)
+
+
 def _scatter_pairs(ax: Axes, colours: Theme, leads: Floats, conflict: Bools, proven: Bools) -> None:
     """Draw the points, diamonds for conflicts, filled for significant ones, and the legend."""
-    entries = []
     for label, here, marker, edge, fill, size in (
         ("same order", ~conflict, "o", colours.muted, colours.face, 22),
         ("opposite order", conflict & ~proven, "D", colours.ink, colours.face, 32),
         ("opposite order, significant (Holm)", proven, "D", colours.ink, colours.ink, 36),
     ):
-        ax.scatter(leads[0][here], leads[1][here], s=size, marker=marker, facecolor=fill, edgecolor=edge, zorder=3)
-        entries.append((key(marker, edge, fill), f"{label} ({here.sum()})"))
-    legend_below(ax, colours, entries, handletextpad=0.2, columnspacing=1.0)
+        ax.scatter(leads[0][here], leads[1][here], s=size, marker=marker, facecolor=fill, edgecolor=edge, zorder=3,
+                   label=f"{label} ({here.sum()})")  # fmt: skip
+    legend_below(ax, colours, handletextpad=0.2, columnspacing=1.0)
 
 
 def _intervals(pairs: pd.DataFrame, metrics: tuple[str, str], losses: Sequence[str], sign: Floats) -> list[Floats]:
@@ -133,22 +129,22 @@ def _intervals(pairs: pd.DataFrame, metrics: tuple[str, str], losses: Sequence[s
 
 
 def _state_conflicts(pair: str, p_values: Floats, conflict: Bools, proven: Bools) -> str:
-    found, sure, pairs = int(conflict.sum()), int(proven.sum()), count(len(conflict), "pair")
+    conflicts, pairs = int(conflict.sum()), count(len(conflict), "pair")
+    if pair and conflicts:
+        return f"The two metrics put {pair} in opposite order ({p_value(p_values[0])})"
     if pair:
-        if found:
-            return f"The two metrics put {pair} in opposite order ({p_value(p_values[0])})"
         return f"The two metrics do not put {pair} in opposite order"
-    if not found:
+    if not conflicts:
         return f"None of {pairs} of models is in opposite order under the two metrics"
-    verb = "is" if found == 1 else "are"
-    return f"{found} of {pairs} of models {verb} in opposite order, {sure or 'none'} significantly"
+    verb, significant = "is" if conflicts == 1 else "are", int(proven.sum()) or "none"
+    return f"{conflicts} of {pairs} of models {verb} in opposite order, {significant} significantly"
 
 
-def _describe_conflicts(said: list[str], pairs: int, found: int, proven: int, metrics: tuple[str, str]) -> str:
+def _describe_conflicts(sentences: list[str], pairs: int, conflicts: int, proven: int, metrics: tuple[str, str]) -> str:
     first, second = metrics
     opening = (
         f"Scatter plot of {count(pairs, 'pair')} of models, lead under {first} across, under {second} up. "
-        f"{count(found, 'pair')} in opposite order, {proven} of them significantly."
+        f"{count(conflicts, 'pair')} in opposite order, {proven} of them significantly."
     )
-    more = [f"{found - 12} more are in the table of pairs."] if found > 12 else []
-    return " ".join([opening, *said, *more])
+    more = [f"{conflicts - 12} more are in the table of pairs."] if conflicts > 12 else []
+    return " ".join([opening, *sentences, *more])
