@@ -108,10 +108,8 @@ class TestFromHistory:
     @both
     def test_directions(self, kind):
         history = {"valid": {"my_loss": [3.0, 1.0, 2.0], "auc": [0.5, 0.6, 0.7], "mrr": [0.5, 0.6, 0.7]}}
-        for falls in (False, np.False_, {"my_loss": False}):  # of metrics that are neither ours nor the library's
+        for falls in (False, np.False_):  # of metrics that are neither ours nor the library's
             assert best_rounds(kind, history, higher_is_better=falls) == [2, 3, 3]
-        named = {"my_loss": False, "auc": False}  # a custom function may have such a name
-        assert best_rounds(kind, history, higher_is_better=named) == [2, 1, 3]
         built_in = {"rmse": [2.0, 1.0], "auc": [0.5, 0.6], "map@3": [0.5, 0.6], "ndcg@3": [0.5, 0.6]}
         assert best_rounds(kind, {"valid": built_in}) == [2, 2, 2, 2]
 

@@ -42,7 +42,7 @@ class Curves(CurvesBase, Callback):
         The dataset to show, by LightGBM's name. Default: the first one that is not the training data.
     name : str, optional
         The name of the training, also used as `candidate` in `frame`. Default: the dataset is shown instead.
-    higher_is_better : bool, or mapping of metric to bool, optional
+    higher_is_better : bool, optional
         The direction of other metrics in `from_history`. During a training, LightGBM passes it.
     show : bool or {"terminal", "notebook", "line"}
         The place of the output. True selects it automatically, False disables it.

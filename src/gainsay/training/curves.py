@@ -25,7 +25,7 @@ from .bound_metrics import (
     find_metric,
 )
 from .display import Display, Show, choose_display
-from .history import History, read_history
+from .history import MetricCurve, read_history
 from .picture import create_picture
 from .view import KeptRound, choose_metrics, create_view
 
@@ -39,10 +39,11 @@ if TYPE_CHECKING:
     from ..metrics.names import MetricLike
     from ..report.plots.picture import Picture
     from .early_stopping import PatienceState
-    from .history import MetricCurve
     from .view import View
 
 __all__ = ["CurvesBase"]
+
+UNKNOWN_DIRECTION = "it is not known whether a higher {!r} is better: pass higher_is_better=True or False"
 
 
 class CurvesBase:
@@ -60,17 +61,19 @@ class CurvesBase:
         *,
         dataset: str | None = None,
         name: str | None = None,
-        higher_is_better: bool | Mapping[str, bool] | None = None,
+        higher_is_better: bool | None = None,
         show: Show | bool = True,
     ) -> None:
         super().__init__()
         self.metrics = _read_names(metrics)
         self.dataset = check_optional_name("dataset", dataset)
         self.name = check_optional_name("name", name)
-        self.higher_is_better = _read_directions(higher_is_better)
+        self.higher_is_better = None if higher_is_better is None else check_flag("higher_is_better", higher_is_better)
         self.show = show
         choose_display(show)  # raises an error if it is invalid
-        self._history = History()
+        self._curves: dict[tuple[str, str], MetricCurve] = {}
+        """By dataset and metric, in the order of their first values."""
+        self._last_round = 0
         self._display: Display | None = None
         self._has_begun = self._is_checked = False
         self._monitored: tuple[str, str] | None = None
@@ -90,7 +93,7 @@ class CurvesBase:
         """Begin a training, or raise an error if there was one before."""
         if self._has_begun:
             raise ValueError(
-                f"this Curves already has {self._history.last_round} rounds of a training: create a new one for each "
+                f"this Curves already has {self._last_round} rounds of a training: create a new one for each "
                 f"training, gainsay.{library}.Curves(…)"
             )
         self._has_begun, self._total, self._started = True, total, perf_counter()
@@ -98,7 +101,7 @@ class CurvesBase:
 
         def create_current_view() -> View | None:
             curves = reference()
-            return curves._create_view() if curves is not None and curves._history.curves else None
+            return curves._create_view() if curves is not None and curves._curves else None
 
         def is_over() -> bool:
             curves = reference()
@@ -110,8 +113,8 @@ class CurvesBase:
     def _record(self, round_number: int, results: Iterable[tuple[str, str, float, bool | None]]) -> None:
         """Record the values of a round. The first one must have all metrics to show."""
         for dataset, metric, value, higher in results:
-            self._history.add(round_number, dataset, metric, value, higher)
-        self._history.last_round = round_number
+            self._add(round_number, dataset, metric, value, higher)
+        self._last_round = round_number
         if (state := self._patience()) is not None:
             self._monitored = self._find_monitored(state)
         if not self._is_checked:
@@ -126,6 +129,14 @@ class CurvesBase:
         if self._display is not None:
             self._display.update()
 
+    def _add(self, round_number: int, dataset: str, metric: str, value: float, higher: bool | None) -> None:
+        """Append one value."""
+        curve = self._curves.get((dataset, metric))
+        if curve is None:
+            curve = self._curves[dataset, metric] = MetricCurve(higher)
+        curve.add(round_number, value)
+        self._last_round = max(self._last_round, round_number)
+
     def _settle(self) -> None:
         """Show the end of a training that has ended without a call of the callback."""
         if self._model is not None and self._is_over():
@@ -138,7 +149,7 @@ class CurvesBase:
             self._monitored = self._monitored if state is None else self._find_monitored(state)
             best = self._find_kept_round() if state is None else state.best_round
             if best is not None:
-                curve = None if self._monitored is None else self._history.curves.get(self._monitored)
+                curve = None if self._monitored is None else self._curves.get(self._monitored)
                 value = math.nan if curve is None else curve.get(best)
                 self._kept = KeptRound(best, value, self._monitored[1] if self._monitored else "")
         self._model = None
@@ -148,17 +159,10 @@ class CurvesBase:
 
     def _direction(self, metric: str) -> bool | None:
         """Return whether a higher value is better, or None if it is unknown."""
-        own, option = find_metric(metric), self.higher_is_better
-        selected = option.get(metric) if isinstance(option, Mapping) else None
+        own = find_metric(metric)
         if own is not None:
-            if selected not in (None, own.higher_is_better):
-                better = "higher" if own.higher_is_better else "lower"
-                raise ValueError(f"higher_is_better has {metric!r}: {selected}, but a {better} value is better of it")
             return own.higher_is_better
-        if selected is not None:
-            return selected
-        direction = self._directions.get(metric.partition("@")[0])
-        return option if direction is None and isinstance(option, bool) else direction
+        return self._directions.get(metric.partition("@")[0], self.higher_is_better)
 
     # Overridden for each library
 
@@ -192,7 +196,7 @@ class CurvesBase:
         *,
         dataset: str | None = None,
         name: str | None = None,
-        higher_is_better: bool | Mapping[str, bool] | None = None,
+        higher_is_better: bool | None = None,
     ) -> Self:
         """Return the curves of a completed training.
 
@@ -225,12 +229,9 @@ class CurvesBase:
         for data_name, metric, values in recorded:
             higher = curves._direction(metric)
             if higher is None:
-                raise ValueError(
-                    f"it is not known whether a higher {metric!r} is better: pass higher_is_better=True or False, or "
-                    f"{{{metric!r}: True}}"
-                )
+                raise ValueError(UNKNOWN_DIRECTION.format(metric))
             for number, value in enumerate(values, start=1):
-                curves._history.add(number, data_name, metric, value, higher)
+                curves._add(number, data_name, metric, value, higher)
         curves._has_begun = True
         curves._choose_shown()
         return curves
@@ -238,7 +239,7 @@ class CurvesBase:
     @property
     def rounds(self) -> int:
         """The number of the last round, counted from 1 including the rounds of a continued model."""
-        return self._history.last_round
+        return self._last_round
 
     @property
     def best(self) -> pd.DataFrame:
@@ -251,7 +252,7 @@ class CurvesBase:
         self._settle()
         rows = [
             (dataset, metric, curve.best_round, curve.best)
-            for (dataset, metric), curve in self._history.curves.items()
+            for (dataset, metric), curve in self._curves.items()
             if curve.best_round is not None
         ]
         return pd.DataFrame(rows, columns=["dataset", "metric", "round", "value"])
@@ -285,7 +286,7 @@ class CurvesBase:
         self._settle()
         parts = [
             pd.DataFrame({"dataset": dataset, "metric": metric, "round": curve.rounds, "value": curve.values})
-            for (dataset, metric), curve in self._history.curves.items()
+            for (dataset, metric), curve in self._curves.items()
         ]
         columns = ["dataset", "metric", "round", "value"]
         table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
@@ -330,25 +331,25 @@ class CurvesBase:
 
     def __str__(self) -> str:
         self._settle()
-        return self._create_view().describe() if self._history.curves else "no rounds yet"
+        return self._create_view().describe() if self._curves else "no rounds yet"
 
     def __repr__(self) -> str:
-        if not self._history.curves:
+        if not self._curves:
             return f"Curves({', '.join(self.metrics)})" if self.metrics else "Curves()"
         return f"Curves: {self}"
 
     def _repr_html_(self) -> str:
         self._settle()
-        return create_picture(self._create_view()) if self._history.curves else f"<p>{escape(repr(self))}</p>"
+        return create_picture(self._create_view()) if self._curves else f"<p>{escape(repr(self))}</p>"
 
     # Shown metrics
 
     def _get_curves(self, dataset: str) -> dict[str, MetricCurve]:
-        return {metric: curve for (name, metric), curve in self._history.curves.items() if name == dataset}
+        return {metric: curve for (name, metric), curve in self._curves.items() if name == dataset}
 
     def _choose_dataset(self, dataset: str | None = None) -> str:
         """Return the dataset with this name, by default the first one that is not the training data."""
-        names = self._history.datasets
+        names = list(dict.fromkeys(name for name, _ in self._curves))
         name = dataset or self.dataset
         if name is None:
             training = self._training_names()
@@ -360,7 +361,7 @@ class CurvesBase:
     def _choose_shown(self) -> tuple[str, list[str]]:
         """Return the dataset and the metrics to show, or raise an error if they are missing."""
         remedy = self._remedy(list(self.metrics) or ["ndcg_linear@10", "ndcg_exp@10"])
-        if not self._history.curves:
+        if not self._curves:
             raise ValueError(f"Curves has nothing to show: no dataset or no metric is evaluated. Please {remedy}")
         dataset = self._choose_dataset()
         curves = self._get_curves(dataset)
@@ -371,9 +372,7 @@ class CurvesBase:
             if name not in logged_names:
                 raise ValueError(f"{describe_unlogged_metric(name, repr(dataset), list(curves))}. Please {remedy}")
             if curves[logged_names[name]].higher_is_better is None:
-                raise ValueError(
-                    f"it is not known whether a higher {name!r} is better: pass higher_is_better=True or False"
-                )
+                raise ValueError(UNKNOWN_DIRECTION.format(name))
         return dataset, [logged_names[name] for name in self.metrics]
 
     def _create_view(self) -> View:
@@ -385,13 +384,13 @@ class CurvesBase:
         patience = None
         if state is not None:
             monitored = self._find_monitored(state)
-            curve = self._history.curves.get(monitored)
-            patience = monitored[1], state.count_rounds_left(curve, self._history.last_round), state.rounds
+            curve = self._curves.get(monitored)
+            patience = monitored[1], state.count_rounds_left(curve, self._last_round), state.rounds
         return create_view(
             {name: curves[name] for name in metrics},
             title=self.name or dataset,
             dataset=dataset,
-            last_round=self._history.last_round,
+            last_round=self._last_round,
             total=self._total if is_shown else None,
             seconds=perf_counter() - self._started if is_shown else None,
             patience=patience,
@@ -418,15 +417,6 @@ def _warn_of_lengths(recorded: Sequence[tuple[str, str, Sequence[float]]]) -> No
                 stacklevel=3,
             )
             return
-
-
-def _read_directions(higher_is_better: Any) -> bool | dict[str, bool] | None:
-    """Return the directions, or raise an error if they are neither a flag nor a mapping of flags."""
-    if higher_is_better is None:
-        return None
-    if not isinstance(higher_is_better, Mapping):
-        return check_flag("higher_is_better", higher_is_better)
-    return {name: check_flag(f"higher_is_better[{name!r}]", flag) for name, flag in higher_is_better.items()}
 
 
 def _read_names(metrics: MetricLike | Iterable[MetricLike] | None) -> tuple[str, ...]:

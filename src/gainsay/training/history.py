@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["History", "MetricCurve", "read_history"]
+__all__ = ["MetricCurve", "read_history"]
 
 
 class MetricCurve:
@@ -51,27 +51,6 @@ class MetricCurve:
     def get_upward_values(self) -> list[float]:
         """Return the values, negated if a lower value is better."""
         return self.values if self.higher_is_better is not False else [-value for value in self.values]
-
-
-class History:
-    """The curves of one training by dataset and metric, in the order of their first values."""
-
-    def __init__(self) -> None:
-        self.curves: dict[tuple[str, str], MetricCurve] = {}
-        self.last_round = 0
-
-    def add(self, round_number: int, dataset: str, metric: str, value: float, higher_is_better: bool | None) -> None:
-        """Append one value."""
-        curve = self.curves.get((dataset, metric))
-        if curve is None:
-            curve = self.curves[dataset, metric] = MetricCurve(higher_is_better)
-        curve.add(round_number, value)
-        self.last_round = max(self.last_round, round_number)
-
-    @property
-    def datasets(self) -> list[str]:
-        """The datasets, in the order of their first values."""
-        return list(dict.fromkeys(dataset for dataset, _ in self.curves))
 
 
 def read_history(history: Any) -> Iterable[tuple[str, str, Sequence[float]]]:
