@@ -213,8 +213,7 @@ def gains_part(content: Content) -> Section | None:
 
         if one_leader or len(path.bases) < 2:
             return ""
-        size = (NARROW, 2.8 + 0.12 * len(set(path.best_ranges["model"])))
-        return embedded(lambda theme: plot_gains(path, start(None, theme, size)[0], theme))
+        return embedded(lambda theme: plot_gains(path, start(None, theme, (NARROW, 3.4))[0], theme))
 
     return Section("gains", "At which gain", said, figure, narrow=True)
 
@@ -227,7 +226,7 @@ def sensitivity_part(content: Content) -> Section | None:
 
     def figure(most: int) -> str:
         from .plots.picture import embedded
-        from .plots.sensitivity import plot_sensitivity
+        from .plots.rows import plot_sensitivity
 
         return embedded(lambda theme: plot_sensitivity(found, None, theme))
 
