@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common.cpus import cpus
-from .._common.version import __version__
 from ..evaluation.evaluator import Evaluator, shared_weights
+from ..training.bound_metrics import in_round
 from .plan import Plan, Unit
 from .progress import Outcome, find_best_values
-from .rounds import Watch, find_stored_rounds, orient
+from .rounds import find_stored_rounds, orient
 from .storage import SharedParts, Storage, create_canonical_json
-from .trainers import get_trainer, predict_scores
+from .trainers import get_trainer, get_versions, predict_scores
 from .trainings import Training
 
 if TYPE_CHECKING:
@@ -118,6 +118,58 @@ class _Binned:
         self.data: Any = None
 
 
+class RoundWatch:
+    """Evaluate the scores of every round, and return whether training should stop.
+
+    Training stops if *every* metric has had `patience` rounds without a new best value. So the best round of each
+    metric is the same as if it had stopped training alone. A patience of 0 never stops training.
+
+    Parameters
+    ----------
+    evaluator : Evaluator
+        Metrics on the validation set.
+    patience : int
+        Number of rounds without an improvement.
+    check : callable, optional
+        Called in every round. Raises an error if training was called off.
+    report : callable, optional
+        Called with the values of every round.
+    """
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        patience: int,
+        check: Callable[[], None] = lambda: None,
+        report: Callable[[Sequence[float]], None] | None = None,
+    ) -> None:
+        self._evaluator = evaluator
+        self._patience = patience
+        self._check = check
+        self._report = report
+        self._best = np.full(len(evaluator.metrics), -np.inf)
+        self._last_improvement = 0
+        self.rounds: list[list[float]] = []
+
+    def __call__(self, scores: Any) -> bool:
+        """Evaluate the scores of one round, and return whether training should stop. A `ValueError` names the round."""
+        self._check()
+        with in_round(len(self.rounds) + 1, " on valid"):
+            values = list(self._evaluator(scores).mean.values())
+        if self._report is not None:
+            self._report(values)
+        return self.record(values)
+
+    def record(self, values: Sequence[float]) -> bool:
+        """Append the values of one round, and return whether training should stop."""
+        self.rounds.append(list(values))
+        rising = orient(np.array(values), self._evaluator.metrics)
+        if (rising > self._best).any():
+            self._last_improvement = len(self.rounds)
+        self._best = np.fmax(self._best, rising)
+        return self._patience > 0 and len(self.rounds) - self._last_improvement >= self._patience
+
+
 def train_candidate(
     candidate: Candidate, unit: Unit, metrics: Sequence[Metric], context: TrainingContext
 ) -> tuple[bytes, Training]:
@@ -129,7 +181,7 @@ def train_candidate(
     on_valid, on_test = (
         Evaluator(metrics, context.get_judgments(part), threads) for part in (unit.fold.valid, unit.fold.test)
     )
-    watch = Watch(on_valid, candidate.early_stopping_rounds or 0, context.check, context.follow(unit))
+    watch = RoundWatch(on_valid, candidate.early_stopping_rounds or 0, context.check, context.follow(unit))
     with context.bin_data(unit) as data:
         model = trainer.train(candidate, data, watch)
     curves = np.array(watch.rounds, dtype=np.float64)
@@ -149,7 +201,7 @@ def train_candidate(
             "query": test.qid.astype(np.int32),
             **{f"score {number}": values for number, values in scores.items()},
         },
-        {"gainsay": __version__, "numpy": np.__version__, candidate.library: trainer.get_version()},
+        get_versions(candidate.library),
     )
 
 

@@ -26,7 +26,7 @@ from .progress import Outcome, Progress
 from .result import ExperimentResult, create_result
 from .rounds import BALANCED
 from .storage import DamagedError, Storage, create_canonical_json
-from .trainers import get_trainer
+from .trainers import get_trainer, get_versions
 from .trainings import list_finalists, select_screening
 from .validation import prefix_errors, validate_model
 
@@ -310,7 +310,7 @@ class Experiment:
         self, storage: Storage, units: Sequence[Unit], executor: Executor | None, jobs: int | None, show: bool
     ) -> dict[str, Training]:
         """Train the unfinished units, and return the results of all."""
-        versions = {library: get_trainer(library).get_version() for library in _list_libraries(self.plan)}
+        versions = {library: get_versions(library)[library] for library in _list_libraries(self.plan)}
         trainings = _load_trainings(storage, self.plan, units, versions)
         _validate_unchanged(self.plan, trainings)
         pending = [unit for unit in units if unit.slug not in trainings]

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._common.version import __version__
 from ..data import RankingData
 from .candidate import Candidate
 from .folds import FeatureColumns, compute_fingerprint
-from .trainers import get_trainer, predict_scores
+from .trainers import get_trainer, get_versions, predict_scores
 from .validation import StrictModel
 
 if TYPE_CHECKING:
@@ -100,5 +99,5 @@ def train_on_all_data(
         queries=len(data.query_ids),
         documents=len(data.labels),
         features=FeatureColumns.from_data(data),
-        versions={"gainsay": __version__, "numpy": np.__version__, candidate.library: trainer.get_version()},
+        versions=get_versions(candidate.library),
     )

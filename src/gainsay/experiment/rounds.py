@@ -3,77 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._common.arrays import nearest
 from ..metrics.names import parse_metric
-from ..training.bound_metrics import in_round
 
 if TYPE_CHECKING:
     from .._common.typing import Floats
-    from ..evaluation.evaluator import Evaluator
     from ..metrics.base import Metric
 
 BALANCED, EACH = "balanced", "each"
-
-
-class Watch:
-    """Evaluate the scores of every round, and stop training if no metric improves any more.
-
-    Training stops if *every* metric has had `patience` rounds without a new best value. So the best round of each
-    metric is the same as if it had stopped training alone. A patience of 0 never stops training.
-
-    Parameters
-    ----------
-    evaluator : Evaluator
-        Metrics on the validation set.
-    patience : int
-        Number of rounds without an improvement.
-    check : callable, optional
-        Called in every round. Raises an error if training was called off.
-    report : callable, optional
-        Called with the values of every round.
-    """
-
-    def __init__(
-        self,
-        evaluator: Evaluator,
-        patience: int,
-        check: Callable[[], None] | None = None,
-        report: Callable[[Sequence[float]], None] | None = None,
-    ) -> None:
-        self._evaluator = evaluator
-        self._patience = patience
-        self._check = check
-        self._report = report
-        self.rounds: list[list[float]] = []
-        self._best = np.full(len(evaluator.metrics), -np.inf)
-        self._last_improvement = 0
-
-    def evaluate(self, scores: Any) -> None:
-        """Evaluate the scores of one round. A `ValueError` names the round."""
-        if self._check is not None:
-            self._check()
-        with in_round(len(self.rounds) + 1, " on valid"):
-            self.record(list(self._evaluator(scores).mean.values()))
-
-    def record(self, values: Sequence[float]) -> None:
-        """Append the values of one round."""
-        self.rounds.append(list(values))
-        rising = orient(np.array(values), self._evaluator.metrics)
-        if (rising > self._best).any():
-            self._last_improvement = len(self.rounds)
-        self._best = np.fmax(self._best, rising)
-        if self._report is not None:
-            self._report(values)
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether training should stop now."""
-        return self._patience > 0 and len(self.rounds) - self._last_improvement >= self._patience
 
 
 def validate_stop_by(stop_by: Any, metrics: Sequence[Metric]) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from ... import lightgbm as _adapter  # noqa: F401
 from ..._common.arrays import nearest
 from ...metrics.gains import power
-from . import validate_aliases
+from . import CHANGES_ROUNDS, validate_names
 
 # After the adapter, whose error names the extra to install.
 import lightgbm as lgb  # isort: skip
@@ -19,8 +19,7 @@ import lightgbm as lgb  # isort: skip
 if TYPE_CHECKING:
     from ...data import RankingData
     from ..candidate import Candidate, Gain
-    from ..rounds import Watch
-    from . import Predict
+    from . import Predict, Watch
 
 _SETUP_LOCK = threading.Lock()
 """Locked while a booster is created. LightGBM then writes its gains into a table of the process, and computes the ideal
@@ -35,19 +34,16 @@ class Binned(NamedTuple):
     max_label: float
 
 
-def get_version() -> str:
-    """Return the version of LightGBM."""
-    return str(lgb.__version__)
-
-
 def validate_parameters(candidate: Candidate) -> None:
-    """Raise `ValueError` for a parameter that LightGBM would silently ignore."""
+    """Raise `ValueError` for a parameter that is set elsewhere, or that LightGBM would silently ignore."""
     main_names = _get_main_names()
+    validate_names("LightGBM", candidate, main_names)
     for name in candidate.params:
         if main_names and name not in main_names:
             suggestion = nearest(name, main_names.values()) or nearest(name, main_names)
             raise ValueError(f"params.{name} is not a parameter of LightGBM{suggestion}")
-    validate_aliases("LightGBM", candidate, main_names)
+    if str(candidate.params.get("boosting")).lower() == "dart":
+        raise ValueError(f"params.boosting must not be 'dart', {CHANGES_ROUNDS}")
 
 
 def validate_features(names: tuple[str, ...]) -> None:
@@ -100,10 +96,11 @@ def train(candidate: Candidate, data: Binned, watch: Watch | None) -> bytes:
     The loop is that of `lightgbm.train`, except that the booster is created under a lock.
     """
     params = create_parameters(candidate, data.max_label)
+    should_stop = False
 
     def evaluate(scores: Any, _: Any) -> list[Any]:
-        if watch is not None:
-            watch.evaluate(scores)
+        nonlocal should_stop
+        should_stop = watch is not None and watch(scores)
         return []
 
     with _SETUP_LOCK:
@@ -113,7 +110,7 @@ def train(candidate: Candidate, data: Binned, watch: Watch | None) -> bytes:
     for _ in range(params["num_iterations"]):
         booster.update()
         booster.eval_valid(evaluate)
-        if watch is not None and watch.exhausted:
+        if should_stop:
             break
     return booster.model_to_string(num_iteration=-1).encode()
 
