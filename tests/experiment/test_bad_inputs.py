@@ -15,7 +15,7 @@ from tests.experiment.helpers import SIMULATED, ByPickle, run, write_toml
 import gainsay as gs
 from gainsay.data import simulate
 from gainsay.experiment import Candidate, Experiment, grid, k_folds
-from gainsay.experiment.repeats import parse_repeats
+from gainsay.experiment.config import parse_repeats
 
 
 def rows(kind, call, table):
@@ -104,7 +104,6 @@ def redefined():
 
 
 RANDOM = [Candidate("A", "lightgbm", {"feature_fraction": 0.6}), Candidate("B", "xgboost", {"subsample": 0.7})]
-TWINS = [Candidate("a", "lightgbm"), Candidate("a @7", "xgboost")]
 EXPERIMENTS = [
     ({"candidates": []}, "candidates", "empty"),
     ({"candidates": Candidate("a", "lightgbm")}, "candidates", "got Candidate", TypeError),
@@ -129,9 +128,7 @@ EXPERIMENTS = [
     ({"primary": ["mrr", "map"]}, "primary", "'map'"),
     ({"draws": 3}, "draws", "at least"),
     ({"stop_by": 3}, "stop_by", "must be"),
-    ({"candidates": TWINS, "stop_by": "each"}, "candidate 'a @7'", "candidate 'a'"),
     ({"metrics": "err(max_label=2,ties=order)"}, "valid", "max_label"),
-    ({"metrics": [gs.metric("each", custom_metrics.gap), "mrr"]}, "'each'", "another name"),
     (lambda parts: {"test": named(parts.test, "a", "b", "c")}, "test", "has 3 features"),
     (
         lambda parts: {"metrics": ["ndcg_exp@10", "mrr(weights=ignore)"], "test": weighted(parts.test, 1, 2)},
@@ -213,13 +210,14 @@ FILES = [
     (data("simulate = {queries = 3, seed = 1}\nk_folds = 5"), "data.k_folds", "3 queries"),
     (simulated("split = [0.6, 0.2, 0.3]"), "data.simulate", "fractions"),
     (simulated("split = [0.6, 0.2, 0.2], mean_length = inf"), "data.simulate.mean_length", "finite"),
-    (data(SIMULATED.replace("30", str(10**9))), "data.simulate", "queries, mean_length and"),
     (candidate("params = {num_leavs = 3}"), "candidates[1].params.num_leavs", "mean 'num_leaves'"),
     (candidate("[[candidates]]\nname = 'y'"), "candidates[2].library", "missing"),
     (candidate("[[candidates]]\nname = 'x'\nlibrary = 'xgboost'"), "candidates[2].name", "candidates[1]"),
 ]
 LABEL_FILES = [
-    (("clusters", "query,cluster\n1,a\n1,b\n"), "query '1'", "(line 3)"),
+    (("clusters", "query,cluster\n1,a\n1,b\n"), "query '1'", "two lines"),
+    (("clusters", "query,cluster\n1,a\n2\n"), "query '2'", "(line 3)"),
+    (("segments", "query,a,a\n1,1,1\n"), "segments.csv", "distinct names"),
     (("clusters", "query,a,b\n1,1,1\n"), "clusters.csv", "a, b"),
     (("clusters", ""), "clusters.csv", "not CSV"),
 ]
@@ -257,8 +255,8 @@ CALLS = [
         ({"jobs": 2, "executor": ByPickle()}, "jobs=2", "an executor"),
     ]),
     *rows("k_folds", lambda it, *_: k_folds(simulate(2, seed=1), it), [(3, "2 queries", "3 folds")]),
-    *rows("--repeats", lambda it, *_: parse_repeats(it), [
-        ("two", "repeats", "'two'"), ("finalists=3,finalists=5", "'finalists'", "once"),
+    *rows("--repeats", lambda it, make, *_: make(repeats=parse_repeats(it)), [
+        ("two", "repeats", "'two'", TypeError), ("finalists=3,keep=x", "repeats.keep", "'x'", TypeError),
     ]),
     *rows("load", lambda it, *given: Experiment.load(given[-1]), [(None, "", "no experiment", FileNotFoundError)]),
 ]  # fmt: skip
@@ -284,11 +282,10 @@ MODELS = [
     (("done", "xgb gain=linear", {"fold": "fold 1"}), "fold", "got 'fold 1'"),
     (("done", "xgb gain=linear", {"refit": True}), "refit(data)", "not trained on"),
     (("done", None, {"refit": True, "stop_by": 3}), "refit=True", "stop_by, repeat or"),
-    (("done", "xgb gain=linear", {"stop_by": "each"}), "stop_by='each'", "number of rounds"),
     (("done", "xgb gain=linear", {"stop_by": "ndcg_exp@5"}), "stop_by", "mean 'ndcg_exp@10'"),
-    (("done", "xgb gain=linear", {"stop_by": 13}), "stop_by", "at most 12"),
+    (("done", "xgb gain=linear", {"stop_by": 13}), "stop_by", "1 to 12"),
     (("folded", "xgb", {}), "fold='fold 1'", "with refit(data)"),
-    (("repeated", "A", {"repeat": 4}), "repeat", "at most 3"),
+    (("repeated", "A", {"repeat": 4}), "repeat", "1 to 3"),
     (("repeated", "A", {"repeat": "full"}), "repeat", "got 'full'"),
 ]
 

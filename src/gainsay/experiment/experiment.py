@@ -17,17 +17,15 @@ from .._common.checks import check_whole
 from .._common.words import count, listed
 from ..evaluation.evaluator import Evaluator, shared_weights
 from ..judgments import Judgments
-from .config import ExperimentConfig, read_toml
+from .config import BALANCED, ExperimentConfig, read_toml
 from .execution import compute_total_weights, perform_all, uses_other_processes
 from .folds import FeatureColumns, compute_fingerprint, divide
 from .labels import align_clusters, align_segments
 from .plan import Plan, Unit, find_import_paths, validate_importable
 from .progress import Outcome, Progress
 from .result import ExperimentResult, create_result
-from .rounds import BALANCED
 from .storage import DamagedError, Storage, create_canonical_json
 from .trainers import get_trainer, get_versions
-from .trainings import list_finalists, select_screening
 from .validation import prefix_errors, validate_model
 
 if TYPE_CHECKING:
@@ -61,9 +59,9 @@ class Experiment:
         Parts for LETOR's cross-validation: test on fold i, validate on fold i + 1, train on the others. See `k_folds`.
     primary : sequence of two metrics, optional
         The two metrics to test for disagreement. Defaults to the first two.
-    stop_by : "balanced", "each" or metric, default "balanced"
-        Compared round: the smallest worst gap of the two primary metrics to their best values, the best round of each
-        primary metric as two models, or the best round of a metric.
+    stop_by : "balanced" or metric, default "balanced"
+        Compared round: the smallest worst gap of the two primary metrics to their best values, or the best round of a
+        metric.
     seed : int, default 0
         Seed of the verdict, and of candidates without a seed.
     alpha, margin, draws
@@ -155,14 +153,14 @@ class Experiment:
                 "Pass repeats=5 to repeat all candidates."
             )
         self.directory = None if directory is None else Path(directory)
-        tests = [self._parts[fold.test] for fold in divided]
+        ids = [name for fold in divided for name in self._parts[fold.test].query_ids.tolist()]
         self.plan = Plan(
             **{**dict(config), "candidates": resolved},
             folds=divided,
             data={name: compute_fingerprint(part) for name, part in self._parts.items()},
             features=FeatureColumns.from_data(next(iter(self._parts.values()))),
-            clusters=None if clusters is None else align_clusters(clusters, tests),
-            segments=None if segments is None else align_segments(segments, tests),
+            clusters=None if clusters is None else align_clusters(clusters, ids),
+            segments=None if segments is None else align_segments(segments, ids),
         )
         _validate_data(self.plan, self._parts)
         _warn_of_waste(self.plan, self._parts)
@@ -278,7 +276,7 @@ class Experiment:
             storage.remove_leftovers()
             trainings = self._train(storage, self.plan.list_first_units(), executor, jobs, progress)
             if self.plan.repeats.finalists:
-                names = list_finalists(self.plan, select_screening(self.plan, trainings))
+                names = self.plan.list_finalists(self.plan.select_first(trainings))
                 trainings |= self._train(storage, self.plan.list_final_units(names), executor, jobs, progress)
             return create_result(storage, self.plan, trainings, self.directory)
 
@@ -349,7 +347,7 @@ def _load_trainings(
 ) -> dict[str, Training]:
     """Return the finished trainings by slug. A damaged one counts as unfinished, with a warning.
 
-    A run passes the `versions` of the libraries. It warns of other versions, and writes the compared models.
+    A run passes the `versions` of the libraries. It warns of other versions, and writes the compared model.
     """
     trainings = {}
     for unit in units:
@@ -369,7 +367,7 @@ def _load_trainings(
                     f"{versions[library]}. Use another directory for results of one version.",
                     stacklevel=4,
                 )
-            storage.write_compared_models(plan, unit, training.curves)
+            storage.write_compared_model(plan, unit, training.curves)
     return trainings
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .._common.shown import printable
 from ..training.display import is_notebook
 from .plan import Plan, Unit
-from .rounds import find_best_rounds, orient
+from .trainings import find_best_rounds, orient
 
 if TYPE_CHECKING:
     from .._common.typing import Floats

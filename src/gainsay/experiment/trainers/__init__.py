@@ -61,13 +61,13 @@ class Trainer(Protocol):
     def cut(self, model: bytes, rounds: int) -> bytes:
         """Return the model file with the first rounds only.
 
-        Its predictions are those of `create_predictor` at this round, to the last bit.
+        Its predictions are those of the whole model at this round, to the last bit.
         """
 
     def load(self, model: bytes) -> Any:
         """Return the booster in a model file, which predicts with all its rounds."""
 
-    def create_predictor(self, model: bytes, data: RankingData, threads: int) -> Predict:
+    def create_predictor(self, booster: Any, data: RankingData, threads: int) -> Predict:
         """Return a function from rows and numbers of rounds to scores."""
 
 

@@ -127,9 +127,8 @@ def load(model: bytes) -> lgb.Booster:
     return booster
 
 
-def create_predictor(model: bytes, data: RankingData, threads: int) -> Predict:
+def create_predictor(booster: lgb.Booster, data: RankingData, threads: int) -> Predict:
     """Return a function from rows and numbers of rounds to scores."""
-    booster = load(model)
 
     def predict(rows: slice, rounds: Sequence[int]) -> list[Any]:
         features = data.feature_frame(rows) if data.categories else data.features[rows]

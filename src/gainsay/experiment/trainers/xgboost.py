@@ -179,9 +179,8 @@ def load(model: bytes) -> xgb.Booster:
     return xgb.Booster(model_file=bytearray(model))
 
 
-def create_predictor(model: bytes, data: RankingData, threads: int) -> Predict:
+def create_predictor(booster: xgb.Booster, data: RankingData, threads: int) -> Predict:
     """Return a function from rows and numbers of rounds to scores."""
-    booster = load(model)
     booster.set_param({"nthread": threads})
 
     def predict(rows: slice, rounds: Sequence[int]) -> list[Any]:
