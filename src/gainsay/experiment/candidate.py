@@ -142,14 +142,8 @@ class Candidate:
         """Objective that is trained."""
         return str(self.params.get("objective", DEFAULT_OBJECTIVE[self.library]))
 
-    def resolved(self, *, num_boost_round: int, early_stopping_rounds: int, seed: int, threads: int) -> Candidate:
-        """Return the candidate with these values where it has none."""
-        defaults = {
-            "num_boost_round": num_boost_round,
-            "early_stopping_rounds": early_stopping_rounds,
-            "seed": seed,
-            "threads": threads,
-        }
+    def resolve(self, defaults: Mapping[str, int]) -> Candidate:
+        """Return the candidate with these values for the fields that it has not set."""
         missing: dict[str, Any] = {name: value for name, value in defaults.items() if getattr(self, name) is None}
         return replace(self, **missing)
 
@@ -201,24 +195,18 @@ def grid(
     """
     if not isinstance(params or {}, Mapping):
         raise TypeError(f"params must be a mapping of parameter to value, got {type(params).__name__}")
-    axes = {f"params.{key}": _list_alternatives(f"params.{key}", value) for key, value in (params or {}).items()}
-    axes |= {
-        "gain": _list_alternatives("training_gain", training_gain),
-        "seed": _list_alternatives("seed", seed),
-    }
-    count = math.prod(map(len, axes.values()))
+    axes = {key: _list_alternatives(f"params.{key}", value) for key, value in (params or {}).items()}
+    gains, seeds = _list_alternatives("training_gain", training_gain), _list_alternatives("seed", seed)
+    count = math.prod(map(len, (*axes.values(), gains, seeds)))
     if count > MAX_CANDIDATES:
         raise ValueError(f"params must make at most {MAX_CANDIDATES} candidates, got {count} candidates")
     candidates = []
-    for values in itertools.product(*axes.values()):
+    for *values, gain, own_seed in itertools.product(*axes.values(), gains, seeds):
         point = dict(zip(axes, values, strict=True))
-        varying = [
-            f"{axis.removeprefix('params.')}={_format_value(point[axis])}" for axis in axes if len(axes[axis]) > 1
-        ]
-        gain, own_seed = point.pop("gain"), point.pop("seed")
-        own_params = {key.removeprefix("params."): value for key, value in point.items()}
-        full_name = " ".join([name, *varying])
-        candidates.append(Candidate(full_name, library, own_params, training_gain=gain, seed=own_seed, **common))
+        varying = [(key, value) for key, value in point.items() if len(axes[key]) > 1]
+        varying += [("gain", gain)] * (len(gains) > 1) + [("seed", own_seed)] * (len(seeds) > 1)
+        full_name = " ".join([name, *(f"{key}={_format_value(value)}" for key, value in varying)])
+        candidates.append(Candidate(full_name, library, point, training_gain=gain, seed=own_seed, **common))
     return candidates
 
 

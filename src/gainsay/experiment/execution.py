@@ -19,7 +19,7 @@ from .._common.cpus import cpus
 from ..evaluation.evaluator import Evaluator, shared_weights
 from ..training.bound_metrics import in_round
 from .plan import Plan, Unit
-from .progress import Outcome, find_best_values
+from .progress import Outcome, describe_best_values
 from .storage import SharedParts, Storage, create_canonical_json
 from .trainers import get_trainer, get_versions, predict_scores
 from .trainings import Training, find_stored_rounds, orient
@@ -263,7 +263,7 @@ def perform(task: Task) -> Outcome:
         raise CalledOffError(unit)
     storage.save(task.plan, unit, model, training)
     storage.write_compared_model(task.plan, unit, training.curves)
-    return Outcome(unit, seconds, best=find_best_values(task.plan, training.curves))
+    return Outcome(unit, seconds, best=describe_best_values(task.plan, training.curves))
 
 
 def uses_other_processes(executor: Executor | None) -> bool:

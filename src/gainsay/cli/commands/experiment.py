@@ -43,13 +43,14 @@ def run(
 
     if as_json:
         reject_options("with --json", open=open_it)
-    options: dict[str, Any] = {
+    values = {
         "stop_by": stop_by,
-        "repeats": None if repeats is None else parse_repeats(repeats),
+        "repeats": repeats and parse_repeats(repeats),
         "vary": vary,
-        "clusters": None if clusters is None else read_cluster_file(clusters),
-        "segments": None if segments is None else read_segment_file(segments),
+        "clusters": clusters and read_cluster_file(clusters),
+        "segments": segments and read_segment_file(segments),
     }
+    options: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
     if file == "-":
         if directory is None:
             raise ValueError("An experiment from standard input requires --directory.")
