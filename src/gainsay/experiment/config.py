@@ -197,8 +197,8 @@ class DataTable(StrictModel):
     simulate: SimulateTable | None = None
     format: Literal["letor", "lightgbm"] = "letor"
     features: FeatureCount | None = None
-    zero_based: bool = False
-    shared_ids: Literal["refuse", "separate", "join"] = "refuse"
+    zero_based: bool | None = None
+    shared_ids: Literal["refuse", "separate", "join"] | None = None
     clusters: str | None = None
     segments: str | None = None
 
@@ -219,8 +219,6 @@ class DataTable(StrictModel):
              "requires either simulate.split = [0.6, 0.2, 0.2] or k_folds = 5"),
             (self.seed is not None and not k_folds, "must not contain seed without k_folds"),
             (simulate and file_keys, f"must not contain {', '.join(sorted(file_keys))} without files"),
-            ("shared_ids" in file_keys and self.format != "letor", "must not contain shared_ids, because LightGBM's "
-             "format has no query ids"),
         )  # fmt: skip
         for is_wrong, text in mistakes:
             if is_wrong:
@@ -240,21 +238,16 @@ class CandidateTable(CandidateValues):
         return self  # `grid` creates the candidates, which validate their own values.
 
 
-def _expand_candidates(tables: Sequence[CandidateTable]) -> list[Candidate]:
+def _expand_candidates(tables: Sequence[CandidateTable]) -> tuple[Candidate, ...]:
     """Return the candidates of all tables, with one candidate for each combination of listed values."""
-    places: dict[str, int] = {}
-    candidates = []
+    candidates: list[Candidate] = []
     for place, table in enumerate(tables):
         with prefix_errors(f"candidates[{place}]."):
-            for candidate in grid(**dict(table)):
+            expanded = grid(**dict(table))
+            for candidate in expanded:
                 get_trainer(candidate.library).validate_parameters(candidate)
-                if candidate.name in places:
-                    raise ValueError(
-                        f"name must be unique, got {candidate.name!r} in candidates[{places[candidate.name]}] too"
-                    )
-                places[candidate.name] = place
-                candidates.append(candidate)
-    return candidates
+        candidates += expanded
+    return validate_candidates(candidates)
 
 
 class ExperimentFile(ExperimentConfig):
@@ -305,14 +298,11 @@ def read_toml(path: str | os.PathLike[str], directory: str | os.PathLike[str] | 
 
 @contextmanager
 def _located(source: Path, prefix: str = "") -> Iterator[None]:
-    """Put the path of the file before the message of an error, which gets at most ten lines of printable text."""
+    """Put the path of the file before the message of an error, which becomes printable text."""
     try:
         yield
     except (ValueError, TypeError) as error:
-        lines = [one_line(line) for line in str(error).split("\n")]
-        if len(lines) > 10:
-            lines = [*lines[:9], f"and {len(lines) - 9} more"]
-        message = "\n".join(lines)
+        message = "\n".join(one_line(line) for line in str(error).split("\n"))
     except RecursionError:
         message = "tables or lists are nested too deeply"
     except MemoryError:
@@ -362,7 +352,7 @@ def _find_files(source: Path, table: DataTable, key: str) -> list[Path]:
 
 
 def _read_files(paths: Sequence[Path], table: DataTable) -> RankingData:
-    options: dict[str, Any] = {"features": table.features, "zero_based": table.zero_based}
+    options = table.model_dump(include={"features", "zero_based", "shared_ids"}, exclude_unset=True)
     if table.format == "letor":
-        return read_letor(paths, **options, shared_ids=table.shared_ids)
+        return read_letor(paths, **options)
     return RankingData.concatenate([read_lightgbm(path, **options) for path in paths])

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._common.alignment import index_of
-from .._common.arrays import is_missing
-from .._common.words import count, listed
-from ..comparison.labels import validate_labels
+from .._common.alignment import index_of, only_counts
+from .._common.words import count
+from ..comparison.labels import read_by_query, read_clusters, read_labels
 from ..data.text import one_line
+from ..judgments import Judgments
 
 if TYPE_CHECKING:
     import os
@@ -48,54 +48,40 @@ def read_segment_file(path: str | os.PathLike[str]) -> dict[str, dict[str, str]]
 
 
 def align_clusters(clusters: Any, ids: Sequence[str]) -> tuple[str, ...]:
-    """Return the cluster of each test query, from a mapping by query id, or a sequence in the order of the ids.
+    """Return the cluster of each test query, from labels by query id or in the order of the ids.
 
     Examples
     --------
     >>> align_clusters({"b": 7, "a": 7, "c": 8}, ["a", "b"])
     ('7', '7')
     """
-    return _align_labels("clusters", clusters, ids)
+    judgments = _create_judgments(ids)
+    labels = read_by_query("clusters", _use_text_ids(clusters), judgments)
+    read_clusters(labels, len(labels), judgments.query_ids.tolist())  # Raises if a label is missing.
+    return _expand(map(str, labels), ids, judgments)
 
 
 def align_segments(segments: Any, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the labels of the test queries by column.
-
-    Several columns are a DataFrame, or a mapping of names to labels as in `align_clusters`.
-    """
-    if hasattr(segments, "columns"):
-        columns = {str(name): segments[name] for name in segments.columns}
-    elif isinstance(segments, Mapping) and all(map(_is_column, segments.values())):
-        columns = dict(segments)
-    else:
-        columns = {"segment": segments}
-    aligned = {name: _align_labels(f"segments {name!r}", labels, ids) for name, labels in columns.items()}
-    return {name: tuple(labels.tolist()) for name, labels in validate_labels(aligned, ids).items()}
+    """Return the labels of the test queries by column. See `gainsay.compare`."""
+    judgments = _create_judgments(ids)
+    columns = read_labels(_use_text_ids(segments), judgments)
+    return {name: _expand(labels.tolist(), ids, judgments) for name, labels in columns.items()}
 
 
-def _is_column(value: Any) -> bool:
-    return isinstance(value, Mapping) or (not isinstance(value, str) and np.ndim(value) == 1)
+def _create_judgments(ids: Sequence[str]) -> Judgments:
+    """Return one document for each query, because several folds may have a query of the same id."""
+    distinct = list(dict.fromkeys(ids))
+    return Judgments(np.zeros(len(distinct)), qid=distinct)
 
 
-def _align_labels(argument: str, labels: Any, ids: Sequence[str]) -> tuple[str, ...]:
-    index = index_of(labels)
-    if index is not None and index.is_unique and set(ids) <= set(map(str, index)):
-        labels = dict(zip(index.tolist(), labels.tolist(), strict=True))
+def _expand(labels: Iterable[str], ids: Sequence[str], judgments: Judgments) -> tuple[str, ...]:
+    by_id = dict(zip(judgments.query_ids.tolist(), labels, strict=True))
+    return tuple(by_id[name] for name in ids)
+
+
+def _use_text_ids(labels: Any) -> Any:
+    """Return labels with text as ids, because `RankingData` stores ids as text."""
     if isinstance(labels, Mapping):
-        by_id = {str(name): label for name, label in labels.items()}
-        missing = [repr(name) for name in ids if name not in by_id]
-        if missing:
-            raise ValueError(
-                f"{argument} has no label for {count(len(missing), 'query')} of the test set: {listed(missing, 3)}"
-            )
-        labels = [by_id[name] for name in ids]
-    values = np.asarray(labels, dtype=object).ravel().tolist()
-    if len(values) != len(ids):
-        raise ValueError(
-            f"{argument} must have one label per test query, got {count(len(values), 'label')} for "
-            f"{count(len(ids), 'query')}"
-        )
-    for name, label in zip(ids, values, strict=True):
-        if is_missing(label) or label != label or label == "":
-            raise ValueError(f"{argument} must have a label for each test query, got {label!r} for query {name!r}")
-    return tuple(map(str, values))
+        return {str(key): _use_text_ids(value) for key, value in labels.items()}
+    index = index_of(labels)
+    return labels if index is None or only_counts(index) else labels.set_axis(index.map(str))
