@@ -84,10 +84,6 @@ def named(data, *names):
     return replace(data, features=data.features[:, : len(names)], feature_names=names)
 
 
-def renamed(library, *names):
-    return lambda parts: {**dict.fromkeys(("train", "valid", "test"), named(parts.test, *names)), **one(library)}
-
-
 def unimportable(name, module=None):
     def metric(labels, scores):
         return 0.0
@@ -135,8 +131,6 @@ EXPERIMENTS = [
         "test: mrr(weights=ignore)",
         "ignores",
     ),
-    (renamed("lightgbm", "a,b"), "'a,b'", "LightGBM"),
-    (renamed("lightgbm", "a_b", "a b"), "'a_b' and 'a b'", "LightGBM"),
     (lambda parts: {"folds": list(parts)}, "folds", "not both"),
     (with_folds(lambda folds: {"folds": folds[:2]}), "folds", "got 2"),
     (with_folds(lambda folds: {"folds": [weighted(folds[0], 1), *folds[1:]]}), "fold 2", "no weight"),

@@ -373,10 +373,7 @@ def _validate_unchanged(plan: Plan, trainings: Mapping[str, Training]) -> None:
 
 
 def _validate_data(plan: Plan, parts: Parts) -> None:
-    """Raise if data do not suit the metrics or the libraries, before hours of training."""
-    names = next(iter(parts.values())).feature_names
-    for library in {candidate.library for candidate in plan.candidates}:
-        get_trainer(library).validate_features(names or ())
+    """Raise if data do not suit the metrics, before hours of training."""
     for name in dict.fromkeys(part for fold in plan.folds for part in (fold.valid, fold.test)):
         with prefix_errors(f"{name}: "):
             judgments = parts[name].judgments()

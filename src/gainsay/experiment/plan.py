@@ -133,10 +133,6 @@ class Plan(ExperimentConfig):
         repeats = range(1, number + 1) if number > 1 else (0,)
         return [Unit(candidate, fold, repeat, resampled) for repeat in repeats for fold in self.folds]
 
-    def list_full_units(self, candidate: Candidate) -> list[Unit]:
-        """Return the trainings on all training queries, if the compared ones are on resampled queries."""
-        return [Unit(candidate, fold, 1) for fold in self.folds] if self.vary == "queries" else []
-
     def list_first_units(self) -> list[Unit]:
         """Return the first trainings, candidate by candidate: all, or the ones that choose finalists."""
         if self.repeats.finalists:
@@ -150,7 +146,7 @@ class Plan(ExperimentConfig):
             unit
             for candidate in self.candidates
             if candidate.name in selected
-            for unit in (*self.list_compared_units(candidate), *self.list_full_units(candidate))
+            for unit in self.list_compared_units(candidate)
         ]
 
     def iterate_units(self) -> Iterator[Unit]:

@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from .plan import Plan, Unit
     from .trainings import Training
 
-FULL = "full"
-"""Name in `load_model` of the training on all training queries, if repeats are trained on resampled queries."""
-
 
 class NothingFinishedError(RuntimeError):
     """No candidate of an experiment is finished. `failures` contains the traceback of each."""
@@ -136,8 +133,6 @@ class ExperimentResult(ResultTables):
         Reasons why the others are not finished.
     directory : Path, optional
         Directory of the models.
-    full : mapping of candidate to CandidateTrainings, optional
-        Trainings on all training queries, if the compared ones are on resampled queries.
     first : mapping of candidate to Training, optional
         Trainings that chose finalists.
     model_files : mapping of slug to bytes, optional
@@ -165,16 +160,19 @@ class ExperimentResult(ResultTables):
         failures: Mapping[str, str] | None = None,
         directory: Path | None = None,
         *,
-        full: Mapping[str, CandidateTrainings] | None = None,
         first: Mapping[str, Training] | None = None,
         model_files: Mapping[str, bytes] | None = None,
     ) -> None:
-        super().__init__(plan, trainings, full, first)
-        self.candidates = tuple(trainings)
-        self.metrics = plan.names
-        self.failures = dict(failures or {})
-        self.directory = directory
-        self._model_files = dict(model_files or {})
+        self.plan = plan
+        self.identical = tuple(name for name, repeats in trainings.items() if repeats.are_identical)
+        self.trainings = {
+            name: CandidateTrainings(repeats.folds) if name in self.identical else repeats
+            for name, repeats in trainings.items()
+        }
+        self.candidates, self.metrics = tuple(trainings), plan.names
+        self.failures, self.directory = dict(failures or {}), directory
+        self._first = first or {}
+        self._model_files = model_files or {}
         self._refits: dict[str, tuple[bytes, Refit]] = {}
         self._loaded: dict[tuple[str, str | None, bool], TrainedModel] = {}
 
@@ -267,7 +265,7 @@ class ExperimentResult(ResultTables):
         candidate: str | None = None,
         stop_by: MetricLike | int | None = None,
         *,
-        repeat: int | str | None = None,
+        repeat: int | None = None,
         fold: str | None = None,
         refit: bool = False,
     ) -> Any:
@@ -283,9 +281,9 @@ class ExperimentResult(ResultTables):
             Name of a candidate. Defaults to `selected`.
         stop_by : "balanced", metric or int, optional
             Rule or number of rounds to cut the model at. Defaults to the compared round.
-        repeat : int or "full", optional
+        repeat : int, optional
             Repeat, counted from 1, if there are several. Defaults to the best one on the validation set, by the rule of
-            `selected`. "full" is the training on all training queries, if repeats use resampled queries.
+            `selected`.
         fold : str, optional
             Fold, required if there are several.
         refit : bool, default False
@@ -466,7 +464,7 @@ class ExperimentResult(ResultTables):
         raise KeyError(f"no model {name!r}{nearest(str(name), self.candidates)} (models: {models})")
 
     def _get_model(
-        self, name: str, stop_by: MetricLike | int | None, repeat: int | str | None, fold: str | None, refit: bool
+        self, name: str, stop_by: MetricLike | int | None, repeat: int | None, fold: str | None, refit: bool
     ) -> TrainedModel:
         """Return a compared model or, with `refit`, a model trained on all data."""
         if refit:
@@ -489,7 +487,7 @@ class ExperimentResult(ResultTables):
             raise RuntimeError(f"{unit}: {error}. Run the experiment again.") from error
         return TrainedModel(unit.candidate, content, rounds, self.plan.features)
 
-    def _find_training(self, name: str, repeat: int | str | None, fold: str | None) -> tuple[Unit, Training]:
+    def _find_training(self, name: str, repeat: int | None, fold: str | None) -> tuple[Unit, Training]:
         """Return one training of a candidate."""
         candidate, folds = self._find_candidate(name), [fold.name for fold in self.plan.folds]
         if fold is None and len(folds) > 1:
@@ -500,15 +498,12 @@ class ExperimentResult(ResultTables):
         if fold is not None and fold not in folds:
             raise ValueError(f"fold must be one of {', '.join(filter(None, folds)) or 'no folds'}, got {fold!r}")
         place = 0 if fold is None else folds.index(fold)
-        if repeat == FULL and name in self.full:
-            return self.plan.list_full_units(candidate)[place], self.full[name].trainings[place]
         repeats = self.trainings[name].repeats
         if repeat is None:
             repeat = 1 if repeats == 1 else 1 + self._select(self.repeat_values.loc[[name]])
         if repeat not in range(1, repeats + 1):
-            allowed = f" or {FULL!r}" if name in self.full else ""
-            raise ValueError(f"repeat of {name!r} must be from 1 to {repeats}{allowed}, got {repeat!r}")
-        place += len(folds) * (int(repeat) - 1)
+            raise ValueError(f"repeat of {name!r} must be from 1 to {repeats}, got {repeat!r}")
+        place += len(folds) * (repeat - 1)
         return self.plan.list_compared_units(candidate)[place], self.trainings[name].trainings[place]
 
     def _choose_round(self, unit: Unit, training: Training, stop_by: MetricLike | int | None) -> int:
@@ -592,28 +587,25 @@ def create_result(
             slug: replace(training, documents=training.read_documents()) for slug, training in trainings.items()
         }
     candidates: dict[str, CandidateTrainings] = {}
-    full: dict[str, CandidateTrainings] = {}
     failures: dict[str, str] = {}
     first = plan.select_first(trainings)
     finalists = plan.list_finalists(first)
     for candidate in plan.candidates:
         if candidate.name in first and candidate.name not in finalists:
             continue
-        units, full_units = plan.list_compared_units(candidate), plan.list_full_units(candidate)
-        missing = [unit for unit in (*units, *full_units) if unit.slug not in trainings]
+        units = plan.list_compared_units(candidate)
+        needed = units
         if plan.repeats.finalists and candidate.name not in first:
-            missing = [unit for unit in plan.list_first_units() if unit.candidate == candidate]
+            needed = [unit for unit in plan.list_first_units() if unit.candidate == candidate]
+        missing = [unit for unit in needed if unit.slug not in trainings]
         if missing:
-            reasons = [
-                (storage.read_failure(unit) or "not trained yet, run the experiment").strip() for unit in missing
-            ]
+            reasons = [storage.read_failure(unit) or "not trained yet, run the experiment" for unit in missing]
             pairs = zip(missing, reasons, strict=True)
-            failures[candidate.name] = "\n".join(f"{unit}: {reason}" for unit, reason in pairs)
-            continue
-        candidates[candidate.name] = CandidateTrainings([trainings[unit.slug] for unit in units], plan.repeats.number)
-        if full_units:
-            full[candidate.name] = CandidateTrainings([trainings[unit.slug] for unit in full_units])
+            failures[candidate.name] = "\n".join(f"{unit}: {reason.strip()}" for unit, reason in pairs)
+        else:
+            compared = [trainings[unit.slug] for unit in units]
+            candidates[candidate.name] = CandidateTrainings(compared, plan.repeats.number)
     if not candidates:
         reason = "; ".join(f"{name}: {get_last_line(text)}" for name, text in failures.items())
         raise NothingFinishedError(f"no candidate is finished: {reason}", failures)
-    return ExperimentResult(plan, candidates, failures, directory, full=full, first=first, model_files=models)
+    return ExperimentResult(plan, candidates, failures, directory, first=first, model_files=models)

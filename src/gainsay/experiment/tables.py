@@ -28,23 +28,12 @@ MAX_NAMES, MAX_ROUNDS = 4, 6
 
 
 class ResultTables:
-    """Tables of the candidates. See `ExperimentResult` for the arguments."""
+    """Tables of the candidates. See `ExperimentResult` for the attributes."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        trainings: Mapping[str, CandidateTrainings],
-        full: Mapping[str, CandidateTrainings] | None = None,
-        first: Mapping[str, Training] | None = None,
-    ) -> None:
-        self.plan = plan
-        self.identical = tuple(name for name, repeats in trainings.items() if repeats.are_identical)
-        self.trainings = {
-            name: CandidateTrainings(repeats.folds) if name in self.identical else repeats
-            for name, repeats in trainings.items()
-        }
-        self.full = dict(full or {})
-        self._first = dict(first or {})
+    plan: Plan
+    trainings: Mapping[str, CandidateTrainings]
+    identical: tuple[str, ...]
+    _first: Mapping[str, Training]
 
     @cached_property
     def selected(self) -> str:
@@ -200,26 +189,6 @@ class ResultTables:
         return pd.DataFrame(rows).set_index(["candidate", "repeat"])
 
     @cached_property
-    def shift(self) -> pd.DataFrame:
-        """Gain from training on all queries instead of resampled ones: one row per candidate and metric.
-
-        `full` is the test mean of one training on all training queries, `resampled` the mean over repeats, and `shift`
-        the difference, each at its compared rounds. A bootstrap sample contains 63 % of the distinct queries, so models
-        trained on it are mostly worse. Empty if repeats use all queries.
-        """
-        import pandas as pd
-
-        rows = []
-        for name, full in self.full.items():
-            tests = [
-                each.collect_values(self._choose_rounds(each)).mean(axis=2) for each in (full, self.trainings[name])
-            ]
-            for place, metric in enumerate(self.plan.names):
-                means = [self._average(test[:, place]) for test in tests]
-                rows.append((name, metric, *means, means[0] - means[1]))
-        return pd.DataFrame(rows, columns=["candidate", "metric", "full", "resampled", "shift"])
-
-    @cached_property
     def _weights(self) -> Floats:
         """Weight of each test query, folds one after the other."""
         return next(iter(self.trainings.values())).weights
@@ -279,8 +248,11 @@ class ResultTables:
                 f"All repeats of {listed(self.identical, MAX_NAMES)} are identical, because another seed changes "
                 "nothing. Each is compared as a fixed model. Sample documents or features, or use vary='queries'"
             )
-        if self.full:
-            notes.append(self._describe_shift())
+        if self.plan.vary == "queries":
+            notes.append(
+                "Repeats are trained on resampled queries (63 % distinct). Models trained on all queries are mostly a "
+                "little better"
+            )
         if folds > 1:
             notes.append(
                 f"The {folds} folds are pooled. Statements on a candidate are about the average of {folds} models"
@@ -297,17 +269,6 @@ class ResultTables:
         return (
             f"The compared finalists are the best {repeats.keep} on valid by {' or '.join(self.plan.primary_metrics)}"
             f"{baseline}, trained {repeats.number} times anew. The training that chose them is not counted{once}"
-        )
-
-    def _describe_shift(self) -> str:
-        changes = []
-        for metric in self.plan.primary_metrics:
-            shifts = self.shift[self.shift["metric"] == metric].set_index("candidate")["shift"]
-            extremes = f", from {shifts.min():+.4f} ({shifts.idxmin()}) to {shifts.max():+.4f} ({shifts.idxmax()})"
-            changes.append(f"{metric} by {shifts.mean():+.4f}{extremes if len(shifts) > 1 else ''}")
-        return (
-            "Repeats are trained on resampled queries (63 % distinct). Training on all queries changes the "
-            f"mean over candidates: {'; '.join(changes)}"
         )
 
 

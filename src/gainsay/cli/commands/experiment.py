@@ -95,7 +95,6 @@ def summarize(result: ExperimentResult) -> dict[str, Any]:
         "choice_loss": result.choice_loss.to_dict("records"),
         "stopping_loss": result.stopping_loss.to_dict("records"),
         "repeats": result.repeat_values.reset_index().to_dict("records"),
-        "shift": result.shift.to_dict("records"),
         "finalists": result.finalists.to_dict("index"),
         "failures": result.failures,
     }

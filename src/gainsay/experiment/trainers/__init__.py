@@ -43,9 +43,6 @@ class Trainer(Protocol):
     def validate_parameters(self, candidate: Candidate) -> None:
         """Raise `ValueError` for a parameter that is unknown, set elsewhere, or prevents the choice of a round."""
 
-    def validate_features(self, names: tuple[str, ...]) -> None:
-        """Raise `ValueError` if the library does not accept the name of a feature."""
-
     def get_bin_settings(self, candidate: Candidate, documents: int) -> Mapping[str, Any] | None:
         """Return all settings of a candidate that may change the result of `bin_data`.
 

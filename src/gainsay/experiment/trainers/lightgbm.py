@@ -46,21 +46,6 @@ def validate_parameters(candidate: Candidate) -> None:
         raise ValueError(f"params.boosting must not be 'dart', {CHANGES_ROUNDS}")
 
 
-def validate_features(names: tuple[str, ...]) -> None:
-    """Raise `ValueError` for names of features that LightGBM rejects, or writes as the same name."""
-    names_in_files: dict[str, str] = {}
-    for name in names:
-        if any(character in '",:[]{}' for character in name):
-            raise ValueError(f'feature names must not contain any of ",:[]{{}} for LightGBM, got {name!r}. Rename it.')
-        written = "_".join(name.split(" "))
-        if written in names_in_files:
-            raise ValueError(
-                f"The features {names_in_files[written]!r} and {name!r} have the same name in LightGBM, which replaces "
-                "blanks by '_'. Rename one of them."
-            )
-        names_in_files[written] = name
-
-
 def get_bin_settings(candidate: Candidate, documents: int) -> dict[str, Any]:
     """Return all settings of a candidate that change its bins.
 

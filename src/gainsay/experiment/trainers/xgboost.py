@@ -84,13 +84,6 @@ def _iterate_keys(document: Any) -> Iterator[str]:
             yield from _iterate_keys(value)
 
 
-def validate_features(names: tuple[str, ...]) -> None:
-    """Raise `ValueError` for names of features that XGBoost rejects."""
-    for name in names:
-        if any(character in "[]<" for character in name):
-            raise ValueError(f"feature names must not contain [, ] or < for XGBoost, got {name!r}. Rename it.")
-
-
 def get_bin_settings(candidate: Candidate, documents: int) -> dict[str, Any] | None:
     """Return all settings of a candidate that change its bins, or None if every training bins its own data."""
     if not _uses_bins_only(candidate):
