@@ -133,7 +133,7 @@ MISTAKES = {
     ],
     "experiments": [
         (lambda: Candidate("a", "lightgmb"), ValueError, "mean 'lightgbm'"),
-        (lambda: Candidate("a", "lightgbm", {"n_estimators": 9}), ValueError, "num_boost_round"),
+        (lambda: experiment([Candidate("a", "lightgbm", {"n_estimators": 9})]), ValueError, "num_boost_round"),
         (lambda: experiment([Candidate("a", "lightgbm", {"num_leafs": 3})]), ValueError, "mean 'num_leaves'"),
         (lambda: experiment([CANDIDATE, CANDIDATE]), ValueError, "twice"),
         (lambda: experiment([]), ValueError, "candidates"),

@@ -63,13 +63,7 @@ def _format_mistake(model: type[StrictModel], mistake: Any) -> str:
         return f"{place} is not a known key{nearest(str(path[-1]), names)} (known: {', '.join(names)})"
     if kind == "literal_error":
         names = mistake["ctx"]["expected"].replace("'", "").split(" or ")
-        is_catboost = str(mistake["input"]).lower() == "catboost"
-        hint = "; experiments do not train CatBoost" if is_catboost else nearest(str(mistake["input"]), names)
-        return f"{place} must be {mistake['ctx']['expected']}, got {value}{hint}"
-    if kind in ("too_short", "too_long"):
-        bound, limit = ("min_length", "at least") if kind == "too_short" else ("max_length", "at most")
-        number = mistake["ctx"][bound]
-        return f"{place} must have {limit} {number} {'entry' if number == 1 else 'entries'}, got {value}"
+        return f"{place} must be {mistake['ctx']['expected']}, got {value}{nearest(str(mistake['input']), names)}"
     if kind == "value_error":
         return join_path(path, str(mistake["ctx"]["error"]))
     if mistake["msg"].startswith("Input should be "):

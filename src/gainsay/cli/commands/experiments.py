@@ -24,7 +24,7 @@ def run(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The experiment, a TOML file.")],
     directory: Annotated[Path | None, Option(help="Directory for models and results.")] = None,
     jobs: Annotated[int | None, Option("--jobs", "-j", min=1, help="Trainings at a time. Default: CPUs.")] = None,
-    stop_by: Annotated[str | None, Option(help="Round of each candidate: balanced, each, or a metric.")] = None,
+    stop_by: Annotated[str | None, Option(help="Round of each candidate: balanced, or a metric.")] = None,
     repeats: Annotated[
         str | None,
         Option(help="Trainings of each candidate. finalists=5 repeats only the best. You can add more later."),
@@ -35,15 +35,16 @@ def run(
 ) -> None:
     """Train the candidates of an experiment and compare them. An interrupted experiment resumes."""
     from ...experiment import Experiment
-    from ...experiment.repeats import parse_repeats
+    from ...experiment.config import parse_repeats
 
     if as_json:
         reject_options("with --json", open=open_it)
-    options: dict[str, Any] = {
+    values = {
         "stop_by": stop_by,
-        "repeats": None if repeats is None else parse_repeats(repeats),
+        "repeats": repeats and parse_repeats(repeats),
         "vary": vary,
     }
+    options: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
     experiment = Experiment.from_toml(file, directory, **options)
     page = None if as_json else plan_report(experiment.directory or Path())
     result = experiment.run(progress=not as_json, jobs=jobs)
@@ -56,7 +57,6 @@ def run(
             "choice_loss": result.choice_loss.to_dict("records"),
             "stopping_loss": result.stopping_loss.to_dict("records"),
             "repeats": result.repeat_values.reset_index().to_dict("records"),
-            "shift": result.shift.to_dict("records"),
             "finalists": result.finalists.to_dict("index"),
             "failures": result.failures,
         }
@@ -90,13 +90,11 @@ def _nest_rows(frame: pd.DataFrame) -> dict[str, Any]:
 
 def print_experiment(terminal: Terminal, result: ExperimentResult) -> None:
     """Print the comparison of an experiment and the rounds of its candidates."""
-    from ...experiment.summary import join_rounds
+    from ...experiment.tables import join_rounds
     from ...report.text import frame_table
 
-    columns = ["stop_by", "rounds"] if len(set(result.compared["stop_by"])) > 1 else ["rounds"]
-    rounds = result.compared[columns]
     tables = {
-        "Round of each compared model": rounds.assign(rounds=rounds["rounds"].map(join_rounds)),
+        "Round of each compared model": result.compared["rounds"].map(join_rounds).to_frame(),
         "Best round of each candidate by each metric on the validation set": result.best_rounds,
     }
     print_comparison(terminal, result.comparison, *(frame_table(title, table) for title, table in tables.items()))
