@@ -7,6 +7,7 @@ import re
 from xml.etree import ElementTree
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import gainsay as gs
@@ -38,7 +39,7 @@ def path(comparison):
 
 @pytest.fixture
 def fit():
-    return GainFit("m", 1.6, 1.4, 1.9, 10.0, 200, 0, 0, (0.0, 1.0), 0.05, *(np.zeros(0),) * 3)
+    return GainFit("m", 1.6, 1.4, 1.9, 10.0, 200, 0, 0, (0.0, 1.0), 0.05, pd.DataFrame())
 
 
 class TestFigure:
