@@ -87,9 +87,7 @@ def compute_gains(labels: Floats, base: float) -> Floats:
     """Return the power gains of labels, or raise if they overflow."""
     (gains,) = at_bases(labels, [base])
     if gains is None:
-        raise ValueError(
-            f"labels go up to {labels.max():g}, whose gain at base {base:g} is too large. Use smaller labels."
-        )
+        raise ValueError(f"labels must be smaller, got {labels.max():g}, whose gain at base {base:g} is too large.")
     return gains
 
 
@@ -132,7 +130,7 @@ def _read_table(table: SideBySide, template: DCG) -> tuple[Floats, Floats, Float
     rankings = {name: [_read_labels(name, row, labels) for row, labels in enumerate(table[name])] for name in names}
     for name, rows in rankings.items():
         if len(rows) != len(outcome):
-            raise ValueError(f"{name} has {len(rows)} entries, but preferred has {len(outcome)}.")
+            raise ValueError(f"{name} has {len(rows)} rankings, but preferred has {len(outcome)} entries.")
     first, second = rankings["a"], rankings["b"]
     judged = rankings["labels"] if "labels" in rankings else _find_judged(first, second, template)
     if "labels" in rankings:
