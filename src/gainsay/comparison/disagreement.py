@@ -16,6 +16,7 @@ from ..judgments import Judgments
 from ..metrics.base import max_depth
 from ..metrics.dcg import NDCG, GainStatistics
 from ..ranking.rows import RankedRows, ideal_rows
+from .gain_values import select_sums
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +33,9 @@ SMALLEST_CONFLICT = 1e-6
 MAX_STEPS = 16
 MAX_CELLS = 8_000_000
 """Documents are counted by query and label if the table has at most so many cells."""
+
+MAX_REPORT_CELLS = 200_000
+"""Cells up to which a report computes the bound, in about a second. Beyond, call `disagreement_bound`."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -167,14 +171,21 @@ def disagreement_bound(
 
 
 def find_bound(judgments: Judgments, metrics: Sequence[Metric | None]) -> DisagreementBound | None:
-    """Return the bound for two compared metrics, or None if they are not NDCGs that differ in their gain only."""
-    first, second = metrics
-    if not (isinstance(first, NDCG) and isinstance(second, NDCG)):
+    """Return the bound of two compared metrics for a report.
+
+    It is None if the metrics are not NDCGs that differ in their gain only, or if the computation would take too long.
+    """
+    pair = [metric for metric in select_sums(filter(None, metrics)) if isinstance(metric, NDCG)]
+    if len(pair) < 2 or any(getattr(pair[0], name) != getattr(pair[1], name) for name in ("k", "discount", "base")):
         return None
-    if not (first.is_sum_over_documents and second.is_sum_over_documents):
-        return None
-    is_comparable = all(getattr(first, option) == getattr(second, option) for option in ("k", "discount", "base"))
-    return compute_bound(judgments, first, second) if is_comparable else None
+    cells = judgments.queries * len(judgments.levels) if _has_few_labels(judgments) else judgments.documents
+    return compute_bound(judgments, *pair) if cells <= MAX_REPORT_CELLS else None
+
+
+def _has_few_labels(judgments: Judgments) -> bool:
+    """Return whether documents are counted by query and label."""
+    levels = len(judgments.levels)
+    return levels * judgments.queries <= MAX_CELLS and levels <= max(64, judgments.layout.longest)
 
 
 def _read_metric(gain: Any, k: int | None, discount: Discount) -> NDCG:
@@ -207,20 +218,17 @@ def compute_bound(judgments: Judgments, first: NDCG, second: NDCG) -> Disagreeme
     """Return the bound for two NDCGs with the same discount and cutoff."""
     import pandas as pd
 
-    k = first.k
     groups = _count_documents(judgments, first, second)
-    longest = int(judgments.sizes.max(initial=1))
-    discount = first.bind(judgments, (k,)).gains.discount[: max_depth((k,), longest)]
+    depth = max_depth((first.k,), int(judgments.sizes.max(initial=1)))
+    discount = first.bind(judgments, (first.k,)).gains.discount[:depth]
     sums = np.concatenate([[0.0], np.cumsum(discount)])
-
     weights = np.ones(judgments.queries) if judgments.weights is None else judgments.weights / judgments.weights.max()
 
     def compute_spread(t: Floats) -> Line:
-        value, slope = np.zeros(judgments.queries), np.zeros(judgments.queries)
+        value, slope = np.zeros((2, judgments.queries))
         for cells in groups:
-            share = t[cells.queries, None]
             rise = cells.first + cells.second
-            spread = _sum_ends(share * rise - cells.second, rise, cells.counts, sums)
+            spread = _sum_ends(t[cells.queries, None] * rise - cells.second, rise, cells.counts, sums)
             value[cells.queries], slope[cells.queries] = spread
         return Line(value, slope)
 
@@ -228,19 +236,16 @@ def compute_bound(judgments: Judgments, first: NDCG, second: NDCG) -> Disagreeme
         line = compute_spread(np.full(judgments.queries, t[0]))
         return Line(*(np.average(part, weights=weights, keepdims=True) for part in line))
 
-    excess = [np.zeros(judgments.queries), np.zeros(judgments.queries)]
+    excess = {str(metric): np.zeros(judgments.queries) for metric in (first, second)}
     for cells in groups:
-        gap = cells.first - cells.second
-        for place, values in enumerate((gap, -gap)):
-            excess[place][cells.queries] = _sum_ends(values, None, cells.counts, sums).value
+        for values, sign in zip(excess.values(), (1, -1), strict=True):
+            gap = sign * (cells.first - cells.second)
+            values[cells.queries] = _sum_ends(gap, None, cells.counts, sums).value
     by_query = _minimize(compute_spread, judgments.queries)
-    names = (str(first), str(second))
-    columns = {f"excess {name}": values for name, values in zip(names, excess, strict=True)}
+    columns = {f"excess {name}": values for name, values in excess.items()}
     return DisagreementBound(
-        metrics=names,
-        one_ranking={
-            name: float(np.average(values, weights=weights)) for name, values in zip(names, excess, strict=True)
-        },
+        metrics=(str(first), str(second)),
+        one_ranking={name: float(np.average(values, weights=weights)) for name, values in excess.items()},
         two_rankings=float(_minimize(compute_mean_spread, 1)[0]),
         queries=int(np.count_nonzero(weights)),
         possible=int(np.count_nonzero((by_query > SMALLEST_CONFLICT) & (weights > 0))),
@@ -250,26 +255,27 @@ def compute_bound(judgments: Judgments, first: NDCG, second: NDCG) -> Disagreeme
 
 def _count_documents(judgments: Judgments, first: NDCG, second: NDCG) -> list[_Cells]:
     """Return the documents of all queries, counted by label if there are few labels."""
-    statistics = [metric.bind(judgments, (metric.k,)) for metric in (first, second)]
     levels, queries = len(judgments.levels), np.arange(judgments.queries)
-
-    def scale_gains(bound: GainStatistics, rows: RankedRows) -> Floats:
-        ideal, gains = bound.ideal[rows.queries], bound.gains.of(rows, rows.width)
-        scaled: Floats = np.divide(gains, ideal, out=np.zeros(gains.shape), where=ideal > 0)
-        return scaled
-
-    if levels * len(queries) <= MAX_CELLS and levels <= max(64, judgments.layout.longest):
+    if _has_few_labels(judgments):
         rows = RankedRows(queries, np.tile(np.arange(levels), (len(queries), 1)), judgments.sizes)
         places = np.repeat(queries, judgments.sizes) * levels + judgments.layout.codes
-        counts = np.bincount(places, minlength=len(queries) * levels).reshape(-1, levels)
-        return [_Cells(queries, scale_gains(statistics[0], rows), scale_gains(statistics[1], rows), counts)]
-    cells = []
-    for block in judgments.layout.blocks:
-        rows = ideal_rows(block, levels)
-        present = np.arange(rows.width) < rows.sizes[:, None]
-        gains = [scale_gains(bound, rows) for bound in statistics]
-        cells.append(_Cells(rows.queries, gains[0], gains[1], present.astype(np.int64)))
-    return cells
+        tables = [(rows, np.bincount(places, minlength=len(queries) * levels).reshape(-1, levels))]
+    else:
+        blocks = [ideal_rows(block, levels) for block in judgments.layout.blocks]
+        tables = [(rows, (np.arange(rows.width) < rows.sizes[:, None]).astype(np.int64)) for rows in blocks]
+    statistics = [metric.bind(judgments, (metric.k,)) for metric in (first, second)]
+    return [
+        _Cells(rows.queries, *(_scale_gains(metric, rows) for metric in statistics), counts) for rows, counts in tables
+    ]
+
+
+def _scale_gains(statistics: GainStatistics, rows: RankedRows) -> Floats:
+    """Return gains divided by the ideal DCG, 0 if they overflow, as those of labels that a query does not have may."""
+    ideal = statistics.ideal[rows.queries]
+    with np.errstate(over="ignore"):
+        gains = statistics.gains.of(rows, rows.width)
+    scaled: Floats = np.divide(gains, ideal, out=np.zeros(gains.shape), where=(ideal > 0) & np.isfinite(gains))
+    return scaled
 
 
 class Line(NamedTuple):
