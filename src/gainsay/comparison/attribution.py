@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._common.checks import check_whole
-from .._common.shown import printable
-from .._common.words import number_text
+from .._common.shown import TextResult
+from .._common.words import count, number_text
 from ..evaluation.evaluator import shared_weights
 from ..metrics.base import max_depth
-from ..metrics.dcg import DCG, NDCG
+from ..metrics.dcg import NDCG
 from ..metrics.names import MetricLike, parse_metrics
 from ..ranking.rows import blank_code
+from .gain_values import read_template, select_sums
 from .rankings import validate_pair
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ CLASSES = (0, 1, 2, 3, 6, 11)
 """Fewest documents of the top grade in each class of queries."""
 
 
-@dataclass(frozen=True, eq=False)
-class Attribution:
+@dataclass(frozen=True, eq=False, repr=False)
+class Attribution(TextResult):
     """Decomposition of the difference of two models by grade, rank and query class.
 
     `Comparison.attribution` creates it. DCG is a sum over documents, so the decomposition is exact: the cells of each
@@ -162,44 +163,25 @@ class Attribution:
             "spread": self.spread,
         }
 
-    def _size(self) -> str:
-        size = "1 query" if self.queries == 1 else f"{self.queries} queries"
-        return (
-            f"{size} ({self.left_out} more without a value of all these metrics are left out)"
-            if self.left_out
-            else size
-        )
-
-    def _varies(self, metric: str, places: int) -> str:
-        """Return the standard deviation between repeats with this number of decimals."""
-        return f" (± {self.spread[metric]:.{places}f} between repeats)" if metric in self.spread else ""
-
-    def __repr__(self) -> str:
-        first, second = map(printable, self.models)
-        width = max(map(len, self.metrics))
-        lines = [f"Attribution of {first} - {second} over {self._size()}"]
-        cells = self.frame()
-        for metric in self.metrics:
-            own = cells[cells["metric"] == metric]
-            largest = own.iloc[np.argsort(-own["contribution"].abs(), kind="stable")[:2]].to_dict("records")
+    @property
+    def text(self) -> str:
+        """The difference under each metric, one per line, with the two cells that contribute most."""
+        size = count(self.queries, "query")
+        if self.left_out:
+            size += f" ({self.left_out:,} more without a value of all these metrics are left out)"
+        lines = [f"Attribution of {self.models[0]} - {self.models[1]} over {size}"]
+        for metric, cells in self.frame().groupby("metric", sort=False):
+            largest = cells.iloc[np.argsort(-cells["contribution"].abs(), kind="stable")[:2]].to_dict("records")
             most = ", ".join(
                 f"{cell['contribution']:+.4f} from grade {cell['grade']} at rank {cell['ranks']}" for cell in largest
             )
-            lines.append(f"  {metric:<{width}}  {self.difference[metric]:+.4f}{self._varies(metric, 4)}, most: {most}")
+            spread = f" (± {self.spread[metric]:.4f} between repeats)" if metric in self.spread else ""
+            lines.append(f"{metric}: {self.difference[metric]:+.4f}{spread}, most: {most}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        import pandas as pd
-
-        first, second = self.models
-        parts = [f"<p>{escape(first)} &minus; {escape(second)}, {self._size()}</p>"]
-        for metric in self.metrics:
-            table = pd.DataFrame(self.grades_by_ranks.loc[metric]).rename_axis(columns="grade \\ ranks", index=None)
-            table["all"] = table.sum(axis=1)
-            table.loc["all"] = table.sum()
-            parts.append(f"<p>{escape(metric)}: {self.difference[metric]:+.6f}{self._varies(metric, 6)}</p>")
-            parts.append(table.to_html(float_format="{:+.6f}".format))
-        return "\n".join(parts)
+        table = self.grades_by_ranks.assign(all=self.grades_by_ranks.sum(axis=1))
+        return f"<pre>{escape(repr(self))}</pre>{table.to_html(float_format='{:+.6f}'.format)}"
 
 
 def compute_attribution(
@@ -218,7 +200,7 @@ def compute_attribution(
 
     validate_pair(*models, rankings.scores)
     usual = select_sums(compared)
-    wanted = usual if metrics is None else [_attributable(metric) for metric in parse_metrics(metrics)]
+    wanted = usual if metrics is None else [read_template(metric, "metrics") for metric in parse_metrics(metrics)]
     if not wanted:
         raise ValueError(
             f"None of the compared metrics ({', '.join(map(str, compared))}) is a sum over documents. "
@@ -231,80 +213,63 @@ def compute_attribution(
     grades = group_grades(judgments.levels)
     band = rank_bands(bands, [metric.k for metric in wanted], longest=int(judgments.sizes.max()))
     pivot = (usual or wanted)[0]
-    steps = _steps(pivot, negative=bool(judgments.levels[0] < 0))
-    by_query, cells, spread, cell_spread = _split(rankings, models, [*wanted, *steps], grades, band)
+    steps = _list_steps(pivot, negative=bool(judgments.levels[0] < 0))
+    by_query, cells, spread, cell_spread = _decompose(rankings, models, [*wanted, *steps], grades, band)
     names = tuple(map(str, wanted))
     weighty = rankings.weights > 0
-    counts = judgments.relevant(float(grades.lowest[-1]))[weighty]
+    sizes = judgments.relevant(float(grades.lowest[-1]))[weighty]
 
-    def stacked(tables: dict[str, Floats]) -> pd.DataFrame:
+    def stack_tables(tables: dict[str, Floats]) -> pd.DataFrame:
         rows = pd.Index(grades.names, name="grade")
         named = {name: pd.DataFrame(tables[name], index=rows, columns=list(band.names)) for name in names}
         return pd.concat(named, names=["metric"])
 
-    builtin = any((pivot.gain, pivot.discount) == (step.gain, step.discount) for step in steps)
+    note = f"These steps are between built-in definitions. {pivot} has a different gain or discount."
     return Attribution(
         models=models,
         metrics=names,
-        queries=len(counts),
-        left_out=int(some.sum()) - len(counts),
+        queries=len(sizes),
+        left_out=int(some.sum()) - len(sizes),
         top_grade=grades.names[-1],
         difference={name: float(by_query[name].sum()) for name in names},
-        grades_by_ranks=stacked(cells),
-        by_query_class=_by_class(counts, {name: by_query[name][weighty] for name in names}),
-        parts=_parts({str(step): float(by_query[str(step)].sum()) for step in steps}),
-        parts_note=""
-        if builtin
-        else f"These steps are between built-in definitions. {pivot} has a different gain or discount.",
+        grades_by_ranks=stack_tables(cells),
+        by_query_class=_sum_classes(sizes, {name: by_query[name][weighty] for name in names}),
+        parts=_compute_parts({str(step): float(by_query[str(step)].sum()) for step in steps}),
+        parts_note="" if any((pivot.gain, pivot.discount) == (step.gain, step.discount) for step in steps) else note,
         lower_is_better=tuple(str(metric) for metric in wanted if not metric.higher_is_better),
         spread={name: spread[name] for name in names if name in spread},
-        cell_spread=stacked(cell_spread) if spread else None,
+        cell_spread=stack_tables(cell_spread) if spread else None,
     )
 
 
-def select_sums(metrics: Iterable[Metric]) -> list[DCG]:
-    """Return the metrics that are sums over documents."""
-    return [metric for metric in metrics if isinstance(metric, DCG) and metric.is_sum_over_documents]
-
-
-def _split(
+def _decompose(
     rankings: Rankings, models: tuple[str, str], metrics: Sequence[DCG], grades: Grades, bands: Bands
 ) -> tuple[dict[str, Floats], dict[str, Floats], dict[str, float], dict[str, Floats]]:
     """Return by metric the contributions of queries and of cells, and the standard deviations between repeats.
 
     For recipes, contributions are means over repeats.
     """
-    splits = [Decomposition(metric, rankings, grades, bands) for metric in dict.fromkeys(metrics)]
+    parts = [Decomposition(metric, rankings, grades, bands) for metric in dict.fromkeys(metrics)]
     by_query, cells, spread, cell_spread = {}, {}, {}, {}
-    first, second = ([decompose_model(one, model, splits) for one in rankings.each_repeat(model)] for model in models)
-    for place, split in enumerate(splits):
-        name, sides = str(split.metric), [[repeat[place] for repeat in repeats] for repeats in (first, second)]
-        own, other = (np.mean([values for values, _ in repeats], axis=0) for repeats in sides)
-        own_cells, other_cells = (np.mean([added for _, added in repeats], axis=0) for repeats in sides)
-        by_query[name], cells[name] = split.share * (own - other), own_cells - other_cells
-        if max(map(len, sides)) > 1:
-            totals = [_variance([values @ split.share for values, _ in repeats]) for repeats in sides]
-            spread[name] = float(np.sqrt(sum(totals)))
-            cell_spread[name] = np.sqrt(sum(_variance([added for _, added in repeats]) for repeats in sides))
+    repeats = [[decompose_model(own, model, parts) for own in rankings.each_repeat(model)] for model in models]
+    for place, part in enumerate(parts):
+        name = str(part.metric)
+        values = [np.stack([repeat[place][0] for repeat in by_model]) for by_model in repeats]
+        tables = [np.stack([repeat[place][1] for repeat in by_model]) for by_model in repeats]
+        by_query[name] = part.share * (values[0].mean(axis=0) - values[1].mean(axis=0))
+        cells[name] = tables[0].mean(axis=0) - tables[1].mean(axis=0)
+        if max(map(len, repeats)) > 1:
+            spread[name] = float(np.sqrt(sum(_compute_variance([row @ part.share for row in own]) for own in values)))
+            cell_spread[name] = np.sqrt(sum(map(_compute_variance, tables)))
     return by_query, cells, spread, cell_spread
 
 
-def _variance(repeats: Sequence[Any]) -> Any:
+def _compute_variance(repeats: Any) -> Any:
     """Return the variance between repeats, 0 for a single one."""
     return np.var(repeats, axis=0, ddof=1) if len(repeats) > 1 else np.zeros_like(repeats[0])
 
 
-def _attributable(metric: Metric) -> DCG:
-    if not select_sums([metric]):
-        redefined = f" ({type(metric).__name__} defines its values anew)" if isinstance(metric, DCG) else ""
-        raise ValueError(
-            f"metrics names {metric}, which is not a sum over documents{redefined}. Use metrics of the NDCG and DCG "
-            "family, such as ndcg_linear@10 or ndcg_exp@10."
-        )
-    return select_sums([metric])[0]
-
-
-def _steps(pivot: DCG, *, negative: bool) -> list[DCG]:
+def _list_steps(pivot: DCG, *, negative: bool) -> list[DCG]:
     """Return metrics whose discount and gain change one at a time, with the cutoff and options of `pivot`."""
     options: dict[str, Any] = {name: getattr(pivot, name) for name in ("k", "ties", "empty", "scores", "weights")}
     linear = NDCG(gain="linear", **options)
@@ -313,7 +278,7 @@ def _steps(pivot: DCG, *, negative: bool) -> list[DCG]:
     return steps if negative else [*steps, replace(linear, gain="exponential")]
 
 
-def _by_class(counts: np.ndarray[Any, Any], by_query: dict[str, Floats]) -> pd.DataFrame:
+def _sum_classes(counts: np.ndarray[Any, Any], by_query: dict[str, Floats]) -> pd.DataFrame:
     import pandas as pd
 
     names = band_names(CLASSES, None)
@@ -324,7 +289,7 @@ def _by_class(counts: np.ndarray[Any, Any], by_query: dict[str, Floats]) -> pd.D
     return table[table["queries"] > 0]
 
 
-def _parts(difference: dict[str, float]) -> pd.DataFrame:
+def _compute_parts(difference: dict[str, float]) -> pd.DataFrame:
     import pandas as pd
 
     steps = list(difference)
@@ -454,39 +419,36 @@ class Decomposition:
         A document contributes gain * discount of its rank / ideal. Every order of tied documents is equally likely, so
         each has the mean discount of their ranks (none beyond the cutoff), split by the bands of these ranks.
         """
-        gains, bands = self._facts.gains, len(self._bands.names)
-        depth = max_depth((self.metric.k,), rows.width)
-        held = depth if rows.tie_groups is None else rows.width  # Ties may continue beyond the cutoff.
-        worth = gains.of(rows, held)
+        gains, depth = self._facts.gains, max_depth((self.metric.k,), rows.width)
+        width = depth if rows.tie_groups is None else rows.width  # Ties may continue beyond the cutoff.
+        worth = gains.of(rows, width)
         if self.metric.is_ratio:
             worth = worth / np.where(self._empty, 1.0, self._facts.ideal[:, 0])[rows.queries, None]
         worth = worth * np.where(self._empty, 0.0, self.share)[rows.queries, None]
-        grade = self._grades.of_code[rows.codes[:, :held]]
+        grade = self._grades.of_code[rows.codes[:, :width]].ravel()
         band = np.searchsorted(self._bands.starts, np.arange(1, depth + 1), side="right") - 1
         cells = self.blank()
-        if rows.tie_groups is None:
-            at, added = grade * bands + band, worth * gains.discount[:depth]
-            cells += np.bincount(at.ravel(), added.ravel(), cells.size).reshape(cells.shape)
-            return cells
         for column in range(band[-1] + 1):
-            discount = np.zeros(rows.width)
+            discount = np.zeros(width)
             discount[:depth] = np.where(band == column, gains.discount[:depth], 0.0)
-            expected = rows.tie_groups.mean(np.broadcast_to(discount, worth.shape))
-            cells[:, column] = np.bincount(grade.ravel(), (worth * expected).ravel(), len(cells))
+            if rows.tie_groups is not None:
+                discount = rows.tie_groups.mean(np.broadcast_to(discount, worth.shape))
+            cells[:, column] = np.bincount(grade, (worth * discount).ravel(), len(cells))
         return cells
 
 
-def decompose_model(rankings: Rankings, model: str, splits: Sequence[Decomposition]) -> list[tuple[Floats, Floats]]:
+def decompose_model(
+    rankings: Rankings, model: str, decompositions: Sequence[Decomposition]
+) -> list[tuple[Floats, Floats]]:
     """Return the value of each query, (queries,), and the cells of the mean, (grades, bands), for each metric."""
-    queries = rankings.judgments.queries
-    found = [(np.zeros(queries), split.blank()) for split in splits]
-    together: dict[tuple[str, str], list[int]] = {}
-    for place, split in enumerate(splits):
-        together.setdefault((split.metric.ties, split.metric.scores), []).append(place)
-    for places in together.values():
-        for rows in rankings.ranked(model, by=splits[places[0]].metric):
+    results = [(np.zeros(rankings.judgments.queries), part.blank()) for part in decompositions]
+    orders: dict[tuple[str, str], list[int]] = {}  # Metrics with the same order of documents share a ranking.
+    for place, part in enumerate(decompositions):
+        orders.setdefault((part.metric.ties, part.metric.scores), []).append(place)
+    for places in orders.values():
+        for rows in rankings.ranked(model, by=decompositions[places[0]].metric):
             for place in places:
-                values, cells = found[place]
-                values[rows.queries] = splits[place].values(rows)
-                cells += splits[place].cells(rows)
-    return found
+                values, cells = results[place]
+                values[rows.queries] = decompositions[place].values(rows)
+                cells += decompositions[place].cells(rows)
+    return results

@@ -44,7 +44,7 @@ def select_sums(metrics: Iterable[Metric]) -> list[DCG]:
     return [metric for metric in metrics if isinstance(metric, DCG) and metric.is_sum_over_documents]
 
 
-def read_template(metric: MetricLike) -> DCG:
+def read_template(metric: MetricLike, argument: str = "metric") -> DCG:
     """Return the metric that determines cutoff, discount and all options but the gain.
 
     Raises
@@ -55,9 +55,10 @@ def read_template(metric: MetricLike) -> DCG:
     parsed = parse_metric(metric)
     for template in select_sums([parsed]):
         return template
+    redefined = f" ({type(parsed).__name__} defines its values anew)" if isinstance(parsed, DCG) else ""
     raise ValueError(
-        f"metric names {parsed}, which is not a sum of gains over documents. Use one of the NDCG and DCG family, such "
-        "as metric='ndcg_linear@10'"
+        f"{argument} names {parsed}, which is not a sum of gains over documents{redefined}. Use one of the NDCG and "
+        "DCG family, such as ndcg_linear@10."
     )
 
 
