@@ -307,7 +307,7 @@ SCORES = [
     ("bands of fractions", lambda: scores().attribution("A", "B", bands=[1, 2.5]), "bands", V, "2.5"),
     ("gains below 1", lambda: scores().gains([0.5, 2]), "bases[0]", V, "at least 1"),
     ("infinite gains", lambda: scores().gains([1, math.inf]), "bases[1]", V, "finite"),
-    ("equal gains", lambda: scores().gains([1, 2, 1.0]), "bases", V, "1 twice"),
+    ("equal gains", lambda: scores().gains([1, 2, 1.0]), "bases[2]", V, "distinct"),
     ("no gains", lambda: scores().gains([]), "bases", V, "empty"),
     ("gains as text", lambda: scores().gains("12"), "bases", T, "list"),
     ("text among gains", lambda: scores().gains([1, "2"]), "bases[1]", T, "number"),

@@ -172,14 +172,14 @@ class GainPath(TextResult):
     def _describe_winners(self) -> str:
         size = f"{count(len(self.models), 'model')} on {count(self.queries, 'query')}"
         low, high = self._ends
-        rows = list(self.winners.itertuples(index=False))
+        *changing, (last, _, _) = self.winners.itertuples(index=False)
         opening = f"Under {self.metric} with gain (b^l - 1)/(b - 1),"
-        if len(rows) == 1:
-            return f"{opening} {rows[0][0]} has the {self._best} mean at every base b from {low} to {high} ({size})."
-        parts = [f"{model} to b = {format_base(stop)}" for model, _, stop in rows[:-1]]
+        if not changing:
+            return f"{opening} {last} has the {self._best} mean at every base b from {low} to {high} ({size})."
+        parts = [f"{model} to b = {format_base(stop)}" for model, _, stop in changing]
         if len(parts) > 5:
             parts = [*parts[:2], f"{len(parts) - 4} further changes", *parts[-2:]]
-        path = ", then ".join([*parts, f"{rows[-1][0]} to b = {high}"])
+        path = ", then ".join([*parts, f"{last} to b = {high}"])
         return f"{opening} the model with the {self._best} mean from b = {low} is {path} ({size})."
 
     def _describe_verdict(self) -> str:
@@ -187,54 +187,43 @@ class GainPath(TextResult):
         level = confidence(self.alpha)
         if len(self.models) == 1:
             return f"{self.models[0]} is the only model."
-        if kind == "genuine":
-            ends = [
-                f"at b = {number_text(base)} it is {listed(list(self.best_sets[base]), word='or')}"
-                for base in (self.bases[0], self.bases[-1])
-            ]
-            return f"No model is best at every base ({p_value(p)}): {', '.join(ends)} ({level}, simultaneous)."
         if kind == "agree":
             return f"{always[0]} is proven best at every base ({level})."
-        names = listed(list(always), word="or")
-        return f"One model may be best at every base ({p_value(p)}). If so, it is {names} ({level})."
+        if kind == "unresolved":
+            return f"One model may be best at every base ({p_value(p)}). If so, it is {_list_names(always)} ({level})."
+        first, last = (_list_names(self.best_sets[self.bases[place]]) for place in (0, -1))
+        low, high = self._ends
+        ends = f"at b = {low} it is {first}, at b = {high} it is {last}"
+        return f"No model is best at every base ({p_value(p)}): {ends} ({level}, simultaneous)."
 
     def _describe_fit(self, fit: GainFit) -> str:
         if not fit.has_base:
             return fit.text
-        low, high = max(fit.lower, self.bases[0]), min(fit.upper, self.bases[-1])
-        rows = list(self.winners.itertuples(index=False))
-        within = [model for model, start, stop in rows if start <= high and stop >= low]
-        base = f"Preferences fit base {format_base(fit.base)} ({format_base(fit.lower)} to {format_base(fit.upper)}, "
-        base += confidence(fit.alpha)
-        if low > high or not within:
-            return f"{base}), which is outside these bases."
-        best = next((model for model, start, stop in rows if start <= fit.base <= stop), None)
-        others = [model for model in dict.fromkeys(within) if model != best]
-        if best is None:
-            return f"{base}). There, {listed(others, word='or')} has the {self._best} mean."
-        rest = f", elsewhere in that interval {listed(others, word='or')}" if others else " in the whole interval"
-        return f"{base}). There, {best} has the {self._best} mean{rest}."
+        base, low, high = map(format_base, (fit.base, fit.lower, fit.upper))
+        sentence = f"Preferences fit base {base} ({low} to {high}, {confidence(fit.alpha)})"
+        winners = [
+            model
+            for model, start, stop in self.winners.itertuples(index=False)
+            if start <= fit.upper and stop >= fit.lower
+        ]
+        if not winners:
+            return f"{sentence}, which is outside these bases."
+        return f"{sentence}. In that interval, {_list_names(dict.fromkeys(winners))} has the {self._best} mean."
 
     def to_dict(self) -> dict[str, Any]:
         """Return all results and `text` as plain values for JSON. Infinite bounds become None."""
-        return {
-            "metric": self.metric,
-            "bases": list(self.bases),
-            "models": list(self.models),
-            "queries": self.queries,
-            "path": plain(self.frame().to_dict("records")),
-            "winners": self.winners.to_dict("records"),
-            "best_sets": [{"base": base, "models": list(models)} for base, models in self.best_sets.items()],
-            "best_ranges": self.best_ranges.to_dict("records"),
-            "swaps": self.swaps.to_dict("records"),
-            "verdict": {**self.verdict._asdict(), "always_best": list(self.verdict.always_best)},
-            "fit": None if self.fit is None else self.fit.to_dict(),
-            "lower_is_better": self.lower_is_better,
-            "alpha": self.alpha,
-            "draws": self.draws,
-            "seed": self.seed,
-            "text": self.text,
-        }
+        names = ("metric", "bases", "models", "queries", "lower_is_better", "alpha", "draws", "seed", "text")
+        content: dict[str, Any] = plain(
+            {name: getattr(self, name) for name in names}
+            | {name: getattr(self, name).to_dict("records") for name in ("winners", "best_ranges", "swaps")}
+            | {
+                "path": self.frame().to_dict("records"),
+                "best_sets": [{"base": base, "models": models} for base, models in self.best_sets.items()],
+                "verdict": self.verdict._asdict(),
+                "fit": None if self.fit is None else self.fit.to_dict(),
+            }
+        )
+        return content
 
     @cached_property
     def headline(self) -> str:
@@ -250,6 +239,10 @@ class GainPath(TextResult):
         times = {1: "once", 2: "twice"}.get(changes, f"{changes} times")
         proof = "no model is best at every gain" if self.verdict.kind == "genuine" else "one may be best at every gain"
         return f"The model with the {self._best} mean changes {times} between b = {low} and {high}, {proof}"
+
+
+def _list_names(models: Iterable[str]) -> str:
+    return listed(list(models), word="or")
 
 
 def format_base(base: float) -> str:
@@ -288,10 +281,8 @@ def validate_bases(bases: Iterable[float] | None) -> tuple[float, ...]:
     if not numbers:
         raise ValueError("bases is empty. Pass at least one base, for example [1, 1.5, 2].")
     for place, base in enumerate(numbers):
-        if math.isinf(base):
-            raise ValueError(f"bases[{place}] must be finite, got {base}.")
-        if base in numbers[:place]:
-            raise ValueError(f"bases must be distinct, got {base:g} twice.")
+        if math.isinf(base) or base in numbers[:place]:
+            raise ValueError(f"bases must be finite and distinct, got {base:g} as bases[{place}].")
     return tuple(sorted(numbers))
 
 
@@ -323,14 +314,13 @@ def read_gain_path(
     leaders = find_leaders(at, estimated.mean)
     ranges = [
         (model, *stretch)
-        for column, model in enumerate(models)
-        for stretch in find_stretches(at, band.may_be_best[:, column])
+        for model, may_be_best in zip(models, band.may_be_best.T, strict=True)
+        for stretch in find_stretches(at, may_be_best)
     ]
-    ranges.sort(key=lambda row: row[1:])
     critical = float(critical_value(joint.bootstrap.max_t.max(axis=(0, 1)), 1 - sample.alpha))
     swaps = find_crossings(at, estimated.difference, estimated.error, estimated.tolerance, critical)
-    alone = band.may_be_best.sum() == len(bases) and len({it.model for it in leaders}) == 1 and len(models) > 1
-    kind: Kind = "genuine" if not test.not_rejected.any() else "agree" if alone else "unresolved"
+    is_alone = band.may_be_best.sum() == len(bases) and len({leader.model for leader in leaders}) == 1 < len(models)
+    kind: Kind = "genuine" if not test.not_rejected.any() else "agree" if is_alone else "unresolved"
     always = (models[leaders[0].model],) if kind == "agree" else tuple(names[test.not_rejected])
     loss = not template.higher_is_better
     return GainPath(
@@ -344,12 +334,12 @@ def read_gain_path(
         lower=band.lower,
         upper=band.upper,
         winners=pd.DataFrame(
-            [(models[it.model], it.start, it.stop) for it in leaders], columns=["model", "from", "to"]
+            [(models[leader.model], leader.start, leader.stop) for leader in leaders], columns=["model", "from", "to"]
         ),
         best_sets={base: tuple(names[row]) for base, row in zip(bases, band.may_be_best, strict=True)},
-        best_ranges=pd.DataFrame(ranges, columns=["model", "from", "to"]),
+        best_ranges=pd.DataFrame(sorted(ranges, key=lambda row: row[1:]), columns=["model", "from", "to"]),
         swaps=pd.DataFrame(
-            [(models[it.first], models[it.second], it.base, it.lower, it.upper) for it in swaps],
+            [(models[first], models[second], *interval) for first, second, *interval in swaps],
             columns=["first", "second", "base", "lower", "upper"],
         ),
         verdict=GainsVerdict(kind, test.p_value, always),
@@ -389,10 +379,10 @@ def find_leaders(bases: Floats, mean: Floats) -> list[Leader]:
     starts = [0, *(np.flatnonzero(np.diff(winner)) + 1).tolist()]
     edges = [float(bases[0])]
     for start in starts[1:]:
-        gap = between[[start - 1, start], winner[start]] - between[[start - 1, start], winner[start - 1]]
-        edges.append(_find_zero(fine[start - 1], fine[start], gap))
+        rows = between[start - 1 : start + 1]
+        edges.append(_find_zero(fine[start - 1], fine[start], rows[:, winner[start]] - rows[:, winner[start - 1]]))
     edges.append(float(bases[-1]))
-    return [Leader(int(winner[start]), edges[at], edges[at + 1]) for at, start in enumerate(starts)]
+    return [Leader(int(winner[start]), *edge) for start, edge in zip(starts, itertools.pairwise(edges), strict=True)]
 
 
 def find_crossings(
