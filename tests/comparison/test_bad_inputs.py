@@ -281,7 +281,6 @@ SCORES = [
         "'q'",
     ),
     ("no such query", lambda: scores().ranking(7, "A"), "7", V, "no query"),
-    ("text for a query", lambda: scores().ranking("1", "A"), "did you mean 1", V, "a number"),
     ("queries of nobody", lambda: scores().queries("A", "D"), "'D'", V, "known: A, B"),
     ("queries of one metric", lambda: scores(metrics="map").queries("A", "B"), "two metrics", V),
     ("no contradictions", lambda: scores().queries("A", "B", most=0), "most", V, "whole number"),
