@@ -56,10 +56,9 @@ def _read_texts(columns: Mapping[str, Any], ids: Any) -> Labels:
             raise ValueError(
                 f"segments {name!r} must have one label per query, got {len(rows)} labels for {len(ids)} queries."
             )
-        for place, label in enumerate(rows):
+        for query, label in zip(ids, rows, strict=True):
             if _is_missing(label) or label == "":
-                query = np.asarray(ids)[place]
-                raise ValueError(f"segments {name!r} has no label for query {query!s}. Pass a label such as 'other'.")
+                raise ValueError(f"segments {name!r} has no label for query {query}. Pass a label such as 'other'.")
         texts[name] = np.array([_format_label(label) for label in rows], dtype=object)
         for text in list_labels(texts[name]):
             check_name(f"segments {name!r}: a label", text)
@@ -85,13 +84,12 @@ def list_labels(labels: np.ndarray[Any, Any]) -> list[str]:
 def _read_columns(segments: Any) -> dict[str, Any]:
     """Return columns by name. A single column without a name is called `segment`."""
     if isinstance(segments, str):
-        raise TypeError(f"segments must be one label per query, got the string {segments!r}.")
+        raise TypeError(f"segments must have one label per query, got the string {segments!r}.")
     if hasattr(segments, "columns") and not isinstance(segments, Mapping):
-        names = list(map(str, segments.columns))
-        duplicate = next((name for place, name in enumerate(names) if name in names[:place]), None)
-        if duplicate is not None:
-            raise ValueError(f"segments must have distinct column names, got two columns {duplicate!r}.")
-        return {str(name): segments[name] for name in segments.columns}
+        columns = {str(name): segments[name] for name in segments.columns}
+        if len(columns) < len(segments.columns):
+            raise ValueError(f"segments must have distinct column names, got {', '.join(map(repr, segments.columns))}.")
+        return columns
     if isinstance(segments, Mapping) and segments and all(map(_is_column, segments.values())):
         return {str(name): labels for name, labels in segments.items()}
     if getattr(segments, "ndim", 1) > 1:
@@ -108,6 +106,8 @@ def _is_column(value: Any) -> bool:
 
 def read_by_query(title: str, labels: Any, judgments: Judgments) -> Any:
     """Return labels in the order of the queries: matched by query id, in that order, or one per document."""
+    if isinstance(labels, str):
+        raise TypeError(f"{title} must have one label per query, got {labels!r}.")
     by_id = _index_by_id(title, labels, judgments)
     ids = judgments.query_ids.tolist()
     if by_id is not None:
@@ -188,10 +188,8 @@ def read_clusters(clusters: Any, queries: int, ids: Sequence[Any] | None = None)
     labels = clusters.to_numpy() if hasattr(clusters, "to_numpy") else np.asanyarray(clusters)
     if labels.ndim and not hasattr(clusters, "dtype"):
         labels = objects(clusters)  # NumPy would turn numbers among strings into strings.
-    if labels.ndim != 1:
-        raise ValueError(f"clusters must have one label per query, shape ({queries},), got shape {labels.shape}.")
-    if len(labels) != queries:
-        raise ValueError(f"clusters must have one label per query, got {len(labels)} labels for {queries} queries.")
+    if labels.shape != (queries,):
+        raise ValueError(f"clusters must have one label per query, got shape {labels.shape} for {queries} queries.")
     numbers: dict[Any, int] = {}
     codes = np.empty(queries, dtype=np.int64)
     for place, value in enumerate(labels.tolist()):
@@ -208,8 +206,6 @@ def read_clusters(clusters: Any, queries: int, ids: Sequence[Any] | None = None)
 
 def read_clusters_of_queries(clusters: OfQueries, judgments: Judgments) -> Integers:
     """Return the cluster of each query of judgments as a number, matched by query id if labels have ids."""
-    if isinstance(clusters, str):
-        raise TypeError(f"clusters must have one label per query, got {clusters!r}.")
     ids = judgments.query_ids.tolist()
     return read_clusters(read_by_query("clusters", clusters, judgments), len(ids), ids)
 
