@@ -19,14 +19,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._common.cpus import cpus
 from .._common.typing import Floats, Integers
 from ..evaluation.evaluator import Evaluator
-from ..evaluation.groups import AlignedScores, Family, Group
 from ..metrics.dcg import DCG, NDCG
 from ..metrics.gains import at_bases, discounts
 from ..metrics.names import MetricLike, parse_metric
-from ..ranking.rows import table_of
 from .estimates import Estimate, RepeatError, estimate
 from .resampling import JointEstimate, draw_errors
 
@@ -132,27 +129,21 @@ class GradeCounts:
                 "(b^l - 1)/(b - 1) is not a gain for them. Pass negative_labels='zero' to Judgments."
             )
         self.levels: Floats = judgments.levels[judgments.levels > 0]
-        options = {option: getattr(template, option) for option in ("discount", "base", "k", "scores")}
-        relevant = {label: float(label > 0) for label in judgments.levels.tolist()}
-        counting = DCG(gain=relevant, ties=template.ties, **options)
-        facts = counting.bind(judgments, (template.k,))
-        tables = [table_of((judgments.levels == level).astype(np.float64)) for level in self.levels.tolist()]
-        families = [
-            Family(counting, replace(facts, gains=replace(facts.gains, table=table)), (template.k,), slice(at, at + 1))
-            for at, table in enumerate(tables)
+        options: dict[str, Any] = {
+            name: getattr(template, name) for name in ("discount", "base", "k", "ties", "scores")
+        }
+        counting = [
+            DCG(gain={label: float(label == level) for label in judgments.levels.tolist()}, **options)
+            for level in self.levels.tolist()
         ]
-        self._group = Group(counting, "irrelevant", families, list(range(len(families))))
-        in_order = replace(self._group, like=replace(counting, ties="order"))
-        self.ideal: Floats = self._count(in_order, judgments.labels)
-        self.empty: Bools = np.logical_not(self.ideal.any(axis=0)) if template.is_ratio else facts.empty[:, 0]
+        self._evaluator = Evaluator(counting, judgments)
+        in_order = Evaluator([replace(metric, ties="order") for metric in counting], judgments)
+        self.ideal: Floats = np.ascontiguousarray(in_order(judgments.labels).per_query.T)
+        self.empty: Bools = np.logical_not(self.ideal.any(axis=0))
 
     def count(self, scores: Floats) -> Floats:
         """Return the counts of one ranking of every query, shape (grades, queries)."""
-        return self._count(self._group, scores)
-
-    def _count(self, group: Group, scores: Floats) -> Floats:
-        counts = group.evaluate(self.judgments, AlignedScores.of(self.judgments, scores), cpus())
-        return np.ascontiguousarray(counts.T)
+        return np.ascontiguousarray(self._evaluator(scores).per_query.T)
 
     def compute_values(self, counts: Floats, bases: Sequence[float], queries: Any = slice(None)) -> Floats:
         """Return the metric of every query under the power gain of each base, shape (bases, …, queries).
