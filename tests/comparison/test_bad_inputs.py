@@ -383,7 +383,7 @@ PLANS = [
 
 FITS = [
     ("all for a", lambda: preferred(["a"] * 40), "for a", V, "all 40"),
-    ("all for b", lambda: preferred(["b"] * 40), "preferred='a'", V, "all 40"),
+    ("all for b", lambda: preferred(["b"] * 40), "for b", V, "all 40"),
     ("ties only", lambda: preferred(["tie"] * 40), "preferences", V, "neither side"),
     ("exchanged sides", lambda: preferred(AGAINST), "labels", V, "contradict"),
     ("another side", lambda: preferred(["a"] * 39 + ["c"]), "preferred[39]", V, "'c'"),

@@ -75,8 +75,6 @@ class Attribution(TextResult):
     spread : dict
         For recipes, all numbers are means over repeats, and this is the standard deviation of `difference` between
         repeats by metric: √(s² + s'²). Empty if both models are fixed.
-    cell_spread : DataFrame or None
-        The same for each cell of `grades_by_ranks`.
 
     Examples
     --------
@@ -130,10 +128,9 @@ class Attribution(TextResult):
     parts_note: str = ""
     lower_is_better: tuple[str, ...] = ()
     spread: dict[str, float] = field(default_factory=dict)
-    cell_spread: pd.DataFrame | None = field(default=None, repr=False)
 
     def frame(self) -> pd.DataFrame:
-        """Return `grades_by_ranks` as a tidy table: metric, grade, ranks, contribution, and spread for recipes."""
+        """Return `grades_by_ranks` as a tidy table: metric, grade, ranks and contribution."""
         import pandas as pd
 
         rows, bands = self.grades_by_ranks.index, self.grades_by_ranks.columns
@@ -143,8 +140,6 @@ class Attribution(TextResult):
             "ranks": np.tile(bands, len(rows)),
             "contribution": self.grades_by_ranks.to_numpy().ravel(),
         }
-        if self.cell_spread is not None:
-            columns["spread"] = self.cell_spread.to_numpy().ravel()
         return pd.DataFrame(columns)
 
     def to_dict(self) -> dict[str, Any]:
@@ -214,16 +209,13 @@ def compute_attribution(
     band = rank_bands(bands, [metric.k for metric in wanted], longest=int(judgments.sizes.max()))
     pivot = (usual or wanted)[0]
     steps = _list_steps(pivot, negative=bool(judgments.levels[0] < 0))
-    by_query, cells, spread, cell_spread = _decompose(rankings, models, [*wanted, *steps], grades, band)
+    by_query, cells, spread = _decompose(rankings, models, [*wanted, *steps], grades, band)
     names = tuple(map(str, wanted))
     weighty = rankings.weights > 0
     sizes = judgments.relevant(float(grades.lowest[-1]))[weighty]
 
-    def stack_tables(tables: dict[str, Floats]) -> pd.DataFrame:
-        rows = pd.Index(grades.names, name="grade")
-        named = {name: pd.DataFrame(tables[name], index=rows, columns=list(band.names)) for name in names}
-        return pd.concat(named, names=["metric"])
-
+    rows = pd.Index(grades.names, name="grade")
+    tables = {name: pd.DataFrame(cells[name], index=rows, columns=list(band.names)) for name in names}
     note = f"These steps are between built-in definitions. {pivot} has a different gain or discount."
     return Attribution(
         models=models,
@@ -232,41 +224,34 @@ def compute_attribution(
         left_out=int(some.sum()) - len(sizes),
         top_grade=grades.names[-1],
         difference={name: float(by_query[name].sum()) for name in names},
-        grades_by_ranks=stack_tables(cells),
+        grades_by_ranks=pd.concat(tables, names=["metric"]),
         by_query_class=_sum_classes(sizes, {name: by_query[name][weighty] for name in names}),
         parts=_compute_parts({str(step): float(by_query[str(step)].sum()) for step in steps}),
         parts_note="" if any((pivot.gain, pivot.discount) == (step.gain, step.discount) for step in steps) else note,
         lower_is_better=tuple(str(metric) for metric in wanted if not metric.higher_is_better),
-        spread={name: spread[name] for name in names if name in spread},
-        cell_spread=stack_tables(cell_spread) if spread else None,
+        spread={name: spread[name] for name in names} if spread else {},
     )
 
 
 def _decompose(
     rankings: Rankings, models: tuple[str, str], metrics: Sequence[DCG], grades: Grades, bands: Bands
-) -> tuple[dict[str, Floats], dict[str, Floats], dict[str, float], dict[str, Floats]]:
-    """Return by metric the contributions of queries and of cells, and the standard deviations between repeats.
+) -> tuple[dict[str, Floats], dict[str, Floats], dict[str, float]]:
+    """Return by metric the contributions of queries and of cells, and the standard deviation between repeats.
 
     For recipes, contributions are means over repeats.
     """
     parts = [Decomposition(metric, rankings, grades, bands) for metric in dict.fromkeys(metrics)]
-    by_query, cells, spread, cell_spread = {}, {}, {}, {}
+    by_query, cells, spread = {}, {}, {}
     repeats = [[decompose_model(own, model, parts) for own in rankings.each_repeat(model)] for model in models]
     for place, part in enumerate(parts):
         name = str(part.metric)
-        values = [np.stack([repeat[place][0] for repeat in by_model]) for by_model in repeats]
-        tables = [np.stack([repeat[place][1] for repeat in by_model]) for by_model in repeats]
-        by_query[name] = part.share * (values[0].mean(axis=0) - values[1].mean(axis=0))
-        cells[name] = tables[0].mean(axis=0) - tables[1].mean(axis=0)
+        values, tables = ([[repeat[place][item] for repeat in own] for own in repeats] for item in (0, 1))
+        by_query[name] = part.share * np.subtract(*(np.mean(own, axis=0) for own in values))
+        cells[name] = np.subtract(*(np.mean(own, axis=0) for own in tables))
         if max(map(len, repeats)) > 1:
-            spread[name] = float(np.sqrt(sum(_compute_variance([row @ part.share for row in own]) for own in values)))
-            cell_spread[name] = np.sqrt(sum(map(_compute_variance, tables)))
-    return by_query, cells, spread, cell_spread
-
-
-def _compute_variance(repeats: Any) -> Any:
-    """Return the variance between repeats, 0 for a single one."""
-    return np.var(repeats, axis=0, ddof=1) if len(repeats) > 1 else np.zeros_like(repeats[0])
+            means = [[row @ part.share for row in own] for own in values if len(own) > 1]
+            spread[name] = float(np.sqrt(sum(np.var(own, ddof=1) for own in means)))
+    return by_query, cells, spread
 
 
 def _list_steps(pivot: DCG, *, negative: bool) -> list[DCG]:

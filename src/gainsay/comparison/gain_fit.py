@@ -110,9 +110,9 @@ class GainFit(TextResult):
     @property
     def text(self) -> str:
         """One paragraph with the numbers."""
-        size, units, unit = count(self.preferences, "preference"), self.preferences, "preferences"
+        size, units = count(self.preferences, "preference"), self.preferences
         if self.clusters is not None:
-            size, units, unit = f"{size} in {count(self.clusters, 'cluster')}", self.clusters, "clusters"
+            size, units = f"{size} in {count(self.clusters, 'cluster')}", self.clusters
         if self.ties:
             size += f", {count(self.ties, 'tie')} counted half for either side"
         if self.silent:
@@ -129,7 +129,7 @@ class GainFit(TextResult):
                 "neither": "Neither linear (1) nor exponential (2) fits.",
             }[self.verdict]
         grades, gains = self.grades[:9], ", ".join(f"{gain:.3g}" for gain in self.gains(self.grades[:9]))
-        few = f" Below {FEW_PREFERENCES} {unit}, the confidence is approximate." if units < FEW_PREFERENCES else ""
+        few = " With so few, the confidence is approximate." if units < FEW_PREFERENCES else ""
         return f"From {size}: {answer} Grades {', '.join(map(number_text, grades))} have the gains {gains}.{few}"
 
     @property
@@ -259,7 +259,12 @@ def fit_gain(
     level, (low, high) = validate_alpha(alpha), _validate_range(bases)
     template = read_template(metric)
     data = read_preferences(preferences, template, side, clusters)
-    _validate_two_sided(data.outcome)
+    if np.ptp(data.outcome) == 0:
+        side_of_all = {1.0: "a", 0.0: "b", 0.5: "neither side"}[float(data.outcome[0])]
+        raise ValueError(
+            f"preferences must be for both sides, but all {count(len(data.outcome), 'preference')} are for "
+            f"{side_of_all}. If one ranking is always preferred, exchange a and b in about half of the preferences."
+        )
     grid = np.geomspace(low, high, STEPS + 1)
     differences = np.stack([data.differences(base) for base in grid])
     _validate_variation(differences)
@@ -296,17 +301,6 @@ def _validate_range(bases: object) -> tuple[float, float]:
     if not 0 < low < high < math.inf:
         raise ValueError(f"bases must be two finite numbers above 0, the lower one first, got {bases!r}.")
     return low, high
-
-
-def _validate_two_sided(outcome: Floats) -> None:
-    if np.ptp(outcome) > 0:
-        return
-    side, opposite = {1.0: ("a", "b"), 0.0: ("b", "a")}.get(float(outcome[0]), ("neither side", ""))
-    fix = f" If that is always so, exchange the rankings for about half of them, with preferred={opposite!r}."
-    raise ValueError(
-        f"preferences must be for both sides, but all {count(len(outcome), 'preference')} are for {side}."
-        f"{fix if opposite else ''}"
-    )
 
 
 def _validate_variation(differences: Floats) -> None:
