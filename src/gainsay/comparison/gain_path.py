@@ -311,17 +311,17 @@ def read_gain_path(
     band = compute_regret_band(estimated, joint.bootstrap, sample.alpha)
     names = np.array(models, dtype=object)
     test = two_step_test(estimated, joint.bootstrap, sample.alpha)
-    leaders = find_leaders(at, estimated.mean)
+    winners = find_leaders(models, at, estimated.mean)
     ranges = [
         (model, *stretch)
         for model, may_be_best in zip(models, band.may_be_best.T, strict=True)
         for stretch in find_stretches(at, may_be_best)
     ]
     critical = float(critical_value(joint.bootstrap.max_t.max(axis=(0, 1)), 1 - sample.alpha))
-    swaps = find_crossings(at, estimated.difference, estimated.error, estimated.tolerance, critical)
-    is_alone = band.may_be_best.sum() == len(bases) and len({leader.model for leader in leaders}) == 1 < len(models)
+    swaps = find_crossings(models, at, estimated.difference, estimated.error, estimated.tolerance, critical)
+    is_alone = band.may_be_best.sum() == len(bases) and winners["model"].nunique() == 1 < len(models)
     kind: Kind = "genuine" if not test.not_rejected.any() else "agree" if is_alone else "unresolved"
-    always = (models[leaders[0].model],) if kind == "agree" else tuple(names[test.not_rejected])
+    always = (winners["model"].iloc[0],) if kind == "agree" else tuple(names[test.not_rejected])
     loss = not template.higher_is_better
     return GainPath(
         metric=name_path(template),
@@ -333,15 +333,10 @@ def read_gain_path(
         regret=np.maximum(0.0, estimated.difference.max(axis=2)),
         lower=band.lower,
         upper=band.upper,
-        winners=pd.DataFrame(
-            [(models[leader.model], leader.start, leader.stop) for leader in leaders], columns=["model", "from", "to"]
-        ),
+        winners=winners,
         best_sets={base: tuple(names[row]) for base, row in zip(bases, band.may_be_best, strict=True)},
         best_ranges=pd.DataFrame(sorted(ranges, key=lambda row: row[1:]), columns=["model", "from", "to"]),
-        swaps=pd.DataFrame(
-            [(models[first], models[second], *interval) for first, second, *interval in swaps],
-            columns=["first", "second", "base", "lower", "upper"],
-        ),
+        swaps=swaps,
         verdict=GainsVerdict(kind, test.p_value, always),
         fit=None,
         lower_is_better=loss,
@@ -351,29 +346,13 @@ def read_gain_path(
     )
 
 
-class Leader(NamedTuple):
-    """Range of bases with the same best model."""
-
-    model: int
-    start: float
-    stop: float
-
-
-class Crossing(NamedTuple):
-    """Base above which the second of two models is better than the first, with its confidence interval."""
-
-    first: int
-    second: int
-    base: float
-    lower: float
-    upper: float
-
-
-def find_leaders(bases: Floats, mean: Floats) -> list[Leader]:
+def find_leaders(models: Sequence[str], bases: Floats, mean: Floats) -> pd.DataFrame:
     """Return the model with the largest mean in each range of bases. Of tied models, it is the first.
 
     `mean` has shape (bases, models), with ascending bases. Means are interpolated by cubic splines in log b.
     """
+    import pandas as pd
+
     fine, between = _interpolate(bases, mean)
     winner = between.argmax(axis=1)
     starts = [0, *(np.flatnonzero(np.diff(winner)) + 1).tolist()]
@@ -382,19 +361,21 @@ def find_leaders(bases: Floats, mean: Floats) -> list[Leader]:
         rows = between[start - 1 : start + 1]
         edges.append(_find_zero(fine[start - 1], fine[start], rows[:, winner[start]] - rows[:, winner[start - 1]]))
     edges.append(float(bases[-1]))
-    return [Leader(int(winner[start]), *edge) for start, edge in zip(starts, itertools.pairwise(edges), strict=True)]
+    return pd.DataFrame({"model": [models[winner[start]] for start in starts], "from": edges[:-1], "to": edges[1:]})
 
 
 def find_crossings(
-    bases: Floats, difference: Floats, error: Floats, tolerance: Floats, critical: float
-) -> list[Crossing]:
+    models: Sequence[str], bases: Floats, difference: Floats, error: Floats, tolerance: Floats, critical: float
+) -> pd.DataFrame:
     """Return every change of order of two models by base, with the bases that a band allows.
 
     `difference` and `error`, (bases, models, models), and `tolerance`, (bases,), are those of an estimate with one
     metric per base. The band is ``difference ± critical · error``. The order may change where it contains 0. An
-    interval that ends at the first or last base may continue there.
+    interval that ends at the first or last base may continue there. See `GainPath.swaps` for the columns.
     """
-    first, second = np.triu_indices(difference.shape[1], 1)
+    import pandas as pd
+
+    first, second = np.triu_indices(len(models), 1)
     gap, size = difference[:, first, second], error[:, first, second]
     turns = (np.abs(gap) > tolerance[:, None]).any(axis=0) & (gap.min(axis=0) <= 0) & (gap.max(axis=0) >= 0)
     gap, size, first, second = gap[:, turns], size[:, turns], first[turns], second[turns]
@@ -403,15 +384,16 @@ def find_crossings(
     _, fine_size = _interpolate(bases, np.where(finite, size, 1.0))
     inside = (np.abs(fine_gap) <= critical * fine_size) | ~finite
     crossings = []
-    for pair, models in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
+    for pair, places in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
         pair_gap = fine_gap[:, pair]
         sign = np.sign(pair_gap)
         for before, after in itertools.pairwise(np.flatnonzero(sign).tolist()):
             if sign[before] != sign[after]:
                 base = _find_zero(fine[before], fine[after], pair_gap[[before, after]])
-                ordered = models if sign[before] < 0 else models[::-1]
-                crossings.append(Crossing(*ordered, base, *_extend(fine, inside[:, pair], before, after)))
-    return sorted(crossings, key=lambda crossing: (crossing.base, crossing.first, crossing.second))
+                ordered = places if sign[before] < 0 else places[::-1]
+                crossings.append((base, *ordered, *_extend(fine, inside[:, pair], before, after)))
+    rows = [(models[first], models[second], base, *interval) for base, first, second, *interval in sorted(crossings)]
+    return pd.DataFrame(rows, columns=["first", "second", "base", "lower", "upper"])
 
 
 def _extend(fine: Floats, inside: Bools, start: int, stop: int) -> tuple[float, float]:
