@@ -224,23 +224,23 @@ def compute_bound(judgments: Judgments, first: NDCG, second: NDCG) -> Disagreeme
     sums = np.concatenate([[0.0], np.cumsum(discount)])
     weights = np.ones(judgments.queries) if judgments.weights is None else judgments.weights / judgments.weights.max()
 
-    def compute_spread(t: Floats) -> Line:
-        value, slope = np.zeros((2, judgments.queries))
+    def compute_spread(t: Floats) -> Floats:
+        spread = np.zeros((2, judgments.queries))
         for cells in groups:
             rise = cells.first + cells.second
-            spread = _sum_ends(t[cells.queries, None] * rise - cells.second, rise, cells.counts, sums)
-            value[cells.queries], slope[cells.queries] = spread
-        return Line(value, slope)
+            values = t[cells.queries, None] * rise - cells.second
+            spread[:, cells.queries] = _sum_ends(values, rise, cells.counts, sums)
+        return spread
 
-    def compute_mean_spread(t: Floats) -> Line:
-        line = compute_spread(np.full(judgments.queries, t[0]))
-        return Line(*(np.average(part, weights=weights, keepdims=True) for part in line))
+    def compute_mean_spread(t: Floats) -> Floats:
+        spread = compute_spread(np.full(judgments.queries, t[0]))
+        return np.stack([np.average(part, weights=weights, keepdims=True) for part in spread])
 
     excess = {str(metric): np.zeros(judgments.queries) for metric in (first, second)}
     for cells in groups:
         for values, sign in zip(excess.values(), (1, -1), strict=True):
             gap = sign * (cells.first - cells.second)
-            values[cells.queries] = _sum_ends(gap, None, cells.counts, sums).value
+            values[cells.queries], _ = _sum_ends(gap, None, cells.counts, sums)
     by_query = _minimize(compute_spread, judgments.queries)
     columns = {f"excess {name}": values for name, values in excess.items()}
     return DisagreementBound(
@@ -278,15 +278,8 @@ def _scale_gains(statistics: GainStatistics, rows: RankedRows) -> Floats:
     return scaled
 
 
-class Line(NamedTuple):
-    """Values of convex functions at some points, and their slopes there."""
-
-    value: Floats
-    slope: Floats
-
-
-def _sum_ends(values: Floats, rise: Floats | None, counts: Integers, discounts: Floats) -> Line:
-    """Return the sum of values in descending order times the discounts of their ranks, for each row.
+def _sum_ends(values: Floats, rise: Floats | None, counts: Integers, discounts: Floats) -> tuple[Floats, Floats]:
+    """Return the sum of values in descending order times the discounts of their ranks, for each row, and 0.
 
     With `rise`, the derivatives of the values, return that sum minus the one in ascending order, and its derivative.
     `counts` is the number of documents of each value, `discounts` the sum of the discounts of the first 0, 1, … ranks.
@@ -297,31 +290,33 @@ def _sum_ends(values: Floats, rise: Floats | None, counts: Integers, discounts: 
     reached = np.cumsum(counts, axis=1)
     weights = np.diff(discounts[np.minimum(reached, last)], axis=1, prepend=0.0)
     if rise is None:
-        return Line((values * weights).sum(axis=1), np.zeros(len(values)))
+        return (values * weights).sum(axis=1), np.zeros(len(values))
     left = reached[:, -1:] - reached  # documents with lower values
     weights -= discounts[np.minimum(left + counts, last)] - discounts[np.minimum(left, last)]
-    return Line((values * weights).sum(axis=1), (np.take_along_axis(rise, order, axis=1) * weights).sum(axis=1))
+    return (values * weights).sum(axis=1), (np.take_along_axis(rise, order, axis=1) * weights).sum(axis=1)
 
 
-def _minimize(function: Callable[[Floats], Line], size: int) -> Floats:
-    """Return the minima of convex functions over [0, 1] from above, by the intersections of tangents."""
+def _minimize(function: Callable[[Floats], Floats], size: int) -> Floats:
+    """Return the minima of convex functions over [0, 1] from above, by the intersections of tangents.
+
+    `function` returns the values and the slopes at some points, shape (2, points).
+    """
     low, high = np.zeros(size), np.ones(size)
     at_low, at_high = function(low), function(high)
-    best = np.minimum(at_low.value, at_high.value)
+    best = np.minimum(at_low[0], at_high[0])
     for step in range(MAX_STEPS):
-        bend = at_high.slope - at_low.slope
-        meeting = at_low.value - at_high.value + at_high.slope * high - at_low.slope * low
+        bend = at_high[1] - at_low[1]
+        meeting = at_low[0] - at_high[0] + at_high[1] * high - at_low[1] * low
         t = np.divide(meeting, bend, out=(low + high) / 2, where=bend > ROUNDING)
         if step % 3 == 2:  # Bisect now and then, because tangents may approach the minimum from one side only.
             t = (low + high) / 2
         t = np.clip(t, low, high)
-        line = function(t)
-        gain = best - line.value
-        best = np.minimum(best, line.value)
-        left = line.slope < 0
+        at_t = function(t)
+        gain = best - at_t[0]
+        best = np.minimum(best, at_t[0])
+        left = at_t[1] < 0
         low, high = np.where(left, t, low), np.where(left, high, t)
-        at_low = Line(*(np.where(left, new, old) for new, old in zip(line, at_low, strict=True)))
-        at_high = Line(*(np.where(left, old, new) for new, old in zip(line, at_high, strict=True)))
+        at_low, at_high = np.where(left, at_t, at_low), np.where(left, at_high, at_t)
         if step > 3 and (np.abs(gain) <= ROUNDING).all():
             break
     return best

@@ -212,16 +212,18 @@ class GainPath(TextResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all results and `text` as plain values for JSON. Infinite bounds become None."""
-        names = ("metric", "bases", "models", "queries", "lower_is_better", "alpha", "draws", "seed", "text")
+        names = (
+            "metric", "bases", "models", "queries", "path", "winners", "best_sets", "best_ranges", "swaps", "verdict",
+            "fit", "lower_is_better", "alpha", "draws", "seed", "text",
+        )  # fmt: skip
+        converted = {
+            "path": self.frame().to_dict("records"),
+            "best_sets": [{"base": base, "models": models} for base, models in self.best_sets.items()],
+            "verdict": self.verdict._asdict(),
+            "fit": None if self.fit is None else self.fit.to_dict(),
+        } | {name: getattr(self, name).to_dict("records") for name in ("winners", "best_ranges", "swaps")}
         content: dict[str, Any] = plain(
-            {name: getattr(self, name) for name in names}
-            | {name: getattr(self, name).to_dict("records") for name in ("winners", "best_ranges", "swaps")}
-            | {
-                "path": self.frame().to_dict("records"),
-                "best_sets": [{"base": base, "models": models} for base, models in self.best_sets.items()],
-                "verdict": self.verdict._asdict(),
-                "fit": None if self.fit is None else self.fit.to_dict(),
-            }
+            {name: converted[name] if name in converted else getattr(self, name) for name in names}
         )
         return content
 

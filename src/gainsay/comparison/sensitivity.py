@@ -78,18 +78,16 @@ class Sensitivity(TextResult):
     def headline(self) -> str:
         """One sentence: the choices that matter most, or that the sample is too small to rank them."""
         table = self.table
-        if not len(table):
-            return "The comparison has no other choice."
         total, names = count(len(table), "choice"), table["choice"].tolist()
         if not table["reversed"].any():
             return f"None of {total} reverses any pair of models."
         if self.queries < MIN_QUERIES or len(self.models) < MIN_MODELS:
             needed = f"{MIN_QUERIES} queries and {MIN_MODELS} models"
             return f"The sample is too small to rank {total} by their effect, which requires at least {needed}."
-        gain = table.loc[table["kind"] == "gain", "reversed"]
-        if not len(gain):
-            return f"Of {total}, {listed(names[:2])} {'reverse' if len(names) > 1 else 'reverses'} most pairs."
-        stronger = table.loc[table["reversed"] > gain.max(), "choice"].tolist()
+        by_gain = table.loc[table["kind"] == "gain", "reversed"].max()
+        if math.isnan(by_gain):
+            return f"Of {total}, {names[0]} reverses most pairs."
+        stronger = table.loc[table["reversed"] > by_gain, "choice"].tolist()
         if not stronger:
             return f"Of {total}, the gain reverses most pairs."
         verb = "matters" if len(stronger) == 1 else "matter"
