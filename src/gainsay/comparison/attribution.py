@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._common.checks import check_whole
-from .._common.shown import TextResult, plain
+from .._common.shown import TextResult
 from .._common.words import count, number_text
 from ..evaluation.evaluator import shared_weights
 from ..metrics.base import max_depth
@@ -138,19 +138,19 @@ class Attribution(TextResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all results as plain values for JSON."""
-        tables = {
-            "grades_by_ranks": self.frame(),
-            "by_query_class": self.by_query_class.reset_index(),
-            "parts": self.parts.reset_index(),
+        return {
+            "models": list(self.models),
+            "queries": self.queries,
+            "left_out": self.left_out,
+            "difference": self.difference,
+            "grades_by_ranks": self.frame().to_dict("records"),
+            "top_grade": self.top_grade,
+            "by_query_class": self.by_query_class.reset_index().to_dict("records"),
+            "parts": self.parts.reset_index().to_dict("records"),
+            "parts_note": self.parts_note,
+            "lower_is_better": list(self.lower_is_better),
+            "spread": self.spread,
         }
-        names = (
-            "models", "queries", "left_out", "difference", "grades_by_ranks", "top_grade", "by_query_class", "parts",
-            "parts_note", "lower_is_better", "spread",
-        )  # fmt: skip
-        content: dict[str, Any] = plain(
-            {name: tables[name].to_dict("records") if name in tables else getattr(self, name) for name in names}
-        )
-        return content
 
     @property
     def text(self) -> str:

@@ -212,20 +212,24 @@ class GainPath(TextResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all results and `text` as plain values for JSON. Infinite bounds become None."""
-        names = (
-            "metric", "bases", "models", "queries", "path", "winners", "best_sets", "best_ranges", "swaps", "verdict",
-            "fit", "lower_is_better", "alpha", "draws", "seed", "text",
-        )  # fmt: skip
-        converted = {
-            "path": self.frame().to_dict("records"),
-            "best_sets": [{"base": base, "models": models} for base, models in self.best_sets.items()],
-            "verdict": self.verdict._asdict(),
+        return {
+            "metric": self.metric,
+            "bases": list(self.bases),
+            "models": list(self.models),
+            "queries": self.queries,
+            "path": plain(self.frame().to_dict("records")),
+            "winners": self.winners.to_dict("records"),
+            "best_sets": [{"base": base, "models": list(models)} for base, models in self.best_sets.items()],
+            "best_ranges": self.best_ranges.to_dict("records"),
+            "swaps": self.swaps.to_dict("records"),
+            "verdict": self.verdict._asdict() | {"always_best": list(self.verdict.always_best)},
             "fit": None if self.fit is None else self.fit.to_dict(),
-        } | {name: getattr(self, name).to_dict("records") for name in ("winners", "best_ranges", "swaps")}
-        content: dict[str, Any] = plain(
-            {name: converted[name] if name in converted else getattr(self, name) for name in names}
-        )
-        return content
+            "lower_is_better": self.lower_is_better,
+            "alpha": self.alpha,
+            "draws": self.draws,
+            "seed": self.seed,
+            "text": self.text,
+        }
 
     @cached_property
     def headline(self) -> str:
