@@ -161,11 +161,11 @@ class Attribution(TextResult):
         lines = [f"Attribution of {self.models[0]} - {self.models[1]} over {size}"]
         for metric, cells in self.frame().groupby("metric", sort=False):
             largest = cells.iloc[np.argsort(-cells["contribution"].abs(), kind="stable")[:2]].to_dict("records")
-            most = ", ".join(
+            cells_text = ", ".join(
                 f"{cell['contribution']:+.4f} from grade {cell['grade']} at rank {cell['ranks']}" for cell in largest
             )
             spread = f" (± {self.spread[metric]:.4f} between repeats)" if metric in self.spread else ""
-            lines.append(f"{metric}: {self.difference[metric]:+.4f}{spread}, most: {most}")
+            lines.append(f"{metric}: {self.difference[metric]:+.4f}{spread}, most: {cells_text}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -188,23 +188,23 @@ def compute_attribution(
     import pandas as pd
 
     validate_pair(*models, rankings.scores)
-    usual = select_sums(compared)
-    wanted = usual if metrics is None else [read_template(metric, "metrics") for metric in parse_metrics(metrics)]
-    if not wanted:
+    sums = select_sums(compared)
+    decomposed = sums if metrics is None else [read_template(metric, "metrics") for metric in parse_metrics(metrics)]
+    if not decomposed:
         raise ValueError(
             f"None of the compared metrics ({', '.join(map(str, compared))}) is a sum over documents. "
             "Pass metrics=['ndcg_linear@10', 'ndcg_exp@10'], for example."
         )
-    shared_weights([*compared, *wanted], rankings.judgments)  # Raises if a metric ignores the weights.
-    some = np.logical_or.reduce([rankings.common([metric]).weights > 0 for metric in wanted])
-    rankings = rankings.common(wanted)
+    shared_weights([*compared, *decomposed], rankings.judgments)  # Raises if a metric ignores the weights.
+    counted_by_any = np.logical_or.reduce([rankings.common([metric]).weights > 0 for metric in decomposed])
+    rankings = rankings.common(decomposed)
     judgments = rankings.judgments
     grades = group_grades(judgments.levels)
-    band = rank_bands(bands, [metric.k for metric in wanted], longest=int(judgments.sizes.max()))
-    pivot = (usual or wanted)[0]
+    band = rank_bands(bands, [metric.k for metric in decomposed], longest=int(judgments.sizes.max()))
+    pivot = (sums or decomposed)[0]
     steps = _list_steps(pivot, negative=bool(judgments.levels[0] < 0))
-    by_query, cells, spread = _decompose(rankings, models, [*wanted, *steps], grades, band)
-    names = tuple(map(str, wanted))
+    by_query, cells, spread = _decompose(rankings, models, [*decomposed, *steps], grades, band)
+    names = tuple(map(str, decomposed))
     weighty = rankings.weights > 0
     sizes = judgments.relevant(float(grades.lowest[-1]))[weighty]
 
@@ -215,14 +215,14 @@ def compute_attribution(
         models=models,
         metrics=names,
         queries=len(sizes),
-        left_out=int(some.sum()) - len(sizes),
+        left_out=int(counted_by_any.sum()) - len(sizes),
         top_grade=grades.names[-1],
         difference={name: float(by_query[name].sum()) for name in names},
         grades_by_ranks=pd.concat(tables, names=["metric"]),
         by_query_class=_sum_classes(sizes, {name: by_query[name][weighty] for name in names}),
         parts=_compute_parts({str(step): float(by_query[str(step)].sum()) for step in steps}),
         parts_note="" if any((pivot.gain, pivot.discount) == (step.gain, step.discount) for step in steps) else note,
-        lower_is_better=tuple(str(metric) for metric in wanted if not metric.higher_is_better),
+        lower_is_better=tuple(str(metric) for metric in decomposed if not metric.higher_is_better),
         spread={name: spread[name] for name in names} if spread else {},
     )
 
@@ -389,8 +389,8 @@ class Decomposition:
 
     def values(self, rows: RankedRows) -> Floats:
         """Return the value of each row, 0 for queries without relevant documents."""
-        found = self.metric.score(rows, self._facts, (self.metric.k,))[:, 0]
-        return np.where(self._empty[rows.queries], 0.0, found)
+        values = self.metric.score(rows, self._facts, (self.metric.k,))[:, 0]
+        return np.where(self._empty[rows.queries], 0.0, values)
 
     def cells(self, rows: RankedRows) -> Floats:
         """Return the contribution of rows to the mean by grade and band, shape (grades, bands).

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from .._common.typing import Columns, Floats, Integers, OfQueries
+    from .._common.typing import Floats, Integers
     from ..judgments import Judgments
 
 Labels = dict[str, np.ndarray[Any, Any]]
@@ -27,41 +27,28 @@ MAX_SEGMENTS = 50
 """Limit for all columns together. With more segments, the level of each proves almost nothing."""
 
 
-def read_labels(segments: Columns, judgments: Judgments) -> Labels:
-    """Return one or several columns of labels in the order of the queries of judgments.
+def validate_labels(segments: Any, ids: Any, judgments: Judgments | None = None) -> Labels:
+    """Return one or several columns of labels as text in the order of the queries, one for each of `ids`, or raise.
 
-    Mappings and labels with an index are matched by query id. Labels with one row per document must be the same for all
-    documents of a query.
+    With judgments, mappings and labels with an index are matched by query id, and labels with one row per document must
+    be the same for all documents of a query.
     """
-    columns = {
-        name: read_by_query(f"segments {name!r}", labels, judgments) for name, labels in _read_columns(segments).items()
-    }
-    return _read_texts(columns, judgments.query_ids)
-
-
-def validate_labels(segments: Any, ids: Any) -> Labels:
-    """Return labels in the order of the queries as text, one for each of `ids`, or raise."""
-    columns = _read_columns(segments)
-    for name, labels in columns.items():
-        if isinstance(labels, Mapping):
-            raise TypeError(f"segments {name!r} must be labels in the order of the queries, got a mapping of ids.")
-    return _read_texts(columns, ids)
-
-
-def _read_texts(columns: Mapping[str, Any], ids: Any) -> Labels:
     texts: Labels = {}
-    for name, labels in columns.items():
+    for name, labels in _read_columns(segments).items():
+        title = f"segments {name!r}"
+        if judgments is not None:
+            labels = read_by_query(title, labels, judgments)
+        elif isinstance(labels, Mapping):
+            raise TypeError(f"{title} must be labels in the order of the queries, got a mapping of ids.")
         rows = list(labels)
         if len(rows) != len(ids):
-            raise ValueError(
-                f"segments {name!r} must have one label per query, got {len(rows)} labels for {len(ids)} queries."
-            )
+            raise ValueError(f"{title} must have one label per query, got {len(rows)} labels for {len(ids)} queries.")
         for query, label in zip(ids, rows, strict=True):
             if _is_missing(label) or label == "":
-                raise ValueError(f"segments {name!r} has no label for query {query}. Pass a label such as 'other'.")
+                raise ValueError(f"{title} has no label for query {query}. Pass a label such as 'other'.")
         texts[name] = np.array([_format_label(label) for label in rows], dtype=object)
         for text in list_labels(texts[name]):
-            check_name(f"segments {name!r}: a label", text)
+            check_name(f"{title}: a label", text)
     sizes = {name: len(list_labels(labels)) for name, labels in texts.items()}
     if sum(sizes.values()) > MAX_SEGMENTS:
         counts = ", ".join(f"{name} {number}" for name, number in sizes.items())
@@ -106,8 +93,6 @@ def _is_column(value: Any) -> bool:
 
 def read_by_query(title: str, labels: Any, judgments: Judgments) -> Any:
     """Return labels in the order of the queries: matched by query id, in that order, or one per document."""
-    if isinstance(labels, str):
-        raise TypeError(f"{title} must have one label per query, got {labels!r}.")
     by_id = _index_by_id(title, labels, judgments)
     ids = judgments.query_ids.tolist()
     if by_id is not None:
@@ -174,17 +159,19 @@ def _format_label(label: Any) -> str:
     return number_text(label) if isinstance(label, float) else str(label)
 
 
-def read_clusters(clusters: Any, queries: int, ids: Sequence[Any] | None = None) -> Integers:
+def read_clusters(clusters: Any, queries: int, judgments: Judgments | None = None) -> Integers:
     """Return the cluster of each query as a number from 0, from one label per query.
 
-    Labels are compared with their type, so 1 and "1" are two clusters. A missing label raises an error, which contains
-    the id of the query if there are `ids`, otherwise its place.
+    With judgments, labels that have query ids are matched by them. Labels are compared with their type, so 1 and "1"
+    are two clusters.
 
     >>> read_clusters(["s2", "s1", "s2"], 3)
     array([0, 1, 0])
     """
     if isinstance(clusters, str) or not hasattr(clusters, "__len__"):
         raise TypeError(f"clusters must have one label per query, got {clusters!r}.")
+    if judgments is not None:
+        clusters = read_by_query("clusters", clusters, judgments)
     labels = clusters.to_numpy() if hasattr(clusters, "to_numpy") else np.asanyarray(clusters)
     if labels.ndim and not hasattr(clusters, "dtype"):
         labels = objects(clusters)  # NumPy would turn numbers among strings into strings.
@@ -195,19 +182,15 @@ def read_clusters(clusters: Any, queries: int, ids: Sequence[Any] | None = None)
     for place, value in enumerate(labels.tolist()):
         label = value.item() if isinstance(value, np.generic) else value
         if _is_missing(label):
-            query = f"query {place} (counted from 0)" if ids is None else f"query {ids[place]!r}"
-            raise ValueError(f"clusters has no label for {query}. Pass a distinct label for an independent query.")
+            query = f"{place} (counted from 0)" if judgments is None else repr(judgments.query_ids[place])
+            raise ValueError(
+                f"clusters has no label for query {query}. Pass a distinct label for an independent query."
+            )
         try:
             codes[place] = numbers.setdefault((type(label), label), len(numbers))
         except TypeError:
             raise ValueError(f"clusters must have one label per query, got {label!r} at place {place}.") from None
     return codes
-
-
-def read_clusters_of_queries(clusters: OfQueries, judgments: Judgments) -> Integers:
-    """Return the cluster of each query of judgments as a number, matched by query id if labels have ids."""
-    ids = judgments.query_ids.tolist()
-    return read_clusters(read_by_query("clusters", clusters, judgments), len(ids), ids)
 
 
 def sum_by_cluster(rows: Floats, codes: Integers) -> Floats:

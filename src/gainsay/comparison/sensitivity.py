@@ -140,9 +140,7 @@ class _Reference(NamedTuple):
         shares: Floats = self._members.T @ reversed_pairs @ self._members / np.outer(sizes, sizes)
         return shares
 
-    def describe(
-        self, choice: str, kind: Kind, shares: Floats, gaps: Floats, drawn: Floats, pairs: Any = (None, None)
-    ) -> dict[str, Any]:
+    def describe(self, choice: str, kind: Kind, shares: Floats, gaps: Floats, drawn: Floats) -> dict[str, Any]:
         """Return a row of the table.
 
         `shares` and `gaps` are the share of reversals and the largest reversed difference of each pair of models. The
@@ -156,8 +154,8 @@ class _Reference(NamedTuple):
             "reversed": share,
             "lower": lower,
             "upper": upper,
-            "reversed_pairs": pairs[0],
-            "pairs": pairs[1],
+            "reversed_pairs": None,
+            "pairs": None,
             "largest": float(gaps.max()),
             "winner": self.names[int(np.bincount(winners).argmax())],
             "winner_changes": float((winners != self.average(self.means).argmax()).mean()),
@@ -186,10 +184,8 @@ def compute_sensitivity(
     tables = dict(zip(panel.metrics, values, strict=True))
     means = {metric: _average_queries(table, panel.weights) for metric, table in tables.items()}
     order = _Reference(names, codes, means[reference], alpha)
-    rows = [
-        _compare_orders(order, means, choice, kind)
-        for choice, kind, means in _compute_alternatives(panel, reference, definitions, rankings, means)
-    ]
+    alternatives = _compute_alternatives(panel, reference, definitions, rankings, means)
+    rows = [_compare_orders(order, *alternative) for alternative in alternatives]
     generator = np.random.default_rng(seed)
     if len(codes) > len(names):
         rows.append(_compare_repeats(order, generator))
@@ -300,14 +296,14 @@ def find_reversals(first: Floats, second: Floats) -> Floats:
     return (signs[0] * signs[1] < 0).astype(np.float64)
 
 
-def _compare_orders(order: _Reference, alternative: Floats, choice: str, kind: Kind) -> dict[str, Any]:
+def _compare_orders(order: _Reference, choice: str, kind: Kind, alternative: Floats) -> dict[str, Any]:
     """Compare the order by the reference with that by the means of all repeats under another choice."""
     reversed_pairs = find_reversals(order.means, alternative)
     means = [order.average(values) for values in (order.means, alternative)]
     gaps = np.minimum(*map(_compute_gaps, means)) * find_reversals(*means)
+    row = order.describe(choice, kind, order.average_pairs(reversed_pairs), gaps, means[1][:, None])
     pairs = len(alternative) * (len(alternative) - 1) // 2
-    numbers = int(reversed_pairs.sum() / 2), pairs
-    return order.describe(choice, kind, order.average_pairs(reversed_pairs), gaps, means[1][:, None], numbers)
+    return row | {"reversed_pairs": int(reversed_pairs.sum() / 2), "pairs": pairs}
 
 
 def _compare_repeats(order: _Reference, generator: np.random.Generator) -> dict[str, Any]:
