@@ -182,10 +182,8 @@ def read_clusters(clusters: Any, queries: int, judgments: Judgments | None = Non
     for place, value in enumerate(labels.tolist()):
         label = value.item() if isinstance(value, np.generic) else value
         if _is_missing(label):
-            query = f"{place} (counted from 0)" if judgments is None else repr(judgments.query_ids[place])
-            raise ValueError(
-                f"clusters has no label for query {query}. Pass a distinct label for an independent query."
-            )
+            query = f"{place} (counted from 0)" if judgments is None else repr(judgments.query_ids.tolist()[place])
+            raise ValueError(f"clusters has no label for query {query}. Pass a distinct one for an independent query.")
         try:
             codes[place] = numbers.setdefault((type(label), label), len(numbers))
         except TypeError:
