@@ -663,9 +663,7 @@ class Comparison:
 
     def preferences(self, first: str, second: str) -> QueryPreferences:
         """Return which of two models each primary metric prefers on every query. Errors are those of `queries`."""
-        return compute_preferences(
-            self._require_rankings("preferences"), (first, second), self._pair_values(first, second)
-        )
+        return compute_preferences(self._require_rankings("preferences"), self._pair_values(first, second))
 
     def _pair_values(self, first: str, second: str) -> dict[Metric, Floats]:
         """Return the values of two models under the primary metrics."""

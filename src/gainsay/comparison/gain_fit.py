@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from .._common.arrays import numbers
 from .._common.checks import check_real
 from .._common.shown import TextResult, plain
 from .._common.typing import Floats, Ids
@@ -17,7 +16,7 @@ from .._common.words import confidence, count, number_text, p_value
 from .data import validate_alpha
 from .gain_values import name_path, read_template
 from .labels import sum_by_cluster
-from .preferences import Preferences, Scored, SideBySide, compute_gains, read_preferences
+from .preferences import Preferences, Scored, SideBySide, compute_gains, read_grades, read_preferences
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,10 +149,7 @@ class GainFit(TextResult):
         >>> fit_gain(rankings).gains([0, 1])
         [0.0, 1.0]
         """
-        values = numbers("labels", labels).astype(np.float64)
-        invalid = ~(np.isfinite(values) & (values >= 0))
-        if invalid.any():
-            raise ValueError(f"labels must be finite and 0 or more, got {values[invalid][0]:g}.")
+        values = read_grades("labels", labels)
         if self.has_base:
             gains: list[float] = compute_gains(values, self.base).tolist()
             return gains

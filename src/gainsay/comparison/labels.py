@@ -13,10 +13,6 @@ from .._common.names import check_name, natural_order
 from .._common.words import number_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pandas as pd
-
     from .._common.typing import Floats, Integers
     from ..judgments import Judgments
 
@@ -131,21 +127,17 @@ def _index_by_id(title: str, labels: Any, judgments: Judgments) -> Mapping[Any, 
     if isinstance(labels, Mapping):
         return labels
     index, ids = index_of(labels), judgments.query_ids.tolist()
-    if index is None or (len(index) == judgments.documents and not _contains_ids(index, ids)):
+    if index is None:
         return None
-    # Row numbers look like query ids that are numbers.
-    numbers_rows = len(index) == judgments.documents > len(ids) and not isinstance(ids[0], str)
-    if numbers_rows or (only_counts(index) and not _contains_ids(index, ids)):
+    has_rows = len(index) == judgments.documents
+    if not (index.is_unique and index.isin(ids).sum() >= len(ids)) and (has_rows or only_counts(index)):
         return None
+    if has_rows and len(index) > len(ids) and not isinstance(ids[0], str):
+        return None  # Row numbers look like query ids that are numbers.
     if not index.is_unique:
         duplicate = index[index.duplicated()].tolist()[0]
         raise ValueError(f"{title} must have a unique index of query ids, got {duplicate!r} more than once.")
     return dict(zip(index.tolist(), labels.tolist(), strict=True))
-
-
-def _contains_ids(index: pd.Index[Any], ids: Sequence[Any]) -> bool:
-    """Return whether an index has every query id and no duplicates."""
-    return bool(index.is_unique and index.isin(ids).sum() >= len(ids))
 
 
 def _is_missing(label: Any) -> bool:

@@ -126,8 +126,11 @@ def _read_table(table: SideBySide, template: DCG) -> tuple[Floats, Floats, Float
     outcome = _read_numbers("preferred", list(table["preferred"]), OUTCOMES)
     if not len(outcome):
         raise ValueError("preferences is empty. Pass at least one preference.")
-    names = [name for name in ("a", "b", "labels") if name in columns]
-    rankings = {name: [_read_labels(name, row, labels) for row, labels in enumerate(table[name])] for name in names}
+    rankings = {
+        name: [read_grades(f"{name}[{row}]", labels) for row, labels in enumerate(table[name])]
+        for name in ("a", "b", "labels")
+        if name in columns
+    }
     for name, rows in rankings.items():
         if len(rows) != len(outcome):
             raise ValueError(f"{name} has {len(rows)} rankings, but preferred has {len(outcome)} entries.")
@@ -189,16 +192,12 @@ def _read_clusters(values: Sequence[Any]) -> Integers:
     return codes
 
 
-def _read_labels(name: str, row: int, labels: Any) -> Floats:
-    try:
-        values = numbers(name, labels).astype(np.float64)
-    except (TypeError, ValueError) as error:
-        problem = printable(str(error))
-    else:
-        if (np.isfinite(values) & (values >= 0)).all():
-            return values
-        problem = "labels must be finite and 0 or more."
-    raise ValueError(f"{name}[{row}] must be a list of labels in ranked order, got {_show(labels)}: {problem}")
+def read_grades(name: str, labels: Any) -> Floats:
+    """Return labels as numbers, or raise if some are not finite or below 0."""
+    values = numbers(name, labels).astype(np.float64)
+    if not (np.isfinite(values) & (values >= 0)).all():
+        raise ValueError(f"{name} must be a list of finite labels of 0 or more, got {_show(labels)}.")
+    return values
 
 
 def _show(value: object, size: int = 80) -> str:

@@ -70,7 +70,7 @@ def find_contradictory_queries(
 
     limit = check_whole("most", most)
     first, second = values
-    preferences = compute_preferences(rankings, models, values)
+    preferences = compute_preferences(rankings, values)
     strength = preferences.contradiction_strength
     chosen = np.argsort(-np.abs(strength), kind="stable")[:limit]
     chosen = chosen[strength[chosen] != 0]
@@ -108,9 +108,7 @@ class QueryPreferences(NamedTuple):
     contradiction_strength: Floats
 
 
-def compute_preferences(
-    rankings: Rankings, models: tuple[str, str], values: Mapping[Metric, Floats]
-) -> QueryPreferences:
+def compute_preferences(rankings: Rankings, values: Mapping[Metric, Floats]) -> QueryPreferences:
     """Return which model each metric prefers on every query. See `find_contradictory_queries` for the parameters."""
     common = ~np.isnan(np.concatenate(list(values.values()), axis=1)).any(axis=1)
     queries = np.flatnonzero(rankings.counted)[common]
