@@ -149,10 +149,10 @@ class TestInputs:
         second = np.take_along_axis(judged, order[:, 7:], axis=1)
         gap = ndcg(2, first, judged) - ndcg(2, second, judged)
         preferred = np.where(rng.random(300) < 1 / (1 + np.exp(-8 * gap)), "a", "b")
-        given = read_preferences(table(first, second, preferred, labels=judged), gs.NDCG(gain="linear", k=10))
+        preferences = read_preferences(table(first, second, preferred, labels=judged), gs.NDCG(gain="linear", k=10))
         for base in (1.0, 2.0, 3.0):
             expected = ndcg(base, first, judged) - ndcg(base, second, judged)
-            np.testing.assert_allclose(given.differences(base), expected, rtol=1e-12, atol=1e-15)
+            np.testing.assert_allclose(preferences.compute_at_base(base), expected, rtol=1e-12, atol=1e-15)
 
     def test_a_custom_discount_need_not_go_beyond_the_cutoff(self):
         preferences = table(*planted(1.5, 300, seed=10))
@@ -165,18 +165,18 @@ class TestInputs:
 
     def test_dcg_needs_no_labels_of_all_documents(self):
         first, second, preferred = planted(1.5, 40, seed=11)
-        given = read_preferences(table(first[:, :4], second[:, 4:], preferred), gs.DCG(gain="linear", k=3))
+        preferences = read_preferences(table(first[:, :4], second[:, 4:], preferred), gs.DCG(gain="linear", k=3))
         expected = (gain_of(1.5, first[:, :3]) - gain_of(1.5, second[:, 4:7])) @ DISCOUNT[:3]
-        np.testing.assert_allclose(given.differences(1.5), expected, rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(preferences.compute_at_base(1.5), expected, rtol=1e-12, atol=1e-15)
 
     @pytest.mark.parametrize(("scale", "base"), [(0.3, 1.0), (0.3, 3.5), (20, 1.04)])
     def test_labels_of_any_size_have_the_gains_of_the_metric(self, scale, base):
         first, second, preferred = planted(1.5, 60)
-        result = read_preferences(table(scale * first, scale * second, preferred), gs.NDCG(gain="linear", k=4))
+        preferences = read_preferences(table(scale * first, scale * second, preferred), gs.NDCG(gain="linear", k=4))
         metric, by_rank = gs.NDCG(gain="power", gain_base=base, k=4), np.tile(np.arange(10, 0, -1), 60)
         judged = [gs.Judgments(scale * shown.ravel(), group=[10] * 60) for shown in (first, second)]
         a, b = (gs.evaluate(metric, judgments, by_rank).per_query[:, 0] for judgments in judged)
-        np.testing.assert_allclose(result.differences(base), a - b, atol=1e-12)
+        np.testing.assert_allclose(preferences.compute_at_base(base), a - b, atol=1e-12)
 
 
 class TestResult:

@@ -200,7 +200,7 @@ def compute_attribution(
     rankings = rankings.common(decomposed)
     judgments = rankings.judgments
     grades = group_grades(judgments.levels)
-    band = rank_bands(bands, [metric.k for metric in decomposed], longest=int(judgments.sizes.max()))
+    band = build_bands(bands, [metric.k for metric in decomposed], longest=int(judgments.sizes.max()))
     pivot = (sums or decomposed)[0]
     steps = _list_steps(pivot, negative=bool(judgments.levels[0] < 0))
     by_query, cells, spread = _decompose(rankings, models, [*decomposed, *steps], grades, band)
@@ -260,7 +260,7 @@ def _list_steps(pivot: DCG, *, negative: bool) -> list[DCG]:
 def _sum_classes(counts: np.ndarray[Any, Any], by_query: dict[str, Floats]) -> pd.DataFrame:
     import pandas as pd
 
-    names = band_names(CLASSES, None)
+    names = name_bands(CLASSES, None)
     place = np.searchsorted(CLASSES, counts, side="right") - 1
     columns = {"queries": np.bincount(place, minlength=len(CLASSES))}
     columns |= {metric: np.bincount(place, added, len(CLASSES)) for metric, added in by_query.items()}
@@ -330,16 +330,16 @@ class Bands(NamedTuple):
     starts: Integers
 
 
-def rank_bands(starts: Sequence[int] | None, cutoffs: Sequence[int | None], longest: int) -> Bands:
+def build_bands(starts: Sequence[int] | None, cutoffs: Sequence[int | None], longest: int) -> Bands:
     """Return bands of ranks with these first ranks, in ascending order from 1. The last ends at the largest cutoff.
 
     Bands beyond the longest query, with `longest` documents, are left out.
 
     Examples
     --------
-    >>> rank_bands(None, [10], longest=120).names
+    >>> build_bands(None, [10], longest=120).names
     ('1', '2-3', '4-5', '6-10')
-    >>> rank_bands([1, 4], [5, None], longest=120).names
+    >>> build_bands([1, 4], [5, None], longest=120).names
     ('1-3', '4+')
     """
     firsts = list(BANDS) if starts is None else [check_whole("bands", start) for start in starts]
@@ -350,13 +350,13 @@ def rank_bands(starts: Sequence[int] | None, cutoffs: Sequence[int | None], long
     deepest = None if None in cutoffs else max(k for k in cutoffs if k is not None)
     reached = longest if deepest is None else min(longest, deepest)
     firsts = [first for first in firsts if first <= reached]
-    return Bands(tuple(band_names(firsts, deepest)), np.array(firsts))
+    return Bands(tuple(name_bands(firsts, deepest)), np.array(firsts))
 
 
-def band_names(firsts: Sequence[int], deepest: int | None) -> list[str]:
+def name_bands(firsts: Sequence[int], deepest: int | None) -> list[str]:
     """Return names of bands of whole numbers with these first numbers. Without `deepest`, the last has no end.
 
-    >>> band_names([0, 1, 2], 9), band_names([1, 4], None)
+    >>> name_bands([0, 1, 2], 9), name_bands([1, 4], None)
     (['0', '1', '2-9'], ['1-3', '4+'])
     """
     lasts = [*(first - 1 for first in firsts[1:]), deepest]
@@ -383,16 +383,16 @@ class Decomposition:
         weights = weights / weights.max()  # The sum of huge weights could overflow.
         self.share: Floats = weights / weights.sum()
 
-    def blank(self) -> Floats:
+    def create_cells(self) -> Floats:
         """Return cells of zeros, shape (grades, bands)."""
         return np.zeros((len(self._grades.names), len(self._bands.names)))
 
-    def values(self, rows: RankedRows) -> Floats:
+    def compute_values(self, rows: RankedRows) -> Floats:
         """Return the value of each row, 0 for queries without relevant documents."""
         values = self.metric.score(rows, self._facts, (self.metric.k,))[:, 0]
         return np.where(self._empty[rows.queries], 0.0, values)
 
-    def cells(self, rows: RankedRows) -> Floats:
+    def compute_cells(self, rows: RankedRows) -> Floats:
         """Return the contribution of rows to the mean by grade and band, shape (grades, bands).
 
         A document contributes gain * discount of its rank / ideal. Every order of tied documents is equally likely, so
@@ -406,7 +406,7 @@ class Decomposition:
         worth = worth * np.where(self._empty, 0.0, self.share)[rows.queries, None]
         grade = self._grades.of_code[rows.codes[:, :width]].ravel()
         band = np.searchsorted(self._bands.starts, np.arange(1, depth + 1), side="right") - 1
-        cells = self.blank()
+        cells = self.create_cells()
         for column in range(band[-1] + 1):
             discount = np.zeros(width)
             discount[:depth] = np.where(band == column, gains.discount[:depth], 0.0)
@@ -420,7 +420,7 @@ def decompose_model(
     rankings: Rankings, model: str, decompositions: Sequence[Decomposition]
 ) -> list[tuple[Floats, Floats]]:
     """Return the value of each query, (queries,), and the cells of the mean, (grades, bands), for each metric."""
-    results = [(np.zeros(rankings.judgments.queries), part.blank()) for part in decompositions]
+    results = [(np.zeros(rankings.judgments.queries), part.create_cells()) for part in decompositions]
     orders: dict[tuple[str, str], list[int]] = {}  # Metrics with the same order of documents share a ranking.
     for place, part in enumerate(decompositions):
         orders.setdefault((part.metric.ties, part.metric.scores), []).append(place)
@@ -428,6 +428,6 @@ def decompose_model(
         for rows in rankings.ranked(model, by=decompositions[places[0]].metric):
             for place in places:
                 values, cells = results[place]
-                values[rows.queries] = decompositions[place].values(rows)
-                cells += decompositions[place].cells(rows)
+                values[rows.queries] = decompositions[place].compute_values(rows)
+                cells += decompositions[place].compute_cells(rows)
     return results

@@ -28,7 +28,7 @@ STEPS = 24
 """Steps in log b in the range of bases."""
 
 MAX_NEWTON_STEPS = 60
-FEW_PREFERENCES = 30
+MIN_PREFERENCES = 30
 """With fewer preferences or clusters, the level of the interval is not reliable."""
 
 MAX_CONDITION = 1e6
@@ -128,7 +128,7 @@ class GainFit(TextResult):
                 "neither": "Neither linear (1) nor exponential (2) fits.",
             }[self.verdict]
         grades, gains = self.grades[:9], ", ".join(f"{gain:.3g}" for gain in self.gains(self.grades[:9]))
-        few = " With so few, the confidence is approximate." if units < FEW_PREFERENCES else ""
+        few = " With so few, the confidence is approximate." if units < MIN_PREFERENCES else ""
         return f"From {size}: {answer} Grades {', '.join(map(number_text, grades))} have the gains {gains}.{few}"
 
     @property
@@ -262,7 +262,7 @@ def fit_gain(
             f"{side_of_all}. If one ranking is always preferred, exchange a and b in about half of the preferences."
         )
     grid = np.geomspace(low, high, STEPS + 1)
-    differences = np.stack([data.differences(base) for base in grid])
+    differences = np.stack([data.compute_at_base(base) for base in grid])
     _validate_variation(differences)
     lines = _fit_lines(data.outcome, differences, data.side)
     _validate_slopes(lines, grid, len(data.outcome))
@@ -383,7 +383,7 @@ def _fit_lines(outcome: Floats, differences: Floats, side: Floats) -> _Lines:
 
 
 def _fit_line(data: Preferences, base: float) -> _Best:
-    slope, effect, value, _ = _fit_lines(data.outcome, data.differences(base)[None], data.side)
+    slope, effect, value, _ = _fit_lines(data.outcome, data.compute_at_base(base)[None], data.side)
     return _Best(base, float(slope[0]), float(effect[0]), float(value[0]))
 
 
@@ -402,8 +402,12 @@ def _refine(data: Preferences, grid: Floats, place: int) -> _Best:
 def _compute_slopes(data: Preferences, best: _Best) -> Floats:
     """Return the derivatives of the log odds by slope, log b and side effect, shape (preferences, 3 or 2)."""
     step = 1e-4
-    by_base = (data.differences(best.base * math.exp(step)) - data.differences(best.base * math.exp(-step))) / step / 2
-    columns = [data.differences(best.base), best.slope * by_base, *([data.side] if data.side.any() else [])]
+    by_base = (
+        (data.compute_at_base(best.base * math.exp(step)) - data.compute_at_base(best.base * math.exp(-step)))
+        / step
+        / 2
+    )
+    columns = [data.compute_at_base(best.base), best.slope * by_base, *([data.side] if data.side.any() else [])]
     return np.stack(columns, axis=1)
 
 
@@ -432,7 +436,7 @@ def _compute_information(data: Preferences, best: _Best, slopes: Floats) -> tupl
     from scipy.special import expit
 
     assert data.clusters is not None
-    chance = expit(best.slope * data.differences(best.base) + best.side_effect * data.side)
+    chance = expit(best.slope * data.compute_at_base(best.base) + best.side_effect * data.side)
     sums = sum_by_cluster(((data.outcome - chance)[:, None] * slopes).T, data.clusters)
     clusters = sums.shape[1]
     information: Floats = (slopes.T * (chance * (1 - chance))) @ slopes
@@ -475,7 +479,7 @@ def _test_fit(data: Preferences, best: _Best) -> tuple[float | None, dict[float,
     table, likelihood = _fit_table(data, best, gains)
     entries = dict(zip([0.0, *levels.tolist()], [0.0, *table.tolist()], strict=True))
     base = _compute_slopes(data, best)
-    free = np.column_stack([base[:, [0]], base[:, 2:], best.slope * data.slopes_of(gains)[:-1].T])
+    free = np.column_stack([base[:, [0]], base[:, 2:], best.slope * data.compute_derivatives(gains)[:-1].T])
     freedom = int(np.linalg.matrix_rank(free / np.linalg.norm(free, axis=0).clip(1e-300))) - base.shape[1]
     if freedom < 1:
         return None, entries
@@ -500,15 +504,17 @@ def _fit_table(data: Preferences, best: _Best, gains: Floats) -> tuple[Floats, f
 
     levels = len(gains)
     table = gains / gains[-1]
-    scale = best.slope * float(np.abs(data.differences(best.base)).max() / np.abs(data.differences_of(table)).max())
+    scale = best.slope * float(
+        np.abs(data.compute_at_base(best.base)).max() / np.abs(data.compute_differences(table)).max()
+    )
 
     def compute_loss(parameters: Floats) -> tuple[float, Floats]:
         increments, slope, effect = softmax(parameters[:levels]), scale * parameters[levels], parameters[-1]
         table = np.cumsum(increments)
-        differences = data.differences_of(table)
+        differences = data.compute_differences(table)
         linear = slope * differences + effect * data.side
         rest = data.outcome - expit(linear)
-        by_gain = slope * (data.slopes_of(table) @ rest)
+        by_gain = slope * (data.compute_derivatives(table) @ rest)
         by_increment = increments * (np.cumsum(by_gain[::-1])[::-1] - by_gain @ table)
         gradient = np.concatenate([by_increment, [scale * (rest @ differences), rest @ data.side]])
         return -float((data.outcome * linear + log_expit(-linear)).sum()), -gradient

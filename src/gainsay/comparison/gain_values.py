@@ -93,7 +93,7 @@ def settle_discounts(template: DCG, longest: int) -> DCG:
     return kind(gain="linear", **options | {"discount": discount})
 
 
-def at_base(template: DCG, base: float) -> DCG:
+def set_base(template: DCG, base: float) -> DCG:
     """Return the metric with the power gain of a base."""
     kind, options = _list_options(template)
     return kind(gain="power", gain_base=base, **options)
@@ -109,7 +109,7 @@ def name_path(template: DCG) -> str:
     """Return the name of the metric as a function of the base b."""
     if callable(template.discount):
         return f"{template} with gain_base=b"
-    return str(at_base(template, 1.5)).replace("gain_base=1.5", "gain_base=b")
+    return str(set_base(template, 1.5)).replace("gain_base=1.5", "gain_base=b")
 
 
 class GradeCounts:
@@ -221,7 +221,7 @@ def estimate_gains(rankings: Rankings, sample: Sample, template: DCG, bases: Seq
     def average_repeats(values: Floats) -> Floats:
         return values if panel.repeats is None else np.add.reduceat(values, starts[:-1], axis=1) / sizes
 
-    def panel_at(places: Sequence[int]) -> Panel:
+    def build_panel(places: Sequence[int]) -> Panel:
         values = compute_values(places, slice(None)) * (1.0 if template.higher_is_better else -1.0)
         repeats = panel.repeats and tuple(
             np.ascontiguousarray(values[:, start:stop].transpose(0, 2, 1)) for start, stop in itertools.pairwise(starts)
@@ -234,17 +234,17 @@ def estimate_gains(rankings: Rankings, sample: Sample, template: DCG, bases: Seq
     counted = ~np.isnan(compute_values([0], slice(None))[0, 0])
     some = np.flatnonzero(counted)[:: max(1, int(counted.sum()) * len(panel.models) // SAMPLED)]
     nodes = find_nodes(average_repeats(compute_values(range(len(bases)), some)))
-    return estimate_gains_at_nodes(panel_at, nodes, sample.draws, sample.seed)
+    return estimate_gains_at_nodes(build_panel, nodes, sample.draws, sample.seed)
 
 
 def estimate_gains_at_nodes(
-    panel_at: Callable[[Sequence[int]], Panel], nodes: Nodes, draws: int, seed: int
+    build_panel: Callable[[Sequence[int]], Panel], nodes: Nodes, draws: int, seed: int
 ) -> JointEstimate:
-    """Estimate all bases, each exactly, and draw their joint errors. `panel_at` returns the values by place."""
-    panel = panel_at(nodes.places.tolist())
+    """Estimate all bases, each exactly, and draw their joint errors. `build_panel` returns the values by place."""
+    panel = build_panel(nodes.places.tolist())
     places = range(len(nodes.weights))
     size = max(1, MAX_VALUES // panel.values[0].size)
-    single = [estimate(panel_at(places[start : start + size]), joint=False) for start in places[::size]]
+    single = [estimate(build_panel(places[start : start + size]), joint=False) for start in places[::size]]
     estimated = _combine_estimates(estimate(panel), single, nodes)
     return JointEstimate(panel, estimated, draw_errors(estimated, draws, seed, shared=True))
 
@@ -271,7 +271,7 @@ def _prepare_values(
         return lambda places, some: grades.compute_values(
             counts[..., some], [bases[place] for place in places], queries[some]
         )
-    evaluator = Evaluator([at_base(template, base) for base in bases], rankings.judgments)
+    evaluator = Evaluator([set_base(template, base) for base in bases], rankings.judgments)
     values = np.empty((len(bases), trainings, len(queries)))
     for place, scores in enumerate(all_scores):
         values[:, place] = evaluator(scores).per_query.T[:, queries]

@@ -60,21 +60,21 @@ class Preferences:
     side: Floats
     clusters: Integers | None
 
-    def differences(self, base: float) -> Floats:
+    def compute_at_base(self, base: float) -> Floats:
         """Return the value of a minus that of b for each preference under a power gain, 0 if it is only rounding."""
         gains = compute_gains(self.levels, base)
-        difference = self.differences_of(gains)
+        difference = self.compute_differences(gains)
         largest = 1.0 if self.is_ratio else float((gains[:, None] * self.ideal).sum(axis=0).max())
         return np.where(np.abs(difference) <= ROUNDING * largest, 0.0, difference)
 
-    def differences_of(self, gains: Floats) -> Floats:
+    def compute_differences(self, gains: Floats) -> Floats:
         """Return the same under a gain for each of `levels`."""
         difference: Floats = (gains[:, None] * self.counts).sum(axis=0) / self._compute_divisors(gains)
         return difference
 
-    def slopes_of(self, gains: Floats) -> Floats:
-        """Return the derivatives of `differences_of` by the gain of each of `levels`, shape (grades, preferences)."""
-        counts = self.counts - self.differences_of(gains) * self.ideal if self.is_ratio else self.counts
+    def compute_derivatives(self, gains: Floats) -> Floats:
+        """Return the derivatives of the differences by the gain of each of `levels`, shape (grades, preferences)."""
+        counts = self.counts - self.compute_differences(gains) * self.ideal if self.is_ratio else self.counts
         slopes: Floats = counts / self._compute_divisors(gains)
         return slopes
 
@@ -126,7 +126,7 @@ def _read_table(table: SideBySide, template: DCG) -> tuple[Floats, Floats, Float
     outcome = _read_numbers("preferred", list(table["preferred"]), OUTCOMES)
     if not len(outcome):
         raise ValueError("preferences is empty. Pass at least one preference.")
-    rankings = {
+    rankings: dict[str, list[Floats]] = {
         name: [read_grades(f"{name}[{row}]", labels) for row, labels in enumerate(table[name])]
         for name in ("a", "b", "labels")
         if name in columns
@@ -210,8 +210,8 @@ def _find_judged(first: Sequence[Floats], second: Sequence[Floats], template: DC
     """Return the labels of all judged documents from those of the rankings."""
     if not template.is_ratio:
         return [np.concatenate(pair) for pair in zip(first, second, strict=True)]
-    for row, pair in enumerate(zip(first, second, strict=True)):
-        if not np.array_equal(*map(np.sort, pair)):
+    for row, (left, right) in enumerate(zip(first, second, strict=True)):
+        if not np.array_equal(np.sort(left), np.sort(right)):
             raise ValueError(
                 f"a[{row}] and b[{row}] contain different labels, so the ideal ranking is unknown (row {row} of "
                 "preferences). Pass the labels of all judged documents of each query in the column 'labels'."

@@ -10,7 +10,7 @@ from ..._common.arrays import numbers
 from ..._common.checks import check_whole
 from ..._common.shown import short_names
 from ..._common.words import amount, count, listed
-from ...comparison.attribution import Decomposition, decompose_model, group_grades, rank_bands
+from ...comparison.attribution import Decomposition, build_bands, decompose_model, group_grades
 from ...comparison.rankings import Rankings
 from ...evaluation.groups import AlignedScores
 from ...judgments import Judgments
@@ -361,7 +361,7 @@ def rank_contributions(labels: Numbers, scores: Numbers, k: int = 10) -> dict[st
     rankings = Rankings(judgments, {"ranking": given.by_row.astype(np.float64)}, np.ones(1, dtype=bool))
     depth = min(k, judgments.documents)
     metrics = [metric for metric in parse_metrics([f"{name}@{k}" for name in NAMES]) if isinstance(metric, DCG)]
-    bands = rank_bands(range(1, depth + 1), [depth], longest=depth)
+    bands = build_bands(range(1, depth + 1), [depth], longest=depth)
     splits = [Decomposition(metric, rankings, group_grades(judgments.levels), bands) for metric in metrics]
     found = decompose_model(rankings, "ranking", splits)
     return {str(metric): cells.sum(axis=0) for metric, (_, cells) in zip(metrics, found, strict=True)}
