@@ -159,7 +159,9 @@ class Attribution(TextResult):
         if self.left_out:
             size += f" ({self.left_out:,} more without a value of all these metrics are left out)"
         lines = [f"Attribution of {self.models[0]} - {self.models[1]} over {size}"]
-        for metric, cells in self.frame().groupby("metric", sort=False):
+        table = self.frame()
+        for metric in self.metrics:
+            cells = table[table["metric"] == metric]
             largest = cells.iloc[np.argsort(-cells["contribution"].abs(), kind="stable")[:2]].to_dict("records")
             cells_text = ", ".join(
                 f"{cell['contribution']:+.4f} from grade {cell['grade']} at rank {cell['ranks']}" for cell in largest

@@ -263,9 +263,10 @@ def _count_documents(judgments: Judgments, first: NDCG, second: NDCG) -> list[_C
     else:
         blocks = [ideal_rows(block, levels) for block in judgments.layout.blocks]
         tables = [(rows, (np.arange(rows.width) < rows.sizes[:, None]).astype(np.int64)) for rows in blocks]
-    statistics = [metric.bind(judgments, (metric.k,)) for metric in (first, second)]
+    of_first, of_second = (metric.bind(judgments, (metric.k,)) for metric in (first, second))
     return [
-        _Cells(rows.queries, *(_scale_gains(metric, rows) for metric in statistics), counts) for rows, counts in tables
+        _Cells(rows.queries, _scale_gains(of_first, rows), _scale_gains(of_second, rows), counts)
+        for rows, counts in tables
     ]
 
 
@@ -303,7 +304,7 @@ def _minimize(function: Callable[[Floats], Floats], size: int) -> Floats:
     """
     low, high = np.zeros(size), np.ones(size)
     at_low, at_high = function(low), function(high)
-    best = np.minimum(at_low[0], at_high[0])
+    best: Floats = np.minimum(at_low[0], at_high[0])
     for step in range(MAX_STEPS):
         bend = at_high[1] - at_low[1]
         meeting = at_low[0] - at_high[0] + at_high[1] * high - at_low[1] * low

@@ -402,11 +402,8 @@ def _refine(data: Preferences, grid: Floats, place: int) -> _Best:
 def _compute_slopes(data: Preferences, best: _Best) -> Floats:
     """Return the derivatives of the log odds by slope, log b and side effect, shape (preferences, 3 or 2)."""
     step = 1e-4
-    by_base = (
-        (data.compute_at_base(best.base * math.exp(step)) - data.compute_at_base(best.base * math.exp(-step)))
-        / step
-        / 2
-    )
+    above, below = (data.compute_at_base(best.base * math.exp(change)) for change in (step, -step))
+    by_base = (above - below) / step / 2
     columns = [data.compute_at_base(best.base), best.slope * by_base, *([data.side] if data.side.any() else [])]
     return np.stack(columns, axis=1)
 
@@ -504,9 +501,8 @@ def _fit_table(data: Preferences, best: _Best, gains: Floats) -> tuple[Floats, f
 
     levels = len(gains)
     table = gains / gains[-1]
-    scale = best.slope * float(
-        np.abs(data.compute_at_base(best.base)).max() / np.abs(data.compute_differences(table)).max()
-    )
+    largest = np.abs(data.compute_at_base(best.base)).max()
+    scale = best.slope * float(largest / np.abs(data.compute_differences(table)).max())
 
     def compute_loss(parameters: Floats) -> tuple[float, Floats]:
         increments, slope, effect = softmax(parameters[:levels]), scale * parameters[levels], parameters[-1]

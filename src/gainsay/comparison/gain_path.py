@@ -318,11 +318,12 @@ def read_gain_path(
     names = np.array(models, dtype=object)
     test = two_step_test(estimated, joint.bootstrap, sample.alpha)
     winners = find_leaders(models, at, estimated.mean)
-    ranges = [
+    ranges: list[tuple[str, float, float]] = [
         (model, *stretch)
         for model, may_be_best in zip(models, band.may_be_best.T, strict=True)
         for stretch in find_stretches(at, may_be_best)
     ]
+    ranges.sort(key=lambda row: row[1:])
     critical = float(critical_value(joint.bootstrap.max_t.max(axis=(0, 1)), 1 - sample.alpha))
     swaps = find_crossings(models, at, estimated.difference, estimated.error, estimated.tolerance, critical)
     is_alone = band.may_be_best.sum() == len(bases) and winners["model"].nunique() == 1 < len(models)
@@ -341,7 +342,7 @@ def read_gain_path(
         upper=band.upper,
         winners=winners,
         best_sets={base: tuple(names[row]) for base, row in zip(bases, band.may_be_best, strict=True)},
-        best_ranges=pd.DataFrame(sorted(ranges, key=lambda row: row[1:]), columns=["model", "from", "to"]),
+        best_ranges=pd.DataFrame(ranges, columns=["model", "from", "to"]),
         swaps=swaps,
         verdict=GainsVerdict(kind, test.p_value, always),
         fit=None,
