@@ -164,10 +164,14 @@ def disagreement_bound(
     """
     if isinstance(gains, str) or not isinstance(gains, Sequence) or len(gains) != 2:
         raise ValueError(f"gains must be two gains, such as ('linear', 'exponential'), got {gains!r}.")
-    first, second = (_read_metric(gain, k, discount) for gain in gains)
+    metrics = []
+    for gain in gains:
+        is_base = isinstance(gain, int | float | np.number) and not isinstance(gain, bool)
+        options: dict[str, Any] = {"gain": "power", "gain_base": float(gain)} if is_base else {"gain": gain}
+        metrics.append(NDCG(**options, k=k, discount=discount))
     if not isinstance(judgments, Judgments):
         judgments = _read_qrels(judgments, k)
-    return compute_bound(judgments, first, second)
+    return compute_bound(judgments, *metrics)
 
 
 def find_bound(judgments: Judgments, metrics: Sequence[Metric | None]) -> DisagreementBound | None:
@@ -186,12 +190,6 @@ def _has_few_labels(judgments: Judgments) -> bool:
     """Return whether documents are counted by query and label."""
     levels = len(judgments.levels)
     return levels * judgments.queries <= MAX_CELLS and levels <= max(64, judgments.layout.longest)
-
-
-def _read_metric(gain: Any, k: int | None, discount: Discount) -> NDCG:
-    if isinstance(gain, int | float | np.number) and not isinstance(gain, bool):
-        return NDCG(gain="power", gain_base=float(gain), k=k, discount=discount)
-    return NDCG(gain=gain, k=k, discount=discount)
 
 
 def _read_qrels(qrels: Listed, k: int | None) -> Judgments:

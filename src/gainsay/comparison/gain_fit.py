@@ -120,7 +120,11 @@ class GainFit(TextResult):
             assert self.fit_p_value is not None
             answer = f"no gain base fits ({p_value(self.fit_p_value)})."
         else:
-            answer = f"gain base {self.base:.2f}, {self._interval} with {confidence(self.alpha)} confidence. "
+            lower, upper = self.lower > 0, math.isfinite(self.upper)
+            interval = f"{self.lower:.2f} to {self.upper:.2f}" if lower and upper else "but every base fits"
+            if lower != upper:
+                interval = f"{self.lower:.2f} or more" if lower else f"{self.upper:.2f} or less"
+            answer = f"gain base {self.base:.2f}, {interval} with {confidence(self.alpha)} confidence. "
             answer += {
                 "cannot tell": "Linear (1) and exponential (2) both fit, so more preferences are needed.",
                 "linear": "Linear (1) fits, exponential (2) does not.",
@@ -130,12 +134,6 @@ class GainFit(TextResult):
         grades, gains = self.grades[:9], ", ".join(f"{gain:.3g}" for gain in self.gains(self.grades[:9]))
         few = " With so few, the confidence is approximate." if units < MIN_PREFERENCES else ""
         return f"From {size}: {answer} Grades {', '.join(map(number_text, grades))} have the gains {gains}.{few}"
-
-    @property
-    def _interval(self) -> str:
-        if math.isinf(self.upper):
-            return f"{self.lower:.2f} or more" if self.lower > 0 else "but every base fits"
-        return f"{self.lower:.2f} to {self.upper:.2f}" if self.lower > 0 else f"{self.upper:.2f} or less"
 
     def gains(self, labels: Sequence[float]) -> list[float]:
         """Return the gains of labels, for example for `label_gain` of LightGBM.

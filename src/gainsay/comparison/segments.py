@@ -15,7 +15,7 @@ from .._common.words import amount, confidence, count, listed
 from .inference import MIN_QUERIES
 from .labels import Labels, list_labels
 from .pairs import build_leaderboard
-from .resampling import JointEstimate, Sample, critical_value, limit_draws
+from .resampling import Sample, critical_value, limit_draws
 from .verdict import Verdict
 from .wording import describe_losses
 
@@ -164,8 +164,8 @@ class Segments(TextResult):
             for rows in ([0, 1], [0], [1]):
                 beaten = part.is_better[rows].all(axis=0).sum(axis=0)
                 for best in np.flatnonzero(beaten == len(self.models) - 1).tolist():
-                    labels = [other.label for other in others if other.is_better[rows, best].any(axis=1).all()]
-                    labels = [label for label in labels if (best, label) not in reported]
+                    trailing = [other.label for other in others if other.is_better[rows, best].any(axis=1).all()]
+                    labels = [label for label in trailing if (best, label) not in reported]
                     reported |= {(best, label) for label in labels}
                     if labels:
                         metrics = tuple(self.metrics[row] for row in rows)
@@ -276,18 +276,14 @@ def _compute_segment(
         shape = (len(metrics), len(panel.models), len(panel.models))
         return Segment(*name, 0, 0, 0.0, None, None, np.zeros(shape, dtype=bool))
     joint = part.joint(metrics)
-    defined = [metric for metric in panel.metrics if panel.counts([metric]).common]
-    verdict, board = Verdict.from_sample(part, metrics, margin), build_leaderboard(part, defined)
-    return Segment(*name, queries, joint.panel.units, share, verdict, board, _find_better(joint, part.alpha))
-
-
-def _find_better(joint: JointEstimate, level: float) -> Bools:
-    """Return which model is proven better than which under all metrics simultaneously: max-T over all ordered pairs."""
     estimated = joint.estimated
-    critical = float(critical_value(joint.bootstrap.max_t.max(axis=(0, 1)), 1 - level))
+    # Models are better under all metrics simultaneously: max-T over all ordered pairs.
+    critical = float(critical_value(joint.bootstrap.max_t.max(axis=(0, 1)), 1 - part.alpha))
     has_support = (estimated.support >= MIN_QUERIES) & np.isfinite(estimated.error)
     lower = estimated.difference - critical * np.where(has_support, estimated.error, 0.0)
-    return np.asarray(has_support & (lower > 0))
+    defined = [metric for metric in panel.metrics if panel.counts([metric]).common]
+    verdict, board = Verdict.from_sample(part, metrics, margin), build_leaderboard(part, defined)
+    return Segment(*name, queries, joint.panel.units, share, verdict, board, np.asarray(has_support & (lower > 0)))
 
 
 def _describe_segment(part: Segment) -> str:
