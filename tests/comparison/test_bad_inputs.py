@@ -149,11 +149,11 @@ VERDICTS = [
     ("a fraction for a seed", lambda: verdict(seed=1.5), "seed", V, "1.5"),
     ("what varies", lambda: recipes(vary="seeds"), "vary", V, "'seed' or 'queries'"),
     *(
-        (f"cluster {one}", lambda one=one: verdict(clusters=["a", one] * 20), "clusters", V, "query 1")
+        (f"cluster {one}", lambda one=one: verdict(clusters=["a", one] * 20), "clusters[1]", V, "missing")
         for one in MISSING
     ),
-    ("a masked cluster", lambda: verdict(clusters=np.ma.masked_equal(np.arange(40), 4)), "clusters", V, "query 4"),
-    ("too few clusters", lambda: verdict(clusters=[1, 2]), "clusters", V, "40 queries"),
+    ("a masked cluster", lambda: verdict(clusters=np.ma.masked_equal(np.arange(40), 4)), "clusters[4]", V, "missing"),
+    ("too few clusters", lambda: verdict(clusters=[1, 2]), "clusters", V, "(40,)"),
     ("a table of clusters", lambda: verdict(clusters=np.zeros((40, 2))), "clusters", V, "one label"),
     ("clusters in one text", lambda: verdict(clusters="abc"), "clusters", T, "'abc'"),
     ("a mapping of clusters", lambda: verdict(clusters=dict.fromkeys(range(40), 1)), "clusters", V),
@@ -413,7 +413,7 @@ FITS = [
     ("sides of the wrong length", lambda: fit(side=["a"] * 3), "side", V, "3 entries"),
     ("a middle side", lambda: fit(side=["a"] * 39 + ["middle"]), "side[39]", V, "middle"),
     ("a collinear side", lambda: preferred_of_two_pairs(), "gain and side", V, "collinear"),
-    ("clusters of the wrong length", lambda: fit(clusters=[1, 2]), "clusters", V, "2 entries"),
+    ("clusters of the wrong length", lambda: fit(clusters=[1, 2]), "clusters", V, "(2,)"),
     ("a missing cluster", lambda: fit(clusters=[*range(39), None]), "clusters[39]", V, "missing"),
     ("one cluster", lambda: fit(clusters=[1] * 40), "clusters", V, "at least two"),
     ("an infinite base", lambda: fit(bases=(1, math.inf)), "bases", V, "finite"),

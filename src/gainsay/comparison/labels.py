@@ -9,6 +9,7 @@ import numpy as np
 
 from .._common.alignment import index_of, only_counts
 from .._common.arrays import is_missing, objects
+from .._common.distinct import factorize
 from .._common.names import check_name, natural_order
 from .._common.words import number_text
 
@@ -151,11 +152,10 @@ def _format_label(label: Any) -> str:
     return number_text(label) if isinstance(label, float) else str(label)
 
 
-def read_clusters(clusters: Any, queries: int, judgments: Judgments | None = None) -> Integers:
-    """Return the cluster of each query as a number from 0, from one label per query.
+def read_clusters(clusters: Any, size: int, judgments: Judgments | None = None) -> Integers:
+    """Return the cluster of each query, or of each other unit, as a number from 0.
 
-    With judgments, labels that have query ids are matched by them. Labels are compared with their type, so 1 and "1"
-    are two clusters.
+    With judgments, labels that have query ids are matched by them.
 
     >>> read_clusters(["s2", "s1", "s2"], 3)
     array([0, 1, 0])
@@ -167,19 +167,16 @@ def read_clusters(clusters: Any, queries: int, judgments: Judgments | None = Non
     labels = clusters.to_numpy() if hasattr(clusters, "to_numpy") else np.asanyarray(clusters)
     if labels.ndim and not hasattr(clusters, "dtype"):
         labels = objects(clusters)  # NumPy would turn numbers among strings into strings.
-    if labels.shape != (queries,):
-        raise ValueError(f"clusters must have one label per query, got shape {labels.shape} for {queries} queries.")
-    numbers: dict[Any, int] = {}
-    codes = np.empty(queries, dtype=np.int64)
-    for place, value in enumerate(labels.tolist()):
-        label = value.item() if isinstance(value, np.generic) else value
-        if _is_missing(label):
-            query = f"{place} (counted from 0)" if judgments is None else repr(judgments.query_ids.tolist()[place])
-            raise ValueError(f"clusters has no label for query {query}. Pass a distinct one for an independent query.")
-        try:
-            codes[place] = numbers.setdefault((type(label), label), len(numbers))
-        except TypeError:
-            raise ValueError(f"clusters must have one label per query, got {label!r} at place {place}.") from None
+    if labels.shape != (size,):
+        raise ValueError(f"clusters must have one label each, got shape {labels.shape} instead of ({size},).")
+    try:
+        codes, _ = factorize(objects(labels.tolist()))
+    except TypeError as error:
+        raise ValueError(f"clusters must have one label each: {error}.") from None
+    if (codes < 0).any():
+        place = int(np.argmax(codes < 0))
+        query = "" if judgments is None else f" (query {judgments.query_ids.tolist()[place]!r})"
+        raise ValueError(f"clusters[{place}] is missing{query}. Pass a distinct label if it is independent.")
     return codes
 
 

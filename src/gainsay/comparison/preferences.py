@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from .._common.arrays import numbers, objects
-from .._common.distinct import factorize
+from .._common.arrays import numbers
 from .._common.shown import printable
 from .._common.typing import Floats, Frame, Ids, Integers, Numbers
 from ..judgments import Judgments
 from ..metrics.gains import at_bases, discounts
 from .gain_values import GradeCounts, settle_discounts
-from .labels import read_by_query
+from .labels import read_by_query, read_clusters
 
 if TYPE_CHECKING:
     from ..metrics.dcg import DCG
@@ -110,7 +109,9 @@ def read_preferences(
         )
     size = len(outcome)
     sides = np.ones(size) if side is None else _read_numbers("side", _align("side", side, size, judgments), SIDES)
-    codes = None if clusters is None else _read_clusters(_align("clusters", clusters, size, judgments))
+    codes = None if clusters is None else read_clusters(clusters, size, judgments)
+    if codes is not None and not codes.any():
+        raise ValueError("clusters must have at least two distinct labels, got one.")
     return Preferences(template.is_ratio, outcome, levels, counts, ideal, sides, codes)
 
 
@@ -181,15 +182,6 @@ def _read_numbers(name: str, values: Sequence[Any], meanings: Mapping[Any, float
             raise ValueError(f"{name}[{row}] must be one of {', '.join(map(repr, meanings))}, got {_show(value)}.")
         result[row] = meanings[key]
     return result
-
-
-def _read_clusters(values: Sequence[Any]) -> Integers:
-    codes, names = factorize(objects(values))
-    if (codes < 0).any():
-        raise ValueError(f"clusters[{int(np.argmax(codes < 0))}] is missing. Pass a label for every preference.")
-    if len(names) < 2:
-        raise ValueError(f"clusters must have at least two distinct labels, got {_show(names[0])} only.")
-    return codes
 
 
 def read_grades(name: str, labels: Any) -> Floats:
