@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from html import escape
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._common.checks import check_whole
 from .._common.shown import TextResult
 from .._common.words import count, number_text
 from ..evaluation.evaluator import shared_weights
@@ -181,7 +179,6 @@ def compute_attribution(
     metrics: MetricLike | Iterable[MetricLike] | None = None,
     *,
     compared: Sequence[Metric],
-    bands: Sequence[int] | None = None,
 ) -> Attribution:
     """Decompose the difference of two models, first minus second. `Comparison.attribution` describes the arguments.
 
@@ -202,16 +199,16 @@ def compute_attribution(
     rankings = rankings.common(decomposed)
     judgments = rankings.judgments
     grades = group_grades(judgments.levels)
-    band = build_bands(bands, [metric.k for metric in decomposed], longest=int(judgments.sizes.max()))
+    bands = build_bands([metric.k for metric in decomposed], longest=int(judgments.sizes.max()))
     pivot = (sums or decomposed)[0]
     steps = _list_steps(pivot, negative=bool(judgments.levels[0] < 0))
-    by_query, cells, spread = _decompose(rankings, models, [*decomposed, *steps], grades, band)
+    by_query, cells, spread = _decompose(rankings, models, [*decomposed, *steps], grades, bands)
     names = tuple(map(str, decomposed))
     weighty = rankings.weights > 0
     sizes = judgments.relevant(float(grades.lowest[-1]))[weighty]
 
     rows = pd.Index(grades.names, name="grade")
-    tables = {name: pd.DataFrame(cells[name], index=rows, columns=list(band.names)) for name in names}
+    tables = {name: pd.DataFrame(cells[name], index=rows, columns=list(bands.names)) for name in names}
     note = f"These steps are between built-in definitions. {pivot} has a different gain or discount."
     return Attribution(
         models=models,
@@ -289,7 +286,7 @@ MAX_GRADES = 20
 GRADE_BINS = 10
 
 BANDS = (1, 2, 4, 6, 11)
-"""First rank of each band, unless the caller says otherwise."""
+"""First rank of each band."""
 
 
 class Grades(NamedTuple):
@@ -332,26 +329,21 @@ class Bands(NamedTuple):
     starts: Integers
 
 
-def build_bands(starts: Sequence[int] | None, cutoffs: Sequence[int | None], longest: int) -> Bands:
+def build_bands(cutoffs: Sequence[int | None], longest: int, starts: Sequence[int] = BANDS) -> Bands:
     """Return bands of ranks with these first ranks, in ascending order from 1. The last ends at the largest cutoff.
 
     Bands beyond the longest query, with `longest` documents, are left out.
 
     Examples
     --------
-    >>> build_bands(None, [10], longest=120).names
+    >>> build_bands([10], longest=120).names
     ('1', '2-3', '4-5', '6-10')
-    >>> build_bands([1, 4], [5, None], longest=120).names
+    >>> build_bands([5, None], longest=120, starts=[1, 4]).names
     ('1-3', '4+')
     """
-    firsts = list(BANDS) if starts is None else [check_whole("bands", start) for start in starts]
-    if not firsts or firsts[0] != 1 or any(a >= b for a, b in pairwise(firsts)):
-        raise ValueError(
-            f"bands must be the first rank of each band, ascending from 1, such as {list(BANDS)}, got {starts!r}."
-        )
     deepest = None if None in cutoffs else max(k for k in cutoffs if k is not None)
     reached = longest if deepest is None else min(longest, deepest)
-    firsts = [first for first in firsts if first <= reached]
+    firsts = [first for first in starts if first <= reached]
     return Bands(tuple(name_bands(firsts, deepest)), np.array(firsts))
 
 

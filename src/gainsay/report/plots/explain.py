@@ -361,7 +361,7 @@ def rank_contributions(labels: Numbers, scores: Numbers, k: int = 10) -> dict[st
     rankings = Rankings(judgments, {"ranking": given.by_row.astype(np.float64)}, np.ones(1, dtype=bool))
     depth = min(k, judgments.documents)
     metrics = [metric for metric in parse_metrics([f"{name}@{k}" for name in NAMES]) if isinstance(metric, DCG)]
-    bands = build_bands(range(1, depth + 1), [depth], longest=depth)
+    bands = build_bands([depth], longest=depth, starts=range(1, depth + 1))
     splits = [Decomposition(metric, rankings, group_grades(judgments.levels), bands) for metric in metrics]
     found = decompose_model(rankings, "ranking", splits)
     return {str(metric): cells.sum(axis=0) for metric, (_, cells) in zip(metrics, found, strict=True)}
