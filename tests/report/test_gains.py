@@ -7,6 +7,7 @@ import re
 from xml.etree import ElementTree
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import gainsay as gs
@@ -38,7 +39,7 @@ def path(comparison):
 
 @pytest.fixture
 def fit():
-    return GainFit("m", 1.6, 1.4, 1.9, 10.0, 200, 0, 0, (0.0, 1.0), 0.05, *(np.zeros(0),) * 3)
+    return GainFit("m", 1.6, 1.4, 1.9, 10.0, 200, 0, 0, (0.0, 1.0), 0.05, pd.DataFrame())
 
 
 class TestFigure:
@@ -61,7 +62,7 @@ class TestFigure:
     def test_the_fitted_base_is_shown(self, comparison, fit):
         path = comparison.gains(fit=fit)
         assert "your users: 1.60" in [text.get_text() for text in plot_gains(path).ax.texts]
-        assert "Preferences fit base 1.60 (1.40 to 1.90, 95 %). There, " in path.text
+        assert "Preferences fit base 1.60 (1.40 to 1.90, 95 %). In that interval, " in path.text
 
     def test_grades_whose_worth_no_float_can_hold(self):
         """990 · log10 4 = 596.0393, so a third of 4^990 is 10^595.5622 = 3.65e+595; NDCG itself stays finite."""

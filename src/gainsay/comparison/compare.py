@@ -18,7 +18,7 @@ from .baseline import validate_baseline
 from .comparison import Comparison
 from .data import expand_recipes
 from .flags import find_unjudged
-from .labels import read_clusters_of_queries, read_labels
+from .labels import read_clusters, validate_labels
 from .rankings import Rankings
 
 if TYPE_CHECKING:
@@ -145,8 +145,8 @@ def compare(
         flat_models, judgments.documents, features, rounds, judgments.in_row_order
     )  # fmt: skip
     values, counted = _evaluate(evaluator, scores)
-    labels = {} if segments is None else read_labels(segments, judgments)
-    cluster_codes = None if clusters is None else read_clusters_of_queries(clusters, judgments)[counted]
+    labels = {} if segments is None else validate_labels(segments, judgments.query_ids, judgments)
+    cluster_codes = None if clusters is None else read_clusters(clusters, judgments.queries, judgments)[counted]
     unjudged_documents, documents = find_unjudged(judgments, scores, primary_metrics, unjudged), None
     if unjudged == "drop":
         whole, (judgments, retained) = judgments, judgments.condensed

@@ -514,8 +514,6 @@ class Comparison:
         first: str,
         second: str,
         metrics: MetricLike | Iterable[MetricLike] | None = None,
-        *,
-        bands: Sequence[int] | None = None,
     ) -> Attribution:
         """Decompose the difference of two models, first minus second, by grade, rank and query class.
 
@@ -528,8 +526,6 @@ class Comparison:
             Two models.
         metrics : str, Metric, or an iterable of them, optional
             Metrics of the NDCG and DCG family. Defaults to all compared ones.
-        bands : sequence of int, optional
-            First rank of each band, in ascending order from 1. Defaults to 1, 2-3, 4-5, 6-10 and the remaining ranks.
 
         Raises
         ------
@@ -540,7 +536,7 @@ class Comparison:
         if metrics is not None:
             requested = [metrics] if isinstance(metrics, str | Metric) else metrics
             metrics = [self.definitions.get(it, it) if isinstance(it, str) else it for it in requested]
-        return compute_attribution(rankings, (first, second), metrics, compared=self._defined_metrics(), bands=bands)
+        return compute_attribution(rankings, (first, second), metrics, compared=self._defined_metrics())
 
     def gains(
         self, bases: Iterable[float] | None = None, *, metric: MetricLike | None = None, fit: GainFit | None = None
@@ -663,9 +659,7 @@ class Comparison:
 
     def preferences(self, first: str, second: str) -> QueryPreferences:
         """Return which of two models each primary metric prefers on every query. Errors are those of `queries`."""
-        return compute_preferences(
-            self._require_rankings("preferences"), (first, second), self._pair_values(first, second)
-        )
+        return compute_preferences(self._require_rankings("preferences"), self._pair_values(first, second))
 
     def _pair_values(self, first: str, second: str) -> dict[Metric, Floats]:
         """Return the values of two models under the primary metrics."""

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .._common.cached import cached_property
 from .._common.shown import printable
-from ..comparison.attribution import select_sums
 from ..comparison.disagreement import find_bound
+from ..comparison.gain_values import select_sums
 from ..comparison.headline import is_one_number, labels_of, leading, searches
 from .chart import chart_of, chart_of_baseline, chart_of_metric, with_repeats
 from .entries import ChosenPair, Queries
