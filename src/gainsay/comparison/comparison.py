@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -863,18 +864,8 @@ class Comparison:
         if isinstance(baseline, str):
             return Content(self, self.against(baseline))
         validate_baseline(baseline.baseline, self.models)
-        own = compare_with_baseline(
-            self.sample,
-            self._deciding,
-            baseline.baseline,
-            baseline.margin,
-            require=baseline.require,
-            looks=baseline.looks or None,
-            anytime=baseline.anytime,
-            earlier=baseline.earlier if baseline.looks else None,
-            plan=False,
-        )
-        if not own.has_same_numbers(baseline):
+        own, numbers = self.against(baseline.baseline), attrgetter("candidate", "difference", "lower", "upper")
+        if list(map(numbers, own.candidates)) != list(map(numbers, baseline.candidates)):
             raise ValueError(
                 f"baseline contains decisions about {baseline.baseline!r} from another comparison. Pass the name of "
                 "the baseline, or a result of against() of this comparison."

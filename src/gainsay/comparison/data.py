@@ -87,6 +87,16 @@ class Panel:
             return (0,) * len(self.models)
         return tuple(0 if repeats.shape[2] == 1 else repeats.shape[2] for repeats in self.repeats)
 
+    @property
+    def evidence(self) -> dict[str, Any]:
+        """Attributes of results: metrics whose lower values are better, and the numbers of clusters and repeats."""
+        return {
+            "lower_is_better": tuple(metric for metric in self.metrics if metric in self.lower_is_better),
+            "clusters": None if self.clusters is None else self.units,
+            "repeats": {} if self.repeats is None else dict(zip(self.models, self.repeat_counts, strict=True)),
+            "vary": self.vary,
+        }
+
     def in_unit(self, metric: str, numbers: Floats) -> Floats:
         """Return values, means or differences in the unit of the metric, with the sign of losses restored."""
         return 0.0 - numbers if metric in self.lower_is_better else numbers  # Not -numbers, which has negative zeros.

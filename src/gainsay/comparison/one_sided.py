@@ -6,6 +6,7 @@ levels of early looks. For recipes, they are averaged over draws of the estimate
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from .labels import sum_by_cluster
 from .looks import bound_share
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from .data import Panel
     from .looks import ErrorLevel, Requirement
@@ -131,24 +132,6 @@ def draw_variance_ratios(
     return ratios
 
 
-@dataclass(frozen=True, eq=False)
-class OneSidedBounds:
-    """Bounds of candidate − baseline by metric, where larger is better.
-
-    Attributes
-    ----------
-    marginal_lower : ndarray, shape (metrics,)
-        Lower bounds, each valid separately. All hypotheses must be rejected, so they need no correction for the number
-        of metrics (intersection-union test).
-    lower, upper : ndarray, shape (metrics,)
-        Simultaneous one-sided bounds.
-    """
-
-    marginal_lower: Floats
-    lower: Floats
-    upper: Floats
-
-
 class PairErrors:
     """Errors of the differences of a candidate and a baseline: variances by source, skewness and support."""
 
@@ -161,18 +144,14 @@ class PairErrors:
         metrics, models = estimated.mean.shape
         roots = estimated.root.reshape(-1, metrics, models)
         spread = roots[:, :, c] - roots[:, :, b]
-        self.query_covariance = spread.T @ spread
+        self.query_covariance, query_error = spread.T @ spread, self.error
         self.repeat_variances, self.repeat_covariance = list[Floats](), np.zeros((metrics, metrics))
-        of_query = self.error
-        counts = [number for number in (panel.repeat_counts[b], panel.repeat_counts[c]) if number]
-        self.repeats = min(counts, default=0)
+        self.repeats = min((panel.repeat_counts[k] for k in (b, c) if panel.repeat_counts[k]), default=0)
         if estimated.repeats is not None:
-            of_query = estimated.repeats.query_error[:, b, c]
-            for k in (b, c):
-                root = estimated.repeats.root[k]
-                self.repeat_variances.append(estimated.repeats.variance[:, k])
-                self.repeat_covariance += root.T @ root
-        self.query_variance = np.where(np.isfinite(of_query), of_query, 0.0) ** 2
+            query_error = estimated.repeats.query_error[:, b, c]
+            self.repeat_variances = [estimated.repeats.variance[:, k] for k in (b, c)]
+            self.repeat_covariance += sum(root.T @ root for root in estimated.repeats.root[[b, c]])
+        self.query_variance = np.where(np.isfinite(query_error), query_error, 0.0) ** 2
         self.freedom = max(1.0, (estimated.effective if panel.clusters is not None else estimated.units) - 1.0)
         # Repeats are assumed to be symmetric, so the third cumulant is that of the queries.
         self.third_cumulant = compute_mean_skewness(panel, b, c) * self.query_variance**1.5
@@ -192,26 +171,28 @@ class PairErrors:
         skewness = np.divide(third, error**3, out=np.zeros_like(error), where=error > 0)
         return DifferenceErrors(error, correlation, ratio, freedom, skewness)
 
-    def bound(self, level: ErrorLevel, value_ranges: Floats) -> OneSidedBounds:
-        """Return the bounds that decide. `value_ranges` are the widths of the metrics, possibly infinite.
+    def bound(self, level: ErrorLevel, value_ranges: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the bounds that decide, by metric: marginal lower, simultaneous lower and simultaneous upper bounds.
 
-        If the models differ on fewer than 30 queries under a metric, the lower bound is that of the share of queries on
-        which the candidate is worse, and there is no upper bound.
+        All hypotheses of a loss must be rejected, so the marginal bounds need no correction for the number of metrics
+        (intersection-union test). If the models differ on fewer than 30 queries under a metric, the marginal bound is
+        that of the share of queries on which the candidate is worse, and there are no others. `value_ranges` are the
+        widths of the metrics, possibly infinite.
         """
-        bounds = OneSidedBounds(*np.full((3, len(self.difference)), -np.inf))
-        bounds.upper[:] = np.inf
+        marginal_lower, lower, upper = np.array([-np.inf, -np.inf, np.inf])[:, None] + np.zeros(len(self.difference))
         rows = np.flatnonzero(self.has_support).tolist()
         errors = self.scale()
         simultaneous = find_joint_critical(errors, rows, level) if rows else 0.0
-        for row in rows:
+        for row, value_range in enumerate(value_ranges):
+            if not self.has_support[row]:
+                marginal_lower[row] = self.bound_rare_losses(row, level, value_range)
+                continue
             difference, error, skewness = self.difference[row], self.error[row], errors.skewness[row]
-            marginal = add_skewness(errors.compute_critical([row], level.marginal), -skewness)
-            bounds.marginal_lower[row] = difference - marginal * error
-            bounds.lower[row] = difference - add_skewness(simultaneous, -skewness) * error
-            bounds.upper[row] = difference + add_skewness(simultaneous, skewness) * error
-        for row in np.flatnonzero(~self.has_support).tolist():
-            bounds.marginal_lower[row] = self.bound_rare_losses(row, level, value_ranges[row])
-        return bounds
+            marginal = errors.compute_critical([row], level.marginal)
+            marginal_lower[row] = difference - add_skewness(marginal, -skewness) * error
+            lower[row] = difference - add_skewness(simultaneous, -skewness) * error
+            upper[row] = difference + add_skewness(simultaneous, skewness) * error
+        return marginal_lower, lower, upper
 
     def bound_rare_losses(self, row: int, level: ErrorLevel, value_range: float) -> float:
         """Return the lower bound of the difference from the share of worse queries.
@@ -360,12 +341,14 @@ def find_support_floor(share: float, power: float) -> float:
     >>> [find_support_floor(share, 0.8) for share in (1.0, 0.1, 0.01)]
     [30.0, 343.0, 3446.0]
     """
-    if share <= 0:
-        return np.inf
-    low, high = MIN_QUERIES - 1, MIN_QUERIES
-    while compute_support_chance(high, share) < power:
-        low, high = high, high * 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if compute_support_chance(middle, share) >= power else (middle, high)
-    return float(high)
+    from scipy.special import nbdtrik
+
+    return MIN_QUERIES + float(np.ceil(nbdtrik(power, MIN_QUERIES, share) - 1e-9)) if share > 0 else np.inf
+
+
+def bisect(is_sufficient: Callable[[float], bool], low: float, high: float, precision: float) -> float:
+    """Return a sufficient number, at most `precision` times the least one. `high` is sufficient, `low` is not."""
+    while high / low > precision:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if is_sufficient(middle) else (middle, high)
+    return high

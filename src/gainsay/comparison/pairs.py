@@ -105,7 +105,7 @@ def _build_effects(
     for row, metric in enumerate(panel.metrics):
         difference = panel.in_unit(metric, estimated.difference[row, second, first])
         low, high = ranges[metric]
-        lower, upper = _clip_intervals(difference, half_widths[row, second, first], low - high, high - low)
+        lower, upper = clip_intervals(difference, half_widths[row, second, first], low - high, high - low)
         wins, losses = estimated.wins[row, second, first], estimated.wins[row, first, second]
         columns |= {
             f"difference {metric}": difference,
@@ -229,7 +229,7 @@ def _rank_models(single: JointEstimate, alpha: float, value_range: tuple[float, 
 
     panel, estimated, bootstrap = single
     mean = panel.in_unit(panel.metrics[0], estimated.mean[0])
-    lower, upper = _clip_intervals(mean, bootstrap.mean_half_widths(0, alpha), *value_range)
+    lower, upper = clip_intervals(mean, bootstrap.mean_half_widths(0, alpha), *value_range)
     difference, widest = estimated.difference[0], value_range[1] - value_range[0]
     half_widths = bootstrap.half_widths(alpha)[0]
     table = pd.DataFrame(
@@ -250,7 +250,7 @@ def _rank_models(single: JointEstimate, alpha: float, value_range: tuple[float, 
     return table.sort_values("rank", kind="stable", ignore_index=True)
 
 
-def _clip_intervals(middle: Floats, half: Floats, lowest: float, highest: float) -> tuple[Floats, Floats]:
+def clip_intervals(middle: Floats, half: Floats, lowest: float, highest: float) -> tuple[Floats, Floats]:
     """Return the ends of intervals, cut at the range of values. They contain their middles in spite of rounding."""
     return np.minimum(middle, np.maximum(middle - half, lowest)), np.maximum(middle, np.minimum(middle + half, highest))
 

@@ -316,7 +316,8 @@ class Verdict(TextResult):
             margin=margin,
             draws=sample.draws,
             seed=sample.seed,
-            **_describe_evidence(joint),
+            variance=estimate_variance_components(panel, estimated.repeats),
+            **panel.evidence,
         )
 
     def with_unjudged(self, unjudged: UnjudgedDocuments | None) -> Verdict:
@@ -367,18 +368,6 @@ class Verdict(TextResult):
         'unresolved'
         """
         return {item.name: _to_plain(getattr(self, item.name)) for item in fields(self)} | {"text": self.text}
-
-
-def _describe_evidence(joint: JointEstimate) -> dict[str, Any]:
-    """Return the attributes of a verdict that describe clusters, repeats and losses."""
-    panel = joint.panel
-    return {
-        "lower_is_better": tuple(metric for metric in panel.metrics if metric in panel.lower_is_better),
-        "clusters": None if panel.clusters is None else panel.units,
-        "repeats": {} if panel.repeats is None else dict(zip(panel.models, panel.repeat_counts, strict=True)),
-        "vary": panel.vary,
-        "variance": estimate_variance_components(panel, joint.estimated.repeats),
-    }
 
 
 @dataclass(frozen=True)
