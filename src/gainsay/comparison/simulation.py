@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -122,22 +123,18 @@ def _positive(matrix: Floats) -> Floats:
     return nearest
 
 
-@dataclass(frozen=True, eq=False)
-class SimulatedSample:
+class SimulatedSample(NamedTuple):
     """One sample, or many along a first axis of the differences that share errors and draws.
 
     ``difference[m, k, j]`` is the difference of j to k, and `error` its standard error, shape (metrics, M, M).
-    `compute_t` returns draws of the t-statistics of the differences to a model, shape (metrics, M, draws). `cache`
-    contains results that depend on these draws only.
+    `compute_t` returns draws of the t-statistics of the differences to a model, shape (metrics, M, draws).
     """
 
     difference: Floats
     error: Floats
     compute_t: Callable[[int], Floats]
-    cache: dict[tuple[str, int], Any]
 
 
-Made = TypeVar("Made")
 Claim: TypeAlias = Callable[[SimulatedSample], Any]
 """Function from a sample to whether the claim is proven, or to an array for many samples."""
 
@@ -188,12 +185,12 @@ class Simulation:
         """Return the function from an index to a sample of fixed models, which share their draws."""
         means = self.truth + self._by_query / np.sqrt(queries)
         error, scale = np.sqrt(self._variance / queries), np.sqrt(self._variance)
-        cache: dict[tuple[str, int], Any] = {}
 
+        @cache
         def compute_t(k: int) -> Floats:
             return map_to_t(_ratio(self._noise - self._noise[:, [k]], scale[:, k]), queries - 1)
 
-        return lambda place: SimulatedSample(_compute_differences(means[place]), error, compute_t, cache)
+        return lambda place: SimulatedSample(_compute_differences(means[place]), error, compute_t)
 
     def _recipe_trials(self, queries: float) -> Callable[[Any], SimulatedSample]:
         """Return the function from an index to a sample of recipes, whose tests estimate the variance of repeats."""
@@ -214,12 +211,13 @@ class Simulation:
             drawn = repeats[:, :, None] * self._factor
             error = np.sqrt(of_queries + repeats[:, :, None] + repeats[:, None, :])
 
+            @cache
             def compute_t(k: int) -> Floats:
                 t = map_to_t(_ratio(noise - noise[:, [k]], error[:, k]), queries - 1)
                 shown = np.sqrt(of_queries[:, k, :, None] + drawn[:, [k]] + drawn)
                 return np.asarray(t * np.divide(error[:, k, :, None], shown, out=np.zeros_like(shown), where=shown > 0))
 
-            return SimulatedSample(_compute_differences(means[place]), error, compute_t, {})
+            return SimulatedSample(_compute_differences(means[place]), error, compute_t)
 
         return trial
 
@@ -227,46 +225,36 @@ class Simulation:
 def is_pair(first: int, second: int, row: int, alpha: float) -> Claim:
     """Return the claim that the second model is better than the first under one metric, two-sided at α."""
 
-    def proven(sample: SimulatedSample) -> Any:
-        t = _cached(sample, ("t", first), lambda: sample.compute_t(first))[row, second]
-        critical = _cached(sample, ("pair", row), lambda: float(critical_value(np.abs(t), 1 - alpha)))
+    def is_proven(sample: SimulatedSample) -> Any:
+        critical = float(critical_value(np.abs(sample.compute_t(first)[row, second]), 1 - alpha))
         return sample.difference[..., row, first, second] > critical * sample.error[row, first, second]
 
-    return proven
+    return is_proven
 
 
 def is_genuine(alpha: float, order: list[int]) -> Claim:
     """Return the claim that no model is best under both metrics. `order` only affects the speed."""
-    return lambda sample: all(_rejected(sample, k, alpha) for k in order)
-
-
-def _rejected(sample: SimulatedSample, k: int, alpha: float) -> bool:
-    """Return whether model k is rejected by `two_step_test`, with shortcuts."""
     beta = alpha / 10
-    speak = sample.error[:, k] > 0
 
-    def rivals() -> tuple[Floats, float, float]:
-        """Return draws of t-statistics, the critical value if all inequalities bind, and that of step one."""
-        draws = sample.compute_t(k)[speak]
-        max_t = np.maximum(draws.max(axis=0, initial=0.0), 0.0)
-        return draws, float(critical_value(max_t, 1 - alpha + beta)), float(critical_value(max_t, 1 - beta))
+    @lru_cache(maxsize=len(order))
+    def compute_criticals(compute_t: Callable[[int], Floats], k: int) -> tuple[float, float]:
+        """Return the critical value of a model if all inequalities bind, and that of step one."""
+        max_t = compute_t(k).max(axis=(0, 1), initial=0.0)
+        return float(critical_value(max_t, 1 - alpha + beta)), float(critical_value(max_t, 1 - beta))
 
-    draws, largest, bound = _cached(sample, ("rivals", k), rivals)
-    t = sample.difference[:, k][speak] / sample.error[:, k][speak]
-    highest = float(t.max(initial=-np.inf))
-    if highest <= 0 or highest > largest:  # Slack only decreases the critical value.
-        return highest > 0
-    slack = np.minimum(0.0, t + bound)
-    shifted = np.maximum((draws + slack[:, None]).max(axis=0), 0.0)
-    return bool(highest > critical_value(shifted, 1 - alpha + beta))
+    def is_rejected(sample: SimulatedSample, k: int) -> bool:
+        """Return whether model k is rejected by `two_step_test`, with shortcuts."""
+        varies = sample.error[:, k] > 0
+        t = sample.difference[:, k][varies] / sample.error[:, k][varies]
+        largest, first = compute_criticals(sample.compute_t, k)
+        highest = float(t.max(initial=-np.inf))
+        if highest <= 0 or highest > largest:  # Slack only decreases the critical value.
+            return highest > 0
+        slack = np.minimum(0.0, t + first)
+        shifted = np.maximum((sample.compute_t(k)[varies] + slack[:, None]).max(axis=0), 0.0)
+        return bool(highest > critical_value(shifted, 1 - alpha + beta))
 
-
-def _cached(sample: SimulatedSample, key: tuple[str, int], make: Callable[[], Made]) -> Made:
-    """Return a cached result of the draws."""
-    if key not in sample.cache:
-        sample.cache[key] = make()
-    result: Made = sample.cache[key]
-    return result
+    return lambda sample: all(is_rejected(sample, k) for k in order)
 
 
 def _compute_differences(mean: Floats) -> Floats:
