@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from gainsay.comparison.baseline import compare_with_baseline
-from gainsay.comparison.data import read_panel, split_repeats
+from gainsay.comparison.data import read_panel
 from gainsay.comparison.estimates import estimate
 from gainsay.comparison.inference import compute_regret_band, two_step_test
 from gainsay.comparison.resampling import Sample, critical_value, draw_errors
@@ -136,8 +136,7 @@ def draw_repeats(rng: Generator, counts: tuple[int, ...], queries: int = 500) ->
                 values = values + rng.normal(0, 0.02, number) + rng.normal(0, 0.05, (queries, number))
             columns.append(values if number else values[:, 0])
         tables[name] = columns
-    means, repeats = split_repeats(tables, dict(zip(NAMES, NAMES, strict=True)), None)
-    return read_panel(means, repeats=repeats)
+    return read_panel(tables)
 
 
 def misses_repeats(counts: tuple[int, ...]) -> Callable[[Generator], bool]:

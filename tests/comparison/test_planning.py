@@ -97,9 +97,8 @@ class TestPlansOfRecipes:
 
     def test_of_a_sample_count_queries_and_repeats(self):
         x = recipes_sample(np.random.default_rng(1), np.zeros((2, 2)), 500, 6, **BOOTSTRAP)
-        values = {metric: x.mean(axis=3)[:, row] for row, metric in enumerate(METRICS)}
-        repeats = {name: {it: x[:, row, k] for row, it in enumerate(METRICS)} for k, name in enumerate("AB")}
-        plan = Comparison(values, ["A", "B"], repeats=repeats).plan(0.02, claim="pair", repeats=5)
+        values = {metric: x[:, row] for row, metric in enumerate(METRICS)}
+        plan = Comparison(values, ["A", "B"]).plan(0.02, claim="pair", repeats=5)
         assert plan.frame().index.tolist() == [5]
         assert plan.present[:2] == (500, 6)
         assert "500 queries and 6 repeats" in plan.text

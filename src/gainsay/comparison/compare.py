@@ -152,20 +152,22 @@ def compare(
         whole, (judgments, retained) = judgments, judgments.condensed
         documents = whole.rows_by_query(slice(None))[retained]
         scores = {name: whole.by_query(its)[retained] for name, its in scores.items()}
-    names, repeats, tables = _average_repeats(list(scores), recipes, list(evaluator.names), values[:, counted])
+    by_model = _group_repeats(scores, recipes)
     settings: dict[str, Any] = {"alpha": alpha, "margin": margin, "draws": draws, "seed": seed, "baseline": baseline}
     return Comparison(
-        tables,
-        names,
+        {
+            metric: _build_table(table, list(scores), recipes)
+            for metric, table in zip(evaluator.names, values[:, counted], strict=True)
+        },
+        list(by_model),
         metrics=dict(zip(evaluator.names, parsed, strict=True)),
         weights=None if weights is None else weights[counted],
         primary=None if primary is None else [str(metric) for metric in primary_metrics],
-        rankings=Rankings(judgments, _group_repeats(scores, recipes, names), counted, weights, documents),
-        unjudged=unjudged_documents and unjudged_documents.average_repeats(recipes, names),
-        iterations={name: used for name, used in iterations.items() if name in names},
+        rankings=Rankings(judgments, by_model, counted, weights, documents),
+        unjudged=unjudged_documents and unjudged_documents.average_repeats(recipes, list(by_model)),
+        iterations={name: used for name, used in iterations.items() if name in by_model},
         segments={name: column[counted] for name, column in labels.items()} or None,
         notes=_describe_iterations(iterations, recipes),
-        repeats=repeats,
         vary=vary,
         clusters=cluster_codes,
         **settings,
@@ -194,27 +196,24 @@ def _expand_iteration(iteration: Any, recipes: Mapping[str, list[str]]) -> Any:
     return {repeat: rounds for name, rounds in iteration.items() for repeat in recipes.get(name, [name])}
 
 
-def _group_repeats(
-    by_repeat: Mapping[str, Any], recipes: Mapping[str, list[str]], models: Sequence[str]
-) -> dict[str, Any]:
+def _group_repeats(by_repeat: Mapping[str, Any], recipes: Mapping[str, list[str]]) -> dict[str, Any]:
     """Return one entry per model, which is a list for a recipe."""
-    return {name: [by_repeat[it] for it in recipes[name]] if name in recipes else by_repeat[name] for name in models}
-
-
-def _average_repeats(
-    names: list[str], recipes: Mapping[str, list[str]], metrics: list[str], values: Floats
-) -> tuple[list[str], dict[str, dict[str, Floats]], dict[str, Floats]]:
-    """Return the models, the values of the repeats of each recipe, and the means over repeats by metric.
-
-    `values` has shape (metrics, queries, repeats of all models). `names` are the names of its columns.
-    """
     recipe_of = {repeat: name for name, repeats in recipes.items() for repeat in repeats}
-    columns: dict[str, list[int]] = {}
-    for column, name in enumerate(names):
-        columns.setdefault(recipe_of.get(name, name), []).append(column)
-    repeats = {name: {it: values[row][:, columns[name]] for row, it in enumerate(metrics)} for name in recipes}
-    means = np.stack([values[:, :, places].mean(axis=2) for places in columns.values()], axis=2)
-    return list(columns), repeats, dict(zip(metrics, means, strict=True))
+    by_model: dict[str, Any] = {}
+    for name, entry in by_repeat.items():
+        if name in recipe_of:
+            by_model.setdefault(recipe_of[name], []).append(entry)
+        else:
+            by_model[name] = entry
+    return by_model
+
+
+def _build_table(values: Floats, names: Sequence[str], recipes: Mapping[str, list[str]]) -> Any:
+    """Return values (queries, repeats of all models) as `Comparison` reads them."""
+    if not recipes:
+        return values
+    by_model = _group_repeats(dict(zip(names, values.T, strict=True)), recipes)
+    return [np.stack(entry, axis=1) if name in recipes else entry for name, entry in by_model.items()]
 
 
 def _describe_iterations(iterations: Mapping[str, Iteration], recipes: Mapping[str, list[str]]) -> tuple[str, ...]:
@@ -271,7 +270,7 @@ def compare_runs(
     """
     flat_runs, recipes = expand_recipes(runs)
     judgments, scores, coverage, documents = align_runs(flat_runs, qrels, unjudged=unjudged)
-    models = _group_repeats(scores, recipes, list(runs))
+    models = _group_repeats(scores, recipes)
     comparison = compare(models, judgments, metrics, unjudged=unjudged, **options)
     rankings = comparison.rankings
     assert rankings is not None

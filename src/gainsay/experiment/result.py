@@ -114,13 +114,13 @@ class ExperimentResult(ResultTables):
         """
         repeat_values, has_value = self._collect_compared_values()
         models = list(repeat_values)
-        values = {
-            metric: np.stack([repeat_values[model][metric].mean(axis=1) for model in models], axis=1)
-            for metric in self.plan.names
-        }
-        recipes = {model: tables for model, tables in repeat_values.items() if next(iter(tables.values())).shape[1] > 1}
+        values: dict[str, Any] = {}
+        for metric in self.plan.names:
+            tables = [repeat_values[model][metric] for model in models]
+            columns = [table if table.shape[1] > 1 else table[:, 0] for table in tables]
+            values[metric] = columns if any(column.ndim > 1 for column in columns) else np.stack(columns, axis=1)
         weights = self._weights[has_value]
-        options: dict[str, Any] = {"repeats": recipes, "vary": self.plan.vary} if recipes else {}
+        options: dict[str, Any] = {"vary": self.plan.vary}
         if self.plan.clusters is not None:
             options["clusters"] = np.array(self.plan.clusters)[has_value]
         if self.plan.segments is not None:
