@@ -296,7 +296,9 @@ class BaselineComparison(TextResult):
         parts = []
         for candidate in self.candidates:
             changes = [f"{metric} changes by {candidate.format_difference(metric)}" for metric in self.metrics]
-            parts.append(f"{self._describe(candidate)} {listed(changes)}.{self.describe_next_step(candidate)}")
+            parts.append(f"{self._describe(candidate)} {listed(changes)}.{self._describe_needs(candidate)}")
+        if "undecided" in self.decisions.values():
+            parts.append(self._describe_further_tests())
         parts += [accepted, bounds]
         if self.looks:
             planned = listed([f"{number:,}" for number in self.looks], len(self.looks))
@@ -361,36 +363,41 @@ class BaselineComparison(TextResult):
         """Return sentences about further evidence, for an undecided candidate."""
         if candidate.decision != "undecided":
             return ""
+        return f"{self._describe_needs(candidate)} {self._describe_further_tests()}"
+
+    @property
+    def _next_look(self) -> int | None:
+        return next((number for number in self.looks if number > self.queries), None)
+
+    def _describe_further_tests(self) -> str:
         if self.anytime is not None:
-            return " These bounds are valid at any number of queries, so you can test again with more."
-        following = next((number for number in self.looks if number > self.queries), None)
-        if following is not None:
-            return f" The next look is planned at {following:,} queries."
+            return "These bounds are valid at any number of queries, so you can test again with more."
+        if self._next_look is not None:
+            return f"The next look is planned at {self._next_look:,} queries."
         if self.looks:
-            return (
-                f"{self._describe_needs(candidate)} This was the last planned look, so the plan must not be extended."
-            )
+            return "This was the last planned look, so the plan must not be extended."
         twice, fivefold = (f"{100 * (1 - (1 - self.alpha / 2) ** tests):.1f} %" for tests in (2, 5))
         return (
-            f"{self._describe_needs(candidate)} This test has spent its error probability, and every further test on "
-            f"new queries can err again: the probability of a false ship is up to {twice} in two tests and up to "
-            f"{fivefold} in five. To test repeatedly, plan the looks in advance."
+            "This test has spent its error probability, and every further test on new queries can err again: the "
+            f"probability of a false ship is up to {twice} in two tests and up to {fivefold} in five. To test "
+            "repeatedly, plan the looks in advance."
         )
 
     def _describe_needs(self, candidate: CandidateDecision) -> str:
-        hint = ""
+        if candidate.decision != "undecided" or self.anytime is not None or self._next_look is not None:
+            return ""
+        sizes = {
+            "queries": str(candidate.queries_needed or ""),
+            "repeats of each recipe on these queries": str(candidate.repeats_needed or ""),
+        }
+        ways = " or ".join(f"{size} {unit}" for unit, size in sizes.items() if size)
+        needs = " This sample does not promise any number of queries that would suffice to ship."
+        if ways:
+            ranges = " (sufficient with 50 % and with 80 % confidence)" if " to " in ways else ""
+            needs = f" To ship with 80 % probability, a new experiment with one test needs about {ways}{ranges}."
         if self.require == "gain" and candidate.deciding.worst_lower > -self.margin:
-            hint = " To accept candidates that are only not worse, require no_loss."
-        sizes = (candidate.queries_needed, candidate.repeats_needed)
-        units = ("queries", "repeats of each recipe on these queries")
-        ways = [f"{size} {unit}" for size, unit in zip(sizes, units, strict=True) if size and str(size)]
-        if not ways:
-            return f" This sample does not promise any number of queries that would suffice to ship.{hint}"
-        ranges = " (sufficient with 50 % and with 80 % confidence)" if any(" to " in way for way in ways) else ""
-        return (
-            f" To ship with 80 % probability, a new experiment with one test needs about {' or '.join(ways)}{ranges}."
-            f"{hint}"
-        )
+            needs += " To accept candidates that are only not worse, require no_loss."
+        return needs
 
 
 def format_change(value: float) -> str:
