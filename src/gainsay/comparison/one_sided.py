@@ -51,8 +51,7 @@ def compute_binormal(first: Floats, second: Floats, correlation: float) -> Float
     rho = float(np.clip(correlation, -1 + 1e-12, 1 - 1e-12))
     root = np.sqrt(1 - rho**2)
     total = (ndtr(h) + ndtr(k)) / 2 - owens_t(h, (k - rho * h) / (h * root)) - owens_t(k, (h - rho * k) / (k * root))
-    probability: Floats = np.clip(total - np.where(h * k < 0, 0.5, 0.0), 0.0, np.minimum(ndtr(h), ndtr(k)))
-    return probability
+    return np.asarray(np.clip(total - np.where(h * k < 0, 0.5, 0.0), 0.0, np.minimum(ndtr(h), ndtr(k))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,8 +127,7 @@ def draw_variance_ratios(
     spread = of_queries[:, None] * generator.chisquare(freedom, shape) / freedom
     for variance in varying:
         spread += variance[:, None] * generator.chisquare(freedom_of_repeats, shape) / freedom_of_repeats
-    ratios: Floats = np.sqrt(np.divide(spread, total[:, None], out=np.ones_like(spread), where=total[:, None] > 0))
-    return ratios
+    return np.asarray(np.sqrt(np.divide(spread, total[:, None], out=np.ones_like(spread), where=total[:, None] > 0)))
 
 
 class PairErrors:
@@ -278,8 +276,7 @@ def compute_mean_skewness(panel: Panel, k: int, j: int) -> Floats:
     squares = difference * difference
     spread = squares.sum(axis=1) ** 1.5
     third = np.einsum("mq,mq->m", squares, difference)
-    skewness: Floats = np.divide(third, spread, out=np.zeros_like(spread), where=spread > 0)
-    return skewness
+    return np.asarray(np.divide(third, spread, out=np.zeros_like(spread), where=spread > 0))
 
 
 def compute_ship_probability(

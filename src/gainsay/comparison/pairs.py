@@ -177,8 +177,7 @@ def _compute_freedom(estimated: Estimate) -> float | Floats:
     whole = repeats.error**4
     parts = repeats.query_error**4 / of_queries + of_repeats[:, :, None] + of_repeats[:, None, :]
     mixed = np.isfinite(whole) & (repeats.error > repeats.query_error)
-    freedom: Floats = np.divide(whole, parts, out=np.full_like(whole, of_queries), where=mixed)
-    return freedom
+    return np.asarray(np.divide(whole, parts, out=np.full_like(whole, of_queries), where=mixed))
 
 
 def compute_conflict_p_values(first: Floats, second: Floats) -> Floats:
@@ -196,8 +195,7 @@ def compute_conflict_p_values(first: Floats, second: Floats) -> Floats:
     Biometrics 41.
     """
     one_way = np.maximum(first, second.T)
-    conflict: Floats = np.minimum(one_way, one_way.T)
-    return conflict
+    return np.asarray(np.minimum(one_way, one_way.T))
 
 
 def holm(p_values: ArrayLike) -> Floats:
@@ -250,7 +248,9 @@ def _rank_models(single: JointEstimate, alpha: float, value_range: tuple[float, 
     return table.sort_values("rank", kind="stable", ignore_index=True)
 
 
-def clip_intervals(middle: Floats, half: Floats, lowest: float, highest: float) -> tuple[Floats, Floats]:
+def clip_intervals(
+    middle: Floats, half: Floats, lowest: float | Floats, highest: float | Floats
+) -> tuple[Floats, Floats]:
     """Return the ends of intervals, cut at the range of values. They contain their middles in spite of rounding."""
     return np.minimum(middle, np.maximum(middle - half, lowest)), np.maximum(middle, np.minimum(middle + half, highest))
 

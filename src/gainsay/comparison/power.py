@@ -394,9 +394,8 @@ def _choose_pair(
     if models is not None:
         if isinstance(models, str) or len(models) != 2:
             raise ValueError(f"models must name two models, got {models!r}.")
-        first, second = models
-        validate_pair(first, second, panel.models)
-        return panel.models.index(first), panel.models.index(second)
+        validate_pair(models[0], models[1], panel.models)
+        return panel.models.index(models[0]), panel.models.index(models[1])
     if claim == "genuine":
         first = int(estimated.mean[0].argmax())
         others = estimated.mean[1].copy()

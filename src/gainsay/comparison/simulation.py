@@ -119,8 +119,7 @@ def _spread(blocks: Floats) -> Floats:
 def _positive(matrix: Floats) -> Floats:
     """Return the nearest covariance matrix. Negative eigenvalues are sampling errors and become 0."""
     scale, directions = np.linalg.eigh(np.atleast_2d(matrix))
-    nearest: Floats = (directions * np.maximum(scale, 0.0)) @ directions.T
-    return nearest
+    return np.asarray((directions * np.maximum(scale, 0.0)) @ directions.T)
 
 
 class SimulatedSample(NamedTuple):
@@ -179,7 +178,7 @@ class Simulation:
             every = trial(slice(None))
             return min(float(np.mean(claim(every))) for claim in claims)
         trials = map(trial, range(self.samples))
-        return float(np.mean([[claim(one) for claim in claims] for one in trials], axis=0).min())
+        return float(np.mean([[claim(sample) for claim in claims] for sample in trials], axis=0).min())
 
     def _fixed_trials(self, queries: float) -> Callable[[Any], SimulatedSample]:
         """Return the function from an index to a sample of fixed models, which share their draws."""
@@ -190,7 +189,10 @@ class Simulation:
         def compute_t(k: int) -> Floats:
             return map_to_t(_ratio(self._noise - self._noise[:, [k]], scale[:, k]), queries - 1)
 
-        return lambda place: SimulatedSample(_compute_differences(means[place]), error, compute_t)
+        def trial(place: Any) -> SimulatedSample:
+            return SimulatedSample(means[place][..., None, :] - means[place][..., :, None], error, compute_t)
+
+        return trial
 
     def _recipe_trials(self, queries: float) -> Callable[[Any], SimulatedSample]:
         """Return the function from an index to a sample of recipes, whose tests estimate the variance of repeats."""
@@ -199,15 +201,15 @@ class Simulation:
         means = self.truth + self._by_query / np.sqrt(queries)
         means[:, :, self._recipes] += np.moveaxis(values.mean(axis=2), 1, 2)
         centred = values - values.mean(axis=2, keepdims=True)
-        seen = np.einsum("svrm,svrp->svmp", centred, centred) / (self.repeats - 1) / self.repeats
-        own = _roots(seen)
+        estimated = np.einsum("svrm,svrp->svmp", centred, centred) / (self.repeats - 1) / self.repeats
+        estimated_roots = _roots(estimated)
         of_repeats = np.zeros_like(means)
-        of_repeats[:, :, self._recipes] = np.moveaxis(np.einsum("svmm->svm", seen), 1, 2)
+        of_repeats[:, :, self._recipes] = np.moveaxis(np.einsum("svmm->svm", estimated), 1, 2)
         by_query, of_queries = self._noise / np.sqrt(queries), self._variance / queries
 
         def trial(place: int) -> SimulatedSample:
             noise, repeats = by_query.copy(), of_repeats[place]
-            noise[:, self._recipes] += np.einsum("vmp,vpb->mvb", own[place], self._repeat_noise)
+            noise[:, self._recipes] += np.einsum("vmp,vpb->mvb", estimated_roots[place], self._repeat_noise)
             drawn = repeats[:, :, None] * self._factor
             error = np.sqrt(of_queries + repeats[:, :, None] + repeats[:, None, :])
 
@@ -217,7 +219,7 @@ class Simulation:
                 shown = np.sqrt(of_queries[:, k, :, None] + drawn[:, [k]] + drawn)
                 return np.asarray(t * np.divide(error[:, k, :, None], shown, out=np.zeros_like(shown), where=shown > 0))
 
-            return SimulatedSample(_compute_differences(means[place]), error, compute_t)
+            return SimulatedSample(means[place, :, None, :] - means[place, :, :, None], error, compute_t)
 
         return trial
 
@@ -257,21 +259,14 @@ def is_genuine(alpha: float, order: list[int]) -> Claim:
     return lambda sample: all(is_rejected(sample, k) for k in order)
 
 
-def _compute_differences(mean: Floats) -> Floats:
-    differences: Floats = mean[..., None, :] - mean[..., :, None]
-    return differences
-
-
 def _ratio(difference: Floats, error: Floats) -> Floats:
     """Return differences over their errors, 0 for errors of 0. Errors may lack the last axis."""
     scale = error if error.ndim == difference.ndim else error[..., None]
-    ratio: Floats = np.divide(difference, scale, out=np.zeros_like(difference), where=scale > 0)
-    return ratio
+    return np.asarray(np.divide(difference, scale, out=np.zeros_like(difference), where=scale > 0))
 
 
 def _roots(covariance: Floats) -> Floats:
     """Return the symmetric square roots of covariance matrices, shape (…, n, n)."""
     scale, directions = np.linalg.eigh(covariance)
     spread = directions * np.sqrt(np.maximum(scale, 0.0))[..., None, :]
-    roots: Floats = spread @ np.swapaxes(directions, -1, -2)
-    return roots
+    return np.asarray(spread @ np.swapaxes(directions, -1, -2))
