@@ -306,26 +306,3 @@ class TestRecipes:
         values = self.sample(seed=3, repeats=3, spread=0.02)
         one = compared(values).against("production").candidates[0]
         assert (one.decision, one.queries_needed) == ("undecided", (None, None))
-        assert one.repeats_needed.median > 3
-
-    def test_runs_needed_decide_as_often_as_said(self):
-        """New recipes of that many repeats, of the measured differences and variances, each decided from scratch."""
-        rng = np.random.default_rng(3)
-
-        def drawn(by_run, lead):
-            base, by_query = rng.uniform(0.3, 0.6, 400), rng.normal(0, 0.05, 400)
-            values = {}
-            for row, metric in enumerate((FIRST, SECOND)):
-                repeats = (base + by_query)[:, None] + lead[row] + by_run[row] + rng.normal(0, 0.01, (400, 1))
-                values[metric] = [base, repeats]
-            return Comparison(values, ["production", "B"], ranges={}, draws=2000)
-
-        spread = 0.02 * np.array([[-1, 1, -0.5, 0.5], [-1, 1, -0.4, 0.6]])
-        (one,) = drawn(spread, [0.02, 0.02]).against("production").candidates
-        assert one.decision == "undecided"
-        lead, decided, samples = list(one.difference.values()), 0, 100
-        for _ in range(samples):
-            by_run = rng.multivariate_normal([0, 0], np.cov(spread), one.repeats_needed.median).T
-            decided += drawn(by_run, lead).against("production").decisions["B"] == "ship"
-        assert decided / samples == pytest.approx(0.8, abs=0.1)
-        assert one.queries_needed.median is None or one.queries_needed.median > 400

@@ -24,7 +24,7 @@ from .resampling import compute_half_widths, critical_value
 from .wording import describe_losses, describe_sample, format_range, format_sample_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from os import PathLike
 
     import pandas as pd
@@ -37,9 +37,6 @@ Decision: TypeAlias = Literal["ship", "do not ship", "undecided"]
 
 MAX_QUERIES = 1e9
 """Decisions that require more queries are out of reach."""
-
-MAX_REPEATS = 1000
-"""Decisions that require more repeats are out of reach."""
 
 BY_METRIC = ("difference", "lower", "upper", "differing")
 """Numbers of a decision for each metric."""
@@ -76,7 +73,7 @@ class DecidingBounds(NamedTuple):
 
 
 class NeededSize(NamedTuple):
-    """Number of queries or repeats that ships a candidate with 80 % probability, estimated from this sample.
+    """Number of queries that ships a candidate with 80 % probability, estimated from this sample.
 
     Attributes
     ----------
@@ -114,9 +111,9 @@ class CandidateDecision:
         Number of differing queries, or their effective number if queries are weighted.
     shares : dict of metric name to dict of {"better", "worse", "same"} to Share
         Shares of the queries, or of their weight.
-    queries_needed, repeats_needed : NeededSize or None
-        Number of queries, and number of repeats of either recipe. One test in a new experiment of this size ships the
-        candidate with 80 % probability. None if the decision is made, or another look follows.
+    queries_needed : NeededSize or None
+        One test in a new experiment with this number of queries, and the same repeats, ships the candidate with 80 %
+        probability. None if the decision is made, or another look follows.
     """
 
     candidate: str
@@ -130,7 +127,6 @@ class CandidateDecision:
     differing: dict[str, float]
     shares: dict[str, dict[str, Share]]
     queries_needed: NeededSize | None = None
-    repeats_needed: NeededSize | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes as plain values for JSON. Infinite bounds become None."""
@@ -146,7 +142,6 @@ class CandidateDecision:
             "excessive_losses": self.excessive_losses,
             "metrics": by_metric,
             "queries_needed": self.queries_needed and self.queries_needed._asdict(),
-            "repeats_needed": self.repeats_needed and self.repeats_needed._asdict(),
         }
         return dict(plain(content))
 
@@ -260,10 +255,10 @@ class BaselineComparison(TextResult):
     def frame(self) -> pd.DataFrame:
         """Return one row per candidate.
 
-        Columns are `decision`, the deciding bounds `worst lower`, `worst upper` and `best lower`, `queries needed`,
-        `queries needed upper`, `repeats needed` and `repeats needed upper`. For each metric M, they are `difference M`,
-        `lower M`, `upper M`, `differing M`, and the number of 1,000 queries that are better, worse and the same:
-        `better M`, `better lower M`, `better upper M`, and so on.
+        Columns are `decision`, the deciding bounds `worst lower`, `worst upper` and `best lower`, `queries needed`
+        and `queries needed upper`. For each metric M, they are `difference M`, `lower M`, `upper M`, `differing M`, and
+        the number of 1,000 queries that are better, worse and the same: `better M`, `better lower M`, `better upper M`,
+        and so on.
         """
         import pandas as pd
 
@@ -271,8 +266,7 @@ class BaselineComparison(TextResult):
         for candidate in self.candidates:
             row: dict[str, Any] = {"decision": candidate.decision}
             row |= {name.replace("_", " "): bound for name, bound in candidate.deciding._asdict().items()}
-            for name, size in (("queries", candidate.queries_needed), ("repeats", candidate.repeats_needed)):
-                row[f"{name} needed"], row[f"{name} needed upper"] = size or (None, None)
+            row["queries needed"], row["queries needed upper"] = candidate.queries_needed or (None, None)
             for metric in self.metrics:
                 row |= {f"{name} {metric}": getattr(candidate, name)[metric] for name in BY_METRIC}
                 for name, share in candidate.shares[metric].items():
@@ -280,7 +274,7 @@ class BaselineComparison(TextResult):
                         row[f"{name}{title} {metric}"] = 1000 * getattr(share, end)
             rows.append(row)
         table = pd.DataFrame(rows, index=pd.Index(list(self.decisions), name="candidate"))
-        return table.astype({name: "Int64" for name in table if " needed" in str(name)})
+        return table.astype({"queries needed": "Int64", "queries needed upper": "Int64"})
 
     def sentence(self, candidate: str) -> str:
         """Return the decision about one candidate, its reason and the bounds that decide."""
@@ -386,15 +380,15 @@ class BaselineComparison(TextResult):
     def _describe_needs(self, candidate: CandidateDecision) -> str:
         if candidate.decision != "undecided" or self.anytime is not None or self._next_look is not None:
             return ""
-        sizes = {
-            "queries": str(candidate.queries_needed or ""),
-            "repeats of each recipe on these queries": str(candidate.repeats_needed or ""),
-        }
-        ways = " or ".join(f"{size} {unit}" for unit, size in sizes.items() if size)
+        size = str(candidate.queries_needed or "")
         needs = " This sample does not promise any number of queries that would suffice to ship."
-        if ways:
-            ranges = " (sufficient with 50 % and with 80 % confidence)" if " to " in ways else ""
-            needs = f" To ship with 80 % probability, a new experiment with one test needs about {ways}{ranges}."
+        if size:
+            ranges = " (sufficient with 50 % and with 80 % confidence)" if " to " in size else ""
+            needs = (
+                f" To ship with 80 % probability, a new experiment with one test needs about {size} queries{ranges}."
+            )
+        if any(self.repeats.values()):
+            needs += " More repeats may help, too: see Comparison.plan."
         if self.require == "gain" and candidate.deciding.worst_lower > -self.margin:
             needs += " To accept candidates that are only not worse, require no_loss."
         return needs
@@ -442,7 +436,7 @@ def compare_with_baseline(
 ) -> BaselineComparison:
     """Decide about all models whether to replace the baseline. See `Comparison.against`.
 
-    Without `plan`, the numbers of queries and repeats that would decide are not computed.
+    Without `plan`, the numbers of queries that would decide are not computed.
     """
     width = _validate_loss(margin, {metric: sample.ranges[metric] for metric in metrics})
     joint = sample.joint(metrics)
@@ -497,9 +491,7 @@ def _decide(sample: Sample, joint: JointEstimate, b: int, c: int, rule: _Rule, p
     marginal_lower, lower, upper = pair.bound(rule.level, widths)
     bounds = DecidingBounds(float(marginal_lower.min()), float(upper.min()), float(lower.max()))
     decision = apply_rule(bounds, rule.margin, rule.require)
-    queries = repeats = None
-    if plan and decision == "undecided":
-        queries, repeats = _estimate_needs(pair, rule, widths)
+    needed = _estimate_needs(pair, rule, widths) if plan and decision == "undecided" else None
     difference = np.array([panel.in_unit(*row) for row in zip(panel.metrics, pair.difference, strict=True)])
     half_widths = compute_half_widths(np.where(pair.has_support, pair.error, np.inf), rule.critical)
     lowest, highest = clip_intervals(difference, half_widths, -widths, widths)
@@ -518,8 +510,7 @@ def _decide(sample: Sample, joint: JointEstimate, b: int, c: int, rule: _Rule, p
         upper=by_metric(highest),
         differing=by_metric(pair.support),
         shares={metric: compute_shares(panel, row, b, c, sample.alpha) for row, metric in enumerate(panel.metrics)},
-        queries_needed=queries,
-        repeats_needed=repeats,
+        queries_needed=needed,
     )
 
 
@@ -571,19 +562,17 @@ def compute_goodman_bounds(shares: Floats, size: float, alpha: float) -> tuple[F
     return np.maximum(0.0, (middle - half) / width), np.minimum(1.0, (middle + half) / width)
 
 
-def _estimate_needs(pair: PairErrors, rule: _Rule, widths: Floats) -> tuple[NeededSize | None, NeededSize | None]:
-    """Return the numbers of queries and of repeats that one test in a new experiment needs to ship."""
+def _estimate_needs(pair: PairErrors, rule: _Rule, widths: Floats) -> NeededSize | None:
+    """Return the number of queries that one test in a new experiment needs to ship."""
     if pair.panel.units < 2:
-        return None, None
+        return None
     if rule.require == "no_loss" and (number := pair.find_size_without_losses(rule.level.total, rule.margin, widths)):
-        return NeededSize(number, number), None
-    sizes = [_estimate_size(pair, rule, confidence_level) for confidence_level in (0.5, 0.8)]
-    queries, repeats = (NeededSize(*numbers) for numbers in zip(*sizes, strict=True))
-    return queries, repeats if pair.repeats else None
+        return NeededSize(number, number)
+    return NeededSize(*(_estimate_size(pair, rule, confidence_level) for confidence_level in (0.5, 0.8)))
 
 
-def _estimate_size(pair: PairErrors, rule: _Rule, confidence_level: float) -> tuple[int | None, int | None]:
-    """Return the numbers of queries and of repeats that are sufficient with this confidence.
+def _estimate_size(pair: PairErrors, rule: _Rule, confidence_level: float) -> int | None:
+    """Return the number of queries that is sufficient with this confidence.
 
     The true differences are assumed to be the estimated ones, less z standard errors, with z = 0 for 50 % and 0.84 for
     80 % confidence. The share of differing queries is the quantile of its Jeffreys interval.
@@ -592,21 +581,11 @@ def _estimate_size(pair: PairErrors, rule: _Rule, confidence_level: float) -> tu
     difference = pair.difference - NormalDist().inv_cdf(confidence_level) * finite
     level = ErrorLevel(rule.level.total, rule.level.total)
 
-    def chance(more_queries: float, more_repeats: float) -> float:
-        errors = pair.scale(more_queries, more_repeats)
-        return compute_ship_probability(errors, difference, level, rule.margin, rule.require)
+    def is_sufficient(more: float) -> bool:
+        return compute_ship_probability(pair.scale(more), difference, level, rule.margin, rule.require) >= POWER
 
-    lowest = max(1.0, pair.find_support_factor(confidence_level, POWER))
-    more_queries = _find_least(lambda more: chance(more, 1.0) >= POWER, lowest, MAX_QUERIES / pair.panel.queries)
-    more_repeats = None
-    if pair.repeats and lowest == 1:
-        more_repeats = _find_least(lambda more: chance(1.0, more) >= POWER, 1.0, MAX_REPEATS / pair.repeats)
-    queries = None if more_queries is None else math.ceil(pair.panel.queries * more_queries)
-    return queries, None if more_repeats is None else math.ceil(pair.repeats * more_repeats)
-
-
-def _find_least(is_sufficient: Callable[[float], bool], low: float, high: float) -> float | None:
-    """Return the least sufficient factor from `low` to `high`, or None."""
+    low, high = max(1.0, pair.find_support_factor(confidence_level, POWER)), MAX_QUERIES / pair.panel.queries
     if low >= high or not is_sufficient(high):
         return None
-    return low if is_sufficient(low) else bisect(is_sufficient, low, high, 1.001)
+    factor = low if is_sufficient(low) else bisect(is_sufficient, low, high, 1.001)
+    return math.ceil(pair.panel.queries * factor)

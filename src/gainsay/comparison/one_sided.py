@@ -154,17 +154,16 @@ class PairErrors:
         # Repeats are assumed to be symmetric, so the third cumulant is that of the queries.
         self.third_cumulant = compute_mean_skewness(panel, b, c) * self.query_variance**1.5
 
-    def scale(self, more_queries: float = 1.0, more_repeats: float = 1.0) -> DifferenceErrors:
-        """Return the errors with this many times the queries and repeats."""
+    def scale(self, more_queries: float = 1.0) -> DifferenceErrors:
+        """Return the errors with this many times the queries."""
         of_queries = self.query_variance / more_queries
-        of_repeats = [variance / more_repeats for variance in self.repeat_variances]
         freedom = (self.freedom + 1) * more_queries - 1
         generator = np.random.default_rng([self.seed, 2])
-        ratio = draw_variance_ratios(of_queries, of_repeats, freedom, self.repeats * more_repeats - 1, generator)
-        covariance = self.query_covariance / more_queries + self.repeat_covariance / more_repeats
+        ratio = draw_variance_ratios(of_queries, self.repeat_variances, freedom, self.repeats - 1, generator)
+        covariance = self.query_covariance / more_queries + self.repeat_covariance
         product = np.sqrt(covariance[0, 0] * covariance[-1, -1])
         correlation = float(covariance[0, -1] / product) if product > 0 else 1.0
-        error = np.sqrt(of_queries + sum(of_repeats, start=np.zeros_like(of_queries)))
+        error = np.sqrt(of_queries + sum(self.repeat_variances, start=np.zeros_like(of_queries)))
         third = self.third_cumulant / more_queries**2
         skewness = np.divide(third, error**3, out=np.zeros_like(error), where=error > 0)
         return DifferenceErrors(error, correlation, ratio, freedom, skewness)

@@ -151,15 +151,9 @@ class Plan(TextResult):
         """Return one row per number of repeats: `queries`, `queries upper`, `first guess` and `chance`."""
         import pandas as pd
 
-        return pd.DataFrame(
-            {
-                "queries": pd.array([option.queries for option in self.options], dtype="Int64"),
-                "queries upper": pd.array([option.queries_upper for option in self.options], dtype="Int64"),
-                "first guess": pd.array([option.first_guess for option in self.options], dtype="Int64"),
-                "chance": [option.chance for option in self.options],
-            },
-            index=pd.Index([option.repeats for option in self.options], dtype=object, name="repeats"),
-        )
+        table = pd.DataFrame(self.options).rename(columns=lambda name: name.replace("_", " "))
+        numbers = dict.fromkeys(("queries", "queries upper", "first guess"), "Int64")
+        return table.astype({"repeats": object, **numbers}).set_index("repeats")
 
     @property
     def text(self) -> str:
