@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
+from os import PathLike
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from .._common.shown import TextResult, plain, printable
+from .._common.typing import Floats
 from .._common.words import amount, confidence, count, listed
-from .data import Panel, validate_margin
+from .data import Panel, Vary, validate_margin
 from .estimates import ROUNDING
 from .inference import MIN_QUERIES, POWER
 from .looks import ErrorLevel, Requirement, find_test_level, read_looks, validate_requirement
 from .one_sided import PairErrors, bisect, compute_ship_probability
 from .pairs import clip_intervals
 from .rankings import validate_model
-from .resampling import compute_half_widths, critical_value
+from .resampling import JointEstimate, Sample, compute_half_widths, critical_value
 from .wording import describe_losses, describe_sample, format_range, format_sample_size
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from os import PathLike
-
     import pandas as pd
-
-    from .._common.typing import Floats
-    from .data import Vary
-    from .resampling import JointEstimate, Sample
 
 Decision: TypeAlias = Literal["ship", "do not ship", "undecided"]
 

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .._common.checks import refuse_unordered
+from .._common.typing import Bools, Columns, Features, Floats, Listed, Models, OfQueries
 from .._common.words import listed
 from ..evaluation.evaluator import Evaluator, shared_weights, validate_judgments
 from ..evaluation.trec_runs import align_runs
+from ..judgments import Judgments, Unjudged
 from ..metrics.names import MetricLike, parse_metrics
-from ..training.prediction import read_predictions
+from ..training.prediction import Iteration, read_predictions
 from .baseline import validate_baseline
 from .comparison import Comparison
-from .data import expand_recipes
+from .data import Vary, expand_recipes
 from .flags import find_unjudged
 from .labels import read_clusters_of_queries, read_labels
 from .rankings import Rankings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from .._common.typing import Bools, Columns, Features, Floats, Listed, Models, OfQueries
-    from ..judgments import Judgments, Unjudged
-    from ..training.prediction import Iteration
-    from .data import Vary
 
 DEFAULT_METRICS = ("ndcg_linear@10", "ndcg_exp@10", "map", "mrr")
 """The two definitions of NDCG, and two secondary metrics."""
@@ -141,9 +135,7 @@ def compare(
     if baseline is not None and isinstance(models, Mapping):
         validate_baseline(baseline, list(models))  # Predictions may take long, so this error comes first.
     features, rounds = judgments.in_row_order("features", features), _expand_iteration(iteration, recipes)
-    scores, iterations = read_predictions(
-        flat_models, judgments.documents, features, rounds, judgments.in_row_order
-    )  # fmt: skip
+    scores, iterations = read_predictions(flat_models, judgments.documents, features, rounds, judgments.in_row_order)
     values, counted = _evaluate(evaluator, scores)
     labels = {} if segments is None else read_labels(segments, judgments)
     cluster_codes = None if clusters is None else read_clusters_of_queries(clusters, judgments)[counted]
@@ -151,14 +143,12 @@ def compare(
     if unjudged == "drop":
         whole, (judgments, retained) = judgments, judgments.condensed
         documents = whole.rows_by_query(slice(None))[retained]
-        scores = {name: whole.by_query(its)[retained] for name, its in scores.items()}
+        scores = {name: whole.by_query(model_scores)[retained] for name, model_scores in scores.items()}
+    tables = [_build_table(table, list(scores), recipes) for table in values[:, counted]]
     by_model = _group_repeats(scores, recipes)
     settings: dict[str, Any] = {"alpha": alpha, "margin": margin, "draws": draws, "seed": seed, "baseline": baseline}
     return Comparison(
-        {
-            metric: _build_table(table, list(scores), recipes)
-            for metric, table in zip(evaluator.names, values[:, counted], strict=True)
-        },
+        dict(zip(evaluator.names, tables, strict=True)),
         list(by_model),
         metrics=dict(zip(evaluator.names, parsed, strict=True)),
         weights=None if weights is None else weights[counted],
@@ -219,9 +209,9 @@ def _build_table(values: Floats, names: Sequence[str], recipes: Mapping[str, lis
 def _describe_iterations(iterations: Mapping[str, Iteration], recipes: Mapping[str, list[str]]) -> tuple[str, ...]:
     """Return one sentence for each recipe of boosters: the boosting rounds of its repeats."""
     return tuple(
-        f"The repeats of {name} predict with {listed([iterations[it].size for it in repeats], most=10)}"
+        f"The repeats of {name} predict with {listed([iterations[repeat].size for repeat in repeats], most=10)}"
         for name, repeats in recipes.items()
-        if all(it in iterations for it in repeats)
+        if all(repeat in iterations for repeat in repeats)
     )
 
 

@@ -5,20 +5,16 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
 from .._common.arrays import nearest
 from .._common.checks import check_whole, refuse_unordered
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from .._common.typing import Floats
+from .._common.typing import Floats
 
 Requirement: TypeAlias = Literal["gain", "no_loss"]
 

@@ -7,23 +7,18 @@ levels of early looks. For recipes, they are averaged over draws of the estimate
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._common.typing import Floats
+from .data import Panel
 from .estimates import ROUNDING
 from .inference import MIN_QUERIES
 from .labels import sum_by_cluster
-from .looks import bound_share
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from .data import Panel
-    from .looks import ErrorLevel, Requirement
-    from .resampling import JointEstimate
+from .looks import ErrorLevel, Requirement, bound_share
+from .resampling import JointEstimate
 
 VARIANCE_DRAWS = 4000
 """Draws of the estimated variance of repeats, over which tail probabilities are averaged."""

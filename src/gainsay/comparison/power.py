@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
@@ -13,6 +14,7 @@ import numpy as np
 from .._common.arrays import nearest
 from .._common.checks import check_real, check_whole
 from .._common.shown import TextResult, printable
+from .._common.typing import Floats
 from .._common.words import amount, count, listed
 from .data import MIN_REPEATS, validate_alpha, validate_margin
 from .inference import MIN_QUERIES
@@ -27,17 +29,12 @@ from .one_sided import (
     draw_variance_ratios,
 )
 from .rankings import validate_pair
-from .simulation import Simulation, build_covariances, estimate_covariances, is_genuine, is_pair
+from .resampling import JointEstimate, Sample
+from .simulation import ComponentCovariances, Simulation, build_covariances, estimate_covariances, is_genuine, is_pair
 from .wording import format_range
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     import pandas as pd
-
-    from .._common.typing import Floats
-    from .resampling import JointEstimate, Sample
-    from .simulation import ComponentCovariances
 
 ClaimKind: TypeAlias = Literal["genuine", "pair", "ship"]
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from .._common.typing import Floats
 from .estimates import compute_interactions, compute_repeat_means
-from .resampling import critical_value, map_to_t
-
-if TYPE_CHECKING:
-    from .resampling import JointEstimate
+from .resampling import JointEstimate, critical_value, map_to_t
 
 
 @dataclass(frozen=True, eq=False)
