@@ -81,6 +81,11 @@ class Panel:
         return self.queries if self.clusters is None else int(self.clusters.max()) + 1
 
     @property
+    def shares(self) -> Floats:
+        """Share of each query in the weight of all."""
+        return np.full(self.queries, 1 / self.queries) if self.weights is None else self.weights
+
+    @property
     def repeat_counts(self) -> tuple[int, ...]:
         """Number of repeats of each model, 0 for a fixed one."""
         if self.repeats is None:

@@ -157,11 +157,9 @@ def estimate(panel: Panel, *, joint: bool = True) -> Estimate:
 
 def _unit_weights(panel: Panel, units: int) -> Floats | None:
     """Return the weight of each query or cluster, or None if queries are independent and have the same weight."""
-    queries = panel.queries
-    if panel.clusters is None or units == queries:  # Clusters of one query each have no effect.
+    if panel.clusters is None or units == panel.queries:  # Clusters of one query each have no effect.
         return panel.weights
-    weights = np.full(queries, 1 / queries) if panel.weights is None else panel.weights
-    return np.asarray(sum_by_cluster(weights[None], panel.clusters)[0])
+    return np.asarray(sum_by_cluster(panel.shares[None], panel.clusters)[0])
 
 
 def count_wins(values: Floats, tolerance: Floats) -> Integers:
@@ -444,9 +442,8 @@ def compute_interactions(panel: Panel, model: int) -> Floats:
     """
     assert panel.repeats is not None
     values = panel.repeats[model]
-    weights = np.full(panel.queries, 1 / panel.queries) if panel.weights is None else panel.weights
     centred = values - values.mean(axis=2, keepdims=True)
-    left: Floats = np.moveaxis(centred - np.einsum("mqr,q->mr", centred, weights)[:, None], 1, 2) * weights
+    left = np.moveaxis(centred - np.einsum("mqr,q->mr", centred, panel.shares)[:, None], 1, 2) * panel.shares
     if panel.clusters is None:
         return left
     return sum_by_cluster(left.reshape(-1, panel.queries), panel.clusters).reshape(*left.shape[:2], panel.units)

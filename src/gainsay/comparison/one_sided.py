@@ -30,6 +30,12 @@ BINORMAL_LIMIT = 38.0
 """Normal quantiles beyond this limit have probability 0."""
 
 
+def compute_correlation(covariance: Floats) -> float:
+    """Return the correlation of two metrics, 1 for a single one or without variance."""
+    product = math.sqrt(covariance[0, 0] * covariance[-1, -1])
+    return float(covariance[0, -1] / product) if product > 0 else 1.0
+
+
 def compute_binormal(first: Floats, second: Floats, correlation: float) -> Floats:
     """Return P(Z₁ ≤ first, Z₂ ≤ second) of two standard normal variables, by Owen's T function.
 
@@ -156,12 +162,10 @@ class PairErrors:
         generator = np.random.default_rng([self.seed, 2])
         ratio = draw_variance_ratios(of_queries, self.repeat_variances, freedom, self.repeats - 1, generator)
         covariance = self.query_covariance / more_queries + self.repeat_covariance
-        product = np.sqrt(covariance[0, 0] * covariance[-1, -1])
-        correlation = float(covariance[0, -1] / product) if product > 0 else 1.0
         error = np.sqrt(of_queries + sum(self.repeat_variances, start=np.zeros_like(of_queries)))
         third = self.third_cumulant / more_queries**2
         skewness = np.divide(third, error**3, out=np.zeros_like(error), where=error > 0)
-        return DifferenceErrors(error, correlation, ratio, freedom, skewness)
+        return DifferenceErrors(error, compute_correlation(covariance), ratio, freedom, skewness)
 
     def bound(self, level: ErrorLevel, value_ranges: Floats) -> tuple[Floats, Floats, Floats]:
         """Return the bounds that decide, by metric: marginal lower, simultaneous lower and simultaneous upper bounds.
@@ -225,13 +229,12 @@ class PairErrors:
     def count_worse(self, row: int) -> tuple[int, int, float]:
         """Return the number of queries or clusters with a loss, the number of all, and the largest weight of one."""
         panel = self.panel
-        values = panel.values[row]
+        values, shares = panel.values[row], panel.shares
         worse = values[self.c] - values[self.b] < -ROUNDING * np.abs(values).max()
-        weights = np.full(panel.queries, 1 / panel.queries) if panel.weights is None else panel.weights
         if panel.clusters is not None:
             worse = np.bincount(panel.clusters[worse], minlength=panel.units) > 0
-            weights = sum_by_cluster(weights[None], panel.clusters)[0]
-        return int(worse.sum()), panel.units, float(weights.max())
+            shares = np.bincount(panel.clusters, shares)
+        return int(worse.sum()), panel.units, float(shares.max())
 
 
 def find_joint_critical(errors: DifferenceErrors, rows: Sequence[int], level: ErrorLevel) -> float:
@@ -260,11 +263,10 @@ def compute_mean_skewness(panel: Panel, k: int, j: int) -> Floats:
     is the skewness of d over √n, the leading term of the error of the normal limit (Edgeworth). For queries in
     clusters, e is summed within each. It is 0 for constant differences.
     """
-    weights = np.full(panel.queries, 1 / panel.queries) if panel.weights is None else panel.weights
     difference = panel.values[:, j] - panel.values[:, k]
-    difference -= (difference @ weights)[:, None]
+    difference -= (difference @ panel.shares)[:, None]
     difference[np.abs(difference) <= ROUNDING * np.abs(panel.values).max()] = 0.0
-    difference *= weights
+    difference *= panel.shares
     if panel.clusters is not None and panel.units < panel.queries:
         difference = sum_by_cluster(difference, panel.clusters)
     squares = difference * difference

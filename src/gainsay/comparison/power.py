@@ -23,6 +23,7 @@ from .looks import ErrorLevel, Requirement, validate_requirement
 from .one_sided import (
     DifferenceErrors,
     bisect,
+    compute_correlation,
     compute_mean_skewness,
     compute_ship_probability,
     compute_support_chance,
@@ -425,10 +426,9 @@ class _Pilot:
 def _resample_pilot(joint: JointEstimate, pair: tuple[int, int], seed: int) -> _Pilot:
     """Draw bootstrap samples of the queries, or of their clusters."""
     panel, (first, second) = joint.panel, pair
-    weights = np.full(panel.queries, 1 / panel.queries) if panel.weights is None else panel.weights
     difference = panel.values[:, second] - panel.values[:, first]
     differs = (np.abs(difference) > joint.estimated.tolerance[:, None]).astype(float)
-    influence = (difference - (difference @ weights)[:, None]) * weights
+    influence = (difference - (difference @ panel.shares)[:, None]) * panel.shares
     if panel.clusters is not None:
         influence, differs = (sum_by_cluster(values, panel.clusters) for values in (influence, differs))
     row = int((influence**2).sum(axis=1).argmax())
@@ -550,11 +550,10 @@ class _Planner:
         by_query = np.diag(of_query + interactions.sum(axis=0) / repeats) / queries
         variances, generator = [np.diag(matrix) for matrix in by_model], np.random.default_rng([self.request.seed, 4])
         error = np.sqrt(by_query + variances[0] + variances[1])
-        product = math.sqrt(truth[0, 0] * truth[-1, -1])
         share = np.sqrt(np.divide(by_query, error**2, out=np.zeros_like(error), where=error > 0))
         errors = DifferenceErrors(
             error=error,
-            correlation=float(truth[0, -1] / product) if product > 0 else 1.0,
+            correlation=compute_correlation(truth),
             ratio=draw_variance_ratios(by_query, variances, queries - 1, repeats - 1, generator),
             freedom=queries - 1,
             skewness=self.pilot.skewness / math.sqrt(queries) * share**3,
