@@ -16,6 +16,7 @@ from .._common.arrays import number_table
 from .._common.checks import check_number, check_whole, refuse_unordered
 from .._common.names import check_text, natural_order
 from .._common.typing import Floats, Ids, Integers
+from .._common.words import count
 from .labels import read_clusters
 
 MIN_REPEATS = 3
@@ -203,10 +204,9 @@ def validate_primary(primary: Sequence[str] | None, metrics: Sequence[str]) -> t
 def validate_repeat_count(model: str, number: int, fix: str) -> None:
     """Raise `ValueError` if a recipe has too few repeats. `fix` is how to pass a fixed model."""
     if number < MIN_REPEATS:
-        size = {0: "no repeat", 1: "1 repeat"}.get(number, f"{number} repeats")
         raise ValueError(
-            f"model {model!r} has {size}, but a recipe requires at least {MIN_REPEATS}, better {FEW_REPEATS}. For a "
-            f"fixed model, {fix}."
+            f"model {model!r} has {count(number, 'repeat')}, but a recipe requires at least {MIN_REPEATS}, better "
+            f"{FEW_REPEATS}. For a fixed model, {fix}."
         )
 
 
@@ -216,18 +216,14 @@ def validate_model_names(models: Sequence[str] | None, columns: int) -> tuple[st
         return tuple(f"model {number}" for number in range(1, columns + 1))
     if isinstance(models, str):
         raise TypeError(f"models must be a sequence of names, got the string {models!r}.")
-    refuse_unordered("models", models)
-    places: dict[str, int] = {}
+    if len(models) != columns:
+        raise ValueError(f"models must have one name per column, got {len(models)} names for {columns} columns.")
     for place, name in enumerate(models):
         if not isinstance(name, str):
             raise TypeError(f"models[{place}] must be a string, got {name!r} of type {type(name).__name__}.")
-        name = check_text(f"models[{place}]", str(name))
-        if len(models) == columns and name in places:
-            raise ValueError(f"models must be distinct, got {name!r} at {places[name]} and {place}.")
-        places[name] = place
-    if len(models) != columns:
-        raise ValueError(f"models must have one name per column, got {len(models)} names for {columns} columns.")
-    return tuple(places)
+        if name in models[:place]:
+            raise ValueError(f"models must be distinct, got {name!r} at {models.index(name)} and {place}.")
+    return tuple(check_text(f"models[{place}]", str(name)) for place, name in enumerate(models))
 
 
 def read_panel(
@@ -245,7 +241,8 @@ def read_panel(
     of the arrays in messages, by default ``values['metric']``.
     """
     labels = labels or {metric: f"values[{metric!r}]" for metric in values}
-    models = models if models is None or isinstance(models, str | set | frozenset) else tuple(models)
+    refuse_unordered("models", models)
+    models = models if models is None or isinstance(models, str) else tuple(models)
     tables, repeats = read_tables(values, labels, models, weights=weights, clusters=clusters)
     return build_panel(tables, repeats, models, weights, labels, lower_is_better, clusters, vary)
 
@@ -273,24 +270,26 @@ def build_panel(
     names = validate_model_names(models, columns)
     for metric, table in tables.items():
         _validate_values(labels[metric], table, names)
-    weight = None if weights is None else _read_weights(weights, queries)
+    raw_weights = None if weights is None else _read_weights(weights, queries)
     codes = None if clusters is None else read_clusters(clusters, queries)
     order, losses = [names.index(name) for name in natural_order(names)], frozenset(lower_is_better)
     # Not -table, which has negative zeros.
     rows = [0.0 - table.T[order] if metric in losses else table.T[order] for metric, table in tables.items()]
     panel = Panel(
-        tuple(tables), tuple(names[column] for column in order), np.stack(rows), weight, losses, None, codes,
+        tuple(tables), tuple(names[column] for column in order), np.stack(rows), None, losses, None, codes,
         vary if repeats else None,
     )  # fmt: skip
     if repeats:
         panel = _add_repeats(panel, [repeats.get(column) for column in order])
-    if weight is None:
+    if raw_weights is None:
         return panel
-    positive, raw = weight > 0, number_table("weights", weights)
+    shares = raw_weights / raw_weights.max()  # The sum of huge weights could overflow.
+    shares /= shares.sum()
+    positive = shares > 0
     return replace(
         panel if positive.all() else panel.subset(positive),
-        weights=_simplify_weights(weight[positive]),
-        raw_weights=raw[positive],
+        weights=_simplify_weights(shares[positive]),
+        raw_weights=raw_weights[positive],
     )
 
 
@@ -402,31 +401,21 @@ def _average_repeats(
 
 
 def _name_column(column: int, models: Sequence[str] | None) -> str:
-    if models is None or isinstance(models, str) or column >= len(models):
-        return f"model {column + 1}"
-    return str(models[column])
+    return f"model {column + 1}" if models is None or column >= len(models) else str(models[column])
 
 
 def _validate_values(label: str, array: Floats, names: tuple[str, ...]) -> None:
     """Raise `ValueError` for infinite values, and for NaN on a query that only some models skip."""
     missing = np.isnan(array)
-    skipped = missing.all(axis=1)
+    skipped = missing.all(axis=1, keepdims=True)
     if skipped.all():
         raise ValueError(f"{label} contains only NaN, so no query has a value.")
-    infinite = np.isinf(array)
-    if infinite.any():
-        query, column = (int(place) for place in np.argwhere(infinite)[0])
+    invalid = np.isinf(array) | (missing & ~skipped)
+    if invalid.any():
+        query, column = (int(place) for place in np.argwhere(invalid)[0])
         raise ValueError(
-            f"{label} must be finite, but {np.count_nonzero(infinite)} values are not (first: {array[query, column]} "
-            f"at query {query} of model {names[column]!r}, queries counted from 0)."
-        )
-    missing[skipped] = False
-    if missing.any():
-        query, column = (int(place) for place in np.argwhere(missing)[0])
-        other = int(np.argmin(np.isnan(array[query])))
-        raise ValueError(
-            f"{label} is NaN at query {query} of model {names[column]!r}, but {array[query, other]} for model "
-            f"{names[other]!r} (queries counted from 0). A query that a metric skips must be NaN for every model."
+            f"{label} must be finite, got {array[query, column]} at query {query} of model {names[column]!r} (queries "
+            "counted from 0). If the metric skips this query, pass NaN for every model."
         )
 
 
@@ -445,9 +434,7 @@ def _read_weights(weights: ArrayLike, queries: int) -> Floats:
         raise ValueError(f"weights must be finite and 0 or more, got weights[{query}] = {array[query]}.")
     if not array.any():
         raise ValueError("weights are all zero. At least one query must count.")
-    array = array / array.max()  # The sum of huge weights could overflow.
-    normalized: Floats = array / array.sum()
-    return normalized
+    return array
 
 
 def expand_recipes(models: Any) -> tuple[Any, dict[str, list[str]]]:
