@@ -55,7 +55,7 @@ def misses_pairs(models: int) -> Callable[[Generator], bool]:
 
     def misses(rng: Generator) -> bool:
         estimated = estimate(read_panel(draw_values(rng, 50, models)))
-        half = draw_errors(estimated, DRAWS, int(rng.integers(1 << 30))).half_widths(ALPHA)
+        half = draw_errors(estimated, DRAWS, int(rng.integers(1 << 30))).compute_half_widths(ALPHA)
         return bool((np.abs(estimated.difference) > half).any())
 
     return misses

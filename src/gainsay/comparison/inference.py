@@ -193,7 +193,7 @@ def bound_regrets_from_above(estimated: Estimate, bootstrap: BootstrapDraws, alp
     """
     if estimated.units < MIN_QUERIES:
         return np.full(estimated.mean.shape, np.inf)
-    return np.asarray(np.maximum(0.0, (estimated.difference + bootstrap.half_widths(alpha)).max(axis=2)))
+    return np.asarray(np.maximum(0.0, (estimated.difference + bootstrap.compute_half_widths(alpha)).max(axis=2)))
 
 
 @dataclass(frozen=True)
@@ -285,7 +285,7 @@ def estimate_detectable_difference(
     for row, k in np.argwhere(of_recipes.any(axis=2)).tolist():
         others = np.flatnonzero(of_recipes[row, k])
         drawn = bootstrap.values[row, others] - bootstrap.values[row, k]
-        needed = critical * bootstrap.errors(row, k, others) - drawn
+        needed = critical * bootstrap.compute_errors(row, k, others) - drawn
         revealed = max(revealed, float(critical_value(needed, POWER).max()))
     return revealed
 

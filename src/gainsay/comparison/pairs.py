@@ -29,29 +29,23 @@ def build_pairs(sample: Sample, names: tuple[str, str], *, common_scale: bool = 
     import pandas as pd
 
     panel, level = sample.panel, sample.alpha
-    first, second = np.triu_indices(len(panel.models), 1)
-
-    def build_columns(joint: JointEstimate, alpha: float) -> dict[str, Any]:
-        return _build_effects(joint, alpha, first, second, sample.ranges)
-
-    columns = build_columns(sample.joint(names), level)
-    conflict, common = _build_conflicts(sample.joint(names).estimated, first, second), {}
+    joint = sample.joint(names)
+    effects, common = _build_effects(joint, level, sample.ranges), {}
     if not panel.counts(names).same:
-        shared = [f"{it} {metric}" for metric in names for it in ("difference", "lower", "upper", "p_holm")]
-        common = {f"common {column}": columns[column] for column in shared}
+        shared = [(quantity, metric) for metric in names for quantity in ("difference", "lower", "upper", "p_holm")]
+        common = {f"common {quantity} {metric}": effects[metric][quantity] for quantity, metric in shared}
         for metric in names:  # These estimates use different queries, so their levels add up (Bonferroni).
-            columns |= build_columns(sample.single(metric), level / 2)
+            effects |= _build_effects(sample.single(metric), level / 2, sample.ranges)
+    columns: dict[str, Any] = {}
     for metric in panel.metrics:
         if metric not in names:
-            columns |= build_columns(sample.single(metric), level)
-    pair = {"model_x": [panel.models[k] for k in first], "model_y": [panel.models[j] for j in second]}
-    quantities = ("difference", "lower", "upper", "wins", "ties", "losses", "p_value", "p_holm")
-    ordered = {f"{it} {metric}": columns[f"{it} {metric}"] for metric in panel.metrics for it in quantities}
-    discordance = _build_discordance(sample, names, first, second) if common_scale else {}
-    return pd.DataFrame(pair | conflict | ordered | common | discordance)
+            effects |= _build_effects(sample.single(metric), level, sample.ranges)
+        columns |= {f"{quantity} {metric}": column for quantity, column in effects[metric].items()}
+    discordance = _build_discordance(sample, names) if common_scale else {}
+    return pd.DataFrame(_build_conflicts(joint) | columns | common | discordance)
 
 
-def _build_discordance(sample: Sample, names: tuple[str, str], first: Any, second: Any) -> dict[str, Any]:
+def _build_discordance(sample: Sample, names: tuple[str, str]) -> dict[str, Any]:
     """Return the difference under the second metric minus that under the first, as differences of one metric."""
     panel = sample.panel.select(names)
 
@@ -68,11 +62,9 @@ def _build_discordance(sample: Sample, names: tuple[str, str], first: Any, secon
         lower_is_better=frozenset(),
     )
     joint = Sample(gap, sample.alpha, sample.draws, sample.seed).joint((DISCORDANCE,))
-    columns = _build_effects(joint, sample.alpha, first, second, {DISCORDANCE: (-np.inf, np.inf)})
-    names_of = {f"difference {DISCORDANCE}": DISCORDANCE} | {
-        f"{it} {DISCORDANCE}": f"{DISCORDANCE} {it}" for it in ("lower", "upper", "p_value", "p_holm")
-    }
-    return {name: columns[column] for column, name in names_of.items()}
+    effects = _build_effects(joint, sample.alpha, {DISCORDANCE: (-np.inf, np.inf)})[DISCORDANCE]
+    further = {f"{DISCORDANCE} {quantity}": effects[quantity] for quantity in ("lower", "upper", "p_value", "p_holm")}
+    return {DISCORDANCE: effects["difference"], **further}
 
 
 def select_common_column(table: pd.DataFrame, column: str) -> str:
@@ -97,30 +89,35 @@ def compute_advantages(
 
 
 def _build_effects(
-    joint: JointEstimate, alpha: float, first: Any, second: Any, ranges: Mapping[str, tuple[float, float]]
-) -> dict[str, Any]:
+    joint: JointEstimate, alpha: float, ranges: Mapping[str, tuple[float, float]]
+) -> dict[str, dict[str, Any]]:
+    """Return the columns of each metric, with one row per pair of models."""
     panel, estimated, bootstrap = joint
-    half_widths, two_sided = bootstrap.half_widths(alpha), compute_pair_p_values(estimated).two_sided
-    columns: dict[str, Any] = {}
+    first, second = np.triu_indices(len(panel.models), 1)
+    half_widths, two_sided = bootstrap.compute_half_widths(alpha), compute_pair_p_values(estimated).two_sided
+    effects = {}
     for row, metric in enumerate(panel.metrics):
         difference = panel.in_unit(metric, estimated.difference[row, second, first])
         low, high = ranges[metric]
         lower, upper = clip_intervals(difference, half_widths[row, second, first], low - high, high - low)
         wins, losses = estimated.wins[row, second, first], estimated.wins[row, first, second]
-        columns |= {
-            f"difference {metric}": difference,
-            f"lower {metric}": lower,
-            f"upper {metric}": upper,
-            f"wins {metric}": wins,
-            f"ties {metric}": estimated.queries - wins - losses,
-            f"losses {metric}": losses,
-            f"p_value {metric}": two_sided[row, first, second],
-            f"p_holm {metric}": holm(two_sided[row, first, second]),
+        effects[metric] = {
+            "difference": difference,
+            "lower": lower,
+            "upper": upper,
+            "wins": wins,
+            "ties": estimated.queries - wins - losses,
+            "losses": losses,
+            "p_value": two_sided[row, first, second],
+            "p_holm": holm(two_sided[row, first, second]),
         }
-    return columns
+    return effects
 
 
-def _build_conflicts(estimated: Estimate, first: Any, second: Any) -> dict[str, Any]:
+def _build_conflicts(joint: JointEstimate) -> dict[str, Any]:
+    """Return the pairs of models, and the columns about conflicts of two metrics."""
+    estimated, models = joint.estimated, joint.panel.models
+    first, second = np.triu_indices(len(models), 1)
     sign = np.sign(estimated.difference[:, first, second])
     p_value = compute_conflict_p_values(*compute_pair_p_values(estimated).one_sided)[first, second]
     support = estimated.support[:, first, second]
@@ -128,8 +125,9 @@ def _build_conflicts(estimated: Estimate, first: Any, second: Any) -> dict[str, 
     flag = np.select(
         [support.max(axis=0) == 0, least < MIN_QUERIES, least < FEW_QUERIES], ["identical", "few", "thin"], default=""
     ).astype(object)
-    conflict = sign[0] * sign[1] < 0
-    return {"conflict": conflict, "p_value": p_value, "p_holm": holm(p_value), "differing": least, "flag": flag}
+    pair = {"model_x": [models[k] for k in first], "model_y": [models[j] for j in second]}
+    conflict = {"conflict": sign[0] * sign[1] < 0, "p_value": p_value, "p_holm": holm(p_value)}
+    return pair | conflict | {"differing": least, "flag": flag}
 
 
 class PairedPValues(NamedTuple):
@@ -227,9 +225,9 @@ def _rank_models(single: JointEstimate, alpha: float, value_range: tuple[float, 
 
     panel, estimated, bootstrap = single
     mean = panel.in_unit(panel.metrics[0], estimated.mean[0])
-    lower, upper = clip_intervals(mean, bootstrap.mean_half_widths(0, alpha), *value_range)
+    lower, upper = clip_intervals(mean, bootstrap.compute_mean_half_widths(0, alpha), *value_range)
     difference, widest = estimated.difference[0], value_range[1] - value_range[0]
-    half_widths = bootstrap.half_widths(alpha)[0]
+    half_widths = bootstrap.compute_half_widths(alpha)[0]
     table = pd.DataFrame(
         {
             "metric": panel.metrics[0],

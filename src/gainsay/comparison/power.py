@@ -31,7 +31,14 @@ from .one_sided import (
 )
 from .rankings import validate_pair
 from .resampling import JointEstimate, Sample
-from .simulation import ComponentCovariances, Simulation, build_covariances, estimate_covariances, is_genuine, is_pair
+from .simulation import (
+    ComponentCovariances,
+    Simulation,
+    build_covariances,
+    build_genuine_claim,
+    build_pair_claim,
+    estimate_covariances,
+)
 from .wording import format_range
 
 if TYPE_CHECKING:
@@ -395,12 +402,11 @@ def _choose_pair(
         return first, int(others.argmax())
     names = candidates if len(candidates) > 1 else panel.models
 
-    def spread(pair: tuple[int, int]) -> float:
-        return max(
-            sum(value**2 for value in components.deviations(row, *pair).values()) for row in range(components.metrics)
-        )
+    def find_variance(pair: tuple[int, int]) -> float:
+        parts = [components.find_deviations(row, *pair).values() for row in range(components.metrics)]
+        return max(sum(deviation**2 for deviation in deviations) for deviations in parts)
 
-    return max(itertools.combinations(sorted(map(panel.models.index, names)), 2), key=spread)
+    return max(itertools.combinations(sorted(map(panel.models.index, names)), 2), key=find_variance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -461,15 +467,15 @@ class _Planner:
         return Plan(
             **self.request._asdict(),
             options=tuple(map(self._plan_repeats, numbers)),
-            deviations={metric: self.components.deviations(row, *self.pair) for row, metric in enumerate(metrics)},
+            deviations={metric: self.components.find_deviations(row, *self.pair) for row, metric in enumerate(metrics)},
             differing=self.pilot.differing,
             models=names,
             rivals=self.components.models,
-            present=None if present is None else (*present, self._limit(self._simulate(present[1]))(present[0])),
+            present=None if present is None else (*present, self._limit(self._build_chance(present[1]))(present[0])),
         )
 
     def _plan_repeats(self, repeats: int | None) -> PlannedRepeats:
-        guess, chance = self._guess_queries(repeats or 1), self._simulate(repeats)
+        guess, chance = self._guess_queries(repeats or 1), self._build_chance(repeats)
         first_guess = None if guess is None else math.ceil(guess)
         highest = chance(MAX_QUERIES)
         if highest < self.request.power:
@@ -512,14 +518,14 @@ class _Planner:
         distance = self.request.difference + (self.request.margin if self.request.require == "no_loss" else 0.0)
         guesses = [float(MIN_QUERIES)]
         for row in range(self.components.metrics):
-            by = self.components.deviations(row, *self.pair)
+            by = self.components.find_deviations(row, *self.pair)
             rest = distance**2 - z**2 * by["repeat"] ** 2 / repeats
             if rest <= 0:
                 return None
             guesses.append(z**2 * (by["query"] ** 2 + by["query_repeat"] ** 2 / repeats) / rest)
         return max(guesses)
 
-    def _simulate(self, repeats: int | None) -> Callable[[float], float]:
+    def _build_chance(self, repeats: int | None) -> Callable[[float], float]:
         """Return the probability of a proof by number of queries, if enough queries differ."""
         if self.request.claim == "ship":
             return lambda queries: self._compute_ship_chance(queries, repeats or 1)
@@ -528,15 +534,15 @@ class _Planner:
         if self.request.claim == "genuine":
             truth[0, first] = truth[1, second] = self.request.difference
             order = [first, second, *(k for k in range(components.models) if k not in self.pair)]
-            claims = [is_genuine(self.request.alpha, order)]
+            claims = [build_genuine_claim(self.request.alpha, order)]
         else:
             truth[:, second] = self.request.difference
-            claims = [is_pair(first, second, row, self.request.alpha) for row in range(components.metrics)]
+            claims = [build_pair_claim(first, second, row, self.request.alpha) for row in range(components.metrics)]
         recipes = components.recipes.any()
         samples, draws = (RECIPE_SIZES[self.request.claim], 1000) if recipes else (FIXED_SIZES[self.request.claim],) * 2
         draws = max(draws, math.ceil(10 / self.request.alpha))  # The minimum of `validate_seed`.
         simulation = Simulation(components, truth, samples, draws, self.request.seed, repeats or MIN_REPEATS)
-        return lambda queries: simulation.chance(queries, claims, together=self.request.claim != "genuine")
+        return lambda queries: simulation.estimate_chance(queries, claims, together=self.request.claim != "genuine")
 
     def _compute_ship_chance(self, queries: float, repeats: int) -> float:
         """Return the probability to ship the candidate.
@@ -544,7 +550,7 @@ class _Planner:
         The test counts the interaction of repeats and queries twice: in the variance over queries and in that of the
         means of repeats.
         """
-        of_query, interactions, of_repeats = self.components.differences(*self.pair)
+        of_query, interactions, of_repeats = self.components.compute_differences(*self.pair)
         by_model = [(of_repeats[k] + interactions[k] / queries) / repeats for k in (0, 1)]
         truth = of_query / queries + by_model[0] + by_model[1]
         by_query = np.diag(of_query + interactions.sum(axis=0) / repeats) / queries

@@ -119,7 +119,7 @@ class BootstrapDraws:
         factor = None if self.factor is None else self.factor[rows]
         return BootstrapDraws(self.values[rows], self.max_t[rows], self.estimated.select(row), factor)
 
-    def errors(self, row: int, k: int, others: Any, part: slice | Integers = slice(None)) -> Floats:
+    def compute_errors(self, row: int, k: int, others: Any, part: slice | Integers = slice(None)) -> Floats:
         """Return the standard errors of the differences of other models to model k in every draw, shape (…, draws).
 
         If all models are fixed, the last axis has length 1.
@@ -145,7 +145,7 @@ class BootstrapDraws:
         t *= np.divide(1.0, error, out=np.zeros_like(error), where=usable)[..., None]
         t = map_to_t(t, self.estimated.freedom)
         if self.factor is not None:  # Standard errors are those that so few repeats would show in each draw.
-            shown, error = self.errors(row, k, others, part), error[..., None]
+            shown, error = self.compute_errors(row, k, others, part), error[..., None]
             t *= np.divide(error, shown, out=np.zeros_like(shown), where=(shown > 0) & (error < np.inf))
         return t
 
@@ -205,20 +205,20 @@ class BootstrapDraws:
             values = np.concatenate([values, np.max(shifted, axis=0)])
         return float(np.partition(values, -number)[-number])
 
-    def half_widths(self, alpha: float) -> Floats:
+    def compute_half_widths(self, alpha: float) -> Floats:
         """Return the half-widths of simultaneous intervals of all differences, shape (metrics, M, M).
 
         The largest t-statistic over all ordered pairs is the largest absolute one over all pairs.
         """
         return compute_half_widths(self.estimated.error, float(critical_value(self.max_t.max(axis=(0, 1)), 1 - alpha)))
 
-    def mean_half_widths(self, row: int, alpha: float) -> Floats:
+    def compute_mean_half_widths(self, row: int, alpha: float) -> Floats:
         """Return the half-widths of simultaneous intervals of all means under one metric, shape (M,)."""
         return compute_half_widths(
-            self.estimated.mean_error[row], float(critical_value(self.deviations(row), 1 - alpha))
+            self.estimated.mean_error[row], float(critical_value(self.compute_deviations(row), 1 - alpha))
         )
 
-    def deviations(self, row: int) -> Floats:
+    def compute_deviations(self, row: int) -> Floats:
         """Return the largest absolute t-statistic of the error of a mean in every draw, shape (draws,)."""
         error, repeats = self.estimated.mean_error[row][:, None], self.estimated.repeats
         usable = (error > 0) & (error < np.inf)
