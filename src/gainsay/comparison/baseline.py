@@ -447,11 +447,8 @@ def compare_with_baseline(
     planned, previous, tuned = read_looks(looks, anytime, earlier, panel.queries, settings)
     gamma = sample.alpha / 2 / len(candidates)
     level = find_test_level(gamma, panel.queries, len(metrics), planned, previous, tuned)
-    largest = np.zeros(sample.draws)
-    for c in candidates:
-        for row in range(len(metrics)):
-            np.maximum(largest, np.abs(joint.bootstrap.compute_t(row, b, c)), out=largest)
-    rule = _Rule(width, require, level, float(critical_value(largest, 1 - sample.alpha)))
+    largest = [np.abs(joint.bootstrap.compute_t(row, b, candidates)).max(axis=0) for row in range(len(metrics))]
+    rule = _Rule(width, require, level, float(critical_value(np.max(largest, axis=0), 1 - sample.alpha)))
     plan = plan and tuned is None and (not planned or panel.queries >= planned[-1])
     return BaselineComparison(
         baseline=baseline,

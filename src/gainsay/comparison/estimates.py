@@ -443,7 +443,7 @@ def compute_interactions(panel: Panel, model: int) -> Floats:
     assert panel.repeats is not None
     values = panel.repeats[model]
     centred = values - values.mean(axis=2, keepdims=True)
-    left = np.moveaxis(centred - np.einsum("mqr,q->mr", centred, panel.shares)[:, None], 1, 2) * panel.shares
+    left: Floats = np.moveaxis(centred - np.einsum("mqr,q->mr", centred, panel.shares)[:, None], 1, 2) * panel.shares
     if panel.clusters is None:
         return left
     return sum_by_cluster(left.reshape(-1, panel.queries), panel.clusters).reshape(*left.shape[:2], panel.units)

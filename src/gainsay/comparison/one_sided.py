@@ -233,7 +233,7 @@ class PairErrors:
         worse = values[self.c] - values[self.b] < -ROUNDING * np.abs(values).max()
         if panel.clusters is not None:
             worse = np.bincount(panel.clusters[worse], minlength=panel.units) > 0
-            shares = np.bincount(panel.clusters, shares)
+            shares = sum_by_cluster(shares[None], panel.clusters)[0]
         return int(worse.sum()), panel.units, float(shares.max())
 
 
