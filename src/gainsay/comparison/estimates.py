@@ -24,9 +24,6 @@ SIMILAR = 0.02
 MAX_ROOT = 400
 """Number of means, of all metrics together, up to which draws use a symmetric root of the covariance."""
 
-MAX_COUNT = 255
-"""Largest number that a byte counts."""
-
 
 @dataclass(frozen=True)
 class Estimate:
@@ -171,14 +168,11 @@ def count_wins(values: Floats, tolerance: Floats) -> Integers:
     array([[[0, 1],
             [1, 0]]])
     """
-    metrics, models, queries = values.shape
+    metrics, models, _ = values.shape
     wins = np.zeros((metrics, models, models), dtype=np.int64)
-    for m in range(metrics):
-        for start in range(0, queries, MAX_COUNT):  # Sums of so many bytes do not overflow, which is fast.
-            part = np.ascontiguousarray(values[m, :, start : start + MAX_COUNT].T)
-            above = part + tolerance[m]
-            for k in range(models):
-                wins[m, k] += np.add.reduce(part > above[:, [k]], axis=0, dtype=np.uint8)
+    for row, table in enumerate(values):
+        for k in range(models):
+            wins[row, k] = np.count_nonzero(table > table[k] + tolerance[row], axis=1)
     return wins
 
 
