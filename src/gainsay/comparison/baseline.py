@@ -309,11 +309,10 @@ class BaselineComparison(TextResult):
         For a single metric, both are the same change.
         """
         lowest, highest, best = candidate.deciding
-        ends = [
-            f"at least {format_change(lowest)}" if math.isfinite(lowest) else "",
-            f"at most {format_change(highest)}" if math.isfinite(highest) else "",
-        ]
-        worst = " and ".join(filter(None, ends)) or "not bounded"
+        ends = (("at least", lowest), ("at most", highest))
+        worst = (
+            " and ".join(f"{side} {format_change(end)}" for side, end in ends if math.isfinite(end)) or "not bounded"
+        )
         if len(self.metrics) == 1:
             return f"the change is {worst}"
         more = f", under the best at least {format_change(best)}" if math.isfinite(best) else ""
