@@ -105,11 +105,6 @@ def fit_two(sides):
     return gs.fit_gain((gs.Judgments([1, 0, 0, 1], qid=[7, 7, 8, 8]), [1, 2, 1, 2], [2, 1, 2, 1], sides))
 
 
-def compute_repeat_means(**recorded):
-    means = {"x": np.stack([repeat.mean(axis=1) for repeat in RUNS], axis=1)} | {"y": GOOD[:, :2]}
-    return gs.Comparison(means, ["a", "b"], repeats={"a": {"x": RUNS[0]} | recorded}, draws=200)
-
-
 V, T = ValueError, TypeError
 
 VERDICTS = [
@@ -193,9 +188,6 @@ VALUES = [
     ("an unknown primary metric", lambda: values(primary=["x", "w"]), "primary", V, "x, y"),
     ("three primary metrics", lambda: values(primary="xyx"), "primary", V, "two different"),
     ("no second metric", lambda: values({"x": GOOD}).verdict, "x", V, "two metrics"),
-    ("repeats with other means", lambda: compute_repeat_means(y=GOOD[:, :3]), "'a'", V, "at query 0"),
-    ("repeats without a metric", compute_repeat_means, "repeats['a']", V, "no 'y'"),
-    ("repeats of nobody", lambda: values(repeats={"D": {}}), "repeats", V, "'D'"),
     ("segments of few", lambda: values(segments=["a"] * 5), "segments", V, "40 queries"),
     ("segments as text", lambda: values(segments="kind"), "segments", T, "'kind'"),
     ("segments by id", lambda: values(segments=dict.fromkeys(range(40), "a")), "segments", T, "map"),

@@ -123,7 +123,7 @@ def test_the_detectable_lead_exceeds_its_critical_value_in_four_draws_of_five():
     leads = []
     for row, (k, j) in itertools.product((0, 1), ((0, 1), (1, 0))):
         drawn = noise.values[row, j] - noise.values[row, k]
-        leads.append(np.sort(critical * noise.errors(row, k, j) - drawn)[799])
+        leads.append(np.sort(critical * noise.compute_errors(row, k, j) - drawn)[799])
     found = estimate_detectable_difference(estimated, noise, 0.05, np.ones(2, dtype=bool), np.array([0, 0]))
     assert found == pytest.approx(max(leads), rel=1e-9)
     assert found > (critical + stats.norm.ppf(0.8)) * estimated.error.max()

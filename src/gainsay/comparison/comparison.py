@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from ..metrics.dcg import NDCG
 from ..metrics.names import parse_metrics
 from .attribution import Attribution, compute_attribution
 from .baseline import BaselineComparison, compare_with_baseline, validate_baseline
-from .data import read_panel, read_tables, validate_alpha, validate_margin, validate_primary, validate_seed
+from .data import build_panel, read_tables, validate_alpha, validate_margin, validate_primary, validate_seed
 from .estimates import compute_repeat_means, estimate_variance_components
 from .gain_path import build_gain_path, validate_bases
 from .labels import validate_labels
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from ..report.content import Content
     from ..report.plots import Plots
     from ..training.prediction import Iteration
-    from .data import Repeats, Vary
+    from .data import Values, Vary
     from .estimates import VarianceComponents
     from .flags import UnjudgedDocuments
     from .gain_fit import GainFit
@@ -72,8 +73,10 @@ class Comparison:
 
     Parameters
     ----------
-    values : mapping of metric name to array, shape (queries, models)
-        Value of each query and model. If a metric skips a query, it is NaN for every model.
+    values : mapping of metric name to array, shape (queries, models) or (queries, models, repeats), or list of arrays
+        Value of each query and model. If a metric skips a query, it is NaN for every model. Recipes have a third
+        dimension for their repeats. If their numbers differ, or some models are fixed, pass a list with one array per
+        model: (queries, repeats) for a recipe and (queries,) for a fixed model.
     models : sequence of str
         Names of the columns.
     metrics : mapping of metric name to Metric, optional
@@ -102,8 +105,6 @@ class Comparison:
         Share of unjudged documents for each model.
     notes : sequence of str, optional
         Notes about queries that only the runs or only the judgments contain. Reports show them.
-    repeats : mapping of model to mapping of metric name to array, shape (queries, repeats), optional
-        Values of each repeat of the models that are recipes. Their columns of `values` are the means over the repeats.
     vary : {"seed", "queries"}, optional
         What differs between the repeats of a recipe.
     clusters : array, shape (queries,), optional
@@ -139,7 +140,7 @@ class Comparison:
 
     def __init__(
         self,
-        values: Mapping[str, Floats],
+        values: Mapping[str, Values],
         models: Sequence[str],
         *,
         metrics: Mapping[str, Metric] | None = None,
@@ -156,7 +157,6 @@ class Comparison:
         seed: int = 0,
         unjudged: UnjudgedDocuments | None = None,
         notes: Sequence[str] = (),
-        repeats: Repeats | None = None,
         vary: Vary | None = None,
         clusters: Ids | None = None,
         segments: Ids | Mapping[str, Ids] | None = None,
@@ -166,7 +166,7 @@ class Comparison:
         refuse_unordered("models", models)
         self.models = tuple(models)
         labels = {metric: f"values[{metric!r}]" for metric in values}
-        self.values = read_tables(values, labels, self.models, weights=weights, clusters=clusters)
+        self.values, repeats = read_tables(values, labels, self.models, weights=weights, clusters=clusters)
         self.metrics = tuple(self.values)
         self._validate_metric_names("metrics", metrics or ())
         self._validate_metric_names("ranges", ranges or ())
@@ -181,12 +181,9 @@ class Comparison:
         self.ranges = self._find_ranges() if ranges is None else dict(ranges)
         self.alpha, self.margin = validate_alpha(alpha), validate_margin(margin)
         self.seed, self.draws = validate_seed(seed, draws, self.alpha)
-        self.repeats = {
-            model: {metric: number_table(f"repeats[{model!r}][{metric!r}]", table) for metric, table in tables.items()}
-            for model, tables in (repeats or {}).items()
-        }
         losses = self.lower_is_better
-        panel = read_panel(self.values, self.models, self.weights, None, losses, self.repeats, clusters, vary)
+        panel = build_panel(self.values, repeats, self.models, self.weights, labels, losses, clusters, vary)
+        self.repeats = {self.models[column]: by_metric for column, by_metric in repeats.items()}
         draws = limit_draws(self.draws, len(self.models), self.alpha)
         self.sample = Sample(panel, self.alpha, draws, self.seed, self.ranges)
         self._validate_values()
@@ -857,18 +854,8 @@ class Comparison:
         if isinstance(baseline, str):
             return Content(self, self.against(baseline))
         validate_baseline(baseline.baseline, self.models)
-        own = compare_with_baseline(
-            self.sample,
-            self._deciding,
-            baseline.baseline,
-            baseline.margin,
-            require=baseline.require,
-            looks=baseline.looks or None,
-            anytime=baseline.anytime,
-            earlier=baseline.earlier if baseline.looks else None,
-            plan=False,
-        )
-        if not own.has_same_numbers(baseline):
+        own, numbers = self.against(baseline.baseline), attrgetter("candidate", "difference", "lower", "upper")
+        if list(map(numbers, own.candidates)) != list(map(numbers, baseline.candidates)):
             raise ValueError(
                 f"baseline contains decisions about {baseline.baseline!r} from another comparison. Pass the name of "
                 "the baseline, or a result of against() of this comparison."

@@ -15,7 +15,7 @@ from .._common.checks import refuse_unordered
 from .._common.shown import TextResult, printable
 from .._common.typing import Floats, Ids
 from .._common.words import amount, confidence, count, listed, p_value
-from .data import Vary, read_panel, split_repeats, validate_alpha, validate_margin, validate_seed
+from .data import Values, Vary, read_panel, validate_alpha, validate_margin, validate_seed
 from .estimates import VarianceComponents, estimate_variance_components
 from .flags import Flag, UnjudgedDocuments, find_flags, find_left_out_flags, find_uneven_judging
 from .inference import (
@@ -194,8 +194,8 @@ class Verdict(TextResult):
     @classmethod
     def from_values(
         cls,
-        first: ArrayLike | Sequence[ArrayLike],
-        second: ArrayLike | Sequence[ArrayLike],
+        first: Values,
+        second: Values,
         models: Sequence[str] | None = None,
         weights: ArrayLike | None = None,
         clusters: Ids | None = None,
@@ -252,8 +252,8 @@ class Verdict(TextResult):
         seed, draws = validate_seed(seed, draws, level)
         labels = dict(zip(names, ("first", "second"), strict=True))
         losses = _read_losses(names, higher_is_better)
-        values, repeats = split_repeats(dict(zip(names, (first, second), strict=True)), labels, models)
-        panel = read_panel(values, models, weights, labels, losses, repeats, clusters, vary)
+        values = dict(zip(names, (first, second), strict=True))
+        panel = read_panel(values, models, weights, labels, losses, clusters, vary)
         return cls.from_sample(Sample(panel, level, limit_draws(draws, len(panel.models), level), seed), names, width)
 
     @classmethod
@@ -316,7 +316,8 @@ class Verdict(TextResult):
             margin=margin,
             draws=sample.draws,
             seed=sample.seed,
-            **_describe_evidence(joint),
+            variance=estimate_variance_components(panel, estimated.repeats),
+            **panel.evidence,
         )
 
     def with_unjudged(self, unjudged: UnjudgedDocuments | None) -> Verdict:
@@ -367,18 +368,6 @@ class Verdict(TextResult):
         'unresolved'
         """
         return {item.name: _to_plain(getattr(self, item.name)) for item in fields(self)} | {"text": self.text}
-
-
-def _describe_evidence(joint: JointEstimate) -> dict[str, Any]:
-    """Return the attributes of a verdict that describe clusters, repeats and losses."""
-    panel = joint.panel
-    return {
-        "lower_is_better": tuple(metric for metric in panel.metrics if metric in panel.lower_is_better),
-        "clusters": None if panel.clusters is None else panel.units,
-        "repeats": {} if panel.repeats is None else dict(zip(panel.models, panel.repeat_counts, strict=True)),
-        "vary": panel.vary,
-        "variance": estimate_variance_components(panel, joint.estimated.repeats),
-    }
 
 
 @dataclass(frozen=True)

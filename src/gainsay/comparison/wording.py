@@ -79,6 +79,17 @@ def format_sample_size(evidence: Evidence) -> str:
     return f"{count(evidence.queries, 'query')}{clusters}"
 
 
+def format_range(median: int, upper: int | None) -> str:
+    """Return a number that is sufficient with 50 % confidence, and the one with 80 %.
+
+    >>> format_range(1200, 3400), format_range(368, 368), format_range(1200, None)
+    ('1,200 to 3,400', '368', '1,200 or many more')
+    """
+    if upper is None:
+        return f"{median:,} or many more"
+    return f"{median:,}" if upper == median else f"{median:,} to {upper:,}"
+
+
 def describe_losses(losses: Sequence[str]) -> list[str]:
     """Return a sentence that names the metrics whose lower values are better, if there are any.
 

@@ -186,16 +186,14 @@ class ExperimentResult(ResultTables):
         tests = {name: its.collect_values(self._choose_rounds(its)) for name, its in self.trainings.items()}
         # A query that every metric skips does not take part.
         has_value: Bools = np.logical_not(np.isnan(next(iter(tests.values()))[:, :, 0]).all(axis=1))
-        repeats = {
-            name: {metric: test[has_value, place] for place, metric in enumerate(metrics)}
-            for name, test in tests.items()
-        }
-        values = {
-            metric: np.stack([tables[metric].mean(axis=1) for tables in repeats.values()], axis=1) for metric in metrics
-        }
-        recipes = {name: tables for name, tables in repeats.items() if tests[name].shape[2] > 1}
+        has_repeats = any(test.shape[2] > 1 for test in tests.values())
+        values: dict[str, Any] = {}
+        for place, metric in enumerate(metrics):
+            tables = [test[has_value, place] for test in tests.values()]
+            columns = [table if table.shape[1] > 1 else table[:, 0] for table in tables]
+            values[metric] = columns if has_repeats else np.stack(columns, axis=1)
         weights = self._weights[has_value]
-        options: dict[str, Any] = {"repeats": recipes, "vary": self.plan.vary} if recipes else {}
+        options: dict[str, Any] = {"vary": self.plan.vary}
         if self.plan.clusters is not None:
             options["clusters"] = np.array(self.plan.clusters)[has_value]
         if self.plan.segments is not None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from .._common.shown import listed_short, printable
 from .._common.words import amount, confidence, count
-from ..comparison.pairs import compute_kendall_tau, compute_tau_ap
+from ..comparison.pairs import compute_kendall_tau
 from ..comparison.wording import SAMPLE, describe_sample
 from .numbers import format_share
 
@@ -56,13 +56,11 @@ def method(content: Content) -> list[str]:
 def _descriptions(comparison: Comparison, pairs: int, first: str, second: str) -> str:
     """Describe how similarly the two metrics order the models. Ranks treat means within rounding as ties."""
     ranks = [[-rank for rank in comparison.leaderboard[f"{metric} rank"]] for metric in (first, second)]
-    tau, one_way, other_way = compute_kendall_tau(*ranks), compute_tau_ap(*ranks), compute_tau_ap(*ranks[::-1])
+    tau = compute_kendall_tau(*ranks)
     counts = {
         metric: int((comparison.pairs[f"p_holm {metric}"] <= comparison.alpha).sum()) for metric in (first, second)
     }
-    similarity = "" if tau is None else f"Kendall's τ between the two orders is {tau:.2f}".replace("-", "\u2212")
-    if similarity and one_way is not None and other_way is not None:
-        similarity += f", τ_AP {(one_way + other_way) / 2:.2f}. ".replace("-", "\u2212")
+    similarity = "" if tau is None else f"Kendall's τ between the two orders is {tau:.2f}. ".replace("-", "\u2212")
     return (
         f"Descriptions, not tests: {similarity}"
         f"{first} separates {counts[first]} of {count(pairs, 'pair')}, {second} {counts[second]}. "

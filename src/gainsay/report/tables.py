@@ -352,9 +352,8 @@ def _decisions(content: Content, found: BaselineComparison) -> Table:
             values, bounds = (" \u00b7 ".join(share[part] for share in shares) for part in (0, 2))
             cells.append(Cell(values, bounds.replace("(", "").replace(")", "")))
         columns.append(Column(f"better, worse, same by {metric}", cells))
-    for what in ("queries", "repeats"):
-        needed = [str(getattr(one, f"{what}_needed") or "\u2013") or "\u2013" for one in shown]
-        columns.append(Column(f"{what} of a new experiment that ships", needed, low=True))
+    needed = [str(one.queries_needed or "") or "\u2013" for one in shown]
+    columns.append(Column("queries of a new experiment that ships", needed, low=True))
     told = f"Against {content.names.said[found.baseline]}. Better, worse and same: of 1,000 queries"
     return Table(isolated(told, content.comparison.short_names), columns)
 
