@@ -11,7 +11,7 @@ import numpy as np
 from .._common.arrays import nearest, number_table
 from .._common.cached import cached_property
 from .._common.checks import refuse_unordered
-from .._common.shown import Names, plain
+from .._common.shown import plain, short_names
 from .._common.words import count
 from ..metrics.base import Metric
 from ..metrics.dcg import NDCG
@@ -127,7 +127,7 @@ class Comparison:
     - Means and tests: `leaderboard`, `standings`, `winners`, `pairs`, `conflicts`, `variance`
     - Decisions: `verdict`, `segments`, `against`, `plan`, `sensitivity`
     - Explanations: `attribution`, `gains`, `queries`, `preferences`, `largest_differences`, `ranking`
-    - Data: `frame`, `query_ids`, `repeat_counts`, `repeat_distances`, `names`, `short_names`
+    - Data: `frame`, `query_ids`, `repeat_counts`, `repeat_distances`, `short_names`
     - Reports: `plot`, `content`, `to_html`, `to_markdown`, `to_json`, `to_dict`
 
     The attributes `query_count` and `metric_queries` contain the number of queries, in total and under each metric.
@@ -804,15 +804,10 @@ class Comparison:
         return self.rankings
 
     @cached_property
-    def names(self) -> Names:
-        """Display names of the models, and of the candidates of an experiment."""
-        candidates = [] if self.curves is None else map(str, self.curves["candidate"].unique())
-        return Names.of([*self.models, *candidates])
-
-    @cached_property
     def short_names(self) -> dict[str, str]:
-        """Distinct names of the models for figures, 28 characters at most."""
-        return {model: self.names.short[model] for model in self.models}
+        """Distinct names of the models, and of the candidates of an experiment, with at most 34 characters."""
+        candidates = [] if self.curves is None else map(str, self.curves["candidate"].unique())
+        return short_names([*self.models, *candidates])
 
     def to_dict(self) -> dict[str, Any]:
         """Return leaderboard, winners, pairs and verdict as plain lists, strings and numbers for JSON."""

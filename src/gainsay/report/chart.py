@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from .._common.shown import printable
 from .._common.words import confidence, count
 from ..comparison.headline import (
     advice,
@@ -29,7 +30,6 @@ from .numbers import MINUS, format_number
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from .._common.shown import Names
     from ..comparison.baseline import BaselineComparison, CandidateDecision
     from ..comparison.comparison import Comparison
     from ..comparison.headline import Label
@@ -141,8 +141,6 @@ class Chart:
         The name of the line at 0: "best" or "baseline".
     last : tuple of two str
         The head of the last column and its second line.
-    head : str
-        The head of the column of names: the settings that differ between the models of a grid.
     notes : tuple of str
         Sentences of the legend.
     """
@@ -155,7 +153,6 @@ class Chart:
     level: str = ""
     reference: str = "best"
     last: tuple[str, str] = ("worst case", "")
-    head: str = ""
     notes: tuple[str, ...] = ()
 
     def axis(self, rows: Sequence[Row] = ()) -> Axis:
@@ -210,7 +207,7 @@ def format_signed(value: float, places: int, plus: bool = False) -> str:
     return (MINUS if value < 0 else "+" if plus else "") + text
 
 
-def chart_of(verdict: Verdict, names: Names, selected: str | None = None) -> Chart:
+def chart_of(verdict: Verdict, names: Mapping[str, str], selected: str | None = None) -> Chart:
     """Return the chart of a verdict, best under the first metric first.
 
     The star is on the model that a validation set selected, or on the safe choice.
@@ -221,20 +218,19 @@ def chart_of(verdict: Verdict, names: Names, selected: str | None = None) -> Cha
     level = confidence(verdict.alpha)
     return Chart(
         question=question(verdict),
-        headline=headline(verdict, names.said),
-        advice=advice(verdict, names.said, selected),
+        headline=headline(verdict, names),
+        advice=advice(verdict, names, selected),
         panels=_panels(verdict.metrics, verdict.lower_is_better, merged),
         rows=() if single else _verdict_rows(verdict, names, metrics, selected or verdict.safe_choice),
         level=level,
         last=("worst case", level if merged else f"under either, {level}"),
-        head=_head(names),
         notes=() if single else _verdict_notes(verdict, metrics, level),
     )
 
 
 def chart_of_metric(comparison: Comparison) -> Chart:
     """Return the chart of a comparison under a single metric."""
-    (metric,), names, level = comparison.metrics, comparison.names, confidence(comparison.alpha)
+    (metric,), names, level = comparison.metrics, comparison.short_names, confidence(comparison.alpha)
     table, winner = comparison.standings, comparison.winners[comparison.metrics[0]]
     models = list(map(str, table["model"]))
     best = [model for model, possible in zip(models, table["may_be_best"], strict=True) if possible]
@@ -250,29 +246,28 @@ def chart_of_metric(comparison: Comparison) -> Chart:
     rows = [_row(model, names, (cells[model],), upper[metric][model], model == starred) for model in models]
     size = f"{count(len(rows), 'model')}, {count(comparison.query_count, 'query')}"
     bound, lead = upper[metric][winner], sorted(regret[metric].values())[1] if len(rows) > 1 else 0.0
-    advice_text = advice_of_metric(names.said[winner], len(best), len(rows), lead, bound, level)
+    advice_text = advice_of_metric(names[winner], len(best), len(rows), lead, bound, level)
     if comparison.selected is not None and len(rows) > 1:
         bounds = {model: 0.0 if best == [model] else upper[metric][model] for model in models}
         under = f" under {metric}"
-        advice_text = describe_selection(comparison.selected, winner, bounds, regret[metric], names.said, under, level)
+        advice_text = describe_selection(comparison.selected, winner, bounds, regret[metric], names, under, level)
     return Chart(
         question=f"Which model is best under {metric}? {size}.",
-        headline=headline_of_metric(names.said[winner], metric, len(best), len(rows)),
+        headline=headline_of_metric(names[winner], metric, len(best), len(rows)),
         advice=advice_text,
         panels=_panels((metric,), comparison.lower_is_better, merged=False),
         rows=tuple(rows) if len(rows) > 1 else (),
         level=level,
         last=("worst case", level),
-        head=_head(names),
         notes=_legend_notes(False, level) if len(rows) > 1 else (),
     )
 
 
 def chart_of_baseline(
-    found: BaselineComparison, names: Names, means: Mapping[str, Mapping[str, float]], merged: bool
+    found: BaselineComparison, names: Mapping[str, str], means: Mapping[str, Mapping[str, float]], merged: bool
 ) -> Chart:
     """Return the chart of every candidate against a baseline, highest under the first metric first."""
-    asked, answer, told = replacing(found, names.said)
+    asked, answer, told = replacing(found, names)
     metrics, level = (found.metrics[:1] if merged else found.metrics), confidence(found.alpha)
     turned = {metric: -1.0 if metric in found.lower_is_better else 1.0 for metric in metrics}
     differences = {it: {one.candidate: one.difference[it] for one in found.candidates} for it in metrics}
@@ -285,7 +280,7 @@ def chart_of_baseline(
     )
     keep = "keep" if starred == found.baseline else "baseline"
     rows.append(
-        Row(found.baseline, names.short[found.baseline], names.full[found.baseline], own, keep, 0.0,
+        Row(found.baseline, names[found.baseline], printable(found.baseline), own, keep, 0.0,
             starred == found.baseline)
     )  # fmt: skip
     rows.sort(key=lambda row: -row.cells[0].value)
@@ -297,7 +292,7 @@ def chart_of_baseline(
     )
     return Chart(
         asked, answer, told, _panels(found.metrics, found.lower_is_better, merged), tuple(rows), level, "baseline",
-        ("decision", level if len(metrics) < 2 else f"under both, {level}"), _head(names), notes,
+        ("decision", level if len(metrics) < 2 else f"under both, {level}"), notes,
     )  # fmt: skip
 
 
@@ -336,10 +331,6 @@ def _panels(metrics: tuple[str, ...], losses: Iterable[str], merged: bool) -> tu
     )
 
 
-def _head(names: Names) -> str:
-    return "" if names.heads == (("model", "model"),) else " \u00b7 ".join(short for short, _ in names.heads)
-
-
 def _places(values: Mapping[str, Mapping[str, float]]) -> int:
     """Return the decimal places, at least three, that show the largest value with two digits."""
     largest = max((abs(value) for by in values.values() for value in by.values()), default=0.0)
@@ -374,17 +365,21 @@ def _regret_cells(
     return cells
 
 
-def _row(model: str, names: Names, cells: tuple[Cell, ...], worst: float, starred: bool, remark: str = "") -> Row:
+def _row(
+    model: str, names: Mapping[str, str], cells: tuple[Cell, ...], worst: float, starred: bool, remark: str = ""
+) -> Row:
     if all(cell.text == "best" for cell in cells):  # The verdict proves it. The bounds belong to another family.
         outcome, worst = "best", 0.0
     elif not math.isfinite(worst):
         outcome = "no bound"
     else:
         outcome = f"{rounded(worst, up=True)} behind" if worst else "not behind"
-    return Row(model, names.short[model], names.full[model], cells, outcome, worst, starred, remark)
+    return Row(model, names[model], printable(model), cells, outcome, worst, starred, remark)
 
 
-def _verdict_rows(verdict: Verdict, names: Names, metrics: tuple[str, ...], starred: str) -> tuple[Row, ...]:
+def _verdict_rows(
+    verdict: Verdict, names: Mapping[str, str], metrics: tuple[str, ...], starred: str
+) -> tuple[Row, ...]:
     remarks: dict[str, list[str]] = {}
     for flag in verdict.flags:
         for model in flag.models if len(flag.models) < len(verdict.models) else ():
@@ -435,7 +430,7 @@ def _verdict_notes(verdict: Verdict, metrics: tuple[str, ...], level: str) -> tu
 def _candidate_row(
     found: BaselineComparison,
     one: CandidateDecision,
-    names: Names,
+    names: Mapping[str, str],
     means: Mapping[str, Mapping[str, float]],
     turned: Mapping[str, float],
     places: int,
@@ -456,5 +451,5 @@ def _candidate_row(
                  means[metric][one.candidate], description)
         )  # fmt: skip
     worst = -min(cell.lower for cell in cells)
-    return Row(one.candidate, names.short[one.candidate], names.full[one.candidate], tuple(cells), one.decision, worst,
+    return Row(one.candidate, names[one.candidate], printable(one.candidate), tuple(cells), one.decision, worst,
                one.candidate == starred)  # fmt: skip

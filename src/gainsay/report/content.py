@@ -55,18 +55,12 @@ class Content:
         Decisions about a baseline, which come first.
     also : sequence of Also
         Other comparisons. Each gets a section.
-
-    Attributes
-    ----------
-    names : Names
-        Names of the models for figures and sentences.
     """
 
     def __init__(
         self, comparison: Comparison, against: BaselineComparison | None = None, also: Sequence[Also] = ()
     ) -> None:
         self.comparison, self.against, self.also = comparison, against, tuple(also)
-        self.names = comparison.names
 
     @cached_property
     def chart(self) -> Chart:
@@ -76,7 +70,7 @@ class Content:
             means: dict[str, dict[str, float]] = {metric: {} for metric in comparison.metrics}
             for row in comparison.standings.to_dict("records"):
                 means[row["metric"]][row["model"]] = row["mean"]
-            chart = chart_of_baseline(self.against, self.names, means, merged=self.merged)
+            chart = chart_of_baseline(self.against, comparison.short_names, means, merged=self.merged)
         return with_repeats(chart, comparison.repeat_distances) if comparison.repeats and chart.rows else chart
 
     @cached_property
@@ -113,7 +107,7 @@ class Content:
         comparison = self.comparison
         if comparison.primary is None:
             return chart_of_metric(comparison)
-        return chart_of(comparison.verdict, self.names, comparison.selected)
+        return chart_of(comparison.verdict, comparison.short_names, comparison.selected)
 
     @cached_property
     def searches(self) -> str:
@@ -142,7 +136,7 @@ class Content:
         """Labels of the explained pair next to small pictures: their names if short, otherwise their roles."""
         if self.pair is None:
             return "", ""
-        first, second = (self.names.short[model] for model in self.pair[:2])
+        first, second = (self.comparison.short_names[model] for model in self.pair[:2])
         if max(len(first), len(second)) <= 14:
             return first, second
         if self.against is not None:

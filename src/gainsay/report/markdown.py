@@ -77,7 +77,7 @@ def _chart(content: Content) -> Iterator[str]:
     captions = [panel.caption + (f" ({panel.libraries})" if panel.libraries else "") for panel in chart.panels]
     last = " ".join(filter(None, chart.last))
     heads = [*captions, last, *(f"mean {panel.label.name}" for panel in chart.panels)]
-    yield _row([safe(chart.head) or "model", *map(safe, heads)])
+    yield _row(["model", *map(safe, heads)])
     yield _row([":---", *["---:"] * len(heads)])
     for row in chart.rows:
         name = f"{'★ ' if row.starred else ''}{safe(row.name)}{' †' if row.remark else ''}"

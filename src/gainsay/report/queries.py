@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._common.shown import printables
+from .._common.shown import printable, printables
 from .._common.words import count
 from ..comparison.headline import labels_of
 from .entries import MOST_CELLS
@@ -69,7 +69,7 @@ def _figure(content: Content, queries: Queries, most: int) -> str:
     )
     if max(len(tab.entries) for tab in tabs) > FIRST:
         tools += f'<label class="more"><input type="checkbox"> all that are listed, up to {most}</label>'
-    full = [escape(content.names.full[model]) for model in queries.pair[:2]]
+    full = [escape(printable(model)) for model in queries.pair[:2]]
     head = (
         f'<tr><th scope="col">query</th><th scope="col" title="{full[1]}">{second}: top {MOST_CELLS}</th>'
         f'<th scope="col" title="{full[0]}">{first}: top {MOST_CELLS}</th><th scope="col">ideal order</th>'

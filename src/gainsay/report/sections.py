@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common.markup import as_html, styled
-from .._common.shown import isolated, printable
+from .._common.shown import printable, shorten_names
 from .._common.words import amount, count, listed
 from ..comparison.headline import labels_of
 from .chart import chart_of
@@ -39,7 +39,7 @@ def why_section(content: Content) -> Section | None:
     if attribution is None or pair is None:
         return None
     if not content.proven:
-        first, second = (styled("n", content.names.said[model]) for model in pair[:2])
+        first, second = (styled("n", content.comparison.short_names[model]) for model in pair[:2])
         said = f"The difference between {first} and {second} is not proven, so there is nothing to explain yet."
         return Section("why", "Why", said, lambda most: "", narrow=True)
     table, losses = attribution.grades_by_ranks, attribution.lower_is_better
@@ -71,7 +71,7 @@ def _explain_pair(content: Content, attribution: Attribution, nets: list[np.ndar
     """Return one sentence: gains and losses of the first model against the second under both metrics."""
     pair = content.pair
     assert pair is not None
-    verdict, said = content.comparison.verdict, content.names.said
+    verdict, said = content.comparison.verdict, content.comparison.short_names
     first, second = styled("n", said[pair.first]), styled("n", said[pair.second])
     both, labels = attribution.metrics == verdict.metrics, labels_of(attribution.metrics)
     grades = list(map(str, attribution.grades_by_ranks.loc[attribution.metrics[0]].index))
@@ -135,7 +135,7 @@ def stopping_section(content: Content) -> Section | None:
     best, curves = content.rounds, content.comparison.curves
     if best is None or curves is None:
         return None
-    names, called = content.names, best["candidate"].astype(str)
+    names, called = content.comparison.short_names, best["candidate"].astype(str)
     columns = [f"round {label.name}" for label in labels_of(content.comparison.verdict.metrics)]
     gap = best[columns[0]].sub(best[columns[1]]).abs()
     apart = gap.groupby(called, sort=False).max()
@@ -150,11 +150,9 @@ def stopping_section(content: Content) -> Section | None:
 
         lines = curves.assign(candidate=curves["candidate"].astype(str))
         left = embedded(
-            lambda theme: plot_curves(
-                lines, metrics, None, theme, candidate=torn, names=names.short, lower_is_better=losses
-            )
+            lambda theme: plot_curves(lines, metrics, None, theme, candidate=torn, names=names, lower_is_better=losses)
         )
-        right = embedded(lambda theme: plot_best_rounds(best, metrics, None, theme, names=names.short))
+        right = embedded(lambda theme: plot_best_rounds(best, metrics, None, theme, names=names))
         return f'<div class="two">{left}{right}</div>'
 
     note = "On the validation set. Each curve is drawn minus its own best." if gap.any() else ""
@@ -179,7 +177,7 @@ def _describe_rounds(content: Content, here: pd.Series[Any], apart: pd.Series[fl
     fold = fold and f" ({fold})" if "fold" in fold or not fold else f" (fold {fold})"
     rounds = [str(int(here[f"round {label.name}"])) for label in labels]
     one, other = (styled(f"b {it}", number) for it, number in zip("le", rounds, strict=True))
-    name = styled("n", content.names.said[str(here["candidate"])])
+    name = styled("n", content.comparison.short_names[str(here["candidate"])])
     start = f"{lead if total > 1 else 'The best rounds differ for'} {name}{fold}: rounds {one} and {other}"
     lost = [float(here[f"loss {label.name}"]) for label in labels]
     if not all(map(math.isfinite, lost)):
@@ -204,7 +202,7 @@ def gains_part(content: Content) -> Section | None:
     if path is None or content.merged:
         return None
     one_leader = len(path.winners) == 1
-    said = isolated(f"{path.headline}.", content.comparison.short_names)
+    said = shorten_names(f"{path.headline}.", content.comparison.short_names)
 
     def figure(most: int) -> str:
         from .plots.gains import plot_gains
@@ -233,7 +231,7 @@ def sensitivity_part(content: Content) -> Section | None:
 
     names = content.comparison.short_names | {name: name for name in found.models}
     note = "Lines are intervals for other models of the same kind on the same queries."
-    return Section("sensitivity", "What would change the answer", isolated(found.text, names), figure, note)
+    return Section("sensitivity", "What would change the answer", shorten_names(found.text, names), figure, note)
 
 
 def segments_part(content: Content) -> Section | None:
@@ -248,14 +246,16 @@ def segments_part(content: Content) -> Section | None:
     order = [row.model for row in content.chart.rows]
     charts, shown = [], []
     for _, verdict in parts:
-        charts.append(chart_of(verdict, content.names))
+        charts.append(chart_of(verdict, comparison.short_names))
         rows = sorted(charts[-1].rows, key=lambda row: order.index(row.model))
         some = [row for place, row in enumerate(rows) if place < MOST_ROWS or row.in_question]
         shown.append(some[: MOST_ROWS + 2])
     axis = charts[0].axis([row for own in shown for row in own])
     figure = "".join(_small(part, chart, own, axis) for (part, _), chart, own in zip(parts, charts, shown, strict=True))
     told = " ".join(contrast.text for contrast in found.contrasts)
-    told = isolated(told or "No model is proven best in one segment and ruled out in another.", comparison.short_names)
+    told = shorten_names(
+        told or "No model is proven best in one segment and ruled out in another.", comparison.short_names
+    )
     left = len(found.parts) - len(parts)
     note = f"All on one scale, in the order of the chart above. Each interval has {charts[0].level} confidence."
     note += f" {count(left, 'segment')} more." if left else ""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .._common.markup import as_text
-from .._common.shown import isolated, printable
+from .._common.shown import printable, shorten_names
 from .._common.words import confidence, count, p_values
 from ..comparison.headline import leading
 from ..comparison.pairs import DISCORDANCE, select_common_column
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from .._common.shown import Names
     from ..comparison.attribution import Attribution
     from ..comparison.baseline import BaselineComparison
     from ..comparison.comparison import Comparison
@@ -65,9 +64,9 @@ class Table(NamedTuple):
         return list(zip(*cells, strict=True))
 
 
-def named(label: str, names: Names, models: Iterable[str]) -> Column:
+def named(label: str, names: Mapping[str, str], models: Iterable[str]) -> Column:
     """Return a column of models by their short names."""
-    return Column(label, [Cell(names.short[model], full=names.full[model]) for model in models], numeric=False)
+    return Column(label, [Cell(names[model], full=printable(model)) for model in models], numeric=False)
 
 
 MAX_PAIRS = 500
@@ -129,7 +128,7 @@ def details(content: Content) -> tuple[Detail, ...]:
     under = f"all {metrics} metrics" if metrics > 1 else "the metric" if models > 1 else "its metric"
     found = []
     if comparison.primary is not None:
-        text = isolated(comparison.verdict.text, short)
+        text = shorten_names(comparison.verdict.text, short)
         found.append(Detail("verdict", "The verdict, word for word", [text]))
     sentences = scope(comparison)
     if models > MAX_MODELS:
@@ -142,18 +141,18 @@ def details(content: Content) -> tuple[Detail, ...]:
             some.append(f"These are the {MAX_PAIRS} clearest of {number:,} pairs. comparison.pairs contains them all.")
         found.append(Detail("pairs", f"Pairs of models ({number:,})", some, [pairs(comparison)]))
     if content.against is not None:
-        text = isolated(content.against.text, short)
+        text = shorten_names(content.against.text, short)
         found.append(Detail("against", "The decisions, in numbers", [text], [_decisions(content, content.against)]))
     if content.attribution is not None:
         assert content.pair is not None
         sentences, tables = _why(content.attribution)
-        sentences.insert(0, _leads(content.attribution, content.pair, content.names.said))
+        sentences.insert(0, _leads(content.attribution, content.pair, comparison.short_names))
         found.append(Detail("parts", "Why, in numbers", sentences, tables))
     if content.path is not None and not content.merged:
-        text = isolated(content.path.text, short).replace("(b^l - 1)/(b - 1)", "(bˡ − 1)/(b − 1)")
+        text = shorten_names(content.path.text, short).replace("(b^l - 1)/(b - 1)", "(bˡ − 1)/(b − 1)")
         found.append(Detail("by-gain", "At which gain, word for word", [text]))
     if comparison.segment_labels and comparison.primary is not None:
-        text = isolated(comparison.segments.text, short)
+        text = shorten_names(comparison.segments.text, short)
         found.append(Detail("by-segment", "Segments, word for word", [text]))
     if comparison.last_sensitivity is not None:
         table = sensitivity_table(comparison.last_sensitivity)
@@ -182,7 +181,7 @@ def notes(content: Content) -> list[str]:
         found += comparison.unjudged.text(comparison.models)
     found += [f"{note}." for note in comparison.notes]
     short = comparison.short_names if found else {}
-    return [isolated(sentence, short) for sentence in found]
+    return [shorten_names(sentence, short) for sentence in found]
 
 
 def scope(comparison: Comparison) -> list[str]:
@@ -214,7 +213,7 @@ def leaderboard(comparison: Comparison) -> Table:
     """Return every model with its means under all metrics and its regrets under the primary ones."""
     board, losses = comparison.leaderboard.head(MAX_MODELS), comparison.lower_is_better
     models = list(map(str, board.index))
-    columns = [named("model", comparison.names, models)]
+    columns = [named("model", comparison.short_names, models)]
     for place, metric in enumerate(comparison.metrics):
         low = metric in losses
         order = "" if place else "ascending" if low else "descending"
@@ -259,7 +258,7 @@ def select_clearest_pairs(comparison: Comparison) -> pd.DataFrame:
 
 def pairs(comparison: Comparison) -> Table:
     """Return pairs of models, the clearest conflicts first: both differences with intervals, p-value, counts."""
-    metrics, names, table = comparison.verdict.metrics, comparison.names, select_clearest_pairs(comparison)
+    metrics, names, table = comparison.verdict.metrics, comparison.short_names, select_clearest_pairs(comparison)
     columns = [named(label, names, table[column]) for label, column in (("model", "model_x"), ("against", "model_y"))]
     columns += [Column(f"\u0394 {metric}", _differences(comparison, table, metric)) for metric in metrics]
     opposite = [
@@ -339,7 +338,7 @@ def _decisions(content: Content, found: BaselineComparison) -> Table:
     """Return every candidate: decision, differences, changed queries of 1,000, and the queries that would decide."""
     shown = leading(found)
     columns = [
-        named("candidate", content.names, [one.candidate for one in shown]),
+        named("candidate", content.comparison.short_names, [one.candidate for one in shown]),
         Column("decision", [one.decision for one in shown], numeric=False),
         Column("deciding bounds", [found.describe_bounds(one) for one in shown], numeric=False),
     ]
@@ -355,8 +354,8 @@ def _decisions(content: Content, found: BaselineComparison) -> Table:
     for what in ("queries", "repeats"):
         needed = [str(getattr(one, f"{what}_needed") or "\u2013") or "\u2013" for one in shown]
         columns.append(Column(f"{what} of a new experiment that ships", needed, low=True))
-    told = f"Against {content.names.said[found.baseline]}. Better, worse and same: of 1,000 queries"
-    return Table(isolated(told, content.comparison.short_names), columns)
+    told = f"Against {content.comparison.short_names[found.baseline]}. Better, worse and same: of 1,000 queries"
+    return Table(shorten_names(told, content.comparison.short_names), columns)
 
 
 def _leads(attribution: Attribution, pair: ChosenPair, said: Mapping[str, str]) -> str:
@@ -409,7 +408,7 @@ def _best_rounds(content: Content, best: pd.DataFrame) -> Table:
     """Return the best round of every candidate under both metrics, and the loss of stopping at another round."""
     comparison = content.comparison
     metrics, losses = comparison.verdict.metrics, comparison.lower_is_better
-    columns = [named("candidate", content.names, map(str, best["candidate"]))]
+    columns = [named("candidate", content.comparison.short_names, map(str, best["candidate"]))]
 
     def lost(label: str, column: str) -> list[Column]:
         return [

@@ -88,15 +88,15 @@ def decisions_table(content: Content) -> Group:
     """Return every candidate with its decision against the baseline, in `MAX_ROWS` rows at most."""
     found = content.against
     assert found is not None
-    table, names = _table(["candidate", "decision"]), content.names
+    table, names = _table(["candidate", "decision"]), content.comparison.short_names
     for label in labels_of(found.metrics):
         table.add_column(label.head, justify="right")
     for one in leading(found)[:MAX_ROWS]:
         changes = (Text(one.format_difference(metric)) for metric in found.metrics)
-        table.add_row(Text(names.short[one.candidate]), one.decision, *changes)
+        table.add_row(Text(names[one.candidate]), one.decision, *changes)
     rest = len(found.candidates) - MAX_ROWS
     more = f"; {rest} more in the report" if rest > 0 else ""
-    return _titled(f"Against {names.said[found.baseline]}{more}", table)
+    return _titled(f"Against {names[found.baseline]}{more}", table)
 
 
 def headline_lines(content: Content) -> list[Text]:
@@ -175,7 +175,7 @@ class _Lanes:
         self.outcomes = {row.model: row.outcome.removesuffix(" behind") for row in rows}
         self.last = max(map(cell_len, (self.title, *self.outcomes.values()))) + 3
         self.number = max(cell_len(cell.text) for row in rows for cell in row.cells) + 1
-        wanted = max(map(cell_len, (chart.head, *(row.name for row in rows))))
+        wanted = max(cell_len(row.name) for row in rows)
         free = width - self.last - panels * (self.number + MIN_LANE + 3) - 3
         self.name = min(wanted, max(free, 8))
         room = (width - self.last - self.name - 3) // panels - self.number - 3
@@ -184,7 +184,7 @@ class _Lanes:
     def heads(self) -> list[Text]:
         """Return the captions, the libraries below them, and a rule."""
         cell = self.lane + self.number + 2
-        first, second = (Text(f"  {self._fit(text)} ") for text in (self.chart.head, ""))
+        first, second = (Text(f"  {self._fit('')} ") for _ in range(2))
         for lane, panel in enumerate(self.chart.panels):
             caption = _cut(panel.caption, cell - 2)
             libraries = panel.libraries
