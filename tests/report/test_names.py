@@ -27,7 +27,6 @@ def test_any_names_in_any_order(names, random):
         (["lightgbm with rate -0.5", "lightgbm with rate -0.25"], 12),  # "…0.5" was the one, a sign short
         (["threshold of n=1,000", "threshold of n=1,500"], 12),  # "…000"
         (["regularised by a=.05", "regularised by a=.07"], 12),
-        (["learning rate 1e-3", "learning rate 1e-4"], 10),
         (["learning rate \u22120.3", "learning rate \u22120.4"], 10),
         (["x" * 30 + "12345678", "y" * 30 + "12345679"], 12),
     ],

@@ -50,11 +50,13 @@ class TextResult:
 
 
 def plain(content: Any) -> Any:
-    """Return content as JSON values: NumPy numbers as Python numbers, infinities and NaN as None."""
+    """Return content as JSON values: NumPy numbers as Python numbers, infinities and NaN as None, results as dicts."""
     if isinstance(content, dict):
         return {str(key): plain(value) for key, value in content.items()}
     if isinstance(content, list | tuple):
         return [plain(value) for value in content]
+    if hasattr(content, "to_dict"):
+        return plain(content.to_dict())
     if hasattr(content, "item"):
         content = content.item()
     return None if isinstance(content, float) and not math.isfinite(content) else content

@@ -56,7 +56,8 @@ def print_comparison(
     next_steps: Iterable[tuple[str, str]] = (),
 ) -> None:
     """Print the verdict, the chart, further tables, notes and next steps."""
-    from ..report.text import chart_lines, headline_lines, next_lines, notes_lines, whole_leaderboard
+    from ..report.tables import build_leaderboard
+    from ..report.text import chart_lines, headline_lines, next_lines, notes_lines, report_table
 
     content, soft_wrap = comparison.content, not sys.stdout.isatty()
     for line in headline_lines(content):
@@ -65,7 +66,7 @@ def print_comparison(
     for line in chart_lines(content, terminal.width, unicode=not terminal.options.ascii_only, every=all_models):
         terminal.print(line, no_wrap=True, crop=False, overflow="ignore")
     terminal.print()
-    for table in (*tables, *([whole_leaderboard(content)] if all_models else [])):
+    for table in (*tables, *([report_table(build_leaderboard(comparison), notes=False)] if all_models else [])):
         terminal.print(table)
     notes = [] if text else notes_lines(content)
     for line in notes:
@@ -82,11 +83,10 @@ def print_comparison(
 
 def check_report(page: Path) -> None:
     """Raise an error if an HTML report, or the data next to it, cannot be written."""
-    from ..report.html import find_data_path, find_queries_path
+    from ..report.html import find_data_path
 
     check_output("the HTML report", page)
     find_data_path(page)
-    find_queries_path(page)
 
 
 def plan_report(directory: Path) -> Path | None:

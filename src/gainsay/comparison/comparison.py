@@ -22,7 +22,7 @@ from .data import read_panel, read_tables, validate_alpha, validate_margin, vali
 from .estimates import compute_repeat_means, estimate_variance_components
 from .gain_path import build_gain_path, validate_bases
 from .labels import validate_labels
-from .pairs import build_leaderboard, build_pairs
+from .pairs import build_leaderboard, build_pairs, select_clearest_pairs
 from .power import ClaimKind, Plan, plan_from_sample
 from .queries import (
     QueryPreferences,
@@ -809,8 +809,11 @@ class Comparison:
         candidates = [] if self.curves is None else map(str, self.curves["candidate"].unique())
         return short_names([*self.models, *candidates])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return leaderboard, winners, pairs and verdict as plain lists, strings and numbers for JSON."""
+    def to_dict(self, max_pairs: int | None = None) -> dict[str, Any]:
+        """Return leaderboard, winners, pairs and verdict as plain lists, strings and numbers for JSON.
+
+        With `max_pairs`, only the clearest conflicts and differences of pairs are included.
+        """
         content: dict[str, Any] = {
             "models": list(self.models),
             "metrics": list(self.metrics),
@@ -823,7 +826,9 @@ class Comparison:
             "notes": list(self.notes),
         }
         if self.primary is not None:
-            content |= {"pairs": plain(self.pairs.to_dict("records")), "verdict": self.verdict.to_dict()}
+            is_limited = max_pairs is not None and len(self.pairs) > max_pairs
+            pairs = select_clearest_pairs(self.pairs, max_pairs) if is_limited else self.pairs
+            content |= {"pairs": plain(pairs.to_dict("records")), "verdict": self.verdict.to_dict()}
         if self.segment_labels:
             content["segments"] = self.segments.to_dict()
         if self.baseline is not None:
@@ -907,16 +912,12 @@ class Comparison:
         return write_html(self._report_content(baseline), path, queries=queries, heading=heading)
 
     def to_markdown(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        queries: int = 10,
-        baseline: str | BaselineComparison | None = None,
+        self, path: str | os.PathLike[str] | None = None, *, baseline: str | BaselineComparison | None = None
     ) -> str:
-        """Return the report as Markdown, and write it to `path` if given. Parameters are those of `to_html`."""
+        """Return the report as Markdown, and write it to `path` if given. `baseline` is described in `to_html`."""
         from ..report.markdown import to_markdown
 
-        return to_markdown(self._report_content(baseline), path, queries=queries)
+        return to_markdown(self._report_content(baseline), path)
 
     def to_json(
         self,

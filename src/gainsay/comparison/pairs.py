@@ -255,62 +255,6 @@ def _clip_intervals(middle: Floats, half: Floats, lowest: float, highest: float)
     return np.minimum(middle, np.maximum(middle - half, lowest)), np.maximum(middle, np.minimum(middle + half, highest))
 
 
-def compute_kendall_tau(first: ArrayLike, second: ArrayLike) -> float | None:
-    """Return Kendall's τ-b of two lists of means, or None if one of them ties all models.
-
-    τ_b = (C − D)/√((C + D + T₁)(C + D + T₂)) with C concordant and D discordant pairs, and T₁ and T₂ the pairs that
-    only the first or only the second list ties.
-
-    Examples
-    --------
-    >>> round(compute_kendall_tau([3, 2, 1], [3, 1, 2]), 6)
-    0.333333
-    >>> compute_kendall_tau([1, 1], [2, 1]) is None
-    True
-    """
-    x, y = np.asarray(first), np.asarray(second)
-    if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return None
-    # Every pair counts twice, above and below the diagonal.
-    over, under = (np.sign(values[:, None] - values) for values in (x, y))
-    return float((over * under).sum() / np.sqrt(np.count_nonzero(over)) / np.sqrt(np.count_nonzero(under)))
-
-
-def compute_tau_ap(values: ArrayLike, reference: ArrayLike) -> float | None:
-    r"""Return τ_AP of the order by `values` against the order by `reference`, or None for fewer than two models.
-
-    τ_AP = 2/(M − 1) · Σ_{i=2..M} C(i)/(i − 1) − 1, with C(i) the number of models above rank i that `reference` ranks
-    above the model at rank i, too. It is 1 for equal orders, −1 for opposite ones and 0 on average for random ones. It
-    is not symmetric. Both lists contain means of the same models, larger is better. For ties, it is the exact
-    expectation over random orders.
-
-    References
-    ----------
-    Yilmaz, Aslam & Robertson (2008), "A new rank correlation coefficient for information retrieval", SIGIR.
-
-    Examples
-    --------
-    >>> compute_tau_ap([3, 2, 1], [3, 1, 2])  # the two at the bottom swapped: (1/1 + 1/2) - 1
-    0.5
-    >>> compute_tau_ap([3, 2, 1], [2, 3, 1])  # the two at the top swapped: (0/1 + 2/2) - 1
-    0.0
-    """
-    x, y = np.asarray(values), np.asarray(reference)
-    count = len(x)
-    if count < 2:
-        return None
-    total = 0.0
-    # above[i, j]: the probability that the reference ranks j above i.
-    above = (y[None, :] > y[:, None]) + 0.5 * (y[None, :] == y[:, None])
-    for i in range(count):
-        before = x > x[i]
-        tied = x == x[i]
-        tied[i] = False
-        start, size = int(before.sum()), int(tied.sum()) + 1
-        right_before, right_tied = above[i, before].sum(), above[i, tied].sum()
-        # At position p of its ties, the model has all of `before` above it and, on average, an equal share of the ties.
-        for place in range(size):
-            if start + place:
-                within = right_tied * place / (size - 1) if size > 1 else 0.0
-                total += (right_before + within) / (start + place) / size
-    return float(2 * total / (count - 1) - 1)
+def select_clearest_pairs(pairs: pd.DataFrame, number: int) -> pd.DataFrame:
+    """Return a number of pairs, the clearest conflicts first, then the clearest differences."""
+    return pairs.sort_values(["conflict", "p_holm"], ascending=[False, True], kind="stable").head(number)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from .._common.markup import as_html, as_text
 from .._common.notebook import scoped, table_cell
-from .tables import notes
+from .tables import list_notes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,24 +23,24 @@ MAX_ROWS = 7
 def comparison_html(content: Content) -> str:
     """Return the answer, the chart, reservations, and how to get the full report."""
     comparison = content.comparison
-    said = [*content.same_number, *notes(content)]
+    notes = [*content.same_number, *list_notes(content)]
     if len(comparison.models) == 1:
         means = (f"{metric} {comparison.leaderboard[metric].iloc[0]:.4f}" for metric in comparison.metrics)
-        said.insert(0, f"Means: {', '.join(means)}.")
-    return chart_cell(content.chart, said, 'comparison.to_html("report.html")')
+        notes.insert(0, f"Means: {', '.join(means)}.")
+    return chart_cell(content.chart, notes, 'comparison.to_html("report.html")')
 
 
 def chart_cell(chart: Chart, notes: Iterable[str], call: str = "") -> str:
     """Return a chart of at most seven rows and those in question; `call` makes the full report."""
     try:
-        from .environment import chart_html
+        from .environment import build_chart
     except ImportError:
         rows = [(row.name, *(cell.text for cell in row.cells), row.outcome) for row in chart.rows]
         heads = ["model", *(panel.caption for panel in chart.panels), chart.last[0]]
         return table_cell(as_text(chart.headline), heads, rows, as_text(chart.advice), *notes)
     parts = [f'<p class="a"><strong>{as_html(chart.headline)}</strong></p>']
     parts += [f'<p class="d">{as_html(chart.advice)}</p>'] if chart.advice else []
-    parts += [chart_html(chart, MAX_ROWS)] if chart.rows else []
+    parts += [build_chart(chart, MAX_ROWS)] if chart.rows else []
     legend = '<span class="sw"></span> ' + escape(" ".join(chart.notes))
     parts += [f'<p class="m">{legend}</p>'] if chart.rows else []
     parts += [f'<p class="m">{escape(note)}</p>' for note in notes]

@@ -148,8 +148,8 @@ def train_candidates(
 
 def _build_content(trained: Comparison, rankers: Comparison, source: str) -> Content:
     """Return the content of the report: the simulated rankers, then the trained candidates."""
-    from ...report.content import Also, Content
+    from ...report.content import Appendix, Content
 
     trained.notes = (*trained.notes, f"Data: {source}")
-    candidates = Also("candidates", "Eight trained candidates", f"Data: {source}", trained.content)
-    return Content(rankers, also=[candidates])
+    candidates = Appendix("candidates", "Eight trained candidates", f"Data: {source}", trained.content)
+    return Content(rankers, appendices=[candidates])

@@ -55,11 +55,12 @@ def sensitivity(
     if as_json:
         print_json(result.to_dict())
     else:
-        from ...report.text import choices_table
+        from ...report.tables import build_sensitivity
+        from ...report.text import report_table
 
         terminal = Terminal()
         terminal.print_text(result.text)
-        terminal.print(choices_table(result))
+        terminal.print(report_table(build_sensitivity(result)))
     if plot is not None:
         comparison.plot.sensitivity(path=plot, groups=groups)
         typer.echo(f"Picture: {plot}", err=True)

@@ -9,14 +9,13 @@ import numpy as np
 from ..._common.arrays import numbers
 from ..._common.checks import check_whole
 from ..._common.shown import short_names
-from ..._common.words import amount, count, listed
+from ..._common.words import MINUS, amount, count, format_difference, format_mean, listed
 from ...comparison.attribution import Decomposition, decompose_model, group_grades, rank_bands
 from ...comparison.rankings import Rankings
 from ...evaluation.groups import AlignedScores
 from ...judgments import Judgments
 from ...metrics.dcg import DCG
 from ...metrics.names import parse_metrics
-from ..numbers import MINUS, format_difference, format_mean
 from .style import (
     beside,
     column_width,

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..._common.shown import listed_short
-from ..._common.words import amount, count, p_value
+from ..._common.words import MINUS, amount, count, format_difference, format_mean, p_value
 from ...comparison.pairs import compute_advantages
-from ..numbers import MINUS, format_difference, format_mean
 from .style import finish, key, legend_below, looks, mixed, name_points, start
 
 if TYPE_CHECKING:
