@@ -56,8 +56,7 @@ def print_comparison(
     next_steps: Iterable[tuple[str, str]] = (),
 ) -> None:
     """Print the verdict, the chart, further tables, notes and next steps."""
-    from ..report.tables import build_leaderboard
-    from ..report.text import chart_lines, headline_lines, next_lines, notes_lines, report_table
+    from ..report.text import chart_lines, headline_lines, next_lines, notes_lines, whole_leaderboard
 
     content, soft_wrap = comparison.content, not sys.stdout.isatty()
     for line in headline_lines(content):
@@ -66,7 +65,7 @@ def print_comparison(
     for line in chart_lines(content, terminal.width, unicode=not terminal.options.ascii_only, every=all_models):
         terminal.print(line, no_wrap=True, crop=False, overflow="ignore")
     terminal.print()
-    for table in (*tables, *([report_table(build_leaderboard(comparison), notes=False)] if all_models else [])):
+    for table in (*tables, *([whole_leaderboard(content)] if all_models else [])):
         terminal.print(table)
     notes = [] if text else notes_lines(content)
     for line in notes:

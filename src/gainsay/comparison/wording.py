@@ -169,8 +169,10 @@ def describe_selection(
             return "too uncertain for a bound"
         return f"at most {round_bound(bound, up=True)} from the best" if bound else "proven best"
 
-    text = f"{format_choice('Selected on the validation set:', names[selected])}. On the test set, it is "
-    text += f"{describe_gap(bounds[selected])}{under} ({level})."
+    if bounds[selected] == 0:
+        under = under.replace("either metric", "both metrics")
+    text = f"{format_choice('Selected on the validation set:', names[selected])}. On the test set, "
+    text += f"{styled('n', names[selected])} is {describe_gap(bounds[selected])}{under} ({level})."
     if favored != selected:
         text += f" The test set favors {styled('n', names[favored])}, which is {describe_gap(bounds[favored])}."
     return text

@@ -290,9 +290,8 @@ def build_decisions(content: Content, result: BaselineComparison) -> Table:
             shares.append(Cell(values, bounds))
         columns.append(Column(f"\u0394 {metric}", differences))
         columns.append(Column(f"better, worse, same by {metric}", shares))
-    for unit in ("queries", "repeats"):
-        needed = [str(getattr(decided, f"{unit}_needed") or "") or NONE for decided in decisions]
-        columns.append(Column(f"{unit} of a new experiment that ships", needed, low=True))
+    needed = [str(decided.queries_needed or "") or NONE for decided in decisions]
+    columns.append(Column("queries of a new experiment that ships", needed, low=True))
     return Table(f"Against {short[result.baseline]}. Better, worse and same: of 1,000 queries", columns)
 
 

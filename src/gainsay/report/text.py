@@ -17,13 +17,14 @@ from .._common.shown import printable
 from .._common.words import count, format_number
 from .chart import STAR
 from .tables import Table as TableData
-from .tables import build_decisions, describe_scope, list_notes
+from .tables import build_decisions, build_leaderboard, build_sensitivity, describe_scope, list_notes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
 
+    from ..comparison.sensitivity import Sensitivity
     from .chart import Cell, Chart, Row
     from .content import Content
 
@@ -64,7 +65,7 @@ def frame_table(title: str, frame: pd.DataFrame) -> Group:
     return _titled(title, table)
 
 
-def report_table(data: TableData, *, notes: bool = True) -> Group:
+def _report_table(data: TableData, *, notes: bool = True) -> Group:
     """Return a table of a report, with the notes of its cells or without."""
     table = _table(())
     for column in data.columns:
@@ -78,12 +79,22 @@ def report_table(data: TableData, *, notes: bool = True) -> Group:
     return _titled(data.caption, table)
 
 
+def whole_leaderboard(content: Content) -> Group:
+    """Return the means of all models under all metrics, the best of each metric in bold."""
+    return _report_table(build_leaderboard(content.comparison), notes=False)
+
+
+def choices_table(sensitivity: Sensitivity) -> Group:
+    """Return the share of reversed pairs and the winner under every other choice."""
+    return _report_table(build_sensitivity(sensitivity))
+
+
 def decisions_table(content: Content) -> Group:
     """Return the decision and the differences of every candidate, without the other columns of a report."""
     assert content.against is not None
     data = build_decisions(content, content.against)
     columns = [column for column in data.columns if column.label.startswith(("candidate", "decision", "\u0394"))]
-    return report_table(TableData(data.caption.partition(".")[0], columns))
+    return _report_table(TableData(data.caption.partition(".")[0], columns))
 
 
 def headline_lines(content: Content) -> list[Text]:

@@ -55,8 +55,7 @@ def compare(
     columns. With --table, models and repeats of recipes are columns. Files of --segments and --clusters are tables with
     a column of query ids.
     """
-    from ...report.tables import build_sensitivity
-    from ...report.text import decisions_table, report_table
+    from ...report.text import choices_table, decisions_table
 
     if html is None:
         reject_options("without --html", open=open_it)
@@ -75,11 +74,7 @@ def compare(
         steps += [] if text else [("the verdict in full", "add --text")]
         steps += [] if all_models else [("all models, all metrics", "add --all")]
         tables = [] if comparison.content.against is None else [decisions_table(comparison.content)]
-        tables += (
-            []
-            if comparison.last_sensitivity is None
-            else [report_table(build_sensitivity(comparison.last_sensitivity))]
-        )
+        tables += [] if comparison.last_sensitivity is None else [choices_table(comparison.last_sensitivity)]
         print_comparison(Terminal(), comparison, *tables, text=text, all_models=all_models, next_steps=steps)
     if html is not None:
         announce_report(comparison.to_html(html), open_it)

@@ -55,12 +55,11 @@ def sensitivity(
     if as_json:
         print_json(result.to_dict())
     else:
-        from ...report.tables import build_sensitivity
-        from ...report.text import report_table
+        from ...report.text import choices_table
 
         terminal = Terminal()
         terminal.print_text(result.text)
-        terminal.print(report_table(build_sensitivity(result)))
+        terminal.print(choices_table(result))
     if plot is not None:
         comparison.plot.sensitivity(path=plot, groups=groups)
         typer.echo(f"Picture: {plot}", err=True)
