@@ -42,12 +42,4 @@
   };
   addEventListener("hashchange", open);
   open();
-  // What does not have to be scrolled should be no stop on the way of the keyboard.
-  const reach = new ResizeObserver((changes) => {
-    for (const { target } of changes) {
-      if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
-      else target.removeAttribute("tabindex");
-    }
-  });
-  for (const part of document.querySelectorAll(".scroll")) reach.observe(part);
 })();
