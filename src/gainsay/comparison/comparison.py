@@ -171,7 +171,7 @@ class Comparison:
         self._validate_metric_names("metrics", metrics or ())
         self._validate_metric_names("ranges", ranges or ())
         self.definitions = _find_definitions(self.metrics, metrics or {})
-        self.lower_is_better = tuple(name for name, it in self.definitions.items() if not it.higher_is_better)
+        self.lower_is_better = tuple(name for name, metric in self.definitions.items() if not metric.higher_is_better)
         self.weights = None if weights is None else number_table("weights", weights)
         self.primary = validate_primary(primary, self.metrics) if primary or len(self.metrics) > 1 else None
         self._deciding = self.primary or self.metrics[:1]
@@ -539,7 +539,7 @@ class Comparison:
         rankings = self._require_rankings("attribution")
         if metrics is not None:
             requested = [metrics] if isinstance(metrics, str | Metric) else metrics
-            metrics = [self.definitions.get(it, it) if isinstance(it, str) else it for it in requested]
+            metrics = [self.definitions.get(name, name) if isinstance(name, str) else name for name in requested]
         return compute_attribution(rankings, (first, second), metrics, compared=self._defined_metrics(), bands=bands)
 
     def gains(
@@ -749,7 +749,8 @@ class Comparison:
         columns = self._pair_columns(first, second)
         name = self._deciding[0] if metric is None else str(metric)
         self._validate_metric_names("metric", [name])
-        values = {it: np.asarray(self.values[it])[:, columns] for it in dict.fromkeys([name, *self.metrics])}
+        names = dict.fromkeys([name, *self.metrics])
+        values = {metric_name: np.asarray(self.values[metric_name])[:, columns] for metric_name in names}
         return find_largest_differences(
             (first, second), values, self.query_ids, self.weights, most, self.rankings, self.definitions.get(name)
         )
@@ -826,8 +827,9 @@ class Comparison:
             "notes": list(self.notes),
         }
         if self.primary is not None:
-            is_limited = max_pairs is not None and len(self.pairs) > max_pairs
-            pairs = select_clearest_pairs(self.pairs, max_pairs) if is_limited else self.pairs
+            pairs = self.pairs
+            if max_pairs is not None and len(pairs) > max_pairs:
+                pairs = select_clearest_pairs(pairs, max_pairs)
             content |= {"pairs": plain(pairs.to_dict("records")), "verdict": self.verdict.to_dict()}
         if self.segment_labels:
             content["segments"] = self.segments.to_dict()

@@ -88,17 +88,8 @@ def compare_table(
         raise TypeError(f"scores must be a list of columns, got {scores!r}. Pass scores=[{scores!r}].")
     models = dict(scores) if isinstance(scores, Mapping) else {name: name for name in scores}
     names = [segments] if isinstance(segments, str) else list(segments or ())
-    arguments = read_score_table(
-        table,
-        models,
-        query=query,
-        label=label,
-        document=document,
-        weight=weight,
-        segments=names,
-        clusters=clusters,
-        source=source,
-    )
+    columns = {"query": query, "label": label, "document": document, "weight": weight, "clusters": clusters}
+    arguments = read_score_table(table, models, **columns, segments=names, source=source)
     return compare(**arguments, metrics=metrics, **options)
 
 
@@ -138,7 +129,7 @@ def read_score_table(
     labels = columns["label"].to_numpy()
 
     def read_scores(name: str) -> Any:
-        role = next((role for role, other in roles.items() if other == name), None)
+        role = next((role for role, column in roles.items() if column == name), None)
         if role is not None:
             raise ValueError(f"scores must not contain {name!r}, which is the {role} column.")
         column = get_column(table, name, source)
@@ -151,11 +142,8 @@ def read_score_table(
         for name, selected in models.items()
     }
     try:
-        judgments = Judgments(
-            labels,
-            qid=columns["query"].to_numpy(),
-            weight=None if weight is None else columns["weight"].to_numpy(),
-        )
+        weights = None if weight is None else columns["weight"].to_numpy()
+        judgments = Judgments(labels, qid=columns["query"].to_numpy(), weight=weights)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{source}: {one_line(error)}") from None
     return {

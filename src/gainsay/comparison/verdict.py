@@ -356,7 +356,7 @@ class Verdict(TextResult):
     @cached_property
     def text(self) -> str:
         """One paragraph: the question, its answer, advice, and the numbers behind them."""
-        names = {model: model for model in self.models}
+        names = {model: printable(model) for model in self.models}
         parts = (format_question(self), format_headline(self, names), format_advice(self, names))
         text = [as_text(part).removeprefix("★ ") for part in parts if part] + [_describe_means(self)]
         if self.kind == "unresolved" and 1 < len(self.common_best) < len(self.models):
@@ -525,7 +525,7 @@ def format_advice(verdict: Verdict, names: Mapping[str, str], selected: str | No
         if verdict.kind == "agree":
             bounds[verdict.safe_choice] = 0.0
         selection = describe_selection(selected, verdict.safe_choice, bounds, names, under, level)
-        return selection + _describe_evidence_of(verdict)
+        return selection + _describe_certainty(verdict)
     if verdict.kind == "agree":
         return f"{format_choice('Choose', safe)}: {_describe_distance(verdict, level)}"
     worst = f"at worst {round_bound(verdict.safe_regret_upper, up=True)} behind the best"
@@ -533,13 +533,13 @@ def format_advice(verdict: Verdict, names: Mapping[str, str], selected: str | No
     if verdict.kind == "immaterial":
         margin = f", no more than your margin of {amount(verdict.margin)}" if verdict.margin else ""
         return f"{format_choice('Choose', safe)}: {bound}{margin}."
-    evidence = _describe_evidence_of(verdict)
+    evidence = _describe_certainty(verdict)
     if verdict.kind == "genuine":
         return f"{format_choice('Choose', safe)} if both matter: {bound}.{evidence}"
     return f"{styled('b', '★ ')}{styled('b n', safe)} is the safe choice: {bound}.{evidence}"
 
 
-def _describe_evidence_of(verdict: Verdict) -> str:
+def _describe_certainty(verdict: Verdict) -> str:
     """Return how sure a genuine disagreement is, or how to resolve an unresolved verdict, after a blank."""
     if verdict.kind == "genuine":
         certainty = p_value(verdict.p_value).replace(" ", "\u00a0")

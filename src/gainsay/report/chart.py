@@ -185,13 +185,22 @@ class Chart:
         return any(cell.repeats for row in self.rows for cell in row.cells)
 
 
+class _Numbers(NamedTuple):
+    """The numbers of a model under one metric."""
+
+    regret: float
+    lower: float
+    upper: float
+    mean: float
+
+
 class _MetricTable(NamedTuple):
-    """All models under one metric: regret, its lower and upper bound, and mean of each model."""
+    """All models under one metric."""
 
     metric: str
     winner: str
     possible: Container[str]
-    numbers: Mapping[str, tuple[float, float, float, float]]
+    numbers: Mapping[str, _Numbers]
     lower_is_better: bool
 
     @property
@@ -222,7 +231,7 @@ def build_verdict_chart(verdict: Verdict, names: Mapping[str, str], selected: st
     tables = []
     for metric in metrics:
         columns = (verdict.regrets, verdict.regrets_lower, verdict.regrets_upper, verdict.means)
-        numbers = {model: tuple(column[metric][model] for column in columns) for model in verdict.models}
+        numbers = {model: _Numbers(*(column[metric][model] for column in columns)) for model in verdict.models}
         possible = {*verdict.best_sets[metric], *verdict.common_best}
         tables.append(
             _MetricTable(metric, verdict.winners[metric], possible, numbers, metric in verdict.lower_is_better)
@@ -243,14 +252,14 @@ def build_metric_chart(comparison: Comparison) -> Chart:
     possible = standings.index[standings["may_be_best"]].tolist()
     standings.loc[possible, "regret_lower"] = 0.0
     columns = standings[["regret", "regret_lower", "regret_upper", "mean"]]
-    numbers = dict(zip(map(str, columns.index), columns.itertuples(index=False, name=None), strict=True))
-    bounds = {model: upper for model, (_, _, upper, _) in numbers.items()}
+    numbers = {str(model): _Numbers(*row) for model, *row in columns.itertuples(name=None)}
+    bounds = {model: row.upper for model, row in numbers.items()}
     choice = format_choice("Choose", names[winner])
     if total == 1:
         headline, advice = "One model: add a second one to compare it with.", ""
     elif len(possible) == 1:
         headline, bounds[winner] = f"{styled('n l', names[winner])} is best under {metric}.", 0.0
-        distance = amount(sorted(regret for regret, *_ in numbers.values())[1])
+        distance = amount(sorted(row.regret for row in numbers.values())[1])
         advice = f"{choice}: it is proven better than every other model ({level}). The next is {distance} behind."
     else:
         headline = format_open_question([names[model] for model in possible], total, "model", f" under {metric}")
@@ -366,12 +375,12 @@ def _build_regret_rows(
     starred: str,
     remarks: Mapping[str, Sequence[str]] | None = None,
 ) -> tuple[Row, ...]:
-    places = _count_places(regret for table in tables for regret, *_ in table.numbers.values())
+    places = _count_places(row.regret for table in tables for row in table.numbers.values())
     first = tables[0].numbers
     rows = []
-    for model in sorted(first, key=lambda model: first[model][0]):
+    for model in sorted(first, key=lambda model: first[model].regret):
         cells = tuple(_build_regret_cell(table, model, places) for table in tables)
-        worst = max(table.numbers[model][2] for table in tables)
+        worst = max(table.numbers[model].upper for table in tables)
         if all(cell.text == "best" for cell in cells):  # The verdict proves it. The bounds belong to another family.
             outcome, worst = "best", 0.0
         elif not math.isfinite(worst):

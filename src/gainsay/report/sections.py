@@ -68,9 +68,9 @@ def _explain_pair(content: Content, attribution: Attribution) -> str:
     """Return on which grades the first model gains and loses against the second, under each metric."""
     assert content.pair is not None
     first, second = (styled("n", content.comparison.short_names[model]) for model in content.pair[:2])
-    sentences = []
+    sentences = list[str]()
     for label, style in zip(label_metrics(attribution.metrics), "le", strict=False):
-        net = attribution.grades_by_ranks.loc[label.name].sum(axis=1)
+        net = attribution.grades_by_ranks.loc[[label.name]].droplevel(0).sum(axis=1)
         if label.name in attribution.lower_is_better:
             net = -net
         grades = list(map(str, net.index))
@@ -140,7 +140,7 @@ def _describe_rounds(content: Content, best: pd.DataFrame, candidate: str) -> st
     if same == total:
         return f"{'Each candidate' if total > 1 else 'The candidate'} has the same best round under both metrics."
     folds = best[best["candidate"] == candidate]
-    largest = folds.loc[folds["gap"].idxmax()]
+    largest = folds.iloc[int(folds["gap"].to_numpy().argmax())]
     fold = f" (fold {printable(str(largest['fold']))})".replace("(fold fold", "(fold") if len(folds) > 1 else ""
     rounds = " and ".join(
         styled(f"b {style}", str(int(largest[f"round {label.name}"])))
@@ -244,7 +244,7 @@ def build_appendix(appendix: Appendix) -> Section:
     def draw(most: int) -> str:
         from .environment import build_chart
 
-        sections = (build_why_section(content), build_rounds_section(content))
+        sections = (build_why_section(content) if content.proven else None, build_rounds_section(content))
         text = " ".join(section.text for section in sections if section)
         return f'{build_chart(chart, MAX_SEGMENTS, height=32)}<p class="mini">{as_html(text)}</p>'
 

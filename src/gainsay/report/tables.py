@@ -244,8 +244,8 @@ def _build_pairs(comparison: Comparison) -> Detail:
         columns.append(Column(label, _format_intervals(format_difference, table, ends)))
     for metric in verdict.metrics:
         counts = zip(*(table[f"{outcome} {metric}"] for outcome in ("wins", "ties", "losses")), strict=True)
-        cells = [f"{wins:,} \u00b7 {ties:,} \u00b7 {losses:,}" for wins, ties, losses in counts]
-        columns.append(Column(f"wins, ties, losses {metric}", cells))
+        texts = [f"{wins:,} \u00b7 {ties:,} \u00b7 {losses:,}" for wins, ties, losses in counts]
+        columns.append(Column(f"wins, ties, losses {metric}", texts))
     return Detail(
         "pairs", f"Pairs of models ({number:,})", sentences, [Table("Model minus the one against it", columns)]
     )
@@ -303,7 +303,7 @@ def _build_attribution(content: Content, attribution: Attribution) -> Detail:
     sentences = [f"{first} minus {second} ({content.pair.reason}): {differences}."]
     tables = []
     for metric, value in attribution.difference.items():
-        grades = attribution.grades_by_ranks.loc[metric][::-1].rename(columns=lambda band: f"rank {band}")
+        grades = attribution.grades_by_ranks.loc[[metric]].droplevel(0)[::-1].add_prefix("rank ")
         grades.loc["all"] = grades.sum()
         grades["all ranks"] = grades.sum(axis=1)
         tables.append(_build_number_table(f"{metric}: {format_difference(value)} in all", "grade", grades))

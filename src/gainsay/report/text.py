@@ -125,14 +125,14 @@ def chart_lines(content: Content, width: int, *, unicode: bool = True, every: bo
     lines += [Text(line) for line in textwrap.wrap(key, min(width, MAX_WIDTH))]
     comparison = content.comparison
     queries = comparison.query_count if comparison.primary is None else comparison.verdict.queries
-    means = [
+    winners = [
         f"{row.name} {format_number(row.cells[lane].mean)}"
         for lane in range(len(chart.panels))
         for row in chart.rows
         if row.cells[lane].highest
     ]
     size = f"{count(queries, 'query')}{comparison.unjudged_remark}"
-    text = f"{size}; {'mean' if len(means) == 1 else 'means'} at the line: {', '.join(means)}."
+    text = f"{size}; {'mean' if len(winners) == 1 else 'means'} at the line: {', '.join(winners)}."
     lines += [_shown(line) for line in textwrap.wrap(text, min(width, MAX_WIDTH))]
     for line in () if unicode else lines:
         line.plain = line.plain.translate(PLAIN)
