@@ -10,11 +10,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from .._common.cached import cached_property
-from .._common.shown import printable
+from .._common.shown import printable, short_names
 from ..comparison.attribution import select_sums
 from ..comparison.disagreement import find_bound
 from ..comparison.replacement import rank_candidates
-from ..comparison.wording import label_metrics
 from .chart import add_repeats, build_baseline_chart, build_metric_chart, build_verdict_chart
 from .entries import ExplainedPair, Queries
 from .rounds import best_rounds
@@ -119,47 +118,22 @@ class Content:
             return ExplainedPair(first, self.against.baseline, "the candidate that comes first and the baseline")
         return choose_pair(self.comparison)
 
-    @cached_property
-    def labels(self) -> tuple[str, str]:
-        """Labels of the explained pair next to small pictures: their names if short, otherwise their roles."""
-        if self.pair is None:
-            return "", ""
-        first, second = (self.comparison.short_names[model] for model in self.pair[:2])
-        if max(len(first), len(second)) <= 14:
-            return first, second
-        if self.against is not None:
-            return "candidate", "baseline"
-        if len(set(self.comparison.verdict.winners.values())) == 1:
-            return "winner", "runner-up"
-        left, right = label_metrics(self.comparison.verdict.metrics)
-        return f"best by {left.short}", f"best by {right.short}"
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the explained pair next to small pictures."""
+        return () if self.pair is None else tuple(short_names(self.pair[:2], 14).values())
 
     @cached_property
     def attribution(self) -> Attribution | None:
-        """The attribution of their difference, or None. `no_attribution` contains the reason."""
-        if self.no_attribution or self.pair is None:
+        """The attribution of their difference. None without scores, or if no metric is a sum over documents."""
+        comparison = self.comparison
+        if self.pair is None or comparison.rankings is None:
             return None
-        return self.comparison.attribution(self.pair.first, self.pair.second, self._sums)
-
-    @cached_property
-    def _sums(self) -> list[str]:
-        """The metrics whose difference is decomposed: primary metrics if possible, otherwise two others."""
-        definitions = self.comparison.definitions
-        sums = select_sums(definitions.values())
-        names = [name for name, metric in definitions.items() if metric in sums]
-        primary = [name for name in self.comparison.primary or () if name in names]
-        return primary[:1] if self.merged else primary or names[:2]
-
-    @property
-    def no_attribution(self) -> str:
-        """The reason for a missing attribution, or an empty text."""
-        if self.pair is None:
-            return "An explanation requires two models and two metrics."
-        if self.comparison.rankings is None:
-            return "This comparison was made from metric values. Ranks require the scores of the models."
-        if not self._sums:
-            return "An exact split requires a metric that is a sum over documents (NDCG, DCG)."
-        return ""
+        sums = select_sums(comparison.definitions.values())
+        names = [name for name, metric in comparison.definitions.items() if metric in sums]
+        primary = [name for name in comparison.primary or () if name in names]
+        metrics = primary[:1] if self.merged else primary or names[:2]
+        return comparison.attribution(self.pair.first, self.pair.second, metrics) if metrics else None
 
     @cached_property
     def queries(self) -> Queries | None:

@@ -26,10 +26,7 @@ if TYPE_CHECKING:
     import os
     from pathlib import Path
 
-    from markupsafe import Markup
-
     from .._common.palette import Theme
-    from .tables import Section
 
 
 MAX_ROWS = 12
@@ -130,7 +127,10 @@ def _build_page(content: Content, queries: int, heading: Heading, data: Path) ->
             legend=[*chart.notes, *content.same_number],
             means=None if chart.rows else build_leaderboard(content.comparison),
             notes=list_notes(content),
-            rows=_section_rows(content, queries),
+            sections=[
+                (section, trusted(as_html(section.text)), trusted(section.draw(queries) if section.draw else ""))
+                for section in build_sections(content)
+            ],
             details=build_details(content),
             version=__version__,
             style=style,
@@ -144,19 +144,6 @@ def _build_page(content: Content, queries: int, heading: Heading, data: Path) ->
 
 def _end_sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
-
-
-def _section_rows(content: Content, queries: int) -> list[list[tuple[Section, Markup, Markup]]]:
-    """Return the sections with text and figure, row by row. Two narrow sections share a row."""
-    rows: list[list[tuple[Section, Markup, Markup]]] = []
-    for section in build_sections(content):
-        entry = section, trusted(as_html(section.text)), trusted(section.draw(queries) if section.draw else "")
-        previous = rows[-1] if rows else []
-        if len(previous) == 1 and all(part.narrow for part, _, _ in (*previous, entry)):
-            previous.append(entry)
-        else:
-            rows.append([entry])
-    return rows
 
 
 def _style() -> str:

@@ -10,12 +10,10 @@ from ..comparison.wording import SAMPLE, describe_sample
 
 if TYPE_CHECKING:
     from ..comparison.comparison import Comparison
-    from .content import Content
 
 
-def describe_method(content: Content) -> list[str]:
+def describe_method(comparison: Comparison) -> list[str]:
     """Return scope and method as sentences."""
-    comparison = content.comparison
     level = confidence(comparison.alpha)
     if comparison.primary is None:
         return [
@@ -24,7 +22,7 @@ def describe_method(content: Content) -> list[str]:
             f"Intervals of the means have simultaneous {level} confidence and are cut at the range of the metric.",
         ]
     verdict = comparison.verdict
-    text = [
+    return [
         describe_sample(verdict),
         f"The verdict is one joint test over both metrics of the hypothesis that some model is best under both "
         f"(two-step moment inequalities after Romano, Shaikh and Wolf, 2014, with a Gaussian multiplier bootstrap of "
@@ -39,9 +37,6 @@ def describe_method(content: Content) -> list[str]:
         "A mark is hollow if the two-step test rules the model out as best. Exactly then the interval of its regret "
         "excludes 0.",
     ]
-    if content.no_attribution and len(verdict.models) > 1:
-        text.append(content.no_attribution)
-    return text
 
 
 GLOSSARY = (

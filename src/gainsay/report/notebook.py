@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from html import escape
 from typing import TYPE_CHECKING
@@ -50,15 +49,11 @@ def chart_cell(chart: Chart, notes: Iterable[str], call: str = "") -> str:
 
 @cache
 def _chart_style() -> str:
-    """Return the rules of the chart, for cells of notebooks only.
+    """Return the rules of the chart, nested for cells of notebooks only.
 
     JupyterLab styles tables with more specific selectors, so the class of the cell is repeated.
     """
     from .environment import TEMPLATES
 
-    rules = []
-    for rule in (TEMPLATES / "chart.css").read_text("utf-8").splitlines():
-        selectors, brace, rest = rule.partition("{")
-        scoped_selectors = (f".gainsay.gainsay {selector}" for selector in re.split(r",(?![^(]*\))", selectors))
-        rules.append(",".join(scoped_selectors) + brace + rest)
-    return "".join(rules) + ".gainsay .d{margin:2px 0 10px}.gainsay p.m{margin-top:4px}"
+    rules = (TEMPLATES / "chart.css").read_text("utf-8").replace("\n", "")
+    return f".gainsay.gainsay{{{rules}.d{{margin:2px 0 10px}}p.m{{margin-top:4px}}}}"

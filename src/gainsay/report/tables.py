@@ -132,7 +132,7 @@ def build_details(content: Content) -> tuple[Detail, ...]:
         parts.append(Detail("choices", "Other choices, in numbers", tables=[table]))
     if content.rounds is not None:
         parts.append(Detail("rounds", "Best rounds", tables=[_build_best_rounds(comparison, content.rounds)]))
-    parts.append(Detail("method", "Method and scope", describe_method(content)))
+    parts.append(Detail("method", "Method and scope", describe_method(comparison)))
     return (*parts, Detail("glossary", "Glossary", terms=list_terms(comparison)))
 
 
