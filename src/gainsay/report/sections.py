@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from html import escape
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from .._common.markup import as_html, styled
@@ -79,26 +78,18 @@ def _explain_pair(content: Content, attribution: Attribution) -> str:
             if selected.any():
                 size = styled(f"b {style}", format_number(abs(float(net[selected].sum())), 3))
                 places = [grade for grade, part in zip(grades, selected, strict=True) if part]
-                changes.append(f"{verb} {size} on {_format_grades(places, grades)}")
+                changes.append(f"{verb} {size} on {_format_grades(places, len(grades))}")
         change = " and ".join(changes) or "neither gains nor loses"
         subject = f"Against {second}, {first} {change} by {label.long}."
         sentences.append(f"By {label.long}, it {change}." if sentences else subject)
     return " ".join(sentences)
 
 
-def _format_grades(names: list[str], grades: list[str]) -> str:
-    """Write consecutive grades as a range.
-
-    >>> _format_grades(["1", "2"], ["0", "1", "2", "4"]), _format_grades(["1", "4"], ["0", "1", "2", "4"])
-    ('grades 1–2', 'grades 1 and 4')
-    """
-    if len(names) == 1:
-        return f"grade {names[0]}"
-    if any(" to " in grade for grade in grades):
-        return f"{len(names)} of {len(grades)} ranges of grades"
-    if all(after == before + 1 for before, after in pairwise(map(grades.index, names))):
-        return f"grades {names[0]}\u2013{names[-1]}"
-    return f"grades {listed(names)}"
+def _format_grades(names: list[str], number: int) -> str:
+    """Write some of a number of grades."""
+    if any(" to " in name for name in names):
+        return f"{len(names)} of {number} ranges of grades"
+    return f"grade{'s' if len(names) > 1 else ''} {listed(names)}"
 
 
 def build_rounds_section(content: Content) -> Section | None:
