@@ -185,7 +185,7 @@ def build_leaderboard(comparison: Comparison) -> Table:
         cells = _format_intervals(format_mean, board, (metric, f"{metric} lower", f"{metric} upper"))
         strong = [cell._replace(strong=rank == 1) for cell, rank in zip(cells, board[f"{metric} rank"], strict=True)]
         columns.append(Column(metric, strong, low=low, order=order))
-    if comparison.primary is not None:
+    if comparison.primary is not None and len(models) > 1:
         verdict = comparison.verdict
         for label, by_metric in (("worst regret", verdict.regrets), ("at most", verdict.regrets_upper)):
             worst = [format_mean(max(regrets[model] for regrets in by_metric.values())) for model in models]
