@@ -17,7 +17,7 @@ MAX_ROWS = 7
 
 
 def comparison_html(content: Content) -> str:
-    """Return the answer, a chart of at most seven rows and those in question, reservations, and the call of a report."""
+    """Return the answer, a chart of at most seven rows and those in question, and reservations."""
     comparison, chart = content.comparison, content.chart
     notes = [*content.same_number, *list_notes(content)]
     if len(comparison.models) == 1:
