@@ -284,20 +284,21 @@ class Judgments:
         )
 
     def _repr_html_(self) -> str:
-        from ._common.notebook import shares_cell
+        from ._common.notebook import table_cell
         from ._common.words import count
 
-        rows = []
-        notes = [count(self.unjudged, "document") + " unjudged"] if self.unjudged else []
-        if len(self.levels) <= 7:
-            counts = np.bincount(self._flat_codes, minlength=len(self.levels)).tolist()
-            rows = [(f"label {level:g}", number) for level, number in zip(self.levels.tolist(), counts, strict=True)]
-        else:
-            notes = [f"labels {self.levels[0]:g} to {self.levels[-1]:g}", *notes]
-        if self.weights is not None:
-            notes.append("queries have weights")
+        many = len(self.levels) > 7
+        counts = [] if many else np.bincount(self._flat_codes, minlength=len(self.levels)).tolist()
+        rows = [
+            (f"{level:g}", f"{number:,}", f"{100 * number / self.documents:.1f} %")
+            for level, number in zip(self.levels.tolist(), counts, strict=False)
+        ]
+        notes = [f"labels {self.levels[0]:g} to {self.levels[-1]:g}" if many else ""]
+        notes += [f"{count(self.unjudged, 'document')} unjudged" if self.unjudged else ""]
+        notes += ["queries have weights" if self.weights is not None else ""]
         size = f"{count(self.queries, 'query')}, {count(self.documents, 'document')}"
-        return shares_cell(f"Judgments: {size}", rows[::-1], ", ".join(notes))
+        head = ("label", "documents", "share")
+        return table_cell(f"Judgments: {size}", head, rows[::-1], ", ".join(filter(None, notes)))
 
     def by_query(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Return one value per document with contiguous queries."""

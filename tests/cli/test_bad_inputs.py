@@ -85,7 +85,7 @@ WRITES = [
     BadCall(f"{JUDGED} worse.csv --markdown link.csv", "--markdown 'link.csv'", "overwritten"),
     BadCall(f"{GATE} N=worse.csv --json worse.csv", "--json 'worse.csv'", "overwritten"),
     BadCall(f"{JUDGED} --html r.x --markdown r.x", "--html and --markdown", "both write"),
-    BadCall(f"{JUDGED} --html r.html --per-query r.queries.csv", "'r.queries.csv'", "both write"),
+    BadCall(f"{JUDGED} --html r.html --per-query r.json", "'r.json'", "both write"),
     BadCall(f"{JUDGED} --html xgb.html", "'xgb.json'"),
 ]
 

@@ -62,4 +62,4 @@ class TestDemo:
         assert "seed 5" in page
         content = json.loads((folder / "report.json").read_text("utf-8"))
         assert content["verdict"]["safe_choice"] == "blend"
-        assert len(content["also"]["candidates"]["models"]) == 8
+        assert len(content["appendices"]["candidates"]["models"]) == 8

@@ -84,11 +84,10 @@ def print_comparison(
 
 def check_report(page: Path) -> None:
     """Raise an error if an HTML report, or the data next to it, cannot be written."""
-    from ..report.html import find_data_path, find_queries_path
+    from ..report.html import find_data_path
 
     check_output("the HTML report", page)
     find_data_path(page)
-    find_queries_path(page)
 
 
 def plan_report(directory: Path) -> Path | None:

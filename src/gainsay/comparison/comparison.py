@@ -12,7 +12,7 @@ import numpy as np
 from .._common.arrays import nearest, number_table
 from .._common.cached import cached_property
 from .._common.checks import refuse_unordered
-from .._common.shown import Names, plain
+from .._common.shown import plain, short_names
 from .._common.words import count
 from ..metrics.base import Metric
 from ..metrics.dcg import NDCG
@@ -23,7 +23,7 @@ from .data import build_panel, read_tables, validate_alpha, validate_margin, val
 from .estimates import compute_repeat_means, estimate_variance_components
 from .gain_path import build_gain_path, validate_bases
 from .labels import validate_labels
-from .pairs import build_leaderboard, build_pairs
+from .pairs import build_leaderboard, build_pairs, select_clearest_pairs
 from .power import ClaimKind, Plan, plan_from_sample
 from .queries import (
     QueryPreferences,
@@ -128,7 +128,7 @@ class Comparison:
     - Means and tests: `leaderboard`, `standings`, `winners`, `pairs`, `conflicts`, `variance`
     - Decisions: `verdict`, `segments`, `against`, `plan`, `sensitivity`
     - Explanations: `attribution`, `gains`, `queries`, `preferences`, `largest_differences`, `ranking`
-    - Data: `frame`, `query_ids`, `repeat_counts`, `repeat_distances`, `names`, `short_names`
+    - Data: `frame`, `query_ids`, `repeat_counts`, `repeat_distances`, `short_names`
     - Reports: `plot`, `content`, `to_html`, `to_markdown`, `to_json`, `to_dict`
 
     The attributes `query_count` and `metric_queries` contain the number of queries, in total and under each metric.
@@ -171,7 +171,7 @@ class Comparison:
         self._validate_metric_names("metrics", metrics or ())
         self._validate_metric_names("ranges", ranges or ())
         self.definitions = _find_definitions(self.metrics, metrics or {})
-        self.lower_is_better = tuple(name for name, it in self.definitions.items() if not it.higher_is_better)
+        self.lower_is_better = tuple(name for name, metric in self.definitions.items() if not metric.higher_is_better)
         self.weights = None if weights is None else number_table("weights", weights)
         self.primary = validate_primary(primary, self.metrics) if primary or len(self.metrics) > 1 else None
         self._deciding = self.primary or self.metrics[:1]
@@ -532,7 +532,7 @@ class Comparison:
         rankings = self._require_rankings("attribution")
         if metrics is not None:
             requested = [metrics] if isinstance(metrics, str | Metric) else metrics
-            metrics = [self.definitions.get(it, it) if isinstance(it, str) else it for it in requested]
+            metrics = [self.definitions.get(name, name) if isinstance(name, str) else name for name in requested]
         return compute_attribution(rankings, (first, second), metrics, compared=self._defined_metrics())
 
     def gains(
@@ -740,7 +740,8 @@ class Comparison:
         columns = self._pair_columns(first, second)
         name = self._deciding[0] if metric is None else str(metric)
         self._validate_metric_names("metric", [name])
-        values = {it: np.asarray(self.values[it])[:, columns] for it in dict.fromkeys([name, *self.metrics])}
+        names = dict.fromkeys([name, *self.metrics])
+        values = {metric_name: np.asarray(self.values[metric_name])[:, columns] for metric_name in names}
         return find_largest_differences(
             (first, second), values, self.query_ids, self.weights, most, self.rankings, self.definitions.get(name)
         )
@@ -795,18 +796,16 @@ class Comparison:
         return self.rankings
 
     @cached_property
-    def names(self) -> Names:
-        """Display names of the models, and of the candidates of an experiment."""
-        candidates = [] if self.curves is None else map(str, self.curves["candidate"].unique())
-        return Names.of([*self.models, *candidates])
-
-    @cached_property
     def short_names(self) -> dict[str, str]:
-        """Distinct names of the models for figures, 28 characters at most."""
-        return {model: self.names.short[model] for model in self.models}
+        """Distinct names of the models, and of the candidates of an experiment, with at most 34 characters."""
+        candidates = [] if self.curves is None else map(str, self.curves["candidate"].unique())
+        return short_names([*self.models, *candidates])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return leaderboard, winners, pairs and verdict as plain lists, strings and numbers for JSON."""
+    def to_dict(self, max_pairs: int | None = None) -> dict[str, Any]:
+        """Return leaderboard, winners, pairs and verdict as plain lists, strings and numbers for JSON.
+
+        With `max_pairs`, only the clearest conflicts and differences of pairs are included.
+        """
         content: dict[str, Any] = {
             "models": list(self.models),
             "metrics": list(self.metrics),
@@ -819,7 +818,10 @@ class Comparison:
             "notes": list(self.notes),
         }
         if self.primary is not None:
-            content |= {"pairs": plain(self.pairs.to_dict("records")), "verdict": self.verdict.to_dict()}
+            pairs = self.pairs
+            if max_pairs is not None and len(pairs) > max_pairs:
+                pairs = select_clearest_pairs(pairs, max_pairs)
+            content |= {"pairs": plain(pairs.to_dict("records")), "verdict": self.verdict.to_dict()}
         if self.segment_labels:
             content["segments"] = self.segments.to_dict()
         if self.baseline is not None:
@@ -893,16 +895,12 @@ class Comparison:
         return write_html(self._report_content(baseline), path, queries=queries, heading=heading)
 
     def to_markdown(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        queries: int = 10,
-        baseline: str | BaselineComparison | None = None,
+        self, path: str | os.PathLike[str] | None = None, *, baseline: str | BaselineComparison | None = None
     ) -> str:
-        """Return the report as Markdown, and write it to `path` if given. Parameters are those of `to_html`."""
+        """Return the report as Markdown, and write it to `path` if given. `baseline` is described in `to_html`."""
         from ..report.markdown import to_markdown
 
-        return to_markdown(self._report_content(baseline), path, queries=queries)
+        return to_markdown(self._report_content(baseline), path)
 
     def to_json(
         self,

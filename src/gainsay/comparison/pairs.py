@@ -253,22 +253,6 @@ def clip_intervals(
     return np.minimum(middle, np.maximum(middle - half, lowest)), np.maximum(middle, np.minimum(middle + half, highest))
 
 
-def compute_kendall_tau(first: ArrayLike, second: ArrayLike) -> float | None:
-    """Return Kendall's τ-b of two lists of means, or None if one of them ties all models.
-
-    τ_b = (C − D)/√((C + D + T₁)(C + D + T₂)) with C concordant and D discordant pairs, and T₁ and T₂ the pairs that
-    only the first or only the second list ties.
-
-    Examples
-    --------
-    >>> round(compute_kendall_tau([3, 2, 1], [3, 1, 2]), 6)
-    0.333333
-    >>> compute_kendall_tau([1, 1], [2, 1]) is None
-    True
-    """
-    x, y = np.asarray(first), np.asarray(second)
-    if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return None
-    # Every pair counts twice, above and below the diagonal.
-    over, under = (np.sign(values[:, None] - values) for values in (x, y))
-    return float((over * under).sum() / np.sqrt(np.count_nonzero(over)) / np.sqrt(np.count_nonzero(under)))
+def select_clearest_pairs(pairs: pd.DataFrame, number: int) -> pd.DataFrame:
+    """Return a number of pairs, the clearest conflicts first, then the clearest differences."""
+    return pairs.sort_values(["conflict", "p_holm"], ascending=[False, True], kind="stable").head(number)

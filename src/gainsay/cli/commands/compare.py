@@ -87,7 +87,7 @@ def _check_outputs(inputs: InputOptions, html: Path | None, markdown: Path | Non
     outputs = {"--html": html, "--markdown": markdown, "--per-query": per_query}
     if html is not None:
         check_report(html)
-        outputs |= {f"--html ({end})": html.with_name(f"{html.stem}.{end}") for end in ("json", "queries.csv")}
+        outputs["--html (json)"] = html.with_suffix(".json")
     if markdown is not None:
         check_output("the Markdown report", markdown)
     if per_query is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..._common.shown import short_names
-from ..numbers import format_difference, format_mean
+from ..._common.words import format_difference, format_mean
 from ..rounds import best_rounds, choose_candidate, select_curve
 from .style import beside, finish, legend_below, looks, only_across, plain, short_metrics, start
 

@@ -9,10 +9,9 @@ import numpy as np
 from ..._common.arrays import numbers
 from ..._common.checks import check_whole
 from ..._common.shown import short_names
-from ..._common.words import amount, count
+from ..._common.words import MINUS, amount, count, format_difference, format_mean
 from ...evaluation.evaluator import evaluate
 from ...judgments import Judgments
-from ..numbers import MINUS, format_difference, format_mean
 from .style import (
     beside,
     column_width,

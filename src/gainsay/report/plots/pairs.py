@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..._common.words import count, p_value
+from ..._common.words import MINUS, count, format_difference, p_value
 from ...comparison.pairs import compute_advantages
-from ..numbers import MINUS, format_difference
 from .style import beside, finish, legend_below, mixed, start
 
 if TYPE_CHECKING:
