@@ -1,4 +1,4 @@
-"""Search hyperparameters with scikit-learn. GroupKFold keeps every query in one fold."""
+"""Search hyperparameters with scikit-learn. GroupKFold keeps each query in one fold."""
 
 import sklearn
 from sklearn.model_selection import GridSearchCV, GroupKFold

@@ -4,20 +4,22 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 
-# A training job saves labels, documents per query, and the scores of both models.
-rng = np.random.default_rng(0)
-group = rng.integers(5, 25, 2000)
-labels = rng.choice(5, group.sum(), p=[0.52, 0.30, 0.13, 0.03, 0.02])
-noise = rng.normal(size=(2, len(labels)))
-production, tonight = labels + 2 * noise[0], labels + 1.9 * noise[0] + 0.3 * noise[1]
-for name, array in {"labels": labels, "group": group, "production": production, "tonight": tonight}.items():
-    np.save(f"{name}.npy", array)
+from gainsay.data import simulate
+
+# A training job writes one row per document: the query, the label, and the scores of both models.
+data = simulate(2000, seed=4, mean_length=15)
+noise = np.random.default_rng(0).normal(size=(2, len(data.labels)))
+table = pd.DataFrame({"query_id": data.qid, "label": data.labels})
+table["old"] = data.labels + 2 * noise[0]
+table["new"] = data.labels + 1.9 * noise[0] + 0.3 * noise[1]
+table.to_csv("scores.csv", index=False)
 
 # The pipeline runs this command.
 command = (
-    "gate --labels labels.npy --group group.npy --baseline production.npy --candidate tonight.npy"
-    " --require no-loss --margin 0.002 --json gate.json"
+    "gate --table scores.csv --query query_id --label label --baseline old --candidate new"
+    " --require no-loss --margin 0.005 --json gate.json"
 )
 gate = subprocess.run([sys.executable, "-m", "gainsay", *command.split()])
 print({0: "ship", 3: "do not ship", 4: "ask a person"}[gate.returncode])

@@ -10,11 +10,10 @@ candidates = gs.grid("lgb", "lightgbm", {"num_leaves": [7, 31]}, training_gain=[
 candidates += gs.grid("xgb", "xgboost", {"max_depth": 4}, training_gain=["linear", "exponential"])
 experiment = gs.Experiment(candidates, train, valid, test, num_boost_round=50, directory="runs/ship")
 
-if __name__ == "__main__":  # required because trainings run in other processes
-    result = experiment.run(progress=False)
-    print(result.leaderboard[["ndcg_linear@10", "ndcg_exp@10"]].round(4), end="\n\n")
-    print(result.verdict.text, end="\n\n")
-    print("selected on the validation set:", result.selected)
+result = experiment.run(progress=False)
+print(result.leaderboard[["ndcg_linear@10", "ndcg_exp@10"]].round(4), end="\n\n")
+print(result.verdict.text, end="\n\n")
+print("selected on the validation set:", result.selected)
 
-    model = result.load_model()  # exactly the compared model
-    print("first scores:", result.predict(test.features)[:3].round(4), type(model).__name__)
+model = result.load_model()  # exactly the compared model
+print("first scores:", result.predict(test.features)[:3].round(4), type(model).__name__)

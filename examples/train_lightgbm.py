@@ -1,4 +1,7 @@
-"""Add gainsay to a LightGBM script: log four metrics in every round, and stop on one of them."""
+"""Add gainsay to a LightGBM script: log four metrics in every round, and stop on one of them.
+
+Remove lgb.early_stopping from your script, because it stops on any metric.
+"""
 
 import lightgbm as lgb
 

@@ -16,7 +16,7 @@ booster = xgb.train(
     num_boost_round=100,
     evals_result=curves,
     verbose_eval=20,
-    callbacks=[  # the order matters: evaluate first, then check for early stopping
+    callbacks=[
         EvaluateRanking({"valid": dvalid}, ["ndcg_linear@10", "ndcg_exp@10", "map@10", "mrr"]),
         early_stopping("mrr", dataset="valid", rounds=20, save_best=True),
     ],

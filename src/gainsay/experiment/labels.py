@@ -10,7 +10,7 @@ import numpy as np
 
 from .._common.alignment import index_of, only_counts
 from .._common.words import count
-from ..comparison.labels import read_by_query, read_clusters, read_labels
+from ..comparison.labels import read_by_query, read_clusters, validate_labels
 from ..data.text import one_line
 from ..judgments import Judgments
 
@@ -57,14 +57,14 @@ def align_clusters(clusters: Any, ids: Sequence[str]) -> tuple[str, ...]:
     """
     judgments = _create_judgments(ids)
     labels = read_by_query("clusters", _use_text_ids(clusters), judgments)
-    read_clusters(labels, len(labels), judgments.query_ids.tolist())  # Raises if a label is missing.
+    read_clusters(labels, len(labels), judgments)  # Raises if a label is missing.
     return _expand(map(str, labels), ids, judgments)
 
 
 def align_segments(segments: Any, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Return the labels of the test queries by column. See `gainsay.compare`."""
     judgments = _create_judgments(ids)
-    columns = read_labels(_use_text_ids(segments), judgments)
+    columns = validate_labels(_use_text_ids(segments), judgments.query_ids, judgments)
     return {name: _expand(labels.tolist(), ids, judgments) for name, labels in columns.items()}
 
 
