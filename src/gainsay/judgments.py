@@ -342,6 +342,12 @@ class Judgments:
                 f"weight must have one entry per query ({self.queries}) or per document ({self.documents}), got "
                 f"{len(weights)} entries."
             )
+        if self.queries == self.documents and not self.sizes.all() and not isinstance(weight, Mapping):
+            raise ValueError(
+                f"weight is ambiguous, because there are {len(weights)} queries and as many documents, and query "
+                f"{self.query_ids[np.argmin(self.sizes)]!s} has none. Omit queries without documents, or pass a "
+                "dict of weights by query."
+            )
         invalid = ~np.isfinite(weights) | (weights < 0)
         if invalid.any():
             position = int(np.argmax(invalid))

@@ -63,8 +63,8 @@ TABLES = [
 
 LABELS_OF_QUERIES = [
     BadCall(f"{JUDGED} --segments nowhere.csv", "'nowhere.csv'", "--segments: no file", 2),
-    BadCall(f"{JUDGED} --segments two_labels.csv", "'7'", "one label per"),
-    BadCall(f"{JUDGED} --segments ids_alone.csv", "ids_alone.csv", "one column"),
+    BadCall(f"{JUDGED} --segments two_labels.csv", "'7'", "one line per"),
+    BadCall(f"{JUDGED} --segments ids_alone.csv", "ids_alone.csv", "distinct names of"),
     BadCall(f"{JUDGED} --segments kinds.csv:kin", "'kin'", "mean 'kind'"),
     BadCall(f"{JUDGED} --segments kinds.csv:kind --segments kinds.csv", "'kind' twice", "must be unique"),
     BadCall(f"{JUDGED} --clusters kinds.csv", "FILE:COLUMN", "one column"),
@@ -85,7 +85,7 @@ WRITES = [
     BadCall(f"{JUDGED} worse.csv --markdown link.csv", "--markdown 'link.csv'", "overwritten"),
     BadCall(f"{GATE} N=worse.csv --json worse.csv", "--json 'worse.csv'", "overwritten"),
     BadCall(f"{JUDGED} --html r.x --markdown r.x", "--html and --markdown", "both write"),
-    BadCall(f"{JUDGED} --html r.html --per-query r.json", "'r.json'", "both write"),
+    BadCall(f"{JUDGED} --html r.html --per-query r.json", "'r.json'", "must end with"),
     BadCall(f"{JUDGED} --html xgb.html", "'xgb.json'"),
 ]
 

@@ -44,7 +44,7 @@ class TestDemo:
     def test_trains_eight_candidates(self, outputs):
         shown, folder = outputs
         assert shown.exit_code == 0
-        content = json.loads((folder / "report.json").read_text("utf-8"))["also"]["candidates"]
+        content = json.loads((folder / "report.json").read_text("utf-8"))["appendices"]["candidates"]
         for metric in content["verdict"]["metrics"]:
             assert f"{content['verdict']['means'][metric][content['winners'][metric]]:.4f}" in shown.stdout
         assert shown.stdout.index("blend") < shown.stdout.index("xgb exp (small trees)")

@@ -156,7 +156,7 @@ REPEATS = [
 LABELS = [
     ({"clusters": {"nobody": "x"}}, "clusters", "25 of 25"),
     ({"clusters": ["x"] * 24}, "clusters", "24 labels"),
-    ({"clusters": pd.array([*["x"] * 24, pd.NA])}, "clusters", "no label for"),
+    ({"clusters": pd.array([*["x"] * 24, pd.NA])}, "clusters", "is missing"),
     ({"segments": {"kind": {"nobody": "x"}}}, "segments 'kind'", "25 of 25"),
 ]
 

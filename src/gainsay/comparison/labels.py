@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common.alignment import index_of, only_counts
-from .._common.arrays import is_missing, objects
-from .._common.distinct import factorize
+from .._common.arrays import factorize, is_missing, objects
 from .._common.names import check_name, natural_order
 from .._common.words import number_text
 

@@ -191,11 +191,20 @@ def compute_fingerprint(data: RankingData) -> str:
 
 
 def validate_data(name: str, data: Any) -> None:
-    """Raise `TypeError` unless this is a dataset."""
+    """Raise unless this is a dataset whose weights fit into the 32-bit floats of both libraries."""
     if not isinstance(data, RankingData):
         raise TypeError(
             f"{name} must be RankingData, got {type(data).__name__}. Read files with gainsay.data.read_letor, or use "
             "gainsay.RankingData(X, y, group=sizes)."
+        )
+    if data.weight is None or not data.weight.any():
+        return
+    limits = np.finfo(np.float32)
+    smallest, largest = data.weight[data.weight > 0].min(), data.weight.max()
+    if largest > limits.max or smallest < limits.tiny:
+        raise ValueError(
+            f"{name} has a weight of {largest if largest > limits.max else smallest:g}, but LightGBM and XGBoost use "
+            f"32-bit floats ({limits.tiny:.0e} to {limits.max:.0e}). Multiply all weights by the same number."
         )
 
 

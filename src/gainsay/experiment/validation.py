@@ -16,6 +16,10 @@ except ImportError as error:  # pragma: no cover - needs an environment without 
     raise ImportError("Experiments require pydantic. Run pip install 'gainsay-ltr[experiment]'.") from error
 
 
+MAX_MISTAKES = 10
+"""An error lists so many mistakes."""
+
+
 class StrictModel(BaseModel):
     """A model that takes types literally and rejects unknown keys."""
 
@@ -47,7 +51,9 @@ def validate_model(model: type[Model], values: Any) -> Model:
         return model.model_validate(values)
     except ValidationError as error:
         mistakes = error.errors(include_url=False)
-        lines = dict.fromkeys(_format_mistake(model, mistake) for mistake in mistakes)
+        lines = list(dict.fromkeys(_format_mistake(model, mistake) for mistake in mistakes))
+        if len(lines) > MAX_MISTAKES:
+            lines[MAX_MISTAKES:] = [f"{len(lines) - MAX_MISTAKES} more mistakes."]
     wrong_type = mistakes[0]["type"].endswith("_type") and not isinstance(mistakes[0]["input"], float)
     raise (TypeError if wrong_type else ValueError)("\n".join(lines))
 

@@ -124,7 +124,7 @@ class Metric:
             _register(cls)
         elif abstract:
             cls.names = {}
-        else:
+        elif any(not name.startswith("__") for name in vars(cls)):  # Otherwise, cloudpickle adds the attributes later.
             raise TypeError(
                 f"{cls.__qualname__} has no names, so its name would be ambiguous. Define names = "
                 f"{{{cls.__name__.lower()!r}: {{}}}}, or pass abstract=True."
