@@ -539,7 +539,7 @@ class Comparison:
         rankings = self._require_rankings("attribution")
         if metrics is not None:
             requested = [metrics] if isinstance(metrics, str | Metric) else metrics
-            metrics = [self.definitions.get(name, name) if isinstance(name, str) else name for name in requested]
+            metrics = [self.definitions.get(it, it) if isinstance(it, str) else it for it in requested]
         return compute_attribution(rankings, (first, second), metrics, compared=self._defined_metrics(), bands=bands)
 
     def gains(
