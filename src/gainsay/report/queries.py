@@ -52,7 +52,9 @@ def _draw_queries(content: Content, queries: Queries, most: int) -> str:
     lists, lanes = queries.select(most), 1 if content.merged else 2
     if not lists:
         return ""
-    leads = (abs(lead) for part in lists for entry in part.entries for lead in entry.leads[:lanes])
+    largest = {
+        part.name: max(abs(lead) for entry in part.entries for lead in entry.leads[:lanes]) or 1.0 for part in lists
+    }
     return render(
         "queries.html.j2",
         "figure",
@@ -62,7 +64,7 @@ def _draw_queries(content: Content, queries: Queries, most: int) -> str:
         grades=_describe_grades(content.comparison.rankings.judgments.levels.tolist()),
         most=most,
         lanes=lanes,
-        largest=max(leads) or 1.0,
+        largest=largest,
         visible=VISIBLE,
         ranks=MAX_RANKS,
     )
