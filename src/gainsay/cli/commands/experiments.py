@@ -39,12 +39,8 @@ def run(
 
     if as_json:
         reject_options("with --json", open=open_it)
-    options: dict[str, Any] = {
-        "stop_by": stop_by,
-        "repeats": None if repeats is None else parse_repeats(repeats),
-        "vary": vary,
-    }
-    experiment = Experiment.from_toml(file, directory, **options)
+    number = None if repeats is None else parse_repeats(repeats)
+    experiment = Experiment.from_toml(file, directory, stop_by=stop_by, repeats=number, vary=vary)
     page = None if as_json else plan_report(experiment.directory or Path())
     result = experiment.run(progress=not as_json, jobs=jobs)
     if as_json:
