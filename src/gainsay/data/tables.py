@@ -89,22 +89,23 @@ def read_table(path: StrPath, value: Value, max_bytes: int) -> pd.DataFrame | No
     Columns are query, document and `value`, and query_text and title if the file has them. Rows without a label are
     skipped with a warning.
     """
-    lines = (text for chunk in read_chunks(path, max_bytes=max_bytes, cells=True) for text in chunk.text.split(b"\n"))
-    first = next((text for text in lines if text.strip()), b"")
+    chunks = read_chunks(path, max_bytes=max_bytes, cells=True)
+    first = next((text for chunk in chunks for text in chunk.text.split(b"\n") if text.strip()), b"")
     if not first:
         raise ValueError(f"{path}: the file is empty. Expected a header and one document per line.")
     if is_number(b"".join(first.split()[3:4])):  # a rank or a grade
         return None
     separator = max(_SEPARATORS[file_suffix(path)], key=first.decode().count)
     rows = ((line, cells) for line, cells in csv_rows(path, separator, max_bytes, strict=True) if any(cells))
-    line, cells = next(rows)
+    line, cells = next(rows, (1, []))
     header = [cell.strip() for cell in cells]
     try:
         names = find_columns(header, value)
     except ValueError as error:
         raise at_line(path, line, str(error)) from None
     positions = {role: header.index(name) for role, name in names.items()}
-    lines, unrated = [], []
+    lines: list[int] = []
+    unrated: list[int] = []
     columns: dict[str, Any] = {role: [] for role in positions}
     targets = [(columns[role], position) for role, position in positions.items()]
     for line, cells in rows:
