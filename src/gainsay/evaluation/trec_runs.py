@@ -9,7 +9,6 @@ import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -17,6 +16,9 @@ import numpy as np
 from .._common.arrays import factorize, twice
 from .._common.checks import validate_choice
 from .._common.names import check_name
+from ..data import read_qrels, read_run
+from ..data.tables import convert_to_frame
+from ..data.trec import Listing, read_listing
 from ..judgments import Grouped, Judgments, NegativeLabels, Unjudged
 from ..metrics.names import parse_metrics
 from .evaluator import Coverage, Evaluation, Evaluator
@@ -162,26 +164,10 @@ class _Source(NamedTuple):
     empty: bool = False
 
 
-class _Listing(NamedTuple):
-    """The rows of a run or of qrels."""
-
-    ids: list[str]
-    """The distinct ids of queries, in order of their first row."""
-    query: Integers
-    """The query of each row, as its position in `ids`."""
-    documents: Any
-    """The id of each row's document: a `pandas.Series` or a `pyarrow.ChunkedArray` of text."""
-    values: Floats
-    texts: Mapping[str, str] = MappingProxyType({})
-    """Query texts by query id."""
-    titles: Any = None
-    """The title of each row's document, or None if there are no titles."""
-
-
 class _Joined(NamedTuple):
     """All documents that are judged or retrieved for judged queries, contiguous by query."""
 
-    listings: list[_Listing]
+    listings: list[Listing]
     queries: Grouped
     """In the order of the qrels."""
     labels: Floats
@@ -218,22 +204,15 @@ class _Joined(NamedTuple):
         )
 
 
-def _read_fast(source: _Source) -> _Listing | None:
+def _read_fast(source: _Source) -> Listing | None:
     """Return a file as a listing, or None if `_read` has to read it. A document may occur twice in a query."""
-    from ..data.trec import read_columns
-
-    if not isinstance(source.data, str | PathLike):
+    listing = read_listing(source.data, source.value) if isinstance(source.data, str | PathLike) else None
+    if listing is None or (source.value == "score" and np.isneginf(listing.values).any()):
         return None
-    columns = read_columns(source.data, source.value)
-    if columns is None or (source.value == "score" and np.isneginf(columns.values).any()):
-        return None
-    return _Listing(*columns)
+    return listing
 
 
-def _read(source: _Source) -> _Listing:
-    from ..data import read_qrels, read_run
-    from ..data.tables import convert_to_frame
-
+def _read(source: _Source) -> Listing:
     name, data, value, empty = source
     if isinstance(data, str | PathLike):
         data = read_run(data) if value == "score" else read_qrels(data)
@@ -254,7 +233,7 @@ def _read(source: _Source) -> _Listing:
         positions, first = np.unique(query[rows], return_index=True)
         texts = {ids[at]: cells[row] for at, row in zip(positions.tolist(), rows[first].tolist(), strict=True)}
     titles = _convert_texts(frame["title"]) if "title" in frame else None
-    return _Listing(ids, query, frame["document"], values, texts, titles)
+    return Listing(ids, query, frame["document"], values, texts, titles)
 
 
 def _convert_texts(column: pd.Series) -> np.ndarray[Any, Any]:
@@ -308,7 +287,7 @@ def _join(sources: Sequence[_Source], skip: bool = False) -> _Joined:
     )
 
 
-def _select_queries(judged: _Listing, run: _Listing | None) -> Bools:
+def _select_queries(judged: Listing, run: Listing | None) -> Bools:
     """Return the mask of judged queries that count: those with retrieved documents, or all without such queries."""
     if run is not None:
         retrieved = set(run.ids)
