@@ -21,7 +21,7 @@ def vector(name: str, values: Any) -> np.ndarray[Any, Any]:
 
     Masked entries of masked arrays become None.
     """
-    refuse_unready(name, values)
+    validate_convertible(name, values)
     try:
         array = np.asarray(values)
     except ValueError:
@@ -53,14 +53,14 @@ def numbers(name: str, values: Any) -> np.ndarray[Any, Any]:
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{name} must be numbers, got an array of {array.dtype}")
     if array.dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
-        refuse_huge(name, array)
+        validate_exact_integers(name, array)
         array = array.astype(np.float64)
     return array
 
 
 def number_table(name: str, values: Any) -> Floats:
     """Return `values` with any number of dimensions as float64, each column converted by `numbers`, or raise."""
-    refuse_unready(name, values)
+    validate_convertible(name, values)
     try:
         array = np.ma.asarray(values) if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
     except ValueError:
@@ -117,7 +117,7 @@ def _validate_exact(name: str, array: np.ndarray[Any, Any]) -> None:
             )
 
 
-def refuse_huge(name: str, array: np.ndarray[Any, Any]) -> None:
+def validate_exact_integers(name: str, array: np.ndarray[Any, Any]) -> None:
     """Raise for integers that float64 cannot represent exactly."""
     if array.dtype.kind in "iu" and array.dtype.itemsize == 8 and len(array):
         beyond = (array > EXACT) | (array < -EXACT) if array.dtype.kind == "i" else array > EXACT
@@ -159,7 +159,7 @@ def _from_objects(name: str, array: np.ndarray[Any, Any]) -> Floats:
     return converted
 
 
-def refuse_unready(name: str, values: Any) -> None:
+def validate_convertible(name: str, values: Any) -> None:
     """Raise with a fix for values that are lazy, on a GPU, or otherwise not convertible."""
     home = type(values).__module__.partition(".")[0]
     if home == "polars" and type(values).__name__ == "LazyFrame":
