@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._common.arrays import is_missing, numbers, refuse_unready, vector
+from .._common.arrays import is_missing, numbers, validate_convertible, vector
 from .._common.names import check_text
 from .._common.words import count
 from ..judgments import Judgments
@@ -451,7 +451,7 @@ def from_frame(
     >>> data.feature_names
     ('bm25',)
     """
-    refuse_unready("frame", frame)
+    validate_convertible("frame", frame)
     table = as_pandas(frame, "frame")
     if len(table) == 0:
         raise ValueError("frame must have at least one document, but has no rows")
@@ -500,7 +500,7 @@ def _convert_features(
     judgments: Judgments, features: Any, names: Any, categories: Any
 ) -> tuple[Any, tuple[str, ...] | None, Categories | None]:
     """Return features as a matrix in the order of the labels, with their names and categories."""
-    refuse_unready("features", features)
+    validate_convertible("features", features)
     features = judgments.in_row_order("features", features)
     if hasattr(features, "columns"):
         if names is not None or categories:
@@ -525,15 +525,12 @@ def _convert_features(
 def _convert_query_ids(ids: Any, judgments: Judgments) -> NDArray[np.str_]:
     """Return ids of queries as text, or raise if one is missing or `qid` does not number the queries."""
     codes = judgments.query_ids
-    if codes.dtype.kind not in "iu":
-        raise TypeError(f"qid must be integers if you pass query_ids, got an array of {codes.dtype}. Omit one of them.")
-    wrong = codes != np.arange(judgments.queries)
-    if wrong.any():
-        query = int(np.argmax(wrong))
-        row = int(np.argmax(judgments.query_of_rows == query))
+    is_code = (codes == np.arange(judgments.queries)) & (codes.dtype.kind in "iu")
+    if not is_code.all():
+        query = int(np.argmin(is_code))
         raise ValueError(
-            f"qid must number the queries 0, 1, … in order of first appearance if you pass query_ids, got "
-            f"{codes[query]} in row {row}. Omit query_ids to use any ids."
+            "qid must be the integers 0, 1, … in order of first appearance if you pass query_ids, got "
+            f"{codes[query]!s} as query {query}. Omit query_ids to use any ids."
         )
     return np.array(_convert_ids("query_ids", vector("query_ids", ids).tolist()), dtype=np.str_)
 
@@ -542,7 +539,7 @@ def _convert_document_ids(judgments: Judgments, ids: Any) -> tuple[str, ...]:
     """Return one text per row, or raise if ids are missing."""
     if isinstance(ids, str):
         raise TypeError(f"document_ids must be a sequence of ids, got the string {ids!r}")
-    refuse_unready("document_ids", ids)
+    validate_convertible("document_ids", ids)
     ids = judgments.in_row_order("document_ids", ids)
     texts = tuple(_convert_ids("document_ids", ids.to_pylist() if hasattr(ids, "to_pylist") else list(ids)))
     if len(texts) != judgments.documents:
