@@ -220,7 +220,7 @@ class TestWorkedExample:
         table = article().grades_by_ranks.loc["ndcg_exp"]
         three, five = 2**3 - 1, 2**5 - 1
         ideal = five + three * sum(log2(rank) for rank in range(2, 7))
-        assert table.columns.tolist() == ["1", "2-3", "4-5", "6-10"]
+        assert table.columns.tolist() == ["1", "2-3", "4-5", "6+"]
         assert table.index.tolist() == [0, 3, 5]
         np.testing.assert_allclose(table.loc[0], 0, atol=0)
         np.testing.assert_allclose(table.loc[5], np.array([five, 0, 0, -five * log2(10)]) / ideal, rtol=1e-14)
