@@ -211,12 +211,11 @@ def _prepare_parts(parts: Mapping[str, Any]) -> Parts:
                 f"{name} has {part.features.shape[1]} features, but {first} has {width}. Pass features= when you read "
                 "the files."
             )
-    dense = [not is_sparse(part.features) for part in parts.values()]
-    if any(dense) and not all(dense):
-        names = list(parts)
+    sparse = [name for name, part in parts.items() if is_sparse(part.features)]
+    if 0 < len(sparse) < len(parts):
         raise ValueError(
-            f"The features of {names[dense.index(True)]} are dense and those of {names[dense.index(False)]} sparse. "
-            "Use one kind, because absent values of a sparse matrix are missing values to XGBoost."
+            f"The features of {' and '.join(sparse)} are sparse, and the others are dense. Use one kind, because "
+            "absent values of a sparse matrix are missing values to XGBoost."
         )
     aligned = same_features(list(parts.values()), list(parts))
     return {name: replace(part.contiguous(), document_ids=None) for name, part in zip(parts, aligned, strict=True)}

@@ -23,6 +23,9 @@ from .plan import FORMAT, Plan, UndefinedMetricError, Unit, create_slug, find_di
 from .trainers import get_trainer
 from .trainings import Archive, Training
 
+# After the check of `validation` that filelock is installed.
+from filelock import FileLock, Timeout  # isort: skip
+
 if TYPE_CHECKING:
     from .._common.typing import Floats
     from .candidate import Candidate
@@ -52,22 +55,15 @@ class Storage:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
 
-    @contextlib.contextmanager
-    def lock(self) -> Iterator[None]:
+    def lock(self) -> contextlib.AbstractContextManager[Any]:
         """Keep other processes from using the directory. The system releases the lock when this process ends."""
-        try:
-            from filelock import FileLock, Timeout
-        except ImportError as error:
-            raise ImportError("Experiments require filelock. Run pip install 'gainsay-ltr[experiment]'.") from error
         self.directory.mkdir(parents=True, exist_ok=True)
         try:
-            lock = FileLock(self.directory / ".lock").acquire(blocking=False)
+            return FileLock(self.directory / ".lock").acquire(blocking=False)
         except Timeout:
             raise RuntimeError(
                 f"{self.directory} is in use by another process. Wait for it, or use another directory."
             ) from None
-        with lock:
-            yield
 
     def get_folder(self, unit: Unit) -> Path:
         """Return the directory of a unit."""
@@ -190,16 +186,16 @@ class Storage:
         except DamagedError as error:
             return str(error)
 
-    def share_data(self, parts: Mapping[str, RankingData]) -> SharedParts:
-        """Write the data for other processes, which map them into memory."""
+    @contextlib.contextmanager
+    def share_data(self, parts: Mapping[str, RankingData]) -> Iterator[SharedParts]:
+        """Write the data for other processes, which map them into memory, and remove them at the end."""
         self._create_folder(self.directory / ".shared")
         shared = SharedParts(self.directory / ".shared" / secrets.token_hex(6), tuple(parts))
         try:
             shared.write(parts)
-        except BaseException:
+            yield shared
+        finally:
             shared.remove()
-            raise
-        return shared
 
     def remove_leftovers(self) -> None:
         """Remove partial files and copies of the data that killed runs have left."""

@@ -250,8 +250,8 @@ class ResultTables:
             )
         if self.plan.vary == "queries":
             notes.append(
-                "Repeats are trained on resampled queries (63 % distinct). Models trained on all queries are mostly a "
-                "little better"
+                "Repeats are trained on resampled queries, each with 63 % of the distinct queries. The verdict does not "
+                "describe models of all queries"
             )
         if folds > 1:
             notes.append(
