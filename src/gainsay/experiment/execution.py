@@ -267,10 +267,8 @@ def perform(task: Task) -> Outcome:
 def uses_other_processes(executor: Executor | None) -> bool:
     """Return whether an executor trains in other processes. Raise `TypeError` if it is not an executor."""
     if executor is not None and not callable(getattr(executor, "submit", None)):
-        raise TypeError(
-            f"executor must be a concurrent.futures.Executor or None, got {type(executor).__name__}. For Dask, use "
-            "client.get_executor()."
-        )
+        fix = "For Dask, pass client.get_executor()."
+        raise TypeError(f"executor must be a concurrent.futures.Executor, got {type(executor).__name__}. {fix}")
     return executor is not None and not isinstance(executor, ThreadPoolExecutor)
 
 

@@ -149,10 +149,7 @@ class Experiment:
                 get_trainer(candidate.library).validate_parameters(candidate)
         self._parts, divided = divide(train, valid, test, folds)
         if config.repeats.finalists and len(divided) > 1:
-            raise ValueError(
-                "repeats.finalists must not be combined with folds, whose test queries would choose the finalists. "
-                "Pass repeats=5 to repeat all candidates."
-            )
+            raise ValueError("repeats.finalists must be None with folds. Pass repeats=5 to repeat all candidates.")
         self.directory = None if directory is None else Path(directory)
         ids = [name for fold in divided for name in self._parts[fold.test].query_ids.tolist()]
         self.plan = Plan(
@@ -260,9 +257,7 @@ class Experiment:
         if jobs is not None:
             check_whole("jobs", jobs, 1)
             if executor is not None:
-                raise ValueError(
-                    f"jobs must be None with an executor, got jobs={jobs}. Set the workers of the executor."
-                )
+                raise ValueError(f"jobs must be None with an executor, got jobs={jobs}. Set the executor's workers.")
         if uses_other_processes(executor):
             validate_importable(self.plan.metrics, "other processes")
         with ExitStack() as stack:
@@ -289,10 +284,8 @@ class Experiment:
             earlier = None
         conflicts = [] if earlier is None else self.plan.find_conflicts(earlier)
         if conflicts:
-            raise ValueError(
-                f"{storage.directory} contains another experiment: {', '.join(conflicts)}. Use another directory, or "
-                "another name for a changed candidate."
-            )
+            fix = "Use another directory, or another name for a changed candidate."
+            raise ValueError(f"{storage.directory} contains another experiment: {', '.join(conflicts)}. {fix}")
         if earlier != self.plan:
             storage.write_plan(self.plan)
 

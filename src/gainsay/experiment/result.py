@@ -469,9 +469,7 @@ class ExperimentResult(ResultTables):
         """Return a compared model or, with `refit`, a model trained on all data."""
         if refit:
             if not (stop_by is None and repeat is None and fold is None):
-                raise ValueError(
-                    "refit=True must not be combined with stop_by, repeat or fold: there is one such model."
-                )
+                raise ValueError("refit=True must not be combined with stop_by, repeat or fold.")
             stored = self._find_refit(name)
             if stored is None:
                 raise ValueError(f"{name!r} was not trained on all data. Call refit(data) first.")
@@ -491,10 +489,8 @@ class ExperimentResult(ResultTables):
         """Return one training of a candidate."""
         candidate, folds = self._find_candidate(name), [fold.name for fold in self.plan.folds]
         if fold is None and len(folds) > 1:
-            raise ValueError(
-                f"{name!r} has one model per fold ({len(folds)} folds). Pass fold={folds[0]!r}, or train one model on "
-                "all data with refit(data)."
-            )
+            fix = f"Pass fold={folds[0]!r}, or train one model on all data with refit(data)."
+            raise ValueError(f"{name!r} has one model per fold ({len(folds)} folds). {fix}")
         if fold is not None and fold not in folds:
             raise ValueError(f"fold must be one of {', '.join(filter(None, folds)) or 'no folds'}, got {fold!r}")
         place = 0 if fold is None else folds.index(fold)

@@ -61,9 +61,7 @@ class Storage:
         try:
             return FileLock(self.directory / ".lock").acquire(blocking=False)
         except Timeout:
-            raise RuntimeError(
-                f"{self.directory} is in use by another process. Wait for it, or use another directory."
-            ) from None
+            raise RuntimeError(f"{self.directory} is in use by another process. Use another directory.") from None
 
     def get_folder(self, unit: Unit) -> Path:
         """Return the directory of a unit."""

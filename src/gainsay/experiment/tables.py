@@ -250,8 +250,8 @@ class ResultTables:
             )
         if self.plan.vary == "queries":
             notes.append(
-                "Repeats are trained on resampled queries, each with 63 % of the distinct queries. The verdict does not "
-                "describe models of all queries"
+                "Repeats are trained on resampled queries, each with 63 % of the distinct queries. No model of all "
+                "queries is compared"
             )
         if folds > 1:
             notes.append(

@@ -56,9 +56,7 @@ def validate_parameters(candidate: Candidate) -> None:
     if params.get("device", "cpu") == "cpu":
         unused, names = _find_unused(json.dumps(params, sort_keys=True))
         for name in unused:
-            raise ValueError(
-                f"params.{name} is unknown to XGBoost, or unused with the other parameters{nearest(name, names)}"
-            )
+            raise ValueError(f"params.{name} is not used by XGBoost with the other parameters{nearest(name, names)}")
 
 
 @lru_cache(maxsize=1024)
