@@ -337,11 +337,8 @@ def _reuse(storage: Storage, plan: Plan, unit: Unit, training: Training) -> None
     library = unit.candidate.library
     version, earlier = get_versions(library)[library], training.versions.get(library)
     if earlier != version:
-        warnings.warn(
-            f"{unit} was trained by {library} {earlier}, but this is {version}. Use another directory for results of "
-            "one version.",
-            stacklevel=4,
-        )
+        fix = "Use another directory for results of one version."
+        warnings.warn(f"{unit} was trained by {library} {earlier}, but this is {version}. {fix}", stacklevel=4)
     storage.write_compared_model(plan, unit, training.curves)
 
 
@@ -356,13 +353,9 @@ def _validate_unchanged(plan: Plan, trainings: Mapping[str, Training]) -> None:
     evaluated = Evaluator(custom, judgments)(training.documents[f"score {number}"]).per_query
     for metric, now in zip(custom, evaluated.T, strict=True):
         before = values[:, plan.metrics.index(metric)]
-        changed = np.flatnonzero(~np.isclose(before, now, rtol=1e-9, atol=1e-12, equal_nan=True))
-        if len(changed):
-            at = changed[0]
-            raise ValueError(
-                f"{metric} was {before[at]:.6g} on query {training.query_ids[at]} and is now {now[at]:.6g}. It has "
-                "changed since candidates were trained, or is random. Restore it, or use another directory."
-            )
+        if not np.allclose(before, now, rtol=1e-9, atol=1e-12, equal_nan=True):
+            fix = "Restore it, or use another directory."
+            raise ValueError(f"{metric} has changed since candidates were trained, or is random. {fix}")
 
 
 def _validate_data(plan: Plan, parts: Parts) -> None:

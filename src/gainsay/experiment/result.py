@@ -229,16 +229,6 @@ class ExperimentResult(ResultTables):
         return self.comparison.leaderboard
 
     @property
-    def pairs(self) -> pd.DataFrame:
-        """Pairs of the comparison."""
-        return self.comparison.pairs
-
-    @property
-    def winners(self) -> dict[str, str]:
-        """Best model on the test set under each metric."""
-        return self.comparison.winners
-
-    @property
     def missing(self) -> list[str]:
         """One line for each candidate that is not compared, with the reason."""
         return [printable(f"Not compared: {name} ({get_last_line(text)})") for name, text in self.failures.items()]
