@@ -81,8 +81,9 @@ class TrainedModel:
             features = RankingData(table, np.zeros(rows), group=[rows])
         data = self.features.align("X", features)
         trainer, threads = get_trainer(self.candidate.library), self.candidate.threads or 1
-        scores = predict_scores(trainer.create_predictor(self._booster, data, threads), data, [self.rounds])
-        return scores[self.rounds]
+        predict = trainer.create_predictor(self._booster, data, threads)
+        scores: Floats = predict_scores(predict, data, [self.rounds])[self.rounds]
+        return scores
 
 
 class Refit(StrictModel):
@@ -183,7 +184,7 @@ class ExperimentResult(ResultTables):
         With folds, each query is tested by the model of its fold. With repeats, the models are recipes.
         """
         metrics = dict(zip(self.plan.names, self.plan.metrics, strict=True))
-        tests = {name: its.collect_values(self._choose_rounds(its)) for name, its in self.trainings.items()}
+        tests = {name: trainings.collect_values(self._rounds[name]) for name, trainings in self.trainings.items()}
         # A query that every metric skips does not take part.
         has_value: Bools = np.logical_not(np.isnan(next(iter(tests.values()))[:, :, 0]).all(axis=1))
         repeats = {
@@ -246,8 +247,7 @@ class ExperimentResult(ResultTables):
         starts = np.cumsum([0, *(len(fold.weights) for fold in folds)])
         queries = np.concatenate([fold.documents["query"] + start for fold, start in zip(folds, starts, strict=False)])
         names = _create_distinct_names(np.concatenate([fold.query_ids for fold in folds]).astype(str))
-        rounds = {name: self._choose_rounds(trainings) for name, trainings in self.trainings.items()}
-        scores = _Scores(self.trainings, rounds)
+        scores = _Scores(self.trainings, self._rounds)
         return Rankings(Judgments(labels, qid=names[queries]), scores, has_value, self._weights)
 
     def load_model(
@@ -386,7 +386,7 @@ class ExperimentResult(ResultTables):
         if rounds is not None:
             check_whole("rounds", rounds)
         own = self._find_candidate(self._validate_candidate(candidate))
-        compared_rounds = self.compared.loc[own.name, "rounds"]
+        compared_rounds = self._rounds[own.name]
         rounds = rounds or round(fmean(compared_rounds))
         data = replace(self.plan.features.align("data", data, new_categories=True).contiguous(), document_ids=None)
         trainer, trained = get_trainer(own.library), replace(own, num_boost_round=rounds)
@@ -423,9 +423,9 @@ class ExperimentResult(ResultTables):
         lines.append(self._describe_rounds())
         for metric in comparison.primary or self.metrics[:1]:
             name = comparison.winners[metric]
-            rounds, mean = self.compared.loc[name, "rounds"], comparison.leaderboard.loc[name, metric]
+            rounds, means = self._rounds[name], comparison.leaderboard[metric].to_dict()
             text = f"round{'s' if len(rounds) > 1 else ''} {join_rounds(rounds)}"
-            lines.append(f"Best on the test set by {metric}: {name} at {text} ({mean:.4f}).")
+            lines.append(f"Best on the test set by {metric}: {name} at {text} ({means[name]:.4f}).")
         verdict = [self.verdict.text] if len(self.metrics) > 1 else []
         return "\n".join([*lines, *verdict, *(f"{note}." for note in self.notes), *self.missing])
 
