@@ -371,11 +371,9 @@ def _warn_of_data(plan: Plan, parts: Parts) -> None:
     """Warn of queries with nothing to rank, and of parts that are the same."""
     single = [name for name, part in parts.items() if len(part.labels) == len(part.query_ids)]
     if single:
-        warnings.warn(
-            f"every query of {listed(single, 4)} has one document, so there is nothing to rank. Does qid number the "
-            "rows instead of the queries?",
-            stacklevel=3,
-        )
+        fix = "Does qid number the rows instead of the queries?"
+        message = f"every query of {listed(single, 4)} has one document, so there is nothing to rank. {fix}"
+        warnings.warn(message, stacklevel=3)
     for first, second in itertools.combinations(parts, 2):
         if plan.data[first] == plan.data[second]:
             warnings.warn(f"{first} and {second} are the same data, so the results are too good", stacklevel=3)
