@@ -171,15 +171,15 @@ Share = Annotated[float, Field(gt=0, lt=1)]
 FeatureCount = Annotated[int, Field(ge=1, le=10**7)]
 
 
-DATA_SOURCES = (
-    ("train", "valid", "test"),
-    ("folds",),
-    ("files", "k_folds"),
-    ("simulate",),
-    ("simulate", "k_folds"),
-)
-"""Keys of the table `data` that belong together."""
 READ_OPTIONS = {"format", "features", "zero_based", "shared_ids"}
+DATA_SOURCES: list[tuple[set[str], set[str]]] = [
+    ({"train", "valid", "test"}, READ_OPTIONS),
+    ({"folds"}, READ_OPTIONS),
+    ({"files", "k_folds"}, {*READ_OPTIONS, "seed"}),
+    ({"simulate"}, set()),
+    ({"simulate", "k_folds"}, {"seed"}),
+]
+"""Keys of the table `data` that belong together, and the keys that are optional then."""
 
 
 class SimulateTable(StrictModel):
@@ -214,13 +214,7 @@ class DataTable(StrictModel):
     @model_validator(mode="after")
     def _validate_together(self) -> DataTable:
         keys = self.model_fields_set - {"clusters", "segments"}
-        for source in DATA_SOURCES:
-            options = {"seed"} if "k_folds" in source else set()
-            if "simulate" not in source:
-                options |= READ_OPTIONS
-            if set(source) <= keys <= {*source, *options}:
-                break
-        else:
+        if not any(required <= keys <= required | optional for required, optional in DATA_SOURCES):
             raise ValueError(
                 "data must have either train, valid and test, or folds, or files and k_folds, or simulate. format, "
                 "features, zero_based and shared_ids require files, and seed requires k_folds, got "
