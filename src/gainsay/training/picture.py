@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._common.notebook import scoped
 from .._common.palette import LIGHT
@@ -155,7 +155,7 @@ def _draw_curve(metric: ShownMetric, last: int) -> str:
         else:
             y = TOP + (BOTTOM - TOP) * min(_share(metric, value), 1.0)
             pieces[-1].append(f"{_x(number, last):.1f},{y:.1f}")
-    look = {"stroke": COLORS[metric.role], "stroke_width": 1.8, "stroke_dasharray": DASHES[metric.role]}
+    look: dict[str, Any] = {"stroke": COLORS[metric.role], "stroke_width": 1.8, "stroke_dasharray": DASHES[metric.role]}
     return "".join(_draw("polyline", points=" ".join(piece), fill="none", **look) for piece in pieces if piece)
 
 
@@ -193,7 +193,7 @@ def _draw_mark(role: Role, x: float, y: float, size: float) -> str:
 
 def _write(x: float, y: float, text: str, color: str = MUTED, size: int = 12, text_anchor: str = "start") -> str:
     weight = 650 if size > 12 else 400
-    look = {"font_size": size, "font_weight": weight, "fill": color, "text_anchor": text_anchor}
+    look: dict[str, Any] = {"font_size": size, "font_weight": weight, "fill": color, "text_anchor": text_anchor}
     return _draw("text", text, x=x, y=y, **look)
 
 
