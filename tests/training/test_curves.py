@@ -16,7 +16,7 @@ from rich.cells import cell_len
 from gainsay.lightgbm import Curves
 from gainsay.training.history import MetricCurve
 from gainsay.training.picture import create_picture
-from gainsay.training.view import create_view
+from gainsay.training.view import View, create_shown
 from gainsay.xgboost import Curves as CurvesOfXGBoost
 
 LINEAR, EXP = "ndcg_linear@10", "ndcg_exp@10"
@@ -143,7 +143,7 @@ class TestViews:
             for number, value in enumerate(values, start=1):
                 lines[name].add(number, value)
         options = {"title": "a model", "dataset": "valid", "last_round": 4, **options}
-        return create_view(lines, **options)
+        return View(shown=create_shown(lines), **options)
 
     @pytest.mark.parametrize("width", [60, 79, 119])
     @pytest.mark.parametrize("ascii_only", [False, True])
@@ -173,7 +173,7 @@ class TestViews:
     def test_hostile_names(self):
         curve = MetricCurve(True)
         curve.add(1, 0.5)
-        view = create_view({EXP: curve, "<b>[x]": curve}, title="<b>\x1b[2J", dataset="<i>", last_round=1)
+        view = View("<b>\x1b[2J", "<i>", create_shown({EXP: curve, "<b>[x]": curve}), last_round=1)
         assert "\x1b" not in "".join(map(join, view.create_lines(79))) + join(view.create_final_line())
         page = create_picture(view).replace("<p><b>", "", 1)
         assert not {"<b>", "<i>", "\x1b"} & set(re.findall("<[bi]>|\x1b", page))
