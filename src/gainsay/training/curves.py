@@ -410,8 +410,8 @@ def _warn_of_lengths(recorded: Sequence[tuple[str, str, Sequence[float]]]) -> No
     if lengths[shortest] < lengths[longest]:
         warnings.warn(
             f"history has {lengths[shortest]} values of {shortest} and {lengths[longest]} of {longest}. All of them "
-            "are assigned to the rounds 1, 2, 3, …, which is wrong if a metric was evaluated in some rounds only (every=). "
-            "Pass Curves to the callbacks of the training to record the rounds",
+            "are assigned to the rounds 1, 2, 3, …, which is wrong if a metric was evaluated in some rounds only "
+            "(every=). Pass Curves to the callbacks of the training to record the rounds",
             stacklevel=3,
         )
 
