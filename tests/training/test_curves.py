@@ -192,10 +192,12 @@ class TestPicture:
         return [[tuple(map(float, point.split(","))) for point in line] for line in lines]
 
     def test_points_are_distances_from_the_best_value(self):
-        """The axes have 560 units for the rounds 1 to 5, and 190 for 0.04 or 4 % of the best value."""
+        """The axes have 560 units for the rounds 1 to 4, and 190 for 0.04 or 4 % of the best value."""
         values = [0.50, 0.52, 0.55, 0.54]
-        (line,) = self.points({"mrr": values}, total=5)
-        expected = [(56 + 140 * place, 22 + 190 * min(0.55 - value, 0.04) / 0.04) for place, value in enumerate(values)]
+        (line,) = self.points({"mrr": values})
+        expected = [
+            (56 + 560 / 3 * place, 22 + 190 * min(0.55 - value, 0.04) / 0.04) for place, value in enumerate(values)
+        ]
         assert np.array(line) == pytest.approx(np.array(expected), abs=0.051)
         (line,) = self.points({"rmse": [200.0, 101.0, 100.0]})
         assert [y for _, y in line] == pytest.approx([212, 22 + 190 * 0.01 / 0.04, 22], abs=0.051)

@@ -51,26 +51,20 @@ def create_picture(view: View) -> str:
         f"<p><b>{escape(printable(view.title))}</b> "
         f'<span class="m">{escape(printable(dataset))}round {view.last_round:,}{total}</span></p>'
     )
-    notes = [
-        "Each curve is drawn relative to its own best value. A mark is the first round with the best value.",
-        *(
-            f"{sentence}: {', '.join(labels)}."
-            for sentence, labels in (
-                ("A distance of 0.01 is 1 % of the best value", [m.label for m in view.shown if abs(m.curve.best) > 1]),
-                ("Lower is better", [m.label for m in view.shown if m.curve.higher_is_better is False]),
-                (f"Values more than {RANGE:g} below the best are at the bottom", list(map(_label_cut, view.shown))),
-            )
-            if any(labels)
-        ),
-    ]
+    notes = ["Each curve is drawn relative to its own best value. A mark is the first round with the best value."]
+    for sentence, metrics in (
+        ("A distance of 0.01 is 1 % of the best value", [m for m in view.shown if abs(m.curve.best) > 1]),
+        ("Lower is better", [m for m in view.shown if m.curve.higher_is_better is False]),
+        (f"Values more than {RANGE:g} below the best are at the bottom", [m for m in view.shown if _is_cut(m)]),
+    ):
+        if metrics:
+            notes.append(f"{sentence}: {', '.join(metric.label for metric in metrics)}.")
     return scoped(f'{head}{_draw_view(view)}<p class="m">{escape(" ".join(notes))}</p>')
 
 
 def _draw_view(view: View) -> str:
     """Return the curves and their values as SVG, 900 by 250 units."""
-    is_over = view.kept is not None or (view.total is None and view.seconds is None)
-    last = view.last_round if is_over else find_axis_end(view.last_round, view.total)
-    parts = []
+    last, parts = view.last_round, []
     for step in range(5):
         y = TOP + (BOTTOM - TOP) * step / 4
         parts += [
@@ -107,16 +101,6 @@ def list_ticks(last: int) -> list[int]:
     return list(dict.fromkeys([1, *range(step, last + 1, step)]))
 
 
-def find_axis_end(current: int, total: int | None) -> int:
-    """Return the end of the axis, which grows in steps up to `total`.
-
-    >>> find_axis_end(110, 120), find_axis_end(110, 1000), find_axis_end(3, None)
-    (120, 200, 10)
-    """
-    end = next(step * power for power in POWERS[1:] for step in (1, 2, 5) if current <= step * power)
-    return end if total is None or current > total else min(end, total)
-
-
 def thin_points(points: Sequence[tuple[int, float]], most: int) -> Sequence[tuple[int, float]]:
     """Return about `most` points with the same outline: the highest and the lowest of each group of points."""
     size = -(-len(points) // (most // 2))
@@ -140,9 +124,9 @@ def _share(metric: ShownMetric, value: float) -> float:
     return abs(best - value) / (RANGE * max(1.0, abs(best)))
 
 
-def _label_cut(metric: ShownMetric) -> str:
-    """Return the label of a metric whose curve leaves the picture at the bottom, or nothing."""
-    return metric.label if any(_share(metric, value) > 1 + 1e-9 for value in metric.curve.values) else ""
+def _is_cut(metric: ShownMetric) -> bool:
+    """Return whether the curve leaves the picture at the bottom."""
+    return any(_share(metric, value) > 1 + 1e-9 for value in metric.curve.values)
 
 
 def _draw_curve(metric: ShownMetric, last: int) -> str:

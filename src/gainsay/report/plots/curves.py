@@ -73,10 +73,12 @@ def plot_curves(
     best = best_rounds(curves, metrics, lower_is_better)
     candidate, rows = _select_rows(best, metrics, candidate)
     ax, colors = start(ax, theme, (6.8, 4.2))
-    own = curves[curves["candidate"] == candidate]
+    candidate_curves = curves[curves["candidate"] == candidate]
     labels, lines = short_metrics(metrics), []
     for row in rows:
-        part = own[own["fold"] == row["fold"]] if "fold" in own.columns else own
+        part = candidate_curves
+        if "fold" in part.columns:
+            part = part[part["fold"] == row["fold"]]
         for role, metric, other in zip(ROLES, metrics, metrics[::-1], strict=False):
             line = select_curve(part, metric)
             losses = np.abs(line.to_numpy(float) - row[f"best {metric}"])
@@ -93,8 +95,8 @@ def plot_curves(
     draw_curves(ax, colors, lines)
     name = (names or {}).get(candidate)
     short = short_names(map(str, curves["candidate"].unique()))[candidate] if name is None else name
-    title = f"{short}: {_finding(rows, metrics)}"
-    alt = " ".join(_fold_in_words(row, metrics, lower_is_better) for row in rows)
+    title = f"{short}: {_describe_rounds(rows, metrics)}"
+    alt = " ".join(_describe_fold(row, metrics, lower_is_better) for row in rows)
     alt = f"Curves of {short} over rounds, as distance from the best. {alt}"
     return finish(ax, colors, title, alt, x="round", y="distance from its own best", pad=22 if len(rows) == 1 else 10)
 
@@ -169,25 +171,23 @@ def plot_best_rounds(
     ax, colors = start(ax, theme, (6.8, 1.2 + 0.25 * len(candidates)))
     rows = best[best["candidate"].isin(candidates)]
     y = rows["candidate"].map(candidates.index)
-    one, other = rounds = [rows[f"round {metric}"] for metric in metrics]
-    same = (one == other).to_numpy()
-    ax.hlines(y, one, other, color=colors.muted, linewidth=1)
-    for metric, at, look in zip(metrics, rounds, looks(colors), strict=True):
-        ax.scatter(
-            at[~same], y[~same], s=0.62 * look.size, color=look.color, marker=look.marker, label=metric, zorder=3
-        )
-    ax.scatter(one[same], y[same], color=colors.muted, s=28, zorder=3, label="both")
+    rounds = [rows[f"round {metric}"] for metric in metrics]
+    same = (rounds[0] == rounds[1]).to_numpy()
+    ax.hlines(y, *rounds, color=colors.muted, linewidth=1)
+    for metric, x, look in zip(metrics, rounds, looks(colors), strict=True):
+        ax.scatter(x[~same], y[~same], s=0.62 * look.size, color=look.color, marker=look.marker, label=metric, zorder=3)
+    ax.scatter(rounds[0][same], y[same], color=colors.muted, s=28, zorder=3, label="both")
     ax.set_yticks(range(len(candidates)), [plain(names[str(name)]) for name in candidates])
     ax.set_ylim(len(candidates) - 0.4, -0.6)
     ax.set_xlim(left=0)
     only_across(ax, colors, 6)
     legend_below(ax, colors, below=0.5 / (0.25 * len(candidates) + 0.4))
     title = f"Both metrics choose the same round {int(same.sum())} times of {len(same)}"
-    said = (f"{names[str(it)]}: {a} and {b}." for it, a, b in zip(rows["candidate"], one, other, strict=True))
-    return finish(ax, colors, title, f"Best rounds of every candidate. {' '.join(said)}", x="best round")
+    texts = (f"{names[str(name)]}: {a} and {b}." for name, a, b in zip(rows["candidate"], *rounds, strict=True))
+    return finish(ax, colors, title, f"Best rounds of every candidate. {' '.join(texts)}", x="best round")
 
 
-def _finding(rows: Sequence[Fold], metrics: tuple[str, str]) -> str:
+def _describe_rounds(rows: Sequence[Fold], metrics: tuple[str, str]) -> str:
     equal = [row for row in rows if row[f"round {metrics[0]}"] == row[f"round {metrics[1]}"]]
     if len(rows) > 1:
         return f"the best rounds differ in {len(rows) - len(equal)} of {len(rows)} folds"
@@ -202,7 +202,7 @@ def _finding(rows: Sequence[Fold], metrics: tuple[str, str]) -> str:
     return f"{text} (stopping by the other loses {format_mean(losses[0])} and {format_mean(losses[1])})"
 
 
-def _fold_in_words(row: Fold, metrics: tuple[str, str], lower_is_better: Container[str]) -> str:
+def _describe_fold(row: Fold, metrics: tuple[str, str], lower_is_better: Container[str]) -> str:
     fold = f"Fold {row['fold']}: " if row["fold"] != "" else ""
     parts = []
     for metric in metrics:

@@ -110,8 +110,9 @@ def beside(ax: Axes, text: str, at: Point, offset: Point = (0, 0), *, color: str
 
 def legend_below(ax: Axes, theme: Theme, entries: Entries = (), *, below: float = 0.13, **look: Any) -> None:
     """Write the legend below the axes: `entries`, or by default everything with a label."""
-    given = {"handles": [handle for handle, _ in entries], "labels": [label for _, label in entries]} if entries else {}
-    look = {"bbox_to_anchor": (0.5, -below), "fontsize": 8, "ncols": 3, **given, **look}
+    if entries:
+        look |= {"handles": [handle for handle, _ in entries], "labels": [label for _, label in entries]}
+    look = {"bbox_to_anchor": (0.5, -below), "fontsize": 8, "ncols": 3, **look}
     legend = ax.legend(loc="upper center", frameon=False, labelcolor=theme.ink, **look)
     for text in legend.get_texts():
         text.set_parse_math(False)
