@@ -165,12 +165,7 @@ class View:
             return f"{text}\nThe best rounds are the same."
         other = "the other's" if len(shown) == 2 else "another's"
         losses = " and ".join(f"{metric.loss:.4f} of {metric.name}" for metric in shown if metric.loss == metric.loss)
-        missing = " and ".join(metric.name for metric in shown if metric.loss != metric.loss)
-        if losses:
-            text += f"\nStopping at {other} best round loses {losses}."
-        if missing:
-            text += f"\nThe loss of {missing} at {other} best round is not known, because it has no value there."
-        return text
+        return f"{text}\nStopping at {other} best round loses {losses}." if losses else text
 
 
 def create_shown(curves: Mapping[str, MetricCurve]) -> list[ShownMetric]:
