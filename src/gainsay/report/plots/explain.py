@@ -198,19 +198,26 @@ def plot_queries(
         grades of `queries`.
     names : mapping of model to str, optional
         Labels of the models, such as `Comparison.short_names`.
+
+    Raises
+    ------
+    ValueError
+        If the table has no rows, because the metrics contradict each other on no query.
     """
     models, metrics = _read_columns(queries)
+    if not len(queries):
+        raise ValueError(f"queries has no rows: {metrics[0]} and {metrics[1]} contradict each other on no query.")
     rows = queries.head(check_whole("most", most)).to_dict("records")
     drawn_grades = {grade for model in models for labels in queries[f"labels {model}"] for grade in labels}
     levels = sorted(drawn_grades | set(grades or ()))
     depth = max([10, *(min(len(row[f"labels {model}"]), MAX_RANKS) for row in rows for model in models)])
-    ax, colors = start(ax, theme, (4.6 + 0.33 * depth, 1.5 + 0.8 * max(len(rows), 1)))
+    ax, colors = start(ax, theme, (4.6 + 0.33 * depth, 1.5 + 0.8 * len(rows)))
     shades = dict(zip(levels, grade_colors(len(levels), colors), strict=True))
     short = short_names(models) if names is None else names
     width = depth + 1.0 + BARS
     middle = width - BARS / 2
     differences = np.array([[row[f"difference {metric}"] for metric in metrics] for row in rows], dtype=float)
-    scale = (BARS / 2 - 1.6) / (np.abs(differences).max(initial=0.0) or 1.0)
+    scale = (BARS / 2 - 1.6) / (np.abs(differences).max() or 1.0)
     for number, row in enumerate(rows):
         top = STEP * number
         ax.text(0, top - 0.1, f"query {plain(row['query'])[:32]}", fontsize=8.5, weight="bold", va="bottom",
@@ -223,42 +230,35 @@ def plot_queries(
             side = 1 if (row["contradiction strength"] > 0) == (line == 0) else -1
             ax.barh(y, side * size * scale, 0.56, middle, color=look.color, zorder=3)
             beside(ax, amount(size), (middle + side * size * scale, y), (4 * side, 0), color=colors.ink, size=8)
-    if rows:
-        ax.plot([middle, middle], [-0.1, STEP * len(rows) - 0.75], color=colors.ink, linewidth=1.2, zorder=4)
-        two_sides(ax, colors, (middle, -0.25), short[models[1]], short[models[0]], va="bottom")
-        for metric, look in zip(metrics, looks(colors), strict=True):
-            ax.plot([], [], color=look.color, linewidth=5, label=metric)
-        legend_below(ax, colors, bbox_to_anchor=(middle / width, 0.0), ncols=2, handlelength=1.2, handletextpad=0.4)
-    ax.set_xlim(0, width if rows else depth)
-    ax.set_ylim(max(STEP * len(rows), 1) - 0.6, -0.8)
+    ax.plot([middle, middle], [-0.1, STEP * len(rows) - 0.75], color=colors.ink, linewidth=1.2, zorder=4)
+    two_sides(ax, colors, (middle, -0.25), short[models[1]], short[models[0]], va="bottom")
+    for metric, look in zip(metrics, looks(colors), strict=True):
+        ax.plot([], [], color=look.color, linewidth=5, label=metric)
+    legend_below(ax, colors, bbox_to_anchor=(middle / width, 0.0), ncols=2, handlelength=1.2, handletextpad=0.4)
+    ax.set_xlim(0, width)
+    ax.set_ylim(STEP * len(rows) - 0.6, -0.8)
     ax.set_xticks(np.arange(depth) + 0.5, [str(rank) for rank in range(1, depth + 1)])
     ax.set_yticks([])
     ax.tick_params(length=0, labelsize=8)
     without_frame(ax)
-    title, alt = _describe_queries(rows, models, metrics, short)
-    picture = finish(ax, colors, title, alt, x="rank (cells: grade of the document)" if rows else "", wide=0.7)
+    title = f"{count(len(rows), 'query')} with the strongest contradiction of {metrics[0]} and {metrics[1]}"
+    alt = _describe_strips(rows, models, metrics, short)
+    picture = finish(ax, colors, title, alt, x="rank (cells: grade of the document)", wide=0.7)
     ax.xaxis.label.set_horizontalalignment("left")
-    ax.xaxis.set_label_coords(0, -0.05 - 0.12 / max(len(rows), 1))
+    ax.xaxis.set_label_coords(0, -0.05 - 0.12 / len(rows))
     return picture
 
 
-def _describe_queries(
-    rows: Sequence[Mapping[Hashable, Any]],
-    models: Sequence[str],
-    metrics: Sequence[str],
-    short: Mapping[str, str],
-) -> tuple[str, str]:
-    """Return the title and the text alternative of the strips."""
+def _describe_strips(
+    rows: Sequence[Mapping[Hashable, Any]], models: Sequence[str], metrics: Sequence[str], short: Mapping[str, str]
+) -> str:
     first, second = (short[model] for model in models)
     alt = [f"Strips of grades from rank 1 on, {first} above {second}. Differences are the first minus the second."]
     for row in rows:
         strips = ", ".join(f"{short[model]} {_format_grades(row[f'labels {model}'])}" for model in models)
         signs = ", ".join(f"{metric} {format_difference(row[f'difference {metric}'])}" for metric in metrics)
         alt.append(f"Query {row['query']}: {strips}. {signs}.")
-    title = f"{metrics[0]} and {metrics[1]} contradict each other on no query"
-    if rows:
-        title = f"{count(len(rows), 'query')} with the strongest contradiction of {metrics[0]} and {metrics[1]}"
-    return title, " ".join(alt)
+    return " ".join(alt)
 
 
 def draw_strip(
