@@ -173,7 +173,7 @@ def plot_best_rounds(
     y = rows["candidate"].map(candidates.index)
     rounds = [rows[f"round {metric}"] for metric in metrics]
     same = (rounds[0] == rounds[1]).to_numpy()
-    ax.hlines(y, *rounds, color=colors.muted, linewidth=1)
+    ax.hlines(y, rounds[0], rounds[1], color=colors.muted, linewidth=1)
     for metric, x, look in zip(metrics, rounds, looks(colors), strict=True):
         ax.scatter(x[~same], y[~same], s=0.62 * look.size, color=look.color, marker=look.marker, label=metric, zorder=3)
     ax.scatter(rounds[0][same], y[same], color=colors.muted, s=28, zorder=3, label="both")
