@@ -3,7 +3,7 @@
     python benchmarks/ranking.py [--documents 1000000] [--repeats 15]
 
 Ranking means the labels of all documents in the order of their scores, ties recognised. The sort by value only brings
-the padded rows of keys into order, without any label; one pass is a sum of the scores.
+the padded rows of scores into order, without any label; one pass is a sum of the scores.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from shapes import SHAPES, make_shape
 from timing import interleaved, machine, milliseconds, ratio
 
 import gainsay as gs
-from gainsay.ranking.packing import descending_keys
 from gainsay.ranking.rows import rank_block
 
 if TYPE_CHECKING:
@@ -32,14 +31,14 @@ def ranking(judgments: gs.Judgments, scores: NDArray[Any]) -> Callable[[], None]
 
     def rank() -> None:
         for block in blocks:
-            rank_block(block, scores, "average", levels, all_retrieved=True)
+            rank_block(block, scores, "average", levels)
 
     return rank
 
 
 def sorting(judgments: gs.Judgments, scores: NDArray[Any]) -> Callable[[], None]:
-    """Return a call that sorts a fresh copy of each block's padded rows of 64-bit keys."""
-    rows = [descending_keys(block.gather(scores)) for block in judgments.layout.blocks]
+    """Return a call that sorts a fresh copy of each block's padded rows of scores."""
+    rows = [block.gather(scores) for block in judgments.layout.blocks]
 
     def sort() -> None:
         for block in rows:

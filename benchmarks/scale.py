@@ -25,9 +25,8 @@ from shapes import Data, make_data
 from timing import machine
 
 import gainsay as gs
-from gainsay.dask.partitions import FAN_IN, Seen
-from gainsay.dask.rounds import Staged
-from gainsay.dask.summed import Summed, _summed
+from gainsay.dask.cluster import PartitionSums, _add_partitions, _sum_partition
+from gainsay.dask.rounds import predict_stages
 from gainsay.data import simulate
 from gainsay.training.bound_metrics import BoundMetrics
 from gainsay.training.partial_sums import Partition
@@ -59,10 +58,10 @@ def cpu_nanoseconds(work: Callable[[], object], repeats: int) -> float:
     return 1e9 * median(seconds)
 
 
-def partition_task(data: Data, scores: np.ndarray[Any, Any], qid: np.ndarray[Any, Any] | None) -> Summed:
+def partition_task(data: Data, scores: np.ndarray[Any, Any], qid: np.ndarray[Any, Any] | None) -> PartitionSums:
     """Do what a worker does for one partition."""
     grouping = {"group": data.sizes} if qid is None else {"qid": qid}
-    return _summed(BoundMetrics(PANEL, None, "refuse", 1), 0, None, scores, labels=data.labels, **grouping)
+    return _sum_partition(BoundMetrics(PANEL, None, "refuse", 1), 0, None, scores, labels=data.labels, **grouping)
 
 
 def measure(documents: int, repeats: int) -> Cost:
@@ -92,27 +91,17 @@ def sent(documents: int) -> tuple[int, int]:
     return len(pickle.dumps(with_group)), len(pickle.dumps(with_qid))
 
 
-def merge(partitions: int, queries: int, ids: bool) -> tuple[float, int, int]:
-    """Merge results of partitions with so many queries each.
-
-    Return the CPU seconds of all merges, the bytes sent to the tasks that merge, and the bytes that the last one gets.
-    """
-    rng = np.random.default_rng(0)
+def merge(partitions: int, queries: int, has_ids: bool) -> tuple[float, int]:
+    """Add the results of partitions with so many queries each. Return the CPU seconds and the bytes that are sent."""
     data = make_data(queries * QUERY)
     template = partition_task(data, data.scores["untied"], None)
-    level = []
-    for _ in range(partitions):
-        hashes = np.unique(rng.integers(0, 2**64, queries, dtype=np.uint64))
-        seen = Seen(hashes, hashes[:0]) if ids else None
-        level.append(Summed(template.sums, template.queries, template.documents, True, template.some_id, seen))
-    seconds, travelled = 0.0, 0
-    while len(level) > 1:
-        received = sum(len(pickle.dumps(part)) for part in level)
-        travelled += received
-        start = time.process_time()
-        level = [Summed.merged(level[at : at + FAN_IN]) for at in range(0, len(level), FAN_IN)]
-        seconds += time.process_time() - start
-    return seconds, travelled, received
+    numbers = range(0, partitions * queries, queries)
+    if has_ids:
+        parts = [template._replace(query_ids=np.arange(start, start + queries)) for start in numbers]
+    else:
+        parts = [template] * partitions
+    sent_bytes = sum(len(pickle.dumps(part)) for part in parts)
+    return cpu_nanoseconds(lambda: _add_partitions(parts, has_ids), 1) / 1e9, sent_bytes
 
 
 def overhead(partitions: int, workers: int) -> tuple[float, float]:
@@ -157,8 +146,11 @@ def staged(documents: int, rounds: int = 100) -> dict[str, tuple[float, float]]:
     }
     found = {}
     for name, booster in boosters.items():
-        stages = Staged(booster, tuple(range(1, rounds + 1)))
-        all_rounds = cpu_nanoseconds(lambda stages=stages: deque(stages(data.features), maxlen=0), 3)
+        numbers = tuple(range(1, rounds + 1))
+        all_rounds = cpu_nanoseconds(
+            lambda booster=booster, numbers=numbers: deque(predict_stages(booster, numbers, data.features), maxlen=0),
+            3,
+        )
         found[name] = (cpu_nanoseconds(once[name], 3) / 1e9, all_rounds / 1e9)
     return found
 
@@ -184,10 +176,10 @@ def main() -> None:
     print(f"\nA partition of {in_partition:,} documents sends {with_group:,} bytes with group, {with_qid:,} with qid.")
 
     print(f"\nMerging {arguments.partitions:,} partitions, {BILLION:,} documents in all:")
-    print("| | CPU s | bytes sent | into the last merge |\n|---|---:|---:|---:|")
-    for name, ids in (("group", False), ("qid", True)):
-        seconds, travelled, last = merge(arguments.partitions, in_partition // QUERY, ids)
-        print(f"| {name} | {seconds:.2f} | {travelled:,} | {last:,} |")
+    print("| | CPU s | bytes sent |\n|---|---:|---:|")
+    for name, has_ids in (("group", False), ("qid", True)):
+        seconds, sent_bytes = merge(arguments.partitions, in_partition // QUERY, has_ids)
+        print(f"| {name} | {seconds:.2f} | {sent_bytes:,} |")
 
     print("\nPredicting 100,000 documents of 100 features with 100 rounds, one thread:")
     for name, (once, stages) in staged(100_000).items():

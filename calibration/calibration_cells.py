@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gainsay.comparison.data import read_panel, split_repeats
+from gainsay.comparison.data import read_panel
 from gainsay.comparison.pairs import compute_pair_p_values
 from gainsay.comparison.resampling import Sample
 from gainsay.comparison.verdict import Verdict
@@ -190,9 +190,8 @@ def clustered(rng: np.random.Generator, rows: Array, copies: float) -> tuple[Arr
 
 def judged(first: Any, second: Any, *, seed: int, clusters: Any = None) -> tuple[Verdict, Array]:
     """Return the verdict, and the p-values of all pairs."""
-    labels = dict(zip(METRICS, METRICS, strict=True))
-    values, runs = split_repeats({METRICS[0]: first, METRICS[1]: second}, labels, None)
-    sample = Sample(read_panel(values, repeats=runs, clusters=clusters), ALPHA, DRAWS, seed)
+    values = {METRICS[0]: first, METRICS[1]: second}
+    sample = Sample(read_panel(values, clusters=clusters), ALPHA, DRAWS, seed)
     return Verdict.from_sample(sample, METRICS, 0.0), compute_pair_p_values(sample.joint(METRICS).estimated).two_sided
 
 

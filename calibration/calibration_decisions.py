@@ -30,7 +30,7 @@ from calibration import MODELS, NAMES, Array, simulate, tilt
 from calibration_cells import ALPHA, DRAWS, METRICS, RecipeCell, Store, found, judged, put_section, seeds_of
 
 from gainsay.comparison.baseline import compare_with_baseline
-from gainsay.comparison.data import read_panel, split_repeats
+from gainsay.comparison.data import read_panel
 from gainsay.comparison.resampling import Sample
 from gainsay.comparison.segments import compute_segments
 from gainsay.comparison.verdict import Verdict
@@ -100,9 +100,7 @@ class ShipRecipes(RecipeCell):
         for seed in seeds:
             values = self.sample(np.random.default_rng(seed))
             rows = [[one[row] if one.shape[2] > 1 else one[row, :, 0] for one in values] for row in (0, 1)]
-            labels = dict(zip(METRICS, METRICS, strict=True))
-            tables, runs = split_repeats(dict(zip(METRICS, rows, strict=True)), labels, names)
-            of_runs = Sample(read_panel(tables, names, repeats=runs), ALPHA, DRAWS, seed)
+            of_runs = Sample(read_panel(dict(zip(METRICS, rows, strict=True)), names), ALPHA, DRAWS, seed)
             first = {it: np.stack([one[row, :, 0] for one in values], axis=1) for row, it in enumerate(METRICS)}
             alone = Sample(read_panel(first, names), ALPHA, DRAWS, seed)
             lines.append((

@@ -155,10 +155,12 @@ def path_row(population: Population, scenario: str, queries: int, repetitions: i
     regret[best] = 0.0
     lead = truth[:, None, :] - truth[:, :, None]
     swaps = {
-        frozenset((it.first, it.second)): it.base
-        for it in find_crossings(BASES, lead, np.full_like(lead, 1e-12), np.full(len(BASES), 1e-4), 1.0)
+        frozenset((row.first, row.second)): row.base
+        for row in find_crossings(
+            NAMES, BASES, lead, np.full_like(lead, 1e-12), np.full(len(BASES), 1e-4), 1.0
+        ).itertuples()
     }
-    unique = {pair: base for pair, base in swaps.items() if pair == frozenset((0, 7))}
+    unique = {pair: base for pair, base in swaps.items() if pair == frozenset((NAMES[0], NAMES[7]))}
     lines = []
     for repetition in range(repetitions):
         path = sampled_path(population, chance, queries, seed + repetition)

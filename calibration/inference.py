@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from gainsay.comparison.baseline import compare_with_baseline
-from gainsay.comparison.data import read_panel, split_repeats
+from gainsay.comparison.data import read_panel
 from gainsay.comparison.estimates import estimate
 from gainsay.comparison.inference import compute_regret_band, two_step_test
 from gainsay.comparison.resampling import Sample, critical_value, draw_errors
@@ -55,7 +55,7 @@ def misses_pairs(models: int) -> Callable[[Generator], bool]:
 
     def misses(rng: Generator) -> bool:
         estimated = estimate(read_panel(draw_values(rng, 50, models)))
-        half = draw_errors(estimated, DRAWS, int(rng.integers(1 << 30))).half_widths(ALPHA)
+        half = draw_errors(estimated, DRAWS, int(rng.integers(1 << 30))).compute_half_widths(ALPHA)
         return bool((np.abs(estimated.difference) > half).any())
 
     return misses
@@ -136,8 +136,7 @@ def draw_repeats(rng: Generator, counts: tuple[int, ...], queries: int = 500) ->
                 values = values + rng.normal(0, 0.02, number) + rng.normal(0, 0.05, (queries, number))
             columns.append(values if number else values[:, 0])
         tables[name] = columns
-    means, repeats = split_repeats(tables, dict(zip(NAMES, NAMES, strict=True)), None)
-    return read_panel(means, repeats=repeats)
+    return read_panel(tables)
 
 
 def misses_repeats(counts: tuple[int, ...]) -> Callable[[Generator], bool]:

@@ -26,7 +26,7 @@ import numpy as np
 from calibration_cells import ALPHA, METRICS, Array, Store, judged, kinds, put_section
 
 import gainsay as gs
-from gainsay.experiment.repeats import resample
+from gainsay.experiment.plan import resample
 
 RUNS, EACH = 16, 5
 TRAIN, TEST = 300, (1000, 5000)

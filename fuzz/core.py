@@ -12,7 +12,6 @@ import numpy as np
 
 import gainsay as gs
 from gainsay.evaluation import groups
-from gainsay.evaluation.groups import Blocks
 from gainsay.ranking import compiled
 
 from .oracle import ViolationError
@@ -72,7 +71,7 @@ def in_core(
 ) -> np.ndarray[Any, Any]:
     """Return the values that the core gives, for certain: NumPy's path is out of order."""
     none = mock.Mock(side_effect=ViolationError("not in the core"))
-    with mock.patch.object(groups, "COMPILED_PER_THREAD", 1), mock.patch.object(Blocks, "evaluate", none):
+    with mock.patch.object(groups, "COMPILED_PER_THREAD", 1), mock.patch.object(groups, "evaluate_in_numpy", none):
         return gs.evaluate(metrics, judgments, scores, n_jobs=threads).per_query
 
 

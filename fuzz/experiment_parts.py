@@ -15,9 +15,8 @@ from tempfile import mkdtemp
 import numpy as np
 
 from gainsay.experiment import Experiment
-from gainsay.experiment.rounds import find_stored_rounds
 from gainsay.experiment.storage import Storage, compute_sha256, seal
-from gainsay.experiment.trainings import Training
+from gainsay.experiment.trainings import Training, find_stored_rounds
 
 from .experiment_plan import PLAN, resealed
 from .oracle import attempt

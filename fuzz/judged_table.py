@@ -24,4 +24,4 @@ def check(content: bytes, folder: Path) -> None:
     for suffix in (".csv", ".tsv"):
         path = folder / f"table{suffix}"
         path.write_bytes(content)
-        attempt(lambda: load_table(InputOptions(table=path, scores=[]), {}), path, lines=False)  # noqa: B023
+        attempt(lambda: load_table(InputOptions(table=path, scores=[]), []), path, lines=False)  # noqa: B023

@@ -356,8 +356,8 @@ def record_populations() -> dict[str, Any]:
     labels = rng.choice(5, 40 * 6)
     judgments = gs.Judgments(labels, group=[6] * 40)
     one, other = labels + rng.normal(size=240), labels + 2 * rng.normal(size=240)
-    launch = (judgments, one, other, rng.choice(["a", "b", "tie"], 40, p=[0.6, 0.3, 0.1]))
-    found["fitted gain"] = attempt(lambda: gs.fit_gain([launch], metric="ndcg_linear@5").to_dict())
+    preferences = (judgments, one, other, rng.choice(["a", "b", "tie"], 40, p=[0.6, 0.3, 0.1]))
+    found["fitted gain"] = attempt(lambda: gs.fit_gain(preferences, metric="ndcg_linear@5").to_dict())
     found["verdict from values"] = attempt(
         lambda: gs.Verdict.from_values(
             values["ndcg_linear@10"], values["ndcg_exp@10"], ["a", "b", "c"], alpha=0.1, draws=2000, seed=3

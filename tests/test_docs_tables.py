@@ -55,7 +55,7 @@ def test_every_metric_has_a_row_and_appears_in_a_heading():
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_row_of_a_metric_lists_the_names_in_other_programs(name):
     printed = {
-        (convention.called, called.format(k=5))
+        (convention.title, called.format(k=5))
         for convention in CONVENTIONS.values()
         for template, called in convention.prints.items()
         if template.partition("@")[0] == name

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import gainsay as gs
-from gainsay.data import read_lightgbm, read_scores
+from gainsay.data import read_scores
 
 SOURCE = Path(gs.__file__).parent
 MODULES = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "subprocess", "code", "pty"}
@@ -113,20 +113,3 @@ class TestFilesThatExpand:
         (tmp_path / "s.npy").write_bytes(content)
         with pytest.raises(ValueError, match=r"s\.npy: "):
             read_scores(tmp_path / "s.npy")
-
-    @pytest.mark.parametrize(("name", "words"), [("query", "more group sizes"), ("weight", "more weights")])
-    def test_more_group_sizes_or_weights_than_rows(self, tmp_path, name, words):
-        (tmp_path / "d").write_bytes(b"1 1:1\n0 1:1\n")
-        (tmp_path / "d.query").write_bytes(b"2\n")
-        (tmp_path / f"d.{name}").write_bytes(gzip.compress(b"1\n" * 1_000_000))
-        with pytest.raises(ValueError, match=words) as caught:
-            read_lightgbm(tmp_path / "d")
-        assert f"d.{name}, line 3: " in str(caught.value)
-
-    def test_one_long_query_id(self, tmp_path):
-        """All ids of an array take as much memory as the longest one: 10 MB of text would take 400 GB."""
-        ids = b"".join(b"0 qid:%d\n" % number for number in range(2000))
-        (tmp_path / "d").write_bytes(b"0 qid:" + b"x" * 100_000 + b" 1:1\n" + ids)
-        with pytest.raises(ValueError, match="800400000 bytes") as caught:
-            gs.data.read_letor(tmp_path / "d", max_bytes=1_000_000)
-        assert "max_bytes=1000000" in str(caught.value)

@@ -96,7 +96,7 @@ MISTAKES = {
         (lambda: gainsay.lightgbm.early_stopping("mrr", stopping_rounds=5), TypeError, "rounds="),
         (lambda: gainsay.lightgbm.early_stopping("mrr"), TypeError, "rounds"),
         (lambda: gainsay.lightgbm.feval("ndcg@10"), ValueError, "ndcg_linear@10"),
-        (lambda: train_lgb(feval=gainsay.lightgbm.eval_metric("mrr")), TypeError, "feval="),
+        (lambda: train_lgb(feval=gainsay.lightgbm.feval), TypeError, "without a call"),
         (lambda: train_lgb(STOP_XGB), TypeError, "gainsay.lightgbm"),
         (lambda: train_lgb(gainsay.xgboost.Curves()), TypeError, "gainsay.lightgbm"),
         (lambda: train_lgb(feval=gainsay.xgboost.custom_metric("mrr")), TypeError, "gainsay.lightgbm"),
@@ -133,7 +133,7 @@ MISTAKES = {
     ],
     "experiments": [
         (lambda: Candidate("a", "lightgmb"), ValueError, "mean 'lightgbm'"),
-        (lambda: Candidate("a", "lightgbm", {"n_estimators": 9}), ValueError, "num_boost_round"),
+        (lambda: experiment([Candidate("a", "lightgbm", {"n_estimators": 9})]), ValueError, "num_boost_round"),
         (lambda: experiment([Candidate("a", "lightgbm", {"num_leafs": 3})]), ValueError, "mean 'num_leaves'"),
         (lambda: experiment([CANDIDATE, CANDIDATE]), ValueError, "twice"),
         (lambda: experiment([]), ValueError, "candidates"),

@@ -1,8 +1,8 @@
-"""Both NDCG definitions, MAP, MRR and their kin while LightGBM and XGBoost train.
+"""NDCG in both definitions, MAP, MRR and other ranking metrics for LightGBM and XGBoost.
 
-`gainsay.lightgbm`, `gainsay.xgboost` and `gainsay.catboost` hold the training adapters, `gainsay.data` readers and a
-generator, `gainsay.dask` evaluates over a cluster, `gainsay.sklearn` scores in searches of scikit-learn. Every name is
-loaded when it is first used, so that a program pays for what it asks for (PEP 562).
+`gainsay.lightgbm`, `gainsay.xgboost`, `gainsay.catboost` and `gainsay.sklearn` contain the training adapters,
+`gainsay.data` reads and generates data, and `gainsay.dask` evaluates on a cluster. Each name is imported at its first
+use (PEP 562), so that importing gainsay is fast.
 """
 
 from __future__ import annotations
@@ -22,114 +22,75 @@ if TYPE_CHECKING:
     from . import report as report
     from . import sklearn as sklearn
     from . import xgboost as xgboost
-    from ._kernel.config import show_config
-    from .comparison.compare import compare, compare_runs
-    from .comparison.comparison import Comparison
-    from .comparison.disagreement import disagreement_bound
-    from .comparison.gain_fit import fit_gain
-    from .comparison.power import plan
-    from .comparison.tables import compare_table
-    from .comparison.verdict import Verdict
-    from .data import RankingData
-    from .evaluation.evaluator import Evaluation, Evaluator, evaluate
-    from .evaluation.explain import explain
-    from .evaluation.trec_runs import evaluate_run
-    from .experiment import Candidate, Experiment, ExperimentResult, grid, k_folds
-    from .judgments import Judgments
-    from .metrics import (
-        AP,
-        CG,
-        DCG,
-        ERR,
-        GAP,
-        NDCG,
-        RBP,
-        RR,
-        Hit,
-        Judged,
-        Metric,
-        Precision,
-        Recall,
-        RPrecision,
-        metric,
-        parse_metrics,
-    )
+    from ._kernel.config import show_config as show_config
+    from .comparison.compare import compare as compare
+    from .comparison.compare import compare_runs as compare_runs
+    from .comparison.comparison import Comparison as Comparison
+    from .comparison.disagreement import disagreement_bound as disagreement_bound
+    from .comparison.gain_fit import fit_gain as fit_gain
+    from .comparison.power import plan as plan
+    from .comparison.tables import compare_table as compare_table
+    from .comparison.verdict import Verdict as Verdict
+    from .data import RankingData as RankingData
+    from .evaluation.evaluator import Evaluation as Evaluation
+    from .evaluation.evaluator import Evaluator as Evaluator
+    from .evaluation.evaluator import evaluate as evaluate
+    from .evaluation.explain import explain as explain
+    from .evaluation.trec_runs import evaluate_run as evaluate_run
+    from .experiment import Candidate as Candidate
+    from .experiment import Experiment as Experiment
+    from .experiment import ExperimentResult as ExperimentResult
+    from .experiment import grid as grid
+    from .experiment import k_folds as k_folds
+    from .judgments import Judgments as Judgments
+    from .metrics import AP as AP
+    from .metrics import CG as CG
+    from .metrics import DCG as DCG
+    from .metrics import ERR as ERR
+    from .metrics import GAP as GAP
+    from .metrics import NDCG as NDCG
+    from .metrics import RBP as RBP
+    from .metrics import RR as RR
+    from .metrics import Hit as Hit
+    from .metrics import Judged as Judged
+    from .metrics import Metric as Metric
+    from .metrics import Precision as Precision
+    from .metrics import Recall as Recall
+    from .metrics import RPrecision as RPrecision
+    from .metrics import metric as metric
+    from .metrics import parse_metrics as parse_metrics
 
-__all__ = [
-    "AP",
-    "CG",
-    "DCG",
-    "ERR",
-    "GAP",
-    "NDCG",
-    "RBP",
-    "RR",
-    "Candidate",
-    "Comparison",
-    "Evaluation",
-    "Evaluator",
-    "Experiment",
-    "ExperimentResult",
-    "Hit",
-    "Judged",
-    "Judgments",
-    "Metric",
-    "Precision",
-    "RPrecision",
-    "RankingData",
-    "Recall",
-    "Verdict",
-    "compare",
-    "compare_runs",
-    "compare_table",
-    "disagreement_bound",
-    "evaluate",
-    "evaluate_run",
-    "explain",
-    "fit_gain",
-    "grid",
-    "k_folds",
-    "metric",
-    "parse_metrics",
-    "plan",
-    "show_config",
-]
-
-_HELD_BY = {
-    name: module
-    for module, names in {
-        "_kernel.config": ("show_config",),
-        "comparison.disagreement": ("disagreement_bound",),
-        "comparison.gain_fit": ("fit_gain",),
-        "comparison.power": ("plan",),
-        "comparison.verdict": ("Verdict",),
-        "data": ("RankingData",),
-        "evaluation.evaluator": ("Evaluation", "Evaluator", "evaluate"),
-        "evaluation.explain": ("explain",),
-        "evaluation.trec_runs": ("evaluate_run",),
-        "experiment": ("Candidate", "Experiment", "ExperimentResult", "grid", "k_folds"),
-        "comparison.compare": ("compare", "compare_runs"),
-        "comparison.tables": ("compare_table",),
-        "comparison.comparison": ("Comparison",),
-        "judgments": ("Judgments",),
-        "metrics": (
-            *("AP", "CG", "DCG", "ERR", "GAP", "NDCG", "RBP", "RR", "Hit", "Judged", "Metric", "Precision", "Recall"),
-            *("RPrecision", "metric", "parse_metrics"),
-        ),
-    }.items()
-    for name in names
+_NAMES = {
+    "_kernel.config": "show_config",
+    "comparison.compare": "compare compare_runs",
+    "comparison.comparison": "Comparison",
+    "comparison.disagreement": "disagreement_bound",
+    "comparison.gain_fit": "fit_gain",
+    "comparison.power": "plan",
+    "comparison.tables": "compare_table",
+    "comparison.verdict": "Verdict",
+    "data": "RankingData",
+    "evaluation.evaluator": "Evaluation Evaluator evaluate",
+    "evaluation.explain": "explain",
+    "evaluation.trec_runs": "evaluate_run",
+    "experiment": "Candidate Experiment ExperimentResult grid k_folds",
+    "judgments": "Judgments",
+    "metrics": "AP CG DCG ERR GAP NDCG RBP RR Hit Judged Metric Precision Recall RPrecision metric parse_metrics",
 }
-"""The module of each public name."""
+"""The public names of each module."""
 
+_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 _SUBPACKAGES = ("catboost", "comparison", "dask", "data", "experiment", "lightgbm", "report", "sklearn", "xgboost")
 """Not in `__all__`, so that a star import needs no library that may be missing."""
 
+__all__ = list(_MODULES)
 
-if not TYPE_CHECKING:  # type checkers know all names from above, and complain of others
+
+if not TYPE_CHECKING:  # Type checkers use the imports above, and report other names.
 
     def __getattr__(name: str) -> Any:
-        if name in _HELD_BY:
-            value = globals()[name] = getattr(import_module(f".{_HELD_BY[name]}", __name__), name)
+        if name in _MODULES:
+            value = globals()[name] = getattr(import_module(f".{_MODULES[name]}", __name__), name)
             return value
         if name in (*_SUBPACKAGES, "evaluation", "judgments", "metrics"):
             return import_module(f".{name}", __name__)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from ._common.alignment import in_order_of, index_of, weights_in_order
-from ._common.arrays import identifiers, integers, nearest, numbers, refuse_unready, vector
+from ._common.arrays import factorize, identifiers, integers, nearest, numbers, refuse_unready, vector
 from ._common.cached import cached_property
-from ._common.distinct import factorize
+from ._common.checks import validate_choice
 from ._common.names import check_text
 from ._common.sums import scale_weights
 from .ranking.layout import Layout
@@ -30,15 +30,6 @@ class Grouped(NamedTuple):
 
     ids: list[str]
     sizes: Integers
-
-
-def check_negative_labels(choice: str) -> None:
-    """Raise unless `choice` is a treatment of negative labels."""
-    if choice not in get_args(NegativeLabels):
-        raise ValueError(
-            f"negative_labels must be 'refuse', 'allow' or 'zero', got {choice!r}"
-            + nearest(str(choice), get_args(NegativeLabels))
-        )
 
 
 class Judgments:
@@ -122,21 +113,21 @@ class Judgments:
         texts: Mapping[Any, str] | None = None,
         titles: ArrayLike | None = None,
     ) -> None:
-        check_negative_labels(negative_labels)
+        validate_choice("negative_labels", negative_labels, get_args(NegativeLabels))
         self._index = next((index for index in map(index_of, (labels, qid)) if index is not None), None)
         values = numbers("labels", labels)
         if len(values) == 0:
             raise ValueError("labels must have at least one document, got an empty array.")
-        self.sizes, self.query_ids, self._rows = _grouping(len(values), group, self.in_row_order("qid", qid))
-        self.judged = None if judged is None else self._checked_judged(self.in_row_order("judged", judged), values)
+        self.sizes, self.query_ids, self._rows = _group_rows(len(values), group, self.in_row_order("qid", qid))
+        self.judged = None if judged is None else self._validate_judged(self.in_row_order("judged", judged), values)
         if self.judged is not None:
             values = np.where(self.judged, values, values.dtype.type(0))
-        values = self._checked_labels(values, negative_labels)
+        values = self._validate_labels(values, negative_labels)
         self.levels, codes = _levels_and_codes(values)
         self._flat_codes = codes if self._rows is None else codes[self._rows]
-        self.weights, self._document_weights = self._checked_weights(weight, group)
-        self.texts = self._checked_texts(texts)
-        self.titles = self._checked_titles(titles)
+        self.weights, self._document_weights = self._validate_weights(weight, group)
+        self.texts = self._validate_texts(texts)
+        self.titles = self._validate_titles(titles)
         fixed = (self.sizes, self.query_ids, self.weights, self.levels, self._flat_codes, self.judged, self.titles)
         for array in fixed:
             if array is not None:
@@ -275,7 +266,7 @@ class Judgments:
         codes = self._flat_codes[mask]
         distinct = np.unique(codes)
         condensed.levels = self.levels[distinct]
-        condensed._flat_codes = np.searchsorted(distinct, codes).astype(_narrow(distinct))
+        condensed._flat_codes = np.searchsorted(distinct, codes).astype(_narrow_type(distinct))
         return condensed, mask
 
     def __len__(self) -> int:
@@ -293,17 +284,21 @@ class Judgments:
         )
 
     def _repr_html_(self) -> str:
-        from ._common.notebook import shares_cell
+        from ._common.notebook import table_cell
         from ._common.words import count
 
         many = len(self.levels) > 7
         counts = [] if many else np.bincount(self._flat_codes, minlength=len(self.levels)).tolist()
-        rows = [(f"label {level:g}", number) for level, number in zip(self.levels.tolist(), counts, strict=False)]
+        rows = [
+            (f"{level:g}", f"{number:,}", f"{100 * number / self.documents:.1f} %")
+            for level, number in zip(self.levels.tolist(), counts, strict=False)
+        ]
         notes = [f"labels {self.levels[0]:g} to {self.levels[-1]:g}" if many else ""]
         notes += [f"{count(self.unjudged, 'document')} unjudged" if self.unjudged else ""]
         notes += ["queries have weights" if self.weights is not None else ""]
         size = f"{count(self.queries, 'query')}, {count(self.documents, 'document')}"
-        return shares_cell(f"Judgments: {size}", rows[::-1], ", ".join(filter(None, notes)))
+        head = ("label", "documents", "share")
+        return table_cell(f"Judgments: {size}", head, rows[::-1], ", ".join(filter(None, notes)))
 
     def by_query(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Return one value per document with contiguous queries."""
@@ -390,7 +385,7 @@ class Judgments:
             raise _beyond_float32(documents.max())
         return (sums / np.maximum(self.sizes, 1).astype(np.float32)).astype(np.float64)
 
-    def _checked_labels(self, values: np.ndarray[Any, Any], negative_labels: str) -> np.ndarray[Any, Any]:
+    def _validate_labels(self, values: np.ndarray[Any, Any], negative_labels: str) -> np.ndarray[Any, Any]:
         invalid = ~np.isfinite(values)
         if invalid.any():
             raise ValueError(
@@ -408,7 +403,7 @@ class Judgments:
             )
         return np.where(negative, 0, values) if negative_labels == "zero" else values
 
-    def _checked_texts(self, texts: Mapping[Any, str] | None) -> Mapping[Any, str]:
+    def _validate_texts(self, texts: Mapping[Any, str] | None) -> Mapping[Any, str]:
         """Return the texts of the queries."""
         if texts is None:
             return {}
@@ -424,7 +419,7 @@ class Judgments:
             check_text(f"the text of query {query!r}", text)
         return by_query
 
-    def _checked_titles(self, titles: ArrayLike | None) -> np.ndarray[Any, Any] | None:
+    def _validate_titles(self, titles: ArrayLike | None) -> np.ndarray[Any, Any] | None:
         """Return the titles of the documents as an array of text."""
         if titles is None:
             return None
@@ -435,7 +430,7 @@ class Judgments:
             )
         return by_row
 
-    def _checked_judged(self, judged: Any, labels: np.ndarray[Any, Any]) -> Bools:
+    def _validate_judged(self, judged: Any, labels: np.ndarray[Any, Any]) -> Bools:
         """Return the mask of judged documents, or raise if an unjudged document has a label."""
         mask = vector("judged", judged)
         if len(mask) != len(labels):
@@ -456,7 +451,7 @@ class Judgments:
             )
         return mask.copy()
 
-    def _checked_weights(self, weight: Any, group: Any) -> tuple[Floats | None, Floats | None]:
+    def _validate_weights(self, weight: Any, group: Any) -> tuple[Floats | None, Floats | None]:
         """Return the weights of queries and, if you passed them, of documents, contiguous by query."""
         if weight is None:
             return None, None
@@ -469,14 +464,8 @@ class Judgments:
         weights = self.by_query(weights)
         scaled, exponent = scale_weights(weights)
         totals = np.bincount(self._query_of_document(), weights=scaled, minlength=self.queries)
-        means = totals / np.maximum(self.sizes, 1)
         with np.errstate(under="ignore"):
-            by_query = np.ldexp(means, exponent)
-        if (np.ldexp(by_query, -exponent) != means).any() and exponent < SMALLEST_EXPONENT:
-            raise ValueError(
-                f"weight must not be as small as {weights.max():g} everywhere, because means by query are not exact. "
-                "Multiply all weights by a power of two."
-            )
+            by_query = np.ldexp(totals / np.maximum(self.sizes, 1), exponent)
         return by_query, weights
 
     def _query_of_document(self) -> Integers:
@@ -499,7 +488,7 @@ def _first_texts(queries: Any, texts: Any) -> dict[Any, str]:
     return dict(reversed(pairs))
 
 
-def _grouping(documents: int, group: Any, qid: Any) -> tuple[Integers, np.ndarray[Any, Any], Integers | None]:
+def _group_rows(documents: int, group: Any, qid: Any) -> tuple[Integers, np.ndarray[Any, Any], Integers | None]:
     """Return sizes, query ids and, if the rows of a query are not contiguous, the order that makes them so."""
     if (group is None) == (qid is None):
         passed = "both" if group is not None else "neither"
@@ -509,10 +498,10 @@ def _grouping(documents: int, group: Any, qid: Any) -> tuple[Integers, np.ndarra
         )
     if isinstance(qid, Grouped):
         ids = np.array(qid.ids, dtype=object)
-        _check_ids(ids)
+        _validate_ids(ids)
         return qid.sizes, ids, None
     if qid is not None:
-        return _from_qid(documents, identifiers("qid", qid))
+        return _group_by_ids(documents, identifiers("qid", qid))
     sizes = integers("group", group)
     if len(sizes) and sizes.min() < 0:
         position = int(np.argmin(sizes))
@@ -526,11 +515,11 @@ def _grouping(documents: int, group: Any, qid: Any) -> tuple[Integers, np.ndarra
     return sizes, np.arange(len(sizes)), None
 
 
-def _from_qid(documents: int, qid: np.ndarray[Any, Any]) -> tuple[Integers, np.ndarray[Any, Any], Integers | None]:
+def _group_by_ids(documents: int, qid: np.ndarray[Any, Any]) -> tuple[Integers, np.ndarray[Any, Any], Integers | None]:
     if len(qid) != documents:
         hint = " (did you mean group=?)" if len(qid) < documents else ""
         raise ValueError(f"qid must have one entry per document, got {len(qid)} entries for {documents} labels{hint}.")
-    missing = _missing(qid)
+    missing = _find_missing(qid)
     if missing.any():
         raise ValueError(
             f"qid is missing for {int(missing.sum())} of {documents} documents, the first at row "
@@ -538,7 +527,7 @@ def _from_qid(documents: int, qid: np.ndarray[Any, Any]) -> tuple[Integers, np.n
         )
     starts = np.flatnonzero(np.concatenate(([True], qid[1:] != qid[:-1])))
     run_codes, ids = _factorize(qid[starts])
-    _check_ids(ids)
+    _validate_ids(ids)
     lengths = np.diff(np.append(starts, documents))
     sizes = np.bincount(run_codes, weights=lengths, minlength=len(ids)).astype(np.int64)
     if len(ids) == len(starts):
@@ -547,7 +536,7 @@ def _from_qid(documents: int, qid: np.ndarray[Any, Any]) -> tuple[Integers, np.n
     return sizes, ids, rows
 
 
-def _check_ids(ids: np.ndarray[Any, Any]) -> None:
+def _validate_ids(ids: np.ndarray[Any, Any]) -> None:
     """Raise if a query id cannot be written to a file."""
     if ids.dtype.kind in "UO":
         for query in ids.tolist():
@@ -555,7 +544,7 @@ def _check_ids(ids: np.ndarray[Any, Any]) -> None:
                 check_text(f"the query id {query!r}", query)
 
 
-def _missing(keys: np.ndarray[Any, Any]) -> Bools:
+def _find_missing(keys: np.ndarray[Any, Any]) -> Bools:
     """Return the mask of keys that are NaN, NaT, None or pandas.NA."""
     if keys.dtype.kind == "O":
         import pandas as pd
@@ -575,10 +564,6 @@ def _factorize(keys: np.ndarray[Any, Any]) -> tuple[Integers, np.ndarray[Any, An
     number = np.empty(len(order), dtype=np.int64)
     number[order] = np.arange(len(order))
     return number[inverse.ravel()], distinct[order]
-
-
-SMALLEST_EXPONENT = -960
-"""Below 2**-960, the mean of document weights may be a subnormal number, which is not exact."""
 
 
 def _as_float32(weights: Floats) -> np.ndarray[Any, np.dtype[np.float32]]:
@@ -609,10 +594,10 @@ def _levels_and_codes(values: np.ndarray[Any, Any]) -> tuple[Floats, Codes]:
         if (grades == values).all():
             exists = np.bincount(grades, minlength=256) > 0
             levels = np.flatnonzero(exists)
-            return levels.astype(np.float64), (np.cumsum(exists) - 1).astype(_narrow(levels))[grades]
+            return levels.astype(np.float64), (np.cumsum(exists) - 1).astype(_narrow_type(levels))[grades]
     levels = np.unique(values)
-    return levels.astype(np.float64), np.searchsorted(levels, values).astype(_narrow(levels))
+    return levels.astype(np.float64), np.searchsorted(levels, values).astype(_narrow_type(levels))
 
 
-def _narrow(levels: np.ndarray[Any, Any]) -> np.dtype[Any]:
+def _narrow_type(levels: np.ndarray[Any, Any]) -> np.dtype[Any]:
     return np.min_scalar_type(-len(levels))

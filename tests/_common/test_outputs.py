@@ -103,14 +103,14 @@ EXTRA = "pip install 'gainsay-ltr[report]'"
         (
             "matplotlib",
             {
-                "c.plot.regret()": f"Matplotlib: {EXTRA}",
+                "c.plot.conflict()": f"Matplotlib: {EXTRA}",
                 "import tempfile; print(c.to_html(tempfile.mkdtemp() + '/r.html').name)": "r.html",
                 "import gainsay.report.plots.labels": f"Matplotlib: {EXTRA}",
                 "from gainsay.report.plots import plot_explain": f"Matplotlib: {EXTRA}",
                 "print(len(c.to_markdown()) > 0 and len(c.to_json()) > 0)": "True",
             },
         ),
-        ("jinja2", {"c.to_html('/tmp')": f"Jinja2: {EXTRA}", "c.plot.regret(); print('drawn')": "drawn"}),
+        ("jinja2", {"c.to_html('/tmp')": f"Jinja2: {EXTRA}", "c.plot.conflict(); print('drawn')": "drawn"}),
     ],
 )
 def test_missing_packages(package, calls):

@@ -12,7 +12,7 @@ import pytest
 import gainsay as gs
 from gainsay._common.cpus import cpus
 from gainsay._kernel import config
-from gainsay._kernel.library import Found
+from gainsay._kernel.library import Library
 
 
 def test_versions_of_the_imported_libraries():
@@ -29,14 +29,14 @@ def test_versions_of_the_imported_libraries():
 @pytest.mark.parametrize(
     ("found", "addresses", "printed"),
     [
-        (Found(None, "turned off"), (1, 2), "in NumPy: turned off"),
-        (Found("a library", "loaded from here"), (1, 2), "with its compiled core: loaded from here"),
-        (Found("a library", "loaded from here"), None, "in NumPy: loaded from here, but"),
+        (Library(None, "turned off"), (1, 2), "in NumPy: turned off"),
+        (Library("a library", "loaded from here"), (1, 2), "with its compiled core: loaded from here"),
+        (Library("a library", "loaded from here"), None, "in NumPy: loaded from here, but"),
     ],
     ids=["no core", "core", "core without sort"],
 )
 def test_path_of_evaluation(monkeypatch, capsys, found, addresses, printed):
-    monkeypatch.setattr(config, "found", lambda: found)
+    monkeypatch.setattr(config, "find_library", lambda: found)
     monkeypatch.setattr(config, "sort_addresses", lambda: addresses)
     assert gs.show_config() is None
     lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())

@@ -15,7 +15,7 @@ import pytest
 
 import gainsay
 from gainsay._kernel import library
-from gainsay._kernel.library import ABI, found
+from gainsay._kernel.library import ABI, find_library
 
 PACKAGE = Path(gainsay.__file__).parent
 ROOT = PACKAGE.parents[1]
@@ -96,7 +96,7 @@ def test_a_package_with_a_broken_core_evaluates_as_before(tmp_path):
 @pytest.mark.parametrize("content", [b"", b"\x7fELF", b"no library at all\n" * 1000], ids=["empty", "cut", "text"])
 def test_other_files_are_not_used(beside, content):
     beside.write_bytes(content)
-    loaded, reason = found.__wrapped__()
+    loaded, reason = find_library.__wrapped__()
     assert loaded is None
     assert str(beside) in reason
 
@@ -108,7 +108,7 @@ def test_other_files_are_not_used(beside, content):
 )
 def test_other_libraries_are_not_used(beside, source, word):
     compile_library(beside, source)
-    loaded, reason = found.__wrapped__()
+    loaded, reason = find_library.__wrapped__()
     assert loaded is None
     assert str(beside) in reason
     assert word in reason
@@ -117,7 +117,7 @@ def test_other_libraries_are_not_used(beside, source, word):
 def test_the_environment_names_a_library(beside, monkeypatch, tmp_path):
     other = compile_library(tmp_path / "other.so", answering(ABI))
     monkeypatch.setenv("GAINSAY_KERNEL", str(other))
-    assert found.__wrapped__().reason == f"loaded from {other}"
+    assert find_library.__wrapped__().reason == f"loaded from {other}"
     monkeypatch.setenv("GAINSAY_KERNEL", "off")
     with pytest.raises(ValueError, match="GAINSAY_KERNEL"):
-        found.__wrapped__()
+        find_library.__wrapped__()

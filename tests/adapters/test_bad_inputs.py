@@ -60,8 +60,6 @@ FAIR = gs.metric("fair", lambda labels, scores: 1.0)
 LGB_METRIC, XGB_LOG = ours_lgb.eval_metric("mrr"), custom_metric("mrr")
 XGB_STOP, CUTTING = ours_xgb.early_stopping("map", 3), ours_xgb.early_stopping("mrr", 2, save_best=True)
 DART = {"booster": "dart", "rate_drop": 0.5}
-FALLS = {"higher_is_better": {"mrr": False}}
-CLASH = {"metric": "mrr@5", "other": "mrr_at_5", "names": "safe"}
 
 
 def squares(preds, data):
@@ -117,6 +115,11 @@ def fit_lgb_on(data):
 def fit_lgb_regressor():
     sets = {name: value for name, value in lgb_held_out([PART]).items() if name != "eval_group"}
     return lgb.LGBMRegressor(n_estimators=1, verbose=-1, n_jobs=1).fit(*PAIR, **sets, eval_metric=LGB_METRIC)
+
+
+def fit_lgb_uncalled():
+    ranker = lgb.LGBMRanker(n_estimators=1, verbose=-1, n_jobs=1)
+    ranker.fit(*PAIR, group=PART.group, **lgb_held_out([PART]), eval_metric=ours_lgb.eval_metric)
 
 
 def cv_lgb(objective="lambdarank", **options):
@@ -175,9 +178,8 @@ def use_twice(fit, kind, duplicate=lambda curves: curves):
     fit(more=[duplicate(curves)])
 
 
-def history_of(kind, curve, metric="mrr", other=None, metrics=None, **options):
-    names = [metric] if other is None else [metric, other]
-    return kind.from_history({"v": dict.fromkeys(names, curve)}, metrics, **options).frame()
+def history_of(kind, curve, metric="mrr", metrics=None, **options):
+    return kind.from_history({"v": {metric: curve}}, metrics, **options).frame()
 
 
 def evaluate_catboost(metric="mrr", part=PART, scores=None, labels=None, weight=None):
@@ -274,6 +276,7 @@ STOP = [
     BadInput("stopping_rounds", lambda stop: stop("mrr", stopping_rounds=5), "stopping_rounds=", TypeError, "rounds="),
     BadInput("first_metric_only", lambda stop: stop("mrr", 5, first_metric_only=1), "first_metric_only=", TypeError),
     BadInput("metric_name", lambda stop: stop(rounds=5, metric_name="mrr"), "metric_name=", TypeError, "metric="),
+    BadInput("data_name", lambda stop: stop("mrr", 5, data_name="v"), "data_name=", TypeError, "dataset="),
     BadInput("misspelled option", lambda stop: stop("mrr", 5, verbos=1), "verbos=", TypeError, "'verbose'"),
 ]
 
@@ -289,17 +292,13 @@ CURVES = [
     BadInput("one metric twice", lambda kind: kind(["mrr@5", "mrr_at_5"]), "'mrr@5'", ValueError, "twice"),
     BadInput("number for dataset", lambda kind: kind(dataset=3), "dataset", TypeError, "got 3"),
     BadInput("unknown show", lambda kind: kind(show="yes"), "show", ValueError, "got 'yes'"),
-    BadInput("unknown names", lambda kind: kind(names="short"), "names", ValueError, "'safe'"),
     BadInput("direction as text", lambda kind: kind(higher_is_better="low"), "higher_is_better", TypeError, "'low'"),
-    BadInput("directions as text", lambda kind: kind(higher_is_better={"l": "no"}), "['l']", TypeError, "'no'"),
     BadInput("empty history", lambda kind: kind.from_history({}), "history", ValueError, "no curves"),
     BadInput("list for history", lambda kind: kind.from_history([0.5]), "history", TypeError, "got list"),
     BadInput("curve as text", lambda kind: history_of(kind, "56"), "v, mrr", ValueError, "one number"),
     BadInput("unknown direction", lambda kind: history_of(kind, [1.0], "mine"), "'mine'", ValueError, "not known"),
-    BadInput("wrong direction", lambda kind: history_of(kind, [1.0], **FALLS), "'mrr'", ValueError, "higher value"),
     BadInput("other dataset", lambda kind: history_of(kind, [1.0], dataset="w"), "'w'", ValueError, "there are: v"),
     BadInput("other metric", lambda kind: history_of(kind, [1.0], metrics="map"), "'map'", ValueError, "are: mrr"),
-    BadInput("names that clash", lambda kind: history_of(kind, [1.0], **CLASH), "mrr_at_5", ValueError, "call both"),
 ]
 
 LIGHTGBM = [
@@ -318,11 +317,14 @@ LIGHTGBM = [
     BadInput("its map", lambda: clash_lgb("map", "5,10"), "'map@10'", ValueError, "LightGBM itself logs"),
     BadInput("its MAP", lambda: clash_lgb("MAP", np.array([10])), "'map@10'", ValueError, "LightGBM itself logs"),
     BadInput("its fair", lambda: clash_lgb("ndcg,fair", 10, FAIR), "'fair'", ValueError, "LightGBM itself logs"),
-    BadInput("feval in the ranker", lambda: ours_lgb.feval("mrr")(Y, Y), "feval", TypeError, "give"),
-    BadInput("eval_metric in train", lambda: fit_lgb(feval=LGB_METRIC), "eval_metric", TypeError, "feval=feval"),
+    BadInput("uncalled feval", lambda: fit_lgb(feval=ours_lgb.feval), "feval=feval(", TypeError, "without a call"),
+    BadInput("uncalled eval_metric", lambda: fit_lgb_uncalled(), "eval_metric=eval_", TypeError, "without a call"),
+    BadInput(
+        "uncalled stop", lambda: fit_lgb(more=[ours_lgb.early_stopping]), "rounds=50", TypeError, "without a call"
+    ),
+    BadInput("uncalled keep", lambda: fit_lgb(more=[ours_lgb.checkpoint]), "checkpoint()", TypeError, "without a call"),
     BadInput("maximize", lambda: ours_lgb.early_stopping("mrr", 5, maximize=True), "maximize=", TypeError, "nothing"),
     BadInput("save_best", lambda: ours_lgb.early_stopping("mrr", 5, save_best=1), "save_best=", TypeError, "nothing"),
-    BadInput("data_name", lambda: ours_lgb.early_stopping("mrr", 5, data_name=1), "data_name=", TypeError, "dataset="),
     BadInput("split queries", lambda: cv_lgb(folds=ROW_BY_ROW), "query 0", ValueError, "folds split queries"),
     BadInput("custom objective", lambda: cv_lgb(objective=squares), "GroupKFold", ValueError, "folds split queries"),
     BadInput("a metric without value", lambda: fit_lgb(NEVER), "query 0", ValueError, "got nan"),
@@ -358,7 +360,7 @@ XGBOOST = [
     BadInput("minimized", lambda: stop_xgb("mrr", maximize=False), "mrr", ValueError, "maximize=False"),
     BadInput("maximized loss", lambda: stop_xgb(LOSS, maximize=True), "loss", ValueError, "maximize=True"),
     BadInput("text for maximize", lambda: stop_xgb("mine", maximize="min"), "maximize", TypeError, "'min'"),
-    BadInput("two names", lambda: stop_xgb("mrr", dataset="a", data_name="b"), "data_name=", TypeError, "'a' and 'b'"),
+    BadInput("uncalled", lambda: fit_xgb(**{**UNNAMED, "custom_metric": custom_metric}), "=custom_metric(", TypeError),
     BadInput("custom_metric in the ranker", fit_xgb_ranker, "custom_metric", TypeError, "EvaluateRanking"),
     BadInput("exact list", lambda: full_precision(["mrr"]), "log", TypeError, "got list"),
     BadInput("exact without data", lambda: fit_xgb(log=full_precision(XGB_LOG)), "evals=", ValueError, "no dataset"),
@@ -396,6 +398,7 @@ SKLEARN = [
     BadInput("both", lambda: fit_grouped(eval_set=[PAIR], eval_X=X, eval_y=Y), "eval_set=", ValueError, "not both"),
     BadInput("short eval_qid", lambda: fit_grouped(eval_set=[PAIR], eval_qid=[[1]]), "set 0", ValueError, "1 entries"),
     BadInput("categories by place", lambda: fit_places([2]), "categorical_feature=[2]", ValueError, "left out"),
+    BadInput("uncalled scorer", lambda: scorer(MODEL, *PAIR), "scoring=scorer(", TypeError, "without a call"),
     BadInput("group for a scorer", lambda: scorer("mrr").set_score_request(group=True), "'group'", TypeError, "qid"),
     BadInput("no queries", lambda: scorer("mrr")(MODEL, *PAIR), "mrr", ValueError, "query of each"),
     BadInput("search of rows", lambda: search_rows(GroupedLGBMRanker(verbose=-1)), "query", ValueError, "GroupKFold"),

@@ -476,7 +476,7 @@ def test_curves_count_down_to_the_stop(adapter, curves_first):
 
     def note(curves, *arguments):
         getattr(kind, hook)(curves, *arguments)
-        stops.append(None if curves._display is None else curves._create_view().patience)
+        stops.append(None if curves._model is None else curves._create_view().patience)
         return False
 
     curves = type("CountingDown", (kind,), {hook: note})(["ndcg_exp@10"], show=False)

@@ -38,15 +38,12 @@ SOURCES = [
     BadCall(f"{DATA} two_columns.csv", "FILE:COLUMN", "2 columns"),
     BadCall(f"{DATA} wide_lgb.txt", "'wide_lgb'", "5 features"),
     BadCall(f"{DATA} broken.json", "broken.json", "not a model"),
-    BadCall(f"{DATA} old.npy -m judged@10", "--qrels", "judged@k"),
-    BadCall(f"{DATA} old.npy --iteration 5", "--iteration NAME=ROUNDS"),
-    BadCall(f"{DATA} old.npy --iteration 1_0", "'1_0'", "whole number"),
-    BadCall(f"{DATA} old.npy --iteration old=5 --iteration old=6", "'old'", "twice"),
+    BadCall(f"{DATA} old.npy -m judged@10", "judged@10", "unjudged documents"),
     BadCall("compare --data none.txt old.npy", "none.txt", code=2),
     BadCall("compare --labels labels.npy old.npy", "--labels and --group", "given together"),
     BadCall("compare --labels labels.npy --group group.npy lgb.txt", "--data", "from features"),
     BadCall("compare --labels - --group - old.npy", "--group", code=2),
-    BadCall(f"{JUDGED} --per-query v.xlsx", ".csv, .csv.gz, .parquet, .json"),
+    BadCall(f"{JUDGED} --per-query v.xlsx", ".csv, .csv.gz, .parquet"),
     BadCall(f"{JUDGED} --per-query nowhere/v.csv", "nowhere"),
     BadCall(f"{JUDGED} --html nowhere/r.html", "nowhere"),
 ]
@@ -66,8 +63,9 @@ TABLES = [
 
 LABELS_OF_QUERIES = [
     BadCall(f"{JUDGED} --segments nowhere.csv", "'nowhere.csv'", "--segments: no file", 2),
-    BadCall(f"{JUDGED} --segments two_labels.csv", "'7'", "two labels"),
-    BadCall(f"{JUDGED} --segments ids_alone.csv", "'query'", "no column besides"),
+    BadCall(f"{JUDGED} --segments two_labels.csv", "'7'", "one line per"),
+    BadCall(f"{JUDGED} --segments ids_alone.csv", "ids_alone.csv", "distinct names of"),
+    BadCall(f"{JUDGED} --segments kinds.csv:kin", "'kin'", "mean 'kind'"),
     BadCall(f"{JUDGED} --segments kinds.csv:kind --segments kinds.csv", "'kind' twice", "must be unique"),
     BadCall(f"{JUDGED} --clusters kinds.csv", "FILE:COLUMN", "one column"),
 ]
@@ -87,7 +85,7 @@ WRITES = [
     BadCall(f"{JUDGED} worse.csv --markdown link.csv", "--markdown 'link.csv'", "overwritten"),
     BadCall(f"{GATE} N=worse.csv --json worse.csv", "--json 'worse.csv'", "overwritten"),
     BadCall(f"{JUDGED} --html r.x --markdown r.x", "--html and --markdown", "both write"),
-    BadCall(f"{JUDGED} --html r.html --per-query r.queries.csv", "'r.queries.csv'", "both write"),
+    BadCall(f"{JUDGED} --html r.html --per-query r.json", "'r.json'", "must end with"),
     BadCall(f"{JUDGED} --html xgb.html", "'xgb.json'"),
 ]
 
@@ -96,21 +94,17 @@ DECISIONS = [
     BadCall(f"{GATE} better.npy --json no/x.json", "no"),
     BadCall(f"{GATE} better.npy -m mrr -m map -m err", "got 3", "metric or two"),
     BadCall("gate --baseline a.npy", "--candidate", code=2),
-    BadCall(f"{GATE} better.npy --require noloss", "'noloss'", "--require must be"),
-    BadCall(f"{GATE} better.npy --require no_loss", "'no_loss'", "mean 'no-loss'"),
-    BadCall(f"{GATE} better.npy --require no-loss", "--require no-loss", "Pass --margin,"),
+    BadCall(f"{GATE} better.npy --require noloss", "'noloss'", "require must be"),
+    BadCall(f"{GATE} better.npy --require no-loss", "require='no_loss'", "Pass margin=,"),
     BadCall(f"{GATE} better.npy --margin 2", "margin must be below 1", "got 2.0."),
     BadCall(f"{GATE} no.npy", "'no.npy'", "no file", 2),
     BadCall(f"{GATE} better.npy -m my_metric", "'my_metric'", "--import"),
     BadCall(f"{GATE} better.npy --looks 200,300", "120 queries", "first planned look"),
     BadCall(f"{GATE} better.npy --earlier labels.npy", "'labels.npy'", "JSON file"),
     BadCall(f"{VARIANCE} --require no-loss", "--require", "without --claim ship"),
-    BadCall(f"{PLAN} --table two.csv --differing 0.5", "--differing", "without --query-sd"),
     BadCall(PLAN, "--data, --qrels, --table and --labels", "exactly one"),
-    BadCall(f"{VARIANCE} --query-repeat-sd -1", "--query-repeat-sd", code=2),
-    BadCall(f"{VARIANCE} --repeats 5", "--repeat-sd or --query-repeat-sd"),
-    BadCall(f"{PLAN} --query-sd 0", "--query-sd, --repeat-sd and --query-repeat-sd", "all 0"),
-    BadCall(f"{PLAN} --table two.csv --repeats 5", "--query-sd and --repeat-sd", "requires training recipes"),
+    BadCall(f"{PLAN} --table two.csv --repeats 5", "--recipe", "requires training recipes"),
+    BadCall(f"{PLAN} --query-sd 0", "query", "are all 0"),
     BadCall("plan --query-sd 1", "--difference", code=2),
 ]
 
@@ -122,25 +116,21 @@ def no_effect(call, option, context):
 NO_EFFECT = [
     no_effect("compare --table two.csv --vary queries", "--vary", "without --recipe"),
     no_effect("gate --table two.csv --baseline old --candidate better --vary seed", "--vary", "without --recipe"),
-    no_effect("compare --qrels qrels.txt first.txt --iteration 5", "--iteration", "without --data"),
     no_effect(f"{JUDGED} --unjudged drop", "--unjudged", "without --qrels"),
-    no_effect(f"{JUDGED} --query q", "--query", "without --table or --segments or --clusters"),
+    no_effect(f"{JUDGED} --query q", "--query", "without --table"),
     no_effect(f"{JUDGED} --open", "--open", "without --html"),
     no_effect("compare --table two.csv --json --text", "--text", "with --json"),
-    no_effect(f"{PLAN} --query-repeat-sd 1 old.npy", "--query-repeat-sd", "without --query-sd"),
-    no_effect(f"{VARIANCE} old.npy", "old.npy", "with --query-sd"),
+    no_effect(f"{VARIANCE} old.npy", "MODELS", "with --query-sd"),
+    no_effect(f"{VARIANCE} --repeats 5", "--repeats", "with --query-sd"),
     no_effect("explain --labels 1,0 --query x", "--query", "with --labels"),
     no_effect("run wrong.toml --json --open", "--open", "with --json"),
 ]
 
 OTHERS = [
     BadCall("gains --table two.csv --bases 1,1_5", "'1,1_5'", "--bases"),
-    BadCall("gains --table two.csv --preferences preferences.csv", "'1 x'", "preferences.csv: a"),
     BadCall("sensitivity --table two.csv --repeats _seed", "'_seed'", "no repeats"),
     BadCall("sensitivity --table two.csv --repeats [", "'['", "regular expression"),
     BadCall("bound", "--qrels", "exactly one"),
-    BadCall("bound --qrels qrels.txt --gains linear,expo", "'expo'", "gain"),
-    BadCall("gains --table two.csv --side first", "--preferences", "--side"),
     BadCall("gains --table two.csv --plot path.xyz", "path.xyz", "must end in"),
     BadCall("score first.txt first.txt", "topic iteration"),
     BadCall(f"{SCORE} --import not_there.py", "--import not_there.py", "No module"),
@@ -150,7 +140,7 @@ OTHERS = [
     BadCall("explain", "--labels", "either a file"),
     BadCall("report .", "gainsay"),
     BadCall("run wrong.toml", "candidates[0].training_gain"),
-    BadCall("run -", "--directory"),
+    BadCall("run none.toml", "none.toml", code=2),
 ]
 
 CASES = [*SOURCES, *TABLES, *LABELS_OF_QUERIES, *RECIPES, *WRITES, *DECISIONS, *NO_EFFECT, *OTHERS]
@@ -169,7 +159,6 @@ TEXTS = {
     "ragged.csv": "label,query,A\n1,x,1\n0,x,2\n1,y,2,3,4\n",
     "two_labels.csv": "query,kind\n7,x\n7,y\n",
     "ids_alone.csv": "query\n1\n",
-    "preferences.csv": "a,b,preferred\n1 0,0 1,a\n1 x,0 1,b\n",
     "json.py": "",
     "needs_more.py": "import not_installed_here",
     "exits.py": "raise SystemExit(3)",

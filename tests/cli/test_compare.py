@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -48,16 +47,12 @@ def test_json_of_runs_is_that_of_their_comparison(files, unjudged):
     assert content["leaderboard"]["first"]["judged@2"] == 0.75
 
 
-@pytest.mark.parametrize(
-    ("options", "models"),
-    [((), ("lgb", "xgb")), (("--iteration", "lgb=1", "--iteration", "xgb=2"), ("lgb after 1", "xgb after 2"))],
-)
-def test_models_of_both_libraries(files, options, models):
-    content = json_of("compare --data data.txt lgb.txt xgb.json", *options)["leaderboard"]
-    expected = files.compare(*models).leaderboard
-    for name, model in zip(("lgb", "xgb"), models, strict=True):
+def test_models_of_both_libraries(files):
+    content = json_of("compare --data data.txt lgb.txt xgb.json")["leaderboard"]
+    expected = files.compare("lgb", "xgb").leaderboard
+    for name in ("lgb", "xgb"):
         for metric in ("ndcg_exp@10", "map", "mrr"):
-            assert content[name][metric] == pytest.approx(expected.loc[model, metric], rel=1e-12)
+            assert content[name][metric] == pytest.approx(expected.loc[name, metric], rel=1e-12)
 
 
 def test_ids_with_zeros_before_are_not_numbers(tmp_path, monkeypatch):
@@ -94,49 +89,34 @@ class TestTables:
     def test_ids_of_queries_are_those_that_are_written(self, tmp_path):
         """As numbers, 01 and 1 would be one query. pandas reads NA as missing. Blanks are not part of an id."""
         (tmp_path / "table.csv").write_text(self.TABLE)
-        output_of("compare -m mrr --table", tmp_path / "table.csv", "--per-query", tmp_path / "values.json")
-        values = json.loads((tmp_path / "values.json").read_text())
+        output_of("compare -m mrr --table", tmp_path / "table.csv", "--per-query", tmp_path / "values.parquet")
+        values = pd.read_parquet(tmp_path / "values.parquet")
         expected = {"A": {"1": 0.5, "01": 0.5, "NA": 1.0}, "B": {"1": 1.0, "01": 1.0, "NA": 0.5}}
-        content = {(row["query"], row["model"]): row["mrr"] for row in values}
+        content = dict(zip(zip(values["query"], values["model"], strict=True), values["mrr"], strict=True))
         assert content == {(query, model): expected[model][query] for model in "AB" for query in self.ROWS}
 
     def test_a_column_with_a_comma_in_its_name_takes_precedence(self, tmp_path):
         (tmp_path / "table.csv").write_text(self.TABLE.replace("label,query,A,B", 'label,query,"old,new",B'))
         assert json_of("compare --scores old,new --table", tmp_path / "table.csv")["models"] == ["old,new"]
 
-    def test_names_a_column_left_out_for_one_cell(self, tmp_path):
+    def test_names_columns_left_out_for_their_cells(self, tmp_path):
         lines = [f"{line},{place},title {place}" for place, line in enumerate(self.TABLE.splitlines())]
         lines[0], lines[2] = "label,query,A,B,C,title", "0,1,0.4,0.7,n/d,title 2"
         (tmp_path / "table.csv").write_text("\n".join(lines) + "\n")
         content = gainsay("compare --json --table", tmp_path / "table.csv")
         assert json.loads(content.stdout)["models"] == ["A", "B"]
-        assert "'C'" in content.stderr
-        assert "'n/d' in row 1" in content.stderr
-        assert "title" not in content.stderr
-
-    @pytest.mark.parametrize("kind", [Decimal])
-    def test_names_a_column_left_out_for_how_its_numbers_are_stored(self, tmp_path, kind):
-        frame = pd.DataFrame({"query": [1, 1, 2, 2], "label": [0, 1, 1, 0], "A": [0.5, 0.2, 0.1, 0.7]})
-        frame["B"] = [kind(text) for text in ("0.5", "0.9", "0.3", "0.1")]
-        frame.to_parquet(tmp_path / "all.parquet")
-        content = gainsay("compare --json --table", tmp_path / "all.parquet")
-        assert json.loads(content.stdout)["models"] == ["A"]
-        assert "'B'" in content.stderr
-        assert kind.__name__ in content.stderr
+        assert "not all cells are numbers in unused columns: C, title" in content.stderr
 
 
 class TestPerQuery:
-    @pytest.mark.parametrize("name", ["v.csv", "v.csv.gz", "v.parquet", "v.json"])
+    @pytest.mark.parametrize("name", ["v.csv", "v.csv.gz", "v.parquet"])
     def test_every_value_comes_back_to_the_last_bit(self, files, tmp_path, name):
         path, metrics = tmp_path / name, ["ndcg_linear@10", "map(empty=skip)"]
         options = (*(f"-m{metric}" for metric in metrics), "--per-query", path)
         content = gainsay("compare --data data.txt old.npy worse.npy", *options)
         assert content.exit_code == 0
         assert str(path) in content.stderr
-        if name.endswith(".json"):
-            read = pd.DataFrame(json.loads(path.read_text()))
-        else:
-            read = pd.read_parquet(path) if name.endswith("parquet") else pd.read_csv(path, dtype=str)
+        read = pd.read_parquet(path) if name.endswith("parquet") else pd.read_csv(path, dtype=str)
         expected = files.compare("old", "worse", metrics=metrics).frame().reset_index()
         assert expected[metrics[1]].isna().any()
         assert read["model"].tolist() == expected["model"].tolist()

@@ -55,13 +55,6 @@ def test_trains_once_and_reads_the_rest_back(trained):
         assert re.search(rf"{rounds['ndcg_linear@5']} +{rounds['ndcg_exp@5']} +{rounds['mrr']}", shown.stdout)
 
 
-def test_an_experiment_from_standard_input(copied, tmp_path, monkeypatch):
-    path, kept = copied
-    monkeypatch.chdir(tmp_path)
-    assert json_of("run - --directory kept", stdin=path.read_bytes()) == json_of("run", path, "--directory", kept)
-    assert [file.name for file in tmp_path.iterdir()] == ["kept"]
-
-
 def test_the_report_can_be_written_again(trained, tmp_path):
     _, kept, _ = trained
     first = (kept / "report.html").read_text()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from gainsay.comparison.data import read_panel, split_repeats
+from gainsay.comparison.data import read_panel
 
 NAMES = ("x", "y")
 COUNTS = (3, 0, 5, 4)
@@ -29,8 +29,7 @@ def runs_of(seed=0, queries=200, counts=COUNTS, repeat=0.02, query_repeat=0.1, l
 
 
 def panel_of(values, **options):
-    given, repeats = split_repeats(values, dict(zip(NAMES, NAMES, strict=True)), None)
-    return read_panel(given, repeats=repeats, **options)
+    return read_panel(values, **options)
 
 
 def to_t(normal, freedom):

@@ -1,56 +1,11 @@
-"""Rank correlations against their definitions written out, and shares of draws against their meaning."""
+"""Shares of draws against their meaning."""
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
-import scipy.stats
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from gainsay import Verdict
-from gainsay.comparison.pairs import compute_kendall_tau, compute_tau_ap
-
-small_lists = st.integers(2, 5).flatmap(
-    lambda size: st.tuples(*[st.lists(st.integers(0, 3), min_size=size, max_size=size)] * 2)
-)
-
-
-def orders(values):
-    """Every order, best first, that `values` allow when their ties are broken in all ways."""
-    return [
-        order
-        for order in itertools.permutations(range(len(values)))
-        if all(values[a] >= values[b] for a, b in itertools.pairwise(order))
-    ]
-
-
-def tau_ap_of_orders(order, reference):
-    """The definition of Yilmaz et al. for two orders without ties."""
-    place = {model: rank for rank, model in enumerate(reference)}
-    total = 0
-    for rank in range(1, len(order)):
-        total += sum(place[above] < place[order[rank]] for above in order[:rank]) / rank
-    return 2 * total / (len(order) - 1) - 1
-
-
-@given(small_lists)
-@settings(deadline=None)
-def test_tau_ap_is_its_expectation_over_all_ways_to_break_ties(lists):
-    values, reference = lists
-    every = [tau_ap_of_orders(one, other) for one in orders(values) for other in orders(reference)]
-    assert compute_tau_ap(values, reference) == pytest.approx(np.mean(every), abs=1e-12)
-
-
-@given(small_lists)
-@settings(deadline=None)
-def test_kendall_tau_is_that_of_scipy(lists):
-    expected = scipy.stats.kendalltau(*lists).statistic
-    found = compute_kendall_tau(*lists)
-    assert found is None if np.isnan(expected) else found == pytest.approx(expected)
-    assert compute_kendall_tau([1.0], [2.0]) is compute_tau_ap([1.0], [2.0]) is None
 
 
 def sample(seed, queries=200, models=5):

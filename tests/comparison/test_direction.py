@@ -157,7 +157,7 @@ class TestComparison:
         pd.testing.assert_frame_equal(one[shared], other[shared], check_exact=True)
         assert (np.sign(one["difference rank_found"]) == np.sign(one["difference ndcg_exp@10"])).all()
 
-    @pytest.mark.parametrize("picture", ["conflict", "regret", "queries"])
+    @pytest.mark.parametrize("picture", ["conflict", "queries"])
     def test_pictures_show_the_same(self, loss, gain, picture):
         def shown(found):
             ax = getattr(found.plot, picture)().ax

@@ -10,6 +10,8 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import gainsay as gs
+from gainsay.comparison import disagreement
+from gainsay.comparison.disagreement import find_bound
 from gainsay.report.plots import plot_bound
 
 GAINS = [
@@ -85,7 +87,11 @@ def test_labels_0_and_1_and_many_distinct_labels():
     alone = gs.disagreement_bound(gs.Judgments(labels[100:], group=[6]))
     assert many.per_query["two_rankings"].iloc[-1] == pytest.approx(alone.two_rankings, abs=1e-6)
     assert many.per_query["excess ndcg_exp@10"].iloc[-1] == pytest.approx(alone.one_ranking["ndcg_exp@10"], abs=1e-12)
-    huge = gs.disagreement_bound(gs.Judgments([1000, 999, 1, 0], group=[4]), k=1)
+    judgments = gs.Judgments([1000, 999, 1, 0], group=[4])
+    alone = gs.disagreement_bound(judgments).two_rankings
+    beyond = gs.disagreement_bound(gs.Judgments([1000, 999, 1, 0, 5000, 0], group=[4, 2]))  # a label of another query
+    assert beyond.per_query["two_rankings"][0] == pytest.approx(alone, abs=1e-6)
+    huge = gs.disagreement_bound(judgments, k=1)
     assert huge.one_ranking == pytest.approx({"ndcg_linear@1": 0.999 - 0.5, "ndcg_exp@1": 0})
 
 
@@ -122,3 +128,14 @@ def test_a_report_states_that_the_choice_cannot_matter():
     assert gs.compare(scores, judgments).content.same_number == [bound.conclusion]
     assert gs.compare(scores, gs.Judgments(np.tile([4, 1, 0, 2, 0, 0], 40), group=[6] * 40)).content.same_number == []
     assert "0.0" in plot_bound(bound).title
+
+
+@pytest.mark.parametrize("labels", [np.tile([2, 1, 0, 0, 0, 0], 40), np.linspace(0, 2, 240)], ids=["few", "distinct"])
+def test_a_report_has_no_bound_beyond_its_limit(labels, monkeypatch):
+    """Few labels are counted by query, others one by one."""
+    judgments, metrics = gs.Judgments(labels, group=[6] * 40), gs.parse_metrics(["ndcg_linear@10", "ndcg_exp@10"])
+    cells = 120 if len(set(labels)) == 3 else 240
+    monkeypatch.setattr(disagreement, "MAX_REPORT_CELLS", cells)
+    assert find_bound(judgments, metrics).two_rankings == gs.disagreement_bound(judgments).two_rankings
+    monkeypatch.setattr(disagreement, "MAX_REPORT_CELLS", cells - 1)
+    assert find_bound(judgments, metrics) is None

@@ -100,11 +100,6 @@ class TestOutlyingRepeats:
         flag = flags_of(*runs.values())["outlying repeats"]
         assert (flag.models, "repeat 4 of model 2" in flag.message) == (("model 2",), True)
 
-    def test_a_single_recipe_cannot_be_checked(self):
-        found = flags_of(*runs_of(counts=(3, 0)).values())
-        assert "cannot be checked" in found["unchecked repeats"].message
-        assert "outlying repeats" not in found
-
     def test_repeats_without_variation_are_no_scale(self):
         runs = runs_of(counts=(3, 3))
         for table in runs.values():

@@ -184,9 +184,8 @@ def test_runs_and_clusters_follow():
             values[metric][model] = np.stack([one[:, place] for one in found], axis=1)
     clusters = np.arange(300) // 3
     rankings = replace(gs.compare(scores, judgments, BOTH).rankings, scores=runs)
-    means = {metric: np.stack([by[model].mean(axis=1) for model in runs], axis=1) for metric, by in values.items()}
-    by_model = {model: {metric: values[metric][model] for metric in BOTH} for model in runs}
-    found = Comparison(means, list(runs), rankings=rankings, repeats=by_model, clusters=clusters)
+    tables = {metric: [by[model] for model in runs] for metric, by in values.items()}
+    found = Comparison(tables, list(runs), rankings=rankings, clusters=clusters)
     family = estimate_gains(rankings, found.sample, gs.NDCG(gain="linear", k=5), (1.0, 1.5, 2.0))
     direct = found.sample.joint(BOTH)
     for name in ("mean", "error", "support"):

@@ -91,7 +91,7 @@ def test_segments_of_documents_whose_rows_are_numbered_as_queries_are(index):
     [
         ([2**63, 2**63 + 1, -1], 3),
         ([2**53, 2**53 + 1, 0.5], 3),
-        ([True, 1, "1"], 3),
+        ([2, 1, "1"], 3),
         (["a", "a\0", "b"], 3),
         ([(1, 2), (1, 3), (2, 2)], 3),
         ([pd.Timestamp(2020, 1, day) for day in (1, 2, 3)], 3),

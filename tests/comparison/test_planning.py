@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 import gainsay as gs
 from gainsay import Comparison
-from gainsay.comparison.simulation import Simulation, build_covariances, is_genuine
+from gainsay.comparison.simulation import Simulation, build_covariances, build_genuine_claim
 
 FIRST, SECOND = METRICS = ("ndcg_linear@10", "ndcg_exp@10")
 BOOTSTRAP = {"query": 0.010, "repeat": 0.0035, "query_repeat": 0.095}
@@ -86,7 +86,9 @@ class TestPlansOfRecipes:
     def test_power_is_that_of_a_published_simulation_and_of_verdicts(self, queries, repeats, published):
         truth, rng, samples = np.array([[0.01, 0], [0, 0.01]]), np.random.default_rng(repeats), 250
         components = build_covariances(**BOOTSTRAP, correlation=0.9, models=2)
-        power = Simulation(components, truth, 1500, 1000, 0, repeats).chance(queries, [is_genuine(0.05, [0, 1])])
+        power = Simulation(components, truth, 1500, 1000, 0, repeats).estimate_chance(
+            queries, [build_genuine_claim(0.05, [0, 1])]
+        )
         assert power == pytest.approx(published, abs=0.07)
         genuine = 0
         for seed in range(samples):
@@ -97,9 +99,8 @@ class TestPlansOfRecipes:
 
     def test_of_a_sample_count_queries_and_repeats(self):
         x = recipes_sample(np.random.default_rng(1), np.zeros((2, 2)), 500, 6, **BOOTSTRAP)
-        values = {metric: x.mean(axis=3)[:, row] for row, metric in enumerate(METRICS)}
-        repeats = {name: {it: x[:, row, k] for row, it in enumerate(METRICS)} for k, name in enumerate("AB")}
-        plan = Comparison(values, ["A", "B"], repeats=repeats).plan(0.02, claim="pair", repeats=5)
+        values = {metric: x[:, row] for row, metric in enumerate(METRICS)}
+        plan = Comparison(values, ["A", "B"]).plan(0.02, claim="pair", repeats=5)
         assert plan.frame().index.tolist() == [5]
         assert plan.present[:2] == (500, 6)
         assert "500 queries and 6 repeats" in plan.text

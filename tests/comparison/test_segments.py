@@ -87,7 +87,7 @@ class TestSegments:
         assert set(found["head"].leaderboard["metric"]) == set(METRICS)
         assert found["head"].share == pytest.approx(400 / 412)
         json.dumps(found.to_dict(), allow_nan=False)
-        assert "<td>segment: tail</td>" in found._repr_html_()
+        assert "<th>tail</th>" in found._repr_html_()
         assert found.frame()["kind"].isna().tolist() == [False, False, True]
 
     def test_leaderboards_are_those_of_their_queries(self):

@@ -56,7 +56,7 @@ def power_missed(seed):
 def means_of_recipes_missed(seed):
     values = runs_of(seed, queries=150, counts=(5, 6, 7), repeat=0.05, base=0.0)
     estimated = estimate(panel_of(values))
-    half = critical_value(draw_errors(estimated, 300, seed).deviations(0), 0.9) * estimated.mean_error[0]
+    half = critical_value(draw_errors(estimated, 300, seed).compute_deviations(0), 0.9) * estimated.mean_error[0]
     return (np.abs(estimated.mean[0]) > half).any()
 
 
@@ -97,7 +97,7 @@ def test_variance_parts_are_found_on_average(of_a_plan):
     for seed in range(samples):
         panel = panel_of(runs_of(seed, queries=150, counts=(5, 5, 5), repeat=0.03 / np.sqrt(1.09)))
         if of_a_plan:
-            found.append(estimate_covariances(Sample(panel, 0.05, 200, 0).joint(NAMES)).deviations(0, 0, 1))
+            found.append(estimate_covariances(Sample(panel, 0.05, 200, 0).joint(NAMES)).find_deviations(0, 0, 1))
         else:
             found.append(estimate_variance_components(panel, estimate(panel).repeats)["x"].to_dict())
     truth = {"query": np.sqrt(2) * 0.1, "repeat": 0.03, "query_repeat": np.hypot(0.1, 0.05)}

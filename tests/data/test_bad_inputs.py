@@ -168,14 +168,15 @@ def judgments(words, error=ValueError, **options):
 
 
 LETOR = [
-    letor("qid:1 1:0.5", "'qid:1'"),
+    letor("qid:1 1:0.5", "label 'qid:1'"),
     letor("good qid:1 1:0.5", "label 'good'"),
     letor("1 1:0.5", "found '1:0.5'"),
     letor("1 qid:1 1:0.5 7", "found '7'"),
     letor("1 qid:1 0:0.5", "zero_based=True"),
     letor("1 qid:1 4000000000:1", "'4000000000'"),
-    letor("1 qid:1 1:0.5 1:0.5", "1 occurs twice"),
+    letor("1 qid:1 1:0.5 1:0.5", "1 follows 1"),
     letor("1 qid:1 1:0.5 4:1", "4 is beyond"),
+    letor("1 qid:" + "x" * 257 + " 1:1", "256 bytes"),
     letor("1 qid:1 1:abc", "value 'abc'"),
     letor("1 qid:1 1:inf", "'inf' is infinite"),
     letor("1 qid:1 1:1e39", "float32"),
@@ -188,7 +189,7 @@ LETOR = [
         for content in ("", "\n\n", "# a remark\n", gzip.compress(b""))
     ),
     bad_file(read_letor, "data", GOOD + "1 qid:1 900000000:1\n", "", "900000000 features", max_bytes=2**30),
-    letor_files("1.txt, line 3: ", "0.txt, line 2", GOOD + "0 qid:2 1:2\n", "\n1 qid:3 1:3\n1 qid:2 1:3\n"),
+    letor_files("1.txt: query '2'", "0.txt", GOOD + "0 qid:2 1:2\n", "\n1 qid:3 1:3\n1 qid:2 1:3\n"),
     letor_files("path", "empty"),
     letor_files("shared_ids", "'separate'?", GOOD, shared_ids="seperate"),
     *(
@@ -199,8 +200,10 @@ LETOR = [
     BadInput("letor dtype", lambda _: read_letor("x", dtype=np.int32), "dtype", TypeError, "int32"),
 ]
 LIGHTGBM = [
-    lightgbm("rank.query: ", "sum to 4", query="2\n2\n"),
-    lightgbm("rank.weight, line 2: ", "found '-1'", weight="1\n-1\n1\n"),
+    lightgbm("rank: group", "got 4", query="2\n2\n"),
+    lightgbm("rank.query, line 2: ", "size 'x'", query="2\nx\n"),
+    lightgbm("rank: weight", "(entry 1)", weight="1\n-1\n1\n"),
+    lightgbm("rank.weight: ", "2 weights", weight="1\n1\n"),
     lightgbm("rank, line 1: ", "read_letor", data="1 qid:1 1:2\n"),
     lightgbm("rank, line 1: ", "4 is beyond", data="1 1:2 4:1\n", features=3),
     lightgbm("rank: ", "header=True", header=True),
@@ -254,7 +257,7 @@ TEXT = [
 ]
 SCORES = [
     scores("s.csv", "1\n\n2\n", ", line 2: ", "line is empty"),
-    scores("s.csv", "1\nnan\n", ", line 2: ", "NaN"),
+    scores("s.csv", "1\nnan\n", ", line 2: ", "got 'nan'"),
     scores("s.csv", "1,2\n3,4\n", ", line 1: ", "no header"),
     scores("s.csv", 'text,s\n"a\nb",1\nc,x\n', ", line 4: ", "'x'", "s"),
     scores("s.csv", "a,a\n3,4\n", ": ", "2 times", "a"),
@@ -285,9 +288,9 @@ RANKING = [
     ranking("group", "got neither", qid=None, query_ids=None),
     ranking("group", "(entry 1)", qid=None, group=[3, 0, 3]),
     ranking("query_ids", "(3), got 1", query_ids=["a"]),
-    *(ranking("document_ids", "row 1", document_ids=["a", missing, *"cdef"]) for missing in (None, NAN, pd.NA)),
+    *(ranking("document_ids", "position 1", document_ids=["a", missing, *"cdef"]) for missing in (None, NAN, pd.NA)),
     *(
-        ranking("query_ids", "at 1", qid=None, group=[3, 3], query_ids=ids)
+        ranking("query_ids", "position 1", qid=None, group=[3, 3], query_ids=ids)
         for ids in (["a", None], [1.5, NAN], pd.Series(["a", pd.NA]), np.ma.array([1, 2], mask=[False, True]))
     ),
     ranking("feature_names", "0 and 1", feature_names=["a", "a"]),
@@ -317,17 +320,14 @@ RANKING = [
     ),
 ]
 FRAMES = [
-    frame("'grad'", "name is 'grade'", label="grad"),
+    frame("'grad'", "mean 'grade'", label="grad"),
     frame("'url'", "must be numeric", error=TypeError, features=["url"]),
     frame("column names", "string 'bm25'", error=TypeError, features="bm25"),
-    frame("label", "'url' must be", error=TypeError, label="url"),
-    frame("'grade'", "nan in row", {"grade": [0, NAN, 1]}),
-    *(frame("'grade'", "2**53", {"grade": pd.array([1, HUGE, 0], dtype=kind)}) for kind in ("int64", "Int64")),
-    frame("'query'", "row 1", {"query": ["a", None, "b"]}),
-    *(
-        frame("'query'", "one id", {"query": pd.Series(ids, index=FRAME.index, dtype=object)})
-        for ids in ([1, "1", 2], ["a", "a\0", "b"])
-    ),
+    frame("labels", "the text 'x'", error=TypeError, label="url"),
+    frame("labels", "nan in row", {"grade": [0, NAN, 1]}),
+    *(frame("labels", "2**53", {"grade": pd.array([1, HUGE, 0], dtype=kind)}) for kind in ("int64", "Int64")),
+    frame("qid", "row 1", {"query": ["a", None, "b"]}),
+    frame("qid", "one id", {"query": pd.Series([1, "1", 2], index=FRAME.index, dtype=object)}),
     frame("weight", "(entry 1)", {"weight": [1, -1, 1]}, weight="weight"),
     frame("'shop'", "got Interval", {"shop": pd.cut(FRAME["clicks"], 2)}, TypeError, features=["shop"]),
     BadInput("texts", of(FRAME.rename(columns={"bm25": 1, "clicks": "1"}), [1, "1"]), "names", ValueError, "0 and 1"),

@@ -68,7 +68,7 @@ def parsed(parse, text, *arguments):
         return None
     if rows is None:
         return None
-    names, sizes, _ = rows.queries
+    names, sizes = rows.queries
     ids = [name for name, size in zip(names, sizes, strict=True) for _ in range(size)]
     return rows.labels.tolist(), ids, rows.features
 

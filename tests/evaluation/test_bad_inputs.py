@@ -71,7 +71,6 @@ CASES = [
         BadInput(f"explain k={k}", lambda k=k: gs.explain([1], [1], k=k), "k", ValueError, "whole")
         for k in (0, -1, 1.5)
     ),
-    BadInput("weights", lambda: weighted([5e-324, 0, 5e-324, 5e-324, 0, 0]), "weight", ValueError, "power of two"),
     *(
         evaluate("weight", "32-bit floats", f"ndcg_exp(weights={mode})", weighted(weight), range(6))
         for weight in ([1e39, 1, 1], [1e-46, 1e-46, 0])

@@ -109,7 +109,7 @@ class TestOutsideTheCore:
         assert found[:, 0].tolist() == pytest.approx([0.0, 5 / 12])  # at rank 2 or 3 of three
 
     def test_too_many_labels_and_documents_for_a_key(self):
-        with mock.patch.object(compiled, "LARGEST_PAYLOAD", 3):
+        with mock.patch.object(compiled, "MAX_KEY_BITS", 3):
             assert not compiled.can_rank(self.judgments.layout)
         assert compiled.can_rank(self.judgments.layout)
 

@@ -148,12 +148,10 @@ class TestNothingElseMatters:
         found = gs.evaluate(every_metric, judgments, mixed.scores[rows], n_jobs=1).per_query
         assert np.array_equal(together[judgments.query_ids], found)
 
-    @pytest.mark.parametrize(("batch", "n_jobs"), [(None, 4), (1, 3), (7, 3), (50, 3)])
-    def test_threads_and_batches(self, mixed, every_metric, together, monkeypatch, batch, n_jobs):
+    @pytest.mark.parametrize("n_jobs", [2, 3, 4])
+    def test_threads(self, mixed, every_metric, together, monkeypatch, n_jobs):
         monkeypatch.setattr(groups, "DOCUMENTS_PER_THREAD", 1)
         monkeypatch.setattr(groups, "COMPILED_PER_THREAD", 1)
-        if batch is not None:
-            monkeypatch.setattr(groups, "QUERIES_TOGETHER", batch)
         found = gs.evaluate(every_metric, mixed.judgments, mixed.scores, n_jobs=n_jobs).per_query
         assert np.array_equal(together, found)
 

@@ -15,7 +15,7 @@ from tests.experiment.helpers import SIMULATED, ByPickle, run, write_toml
 import gainsay as gs
 from gainsay.data import simulate
 from gainsay.experiment import Candidate, Experiment, grid, k_folds
-from gainsay.experiment.repeats import parse_repeats
+from gainsay.experiment.config import parse_repeats
 
 
 def rows(kind, call, table):
@@ -50,16 +50,11 @@ CANDIDATES = [
     ({"name": " "}, "name", "blank"),
     ({"name": "\ud800"}, "name", ""),
     ({"library": "lightgmb"}, "library", "mean 'lightgbm'"),
-    ({"library": "catboost"}, "library", "not train CatBoost"),
+    ({"library": "catboost"}, "library", "'lightgbm' or 'xgboost'"),
     ({"training_gain": "exp"}, "training_gain", "'linear' or 'exponential'"),
     ({"training_gain": float("inf")}, "training_gain", "finite"),
     ({"params": {"objective": "rank_xendcg"}, "training_gain": "linear"}, "training_gain", "'rank_xendcg'"),
     ({"num_boost_round": True}, "num_boost_round", "got True", TypeError),
-    ({"params": {"label_gain": [0, 1]}}, "'label_gain'", "training_gain"),
-    ({"params": {"metric": "ndcg"}}, "'metric'", "The experiment"),
-    ({"params": {"boosting": "dart"}}, "params.boosting", "not be 'dart'"),
-    ({"library": "xgboost", "params": {"booster": "dart"}}, "params.booster", "'dart'"),
-    ({"library": "xgboost", "params": {"rate_drop": 0.1}}, "params.rate_drop", "not be"),
     ({"params": {"max_bin": None}}, "params.max_bin", "None", TypeError),
     ({"params": {"sigmoid": float("nan")}}, "params.sigmoid", "finite"),
     ({"params": {3: 1}}, "params", "got 3", TypeError),
@@ -89,10 +84,6 @@ def named(data, *names):
     return replace(data, features=data.features[:, : len(names)], feature_names=names)
 
 
-def renamed(library, *names):
-    return lambda parts: {**dict.fromkeys(("train", "valid", "test"), named(parts.test, *names)), **one(library)}
-
-
 def unimportable(name, module=None):
     def metric(labels, scores):
         return 0.0
@@ -109,7 +100,6 @@ def redefined():
 
 
 RANDOM = [Candidate("A", "lightgbm", {"feature_fraction": 0.6}), Candidate("B", "xgboost", {"subsample": 0.7})]
-TWINS = [Candidate("a", "lightgbm"), Candidate("a @7", "xgboost")]
 EXPERIMENTS = [
     ({"candidates": []}, "candidates", "empty"),
     ({"candidates": Candidate("a", "lightgbm")}, "candidates", "got Candidate", TypeError),
@@ -117,6 +107,15 @@ EXPERIMENTS = [
     ({"candidates": [Candidate("a", "lightgbm"), Candidate("a", "xgboost")]}, "candidates[1]", "unique"),
     (one(num_leafs=3), "params.num_leafs", "mean 'num_leaves'"),
     (one(num_leaves=15, num_leaf=4), "params.num_leaf", "one parameter of"),
+    (one(label_gain=[0, 1]), "'label_gain'", "training_gain"),
+    (one(n_estimators=9), "'n_estimators'", "num_boost_round"),
+    (one(app="lambdarank"), "'app'", "objective"),
+    (one(metrics="ndcg"), "'metrics'", "The experiment"),
+    (one(boosting="DART"), "params.boosting", "not be 'dart'"),
+    (one("xgboost", n_jobs=2), "'n_jobs'", "threads"),
+    (one("xgboost", booster="dart"), "params.booster", "'dart'"),
+    (one("xgboost", booster="gblinear"), "params.booster", "'gblinear'"),
+    (one("xgboost", rate_drop=0.1), "params.rate_drop", "not be"),
     (one("xgboost", objective="reg:squarederror", lambdarank_unbiased=True), "params.lambdarank_unbiased", "XGBoost"),
     ({"valid": None}, "valid", "missing"),
     ({"test": np.zeros(3)}, "test", "got ndarray", TypeError),
@@ -125,18 +124,13 @@ EXPERIMENTS = [
     ({"primary": ["mrr", "map"]}, "primary", "'map'"),
     ({"draws": 3}, "draws", "at least"),
     ({"stop_by": 3}, "stop_by", "must be"),
-    ({"candidates": TWINS, "stop_by": "each"}, "candidate 'a @7'", "candidate 'a'"),
     ({"metrics": "err(max_label=2,ties=order)"}, "valid", "max_label"),
-    ({"metrics": [gs.metric("each", custom_metrics.gap), "mrr"]}, "'each'", "another name"),
     (lambda parts: {"test": named(parts.test, "a", "b", "c")}, "test", "has 3 features"),
     (
         lambda parts: {"metrics": ["ndcg_exp@10", "mrr(weights=ignore)"], "test": weighted(parts.test, 1, 2)},
         "test: mrr(weights=ignore)",
         "ignores",
     ),
-    (lambda parts: {"train": weighted(parts.train, 1e300)}, "train", "weight"),
-    (renamed("lightgbm", "a,b"), "'a,b'", "LightGBM"),
-    (renamed("lightgbm", "a_b", "a b"), "'a_b' and 'a b'", "LightGBM"),
     (lambda parts: {"folds": list(parts)}, "folds", "not both"),
     (with_folds(lambda folds: {"folds": folds[:2]}), "folds", "got 2"),
     (with_folds(lambda folds: {"folds": [weighted(folds[0], 1), *folds[1:]]}), "fold 2", "no weight"),
@@ -160,10 +154,10 @@ REPEATS = [
 
 
 LABELS = [
-    ({"clusters": {"nobody": "x"}}, "clusters", "for 25 queries"),
+    ({"clusters": {"nobody": "x"}}, "clusters", "25 of 25"),
     ({"clusters": ["x"] * 24}, "clusters", "24 labels"),
-    ({"clusters": pd.array([*["x"] * 24, pd.NA])}, "clusters", "got <NA>"),
-    ({"segments": {"kind": {"nobody": "x"}}}, "segments 'kind'", "for 25 queries"),
+    ({"clusters": pd.array([*["x"] * 24, pd.NA])}, "clusters", "is missing"),
+    ({"segments": {"kind": {"nobody": "x"}}}, "segments 'kind'", "25 of 25"),
 ]
 
 
@@ -209,13 +203,14 @@ FILES = [
     (data("simulate = {queries = 3, seed = 1}\nk_folds = 5"), "data.k_folds", "3 queries"),
     (simulated("split = [0.6, 0.2, 0.3]"), "data.simulate", "fractions"),
     (simulated("split = [0.6, 0.2, 0.2], mean_length = inf"), "data.simulate.mean_length", "finite"),
-    (data(SIMULATED.replace("30", str(10**9))), "data.simulate", "queries, mean_length and"),
     (candidate("params = {num_leavs = 3}"), "candidates[1].params.num_leavs", "mean 'num_leaves'"),
     (candidate("[[candidates]]\nname = 'y'"), "candidates[2].library", "missing"),
-    (candidate("[[candidates]]\nname = 'x'\nlibrary = 'xgboost'"), "candidates[2].name", "candidates[1]"),
+    (candidate("[[candidates]]\nname = 'x'\nlibrary = 'xgboost'"), "candidates[2]", "'x' twice"),
 ]
 LABEL_FILES = [
-    (("clusters", "query,cluster\n1,a\n1,b\n"), "query '1'", "(line 3)"),
+    (("clusters", "query,cluster\n1,a\n1,b\n"), "query '1'", "two lines"),
+    (("clusters", "query,cluster\n1,a\n2\n"), "query '2'", "(line 3)"),
+    (("segments", "query,a,a\n1,1,1\n"), "segments.csv", "distinct names"),
     (("clusters", "query,a,b\n1,1,1\n"), "clusters.csv", "a, b"),
     (("clusters", ""), "clusters.csv", "not CSV"),
 ]
@@ -253,8 +248,8 @@ CALLS = [
         ({"jobs": 2, "executor": ByPickle()}, "jobs=2", "an executor"),
     ]),
     *rows("k_folds", lambda it, *_: k_folds(simulate(2, seed=1), it), [(3, "2 queries", "3 folds")]),
-    *rows("--repeats", lambda it, *_: parse_repeats(it), [
-        ("two", "repeats", "'two'"), ("finalists=3,finalists=5", "'finalists'", "once"),
+    *rows("--repeats", lambda it, make, *_: make(repeats=parse_repeats(it)), [
+        ("two", "repeats", "'two'", TypeError), ("finalists=3,keep=x", "repeats.keep", "'x'", TypeError),
     ]),
     *rows("load", lambda it, *given: Experiment.load(given[-1]), [(None, "", "no experiment", FileNotFoundError)]),
 ]  # fmt: skip
@@ -280,11 +275,10 @@ MODELS = [
     (("done", "xgb gain=linear", {"fold": "fold 1"}), "fold", "got 'fold 1'"),
     (("done", "xgb gain=linear", {"refit": True}), "refit(data)", "not trained on"),
     (("done", None, {"refit": True, "stop_by": 3}), "refit=True", "stop_by, repeat or"),
-    (("done", "xgb gain=linear", {"stop_by": "each"}), "stop_by='each'", "number of rounds"),
     (("done", "xgb gain=linear", {"stop_by": "ndcg_exp@5"}), "stop_by", "mean 'ndcg_exp@10'"),
-    (("done", "xgb gain=linear", {"stop_by": 13}), "stop_by", "at most 12"),
+    (("done", "xgb gain=linear", {"stop_by": 13}), "stop_by", "1 to 12"),
     (("folded", "xgb", {}), "fold='fold 1'", "with refit(data)"),
-    (("repeated", "A", {"repeat": 4}), "repeat", "at most 3"),
+    (("repeated", "A", {"repeat": 4}), "repeat", "1 to 3"),
     (("repeated", "A", {"repeat": "full"}), "repeat", "got 'full'"),
 ]
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 
-import lightgbm as lgb
 import numpy as np
 import pytest
 
 from gainsay.experiment import Candidate, grid
-from gainsay.experiment.candidate import _SET_ELSEWHERE
 
 
 class TestCandidate:
@@ -37,14 +35,6 @@ class TestCandidate:
         made = Candidate("a", "xgboost", training_gain=base)
         assert made == Candidate("a", "xgboost", training_gain=gain)
         assert Candidate(**json.loads(json.dumps(made.to_dict()))) == made
-
-    @pytest.mark.parametrize(
-        "parameter",
-        ["seed", "num_threads", "num_iterations", "early_stopping_round", "metric", "objective", "boosting"],
-    )
-    def test_all_aliases_of_lightgbm_are_recognized(self, parameter):
-        aliases = lgb.basic._ConfigAliases.get(parameter)
-        assert aliases - {"objective", "boosting"} <= set(" ".join(_SET_ELSEWHERE["lightgbm"].values()).split())
 
 
 class TestGrid:

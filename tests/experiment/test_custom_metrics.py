@@ -107,17 +107,6 @@ class TestLaterRuns:
         assert all(text in error for text in (str(kept.directory), "'missed_exp@10'", f"--import {MODULE}"))
         assert names == " ".join(NAMES)
 
-    def test_reject_a_metric_defined_elsewhere(self, make, kept, tmp_path):
-        document = json.loads((kept.directory / "experiment.json").read_bytes())
-        del document["sha256"]
-        assert document["import_paths"]["ndcg_squared@5"] == [[MODULE, "squared"]]
-        document["import_paths"]["first_gap"] = [["theirs", "gap"]]
-        (tmp_path / "experiment.json").write_bytes(seal(document))
-        for attempt in (lambda: Experiment.load(tmp_path), lambda: run(make(tmp_path, metrics=CUSTOM))):
-            with pytest.raises(ValueError, match=r"was theirs\.gap") as caught:
-                attempt()
-            assert f"{MODULE}.gap" in str(caught.value)
-
     def test_reject_a_metric_that_changed(self, kept, copied, monkeypatch):
         """Values of before and after must not appear in one report: stored scores are evaluated again."""
         monkeypatch.setattr(custom_metrics.Missed, "score", lambda *given: 1 - gs.NDCG.score(*given) ** 2)
@@ -127,10 +116,10 @@ class TestLaterRuns:
                 attempt()
             assert "missed_exp@10" in str(caught.value)
 
-    @pytest.mark.parametrize("places", [5, [], {"first_gap": 5}, {"first_gap": [[]], "mrr": None}])
+    @pytest.mark.parametrize("places", [5, {"first_gap": 5}, {"first_gap": [[]]}])
     def test_reject_damaged_import_paths(self, kept, tmp_path, places):
         document = json.loads((kept.directory / "experiment.json").read_bytes())
         del document["sha256"]
         (tmp_path / "experiment.json").write_bytes(seal({**document, "import_paths": places}))
-        with pytest.raises(ValueError, match=r"cannot be read|not defined now|is now"):
+        with pytest.raises(ValueError, match="cannot be read"):
             Experiment.load(tmp_path)

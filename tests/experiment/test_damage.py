@@ -220,7 +220,7 @@ class TestForeign:
             run(make(copy, candidates=[changed]))
 
     def test_other_version_of_a_library_is_a_warning(self, copy, make, candidates, monkeypatch):
-        monkeypatch.setattr("gainsay.experiment.trainers.lightgbm.get_version", lambda: "99.0")
+        monkeypatch.setattr("lightgbm.__version__", "99.0")
         with pytest.warns(UserWarning, match=r"this is 99\.0"):
             run(make(copy, candidates=candidates[:1]))
 

@@ -17,7 +17,7 @@ from tests.experiment.helpers import METRICS, predict, run, trees
 
 from gainsay.data import RankingData, simulate
 from gainsay.experiment import Candidate, Experiment
-from gainsay.experiment.repeats import compute_seed
+from gainsay.experiment.plan import compute_seed
 
 LABELS = {"a": 0, "b": 3, "c": 0, "d": 3, "e": 1}
 

@@ -14,7 +14,7 @@ from tests.experiment.helpers import METRICS, balanced_by_hand, folder_of, predi
 
 import gainsay as gs
 from gainsay.experiment import Candidate, Experiment, execution
-from gainsay.experiment.rounds import find_balanced_round, find_best_rounds, find_stored_rounds
+from gainsay.experiment.trainings import find_balanced_round, find_best_rounds, find_stored_rounds
 
 SUFFIX = {"lgb": "txt", "xgb": "ubj"}
 LOADER = {"lgb": lgb.Booster, "xgb": xgb.Booster}
@@ -110,38 +110,13 @@ class TestStopBy:
         result = again(stop_by=stop_by)
         for name in result.candidates:
             best = int(torn.best_rounds.loc[name, str(stop_by)])
-            row = result.compared.loc[name]
-            assert (row["candidate"], row["stop_by"], row["rounds"]) == (name, str(stop_by), (best,))
+            assert result.compared.loc[name, "rounds"] == (best,)
             scores = predict(result.load_model(name), parts.test)
             assert_compared(result, name, scores, parts.test)
             file = LOADER[name[:3]](model_file=saved(result, name))
             for model in (torn.load_model(name, best), torn.load_model(name, stop_by), file):
                 np.testing.assert_array_equal(predict(model, parts.test), scores)
         assert Experiment.load(result.directory).leaderboard.equals(result.leaderboard)
-
-    def test_each_compares_two_models_where_the_rounds_differ(self, torn, again, parts):
-        result = again(stop_by="each")
-        best = torn.best_rounds[list(METRICS[:2])]
-        expected = []
-        for name in torn.candidates:
-            rounds = dict.fromkeys(best.loc[name])
-            expected += [f"{name} @{number}" for number in rounds] if len(rounds) > 1 else [name]
-        assert list(result.comparison.models) == result.compared.index.tolist() == expected
-        for model, row in result.compared.iterrows():
-            name = row["candidate"]
-            stem = "model" if model == name else f"model@{row['rounds'][0]}"
-            file = LOADER[name[:3]](model_file=saved(result, name, stem))
-            own = torn.load_model(name, row["stop_by"].partition(" and ")[0])
-            for booster in (result.load_model(model), file, own):
-                assert_compared(result, model, predict(booster, parts.test), parts.test)
-        double = next(name for name in torn.candidates if len(set(best.loc[name])) > 1)
-        with pytest.raises(ValueError, match="at two rounds"):
-            result.load_model(double)
-        assert "compared at round" in result.comparison.to_markdown()
-        result = again(stop_by="balanced")
-        for name in torn.candidates:
-            assert not list(folder_of(result.directory, name).glob("model@*"))
-            assert saved(result, name).read_bytes() == saved(torn, name).read_bytes()
 
     def test_balanced_for_other_primary_metrics(self, torn, again, parts):
         primary = ("mrr", "ndcg_exp@10")
@@ -159,7 +134,7 @@ class TestStopBy:
             result.comparison.queries(*pair, 100), alone.queries(*pair, 100), rtol=0, atol=1e-12
         )
 
-    @pytest.mark.parametrize("stop_by", ["balanced", "each", "mrr"])
+    @pytest.mark.parametrize("stop_by", ["balanced", "mrr"])
     def test_one_metric(self, make, stop_by):
         result = run(make(metrics="mrr", candidates=[Candidate("a", "lightgbm")], stop_by=stop_by))
         assert result.compared.loc["a", "rounds"] == (int(result.best_rounds.loc["a", "mrr"]),)
@@ -168,11 +143,6 @@ class TestStopBy:
         assert result.stopping_loss.empty
         assert result.choice_loss.empty
         assert "a" in result.summary()
-
-    def test_names_that_look_like_models_of_another_candidate(self, make):
-        names = [Candidate("a", "lightgbm"), Candidate("b @7", "xgboost"), Candidate("c by hand", "lightgbm", seed=8)]
-        assert make(candidates=names[:2], stop_by="each").plan.stop_by == "each"
-        assert make(candidates=names[1:], stop_by="each").plan.stop_by == "each"
 
 
 class TestRounds:

@@ -13,7 +13,7 @@ from tests.experiment.helpers import METRICS, balanced_by_hand, contents, facts,
 import gainsay as gs
 from gainsay.data import RankingData
 from gainsay.experiment import Candidate, Experiment, k_folds
-from gainsay.experiment.repeats import compute_seed, resample
+from gainsay.experiment.plan import compute_seed, resample
 
 FIXED = Candidate("F", "lightgbm", {"num_leaves": 7})
 REPEATS = (1, 2, 3)
@@ -66,7 +66,7 @@ class TestComparison:
 
     def test_verdict_is_that_of_the_values_of_all_repeats(self, repeated):
         result, _ = repeated
-        of_repeats, _ = result._collect_compared_values()
+        of_repeats = result.comparison.repeats
         first, second = ([of_repeats[name][metric] for name in "AB"] for metric in METRICS[:2])
         names = {"metric_names": METRICS[:2], "vary": "seed"}
         found = gs.Verdict.from_values(first, second, ["A", "B"], draws=1000, seed=3, **names)
@@ -103,20 +103,9 @@ class TestResampledQueries:
             np.testing.assert_array_equal(drawn.labels[rows], data.labels[own])
             assert drawn.weight[place] == weight[code]
 
-    def test_model_of_all_queries_and_the_shift(self, repeated, resampled, parts):
-        """The model of all queries is repeat 1 of the same experiment with other seeds only."""
-        result, _ = resampled
-        scores = predict(result.load_model("A", repeat="full"), parts.test)
-        full = gs.evaluate("mrr", parts.test.judgments(), scores).mean["mrr"]
-        assert full == pytest.approx(repeated.result.repeat_values.loc[("A", 1), "test mrr"], rel=1e-12)
-        found = result.shift.set_index(["candidate", "metric"]).loc[("A", "mrr")]
-        assert found["full"] == pytest.approx(full, rel=1e-12)
-        assert found["resampled"] == pytest.approx(result.repeat_values.loc["A"]["test mrr"].mean(), rel=1e-12)
-        assert found["shift"] == found["full"] - found["resampled"]
-        shift = result.shift.query("metric == @METRICS[1]")["shift"].mean()
-        assert "resampled training queries" in result.verdict.text
-        (note,) = result.comparison.notes
-        assert f"{shift:+.4f}" in note
+    def test_are_stated(self, resampled):
+        assert "resampled training queries" in resampled.result.verdict.text
+        assert "resampled queries" in resampled.result.comparison.notes[0]
 
 
 class TestFinalists:
@@ -136,7 +125,7 @@ class TestFinalists:
         assert set(result.candidates) == best < set("ABCD")
         assert sorted(trained) == sorted([*"ABCD", *(f"{it} (repeat {number})" for it in best for number in REPEATS)])
         assert result.finalists["finalist"].to_dict() == {name: name in best for name in "ABCD"}
-        assert result._collect_compared_values()[0]["D"]["mrr"].shape[1] == 3  # The first training is not counted.
+        assert result.comparison.repeats["D"]["mrr"].shape[1] == 3  # The first training is not counted.
         assert "baseline D" in result.summary()
         with pytest.raises(KeyError, match="was trained once"):
             result.load_model((set("ABCD") - best).pop(), repeat=1)
@@ -152,7 +141,7 @@ def test_folds_and_repeats(make, recipes, parts, tmp_path):
     folds = k_folds(RankingData.concatenate(parts), 3, seed=2)
     about = {"train": None, "valid": None, "test": None, "folds": folds, "candidates": recipes[:1]}
     result = run(make(tmp_path / "run", **about, num_boost_round=5, repeats=3))
-    values = result._collect_compared_values()[0]["A"]["mrr"]
+    values = result.comparison.repeats["A"]["mrr"]
     for number in REPEATS:
         each = []
         for place, fold in enumerate(folds, 1):
@@ -173,7 +162,7 @@ def test_identical_repeats_are_one_fixed_model(make, recipes, tmp_path):
     assert facts(Experiment.load(tmp_path / "run")) == facts(result)
     alone = run(make(candidates=[FIXED]))
     assert result.leaderboard.loc["F", list(METRICS)].equals(alone.leaderboard.loc["F", list(METRICS)])
-    assert len(list(make(candidates=[FIXED], repeats=3, vary="queries").plan.iterate_units())) == 4
+    assert len(list(make(candidates=[FIXED], repeats=3, vary="queries").plan.iterate_units())) == 3
 
 
 class TestClustersAndSegments:

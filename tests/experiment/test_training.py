@@ -14,7 +14,7 @@ from tests.experiment.helpers import METRICS, balanced_by_hand, folder_of, predi
 
 import gainsay as gs
 from gainsay.experiment import Candidate
-from gainsay.experiment.rounds import Watch
+from gainsay.experiment.execution import RoundWatch
 
 COMMON = {"seed": 3, "num_threads": 1, "deterministic": True, "force_row_wise": True, "metric": "None", "verbosity": -1}
 
@@ -138,11 +138,8 @@ class TestEarlyStopping:
         from tests.experiment import custom_metrics
 
         assert str(custom_metrics.GAP) == "first_gap"  # The import defines the metric.
-        watch = Watch(gs.Evaluator(metrics.split(), gs.Judgments([1, 0], group=[2])), patience=2)
-        for number, values in enumerate(curve, 1):
-            assert not watch.exhausted, number
-            watch.record(values)
-        assert watch.exhausted
+        watch = RoundWatch(gs.Evaluator(metrics.split(), gs.Judgments([1, 0], group=[2])), patience=2)
+        assert [watch.record(values) for values in curve] == [False] * 5 + [True]
 
     def test_cuts_the_full_curves_after_the_best_round_of_every_metric(self, make, candidates):
         patience, two = 3, candidates[1:3]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from functools import partial
 
 import numpy as np
 import pytest
 
 from gainsay.data import RankingData
-from gainsay.experiment import Candidate, grid
+from gainsay.experiment import grid
 
 
 def warned(make, **changes):
@@ -22,9 +21,6 @@ def warned(make, **changes):
 
 def with_queries(data, qid):
     return RankingData(data.features, data.labels, qid=qid)
-
-
-lightgbm = partial(Candidate, library="lightgbm")
 
 
 def single(parts):
@@ -49,17 +45,7 @@ def one_fold_twice(parts):
         (lambda parts: {"valid": parts.train}, ["train and valid are the same data"]),
         (lambda parts: {"test": parts.train}, ["train and test are the same data"]),
         (lambda parts: {"test": parts.valid}, ["valid and test are the same data"]),
-        (one_fold_twice, ["fold 3 and fold 1 are the same data"]),
-        (
-            # The first two have the defaults.
-            [
-                lightgbm("a"),
-                lightgbm("b", training_gain="exponential", seed=3),
-                lightgbm("c", params={"num_leaves": 8}),
-            ],
-            ["same parameters", "'a' and 'b'"],
-        ),
-        ([Candidate(f"m{number}", "xgboost") for number in range(30)], ["'m0', 'm1', 'm2', 'm3' and 26 more"]),
+        (one_fold_twice, ["fold 1 and fold 3 are the same data"]),
     ],
 )
 def test_one_warning_names_the_waste(make, parts, monkeypatch, changes, words):
@@ -67,6 +53,6 @@ def test_one_warning_names_the_waste(make, parts, monkeypatch, changes, words):
     if isinstance(changes, list):
         changes = {"candidates": changes}
     texts, _ = warned(make, **(changes(parts) if callable(changes) else changes))
-    assert len(texts) == (4 if changes is one_fold_twice else bool(words))
+    assert len(texts) == bool(words)
     assert all(word in " ".join(texts) for word in words)
     assert all(len(text) < 400 for text in texts)

@@ -163,7 +163,6 @@ class TestFunctions:
     def test_it_is_a_metric_as_any_other(self):
         assert str(OWN_NDCG) == "own_ndcg"
         assert repr(LOSS) == "metric('first_relevant_rank', first_relevant_rank, higher_is_better=False)"
-        assert "first_relevant_rank: Rank of the first relevant document" in LOSS._repr_html_()
         assert gs.parse_metrics("own_ndcg", LOSS) == (OWN_NDCG, LOSS)
         assert gs.parse_metrics("own_ndcg(weights=ignore)") == (replace(OWN_NDCG, weights="ignore"),)
         assert str(*gs.parse_metrics("own_ndcg", convention="lightgbm")) == "own_ndcg(weights=float32_mean)"

@@ -16,9 +16,9 @@ CURVES = pd.DataFrame({"candidate": "c", "round": 1, "metric": ["a", "b"], "valu
 JUDGMENTS = gs.Judgments([1, 0] * 30, group=[2] * 30)
 
 CASES = [
-    BadInput("theme", lambda make, _: make(3).plot.conflict(theme="blue"), "theme", ValueError, "'blue'"),
-    BadInput("kind of picture", lambda make, _: make(3).plot.regret(path="picture"), "path", ValueError, "extension"),
-    BadInput("no folder", lambda make, _: make(3).plot.regret(path="no/a.png"), "'no'", OSError, "does not exist"),
+    BadInput("theme", lambda make, _: make(3).plot.leaderboard(theme="blue"), "theme", ValueError, "'blue'"),
+    BadInput("kind of picture", lambda make, _: make(3).plot.conflict(path="picture"), "path", ValueError, "extension"),
+    BadInput("no folder", lambda make, _: make(3).plot.conflict(path="no/a.png"), "'no'", OSError, "does not exist"),
     BadInput("one name of a pair", lambda make, _: make(3).plot.attribution("a"), "both", ValueError, "models"),
     BadInput("one model", lambda make, _: make(1).plot.attribution(), "model", ValueError, "one model"),
     BadInput("no curves", lambda make, _: make(3).plot.curves(), "curves", ValueError, "no curves"),
@@ -53,7 +53,7 @@ def queries_of(comparison):
 
 @bad_inputs(CASES)
 def test_bad_inputs(case, make, tmp_path, monkeypatch):
-    monkeypatch.setattr("gainsay.report.plots.accessor.plot_regret", lambda *_: pytest.fail("was drawn"))
+    monkeypatch.setattr("gainsay.report.plots.accessor.plot_conflict", lambda *_: pytest.fail("was drawn"))
     case.check(make, tmp_path)
     assert not list(tmp_path.iterdir())
 

@@ -13,7 +13,7 @@ from rich.console import Console
 import gainsay as gs
 from gainsay._common.markup import as_text
 from gainsay.comparison.comparison import Comparison
-from gainsay.comparison.headline import replacing
+from gainsay.comparison.replacement import describe_replacement
 from gainsay.report.text import decisions_table
 
 FIRST, SECOND = "ndcg_linear@10", "ndcg_exp@10"
@@ -51,7 +51,7 @@ def decided(*leads, margin=0.0, queries=2000, **options):
 )
 def test_the_answer_is_that_of_the_decisions(leads, margin, starts, mentioned):
     found, names = decided(*leads, margin=margin)
-    _, answer, reasons = map(as_text, replacing(found, names)[:3])
+    _, answer, reasons = map(as_text, describe_replacement(found, names))
     assert re.match(rf"{starts}\b", answer)
     assert set(mentioned) <= set(re.findall(r"\d of \d|\w+", answer))
     if margin:

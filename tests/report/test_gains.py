@@ -7,6 +7,7 @@ import re
 from xml.etree import ElementTree
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import gainsay as gs
@@ -38,7 +39,7 @@ def path(comparison):
 
 @pytest.fixture
 def fit():
-    return GainFit("m", 1.6, 1.4, 1.9, 10.0, 200, 0, 0, (0.0, 1.0), 0.05, *(np.zeros(0),) * 3)
+    return GainFit("m", 1.6, 1.4, 1.9, 10.0, 200, 0, 0, (0.0, 1.0), 0.05, pd.DataFrame())
 
 
 class TestFigure:
@@ -53,15 +54,15 @@ class TestFigure:
             assert "http" not in re.sub(namespaces, "", figure)
         assert page == embedded(lambda theme: plot_gains(path, None, theme))
 
-    def test_bars_are_where_a_model_may_be_best(self, path):
-        drawn = [line.get_xdata() for line in plot_gains(path).ax.lines if line.get_linewidth() == 5]
+    def test_lines_are_thick_where_a_model_may_be_best(self, path):
+        lines = [line.get_xdata() for line in plot_gains(path).ax.lines if line.get_linewidth() == 4.5]
         ranges = [(start, stop) for _, start, stop in path.best_ranges.itertuples(index=False)]
-        np.testing.assert_allclose(sorted(map(tuple, drawn)), sorted(ranges))
+        np.testing.assert_allclose(sorted((line[0], line[-1]) for line in lines), sorted(ranges))
 
     def test_the_fitted_base_is_shown(self, comparison, fit):
         path = comparison.gains(fit=fit)
         assert "your users: 1.60" in [text.get_text() for text in plot_gains(path).ax.texts]
-        assert "Preferences fit base 1.60 (1.40 to 1.90, 95 %). There, " in path.text
+        assert "Preferences fit base 1.60 (1.40 to 1.90, 95 %). In that interval, " in path.text
 
     def test_grades_whose_worth_no_float_can_hold(self):
         """990 · log10 4 = 596.0393, so a third of 4^990 is 10^595.5622 = 3.65e+595; NDCG itself stays finite."""
@@ -75,7 +76,7 @@ class TestFigure:
 class TestPlot:
     def test_lines_are_the_regrets(self, path):
         ax = plot_gains(path).ax
-        drawn = [line.get_ydata() for line in ax.lines if len(line.get_ydata()) == len(path.bases)]
+        drawn = [line.get_ydata() for line in ax.lines if line.get_linewidth() == 1.4]
         for model in set(path.winners["model"]):
             regret = path.regret[:, path.models.index(model)]
             assert any(np.allclose(line, regret, equal_nan=True) for line in drawn)

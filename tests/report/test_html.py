@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import csv
 import hashlib
 import re
 
@@ -143,20 +142,21 @@ def test_contradictory_queries_stand_with_both_rankings_and_their_differences(re
         assert row["words"] == ", ".join(shown)
 
 
-def test_contradictory_queries_come_first_then_a_random_sample(report, make):
-    comparison = make(8)
+def test_contradictory_queries_come_first_then_a_random_sample(report):
     bodies = [element["data-k"] for element in report.all("tbody") if "data-k" in element]
-    assert bodies == ["contradictory", "random", "first", "second"]
-    pair = choose_pair(comparison)
-    columns = [comparison.models.index(name) for name in pair[:2]]
-    tables = [comparison.values[metric] for metric in comparison.primary]
-    differences = sum(table[:, columns[0]] - table[:, columns[1]] for table in tables)
-    order = [str(comparison.rankings.judgments.query_ids[place]) for place in np.argsort(-differences, kind="stable")]
-    assert [row["query"] for row in query_rows(report, "first")][:5] == order[:5]
-    assert [row["query"] for row in query_rows(report, "second")][:5] == order[::-1][:5]
+    assert bodies == ["contradictory", "random"]
     drawn = [row["query"] for row in query_rows(report, "random")]
     assert len(drawn) == len(set(drawn)) == 10
     assert drawn != [row["query"] for row in query_rows(report, "contradictory")]
+
+
+def test_the_largest_differences_come_first_where_no_query_is_contradictory(tmp_path):
+    labels, rng = np.tile([0, 1, 1, 0], 40), np.random.default_rng(0)
+    comparison = gs.compare({name: rng.normal(size=160) for name in "ab"}, gs.Judgments(labels, group=[4] * 40))
+    values = comparison.values["ndcg_exp@10"]
+    order = np.argsort(-np.abs(values[:, 0] - values[:, 1]).round(9), kind="stable")
+    rows = query_rows(read(comparison.to_html(tmp_path / "r.html", queries=5)), "largest")
+    assert [row["query"] for row in rows] == [str(place) for place in order[:5]]
 
 
 def test_nothing_is_loaded_and_nothing_is_styled_or_scripted_inline(report):
@@ -182,23 +182,7 @@ def test_the_policy_allows_exactly_the_style_and_the_script_of_the_page(report):
         assert f"{tag}-src 'sha256-{digest}'" in policy
 
 
-def test_other_queries_are_in_a_file_beside_that_no_spreadsheet_runs(tmp_path, make):
-    rng = np.random.default_rng(0)
-    labels = rng.integers(0, 4, 40 * 12)
-    scores = {"a": np.minimum(labels, 1) + rng.normal(size=480), "b": labels + 2.0 * rng.normal(size=480)}
-    comparison = gs.compare(scores, gs.Judgments(labels, qid=np.repeat([f"=q{number}" for number in range(40)], 12)))
-    path = comparison.to_html(tmp_path / "r.html", queries=2)
-    pair = choose_pair(comparison)
-    expected = comparison.queries(pair.first, pair.second, most=40)
-    assert len(expected) > 2
-    with open(tmp_path / "r.queries.csv", encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [row["query"] for row in rows] == [f"'{query}" for query in expected["query"]]
-    assert rows[0][f"labels {pair.first}"].split() == [str(label) for label in expected[f"labels {pair.first}"][0]]
-    assert read(path).all("a", href="r.queries.csv")
-
-
-def test_the_data_stand_beside_and_queries_only_where_some_are_left_out(tmp_path, make):
+def test_the_data_stand_beside(tmp_path, make):
     make(2).to_html(tmp_path / "r.html", queries=10_000)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["r.html", "r.json"]
     assert (tmp_path / "r.json").read_text("utf-8") == make(2).to_json(queries=10_000)
@@ -233,14 +217,3 @@ def test_the_rival_is_one_that_may_still_be_best(from_values):
     pair = choose_pair(comparison)
     assert (pair.first, pair.second) == ("m0", "m1")
     assert "still possible" in pair.reason
-
-
-def test_labels_in_the_file_of_queries_are_whole(tmp_path):
-    grades = [1234567.0, 0.3000000001, 0.3]
-    scores = {"A": [1, 3, 2, 3, 2, 1], "B": [3, 1, 2, 1, 2, 3]}
-    judgments = gs.Judgments([*grades, 1, 2, 0], group=[3, 3])
-    metrics = ["ndcg_linear@3", gs.metric("turned_by_hand", lambda labels, scores: -labels[np.argmax(scores)])]
-    path = gs.compare(scores, judgments, metrics, draws=200).to_html(tmp_path / "report.html", queries=0)
-    with path.with_name("report.queries.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert "0.3000000001 0.3 1234567" in [row["labels A"] for row in rows]

@@ -24,11 +24,10 @@ from matplotlib.text import Text
 import gainsay as gs
 from gainsay._common.palette import DARK, LIGHT
 from gainsay.report.plots import Picture, plot_curves, plot_explain
-from gainsay.report.plots.explain import rank_contributions
-from gainsay.report.plots.pairs import pareto_front
+from gainsay.report.plots.explain import compute_rank_contributions
 from gainsay.report.rounds import best_rounds
 
-PICTURES = ("leaderboard", "conflict", "regret", "attribution", "queries", "curves")
+PICTURES = ("leaderboard", "conflict", "attribution", "queries", "curves")
 LINEAR, EXPONENTIAL = BOTH = ("ndcg_linear@10", "ndcg_exp@10")
 
 SAME = np.tile(np.random.default_rng(0).random((50, 1)), 3)
@@ -82,7 +81,7 @@ def test_every_picture_is_saved_with_title_alternative_and_all_its_text(make, pi
 
 
 @pytest.mark.parametrize("comparison", SPECIAL)
-@pytest.mark.parametrize("picture", PICTURES[:3])
+@pytest.mark.parametrize("picture", PICTURES[:2])
 def test_special_comparisons_are_drawn(make, from_values, picture, comparison):
     ax = Figure(figsize=(6, 5)).add_subplot()
     drawn = getattr(SPECIAL[comparison](make, from_values).plot, picture)(ax=ax)
@@ -126,42 +125,6 @@ class TestConflict:
         assert lines(30) == []
 
 
-class TestRegret:
-    def test_each_model_is_a_point_at_both_its_regrets(self, make):
-        comparison = make(8)
-        linear, exponential = (values.max() - values for values in means(comparison).values())
-        limit = comparison.plot.regret().ax.get_xlim()[1] / 1.03
-        expected = sorted(zip(np.minimum(linear, limit), np.minimum(exponential, limit), strict=True))
-        assert np.allclose(points(comparison.plot.regret().ax), expected, atol=1e-8)
-
-    def test_the_safe_choice_is_the_one_star(self, make):
-        comparison = make(8)
-        ax = comparison.plot.regret().ax
-        (star,) = [part for part in ax.collections if part.get_label() == "safe choice"]
-        safe = comparison.models.index(comparison.verdict.safe_choice)
-        regrets = [values.max() - values[safe] for values in means(comparison).values()]
-        assert np.allclose(star.get_offsets(), [regrets])
-
-    def test_the_front_holds_whom_nobody_dominates(self, make):
-        verdict = make(30).verdict
-        x, y = (verdict.regrets[metric] for metric in verdict.metrics)
-        expected = [
-            name
-            for name in verdict.models
-            if not any(
-                x[other] <= x[name] and y[other] <= y[name] and (x[other], y[other]) != (x[name], y[name])
-                for other in verdict.models
-            )
-        ]
-        assert set(pareto_front(verdict)) == set(expected)
-        assert list(pareto_front(verdict)) == sorted(expected, key=lambda name: x[name])
-
-    def test_the_box_is_the_margin(self, make):
-        (box,) = make(8, margin=0.01).plot.regret().ax.patches
-        assert (box.get_xy(), box.get_width(), box.get_height()) == ((0, 0), 0.01, 0.01)
-        assert len(make(8, margin=0.0).plot.regret().ax.patches) == 0
-
-
 class TestAttribution:
     @staticmethod
     def bars(ax):
@@ -185,16 +148,15 @@ class TestAttribution:
             (total,) = [width for y, width, _ in bars if y == round(4.25 + lane, 6)]
             assert np.isclose(total, expected.difference[metric])
 
-    def test_grades_that_are_fractions_and_metrics_that_none_changes(self):
+    def test_grades_that_are_fractions(self):
         judgments = gs.Judgments([1.5, 0.5, 0, 0] * 40, group=[4] * 40)
         models = {"a": [4, 3, 2, 1] * 40, "b": [1, 2, 3, 4] * 40}
-        title = gs.compare(models, judgments, ["ndcg_linear@3", "ndcg_exp@3"]).plot.attribution("a", "b").title
-        assert "0.5 and 1.5" in title
-        judgments = gs.Judgments([2, 1, 0] * 40, group=[3] * 40)
-        models = {"a": [3, 2, 1] * 40, "b": [3, 1, 2] * 40}
-        title = gs.compare(models, judgments, ["ndcg_linear@1", "ndcg_linear@2"]).plot.attribution().title
-        assert "ndcg_linear@1" not in title
-        assert "grade 1" in title
+        comparison = gs.compare(models, judgments, ["ndcg_linear@3", "ndcg_exp@3"])
+        picture = comparison.plot.attribution("a", "b")
+        labels = [label.get_text() for label in picture.ax.get_yticklabels()]
+        assert labels == ["grade 1.5", "grade 0.5", "total"]
+        totals = comparison.attribution("a", "b").difference
+        assert all(f"+{totals[metric]:.4f} under {metric}" in picture.title for metric in comparison.metrics[:2])
 
 
 class TestQueries:
@@ -254,7 +216,7 @@ class TestExplain:
     LABELS = (5, 0, 0, 0, 0, 3, 3, 3, 3, 3)
 
     def test_parts_are_gain_times_discount_over_the_ideal(self):
-        parts = rank_contributions(self.LABELS, range(10, 0, -1))
+        parts = compute_rank_contributions(self.LABELS, range(10, 0, -1))
         ranks = np.arange(1, 11)
         labels = np.array(self.LABELS, dtype=float)
         ideal = np.sort(labels)[::-1]

@@ -11,10 +11,8 @@ import xgboost as xgb
 from sklearn.linear_model import LinearRegression
 from tests.adapters.drivers import lgb_dataset, lgb_held_out, make_part, xgb_matrix
 from tests.bad_inputs import BadInput, bad_inputs
-from typer.testing import CliRunner
 
 import gainsay as gs
-from gainsay.cli import app
 
 METRIC = "ndcg_exp@10"
 TRAIN, VALID = make_part(3, 40), make_part(4, 40)
@@ -158,15 +156,3 @@ def test_reports_show_the_rounds(xgboost, tmp_path):
     assert json.loads(comparison.to_json())["iterations"] == comparison.to_dict()["iterations"] == expected
     for report in (comparison.to_markdown(), comparison.to_html(tmp_path / "r.html").read_text()):
         assert f"{best} of {rounds}" in report
-
-
-def test_one_iteration_for_all_models_on_the_command_line(xgboost, tmp_path):
-    lines = [
-        f"{label:g} qid:{query} " + " ".join(f"{at}:{x:.9g}" for at, x in enumerate(row.tolist(), start=1))
-        for label, query, row in zip(VALID.labels, VALID.qid, X, strict=True)
-    ]
-    (tmp_path / "valid.txt").write_text("\n".join(lines) + "\n")
-    xgboost.save_model(tmp_path / "xgb.json")
-    arguments = ["--data", tmp_path / "valid.txt", tmp_path / "xgb.json", "-m", METRIC, "--iteration", "3", "--json"]
-    content = json.loads(CliRunner().invoke(app, list(map(str, ["compare", *arguments]))).stdout)
-    assert content["iterations"] == {"xgb": {"used": 3, "held": xgboost.num_boosted_rounds(), "reason": "given"}}

@@ -88,6 +88,6 @@ class TestPicture:
             assert " id=" not in page
             assert "<script" not in page
             svg = ElementTree.fromstring(re.search(r"<svg.*</svg>", page, re.DOTALL)[0])
-            lines = [one for one in svg.iter() if one.tag.endswith("polyline")]
-            assert [one.get("class") for one in lines] == ["gs-line-first", "gs-line-second"]
+            colors = [line.get("stroke") for line in svg.iter() if line.tag.endswith("polyline")]
+            assert [color[:10] for color in colors] == ["var(--firs", "var(--seco"]
             assert "ndcg_linear@10 is best at round" in svg.get("aria-label")

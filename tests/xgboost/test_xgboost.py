@@ -118,10 +118,6 @@ class TestEarlyStopping:
             booster, curves = fit([early_stopping("rmse", 3)], 20, params, evals=evals)
             assert booster.best_iteration == int(np.argmin(curves["valid"]["rmse"]))
 
-    def test_data_name_is_the_dataset(self):
-        stop = early_stopping("mrr", 5, data_name="valid")
-        assert stop.dataset == pickle.loads(pickle.dumps(stop)).dataset == "valid"
-
     def test_prints_the_best_round(self, capfd):
         stop = {"metric": "ndcg_exp@10", "rounds": 2, "verbose": True}
         run = train(rounds=20, stop=stop)

@@ -82,8 +82,6 @@ def identifiers(name: str, values: Any) -> np.ndarray[Any, Any]:
     float. 1 and "1" become the same string, and strings lose NUL characters at their ends. Such ids remain objects.
     """
     array = vector(name, values)
-    if array.dtype.kind in "US" and hasattr(values, "to_list"):
-        values = values.to_list()  # polars strings may end with NUL, which NumPy strips.
     if hasattr(values, "__array__"):
         _validate_exact(name, array)
         return array
@@ -196,6 +194,14 @@ def integers(name: str, values: Any) -> Integers:
         position = int(np.argmin(whole))
         raise ValueError(f"{name} must be whole numbers, got {array[position]!s} (entry {position}).")
     return array.astype(np.int64)
+
+
+def factorize(values: Any) -> tuple[Integers, Any]:
+    """Return the number of each value, in order of first appearance or -1 if it is missing, and the distinct values."""
+    import pandas as pd
+
+    codes, ids = pd.factorize(values)
+    return codes.astype(np.int64), ids
 
 
 def twice(values: Integers) -> bool:

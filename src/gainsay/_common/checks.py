@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from .arrays import nearest
+
+
+def validate_choice(argument: str, value: object, choices: Sequence[str]) -> None:
+    """Raise `ValueError` with the nearest valid value unless `value` is one of `choices`."""
+    if value not in choices:
+        raise ValueError(
+            f"{argument} must be one of {', '.join(map(repr, choices))}, got {value!r}{nearest(str(value), choices)}"
+        )
 
 
 def check_whole(argument: str, value: Any, least: int = 1, unit: str = "") -> int:

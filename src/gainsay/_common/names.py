@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def check_name(what: str, name: str) -> str:
-    """Return a name, or raise if it is blank or cannot be written. The message starts with `what`."""
+def check_name(argument: str, name: str) -> str:
+    """Return a name, or raise if it is blank or cannot be written. The message starts with `argument`."""
     if not name.strip():
-        raise ValueError(f"{what} must not be blank, got {name!r}.")
-    return check_text(what, name)
+        raise ValueError(f"{argument} must not be blank, got {name!r}.")
+    return check_text(argument, name)
 
 
-def check_text(what: str, text: str) -> str:
+def check_text(argument: str, text: str) -> str:
     r"""Return text, or raise if it cannot be written.
 
     Python strings may contain halves of surrogate pairs, for example from file names that are not UTF-8. Files, tables
@@ -32,13 +32,13 @@ def check_text(what: str, text: str) -> str:
         text.encode()
     except UnicodeEncodeError as error:
         raise ValueError(
-            f"{what} cannot be written as UTF-8, because its character {error.start} is half of a surrogate pair: "
+            f"{argument} cannot be written as UTF-8, because its character {error.start} is half of a surrogate pair: "
             f"{text!r}"
         ) from None
     return text
 
 
-def check_ids(what: str, rows: Iterable[tuple[Any, ...]]) -> None:
+def check_ids(argument: str, rows: Iterable[tuple[Any, ...]]) -> None:
     """Raise if an id, one of the first two entries of a row, cannot be written (see `check_text`)."""
     for row in rows:
         for text in row[:2]:
@@ -46,7 +46,7 @@ def check_ids(what: str, rows: Iterable[tuple[Any, ...]]) -> None:
                 try:
                     text.encode()
                 except UnicodeEncodeError:
-                    raise ValueError(f"{what} has the id {text!r}, which cannot be written as UTF-8.") from None
+                    raise ValueError(f"{argument} has the id {text!r}, which cannot be written as UTF-8.") from None
 
 
 def natural_order(names: Iterable[str]) -> list[str]:

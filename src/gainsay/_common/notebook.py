@@ -31,35 +31,17 @@ _STYLE = (
     ".gainsay .e{color:var(--second-text)}.gainsay .m{color:var(--muted)}"
     # JupyterLab styles tables with a fixed layout, stripes and right alignment. `.gainsay.gainsay` has priority.
     ".gainsay.gainsay table{table-layout:auto;border-collapse:collapse;border:0;margin:2px 0 0;font-size:13px}"
-    ".gainsay.gainsay table.w{width:100%}.gainsay.gainsay tbody tr:nth-child(n){background:none}"
+    ".gainsay.gainsay tbody tr:nth-child(n){background:none}"
     ".gainsay.gainsay table tr>*{padding:0 10px 0 0;border:0;white-space:nowrap;text-align:left;font-weight:400;"
     "line-height:inherit;vertical-align:middle}.gainsay.gainsay table.t tr>*{padding:1px 20px 1px 0}"
-    ".gainsay.gainsay table.t thead th{color:var(--muted)}.gainsay.gainsay table tr>.w{width:100%;min-width:120px;"
-    "padding:0}.gainsay.gainsay table tr>.v{text-align:right;padding:0 0 0 10px}.gainsay.gainsay table tr>.p{"
-    "text-align:right}.gainsay.gainsay table tr>.n{font-weight:600}.gainsay.gainsay table tr.may>*{"
-    "background:var(--tint)}"
-    ".gainsay svg{display:block;overflow:visible}.gainsay .gain-path{font-size:12px}.gainsay .bar{fill:var(--muted)}"
+    ".gainsay.gainsay table.t thead th{color:var(--muted)}"
+    ".gainsay svg{display:block;overflow:visible}"
 )
 
 
 def scoped(inner: str, style: str = "") -> str:
     """Return HTML with the styles of all cells of gainsay and additional rules."""
     return f'<div class="gainsay"><style>{_STYLE}{style}</style>{inner}</div>'
-
-
-def shares_cell(title: str, rows: Sequence[tuple[str, int]], note: str = "") -> str:
-    """Return counts as HTML: a name, a bar, the count and its share per row, or only a title without rows."""
-    total = sum(number for _, number in rows) or 1
-    largest = max((number for _, number in rows), default=1) or 1
-    body = "".join(
-        f'<tr><td class="p">{escape(name)}</td><td class="w"><svg width="100%" height="16" aria-hidden="true">'
-        f'<rect class="bar" width="{96 * number / largest:.2f}%" y="3" height="10"/></svg></td>'
-        f'<td class="v">{number:,}</td><td class="v m">{100 * number / total:.1f} %</td></tr>'
-        for name, number in rows
-    )
-    text = f'<p class="m">{escape(note)}</p>' if note else ""
-    table = f'<table class="w">{body}</table>' if rows else ""
-    return scoped(f'<p class="a"><strong>{escape(title)}</strong></p>{text}{table}')
 
 
 def table_cell(title: str, head: Sequence[str], rows: Iterable[Sequence[str]], *notes: str) -> str:

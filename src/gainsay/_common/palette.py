@@ -4,61 +4,42 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-__all__ = ["DARK", "LIGHT", "Theme", "theme_named"]
-
 
 @dataclass(frozen=True)
 class Theme:
-    """Colors: blue is the first metric, orange the second, gray any other. Every color comes with a marker or a sign.
+    """Colors, by default those of the light theme.
+
+    Blue is the first metric, orange the second, gray any other. Every color comes with a marker or a sign.
 
     `tint` is the background of cells, `bar` the color of intervals, `rule` of lines between parts, `grid` of faint
     lines, `shade` of distinct areas, `hover` of the row under the pointer.
     """
 
-    name: str
-    face: str
-    ink: str
-    muted: str
-    rule: str
-    grid: str
-    shade: str
-    hover: str
-    first: str
-    second: str
-    third: str
-    fourth: str
-    first_text: str
-    second_text: str
-    first_tint: str
-    second_tint: str
-    first_bar: str
-    second_bar: str
+    name: str = "light"
+    face: str = "#ffffff"
+    ink: str = "#1a1e24"
+    muted: str = "#5d6672"
+    rule: str = "#dfe3e8"
+    grid: str = "#e6eaee"
+    shade: str = "#f1f4f8"
+    hover: str = "#e3e9f0"
+    first: str = "#1b6ab3"
+    second: str = "#d96400"
+    third: str = "#4a525d"
+    fourth: str = "#858e99"
+    first_text: str = "#15599a"
+    second_text: str = "#a84c00"
+    first_tint: str = "#e3eefa"
+    second_tint: str = "#fdebdc"
+    first_bar: str = "#6397cb"
+    second_bar: str = "#d9823c"
 
     def colours(self) -> dict[str, str]:
         """Return every color by its name in a style sheet."""
         return {name.replace("_", "-"): colour for name, colour in asdict(self).items() if name != "name"}
 
 
-LIGHT = Theme(
-    name="light",
-    face="#ffffff",
-    ink="#1a1e24",
-    muted="#5d6672",
-    rule="#dfe3e8",
-    grid="#e6eaee",
-    shade="#f1f4f8",
-    hover="#e3e9f0",
-    first="#1b6ab3",
-    second="#d96400",
-    third="#4a525d",
-    fourth="#858e99",
-    first_text="#15599a",
-    second_text="#a84c00",
-    first_tint="#e3eefa",
-    second_tint="#fdebdc",
-    first_bar="#6397cb",
-    second_bar="#d9823c",
-)
+LIGHT = Theme()
 DARK = Theme(
     name="dark",
     face="#14171c",

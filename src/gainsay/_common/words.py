@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
+MINUS = "\u2212"
+
+
 def count(number: int, thing: str) -> str:
     """Return a number with its noun in the singular or plural.
 
@@ -38,29 +41,78 @@ def number_text(value: float) -> str:
 
 
 def amount(value: float) -> str:
-    """Return a difference of means with four decimals, or its first digit if it is smaller.
+    """Return a number with four decimals, or its first digit if it is smaller. Zero has no decimals.
 
     >>> amount(0.0123456), amount(0.0), amount(0.000043), amount(3e-9)
-    ('0.0123', '0', '0.00004', '3e-09')
+    ('0.0123', '0', '0.00004', '3e\u221209')
     """
-    if value == 0:
-        return "0"
-    if abs(value) >= 0.0001:
-        return f"{value:.4f}"
-    short = f"{value:.0e}"
-    exponent = int(short.partition("e")[2])
-    return short if exponent < -7 else f"{float(short):.{-exponent}f}"
+    return "0" if value == 0 else format_number(value)
 
 
-def format_mean(value: float, places: int = 4) -> str:
-    """Return a mean or another metric value with four decimals and a real minus sign, or a dash for NaN.
+def format_number(value: float, places: int = 4, plus: bool = False) -> str:
+    """Return a number with `places` decimals and a real minus sign, or its first digit if it is smaller.
 
-    >>> format_mean(0.123456), format_mean(-0.5), format_mean(float("nan"))
-    ('0.1235', '\u22120.5000', '\u2013')
+    >>> format_number(0.01372), format_number(-0.5, 3), format_number(0.00007, plus=True), format_number(float("inf"))
+    ('0.0137', '\u22120.500', '+0.00007', 'unbounded')
+    """
+    if value == 0 or math.isnan(value) or abs(value) >= 10.0**-places:
+        return format_mean(value, places, plus)
+    first_digit = f"{value:.0e}"
+    exponent = int(first_digit.partition("e")[2])
+    if exponent < -7:
+        return first_digit.replace("-", MINUS)
+    return format_mean(float(first_digit), -exponent, plus)
+
+
+def format_mean(value: float, places: int = 4, plus: bool = False) -> str:
+    """Return a number with exactly `places` decimals and a real minus sign, a dash for NaN, or "unbounded".
+
+    >>> format_mean(0.123456), format_mean(-0.5), format_mean(-0.0001, 3), format_mean(float("nan"))
+    ('0.1235', '\u22120.5000', '0.000', '\u2013')
     """
     if math.isnan(value):
         return "\u2013"
-    return f"{value:.{places}f}".replace("-", "\u2212")
+    if math.isinf(value):
+        return "unbounded"
+    text = f"{abs(value):.{places}f}"
+    sign = MINUS if value < 0 else "+" if plus else ""
+    return sign + text if float(text) else text
+
+
+def format_difference(value: float) -> str:
+    """Return a difference with its sign and four decimals, or its first digit if it is smaller.
+
+    >>> format_difference(0.01234), format_difference(-0.01234), format_difference(0.0)
+    ('+0.0123', '\u22120.0123', '0')
+    """
+    return "0" if value == 0 else format_number(value, plus=True)
+
+
+def format_share(value: float) -> str:
+    """Return a share in percent.
+
+    >>> format_share(0.931), format_share(0.0004), format_share(0.9996), format_share(1.0)
+    ('93 %', '< 1 %', '> 99 %', '100 %')
+    """
+    if 0 < value < 0.005:
+        return "< 1 %"
+    if 0.995 < value < 1:
+        return "> 99 %"
+    return f"{100 * value:.0f} %"
+
+
+def round_bound(value: float, up: bool) -> str:
+    """Return a bound rounded to three places in its safe direction. Smaller bounds have more places.
+
+    >>> round_bound(0.0241, up=True), round_bound(0.0054, up=False), round_bound(0.0003, up=False)
+    ('0.025', '0.005', '0.0003')
+    """
+    for places in range(3, 9):
+        scaled = value * 10**places
+        whole = math.ceil(scaled - 1e-6) if up else math.floor(scaled + 1e-6)
+        if whole and (whole > 2 or value >= 0.001):
+            return f"{whole / 10**places:.{places}f}"
+    return amount(value)
 
 
 def confidence(alpha: float) -> str:

@@ -6,29 +6,27 @@ from typing import Any, Literal, NamedTuple, overload
 
 from .._common.cpus import cpus
 from .._common.version import __version__
-from .library import found
+from .library import find_library
 from .sorting import sort_addresses
-
-__all__ = ["Running", "running", "show_config"]
 
 MODULES = ("numpy", "pandas", "scipy", "lightgbm", "xgboost", "catboost", "sklearn", "dask", "pyarrow", "matplotlib")
 
 
-class Running(NamedTuple):
+class EvaluationPath(NamedTuple):
     """The path of evaluation and the reason for it."""
 
     path: Literal["compiled", "numpy"]
     reason: str
 
 
-def running() -> Running:
+def find_path() -> EvaluationPath:
     """Return the path of this process. Metrics that the core does not support are always evaluated by NumPy."""
-    library, reason = found()
+    library, reason = find_library()
     if library is None:
-        return Running("numpy", reason)
+        return EvaluationPath("numpy", reason)
     if sort_addresses() is None:
-        return Running("numpy", f"{reason}, but the core does not find the sort functions of this NumPy")
-    return Running("compiled", reason)
+        return EvaluationPath("numpy", f"{reason}, but the core does not find the sort functions of this NumPy")
+    return EvaluationPath("compiled", reason)
 
 
 @overload
@@ -73,16 +71,11 @@ def show_config(mode: Literal["stdout", "dicts"] = "stdout") -> dict[str, Any] |
     import platform
     from importlib.metadata import packages_distributions, version
 
-    kernel, distributions = running(), packages_distributions()
+    kernel, distributions = find_path(), packages_distributions()
     libraries = {name: version(distributions[name][0]) for name in MODULES if name in distributions}
     facts = {"cpus": cpus(), "python": platform.python_version(), "platform": platform.platform()}
     if mode == "dicts":
-        return {
-            "gainsay": __version__,
-            "kernel": kernel._asdict(),
-            **facts,
-            "libraries": libraries,
-        }
+        return {"gainsay": __version__, "kernel": kernel._asdict(), **facts, "libraries": libraries}
     evaluates = "with its compiled core" if kernel.path == "compiled" else "in NumPy"
     lines = {"gainsay": __version__, "evaluates": f"{evaluates}: {kernel.reason}", **facts, **libraries}
     print("\n".join(f"{name:12}{value}" for name, value in lines.items()))

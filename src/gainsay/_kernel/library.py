@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     import ctypes
 
-__all__ = ["ABI", "Found", "found"]
-
 ABI = 2
 """Expected result of `gainsay_kernel_abi` in kernel.cpp. Increase both if the interface changes."""
 NAMES = ("_gainsay_kernel.so", "_gainsay_kernel.dylib", "_gainsay_kernel.dll")
 VARIABLE = "GAINSAY_KERNEL"
 
 
-class Found(NamedTuple):
+class Library(NamedTuple):
     """The library or None, and the reason."""
 
     library: ctypes.CDLL | None
@@ -30,24 +28,24 @@ class Found(NamedTuple):
 
 
 @cache
-def found() -> Found:
+def find_library() -> Library:
     """Return the compiled core and its location, or the reason why it is not used.
 
     Raise if `GAINSAY_KERNEL` is neither 0 nor 1 nor the path of a compatible library.
     """
-    asked = os.environ.get(VARIABLE, "")
-    if asked == "0":
-        return Found(None, f"turned off by {VARIABLE}=0")
-    if asked not in ("", "1"):
-        loaded = _load(Path(asked))
+    setting = os.environ.get(VARIABLE, "")
+    if setting == "0":
+        return Library(None, f"turned off by {VARIABLE}=0")
+    if setting not in ("", "1"):
+        loaded = _load(Path(setting))
         if loaded.library is None:
             raise ValueError(f"{VARIABLE} must be 0, 1 or the path of a compiled core: {loaded.reason}")
         return loaded
-    beside = [path for name in NAMES if (path := Path(__file__).with_name(name)).is_file()]
-    return _load(beside[0]) if beside else Found(None, "none was built at installation")
+    paths = [path for name in NAMES if (path := Path(__file__).with_name(name)).is_file()]
+    return _load(paths[0]) if paths else Library(None, "none was built at installation")
 
 
-def _load(path: Path) -> Found:
+def _load(path: Path) -> Library:
     """Return the library in a file if it is compatible with this version of gainsay."""
     try:
         import ctypes
@@ -55,10 +53,9 @@ def _load(path: Path) -> Found:
         loaded = ctypes.CDLL(str(path.absolute()))
         version = loaded.gainsay_kernel_abi
     except (ImportError, OSError, AttributeError) as error:
-        return Found(None, f"{path} cannot be loaded: {error}")
+        return Library(None, f"{path} cannot be loaded: {error}")
     version.argtypes, version.restype = (), ctypes.c_int
     if (abi := version()) != ABI:
-        return Found(
-            None, f"{path} was built from other source (interface {abi}, not {ABI}): install gainsay-ltr again"
-        )
-    return Found(loaded, f"loaded from {path}")
+        reason = f"{path} was built from other source (interface {abi}, not {ABI}): install gainsay-ltr again"
+        return Library(None, reason)
+    return Library(loaded, f"loaded from {path}")

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from .._common.arrays import is_missing
-from .._common.names import check_name
+from .._common.arrays import nearest
 from ..data import read_letor, read_lightgbm, read_scores
-from ..data.frames import get_column, read_table
-from ..data.text import shown, to_number
+from ..data.frames import read_table
+from ..data.text import to_number
 from ..judgments import Judgments
 from .options import InputOptions, MissingFileError, decode_name, open_input, reject_options
 
@@ -28,9 +27,9 @@ if TYPE_CHECKING:
 MIN_ROWS = 5
 """Columns of smaller tables are not tested for ids."""
 
-REQUIRED = {"label": "table", "scores": "table", "features": "data", "iteration": "data", "unjudged": "qrels"}
-REQUIRED |= {"vary": "recipe", "query": "table segments clusters"}
-"""Options that have no effect unless one of others is given."""
+REQUIRED = {"label": "table", "query": "table", "scores": "table", "features": "data", "unjudged": "qrels"}
+REQUIRED |= {"vary": "recipe"}
+"""Options that have no effect without another option."""
 
 
 class Source(NamedTuple):
@@ -54,40 +53,30 @@ def _validate_unique(place: str, names: Sequence[str]) -> None:
         raise ValueError(f"{place} must be unique, got {duplicate!r} twice.")
 
 
-def parse_models(texts: Sequence[str], *, columns: bool = True) -> dict[str, Source]:
-    """Return files by the name of the model, from `NAME=FILE` or `FILE`, with `columns` also `FILE:COLUMN`.
+def parse_model(text: str, *, columns: bool = True) -> tuple[str, Source]:
+    """Return the name and the file of a model, from `NAME=FILE` or `FILE`, with `columns` also `FILE:COLUMN`.
 
     The default name is the column, or the file name without its suffixes.
     """
-    names, sources = [], []
-    for text in texts:
-        name, equals, file = text.partition("=")
-        source = parse_source(file if equals else text, columns=columns)
-        if not equals:
-            name = source.column or ("stdin" if text == "-" else source.path.name.partition(".")[0])
-        names.append(check_name(f"the name in {text!r}", decode_name(name)))
-        sources.append(source)
-    _validate_unique("Names of models (NAME=FILE)", names)
-    return dict(zip(names, sources, strict=True))
+    name, equals, file = text.partition("=")
+    source = parse_source(file if equals else text, columns=columns)
+    if not equals:
+        name = source.column or ("stdin" if text == "-" else source.path.name.partition(".")[0])
+    return decode_name(name), source
 
 
-def parse_recipes(texts: Sequence[str]) -> dict[str, list[str]]:
-    """Return the repeats of each training recipe, from `NAME=A,B,C`.
+def parse_recipe(text: str) -> tuple[str, list[str]]:
+    """Return the name and the repeats of a training recipe, from `NAME=A,B,C`.
 
-    >>> parse_recipes(["A=a1.txt,a2.txt,a3.txt"])
-    {'A': ['a1.txt', 'a2.txt', 'a3.txt']}
+    >>> parse_recipe("A=a1.txt,a2.txt,a3.txt")
+    ('A', ['a1.txt', 'a2.txt', 'a3.txt'])
     """
-    names, recipes = [], []
-    for text in texts:
-        name, equals, files = text.partition("=")
-        repeats = files.split(",")
-        if not equals or not all(repeats):
-            raise ValueError(f"--recipe must have the form NAME=FILE,FILE,FILE, got {text!r}.")
-        names.append(check_name(f"the name in --recipe {text!r}", decode_name(name)))
-        recipes.append(repeats)
-        _validate_unique(f"Repeats of --recipe {name!r}", repeats)
-    _validate_unique("Names of --recipe", names)
-    return dict(zip(names, recipes, strict=True))
+    name, equals, files = text.partition("=")
+    repeats = files.split(",")
+    if not equals or not all(repeats):
+        raise ValueError(f"--recipe must have the form NAME=FILE,FILE,FILE, got {text!r}.")
+    _validate_unique(f"Repeats of --recipe {name!r}", repeats)
+    return decode_name(name), repeats
 
 
 def is_recipe(text: str) -> bool:
@@ -95,27 +84,12 @@ def is_recipe(text: str) -> bool:
     return "," in text and not parse_source(text.partition("=")[2] or text).path.is_file()
 
 
-def parse_iterations(texts: Sequence[str]) -> int | dict[str, int] | None:
-    """Return the boosting rounds of all models (`ROUNDS`), or of each by name (`NAME=ROUNDS`)."""
-    parts = [decode_name(text).rpartition("=") for text in texts]
-    for text, (_, equals, number) in zip(texts, parts, strict=True):
-        if not re.fullmatch("[1-9][0-9]{0,8}", number):
-            raise ValueError(f"--iteration must be a positive whole number or NAME=ROUNDS, got {text!r}.")
-        if not equals and len(texts) > 1:
-            raise ValueError(f"--iteration {text} applies to all models. Pass it alone, or NAME=ROUNDS for each.")
-        if not equals:
-            return int(number)
-    _validate_unique("Names of --iteration", [name for name, _, _ in parts])
-    return {name: int(number) for name, _, number in parts} or None
-
-
-def parse_numbers(place: str, text: str, separator: str | None = ",") -> list[float]:
+def parse_numbers(place: str, text: str) -> list[float]:
     """Return the numbers in a text. `place` names the text in errors."""
     try:
-        return [to_number(part.encode()) for part in text.split(separator)]
+        return [to_number(part.encode()) for part in text.split(",")]
     except ValueError:
-        form = "blanks" if separator is None else "commas"
-        raise ValueError(f"{place} must be numbers separated by {form}, got {text!r}.") from None
+        raise ValueError(f"{place} must be numbers separated by commas, got {text!r}.") from None
 
 
 def read_comparison(options: InputOptions, metrics: Sequence[str] | None, **settings: Any) -> Comparison:
@@ -132,18 +106,18 @@ def read_comparison(options: InputOptions, metrics: Sequence[str] | None, **sett
     """
     from ..comparison.compare import compare, compare_runs
 
-    recipes, iteration = parse_recipes(options.recipe or []), parse_iterations(options.iteration or [])
-    _validate(options, metrics)
-    settings |= {"metrics": metrics, "unjudged": options.unjudged, "vary": options.vary, "iteration": iteration}
+    recipes = [parse_recipe(text) for text in options.recipe or []]
+    _validate(options)
+    settings |= {"metrics": metrics, "unjudged": options.unjudged, "vary": options.vary}
     if options.table is not None:
         return compare(**load_table(options, recipes), **settings)
-    settings["segments"] = read_query_labels("--segments", options.segments or [], options.query) or None
-    clusters = read_query_labels("--clusters", [options.clusters] if options.clusters else [], options.query)
+    settings["segments"] = read_query_labels("--segments", options.segments or []) or None
+    clusters = read_query_labels("--clusters", [options.clusters] if options.clusters else [])
     if len(clusters) > 1:
         raise ValueError(f"--clusters must be one column, got {', '.join(clusters)}. Pass FILE:COLUMN.")
     settings["clusters"] = next(iter(clusters.values()), None)
     if options.qrels is not None:
-        runs = _read_models(options, recipes, lambda name, source: source.path)
+        runs = _read_models(options, recipes, lambda source: source.path)
         return compare_runs(runs, options.qrels, **settings)
     width = None
     if options.data is not None:
@@ -151,26 +125,20 @@ def read_comparison(options: InputOptions, metrics: Sequence[str] | None, **sett
         judgments, settings["features"], width = data.judgments(), data.features, data.features.shape[1]
     else:
         judgments = _read_labels(options.labels, options.group)
-
-    def read_model(name: str, source: Source) -> Any:
-        rounds = iteration.get(name) if isinstance(iteration, dict) else iteration
-        return _read_model(source, width, rounds)
-
-    return compare(_read_models(options, recipes, read_model), judgments, **settings)
+    models = _read_models(options, recipes, lambda source: _read_model(source, width))
+    return compare(models, judgments, **settings)
 
 
-def _validate(options: InputOptions, metrics: Sequence[str] | None) -> None:
+def _validate(options: InputOptions) -> None:
     """Raise an error for options that contradict each other, or that have no effect together."""
     if sum(path is not None for path in (options.data, options.qrels, options.table, options.labels)) != 1:
         raise ValueError("Pass the judgments as exactly one of --data, --qrels, --table and --labels.")
     if (options.labels is None) != (options.group is None):
         raise ValueError("--labels and --group must be given together: all labels, and the number of rows per query.")
-    for option, names in REQUIRED.items():
-        value, required = getattr(options, option), names.split()
-        if value != getattr(InputOptions, option) and not any(getattr(options, name) for name in required):
-            reject_options(f"without {' or '.join(f'--{name}' for name in required)}", **{option: value})
-    if options.qrels is None and any(re.match(r"judged\b", metric) for metric in metrics or ()):
-        raise ValueError("judged@k requires --qrels, because all documents of other inputs are judged.")
+    for option, required in REQUIRED.items():
+        value = getattr(options, option)
+        if value != getattr(InputOptions, option) and not getattr(options, required):
+            reject_options(f"without --{required}", **{option: value})
     if options.table is not None and options.models:
         raise ValueError(f"With --table, models are columns, got {options.models[0]!r}. Select columns with --scores.")
     if options.table is None and not options.models and not options.recipe:
@@ -202,33 +170,31 @@ def _read_labels(labels: Any, group: Any) -> Judgments:
 
 
 def _read_models(
-    options: InputOptions, recipes: dict[str, list[str]], read_model: Callable[[str, Source], Any]
+    options: InputOptions, recipes: Sequence[tuple[str, list[str]]], read_model: Callable[[Source], Any]
 ) -> dict[str, Any]:
     """Return the models by name, and the list of repeats of each recipe."""
     columns = options.qrels is None
 
     def read(name: str, source: Source) -> Any:
         try:
-            return read_model(name, source._replace(path=open_input(source.path)))
+            return read_model(source._replace(path=open_input(source.path)))
         except ValueError as error:
             kind = MissingFileError if isinstance(error, MissingFileError) else ValueError
             raise kind(f"model {name!r}: {error}") from None
 
-    sources = parse_models(options.models or [], columns=columns)
-    _validate_unique("Names of models and of --recipe", [*sources, *recipes])
-    models = {name: read(name, source) for name, source in sources.items()}
-    for name, files in recipes.items():
+    sources = [parse_model(text, columns=columns) for text in options.models or []]
+    _validate_unique("Names of models (NAME=FILE)", [name for name, _ in (*sources, *recipes)])
+    models = {name: read(name, source) for name, source in sources}
+    for name, files in recipes:
         models[name] = [read(name, parse_source(file, columns=columns)) for file in files]
     return models
 
 
-def _read_model(source: Source, width: int | None, rounds: int | None) -> Any:
+def _read_model(source: Source, width: int | None) -> Any:
     """Return scores or a booster. A booster must have been trained on `width` features."""
     path, column = source
     model: Any = _load_model(path) if column is None else read_scores(path, column=column)
     if not hasattr(model, "predict"):
-        if rounds is not None:
-            raise ValueError(f"--iteration requires a booster, got scores in {path}. Pass --iteration NAME=ROUNDS.")
         return model
     if width is None:
         raise ValueError(f"{path} is a booster, which predicts from features. Pass --data.")
@@ -260,42 +226,33 @@ def _load_model(path: Path) -> Any:
         raise ValueError(f"{path} is not a model of {library.__name__} ({first_line}).") from None
 
 
-def read_query_labels(option: str, texts: Sequence[str], query: str) -> dict[str, dict[Any, Any]]:
+def read_query_labels(option: str, texts: Sequence[str]) -> dict[str, dict[Any, str]]:
     """Return labels by query id for each column, from `FILE` (all columns) or `FILE:COLUMN`.
 
-    The column `query` contains the ids. An id that is a whole number is in the result as text and as a number, because
-    only the judgments determine its type.
+    An id that is a whole number is in the result as text and as a number, because only the judgments determine its
+    type.
     """
-    labels: dict[str, dict[Any, Any]] = {}
+    from ..experiment.labels import read_segment_file
+
+    labels: dict[str, dict[Any, str]] = {}
     for text in texts:
-        source = parse_source(text)
+        path, column = parse_source(text)
         try:
-            path = open_input(source.path)
+            columns = read_segment_file(open_input(path))
         except MissingFileError as error:
             raise MissingFileError(f"{option}: {error}") from None
-        table = read_table(path, text=query)
-        ids = get_column(table, query, path).astype(object).map(str, na_action="ignore").tolist()
-        names = [source.column] if source.column else [str(name) for name in table if name != query]
-        if not names:
-            raise ValueError(f"{option}: {path} has no column besides {query!r}.")
-        _validate_unique(f"Columns of {option}", [*labels, *names])
-        labels |= {name: _map_labels(name, ids, get_column(table, name, path).tolist(), path) for name in names}
+        if column is not None:
+            if column not in columns:
+                raise ValueError(f"{option}: {path} has no column {column!r}{nearest(column, columns)}.")
+            columns = {column: columns[column]}
+        _validate_unique(f"Columns of {option}", [*labels, *columns])
+        for name, by_id in columns.items():
+            numbers = {int(query): label for query, label in by_id.items() if re.fullmatch("0|[1-9][0-9]*", query)}
+            labels[name] = by_id | numbers
     return labels
 
 
-def _map_labels(name: str, ids: list[Any], labels: list[Any], path: Path) -> dict[Any, Any]:
-    """Return labels by query id, or raise an error if a query has two."""
-    by_id: dict[Any, Any] = {}
-    for query, label in zip(ids, labels, strict=True):
-        first = by_id.setdefault(query, label)
-        pair = [None if is_missing(value) or value != value else value for value in (first, label)]
-        if pair[0] != pair[1]:
-            raise ValueError(f"{path}: query {query!r} has two labels in column {name!r}, {first!r} and {label!r}.")
-    numbers = {int(query): label for query, label in by_id.items() if re.fullmatch("0|[1-9][0-9]*", str(query))}
-    return by_id | numbers
-
-
-def load_table(options: InputOptions, recipes: dict[str, list[str]]) -> dict[str, Any]:
+def load_table(options: InputOptions, recipes: Sequence[tuple[str, list[str]]]) -> dict[str, Any]:
     """Return the arguments of `gainsay.compare` from the columns of a CSV, TSV or Parquet file."""
     from ..comparison.tables import read_score_table
 
@@ -305,21 +262,19 @@ def load_table(options: InputOptions, recipes: dict[str, list[str]]) -> dict[str
     # A column with a comma in its name takes precedence.
     scores = [name for text in options.scores or [] for name in ([text] if text in table else text.split(","))]
     if options.scores is None:
-        repeats = [column for columns in recipes.values() for column in columns]
-        unused = table[[name for name in table if name not in {label, query, clusters, *segments, *repeats}]]
-        scores = _select_scores(path, unused)
-        _warn_of_text(path, unused)
-    _validate_unique("Columns of scores and names of --recipe", [*scores, *recipes])
+        others = {label, query, clusters, *segments, *(column for _, columns in recipes for column in columns)}
+        scores = _select_scores(path, table[[name for name in table if name not in others]])
+    _validate_unique("Columns of scores and names of --recipe", [*scores, *(name for name, _ in recipes)])
     if not scores and not recipes:
         raise ValueError(f"{path} has no column of scores besides {label!r} and {query!r}.")
-    models = {**{name: name for name in scores}, **recipes}
+    models = {name: name for name in scores} | dict(recipes)
     return read_score_table(
         table, models, query=query, label=label, segments=segments, clusters=clusters, source=str(path)
     )
 
 
 def _select_scores(path: Path, table: pd.DataFrame) -> list[str]:
-    """Return the numeric columns of a table, or raise an error if one of them identifies rows."""
+    """Return the numeric columns, or raise an error if one of them identifies rows. Warn of the other columns."""
     names = [str(name) for name, cells in table.items() if cells.dtype.kind in "fiu"]
     for name in names:
         if len(table) >= MIN_ROWS and table[name].dtype.kind in "iu" and table[name].is_unique:
@@ -327,23 +282,7 @@ def _select_scores(path: Path, table: pd.DataFrame) -> list[str]:
                 f"{path}: column {name!r} has a different integer in every row, so it may identify rows. Select the "
                 "columns of scores with --scores."
             )
+    others = [str(name) for name in table if str(name) not in names]
+    if names and others:
+        warnings.warn(f"{path}: not all cells are numbers in unused columns: {', '.join(others)}.", stacklevel=3)
     return names
-
-
-def _warn_of_text(path: Path, columns: pd.DataFrame) -> None:
-    """Warn of columns that contain numbers but are not scores, because of a few cells or of their type."""
-    import pandas as pd
-
-    for name, cells in columns.items():
-        if cells.dtype.kind in "fiub" or not cells.notna().any():
-            continue
-        invalid = cells.notna() & pd.to_numeric(cells.astype(object), errors="coerce").isna()
-        reason = None
-        if not invalid.any():
-            kind = type(cells[cells.notna()].iloc[0]).__name__
-            reason = f"its numbers have the type {kind} ({cells.dtype}). Store scores as floats"
-        elif invalid.sum() < len(cells) / 2:
-            row = int(invalid.to_numpy().argmax())
-            reason = f"it has {shown(str(cells.iloc[row]))} in row {row} (from 0), and numbers elsewhere"
-        if reason is not None:
-            warnings.warn(f"{path}: column {name!r} is not used, because {reason}.", stacklevel=3)

@@ -9,24 +9,9 @@ from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Argument, BadParameter, Option
-
-from .._common.arrays import nearest
-
-if TYPE_CHECKING:
-    from ..comparison.looks import Requirement
-
-MAGIC = {
-    b"\x1f\x8b": ".csv.gz",
-    b"PAR1": ".parquet",
-    b"\x93NUMPY": ".npy",
-    b"PK": ".npz",
-    b'{"': ".json",
-    b"{L": ".ubj",
-}
-"""Suffixes of compressed text, binary files and models, by the bytes at their beginning."""
 
 
 class MissingFileError(ValueError):
@@ -34,7 +19,7 @@ class MissingFileError(ValueError):
 
 
 def open_input(path: str | Path) -> Path:
-    """Return the path of an existing file, or for `-` the path of a temporary copy of standard input.
+    """Return the path of an existing file, or for `-` the path of a temporary copy of standard input, which is text.
 
     Standard input is copied because readers read a file twice.
     """
@@ -46,11 +31,9 @@ def open_input(path: str | Path) -> Path:
         raise ValueError("Standard input (-) can be read only once. Pass a file for one of the options.")
     with sys.stdin.buffer as stream:
         content = stream.read()
-    suffix = next((suffix for start, suffix in MAGIC.items() if content.startswith(start)), None)
-    suffix = suffix or (".tsv" if b"\t" in content.partition(b"\n")[0] else ".csv")
     folder = TemporaryDirectory(prefix="gainsay-")
     atexit.register(folder.cleanup)
-    copy = Path(folder.name, f"stdin{suffix}")
+    copy = Path(folder.name, "stdin.tsv" if b"\t" in content.partition(b"\n")[0] else "stdin.csv")
     copy.write_bytes(content)
     return copy
 
@@ -72,20 +55,8 @@ def reject_options(context: str, **options: object) -> None:
     """
     for name, value in options.items():
         if value:
-            raise ValueError(f"--{name.replace('_', '-')} has no effect {context}. Leave it out.")
-
-
-def parse_requirement(text: str, margin: float) -> Requirement:
-    """Return the value of --require as Python spells it, or raise unless it is valid with this margin.
-
-    >>> parse_requirement("no-loss", 0.01)
-    'no_loss'
-    """
-    if text not in ("gain", "no-loss"):
-        raise ValueError(f"--require must be gain or no-loss, got {text!r}{nearest(text, ['gain', 'no-loss']) or '.'}")
-    if text == "no-loss" and margin == 0:
-        raise ValueError("--require no-loss requires a margin above 0. Pass --margin, the largest acceptable loss.")
-    return "gain" if text == "gain" else "no_loss"
+            option = "MODELS" if name == "models" else f"--{name.replace('_', '-')}"
+            raise ValueError(f"{option} has no effect {context}. Leave it out.")
 
 
 def _parse_input(text: str) -> Path:
@@ -110,6 +81,10 @@ Require = Annotated[str, Option(metavar="gain|no-loss", help="Ship a gain only, 
 Seed = Annotated[int, Option(help="Seed of the bootstrap draws.")]
 AsJson = Annotated[bool, Option("--json", help="Print JSON instead of tables.")]
 Open = Annotated[bool, Option("--open", help="Open the report in the browser.")]
+Plot = Annotated[Path | None, Option(help="Write a picture to this .png, .svg or .pdf file.")]
+Data = Annotated[Path | None, InputFile(help="LETOR data, or LightGBM data next to its .query file.")]
+Qrels = Annotated[Path | None, InputFile(help="TREC qrels, or CSV of query, document, rating.")]
+Features = Annotated[int | None, Option(help="With --data: number of features, if rows omit zeros.")]
 
 
 @dataclass(frozen=True)
@@ -120,21 +95,18 @@ class InputOptions:
         list[str] | None,
         Argument(help="NAME=FILE, FILE or FILE:COLUMN: scores by row, a LightGBM or XGBoost model, or a TREC run."),
     ] = None
-    data: Annotated[Path | None, InputFile(help="LETOR data, or LightGBM data next to its .query file.")] = None
-    qrels: Annotated[Path | None, InputFile(help="TREC qrels, or CSV of query, document, rating.")] = None
+    data: Data = None
+    qrels: Qrels = None
     table: Annotated[Path | None, InputFile(help="Table with columns for label, query and scores.")] = None
     labels: Annotated[Path | None, InputFile(help="Labels, one per row (NumPy, CSV, Parquet). Needs --group.")] = None
     group: Annotated[Path | None, InputFile(help="With --labels: number of rows of each query.")] = None
     label: Annotated[str, Option(help="With --table: column of labels.")] = "label"
-    query: Annotated[str, Option(help="Column of query ids, in all tables.")] = "query"
+    query: Annotated[str, Option(help="With --table: column of query ids.")] = "query"
     scores: Annotated[
         list[str] | None,
         Option(metavar="COLUMN,COLUMN", help="With --table: columns of scores, all by default. Repeatable."),
     ] = None
-    features: Annotated[int | None, Option(help="With --data: number of features, if rows omit zeros.")] = None
-    iteration: Annotated[
-        list[str] | None, Option(help="Boosting rounds, NAME=ROUNDS for one model. By default, the best. Repeatable.")
-    ] = None
+    features: Features = None
     unjudged: Unjudged = "irrelevant"
     segments: Annotated[
         list[str] | None,
@@ -155,11 +127,7 @@ class InputOptions:
 
         >>> InputOptions(scores=["a,b"]).reject("with --experiment")
         Traceback (most recent call last):
-        ValueError: --scores a,b has no effect with --experiment. Leave it out.
+        ValueError: --scores has no effect with --experiment. Leave it out.
         """
         for field in fields(self):
-            value = getattr(self, field.name)
-            if value != field.default:
-                option = "" if field.name == "models" else f"--{field.name} "
-                first = value[0] if isinstance(value, list) else value
-                raise ValueError(f"{option}{first} has no effect {context}. Leave it out.")
+            reject_options(context, **{field.name: getattr(self, field.name) != field.default})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,11 @@ class Terminal(Console):
     def print_text(self, text: str, **style: Any) -> None:
         """Print text without markup, on one line if it goes to a file."""
         self.print(printable(text), markup=False, soft_wrap=not sys.stdout.isatty(), **style)
+
+    def print_lines(self, lines: Iterable[Any]) -> None:
+        """Print lines with markup, each on one line if it goes to a file."""
+        for line in lines:
+            self.print(line, soft_wrap=not sys.stdout.isatty())
 
 
 def format_json(content: Any, indent: int = 2) -> str:
@@ -58,35 +64,30 @@ def print_comparison(
     """Print the verdict, the chart, further tables, notes and next steps."""
     from ..report.text import chart_lines, headline_lines, next_lines, notes_lines, whole_leaderboard
 
-    content, soft_wrap = comparison.content, not sys.stdout.isatty()
-    for line in headline_lines(content):
-        terminal.print(line, soft_wrap=soft_wrap)
-    terminal.print()
+    content = comparison.content
+    terminal.print_lines([*headline_lines(content), ""])
     for line in chart_lines(content, terminal.width, unicode=not terminal.options.ascii_only, every=all_models):
         terminal.print(line, no_wrap=True, crop=False, overflow="ignore")
     terminal.print()
     for table in (*tables, *([whole_leaderboard(content)] if all_models else [])):
         terminal.print(table)
-    notes = [] if text else notes_lines(content)
-    for line in notes:
-        terminal.print(line, soft_wrap=soft_wrap)
+    notes = [] if text else list(notes_lines(content))
+    terminal.print_lines(notes)
     if text and comparison.primary is not None:
         terminal.print_text(comparison.verdict.text)
     if notes or text:
         terminal.print()
-    for line in next_lines(content, *next_steps):
-        terminal.print(line, soft_wrap=soft_wrap)
+    terminal.print_lines(next_lines(content, *next_steps))
     if comparison.segment_labels:
         terminal.print_text(comparison.segments.text)
 
 
 def check_report(page: Path) -> None:
     """Raise an error if an HTML report, or the data next to it, cannot be written."""
-    from ..report.html import find_data_path, find_queries_path
+    from ..report.html import find_data_path
 
     check_output("the HTML report", page)
     find_data_path(page)
-    find_queries_path(page)
 
 
 def plan_report(directory: Path) -> Path | None:
@@ -102,11 +103,16 @@ def plan_report(directory: Path) -> Path | None:
     return page
 
 
+def announce(label: str, text: object) -> None:
+    """Print a line about a written file to the standard error."""
+    typer.echo(f"{label}: {text}", err=True)
+
+
 def announce_report(page: Path, open_it: bool) -> None:
     """Print the path of a report, and open it in the browser on request."""
-    typer.echo(f"Report: {page}", err=True)
+    announce("Report", page)
     if open_it and typer.launch(page.resolve().as_uri()):
-        typer.echo("gainsay: warning: no browser is available to open the report.", err=True)
+        announce("gainsay: warning", "no browser is available to open the report.")
 
 
 def check_picture(path: Path | None, inputs: Iterable[object]) -> None:
@@ -124,9 +130,8 @@ def check_overwrites(outputs: dict[str, Path | None], inputs: Iterable[object]) 
     Inputs are the values of options: paths, and texts such as `NAME=FILE,FILE` or `FILE:COLUMN`.
     """
     texts = [str(text) for value in inputs for text in (value if isinstance(value, list) else [value])]
-    values = [*texts, *(text.partition("=")[2] for text in texts)]
-    names = [name for value in values for name in (value, *value.split(","))]
-    files = [file for name in names for file in (name, name.rpartition(":")[0]) if os.path.isfile(file)]
+    parts = {part for text in texts for part in (text, text.partition("=")[2], *re.split("[=,]", text))}
+    files = [file for part in parts for file in (part, part.rpartition(":")[0]) if os.path.isfile(file)]
     options: dict[str, str] = {}
     for option, path in outputs.items():
         if path is None:

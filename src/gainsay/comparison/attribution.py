@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from html import escape
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._common.checks import check_whole
-from .._common.shown import printable
-from .._common.words import number_text
+from .._common.shown import TextResult
+from .._common.words import count, number_text
 from ..evaluation.evaluator import shared_weights
 from ..metrics.base import max_depth
-from ..metrics.dcg import DCG, NDCG
+from ..metrics.dcg import NDCG
 from ..metrics.names import MetricLike, parse_metrics
 from ..ranking.rows import blank_code
+from .gain_values import read_template, select_sums
 from .rankings import validate_pair
 
 if TYPE_CHECKING:
@@ -35,8 +34,8 @@ CLASSES = (0, 1, 2, 3, 6, 11)
 """Fewest documents of the top grade in each class of queries."""
 
 
-@dataclass(frozen=True, eq=False)
-class Attribution:
+@dataclass(frozen=True, eq=False, repr=False)
+class Attribution(TextResult):
     """Decomposition of the difference of two models by grade, rank and query class.
 
     `Comparison.attribution` creates it. DCG is a sum over documents, so the decomposition is exact: the cells of each
@@ -74,8 +73,6 @@ class Attribution:
     spread : dict
         For recipes, all numbers are means over repeats, and this is the standard deviation of `difference` between
         repeats by metric: √(s² + s'²). Empty if both models are fixed.
-    cell_spread : DataFrame or None
-        The same for each cell of `grades_by_ranks`.
 
     Examples
     --------
@@ -129,22 +126,13 @@ class Attribution:
     parts_note: str = ""
     lower_is_better: tuple[str, ...] = ()
     spread: dict[str, float] = field(default_factory=dict)
-    cell_spread: pd.DataFrame | None = field(default=None, repr=False)
 
     def frame(self) -> pd.DataFrame:
-        """Return `grades_by_ranks` as a tidy table: metric, grade, ranks, contribution, and spread for recipes."""
-        import pandas as pd
-
-        rows, bands = self.grades_by_ranks.index, self.grades_by_ranks.columns
-        columns = {
-            "metric": np.repeat(rows.get_level_values("metric"), len(bands)),
-            "grade": np.repeat(rows.get_level_values("grade"), len(bands)),
-            "ranks": np.tile(bands, len(rows)),
-            "contribution": self.grades_by_ranks.to_numpy().ravel(),
-        }
-        if self.cell_spread is not None:
-            columns["spread"] = self.cell_spread.to_numpy().ravel()
-        return pd.DataFrame(columns)
+        """Return `grades_by_ranks` as a tidy table: metric, grade, ranks and contribution."""
+        cells = self.grades_by_ranks.rename_axis(columns="ranks").T
+        tidy = cells.melt(value_name="contribution", ignore_index=False).reset_index()
+        table: pd.DataFrame = tidy[["metric", "grade", "ranks", "contribution"]]
+        return table
 
     def to_dict(self) -> dict[str, Any]:
         """Return all results as plain values for JSON."""
@@ -162,44 +150,27 @@ class Attribution:
             "spread": self.spread,
         }
 
-    def _size(self) -> str:
-        size = "1 query" if self.queries == 1 else f"{self.queries} queries"
-        return (
-            f"{size} ({self.left_out} more without a value of all these metrics are left out)"
-            if self.left_out
-            else size
-        )
-
-    def _varies(self, metric: str, places: int) -> str:
-        """Return the standard deviation between repeats with this number of decimals."""
-        return f" (± {self.spread[metric]:.{places}f} between repeats)" if metric in self.spread else ""
-
-    def __repr__(self) -> str:
-        first, second = map(printable, self.models)
-        width = max(map(len, self.metrics))
-        lines = [f"Attribution of {first} - {second} over {self._size()}"]
-        cells = self.frame()
+    @property
+    def text(self) -> str:
+        """The difference under each metric, one per line, with the two cells that contribute most."""
+        size = count(self.queries, "query")
+        if self.left_out:
+            size += f" ({self.left_out:,} more without a value of all these metrics are left out)"
+        lines = [f"Attribution of {self.models[0]} - {self.models[1]} over {size}"]
+        table = self.frame()
         for metric in self.metrics:
-            own = cells[cells["metric"] == metric]
-            largest = own.iloc[np.argsort(-own["contribution"].abs(), kind="stable")[:2]].to_dict("records")
-            most = ", ".join(
+            cells = table[table["metric"] == metric]
+            largest = cells.iloc[np.argsort(-cells["contribution"].abs(), kind="stable")[:2]].to_dict("records")
+            cells_text = ", ".join(
                 f"{cell['contribution']:+.4f} from grade {cell['grade']} at rank {cell['ranks']}" for cell in largest
             )
-            lines.append(f"  {metric:<{width}}  {self.difference[metric]:+.4f}{self._varies(metric, 4)}, most: {most}")
+            spread = f" (± {self.spread[metric]:.4f} between repeats)" if metric in self.spread else ""
+            lines.append(f"{metric}: {self.difference[metric]:+.4f}{spread}, most: {cells_text}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        import pandas as pd
-
-        first, second = self.models
-        parts = [f"<p>{escape(first)} &minus; {escape(second)}, {self._size()}</p>"]
-        for metric in self.metrics:
-            table = pd.DataFrame(self.grades_by_ranks.loc[metric]).rename_axis(columns="grade \\ ranks", index=None)
-            table["all"] = table.sum(axis=1)
-            table.loc["all"] = table.sum()
-            parts.append(f"<p>{escape(metric)}: {self.difference[metric]:+.6f}{self._varies(metric, 6)}</p>")
-            parts.append(table.to_html(float_format="{:+.6f}".format))
-        return "\n".join(parts)
+        table = self.grades_by_ranks.assign(all=self.grades_by_ranks.sum(axis=1))
+        return f"<pre>{escape(repr(self))}</pre>{table.to_html(float_format='{:+.6f}'.format)}"
 
 
 def compute_attribution(
@@ -208,7 +179,6 @@ def compute_attribution(
     metrics: MetricLike | Iterable[MetricLike] | None = None,
     *,
     compared: Sequence[Metric],
-    bands: Sequence[int] | None = None,
 ) -> Attribution:
     """Decompose the difference of two models, first minus second. `Comparison.attribution` describes the arguments.
 
@@ -217,94 +187,67 @@ def compute_attribution(
     import pandas as pd
 
     validate_pair(*models, rankings.scores)
-    usual = select_sums(compared)
-    wanted = usual if metrics is None else [_attributable(metric) for metric in parse_metrics(metrics)]
-    if not wanted:
+    sums = select_sums(compared)
+    decomposed = sums if metrics is None else [read_template(metric, "metrics") for metric in parse_metrics(metrics)]
+    if not decomposed:
         raise ValueError(
             f"None of the compared metrics ({', '.join(map(str, compared))}) is a sum over documents. "
             "Pass metrics=['ndcg_linear@10', 'ndcg_exp@10'], for example."
         )
-    shared_weights([*compared, *wanted], rankings.judgments)  # Raises if a metric ignores the weights.
-    some = np.logical_or.reduce([rankings.common([metric]).weights > 0 for metric in wanted])
-    rankings = rankings.common(wanted)
+    shared_weights([*compared, *decomposed], rankings.judgments)  # Raises if a metric ignores the weights.
+    counted_by_any = np.logical_or.reduce([rankings.common([metric]).weights > 0 for metric in decomposed])
+    rankings = rankings.common(decomposed)
     judgments = rankings.judgments
     grades = group_grades(judgments.levels)
-    band = rank_bands(bands, [metric.k for metric in wanted], longest=int(judgments.sizes.max()))
-    pivot = (usual or wanted)[0]
-    steps = _steps(pivot, negative=bool(judgments.levels[0] < 0))
-    by_query, cells, spread, cell_spread = _split(rankings, models, [*wanted, *steps], grades, band)
-    names = tuple(map(str, wanted))
+    bands = build_bands([metric.k for metric in decomposed], longest=int(judgments.sizes.max()))
+    pivot = (sums or decomposed)[0]
+    steps = _list_steps(pivot, negative=bool(judgments.levels[0] < 0))
+    by_query, cells, spread = _decompose(rankings, models, [*decomposed, *steps], grades, bands)
+    names = tuple(map(str, decomposed))
     weighty = rankings.weights > 0
-    counts = judgments.relevant(float(grades.lowest[-1]))[weighty]
+    sizes = judgments.relevant(float(grades.lowest[-1]))[weighty]
 
-    def stacked(tables: dict[str, Floats]) -> pd.DataFrame:
-        rows = pd.Index(grades.names, name="grade")
-        named = {name: pd.DataFrame(tables[name], index=rows, columns=list(band.names)) for name in names}
-        return pd.concat(named, names=["metric"])
-
-    builtin = any((pivot.gain, pivot.discount) == (step.gain, step.discount) for step in steps)
+    rows = pd.Index(grades.names, name="grade")
+    tables = {name: pd.DataFrame(cells[name], index=rows, columns=list(bands.names)) for name in names}
+    note = f"These steps are between built-in definitions. {pivot} has a different gain or discount."
     return Attribution(
         models=models,
         metrics=names,
-        queries=len(counts),
-        left_out=int(some.sum()) - len(counts),
+        queries=len(sizes),
+        left_out=int(counted_by_any.sum()) - len(sizes),
         top_grade=grades.names[-1],
         difference={name: float(by_query[name].sum()) for name in names},
-        grades_by_ranks=stacked(cells),
-        by_query_class=_by_class(counts, {name: by_query[name][weighty] for name in names}),
-        parts=_parts({str(step): float(by_query[str(step)].sum()) for step in steps}),
-        parts_note=""
-        if builtin
-        else f"These steps are between built-in definitions. {pivot} has a different gain or discount.",
-        lower_is_better=tuple(str(metric) for metric in wanted if not metric.higher_is_better),
-        spread={name: spread[name] for name in names if name in spread},
-        cell_spread=stacked(cell_spread) if spread else None,
+        grades_by_ranks=pd.concat(tables, names=["metric"]),
+        by_query_class=_sum_classes(sizes, {name: by_query[name][weighty] for name in names}),
+        parts=_compute_parts({str(step): float(by_query[str(step)].sum()) for step in steps}),
+        parts_note="" if any((pivot.gain, pivot.discount) == (step.gain, step.discount) for step in steps) else note,
+        lower_is_better=tuple(str(metric) for metric in decomposed if not metric.higher_is_better),
+        spread={name: spread[name] for name in names} if spread else {},
     )
 
 
-def select_sums(metrics: Iterable[Metric]) -> list[DCG]:
-    """Return the metrics that are sums over documents."""
-    return [metric for metric in metrics if isinstance(metric, DCG) and metric.is_sum_over_documents]
-
-
-def _split(
+def _decompose(
     rankings: Rankings, models: tuple[str, str], metrics: Sequence[DCG], grades: Grades, bands: Bands
-) -> tuple[dict[str, Floats], dict[str, Floats], dict[str, float], dict[str, Floats]]:
-    """Return by metric the contributions of queries and of cells, and the standard deviations between repeats.
+) -> tuple[dict[str, Floats], dict[str, Floats], dict[str, float]]:
+    """Return by metric the contributions of queries and of cells, and the standard deviation between repeats.
 
     For recipes, contributions are means over repeats.
     """
-    splits = [Decomposition(metric, rankings, grades, bands) for metric in dict.fromkeys(metrics)]
-    by_query, cells, spread, cell_spread = {}, {}, {}, {}
-    first, second = ([decompose_model(one, model, splits) for one in rankings.each_repeat(model)] for model in models)
-    for place, split in enumerate(splits):
-        name, sides = str(split.metric), [[repeat[place] for repeat in repeats] for repeats in (first, second)]
-        own, other = (np.mean([values for values, _ in repeats], axis=0) for repeats in sides)
-        own_cells, other_cells = (np.mean([added for _, added in repeats], axis=0) for repeats in sides)
-        by_query[name], cells[name] = split.share * (own - other), own_cells - other_cells
-        if max(map(len, sides)) > 1:
-            totals = [_variance([values @ split.share for values, _ in repeats]) for repeats in sides]
-            spread[name] = float(np.sqrt(sum(totals)))
-            cell_spread[name] = np.sqrt(sum(_variance([added for _, added in repeats]) for repeats in sides))
-    return by_query, cells, spread, cell_spread
+    parts = [Decomposition(metric, rankings, grades, bands) for metric in dict.fromkeys(metrics)]
+    by_query, cells, spread = {}, {}, {}
+    repeats = [[decompose_model(own, model, parts) for own in rankings.each_repeat(model)] for model in models]
+    for place, part in enumerate(parts):
+        name = str(part.metric)
+        values, tables = ([[repeat[place][item] for repeat in own] for own in repeats] for item in (0, 1))
+        by_query[name] = part.share * np.subtract(*(np.mean(own, axis=0) for own in values))
+        cells[name] = np.subtract(*(np.mean(own, axis=0) for own in tables))
+        if max(map(len, repeats)) > 1:
+            means = [[row @ part.share for row in own] for own in values if len(own) > 1]
+            spread[name] = float(np.sqrt(sum(np.var(own, ddof=1) for own in means)))
+    return by_query, cells, spread
 
 
-def _variance(repeats: Sequence[Any]) -> Any:
-    """Return the variance between repeats, 0 for a single one."""
-    return np.var(repeats, axis=0, ddof=1) if len(repeats) > 1 else np.zeros_like(repeats[0])
-
-
-def _attributable(metric: Metric) -> DCG:
-    if not select_sums([metric]):
-        redefined = f" ({type(metric).__name__} defines its values anew)" if isinstance(metric, DCG) else ""
-        raise ValueError(
-            f"metrics names {metric}, which is not a sum over documents{redefined}. Use metrics of the NDCG and DCG "
-            "family, such as ndcg_linear@10 or ndcg_exp@10."
-        )
-    return select_sums([metric])[0]
-
-
-def _steps(pivot: DCG, *, negative: bool) -> list[DCG]:
+def _list_steps(pivot: DCG, *, negative: bool) -> list[DCG]:
     """Return metrics whose discount and gain change one at a time, with the cutoff and options of `pivot`."""
     options: dict[str, Any] = {name: getattr(pivot, name) for name in ("k", "ties", "empty", "scores", "weights")}
     linear = NDCG(gain="linear", **options)
@@ -313,10 +256,10 @@ def _steps(pivot: DCG, *, negative: bool) -> list[DCG]:
     return steps if negative else [*steps, replace(linear, gain="exponential")]
 
 
-def _by_class(counts: np.ndarray[Any, Any], by_query: dict[str, Floats]) -> pd.DataFrame:
+def _sum_classes(counts: np.ndarray[Any, Any], by_query: dict[str, Floats]) -> pd.DataFrame:
     import pandas as pd
 
-    names = band_names(CLASSES, None)
+    names = name_bands(CLASSES, None)
     place = np.searchsorted(CLASSES, counts, side="right") - 1
     columns = {"queries": np.bincount(place, minlength=len(CLASSES))}
     columns |= {metric: np.bincount(place, added, len(CLASSES)) for metric, added in by_query.items()}
@@ -324,7 +267,7 @@ def _by_class(counts: np.ndarray[Any, Any], by_query: dict[str, Floats]) -> pd.D
     return table[table["queries"] > 0]
 
 
-def _parts(difference: dict[str, float]) -> pd.DataFrame:
+def _compute_parts(difference: dict[str, float]) -> pd.DataFrame:
     import pandas as pd
 
     steps = list(difference)
@@ -343,7 +286,7 @@ MAX_GRADES = 20
 GRADE_BINS = 10
 
 BANDS = (1, 2, 4, 6, 11)
-"""First rank of each band, unless the caller says otherwise."""
+"""First rank of each band."""
 
 
 class Grades(NamedTuple):
@@ -386,33 +329,28 @@ class Bands(NamedTuple):
     starts: Integers
 
 
-def rank_bands(starts: Sequence[int] | None, cutoffs: Sequence[int | None], longest: int) -> Bands:
+def build_bands(cutoffs: Sequence[int | None], longest: int, starts: Sequence[int] = BANDS) -> Bands:
     """Return bands of ranks with these first ranks, in ascending order from 1. The last ends at the largest cutoff.
 
     Bands beyond the longest query, with `longest` documents, are left out.
 
     Examples
     --------
-    >>> rank_bands(None, [10], longest=120).names
+    >>> build_bands([10], longest=120).names
     ('1', '2-3', '4-5', '6-10')
-    >>> rank_bands([1, 4], [5, None], longest=120).names
+    >>> build_bands([5, None], longest=120, starts=[1, 4]).names
     ('1-3', '4+')
     """
-    firsts = list(BANDS) if starts is None else [check_whole("bands", start) for start in starts]
-    if not firsts or firsts[0] != 1 or any(a >= b for a, b in pairwise(firsts)):
-        raise ValueError(
-            f"bands must be the first rank of each band, ascending from 1, such as {list(BANDS)}, got {starts!r}."
-        )
     deepest = None if None in cutoffs else max(k for k in cutoffs if k is not None)
     reached = longest if deepest is None else min(longest, deepest)
-    firsts = [first for first in firsts if first <= reached]
-    return Bands(tuple(band_names(firsts, deepest)), np.array(firsts))
+    firsts = [first for first in starts if first <= reached]
+    return Bands(tuple(name_bands(firsts, deepest)), np.array(firsts))
 
 
-def band_names(firsts: Sequence[int], deepest: int | None) -> list[str]:
+def name_bands(firsts: Sequence[int], deepest: int | None) -> list[str]:
     """Return names of bands of whole numbers with these first numbers. Without `deepest`, the last has no end.
 
-    >>> band_names([0, 1, 2], 9), band_names([1, 4], None)
+    >>> name_bands([0, 1, 2], 9), name_bands([1, 4], None)
     (['0', '1', '2-9'], ['1-3', '4+'])
     """
     lasts = [*(first - 1 for first in firsts[1:]), deepest]
@@ -439,54 +377,51 @@ class Decomposition:
         weights = weights / weights.max()  # The sum of huge weights could overflow.
         self.share: Floats = weights / weights.sum()
 
-    def blank(self) -> Floats:
+    def create_cells(self) -> Floats:
         """Return cells of zeros, shape (grades, bands)."""
         return np.zeros((len(self._grades.names), len(self._bands.names)))
 
-    def values(self, rows: RankedRows) -> Floats:
+    def compute_values(self, rows: RankedRows) -> Floats:
         """Return the value of each row, 0 for queries without relevant documents."""
-        found = self.metric.score(rows, self._facts, (self.metric.k,))[:, 0]
-        return np.where(self._empty[rows.queries], 0.0, found)
+        values = self.metric.score(rows, self._facts, (self.metric.k,))[:, 0]
+        return np.where(self._empty[rows.queries], 0.0, values)
 
-    def cells(self, rows: RankedRows) -> Floats:
+    def compute_cells(self, rows: RankedRows) -> Floats:
         """Return the contribution of rows to the mean by grade and band, shape (grades, bands).
 
         A document contributes gain * discount of its rank / ideal. Every order of tied documents is equally likely, so
         each has the mean discount of their ranks (none beyond the cutoff), split by the bands of these ranks.
         """
-        gains, bands = self._facts.gains, len(self._bands.names)
-        depth = max_depth((self.metric.k,), rows.width)
-        held = depth if rows.tie_groups is None else rows.width  # Ties may continue beyond the cutoff.
-        worth = gains.of(rows, held)
+        gains, depth = self._facts.gains, max_depth((self.metric.k,), rows.width)
+        width = depth if rows.tie_groups is None else rows.width  # Ties may continue beyond the cutoff.
+        worth = gains.of(rows, width)
         if self.metric.is_ratio:
             worth = worth / np.where(self._empty, 1.0, self._facts.ideal[:, 0])[rows.queries, None]
         worth = worth * np.where(self._empty, 0.0, self.share)[rows.queries, None]
-        grade = self._grades.of_code[rows.codes[:, :held]]
+        grade = self._grades.of_code[rows.codes[:, :width]].ravel()
         band = np.searchsorted(self._bands.starts, np.arange(1, depth + 1), side="right") - 1
-        cells = self.blank()
-        if rows.tie_groups is None:
-            at, added = grade * bands + band, worth * gains.discount[:depth]
-            cells += np.bincount(at.ravel(), added.ravel(), cells.size).reshape(cells.shape)
-            return cells
+        cells = self.create_cells()
         for column in range(band[-1] + 1):
-            discount = np.zeros(rows.width)
+            discount = np.zeros(width)
             discount[:depth] = np.where(band == column, gains.discount[:depth], 0.0)
-            expected = rows.tie_groups.mean(np.broadcast_to(discount, worth.shape))
-            cells[:, column] = np.bincount(grade.ravel(), (worth * expected).ravel(), len(cells))
+            if rows.tie_groups is not None:
+                discount = rows.tie_groups.mean(np.broadcast_to(discount, worth.shape))
+            cells[:, column] = np.bincount(grade, (worth * discount).ravel(), len(cells))
         return cells
 
 
-def decompose_model(rankings: Rankings, model: str, splits: Sequence[Decomposition]) -> list[tuple[Floats, Floats]]:
+def decompose_model(
+    rankings: Rankings, model: str, decompositions: Sequence[Decomposition]
+) -> list[tuple[Floats, Floats]]:
     """Return the value of each query, (queries,), and the cells of the mean, (grades, bands), for each metric."""
-    queries = rankings.judgments.queries
-    found = [(np.zeros(queries), split.blank()) for split in splits]
-    together: dict[tuple[str, str], list[int]] = {}
-    for place, split in enumerate(splits):
-        together.setdefault((split.metric.ties, split.metric.scores), []).append(place)
-    for places in together.values():
-        for rows in rankings.ranked(model, by=splits[places[0]].metric):
+    results = [(np.zeros(rankings.judgments.queries), part.create_cells()) for part in decompositions]
+    orders: dict[tuple[str, str], list[int]] = {}  # Metrics with the same order of documents share a ranking.
+    for place, part in enumerate(decompositions):
+        orders.setdefault((part.metric.ties, part.metric.scores), []).append(place)
+    for places in orders.values():
+        for rows in rankings.ranked(model, by=decompositions[places[0]].metric):
             for place in places:
-                values, cells = found[place]
-                values[rows.queries] = splits[place].values(rows)
-                cells += splits[place].cells(rows)
-    return found
+                values, cells = results[place]
+                values[rows.queries] = decompositions[place].compute_values(rows)
+                cells += decompositions[place].compute_cells(rows)
+    return results

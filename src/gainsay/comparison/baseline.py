@@ -3,55 +3,38 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress
 from os import PathLike
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from .._common.notebook import table_cell
 from .._common.shown import TextResult, plain, printable
+from .._common.typing import Floats
 from .._common.words import amount, confidence, count, listed
-from .data import Panel, validate_margin
+from .data import Panel, Vary, validate_margin
 from .estimates import ROUNDING
 from .inference import MIN_QUERIES, POWER
-from .looks import (
-    ErrorLevel,
-    Requirement,
-    find_earlier_looks,
-    find_test_level,
-    read_record,
-    validate_anytime,
-    validate_looks,
-    validate_record,
-    validate_requirement,
-)
-from .one_sided import PairErrors, compute_ship_probability
+from .looks import ErrorLevel, Requirement, find_test_level, read_looks, validate_requirement
+from .one_sided import PairErrors, bisect, compute_ship_probability
+from .pairs import clip_intervals
 from .rankings import validate_model
-from .resampling import critical_value
-from .wording import describe_losses, describe_sample, format_sample_size
+from .resampling import JointEstimate, Sample, compute_half_widths, critical_value
+from .wording import describe_losses, describe_sample, format_range, format_sample_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     import pandas as pd
-
-    from .._common.typing import Floats
-    from .data import Vary
-    from .resampling import JointEstimate, Sample
 
 Decision: TypeAlias = Literal["ship", "do not ship", "undecided"]
 
 MAX_QUERIES = 1e9
 """Decisions that require more queries are out of reach."""
 
-MAX_REPEATS = 1000
-"""Decisions that require more repeats are out of reach."""
-
-QUANTILES = (0.5, 0.8)
-"""Confidence of the two ends of a needed number of queries."""
+BY_METRIC = ("difference", "lower", "upper", "differing")
+"""Numbers of a decision for each metric."""
 
 
 class Share(NamedTuple):
@@ -85,7 +68,7 @@ class DecidingBounds(NamedTuple):
 
 
 class NeededSize(NamedTuple):
-    """Number of queries or repeats that ships a candidate with 80 % probability, estimated from this sample.
+    """Number of queries that ships a candidate with 80 % probability, estimated from this sample.
 
     Attributes
     ----------
@@ -98,11 +81,7 @@ class NeededSize(NamedTuple):
 
     def __str__(self) -> str:
         """Return the range, or an empty text if the sample promises no number."""
-        if self.median is None:
-            return ""
-        if self.upper is None:
-            return f"{self.median:,} or many more"
-        return f"{self.median:,}" if self.upper == self.median else f"{self.median:,} to {self.upper:,}"
+        return "" if self.median is None else format_range(self.median, self.upper)
 
 
 @dataclass(frozen=True)
@@ -127,9 +106,9 @@ class CandidateDecision:
         Number of differing queries, or their effective number if queries are weighted.
     shares : dict of metric name to dict of {"better", "worse", "same"} to Share
         Shares of the queries, or of their weight.
-    queries_needed, repeats_needed : NeededSize or None
-        Number of queries, and number of repeats of either recipe. One test in a new experiment of this size ships the
-        candidate with 80 % probability. None if the decision is made, or another look follows.
+    queries_needed : NeededSize or None
+        One test in a new experiment with this number of queries, and the same repeats, ships the candidate with 80 %
+        probability. None if the decision is made, or another look follows.
     """
 
     candidate: str
@@ -143,28 +122,23 @@ class CandidateDecision:
     differing: dict[str, float]
     shares: dict[str, dict[str, Share]]
     queries_needed: NeededSize | None = None
-    repeats_needed: NeededSize | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes as plain values for JSON. Infinite bounds become None."""
-        return {
-            "decision": self.decision,
-            "deciding": plain(self.deciding._asdict()),
-            "proven_losses": list(self.proven_losses),
-            "excessive_losses": list(self.excessive_losses),
-            "metrics": {
-                metric: {
-                    "difference": difference,
-                    "lower": plain(self.lower[metric]),
-                    "upper": plain(self.upper[metric]),
-                    "differing": self.differing[metric],
-                    "shares": {name: share._asdict() for name, share in self.shares[metric].items()},
-                }
-                for metric, difference in self.difference.items()
-            },
-            "queries_needed": self.queries_needed and self.queries_needed._asdict(),
-            "repeats_needed": self.repeats_needed and self.repeats_needed._asdict(),
+        by_metric = {
+            metric: {name: getattr(self, name)[metric] for name in BY_METRIC}
+            | {"shares": {name: share._asdict() for name, share in shares.items()}}
+            for metric, shares in self.shares.items()
         }
+        content = {
+            "decision": self.decision,
+            "deciding": self.deciding._asdict(),
+            "proven_losses": self.proven_losses,
+            "excessive_losses": self.excessive_losses,
+            "metrics": by_metric,
+            "queries_needed": self.queries_needed and self.queries_needed._asdict(),
+        }
+        return dict(plain(content))
 
     def format_difference(self, metric: str) -> str:
         """Return the difference with its bounds."""
@@ -273,48 +247,29 @@ class BaselineComparison(TextResult):
         """Confidence of each deciding bound, for example "97.5 %"."""
         return confidence(float(f"{self.level:.2g}"))
 
-    @property
-    def is_last_look(self) -> bool:
-        """Whether no planned look follows, or none is planned."""
-        return not self.looks or self.queries >= self.looks[-1]
-
-    def has_same_numbers(self, other: BaselineComparison) -> bool:
-        """Return whether all numbers are equal, except for the numbers of queries and repeats needed."""
-        first, second = (
-            replace(
-                result,
-                candidates=tuple(replace(c, queries_needed=None, repeats_needed=None) for c in result.candidates),
-            )
-            for result in (self, other)
-        )
-        return first == second
-
     def frame(self) -> pd.DataFrame:
         """Return one row per candidate.
 
-        Columns are `decision`, the deciding bounds `worst lower`, `worst upper` and `best lower`, `queries needed`,
-        `queries needed upper`, `repeats needed` and `repeats needed upper`. For each metric M, they are `difference M`,
-        `lower M`, `upper M`, `differing M`, and the number of 1,000 queries that are better, worse and the same:
-        `better M`, `better lower M`, `better upper M`, and so on.
+        Columns are `decision`, the deciding bounds `worst lower`, `worst upper` and `best lower`, `queries needed`
+        and `queries needed upper`. For each metric M, they are `difference M`, `lower M`, `upper M`, `differing M`, and
+        the number of 1,000 queries that are better, worse and the same: `better M`, `better lower M`, `better upper M`,
+        and so on.
         """
         import pandas as pd
 
-        columns: dict[str, Any] = {"decision": [candidate.decision for candidate in self.candidates]}
-        for name in DecidingBounds._fields:
-            columns[name.replace("_", " ")] = [getattr(candidate.deciding, name) for candidate in self.candidates]
-        for name in ("queries", "repeats"):
-            needed = [getattr(candidate, f"{name}_needed") or (None, None) for candidate in self.candidates]
-            columns[f"{name} needed"] = pd.array([size[0] for size in needed], dtype="Int64")
-            columns[f"{name} needed upper"] = pd.array([size[1] for size in needed], dtype="Int64")
-        for metric in self.metrics:
-            for name in ("difference", "lower", "upper", "differing"):
-                columns[f"{name} {metric}"] = [getattr(candidate, name)[metric] for candidate in self.candidates]
-            for name in ("better", "worse", "same"):
-                for end, title in (("value", ""), ("lower", " lower"), ("upper", " upper")):
-                    shares = [1000 * getattr(candidate.shares[metric][name], end) for candidate in self.candidates]
-                    columns[f"{name}{title} {metric}"] = shares
-        names = [candidate.candidate for candidate in self.candidates]
-        return pd.DataFrame(columns, index=pd.Index(names, name="candidate"))
+        rows = []
+        for candidate in self.candidates:
+            row: dict[str, Any] = {"decision": candidate.decision}
+            row |= {name.replace("_", " "): bound for name, bound in candidate.deciding._asdict().items()}
+            row["queries needed"], row["queries needed upper"] = candidate.queries_needed or (None, None)
+            for metric in self.metrics:
+                row |= {f"{name} {metric}": getattr(candidate, name)[metric] for name in BY_METRIC}
+                for name, share in candidate.shares[metric].items():
+                    for end, title in (("value", ""), ("lower", " lower"), ("upper", " upper")):
+                        row[f"{name}{title} {metric}"] = 1000 * getattr(share, end)
+            rows.append(row)
+        table = pd.DataFrame(rows, index=pd.Index(list(self.decisions), name="candidate"))
+        return table.astype({"queries needed": "Int64", "queries needed upper": "Int64"})
 
     def sentence(self, candidate: str) -> str:
         """Return the decision about one candidate, its reason and the bounds that decide."""
@@ -326,17 +281,21 @@ class BaselineComparison(TextResult):
     def text(self) -> str:
         """One paragraph with the numbers."""
         accepted = f"A loss below {amount(self.margin)} is accepted." if self.margin > 0 else "No loss is accepted."
-        bounds = (
-            f"Intervals of changes are simultaneous at {confidence(self.alpha)} and do not decide. Intervals of shares "
-            "are simultaneous for each candidate and metric."
-        )
-        about = [
-            f"{self._describe(candidate)} {self._describe_changes(candidate)} {self._describe_shares(candidate)}"
-            f"{self.describe_next_step(candidate)}"
-            for candidate in self.candidates
-        ]
-        parts = [*about, accepted, bounds, *self._describe_looks(), *describe_losses(self.lower_is_better)]
-        return printable(" ".join([*parts, describe_sample(self)]))
+        bounds = f"Intervals of changes are simultaneous at {confidence(self.alpha)} and do not decide."
+        parts = []
+        for candidate in self.candidates:
+            changes = [f"{metric} changes by {candidate.format_difference(metric)}" for metric in self.metrics]
+            parts.append(f"{self._describe(candidate)} {listed(changes)}.{self._describe_needs(candidate)}")
+        if "undecided" in self.decisions.values():
+            parts.append(self._describe_further_tests())
+        parts += [accepted, bounds]
+        if self.looks:
+            planned = listed([f"{number:,}" for number in self.looks], len(self.looks))
+            parts.append(
+                f"This is look {len(self.earlier) + 1} at {count(self.queries, 'query')}. Looks are planned at "
+                f"{planned} queries, and the error is controlled over all of them."
+            )
+        return printable(" ".join([*parts, *describe_losses(self.lower_is_better), describe_sample(self)]))
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes and `text` as plain values for JSON. The result is a record for a later look."""
@@ -344,123 +303,89 @@ class BaselineComparison(TextResult):
         candidates = {candidate.candidate: candidate.to_dict() for candidate in self.candidates}
         return content | {"candidates": candidates, "text": self.text}
 
-    def _repr_html_(self) -> str:
-        rows = [
-            (
-                candidate.candidate,
-                candidate.decision,
-                self.describe_bounds(candidate),
-                *(candidate.format_difference(metric) for metric in self.metrics),
-            )
-            for candidate in self.candidates
-        ]
-        size = f"{count(self.queries, 'query')}. Intervals are simultaneous at {confidence(self.alpha)}."
-        head = ("candidate", "decision", "deciding bounds", *self.metrics)
-        return table_cell(f"Against {self.baseline}", head, rows, size)
-
     def describe_bounds(self, candidate: CandidateDecision) -> str:
         """Return the bounds that decide: the change under the worst metric, and the least one under the best.
 
         For a single metric, both are the same change.
         """
         lowest, highest, best = candidate.deciding
-        ends = [
-            f"at least {format_change(lowest)}" if math.isfinite(lowest) else "",
-            f"at most {format_change(highest)}" if math.isfinite(highest) else "",
-        ]
-        worst = " and ".join(filter(None, ends)) or "not bounded"
+        ends = (("at least", lowest), ("at most", highest))
+        worst = (
+            " and ".join(f"{side} {format_change(end)}" for side, end in ends if math.isfinite(end)) or "not bounded"
+        )
         if len(self.metrics) == 1:
             return f"the change is {worst}"
         more = f", under the best at least {format_change(best)}" if math.isfinite(best) else ""
         return f"the change under the worst metric is {worst}{more}"
 
     def _describe(self, candidate: CandidateDecision) -> str:
-        margin = amount(self.margin)
-        limit = f"a loss of {margin} or more" if self.margin > 0 else "a loss"
-        several = len(self.metrics) > 1
-        if candidate.decision == "ship":
-            head, every = "Ship", " under every metric" * several
-            reason = f"{limit} against {self.baseline} is excluded{every}"
-            if self.require == "gain" and self.margin > 0:
-                reason += f", and a gain is proven{' under some metric' * several}"
-            elif self.require == "gain":
-                reason = f"a gain against {self.baseline} is proven{every}"
-        elif candidate.decision == "do not ship":
-            beyond = f"a loss of more than {margin}" if self.margin > 0 else "a loss"
-            head, reason = "Do not ship", f"{beyond} against {self.baseline} is proven{' under some metric' * several}"
+        every, some = (" under every metric", " under some metric") if len(self.metrics) > 1 else ("", "")
+        limit, beyond, against = "a loss", "a loss", f"against {self.baseline} is"
+        if self.margin > 0:
+            limit, beyond = f"a loss of {amount(self.margin)} or more", f"a loss of more than {amount(self.margin)}"
+        if candidate.decision == "do not ship":
+            head, reason = "Do not ship", f"{beyond} {against} proven{some}"
+        elif candidate.decision == "ship" and self.require == "gain" and not self.margin:
+            head, reason = "Ship", f"a gain {against} proven{every}"
+        elif candidate.decision == "ship":
+            gain = f", and a gain is proven{some}" if self.require == "gain" else ""
+            head, reason = "Ship", f"{limit} {against} excluded{every}{gain}"
+        elif candidate.deciding.worst_lower > -self.margin:
+            head, reason = "Undecided about", f"{limit} {against} excluded, but no gain is proven"
         else:
-            excluded = candidate.deciding.worst_lower > -self.margin
-            reason = f"{limit} against {self.baseline} is {'' if excluded else 'not '}excluded"
-            reason += ", but no gain is proven" if excluded else ""
-            head = "Undecided about"
-        losses = [metric for metric in candidate.proven_losses if candidate.decision != "do not ship"]
-        inside = f" A loss within the margin is proven under {listed(losses)}." if losses else ""
-        level = f"one-sided, {self.one_sided_confidence} each, {format_sample_size(self)}"
-        few = [metric for metric in self.metrics if candidate.differing[metric] < MIN_QUERIES]
-        rare = (
-            f" The models differ on fewer than {MIN_QUERIES} queries under {listed(few)}, so the share of worse "
-            "queries bounds the loss."
-            if few
-            else ""
-        )
+            head, reason = "Undecided about", f"{limit} {against} not excluded"
         bounds = self.describe_bounds(candidate)
-        return f"{head} {candidate.candidate}: {reason}. {bounds[0].upper()}{bounds[1:]} ({level}).{inside}{rare}"
-
-    def _describe_changes(self, candidate: CandidateDecision) -> str:
-        return f"{listed([f'{metric} changes by {candidate.format_difference(metric)}' for metric in self.metrics])}."
-
-    def _describe_shares(self, candidate: CandidateDecision) -> str:
-        parts = [
-            f"{metric} is better on {shares['better']}, worse on {shares['worse']} and the same on {shares['same']}"
-            for metric, shares in candidate.shares.items()
-        ]
-        return f"Of 1,000 queries, {listed(parts)}."
-
-    def _describe_looks(self) -> list[str]:
-        if not self.looks:
-            return []
-        return [
-            f"This is look {len(self.earlier) + 1} at {count(self.queries, 'query')}. Looks are planned at "
-            f"{listed([f'{number:,}' for number in self.looks], len(self.looks))} queries, and the error is controlled "
-            "over all of them."
-        ]
+        level = f"one-sided, {self.one_sided_confidence} each, {format_sample_size(self)}"
+        text = f"{head} {candidate.candidate}: {reason}. {bounds[0].upper()}{bounds[1:]} ({level})."
+        if candidate.proven_losses and candidate.decision != "do not ship":
+            text += f" A loss within the margin is proven under {listed(candidate.proven_losses)}."
+        few = [metric for metric in self.metrics if candidate.differing[metric] < MIN_QUERIES]
+        if few:
+            text += (
+                f" The models differ on fewer than {MIN_QUERIES} queries under {listed(few)}, so the share of worse "
+                "queries bounds the loss."
+            )
+        return text
 
     def describe_next_step(self, candidate: CandidateDecision) -> str:
         """Return sentences about further evidence, for an undecided candidate."""
         if candidate.decision != "undecided":
             return ""
+        return f"{self._describe_needs(candidate)} {self._describe_further_tests()}"
+
+    @property
+    def _next_look(self) -> int | None:
+        return next((number for number in self.looks if number > self.queries), None)
+
+    def _describe_further_tests(self) -> str:
         if self.anytime is not None:
-            return " These bounds are valid at any number of queries, so you can test again with more."
-        if not self.is_last_look:
-            following = next(number for number in self.looks if number > self.queries)
-            return f" The next look is planned at {following:,} queries."
+            return "These bounds are valid at any number of queries, so you can test again with more."
+        if self._next_look is not None:
+            return f"The next look is planned at {self._next_look:,} queries."
         if self.looks:
-            return (
-                f"{self._describe_needs(candidate)} This was the last planned look, so the plan must not be extended."
-            )
-        gamma = self.alpha / 2
-        twice, fivefold = (f"{100 * (1 - (1 - gamma) ** tests):.1f} %" for tests in (2, 5))
-        spent = (
-            " This test has spent its error probability, and every further test on new queries can err again: the "
+            return "This was the last planned look, so the plan must not be extended."
+        twice, fivefold = (f"{100 * (1 - (1 - self.alpha / 2) ** tests):.1f} %" for tests in (2, 5))
+        return (
+            "This test has spent its error probability, and every further test on new queries can err again: the "
             f"probability of a false ship is up to {twice} in two tests and up to {fivefold} in five. To test "
             "repeatedly, plan the looks in advance."
         )
-        return f"{self._describe_needs(candidate)}{spent}"
 
     def _describe_needs(self, candidate: CandidateDecision) -> str:
-        hint = ""
+        if candidate.decision != "undecided" or self.anytime is not None or self._next_look is not None:
+            return ""
+        size = str(candidate.queries_needed or "")
+        needs = " This sample does not promise any number of queries that would suffice to ship."
+        if size:
+            ranges = " (sufficient with 50 % and with 80 % confidence)" if " to " in size else ""
+            needs = (
+                f" To ship with 80 % probability, a new experiment with one test needs about {size} queries{ranges}."
+            )
+        if any(self.repeats.values()):
+            needs += " More repeats may help, too: see Comparison.plan."
         if self.require == "gain" and candidate.deciding.worst_lower > -self.margin:
-            hint = " To accept candidates that are only not worse, require no_loss."
-        sizes = (candidate.queries_needed, candidate.repeats_needed)
-        units = ("queries", "repeats of each recipe on these queries")
-        ways = [f"{size} {unit}" for size, unit in zip(sizes, units, strict=True) if size and str(size)]
-        if not ways:
-            return f" This sample does not promise any number of queries that would suffice to ship.{hint}"
-        ranges = " (sufficient with 50 % and with 80 % confidence)" if any(" to " in way for way in ways) else ""
-        return (
-            f" To ship with 80 % probability, a new experiment with one test needs about {' or '.join(ways)}{ranges}."
-            f"{hint}"
-        )
+            needs += " To accept candidates that are only not worse, require no_loss."
+        return needs
 
 
 def format_change(value: float) -> str:
@@ -499,43 +424,30 @@ def compare_with_baseline(
     *,
     require: Requirement = "gain",
     looks: Sequence[int] | None = None,
-    anytime: bool | int | None = False,
-    earlier: Mapping[str, Any] | str | PathLike[str] | Sequence[int] | None = None,
+    anytime: bool | int = False,
+    earlier: Mapping[str, Any] | str | PathLike[str] | None = None,
     plan: bool = True,
 ) -> BaselineComparison:
     """Decide about all models whether to replace the baseline. See `Comparison.against`.
 
-    `earlier` may also be the numbers of queries of earlier looks. Without `plan`, the numbers of queries and repeats
-    that would decide are not computed.
+    Without `plan`, the numbers of queries that would decide are not computed.
     """
     width = _validate_loss(margin, {metric: sample.ranges[metric] for metric in metrics})
     joint = sample.joint(metrics)
     panel = joint.panel
     validate_baseline(baseline, panel.models)
     validate_requirement(require, width)
-    repeats = dict(zip(panel.models, panel.repeat_counts, strict=True)) if any(panel.repeat_counts) else {}
-    planned, tuned = validate_looks(looks), validate_anytime(anytime)
     b = panel.models.index(baseline)
     candidates = [place for place in range(len(panel.models)) if place != b]
-    if isinstance(earlier, Mapping | str | PathLike):
-        names = [panel.models[c] for c in candidates]
-        settings = {
-            "baseline": baseline, "candidates": names, "metrics": list(metrics), "alpha": sample.alpha, "margin": width,
-            "require": require, "repeats": repeats,
-        }  # fmt: skip
-        planned, earlier = _read_plan(earlier, planned, settings)
-    if planned and tuned is not None:
-        raise ValueError("looks and anytime must not be combined. Pass only one of them.")
-    if earlier is not None and not planned:
-        raise ValueError("earlier requires planned looks. Pass looks=, for example looks=(5000, 10000).")
-    previous = find_earlier_looks(planned, panel.queries, earlier) if planned else ()
+    settings = {
+        "baseline": baseline, "candidates": [panel.models[c] for c in candidates], "metrics": list(metrics),
+        "alpha": sample.alpha, "margin": width, "require": require, "repeats": panel.evidence["repeats"],
+    }  # fmt: skip
+    planned, previous, tuned = read_looks(looks, anytime, earlier, panel.queries, settings)
     gamma = sample.alpha / 2 / len(candidates)
     level = find_test_level(gamma, panel.queries, len(metrics), planned, previous, tuned)
-    largest = np.zeros(sample.draws)
-    for c in candidates:
-        for row in range(len(metrics)):
-            np.maximum(largest, np.abs(joint.bootstrap.compute_t(row, b, c)), out=largest)
-    rule = _Rule(width, require, level, gamma, float(critical_value(largest, 1 - sample.alpha)))
+    largest = [np.abs(joint.bootstrap.compute_t(row, b, candidates)).max(axis=0) for row in range(len(metrics))]
+    rule = _Rule(width, require, level, float(critical_value(np.max(largest, axis=0), 1 - sample.alpha)))
     plan = plan and tuned is None and (not planned or panel.queries >= planned[-1])
     return BaselineComparison(
         baseline=baseline,
@@ -551,67 +463,45 @@ def compare_with_baseline(
         looks=planned,
         earlier=previous,
         anytime=tuned,
-        lower_is_better=tuple(metric for metric in metrics if metric in panel.lower_is_better),
-        repeats=repeats,
-        clusters=None if panel.clusters is None else panel.units,
-        vary=panel.vary,
+        **panel.evidence,
     )
 
 
-def _read_plan(
-    earlier: Mapping[str, Any] | str | PathLike[str], looks: tuple[int, ...], settings: Mapping[str, Any]
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the planned looks and the looks that were made, from the record of the previous look."""
-    record = read_record(earlier)
-    planned = looks or tuple(record["looks"])
-    validate_record(record, {"looks": list(planned), **settings})
-    return planned, (*record["earlier"], record["queries"])
-
-
 class _Rule(NamedTuple):
-    """Settings of all decisions: `gamma` is the level of a single test, `critical` that of two-sided intervals."""
+    """Settings of all decisions. `critical` is the critical value of two-sided intervals."""
 
     margin: float
     require: Requirement
     level: ErrorLevel
-    gamma: float
     critical: float
 
 
 def _decide(sample: Sample, joint: JointEstimate, b: int, c: int, rule: _Rule, plan: bool) -> CandidateDecision:
-    panel, estimated = joint.panel, joint.estimated
-    pair = PairErrors(joint, b, c, sample.seed)
+    panel, pair = joint.panel, PairErrors(joint, b, c, sample.seed)
     widths = np.array([np.subtract(*sample.ranges[metric][::-1]) for metric in panel.metrics])
-    one_sided = pair.bound(rule.level, widths)
-    bounds = DecidingBounds(
-        float(one_sided.marginal_lower.min()), float(one_sided.upper.min()), float(one_sided.lower.max())
-    )
+    marginal_lower, lower, upper = pair.bound(rule.level, widths)
+    bounds = DecidingBounds(float(marginal_lower.min()), float(upper.min()), float(lower.max()))
     decision = apply_rule(bounds, rule.margin, rule.require)
-    queries = repeats = None
-    if plan and decision == "undecided":
-        queries, repeats = _estimate_needs(pair, rule, widths)
-    half_width = rule.critical * np.where(pair.has_support, pair.error, 0.0)
-    lower = np.where(pair.has_support, pair.difference - half_width, -np.inf)
-    upper = np.where(pair.has_support, pair.difference + half_width, np.inf)
-    intervals = {}
-    for row, metric in enumerate(panel.metrics):
-        low, high = sorted(float(panel.in_unit(metric, np.array(end))) for end in (lower[row], upper[row]))
-        lowest, highest = sample.ranges[metric]
-        intervals[metric] = max(low, lowest - highest), min(high, highest - lowest)
-    rows = {metric: row for row, metric in enumerate(panel.metrics)}
+    needed = _estimate_needs(pair, rule, widths) if plan and decision == "undecided" else None
+    difference = np.array([panel.in_unit(*row) for row in zip(panel.metrics, pair.difference, strict=True)])
+    half_widths = compute_half_widths(np.where(pair.has_support, pair.error, np.inf), rule.critical)
+    lowest, highest = clip_intervals(difference, half_widths, -widths, widths)
+
+    def by_metric(numbers: Floats) -> dict[str, float]:
+        return dict(zip(panel.metrics, numbers.tolist(), strict=True))
+
     return CandidateDecision(
         candidate=panel.models[c],
         decision=decision,
         deciding=bounds,
-        proven_losses=tuple(metric for metric, row in rows.items() if one_sided.upper[row] < 0),
-        excessive_losses=tuple(metric for metric, row in rows.items() if one_sided.upper[row] < -rule.margin),
-        difference={metric: float(panel.in_unit(metric, pair.difference[row])) for metric, row in rows.items()},
-        lower={metric: low for metric, (low, _) in intervals.items()},
-        upper={metric: high for metric, (_, high) in intervals.items()},
-        differing={metric: float(estimated.support[row, b, c]) for metric, row in rows.items()},
-        shares={metric: compute_shares(panel, row, b, c, sample.alpha) for metric, row in rows.items()},
-        queries_needed=queries,
-        repeats_needed=repeats,
+        proven_losses=tuple(compress(panel.metrics, upper < 0)),
+        excessive_losses=tuple(compress(panel.metrics, upper < -rule.margin)),
+        difference=by_metric(difference),
+        lower=by_metric(lowest),
+        upper=by_metric(highest),
+        differing=by_metric(pair.support),
+        shares={metric: compute_shares(panel, row, b, c, sample.alpha) for row, metric in enumerate(panel.metrics)},
+        queries_needed=needed,
     )
 
 
@@ -663,50 +553,30 @@ def compute_goodman_bounds(shares: Floats, size: float, alpha: float) -> tuple[F
     return np.maximum(0.0, (middle - half) / width), np.minimum(1.0, (middle + half) / width)
 
 
-def _estimate_needs(pair: PairErrors, rule: _Rule, widths: Floats) -> tuple[NeededSize | None, NeededSize | None]:
-    """Return the numbers of queries and of repeats that one test in a new experiment needs to ship."""
+def _estimate_needs(pair: PairErrors, rule: _Rule, widths: Floats) -> NeededSize | None:
+    """Return the number of queries that one test in a new experiment needs to ship."""
     if pair.panel.units < 2:
-        return None, None
-    if rule.require == "no_loss" and (number := pair.find_size_without_losses(rule.gamma, rule.margin, widths)):
-        return NeededSize(number, number), None
-    sizes = [_estimate_size(pair, rule, confidence_level) for confidence_level in QUANTILES]
-    queries, repeats = (NeededSize(*numbers) for numbers in zip(*sizes, strict=True))
-    return queries, repeats if pair.repeats else None
+        return None
+    if rule.require == "no_loss" and (number := pair.find_size_without_losses(rule.level.total, rule.margin, widths)):
+        return NeededSize(number, number)
+    return NeededSize(*(_estimate_size(pair, rule, confidence_level) for confidence_level in (0.5, 0.8)))
 
 
-def _estimate_size(pair: PairErrors, rule: _Rule, confidence_level: float) -> tuple[int | None, int | None]:
-    """Return the numbers of queries and of repeats that are sufficient with this confidence.
+def _estimate_size(pair: PairErrors, rule: _Rule, confidence_level: float) -> int | None:
+    """Return the number of queries that is sufficient with this confidence.
 
     The true differences are assumed to be the estimated ones, less z standard errors, with z = 0 for 50 % and 0.84 for
     80 % confidence. The share of differing queries is the quantile of its Jeffreys interval.
     """
     finite = np.where(np.isfinite(pair.error), pair.error, 0.0)
     difference = pair.difference - NormalDist().inv_cdf(confidence_level) * finite
-    level = ErrorLevel(rule.gamma, rule.gamma)
+    level = ErrorLevel(rule.level.total, rule.level.total)
 
-    def chance(more_queries: float, more_repeats: float) -> float:
-        errors = pair.scale(more_queries, more_repeats)
-        return compute_ship_probability(errors, difference, level, rule.margin, rule.require)
+    def is_sufficient(more: float) -> bool:
+        return compute_ship_probability(pair.scale(more), difference, level, rule.margin, rule.require) >= POWER
 
-    lowest = max(1.0, pair.find_support_factor(confidence_level, POWER))
-    more_queries = _find_least_factor(lambda more: chance(more, 1.0), lowest, MAX_QUERIES / pair.panel.queries)
-    more_repeats = None
-    if pair.repeats and lowest == 1:
-        more_repeats = _find_least_factor(lambda more: chance(1.0, more), 1.0, MAX_REPEATS / pair.repeats)
-    return _scale_up(pair.panel.queries, more_queries), _scale_up(pair.repeats, more_repeats)
-
-
-def _scale_up(number: int, factor: float | None) -> int | None:
-    return None if factor is None else math.ceil(number * factor)
-
-
-def _find_least_factor(chance: Callable[[float], float], low: float, high: float) -> float | None:
-    """Return the least factor from `low` to `high` that ships with probability `POWER`, or None."""
-    if low >= high or chance(high) < POWER:
+    low, high = max(1.0, pair.find_support_factor(confidence_level, POWER)), MAX_QUERIES / pair.panel.queries
+    if low >= high or not is_sufficient(high):
         return None
-    if chance(low) >= POWER:
-        return low
-    while high / low > 1.001:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if chance(middle) >= POWER else (middle, high)
-    return high
+    factor = low if is_sufficient(low) else bisect(is_sufficient, low, high, 1.001)
+    return math.ceil(pair.panel.queries * factor)

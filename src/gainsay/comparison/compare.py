@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .._common.checks import refuse_unordered
+from .._common.typing import Bools, Columns, Features, Floats, Listed, Models, OfQueries
 from .._common.words import listed
 from ..evaluation.evaluator import Evaluator, shared_weights, validate_judgments
 from ..evaluation.trec_runs import align_runs
+from ..judgments import Judgments, Unjudged
 from ..metrics.names import MetricLike, parse_metrics
-from ..training.prediction import read_predictions
+from ..training.prediction import Iteration, read_predictions
 from .baseline import validate_baseline
 from .comparison import Comparison
-from .data import expand_recipes
+from .data import Vary, expand_recipes
 from .flags import find_unjudged
-from .labels import read_clusters_of_queries, read_labels
+from .labels import read_clusters, validate_labels
 from .rankings import Rankings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from .._common.typing import Bools, Columns, Features, Floats, Listed, Models, OfQueries
-    from ..judgments import Judgments, Unjudged
-    from ..training.prediction import Iteration
-    from .data import Vary
 
 DEFAULT_METRICS = ("ndcg_linear@10", "ndcg_exp@10", "map", "mrr")
 """The two definitions of NDCG, and two secondary metrics."""
@@ -141,31 +135,29 @@ def compare(
     if baseline is not None and isinstance(models, Mapping):
         validate_baseline(baseline, list(models))  # Predictions may take long, so this error comes first.
     features, rounds = judgments.in_row_order("features", features), _expand_iteration(iteration, recipes)
-    scores, iterations = read_predictions(
-        flat_models, judgments.documents, features, rounds, judgments.in_row_order
-    )  # fmt: skip
+    scores, iterations = read_predictions(flat_models, judgments.documents, features, rounds, judgments.in_row_order)
     values, counted = _evaluate(evaluator, scores)
-    labels = {} if segments is None else read_labels(segments, judgments)
-    cluster_codes = None if clusters is None else read_clusters_of_queries(clusters, judgments)[counted]
+    labels = {} if segments is None else validate_labels(segments, judgments.query_ids, judgments)
+    cluster_codes = None if clusters is None else read_clusters(clusters, judgments.queries, judgments)[counted]
     unjudged_documents, documents = find_unjudged(judgments, scores, primary_metrics, unjudged), None
     if unjudged == "drop":
         whole, (judgments, retained) = judgments, judgments.condensed
         documents = whole.rows_by_query(slice(None))[retained]
-        scores = {name: whole.by_query(its)[retained] for name, its in scores.items()}
-    names, repeats, tables = _average_repeats(list(scores), recipes, list(evaluator.names), values[:, counted])
+        scores = {name: whole.by_query(model_scores)[retained] for name, model_scores in scores.items()}
+    tables = [_build_table(table, list(scores), recipes) for table in values[:, counted]]
+    by_model = _group_repeats(scores, recipes)
     settings: dict[str, Any] = {"alpha": alpha, "margin": margin, "draws": draws, "seed": seed, "baseline": baseline}
     return Comparison(
-        tables,
-        names,
+        dict(zip(evaluator.names, tables, strict=True)),
+        list(by_model),
         metrics=dict(zip(evaluator.names, parsed, strict=True)),
         weights=None if weights is None else weights[counted],
         primary=None if primary is None else [str(metric) for metric in primary_metrics],
-        rankings=Rankings(judgments, _group_repeats(scores, recipes, names), counted, weights, documents),
-        unjudged=unjudged_documents and unjudged_documents.average_repeats(recipes, names),
-        iterations={name: used for name, used in iterations.items() if name in names},
+        rankings=Rankings(judgments, by_model, counted, weights, documents),
+        unjudged=unjudged_documents and unjudged_documents.average_repeats(recipes, list(by_model)),
+        iterations={name: used for name, used in iterations.items() if name in by_model},
         segments={name: column[counted] for name, column in labels.items()} or None,
         notes=_describe_iterations(iterations, recipes),
-        repeats=repeats,
         vary=vary,
         clusters=cluster_codes,
         **settings,
@@ -194,35 +186,32 @@ def _expand_iteration(iteration: Any, recipes: Mapping[str, list[str]]) -> Any:
     return {repeat: rounds for name, rounds in iteration.items() for repeat in recipes.get(name, [name])}
 
 
-def _group_repeats(
-    by_repeat: Mapping[str, Any], recipes: Mapping[str, list[str]], models: Sequence[str]
-) -> dict[str, Any]:
+def _group_repeats(by_repeat: Mapping[str, Any], recipes: Mapping[str, list[str]]) -> dict[str, Any]:
     """Return one entry per model, which is a list for a recipe."""
-    return {name: [by_repeat[it] for it in recipes[name]] if name in recipes else by_repeat[name] for name in models}
-
-
-def _average_repeats(
-    names: list[str], recipes: Mapping[str, list[str]], metrics: list[str], values: Floats
-) -> tuple[list[str], dict[str, dict[str, Floats]], dict[str, Floats]]:
-    """Return the models, the values of the repeats of each recipe, and the means over repeats by metric.
-
-    `values` has shape (metrics, queries, repeats of all models). `names` are the names of its columns.
-    """
     recipe_of = {repeat: name for name, repeats in recipes.items() for repeat in repeats}
-    columns: dict[str, list[int]] = {}
-    for column, name in enumerate(names):
-        columns.setdefault(recipe_of.get(name, name), []).append(column)
-    repeats = {name: {it: values[row][:, columns[name]] for row, it in enumerate(metrics)} for name in recipes}
-    means = np.stack([values[:, :, places].mean(axis=2) for places in columns.values()], axis=2)
-    return list(columns), repeats, dict(zip(metrics, means, strict=True))
+    by_model: dict[str, Any] = {}
+    for name, entry in by_repeat.items():
+        if name in recipe_of:
+            by_model.setdefault(recipe_of[name], []).append(entry)
+        else:
+            by_model[name] = entry
+    return by_model
+
+
+def _build_table(values: Floats, names: Sequence[str], recipes: Mapping[str, list[str]]) -> Any:
+    """Return values (queries, repeats of all models) as `Comparison` reads them."""
+    if not recipes:
+        return values
+    by_model = _group_repeats(dict(zip(names, values.T, strict=True)), recipes)
+    return [np.stack(entry, axis=1) if name in recipes else entry for name, entry in by_model.items()]
 
 
 def _describe_iterations(iterations: Mapping[str, Iteration], recipes: Mapping[str, list[str]]) -> tuple[str, ...]:
     """Return one sentence for each recipe of boosters: the boosting rounds of its repeats."""
     return tuple(
-        f"The repeats of {name} predict with {listed([iterations[it].size for it in repeats], most=10)}"
+        f"The repeats of {name} predict with {listed([iterations[repeat].size for repeat in repeats], most=10)}"
         for name, repeats in recipes.items()
-        if all(it in iterations for it in repeats)
+        if all(repeat in iterations for repeat in repeats)
     )
 
 
@@ -271,7 +260,7 @@ def compare_runs(
     """
     flat_runs, recipes = expand_recipes(runs)
     judgments, scores, coverage, documents = align_runs(flat_runs, qrels, unjudged=unjudged)
-    models = _group_repeats(scores, recipes, list(runs))
+    models = _group_repeats(scores, recipes)
     comparison = compare(models, judgments, metrics, unjudged=unjudged, **options)
     rankings = comparison.rankings
     assert rankings is not None

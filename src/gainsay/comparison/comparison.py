@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,18 +12,18 @@ import numpy as np
 from .._common.arrays import nearest, number_table
 from .._common.cached import cached_property
 from .._common.checks import refuse_unordered
-from .._common.shown import Names, plain
+from .._common.shown import plain, short_names
 from .._common.words import count
 from ..metrics.base import Metric
 from ..metrics.dcg import NDCG
 from ..metrics.names import parse_metrics
 from .attribution import Attribution, compute_attribution
 from .baseline import BaselineComparison, compare_with_baseline, validate_baseline
-from .data import read_panel, read_tables, validate_alpha, validate_margin, validate_primary, validate_seed
+from .data import build_panel, read_tables, validate_alpha, validate_margin, validate_primary, validate_seed
 from .estimates import compute_repeat_means, estimate_variance_components
 from .gain_path import build_gain_path, validate_bases
 from .labels import validate_labels
-from .pairs import build_leaderboard, build_pairs
+from .pairs import build_leaderboard, build_pairs, select_clearest_pairs
 from .power import ClaimKind, Plan, plan_from_sample
 from .queries import (
     QueryPreferences,
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from ..report.content import Content
     from ..report.plots import Plots
     from ..training.prediction import Iteration
-    from .data import Repeats, Vary
+    from .data import Values, Vary
     from .estimates import VarianceComponents
     from .flags import UnjudgedDocuments
     from .gain_fit import GainFit
@@ -72,8 +73,10 @@ class Comparison:
 
     Parameters
     ----------
-    values : mapping of metric name to array, shape (queries, models)
-        Value of each query and model. If a metric skips a query, it is NaN for every model.
+    values : mapping of metric name to array, shape (queries, models) or (queries, models, repeats), or list of arrays
+        Value of each query and model. If a metric skips a query, it is NaN for every model. Recipes have a third
+        dimension for their repeats. If their numbers differ, or some models are fixed, pass a list with one array per
+        model: (queries, repeats) for a recipe and (queries,) for a fixed model.
     models : sequence of str
         Names of the columns.
     metrics : mapping of metric name to Metric, optional
@@ -102,8 +105,6 @@ class Comparison:
         Share of unjudged documents for each model.
     notes : sequence of str, optional
         Notes about queries that only the runs or only the judgments contain. Reports show them.
-    repeats : mapping of model to mapping of metric name to array, shape (queries, repeats), optional
-        Values of each repeat of the models that are recipes. Their columns of `values` are the means over the repeats.
     vary : {"seed", "queries"}, optional
         What differs between the repeats of a recipe.
     clusters : array, shape (queries,), optional
@@ -127,7 +128,7 @@ class Comparison:
     - Means and tests: `leaderboard`, `standings`, `winners`, `pairs`, `conflicts`, `variance`
     - Decisions: `verdict`, `segments`, `against`, `plan`, `sensitivity`
     - Explanations: `attribution`, `gains`, `queries`, `preferences`, `largest_differences`, `ranking`
-    - Data: `frame`, `query_ids`, `repeat_counts`, `repeat_distances`, `names`, `short_names`
+    - Data: `frame`, `query_ids`, `repeat_counts`, `repeat_distances`, `short_names`
     - Reports: `plot`, `content`, `to_html`, `to_markdown`, `to_json`, `to_dict`
 
     The attributes `query_count` and `metric_queries` contain the number of queries, in total and under each metric.
@@ -139,7 +140,7 @@ class Comparison:
 
     def __init__(
         self,
-        values: Mapping[str, Floats],
+        values: Mapping[str, Values],
         models: Sequence[str],
         *,
         metrics: Mapping[str, Metric] | None = None,
@@ -156,7 +157,6 @@ class Comparison:
         seed: int = 0,
         unjudged: UnjudgedDocuments | None = None,
         notes: Sequence[str] = (),
-        repeats: Repeats | None = None,
         vary: Vary | None = None,
         clusters: Ids | None = None,
         segments: Ids | Mapping[str, Ids] | None = None,
@@ -166,12 +166,12 @@ class Comparison:
         refuse_unordered("models", models)
         self.models = tuple(models)
         labels = {metric: f"values[{metric!r}]" for metric in values}
-        self.values = read_tables(values, labels, self.models, weights=weights, clusters=clusters)
+        self.values, repeats = read_tables(values, labels, self.models, weights=weights, clusters=clusters)
         self.metrics = tuple(self.values)
         self._validate_metric_names("metrics", metrics or ())
         self._validate_metric_names("ranges", ranges or ())
         self.definitions = _find_definitions(self.metrics, metrics or {})
-        self.lower_is_better = tuple(name for name, it in self.definitions.items() if not it.higher_is_better)
+        self.lower_is_better = tuple(name for name, metric in self.definitions.items() if not metric.higher_is_better)
         self.weights = None if weights is None else number_table("weights", weights)
         self.primary = validate_primary(primary, self.metrics) if primary or len(self.metrics) > 1 else None
         self._deciding = self.primary or self.metrics[:1]
@@ -181,12 +181,9 @@ class Comparison:
         self.ranges = self._find_ranges() if ranges is None else dict(ranges)
         self.alpha, self.margin = validate_alpha(alpha), validate_margin(margin)
         self.seed, self.draws = validate_seed(seed, draws, self.alpha)
-        self.repeats = {
-            model: {metric: number_table(f"repeats[{model!r}][{metric!r}]", table) for metric, table in tables.items()}
-            for model, tables in (repeats or {}).items()
-        }
         losses = self.lower_is_better
-        panel = read_panel(self.values, self.models, self.weights, None, losses, self.repeats, clusters, vary)
+        panel = build_panel(self.values, repeats, self.models, self.weights, labels, losses, clusters, vary)
+        self.repeats = {self.models[column]: by_metric for column, by_metric in repeats.items()}
         draws = limit_draws(self.draws, len(self.models), self.alpha)
         self.sample = Sample(panel, self.alpha, draws, self.seed, self.ranges)
         self._validate_values()
@@ -514,8 +511,6 @@ class Comparison:
         first: str,
         second: str,
         metrics: MetricLike | Iterable[MetricLike] | None = None,
-        *,
-        bands: Sequence[int] | None = None,
     ) -> Attribution:
         """Decompose the difference of two models, first minus second, by grade, rank and query class.
 
@@ -528,8 +523,6 @@ class Comparison:
             Two models.
         metrics : str, Metric, or an iterable of them, optional
             Metrics of the NDCG and DCG family. Defaults to all compared ones.
-        bands : sequence of int, optional
-            First rank of each band, in ascending order from 1. Defaults to 1, 2-3, 4-5, 6-10 and the remaining ranks.
 
         Raises
         ------
@@ -539,8 +532,8 @@ class Comparison:
         rankings = self._require_rankings("attribution")
         if metrics is not None:
             requested = [metrics] if isinstance(metrics, str | Metric) else metrics
-            metrics = [self.definitions.get(it, it) if isinstance(it, str) else it for it in requested]
-        return compute_attribution(rankings, (first, second), metrics, compared=self._defined_metrics(), bands=bands)
+            metrics = [self.definitions.get(name, name) if isinstance(name, str) else name for name in requested]
+        return compute_attribution(rankings, (first, second), metrics, compared=self._defined_metrics())
 
     def gains(
         self, bases: Iterable[float] | None = None, *, metric: MetricLike | None = None, fit: GainFit | None = None
@@ -663,9 +656,7 @@ class Comparison:
 
     def preferences(self, first: str, second: str) -> QueryPreferences:
         """Return which of two models each primary metric prefers on every query. Errors are those of `queries`."""
-        return compute_preferences(
-            self._require_rankings("preferences"), (first, second), self._pair_values(first, second)
-        )
+        return compute_preferences(self._require_rankings("preferences"), self._pair_values(first, second))
 
     def _pair_values(self, first: str, second: str) -> dict[Metric, Floats]:
         """Return the values of two models under the primary metrics."""
@@ -749,7 +740,8 @@ class Comparison:
         columns = self._pair_columns(first, second)
         name = self._deciding[0] if metric is None else str(metric)
         self._validate_metric_names("metric", [name])
-        values = {it: np.asarray(self.values[it])[:, columns] for it in dict.fromkeys([name, *self.metrics])}
+        names = dict.fromkeys([name, *self.metrics])
+        values = {metric_name: np.asarray(self.values[metric_name])[:, columns] for metric_name in names}
         return find_largest_differences(
             (first, second), values, self.query_ids, self.weights, most, self.rankings, self.definitions.get(name)
         )
@@ -804,18 +796,16 @@ class Comparison:
         return self.rankings
 
     @cached_property
-    def names(self) -> Names:
-        """Display names of the models, and of the candidates of an experiment."""
-        candidates = [] if self.curves is None else map(str, self.curves["candidate"].unique())
-        return Names.of([*self.models, *candidates])
-
-    @cached_property
     def short_names(self) -> dict[str, str]:
-        """Distinct names of the models for figures, 28 characters at most."""
-        return {model: self.names.short[model] for model in self.models}
+        """Distinct names of the models, and of the candidates of an experiment, with at most 34 characters."""
+        candidates = [] if self.curves is None else map(str, self.curves["candidate"].unique())
+        return short_names([*self.models, *candidates])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return leaderboard, winners, pairs and verdict as plain lists, strings and numbers for JSON."""
+    def to_dict(self, max_pairs: int | None = None) -> dict[str, Any]:
+        """Return leaderboard, winners, pairs and verdict as plain lists, strings and numbers for JSON.
+
+        With `max_pairs`, only the clearest conflicts and differences of pairs are included.
+        """
         content: dict[str, Any] = {
             "models": list(self.models),
             "metrics": list(self.metrics),
@@ -828,7 +818,10 @@ class Comparison:
             "notes": list(self.notes),
         }
         if self.primary is not None:
-            content |= {"pairs": plain(self.pairs.to_dict("records")), "verdict": self.verdict.to_dict()}
+            pairs = self.pairs
+            if max_pairs is not None and len(pairs) > max_pairs:
+                pairs = select_clearest_pairs(pairs, max_pairs)
+            content |= {"pairs": plain(pairs.to_dict("records")), "verdict": self.verdict.to_dict()}
         if self.segment_labels:
             content["segments"] = self.segments.to_dict()
         if self.baseline is not None:
@@ -863,18 +856,8 @@ class Comparison:
         if isinstance(baseline, str):
             return Content(self, self.against(baseline))
         validate_baseline(baseline.baseline, self.models)
-        own = compare_with_baseline(
-            self.sample,
-            self._deciding,
-            baseline.baseline,
-            baseline.margin,
-            require=baseline.require,
-            looks=baseline.looks or None,
-            anytime=baseline.anytime,
-            earlier=baseline.earlier if baseline.looks else None,
-            plan=False,
-        )
-        if not own.has_same_numbers(baseline):
+        own, numbers = self.against(baseline.baseline), attrgetter("candidate", "difference", "lower", "upper")
+        if list(map(numbers, own.candidates)) != list(map(numbers, baseline.candidates)):
             raise ValueError(
                 f"baseline contains decisions about {baseline.baseline!r} from another comparison. Pass the name of "
                 "the baseline, or a result of against() of this comparison."
@@ -912,16 +895,12 @@ class Comparison:
         return write_html(self._report_content(baseline), path, queries=queries, heading=heading)
 
     def to_markdown(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        queries: int = 10,
-        baseline: str | BaselineComparison | None = None,
+        self, path: str | os.PathLike[str] | None = None, *, baseline: str | BaselineComparison | None = None
     ) -> str:
-        """Return the report as Markdown, and write it to `path` if given. Parameters are those of `to_html`."""
+        """Return the report as Markdown, and write it to `path` if given. `baseline` is described in `to_html`."""
         from ..report.markdown import to_markdown
 
-        return to_markdown(self._report_content(baseline), path, queries=queries)
+        return to_markdown(self._report_content(baseline), path)
 
     def to_json(
         self,

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._common.alignment import index_of
-from .._common.arrays import nearest, number_table
+from .._common.arrays import number_table
 from .._common.checks import check_number, check_whole, refuse_unordered
 from .._common.names import check_text, natural_order
-from .._common.shown import printables
 from .._common.typing import Floats, Ids, Integers
+from .._common.words import count
 from .labels import read_clusters
 
 MIN_REPEATS = 3
@@ -25,11 +25,12 @@ MIN_REPEATS = 3
 FEW_REPEATS = 5
 """Recipes with fewer repeats are flagged."""
 
-MEAN_TOLERANCE = 1e-9
-"""Values of a recipe may differ from the means of its repeats by this share of the largest value."""
-
 Vary: TypeAlias = Literal["seed", "queries"]
-Repeats: TypeAlias = Mapping[str, Mapping[str, ArrayLike]]
+Values: TypeAlias = ArrayLike | Sequence[ArrayLike]
+"""Values of a metric: an array (queries, models) or (queries, models, repeats), or a list with one array per model."""
+
+Repeats: TypeAlias = Mapping[int, Mapping[str, Floats]]
+"""Repeats (queries, R) of the recipes by column and metric."""
 
 
 @dataclass(frozen=True)
@@ -81,11 +82,26 @@ class Panel:
         return self.queries if self.clusters is None else int(self.clusters.max()) + 1
 
     @property
+    def shares(self) -> Floats:
+        """Share of each query in the weight of all."""
+        return np.full(self.queries, 1 / self.queries) if self.weights is None else self.weights
+
+    @property
     def repeat_counts(self) -> tuple[int, ...]:
         """Number of repeats of each model, 0 for a fixed one."""
         if self.repeats is None:
             return (0,) * len(self.models)
         return tuple(0 if repeats.shape[2] == 1 else repeats.shape[2] for repeats in self.repeats)
+
+    @property
+    def evidence(self) -> dict[str, Any]:
+        """Attributes of results: metrics whose lower values are better, and the numbers of clusters and repeats."""
+        return {
+            "lower_is_better": tuple(metric for metric in self.metrics if metric in self.lower_is_better),
+            "clusters": None if self.clusters is None else self.units,
+            "repeats": {} if self.repeats is None else dict(zip(self.models, self.repeat_counts, strict=True)),
+            "vary": self.vary,
+        }
 
     def in_unit(self, metric: str, numbers: Floats) -> Floats:
         """Return values, means or differences in the unit of the metric, with the sign of losses restored."""
@@ -146,13 +162,6 @@ class QueryCounts(NamedTuple):
         return self.any == self.common
 
 
-def validate_vary(vary: Any) -> Vary | None:
-    """Return what differs between repeats, or raise `ValueError`."""
-    if vary not in (None, "seed", "queries"):
-        raise ValueError(f"vary must be 'seed' or 'queries' or None, got {vary!r}.")
-    return vary  # type: ignore[no-any-return]
-
-
 def validate_alpha(alpha: float) -> float:
     """Return `alpha` as a float, or raise `ValueError` unless it is between 0 and 0.5."""
     level = check_number("alpha", alpha)
@@ -195,10 +204,9 @@ def validate_primary(primary: Sequence[str] | None, metrics: Sequence[str]) -> t
 def validate_repeat_count(model: str, number: int, fix: str) -> None:
     """Raise `ValueError` if a recipe has too few repeats. `fix` is how to pass a fixed model."""
     if number < MIN_REPEATS:
-        size = {0: "no repeat", 1: "1 repeat"}.get(number, f"{number} repeats")
         raise ValueError(
-            f"model {model!r} has {size}, but a recipe requires at least {MIN_REPEATS}, better {FEW_REPEATS}. For a "
-            f"fixed model, {fix}."
+            f"model {model!r} has {count(number, 'repeat')}, but a recipe requires at least {MIN_REPEATS}, better "
+            f"{FEW_REPEATS}. For a fixed model, {fix}."
         )
 
 
@@ -208,27 +216,22 @@ def validate_model_names(models: Sequence[str] | None, columns: int) -> tuple[st
         return tuple(f"model {number}" for number in range(1, columns + 1))
     if isinstance(models, str):
         raise TypeError(f"models must be a sequence of names, got the string {models!r}.")
-    refuse_unordered("models", models)
-    places: dict[str, int] = {}
+    if len(models) != columns:
+        raise ValueError(f"models must have one name per column, got {len(models)} names for {columns} columns.")
     for place, name in enumerate(models):
         if not isinstance(name, str):
             raise TypeError(f"models[{place}] must be a string, got {name!r} of type {type(name).__name__}.")
-        name = check_text(f"models[{place}]", str(name))
-        if len(models) == columns and name in places:
-            raise ValueError(f"models must be distinct, got {name!r} at {places[name]} and {place}.")
-        places[name] = place
-    if len(models) != columns:
-        raise ValueError(f"models must have one name per column, got {len(models)} names for {columns} columns.")
-    return tuple(places)
+        if name in models[:place]:
+            raise ValueError(f"models must be distinct, got {name!r} at {models.index(name)} and {place}.")
+    return tuple(check_text(f"models[{place}]", str(name)) for place, name in enumerate(models))
 
 
 def read_panel(
-    values: Mapping[str, ArrayLike],
+    values: Mapping[str, Values],
     models: Sequence[str] | None = None,
     weights: ArrayLike | None = None,
     labels: Mapping[str, str] | None = None,
     lower_is_better: Iterable[str] = (),
-    repeats: Repeats | None = None,
     clusters: Ids | None = None,
     vary: Vary | None = None,
 ) -> Panel:
@@ -237,62 +240,96 @@ def read_panel(
     Values are copied. Only the ratios of weights count, and a query of weight zero is left out. `labels` are the names
     of the arrays in messages, by default ``values['metric']``.
     """
-    if not values:
-        raise ValueError("values has no metric. Pass at least one array of shape (queries, models).")
-    label = {metric: (labels or {}).get(metric, f"values[{metric!r}]") for metric in values}
-    models = models if models is None or isinstance(models, str | set | frozenset) else tuple(models)
-    arrays = read_tables(values, label, models, weights=weights, clusters=clusters)
-    first = next(iter(arrays))
-    shape = arrays[first].shape
-    for metric, array in arrays.items():
-        if array.shape != shape:
-            raise ValueError(f"{label[metric]} must have the shape of {label[first]}, {shape}, got {array.shape}.")
-    names = validate_model_names(models, shape[1])
-    for metric, array in arrays.items():
-        _validate_values(label[metric], array, names)
-    weight = None if weights is None else _read_weights(weights, shape[0])
-    codes = None if clusters is None else read_clusters(clusters, shape[0])
-    recipes = _read_repeats(repeats or {}, arrays, names)
-    order = [names.index(name) for name in natural_order(names)]
-    table, losses = np.empty((len(arrays), len(names), shape[0])), frozenset(lower_is_better)
-    for row, (metric, array) in enumerate(arrays.items()):
-        table[row] = 0.0 - array.T[order] if metric in losses else array.T[order]
-    panel = Panel(tuple(arrays), tuple(names[column] for column in order), table, weight, losses, None, codes)
-    vary = validate_vary(vary)
-    if recipes:
-        panel = _add_repeats(panel, recipes, vary)
-    if weight is None:
+    labels = labels or {metric: f"values[{metric!r}]" for metric in values}
+    refuse_unordered("models", models)
+    models = models if models is None or isinstance(models, str) else tuple(models)
+    tables, repeats = read_tables(values, labels, models, weights=weights, clusters=clusters)
+    return build_panel(tables, repeats, models, weights, labels, lower_is_better, clusters, vary)
+
+
+def build_panel(
+    tables: Mapping[str, Floats],
+    repeats: Repeats,
+    models: Sequence[str] | None,
+    weights: ArrayLike | None,
+    labels: Mapping[str, str],
+    lower_is_better: Iterable[str],
+    clusters: Ids | None,
+    vary: Vary | None,
+) -> Panel:
+    """Return the panel of values that `read_tables` returned."""
+    if vary not in (None, "seed", "queries"):
+        raise ValueError(f"vary must be 'seed' or 'queries' or None, got {vary!r}.")
+    first, *_ = tables
+    queries, columns = tables[first].shape
+    for metric, table in tables.items():
+        if table.shape != (queries, columns):
+            raise ValueError(
+                f"{labels[metric]} must have the shape of {labels[first]}, {(queries, columns)}, got {table.shape}."
+            )
+    names = validate_model_names(models, columns)
+    for metric, table in tables.items():
+        _validate_values(labels[metric], table, names)
+    raw_weights = None if weights is None else _read_weights(weights, queries)
+    codes = None if clusters is None else read_clusters(clusters, queries)
+    order, losses = [names.index(name) for name in natural_order(names)], frozenset(lower_is_better)
+    # Not -table, which has negative zeros.
+    rows = [0.0 - table.T[order] if metric in losses else table.T[order] for metric, table in tables.items()]
+    panel = Panel(
+        tuple(tables), tuple(names[column] for column in order), np.stack(rows), None, losses, None, codes,
+        vary if repeats else None,
+    )  # fmt: skip
+    if repeats:
+        panel = _add_repeats(panel, [repeats.get(column) for column in order])
+    if raw_weights is None:
         return panel
-    positive, raw = weight > 0, number_table("weights", weights)
+    shares = raw_weights / raw_weights.max()  # The sum of huge weights could overflow.
+    shares /= shares.sum()
+    positive = shares > 0
     return replace(
         panel if positive.all() else panel.subset(positive),
-        weights=_simplify_weights(weight[positive]),
-        raw_weights=raw[positive],
+        weights=_simplify_weights(shares[positive]),
+        raw_weights=raw_weights[positive],
     )
 
 
-def _add_repeats(panel: Panel, recipes: Mapping[str, Floats], vary: Vary | None) -> Panel:
-    """Return the panel with the repeats of its recipes, shape (metrics, queries, R) each. Values become their means."""
+def _add_repeats(panel: Panel, repeats: Sequence[Mapping[str, Floats] | None]) -> Panel:
+    """Return the panel with the repeats of each recipe, shape (metrics, queries, R). Values become their means."""
     sign = np.array([-1.0 if metric in panel.lower_is_better else 1.0 for metric in panel.metrics])
-    repeats = []
-    for place, model in enumerate(panel.models):
-        if model in recipes:
-            repeats.append(0.0 + sign[:, None, None] * recipes[model])
-            panel.values[:, place] = repeats[-1].mean(axis=2)
-        else:
-            repeats.append(panel.values[:, place, :, None])
-    return replace(panel, repeats=tuple(repeats), vary=vary)
+    parts = []
+    for place, by_metric in enumerate(repeats):
+        if by_metric is None:
+            parts.append(panel.values[:, place, :, None])
+            continue
+        parts.append(0.0 + sign[:, None, None] * np.stack([by_metric[metric] for metric in panel.metrics]))
+        panel.values[:, place] = parts[-1].mean(axis=2)
+    return replace(panel, repeats=tuple(parts))
 
 
 def read_tables(
     values: Mapping[str, Any], labels: Mapping[str, str], models: Sequence[str] | None, **by_query: Any
-) -> dict[str, Floats]:
-    """Return values by metric as arrays of shape (queries, models).
+) -> tuple[dict[str, Floats], dict[int, dict[str, Floats]]]:
+    """Return values by metric as arrays (queries, models), with the means of recipes, and the repeats of these.
 
     Frames must have the same order of models and queries as each other, as `models`, and as the arguments `by_query`.
     """
+    if not values:
+        raise ValueError("values has no metric. Pass at least one array of shape (queries, models).")
     _validate_order({labels[metric]: table for metric, table in values.items()} | by_query, models)
-    return {metric: _read_matrix(labels[metric], table) for metric, table in values.items()}
+    tables: dict[str, Floats] = {}
+    repeats: dict[int, dict[str, Floats]] = {}
+    for metric, table in values.items():
+        tables[metric], by_column = _read_table(labels[metric], table, models)
+        for column, array in by_column.items():
+            repeats.setdefault(column, {})[metric] = array
+    for column, by_metric in repeats.items():
+        counts = {metric: by_metric[metric].shape[1] if metric in by_metric else 0 for metric in tables}
+        if len(set(counts.values())) > 1:
+            each = ", ".join(f"{number} in {labels[metric]}" for metric, number in counts.items())
+            raise ValueError(
+                f"{_name_column(column, models)!r} must have the same repeats for all metrics, got {each}."
+            )
+    return tables, repeats
 
 
 def _validate_order(tables: Mapping[str, Any], models: Sequence[str] | None) -> None:
@@ -313,36 +350,72 @@ def _validate_order(tables: Mapping[str, Any], models: Sequence[str] | None) -> 
                 )
 
 
-def _read_matrix(label: str, values: ArrayLike) -> Floats:
-    read = type(values) is np.ndarray and values.dtype == np.float64
-    array: Floats = values if read else number_table(label, values)  # type: ignore[assignment]
-    if array.ndim != 2:
-        raise ValueError(f"{label} must have two dimensions, (queries, models), got shape {array.shape}.")
-    if 0 in array.shape:
-        raise ValueError(f"{label} must have at least one query and one model, got shape {array.shape}.")
-    return array
+def _read_table(label: str, values: Any, models: Sequence[str] | None) -> tuple[Floats, dict[int, Floats]]:
+    """Return the values of one metric, shape (queries, models), and the repeats (queries, R) of recipes by column.
+
+    A list with an array of two dimensions contains one array per model: (queries, R) for a recipe and (queries,) for a
+    fixed model. Arrays of three dimensions have the shape (queries, models, R).
+    """
+    repeats: dict[int, Floats] = {}
+    if isinstance(values, list | tuple) and any(getattr(part, "ndim", 0) == 2 for part in values):
+        arrays = [number_table(f"{label}[{place}]", part) for place, part in enumerate(values)]
+        table, repeats = _average_repeats(label, arrays, models)
+    else:
+        table = number_table(label, values)
+    if table.ndim == 3 and 0 not in table.shape:
+        table, repeats = _average_repeats(label, list(np.moveaxis(table, 1, 0)), models)
+    if table.ndim != 2:
+        raise ValueError(f"{label} must have two dimensions, (queries, models), got shape {table.shape}.")
+    if 0 in table.shape:
+        raise ValueError(f"{label} must have at least one query and one model, got shape {table.shape}.")
+    return table, repeats
+
+
+def _average_repeats(
+    label: str, arrays: list[Floats], models: Sequence[str] | None
+) -> tuple[Floats, dict[int, Floats]]:
+    repeats: dict[int, Floats] = {}
+    for column, array in enumerate(arrays):
+        name = _name_column(column, models)
+        if array.ndim not in (1, 2):
+            raise ValueError(
+                f"{label} must contain arrays of shape (queries, repeats) or (queries,), got {array.shape} for {name}."
+            )
+        if len(array) != len(arrays[0]):
+            raise ValueError(
+                f"{label} must have the same queries for every model, got {len(array)} queries for {name} and "
+                f"{len(arrays[0])} for {_name_column(0, models)}."
+            )
+        if array.ndim == 1:
+            continue
+        validate_repeat_count(name, array.shape[1], "pass its values without an axis of repeats")
+        partial = np.isnan(array).any(axis=1) & ~np.isnan(array).all(axis=1)
+        if partial.any():
+            raise ValueError(
+                f"{label} is NaN for some repeats of {name} at query {int(np.argmax(partial))} (counted from 0). A "
+                "query that a metric skips must be NaN for every repeat."
+            )
+        repeats[column] = np.ascontiguousarray(array)
+    means = [repeats[column].mean(axis=1) if column in repeats else array for column, array in enumerate(arrays)]
+    return np.stack(means, axis=1), repeats
+
+
+def _name_column(column: int, models: Sequence[str] | None) -> str:
+    return f"model {column + 1}" if models is None or column >= len(models) else str(models[column])
 
 
 def _validate_values(label: str, array: Floats, names: tuple[str, ...]) -> None:
     """Raise `ValueError` for infinite values, and for NaN on a query that only some models skip."""
     missing = np.isnan(array)
-    skipped = missing.all(axis=1)
+    skipped = missing.all(axis=1, keepdims=True)
     if skipped.all():
         raise ValueError(f"{label} contains only NaN, so no query has a value.")
-    infinite = np.isinf(array)
-    if infinite.any():
-        query, column = (int(place) for place in np.argwhere(infinite)[0])
+    invalid = np.isinf(array) | (missing & ~skipped)
+    if invalid.any():
+        query, column = (int(place) for place in np.argwhere(invalid)[0])
         raise ValueError(
-            f"{label} must be finite, but {np.count_nonzero(infinite)} values are not (first: {array[query, column]} "
-            f"at query {query} of model {names[column]!r}, queries counted from 0)."
-        )
-    missing[skipped] = False
-    if missing.any():
-        query, column = (int(place) for place in np.argwhere(missing)[0])
-        other = int(np.argmin(np.isnan(array[query])))
-        raise ValueError(
-            f"{label} is NaN at query {query} of model {names[column]!r}, but {array[query, other]} for model "
-            f"{names[other]!r} (queries counted from 0). A query that a metric skips must be NaN for every model."
+            f"{label} must be finite, got {array[query, column]} at query {query} of model {names[column]!r} (queries "
+            "counted from 0). If the metric skips this query, pass NaN for every model."
         )
 
 
@@ -361,125 +434,7 @@ def _read_weights(weights: ArrayLike, queries: int) -> Floats:
         raise ValueError(f"weights must be finite and 0 or more, got weights[{query}] = {array[query]}.")
     if not array.any():
         raise ValueError("weights are all zero. At least one query must count.")
-    array = array / array.max()  # The sum of huge weights could overflow.
-    normalized: Floats = array / array.sum()
-    return normalized
-
-
-def _read_repeats(repeats: Repeats, values: Mapping[str, Floats], models: Sequence[str]) -> dict[str, Floats]:
-    """Return the repeats of each recipe, shape (metrics, queries, R), or raise unless `values` are their means."""
-    recipes: dict[str, Floats] = {}
-    for model, by_metric in repeats.items():
-        if model not in models:
-            hint = nearest(str(model), models)
-            known = ", ".join(printables(models))
-            raise ValueError(f"repeats must name compared models, got {model!r}{hint} (models: {known}).")
-        label, column = f"repeats[{model!r}]", models.index(model)
-        missing = next((metric for metric in values if metric not in by_metric), None)
-        if missing is not None:
-            raise ValueError(f"{label} has no {missing!r}. Every metric needs the same repeats.")
-        tables = [
-            _read_repeats_of(f"{label}[{metric!r}]", by_metric[metric], table[:, column], model)
-            for metric, table in values.items()
-        ]
-        counts = {metric: table.shape[1] for metric, table in zip(values, tables, strict=True)}
-        if len(set(counts.values())) > 1:
-            raise ValueError(f"{label} has {counts} repeats. Every metric needs the same repeats.")
-        recipes[model] = np.ascontiguousarray(np.stack(tables))
-    return recipes
-
-
-def _read_repeats_of(label: str, repeats: ArrayLike, means: Floats, model: str) -> Floats:
-    array = number_table(label, repeats)
-    if array.ndim != 2 or len(array) != len(means):
-        raise ValueError(f"{label} must have shape ({len(means)}, repeats), got shape {array.shape}.")
-    validate_repeat_count(model, array.shape[1], "leave it out of repeats")
-    invalid = np.isinf(array) | (np.isnan(array) != np.isnan(means)[:, None])
-    if invalid.any():
-        query, repeat = (int(place) for place in np.argwhere(invalid)[0])
-        raise ValueError(
-            f"{label} must be finite on every query that the metric does not skip, got {array[query, repeat]} at query "
-            f"{query} of repeat {repeat + 1} (queries counted from 0)."
-        )
-    off = np.abs(array.mean(axis=1) - means) > MEAN_TOLERANCE * max(1.0, float(np.nanmax(np.abs(means))))
-    if off.any():
-        query = int(np.argmax(off))
-        raise ValueError(
-            f"Values of {model!r} must be the means of its repeats, got {means[query]:g} at query {query} (counted "
-            f"from 0), but the mean of {label} is {array[query].mean():g}."
-        )
     return array
-
-
-def split_repeats(
-    values: Mapping[str, Any], labels: Mapping[str, str], models: Sequence[str] | None
-) -> tuple[dict[str, Any], dict[str, dict[str, Floats]]]:
-    """Split values by metric into tables (queries, models) and the repeats of recipes by name."""
-    means, repeats = {}, {}
-    for metric, table in values.items():
-        means[metric], repeats[metric] = _split_metric(labels[metric], table, models)
-    (metric, first), *others = repeats.items()
-    for other, second in others:
-        if first.keys() != second.keys():
-            column = min(first.keys() ^ second.keys())
-            present, absent = (metric, other) if column in first else (other, metric)
-            raise ValueError(
-                f"{labels[present]} has repeats of {_name_column(column, models)}, but {labels[absent]} has none. Pass "
-                "the same repeats for both."
-            )
-    names = models if models is not None and not isinstance(models, str) else None
-    return means, {
-        _name_column(column, names): {metric: by_column[column] for metric, by_column in repeats.items()}
-        for column in first
-    }
-
-
-def _name_column(column: int, models: Sequence[str] | None) -> str:
-    return f"model {column + 1}" if models is None or column >= len(models) else str(models[column])
-
-
-def _split_metric(label: str, values: Any, models: Sequence[str] | None) -> tuple[Any, dict[int, Floats]]:
-    """Split values of one metric into a table (queries, models) and the repeats (queries, R) of recipes by column.
-
-    Arrays of three dimensions have the shape (queries, models, repeats). A list with an array of two dimensions
-    contains one array per model: (queries, R) for a recipe, (queries,) for a fixed model. Other values are returned
-    unchanged.
-    """
-    if isinstance(values, list | tuple):
-        parts = [part if isinstance(part, list | tuple) else np.asarray(part) for part in values]
-        if any(isinstance(part, np.ndarray) and part.ndim == 2 for part in parts):
-            arrays = [number_table(f"{label}[{place}]", part) for place, part in enumerate(values)]
-            return _split_columns(label, arrays, models, "pass its values in one dimension")
-    try:
-        array = np.asarray(values)
-    except ValueError:  # Ragged values get a better message when they are read.
-        return values, {}
-    if array.ndim != 3 or 0 in array.shape:
-        return values, {}
-    whole = number_table(label, values)
-    columns = [np.ascontiguousarray(whole[:, column]) for column in range(whole.shape[1])]
-    return _split_columns(label, columns, models, "pass its values without an axis of repeats")
-
-
-def _split_columns(
-    label: str, arrays: list[Floats], models: Sequence[str] | None, fix: str
-) -> tuple[Floats, dict[int, Floats]]:
-    repeats: dict[int, Floats] = {}
-    for column, array in enumerate(arrays):
-        name = _name_column(column, models)
-        if array.ndim not in (1, 2):
-            raise ValueError(
-                f"{label} must contain arrays of shape (queries, repeats) or (queries,), got {array.shape} for {name}."
-            )
-        if len(array) != len(arrays[0]):
-            raise ValueError(
-                f"{label} must have the same queries for every model, got {len(array)} queries for {name} and "
-                f"{len(arrays[0])} for {_name_column(0, models)}."
-            )
-        if array.ndim == 2:
-            validate_repeat_count(name, array.shape[1], fix)
-            repeats[column] = np.ascontiguousarray(array)
-    return np.stack([array.mean(axis=1) if array.ndim == 2 else array for array in arrays], axis=1), repeats
 
 
 def expand_recipes(models: Any) -> tuple[Any, dict[str, list[str]]]:

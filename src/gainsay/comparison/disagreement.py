@@ -16,6 +16,7 @@ from ..judgments import Judgments
 from ..metrics.base import max_depth
 from ..metrics.dcg import NDCG, GainStatistics
 from ..ranking.rows import RankedRows, ideal_rows
+from .gain_values import select_sums
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +33,9 @@ SMALLEST_CONFLICT = 1e-6
 MAX_STEPS = 16
 MAX_CELLS = 8_000_000
 """Documents are counted by query and label if the table has at most so many cells."""
+
+MAX_REPORT_CELLS = 200_000
+"""Cells up to which a report computes the bound, in about a second. Beyond, call `disagreement_bound`."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -160,27 +164,32 @@ def disagreement_bound(
     """
     if isinstance(gains, str) or not isinstance(gains, Sequence) or len(gains) != 2:
         raise ValueError(f"gains must be two gains, such as ('linear', 'exponential'), got {gains!r}.")
-    first, second = (_read_metric(gain, k, discount) for gain in gains)
+    metrics = []
+    for gain in gains:
+        is_base = isinstance(gain, int | float | np.number) and not isinstance(gain, bool)
+        options: dict[str, Any] = {"gain": "power", "gain_base": float(gain)} if is_base else {"gain": gain}
+        metrics.append(NDCG(**options, k=k, discount=discount))
     if not isinstance(judgments, Judgments):
         judgments = _read_qrels(judgments, k)
-    return compute_bound(judgments, first, second)
+    return compute_bound(judgments, *metrics)
 
 
 def find_bound(judgments: Judgments, metrics: Sequence[Metric | None]) -> DisagreementBound | None:
-    """Return the bound for two compared metrics, or None if they are not NDCGs that differ in their gain only."""
-    first, second = metrics
-    if not (isinstance(first, NDCG) and isinstance(second, NDCG)):
+    """Return the bound of two compared metrics for a report.
+
+    It is None if the metrics are not NDCGs that differ in their gain only, or if the computation would take too long.
+    """
+    pair = [metric for metric in select_sums(filter(None, metrics)) if isinstance(metric, NDCG)]
+    if len(pair) < 2 or any(getattr(pair[0], name) != getattr(pair[1], name) for name in ("k", "discount", "base")):
         return None
-    if not (first.is_sum_over_documents and second.is_sum_over_documents):
-        return None
-    is_comparable = all(getattr(first, option) == getattr(second, option) for option in ("k", "discount", "base"))
-    return compute_bound(judgments, first, second) if is_comparable else None
+    cells = judgments.queries * len(judgments.levels) if _has_few_labels(judgments) else judgments.documents
+    return compute_bound(judgments, *pair) if cells <= MAX_REPORT_CELLS else None
 
 
-def _read_metric(gain: Any, k: int | None, discount: Discount) -> NDCG:
-    if isinstance(gain, int | float | np.number) and not isinstance(gain, bool):
-        return NDCG(gain="power", gain_base=float(gain), k=k, discount=discount)
-    return NDCG(gain=gain, k=k, discount=discount)
+def _has_few_labels(judgments: Judgments) -> bool:
+    """Return whether documents are counted by query and label."""
+    levels = len(judgments.levels)
+    return levels * judgments.queries <= MAX_CELLS and levels <= max(64, judgments.layout.longest)
 
 
 def _read_qrels(qrels: Listed, k: int | None) -> Judgments:
@@ -207,40 +216,34 @@ def compute_bound(judgments: Judgments, first: NDCG, second: NDCG) -> Disagreeme
     """Return the bound for two NDCGs with the same discount and cutoff."""
     import pandas as pd
 
-    k = first.k
     groups = _count_documents(judgments, first, second)
-    longest = int(judgments.sizes.max(initial=1))
-    discount = first.bind(judgments, (k,)).gains.discount[: max_depth((k,), longest)]
+    depth = max_depth((first.k,), int(judgments.sizes.max(initial=1)))
+    discount = first.bind(judgments, (first.k,)).gains.discount[:depth]
     sums = np.concatenate([[0.0], np.cumsum(discount)])
-
     weights = np.ones(judgments.queries) if judgments.weights is None else judgments.weights / judgments.weights.max()
 
-    def compute_spread(t: Floats) -> Line:
-        value, slope = np.zeros(judgments.queries), np.zeros(judgments.queries)
+    def compute_spread(t: Floats) -> Floats:
+        spread = np.zeros((2, judgments.queries))
         for cells in groups:
-            share = t[cells.queries, None]
             rise = cells.first + cells.second
-            spread = _sum_ends(share * rise - cells.second, rise, cells.counts, sums)
-            value[cells.queries], slope[cells.queries] = spread
-        return Line(value, slope)
+            values = t[cells.queries, None] * rise - cells.second
+            spread[:, cells.queries] = _sum_ends(values, rise, cells.counts, sums)
+        return spread
 
-    def compute_mean_spread(t: Floats) -> Line:
-        line = compute_spread(np.full(judgments.queries, t[0]))
-        return Line(*(np.average(part, weights=weights, keepdims=True) for part in line))
+    def compute_mean_spread(t: Floats) -> Floats:
+        spread = compute_spread(np.full(judgments.queries, t[0]))
+        return np.stack([np.average(part, weights=weights, keepdims=True) for part in spread])
 
-    excess = [np.zeros(judgments.queries), np.zeros(judgments.queries)]
+    excess = {str(metric): np.zeros(judgments.queries) for metric in (first, second)}
     for cells in groups:
-        gap = cells.first - cells.second
-        for place, values in enumerate((gap, -gap)):
-            excess[place][cells.queries] = _sum_ends(values, None, cells.counts, sums).value
+        for values, sign in zip(excess.values(), (1, -1), strict=True):
+            gap = sign * (cells.first - cells.second)
+            values[cells.queries], _ = _sum_ends(gap, None, cells.counts, sums)
     by_query = _minimize(compute_spread, judgments.queries)
-    names = (str(first), str(second))
-    columns = {f"excess {name}": values for name, values in zip(names, excess, strict=True)}
+    columns = {f"excess {name}": values for name, values in excess.items()}
     return DisagreementBound(
-        metrics=names,
-        one_ranking={
-            name: float(np.average(values, weights=weights)) for name, values in zip(names, excess, strict=True)
-        },
+        metrics=(str(first), str(second)),
+        one_ranking={name: float(np.average(values, weights=weights)) for name, values in excess.items()},
         two_rankings=float(_minimize(compute_mean_spread, 1)[0]),
         queries=int(np.count_nonzero(weights)),
         possible=int(np.count_nonzero((by_query > SMALLEST_CONFLICT) & (weights > 0))),
@@ -250,37 +253,32 @@ def compute_bound(judgments: Judgments, first: NDCG, second: NDCG) -> Disagreeme
 
 def _count_documents(judgments: Judgments, first: NDCG, second: NDCG) -> list[_Cells]:
     """Return the documents of all queries, counted by label if there are few labels."""
-    statistics = [metric.bind(judgments, (metric.k,)) for metric in (first, second)]
     levels, queries = len(judgments.levels), np.arange(judgments.queries)
-
-    def scale_gains(bound: GainStatistics, rows: RankedRows) -> Floats:
-        ideal, gains = bound.ideal[rows.queries], bound.gains.of(rows, rows.width)
-        scaled: Floats = np.divide(gains, ideal, out=np.zeros(gains.shape), where=ideal > 0)
-        return scaled
-
-    if levels * len(queries) <= MAX_CELLS and levels <= max(64, judgments.layout.longest):
+    if _has_few_labels(judgments):
         rows = RankedRows(queries, np.tile(np.arange(levels), (len(queries), 1)), judgments.sizes)
         places = np.repeat(queries, judgments.sizes) * levels + judgments.layout.codes
-        counts = np.bincount(places, minlength=len(queries) * levels).reshape(-1, levels)
-        return [_Cells(queries, scale_gains(statistics[0], rows), scale_gains(statistics[1], rows), counts)]
-    cells = []
-    for block in judgments.layout.blocks:
-        rows = ideal_rows(block, levels)
-        present = np.arange(rows.width) < rows.sizes[:, None]
-        gains = [scale_gains(bound, rows) for bound in statistics]
-        cells.append(_Cells(rows.queries, gains[0], gains[1], present.astype(np.int64)))
-    return cells
+        tables = [(rows, np.bincount(places, minlength=len(queries) * levels).reshape(-1, levels))]
+    else:
+        blocks = [ideal_rows(block, levels) for block in judgments.layout.blocks]
+        tables = [(rows, (np.arange(rows.width) < rows.sizes[:, None]).astype(np.int64)) for rows in blocks]
+    of_first, of_second = (metric.bind(judgments, (metric.k,)) for metric in (first, second))
+    return [
+        _Cells(rows.queries, _scale_gains(of_first, rows), _scale_gains(of_second, rows), counts)
+        for rows, counts in tables
+    ]
 
 
-class Line(NamedTuple):
-    """Values of convex functions at some points, and their slopes there."""
+def _scale_gains(statistics: GainStatistics, rows: RankedRows) -> Floats:
+    """Return gains divided by the ideal DCG, 0 if they overflow, as those of labels that a query does not have may."""
+    ideal = statistics.ideal[rows.queries]
+    with np.errstate(over="ignore"):
+        gains = statistics.gains.of(rows, rows.width)
+    scaled: Floats = np.divide(gains, ideal, out=np.zeros(gains.shape), where=(ideal > 0) & np.isfinite(gains))
+    return scaled
 
-    value: Floats
-    slope: Floats
 
-
-def _sum_ends(values: Floats, rise: Floats | None, counts: Integers, discounts: Floats) -> Line:
-    """Return the sum of values in descending order times the discounts of their ranks, for each row.
+def _sum_ends(values: Floats, rise: Floats | None, counts: Integers, discounts: Floats) -> tuple[Floats, Floats]:
+    """Return the sum of values in descending order times the discounts of their ranks, for each row, and 0.
 
     With `rise`, the derivatives of the values, return that sum minus the one in ascending order, and its derivative.
     `counts` is the number of documents of each value, `discounts` the sum of the discounts of the first 0, 1, … ranks.
@@ -291,31 +289,33 @@ def _sum_ends(values: Floats, rise: Floats | None, counts: Integers, discounts: 
     reached = np.cumsum(counts, axis=1)
     weights = np.diff(discounts[np.minimum(reached, last)], axis=1, prepend=0.0)
     if rise is None:
-        return Line((values * weights).sum(axis=1), np.zeros(len(values)))
+        return (values * weights).sum(axis=1), np.zeros(len(values))
     left = reached[:, -1:] - reached  # documents with lower values
     weights -= discounts[np.minimum(left + counts, last)] - discounts[np.minimum(left, last)]
-    return Line((values * weights).sum(axis=1), (np.take_along_axis(rise, order, axis=1) * weights).sum(axis=1))
+    return (values * weights).sum(axis=1), (np.take_along_axis(rise, order, axis=1) * weights).sum(axis=1)
 
 
-def _minimize(function: Callable[[Floats], Line], size: int) -> Floats:
-    """Return the minima of convex functions over [0, 1] from above, by the intersections of tangents."""
+def _minimize(function: Callable[[Floats], Floats], size: int) -> Floats:
+    """Return the minima of convex functions over [0, 1] from above, by the intersections of tangents.
+
+    `function` returns the values and the slopes at some points, shape (2, points).
+    """
     low, high = np.zeros(size), np.ones(size)
     at_low, at_high = function(low), function(high)
-    best = np.minimum(at_low.value, at_high.value)
+    best: Floats = np.minimum(at_low[0], at_high[0])
     for step in range(MAX_STEPS):
-        bend = at_high.slope - at_low.slope
-        meeting = at_low.value - at_high.value + at_high.slope * high - at_low.slope * low
+        bend = at_high[1] - at_low[1]
+        meeting = at_low[0] - at_high[0] + at_high[1] * high - at_low[1] * low
         t = np.divide(meeting, bend, out=(low + high) / 2, where=bend > ROUNDING)
         if step % 3 == 2:  # Bisect now and then, because tangents may approach the minimum from one side only.
             t = (low + high) / 2
         t = np.clip(t, low, high)
-        line = function(t)
-        gain = best - line.value
-        best = np.minimum(best, line.value)
-        left = line.slope < 0
+        at_t = function(t)
+        gain = best - at_t[0]
+        best = np.minimum(best, at_t[0])
+        left = at_t[1] < 0
         low, high = np.where(left, t, low), np.where(left, high, t)
-        at_low = Line(*(np.where(left, new, old) for new, old in zip(line, at_low, strict=True)))
-        at_high = Line(*(np.where(left, old, new) for new, old in zip(line, at_high, strict=True)))
+        at_low, at_high = np.where(left, at_t, at_low), np.where(left, at_high, at_t)
         if step > 3 and (np.abs(gain) <= ROUNDING).all():
             break
     return best

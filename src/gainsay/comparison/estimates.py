@@ -24,9 +24,6 @@ SIMILAR = 0.02
 MAX_ROOT = 400
 """Number of means, of all metrics together, up to which draws use a symmetric root of the covariance."""
 
-MAX_COUNT = 255
-"""Largest number that a byte counts."""
-
 
 @dataclass(frozen=True)
 class Estimate:
@@ -101,10 +98,10 @@ class Estimate:
 
     def select(self, row: int) -> Estimate:
         """Return the part of one metric."""
-        one, models = slice(row, row + 1), self.mean.shape[1]
+        rows, models = slice(row, row + 1), self.mean.shape[1]
         root = self.root[:, row * models : (row + 1) * models]
         repeats = None if self.repeats is None else self.repeats.select(row)
-        return replace(self, root=root, repeats=repeats, **{name: getattr(self, name)[one] for name in self.BY_ROW})
+        return replace(self, root=root, repeats=repeats, **{name: getattr(self, name)[rows] for name in self.BY_ROW})
 
 
 def estimate(panel: Panel, *, joint: bool = True) -> Estimate:
@@ -157,13 +154,9 @@ def estimate(panel: Panel, *, joint: bool = True) -> Estimate:
 
 def _unit_weights(panel: Panel, units: int) -> Floats | None:
     """Return the weight of each query or cluster, or None if queries are independent and have the same weight."""
-    queries = panel.values.shape[2]
-    if units == queries:  # Clusters of one query each have no effect.
+    if panel.clusters is None or units == panel.queries:  # Clusters of one query each have no effect.
         return panel.weights
-    weights = np.full(queries, 1 / queries) if panel.weights is None else panel.weights
-    assert panel.clusters is not None
-    shares: Floats = sum_by_cluster(weights[None], panel.clusters)[0]
-    return shares
+    return np.asarray(sum_by_cluster(panel.shares[None], panel.clusters)[0])
 
 
 def count_wins(values: Floats, tolerance: Floats) -> Integers:
@@ -175,14 +168,11 @@ def count_wins(values: Floats, tolerance: Floats) -> Integers:
     array([[[0, 1],
             [1, 0]]])
     """
-    metrics, models, queries = values.shape
+    metrics, models, _ = values.shape
     wins = np.zeros((metrics, models, models), dtype=np.int64)
-    for m in range(metrics):
-        for start in range(0, queries, MAX_COUNT):  # Sums of so many bytes do not overflow, which is fast.
-            part = np.ascontiguousarray(values[m, :, start : start + MAX_COUNT].T)
-            above = part + tolerance[m]
-            for k in range(models):
-                wins[m, k] += np.add.reduce(part > above[:, [k]], axis=0, dtype=np.uint8)
+    for row, table in enumerate(values):
+        for k in range(models):
+            wins[row, k] = np.count_nonzero(table > table[k] + tolerance[row], axis=1)
     return wins
 
 
@@ -190,8 +180,7 @@ def _effective_support(panel: Panel, units: int, shares: Floats, tolerance: Floa
     """Return the effective and the plain number of queries or clusters that separate two models."""
     values, starts = panel.values, None
     metrics, models, queries = values.shape
-    if units < queries:
-        assert panel.clusters is not None
+    if panel.clusters is not None and units < queries:
         order = np.argsort(panel.clusters, kind="stable")
         values, starts = values[:, :, order], np.searchsorted(panel.clusters[order], np.arange(units))
     sums = np.stack([shares, shares**2, np.ones(units)], axis=1)
@@ -219,8 +208,7 @@ def compute_influences(panel: Panel, mean: Floats) -> Floats:
     if units < 2:
         return np.zeros((metrics, models, units))
     influences = panel.values - mean[:, :, None]
-    if units < queries:
-        assert panel.clusters is not None
+    if panel.clusters is not None and units < queries:
         influences *= 1 / queries if panel.weights is None else panel.weights
         sums = sum_by_cluster(influences.reshape(-1, queries), panel.clusters).reshape(metrics, models, units)
         return np.asarray(sums / (1 - np.asarray(_unit_weights(panel, units))))
@@ -244,8 +232,7 @@ def compute_root(influences: Floats) -> Floats:
         rows = np.ascontiguousarray(rows)
         return np.asarray(rows[np.argsort(rows.sum(axis=1), kind="stable")])
     _, scale, directions = np.linalg.svd(np.linalg.qr(rows, mode="r"), full_matrices=False)
-    root: Floats = (directions.T * scale) @ directions
-    return root
+    return np.asarray((directions.T * scale) @ directions)
 
 
 def sum_powers(rows: Floats, power: Literal[2, 3] = 2) -> Floats:
@@ -313,16 +300,15 @@ class RepeatError:
 
     def select(self, row: int) -> RepeatError:
         """Return the part of one metric."""
-        one = slice(row, row + 1)
-        return replace(self, root=self.root[:, :, one], **{name: getattr(self, name)[one] for name in self.BY_ROW})
+        rows = slice(row, row + 1)
+        return replace(self, root=self.root[:, :, rows], **{name: getattr(self, name)[rows] for name in self.BY_ROW})
 
 
 def compute_repeat_means(panel: Panel, model: int) -> Floats:
     """Return the weighted mean of every repeat of a model, shape (metrics, R)."""
     assert panel.repeats is not None
     repeats = panel.repeats[model]
-    means: Floats = repeats.mean(axis=1) if panel.weights is None else np.einsum("mqr,q->mr", repeats, panel.weights)
-    return means
+    return np.asarray(repeats.mean(axis=1) if panel.weights is None else np.einsum("mqr,q->mr", repeats, panel.weights))
 
 
 def estimate_repeat_error(
@@ -438,8 +424,9 @@ def estimate_variance_components(panel: Panel, repeats: RepeatError | None) -> d
     if not len(first):
         first, second = np.nonzero(np.triu(trained[:, None] ^ trained, 1))
     of_queries = of_pairs[:, first, second].mean(axis=1) if len(first) else np.zeros(len(panel.metrics))
-    found = np.sqrt(np.maximum(0.0, [of_queries, of_repeats, queries * rest[:, recipes].mean(axis=1)])).T.tolist()
-    return {metric: VarianceComponents(*parts) for metric, parts in zip(panel.metrics, found, strict=True)}
+    variances = np.array([of_queries, of_repeats, queries * rest[:, recipes].mean(axis=1)])
+    parts = np.sqrt(np.maximum(0.0, variances)).T.tolist()
+    return {metric: VarianceComponents(*row) for metric, row in zip(panel.metrics, parts, strict=True)}
 
 
 def compute_interactions(panel: Panel, model: int) -> Floats:
@@ -449,9 +436,8 @@ def compute_interactions(panel: Panel, model: int) -> Floats:
     """
     assert panel.repeats is not None
     values = panel.repeats[model]
-    weights = np.full(panel.queries, 1 / panel.queries) if panel.weights is None else panel.weights
     centred = values - values.mean(axis=2, keepdims=True)
-    left: Floats = np.moveaxis(centred - np.einsum("mqr,q->mr", centred, weights)[:, None], 1, 2) * weights
+    left: Floats = np.moveaxis(centred - np.einsum("mqr,q->mr", centred, panel.shares)[:, None], 1, 2) * panel.shares
     if panel.clusters is None:
         return left
     return sum_by_cluster(left.reshape(-1, panel.queries), panel.clusters).reshape(*left.shape[:2], panel.units)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import numpy as np
 from .._common.typing import Floats
 from .._common.words import confidence, count, listed
 from ..evaluation.evaluator import HANDLING, Evaluator
-from ..metrics.judged import Judged
+from ..metrics.binary import Judged
 from .data import FEW_REPEATS, Panel, QueryCounts
 from .estimates import ROUNDING, Estimate, compute_influences, compute_repeat_means, sum_powers
 from .inference import MIN_QUERIES
@@ -48,9 +49,8 @@ class Flag:
     ----------
     code : str
         ``"left-out queries"``, ``"one model"``, ``"few queries"``, ``"few clusters"``, ``"uneven weights"``,
-        ``"uneven clusters"``, ``"identical repeats"``, ``"unchecked repeats"``, ``"outlying repeats"``,
-        ``"few repeats"``, ``"tied winners"``, ``"identical models"``, ``"ignored pairs"``, ``"thin pairs"``,
-        ``"lopsided pairs"`` or ``"uneven judging"``.
+        ``"uneven clusters"``, ``"identical repeats"``, ``"outlying repeats"``, ``"few repeats"``, ``"tied winners"``,
+        ``"identical models"``, ``"ignored pairs"``, ``"thin pairs"``, ``"lopsided pairs"`` or ``"uneven judging"``.
     message : str
         One sentence with numbers.
     models : tuple of str
@@ -89,51 +89,46 @@ def find_left_out_flags(counts: QueryCounts) -> tuple[Flag, ...]:
 def find_flags(panel: Panel, estimated: Estimate, tied: dict[str, tuple[str, ...]], alpha: float) -> tuple[Flag, ...]:
     """Return all flags, the most serious first. `tied` contains the models with the best mean under each metric."""
     flags = []
+    clusters = count(panel.units, "cluster")
     if len(panel.models) == 1:
         flags.append(Flag("one model", "There is only one model to compare.", panel.models))
-    elif panel.queries < MIN_QUERIES:
-        text = f"The sample has {count(panel.queries, 'query')} only. At least {MIN_QUERIES} are required to decide."
-        flags.append(Flag("few queries", text))
     elif panel.units < MIN_QUERIES:
-        text = (
-            f"The {panel.queries:,} queries are in {count(panel.units, 'cluster')} only. At least {MIN_QUERIES} are "
-            "required to decide."
-        )
-        flags.append(Flag("few clusters", text))
-    flags.extend(_find_weight_flags(panel))
+        code, size = "few clusters", f"The {panel.queries:,} queries are in {clusters}"
+        if panel.queries < MIN_QUERIES:
+            code, size = "few queries", f"The sample has {count(panel.queries, 'query')}"
+        flags.append(Flag(code, f"{size} only. At least {MIN_QUERIES} are required to decide."))
+    flags += _find_weight_flags(panel)
     if panel.units < panel.queries and estimated.effective < panel.units / 2:
         text = (
-            f"The sizes of the {count(panel.units, 'cluster')} are so uneven that they are worth about "
-            f"{estimated.effective:,.0f}. The largest clusters decide."
+            f"The sizes of the {clusters} are so uneven that they are worth about {estimated.effective:,.0f}. The "
+            "largest clusters decide."
         )
         flags.append(Flag("uneven clusters", text))
-    flags.extend(_find_repeat_flags(panel, estimated))
+    flags += [] if panel.repeats is None else _find_repeat_flags(panel, panel.repeats, estimated)
     for metric, names in tied.items():
         if len(names) > 1:
             extreme = "lowest" if metric in panel.lower_is_better else "highest"
             text = f"{listed(names)} share the {extreme} mean {metric}. Results show {names[0]}, the first by name."
             flags.append(Flag("tied winners", text, names))
-    flags.extend(_find_pair_flags(panel, estimated, alpha))
-    return tuple(flags)
+    return (*flags, *_find_pair_flags(panel, estimated, alpha))
 
 
-def _find_repeat_flags(panel: Panel, estimated: Estimate) -> list[Flag]:
-    if panel.repeats is None:
-        return []
+def _find_repeat_flags(panel: Panel, repeats: Sequence[Floats], estimated: Estimate) -> list[Flag]:
     flags = []
-    recipes = list(zip(panel.models, panel.repeats, panel.repeat_counts, strict=True))
-    few = tuple(name for name, _, number in recipes if 0 < number < FEW_REPEATS)
-    same = tuple(name for name, repeats, _ in recipes if _has_equal_repeats(repeats, estimated.tolerance))
+    few = tuple(
+        name for name, number in zip(panel.models, panel.repeat_counts, strict=True) if 0 < number < FEW_REPEATS
+    )
+    same = tuple(
+        name
+        for name, values in zip(panel.models, repeats, strict=True)
+        if _has_equal_repeats(values, estimated.tolerance)
+    )
     if same:
         text = (
             f"Some repeats of {listed(same)} have equal values on every query. The seed may have no effect, for "
             "example without sampling of queries or features, so the variance between repeats is unknown."
         )
         flags.append(Flag("identical repeats", text, same))
-    if sum(number > 0 for _, _, number in recipes) == 1:
-        (name,) = (name for name, _, number in recipes if number)
-        text = f"Outlying repeats of {name} cannot be checked, because no other recipe shows how much repeats vary."
-        flags.append(Flag("unchecked repeats", text, (name,)))
     outliers = find_outlying_repeats(panel)
     if outliers:
         names = tuple(dict.fromkeys(name for name, _ in outliers))
@@ -190,8 +185,8 @@ def simulate_outlier_limit(counts: tuple[int, ...], level: float) -> float:
 
 def _compute_outlier_ratios(means: list[Floats], rounding: float) -> list[Floats]:
     """Return distances from the median over the pooled standard deviation of other recipes, shape (samples, R) each."""
-    squares = np.array([((it - it.mean(axis=1, keepdims=True)) ** 2).sum(axis=1) for it in means])
-    freedom = np.array([it.shape[1] - 1 for it in means])
+    squares = np.array([((values - values.mean(axis=1, keepdims=True)) ** 2).sum(axis=1) for values in means])
+    freedom = np.array([values.shape[1] - 1 for values in means])
     ratios = []
     for place, values in enumerate(means):
         pooled = np.sqrt((squares.sum(axis=0) - squares[place]) / (freedom.sum() - freedom[place]))[:, None]
@@ -241,40 +236,41 @@ def _find_pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> list[Fl
     unseen = 1 - alpha ** (1 / estimated.effective)
     support = estimated.support.min(axis=0)
     same = estimated.support.max(axis=0) == 0
-    skewness = compute_skewness(panel, estimated)
-    first, second = np.triu_indices(len(panel.models), 1)
-    flags, units = [], "queries" if panel.units == panel.queries else "clusters"
-    for code, mask, text in (
-        (
-            "identical models",
+    lopsided = (support >= FEW_QUERIES) & (compute_skewness(panel, estimated) > MAX_SKEWNESS)
+    units = "queries" if panel.units == panel.queries else "clusters"
+    cases = {
+        "identical models": (
             same,
             "never differ in this sample and count as one model, but may differ on up to "
             f"{100 * unseen:.2g} % of all queries ({confidence(alpha)} confidence)",
         ),
-        (
-            "ignored pairs",
+        "ignored pairs": (
             ~same & (support < MIN_QUERIES),
             f"differ on fewer than {MIN_QUERIES} {units} under a metric, so this metric cannot rule one of them out",
         ),
-        (
-            "thin pairs",
+        "thin pairs": (
             (support >= MIN_QUERIES) & (support < FEW_QUERIES),
             f"differ on fewer than {FEW_QUERIES} {units} under a metric, so the results for it are rough",
         ),
-        (
-            "lopsided pairs",
-            (support >= FEW_QUERIES) & (skewness > MAX_SKEWNESS),
+        "lopsided pairs": (
+            lopsided,
             f"differ under a metric mainly on a few {units} with large differences, so the results for it are rough",
         ),
-    ):
-        chosen = mask[first, second]
-        pairs = tuple((panel.models[k], panel.models[j]) for k, j in zip(first[chosen], second[chosen], strict=True))
+    }
+    flags = []
+    for code, (mask, text) in cases.items():
+        places = zip(*np.nonzero(np.triu(mask, 1)), strict=True)
+        pairs = tuple((panel.models[first], panel.models[second]) for first, second in places)
         if pairs:
-            names = listed([f"{a} and {b}" for a, b in pairs], word="as well as")
-            if len(pairs) > 3:
-                names = f"{len(pairs)} of {len(first)} pairs of models"
-            flags.append(Flag(code, f"{names} {text}.", tuple(dict.fromkeys(itertools.chain(*pairs))), pairs))
+            flags.append(_flag_pairs(code, pairs, len(panel.models), text))
     return flags
+
+
+def _flag_pairs(code: str, pairs: tuple[tuple[str, str], ...], models: int, text: str) -> Flag:
+    names = listed([f"{first} and {second}" for first, second in pairs], word="as well as")
+    if len(pairs) > 3:
+        names = f"{len(pairs)} of {math.comb(models, 2)} pairs of models"
+    return Flag(code, f"{names} {text}.", tuple(dict.fromkeys(itertools.chain(*pairs))), pairs)
 
 
 def compute_skewness(panel: Panel, estimated: Estimate) -> Floats:
@@ -326,29 +322,26 @@ class UnjudgedDocuments:
         """Return the sentences of a verdict about these models."""
         if not any(self.unjudged.values()):
             return ["Every document that the models retrieved was judged."]
-        shares = [
-            f"{name} is {listed([f'{by_model[model]:.3f} for {model}' for model in models])}."
-            for name, by_model in self.shares.items()
+        sentences = [
+            f"{name} is {listed([f'{shares[model]:.3f} for {model}' for model in models])}."
+            for name, shares in self.shares.items()
         ]
-        return [*shares, f"{self.became(models)}."]
-
-    def became(self, models: Sequence[str]) -> str:
-        """Return the number of unjudged documents of these models, and how they were treated."""
         counts = [f"{self.unjudged[model]:,} of {self.retrieved[model]:,} for {model}" for model in models]
-        return f"Unjudged documents among those retrieved were {HANDLING[self.handling]}: {listed(counts)}"
+        sentences.append(f"Unjudged documents among those retrieved were {HANDLING[self.handling]}: {listed(counts)}.")
+        return sentences
 
     def average_repeats(self, recipes: Mapping[str, Sequence[str]], models: Sequence[str]) -> UnjudgedDocuments:
         """Return the mean shares and the total numbers of the repeats of each recipe."""
         repeats = {model: recipes.get(model, [model]) for model in models}
-        return replace(
-            self,
-            shares={
-                name: {model: sum(shares[it] for it in names) / len(names) for model, names in repeats.items()}
-                for name, shares in self.shares.items()
-            },
-            retrieved={model: sum(self.retrieved[it] for it in names) for model, names in repeats.items()},
-            unjudged={model: sum(self.unjudged[it] for it in names) for model, names in repeats.items()},
-        )
+
+        def add(numbers: Mapping[str, Any]) -> dict[str, Any]:
+            return {model: sum(numbers[name] for name in names) for model, names in repeats.items()}
+
+        shares = {
+            metric: {model: total / len(repeats[model]) for model, total in add(by_model).items()}
+            for metric, by_model in self.shares.items()
+        }
+        return replace(self, shares=shares, retrieved=add(self.retrieved), unjudged=add(self.unjudged))
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes as plain values for JSON."""
@@ -386,17 +379,18 @@ def find_uneven_judging(unjudged: UnjudgedDocuments, in_question: Sequence[str])
     for name, shares in unjudged.shares.items():
         others = [model for model in shares if model not in in_question]
         pairs = tuple(
-            (a, b)
-            for a, b in itertools.combinations([*in_question, *others], 2)
-            if a in in_question and abs(shares[a] - shares[b]) > MAX_JUDGED_DIFFERENCE + ROUNDING
+            (first, second)
+            for first, second in itertools.combinations([*in_question, *others], 2)
+            if first in in_question and abs(shares[first] - shares[second]) > MAX_JUDGED_DIFFERENCE + ROUNDING
         )
-        if not pairs:
-            continue
-        names = listed([f"{a} and {b} ({shares[a]:.3f}, {shares[b]:.3f})" for a, b in pairs])
-        if len(pairs) > 3:
-            names = f"a model in question and another in {len(pairs)} pairs"
-        message = f"{name} differs by more than {MAX_JUDGED_DIFFERENCE:g} between {names}. {_REMEDY[unjudged.handling]}"
-        flags.append(Flag("uneven judging", message, tuple(dict.fromkeys(itertools.chain(*pairs))), pairs))
+        if pairs:
+            names = listed([f"{a} and {b} ({shares[a]:.3f}, {shares[b]:.3f})" for a, b in pairs])
+            if len(pairs) > 3:
+                names = f"a model in question and another in {len(pairs)} pairs"
+            text = (
+                f"{name} differs by more than {MAX_JUDGED_DIFFERENCE:g} between {names}. {_REMEDY[unjudged.handling]}"
+            )
+            flags.append(Flag("uneven judging", text, tuple(dict.fromkeys(itertools.chain(*pairs))), pairs))
     return tuple(flags)
 
 

@@ -9,28 +9,26 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from .._common.arrays import numbers
 from .._common.checks import check_real
 from .._common.shown import TextResult, plain
 from .._common.typing import Floats, Ids
 from .._common.words import confidence, count, number_text, p_value
-from ..metrics.gains import at_bases
 from .data import validate_alpha
 from .gain_values import name_path, read_template
 from .labels import sum_by_cluster
-from .preferences import Preferences, Scored, SideBySide, read_preferences
+from .preferences import Preferences, Scored, SideBySide, compute_gains, read_grades, read_preferences
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .._common.typing import Bools, Integers
+    from .._common.typing import Bools
     from ..metrics.names import MetricLike
 
 STEPS = 24
 """Steps in log b in the range of bases."""
 
 MAX_NEWTON_STEPS = 60
-FEW_PREFERENCES = 30
+MIN_PREFERENCES = 30
 """With fewer preferences or clusters, the level of the interval is not reliable."""
 
 MAX_CONDITION = 1e6
@@ -85,9 +83,7 @@ class GainFit(TextResult):
     silent: int
     grades: tuple[float, ...]
     alpha: float
-    _bases: Floats = field(repr=False)
-    _slopes: Floats = field(repr=False)
-    _likelihood: Floats = field(repr=False)
+    _profile: pd.DataFrame = field(repr=False)
     side_effect: float = 0.0
     clusters: int | None = None
     fit_p_value: float | None = None
@@ -108,45 +104,36 @@ class GainFit(TextResult):
 
     def frame(self) -> pd.DataFrame:
         """Return the profile likelihood: `base`, its most likely `slope`, `log_likelihood`, `inside` the interval."""
-        import pandas as pd
-
-        inside = (self._bases >= self.lower) & (self._bases <= self.upper)
-        columns = {"base": self._bases, "slope": self._slopes, "log_likelihood": self._likelihood, "inside": inside}
-        return pd.DataFrame(columns)
+        return self._profile.copy()
 
     @property
     def text(self) -> str:
         """One paragraph with the numbers."""
-        ties = f", {count(self.ties, 'tie')} counted half for either side" if self.ties else ""
-        silent = f", {self.silent} without information" if self.silent else ""
-        clusters = "" if self.clusters is None else f" in {count(self.clusters, 'cluster')}"
-        start = f"From {count(self.preferences, 'preference')}{clusters}{ties}{silent}:"
-        worth = ", ".join(f"{value:.3g}" for value in self.gains(self.grades[:9]))
-        gains = f"Grades {', '.join(map(number_text, self.grades[:9]))} have the gains {worth}."
-        units = self.preferences if self.clusters is None else self.clusters
-        few = ""
-        if units < FEW_PREFERENCES:
-            unit = "preferences" if self.clusters is None else "clusters"
-            few = f" Below {FEW_PREFERENCES} {unit}, the confidence is approximate."
+        size, units = count(self.preferences, "preference"), self.preferences
+        if self.clusters is not None:
+            size, units = f"{size} in {count(self.clusters, 'cluster')}", self.clusters
+        if self.ties:
+            size += f", {count(self.ties, 'tie')} counted half for either side"
+        if self.silent:
+            size += f", {self.silent} without information"
         if not self.has_base:
             assert self.fit_p_value is not None
-            return f"{start} no gain base fits ({p_value(self.fit_p_value)}). {gains}{few}"
-        answer = {
-            "cannot tell": "Linear (1) and exponential (2) both fit, so more preferences are needed.",
-            "linear": "Linear (1) fits, exponential (2) does not.",
-            "exponential": "Exponential (2) fits, linear (1) does not.",
-            "neither": "Neither linear (1) nor exponential (2) fits.",
-        }[self.verdict]
-        return (
-            f"{start} gain base {self.base:.2f}, {self._interval_text} with {confidence(self.alpha)} confidence. "
-            f"{answer} {gains}{few}"
-        )
-
-    @property
-    def _interval_text(self) -> str:
-        if math.isinf(self.upper):
-            return f"{self.lower:.2f} or more" if self.lower > 0 else "but every base fits"
-        return f"{self.lower:.2f} to {self.upper:.2f}" if self.lower > 0 else f"{self.upper:.2f} or less"
+            answer = f"no gain base fits ({p_value(self.fit_p_value)})."
+        else:
+            lower, upper = self.lower > 0, math.isfinite(self.upper)
+            interval = f"{self.lower:.2f} to {self.upper:.2f}" if lower and upper else "but every base fits"
+            if lower != upper:
+                interval = f"{self.lower:.2f} or more" if lower else f"{self.upper:.2f} or less"
+            answer = f"gain base {self.base:.2f}, {interval} with {confidence(self.alpha)} confidence. "
+            answer += {
+                "cannot tell": "Linear (1) and exponential (2) both fit, so more preferences are needed.",
+                "linear": "Linear (1) fits, exponential (2) does not.",
+                "exponential": "Exponential (2) fits, linear (1) does not.",
+                "neither": "Neither linear (1) nor exponential (2) fits.",
+            }[self.verdict]
+        grades, gains = self.grades[:9], ", ".join(f"{gain:.3g}" for gain in self.gains(self.grades[:9]))
+        few = " With so few, the confidence is approximate." if units < MIN_PREFERENCES else ""
+        return f"From {size}: {answer} Grades {', '.join(map(number_text, grades))} have the gains {gains}.{few}"
 
     def gains(self, labels: Sequence[float]) -> list[float]:
         """Return the gains of labels, for example for `label_gain` of LightGBM.
@@ -160,32 +147,18 @@ class GainFit(TextResult):
         >>> fit_gain(rankings).gains([0, 1])
         [0.0, 1.0]
         """
-        values = numbers("labels", labels).astype(np.float64)
-        invalid = ~(np.isfinite(values) & (values >= 0))
-        if invalid.any():
-            raise ValueError(f"labels must be finite and 0 or more, got {values[invalid][0]:g}.")
-        if not self.has_base and self.table is not None:
-            unknown = [label for label in values.tolist() if label not in self.table]
-            if unknown:
-                raise ValueError(
-                    f"labels must be grades of the preferences, because no base fits, got {unknown[0]:g} (grades: "
-                    f"{', '.join(map(number_text, self.table))})."
-                )
-            return [self.table[label] for label in values.tolist()]
-        (gains,) = at_bases(values, [self.base])
-        if gains is None:
-            raise ValueError(f"labels go up to {values.max():g}, whose gain at base {self.base:g} is too large.")
-        result: list[float] = gains.tolist()
-        return result
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        from .._common.notebook import scoped
-
-        return scoped(
-            f'<p class="a"><strong>{escape(self.verdict.capitalize())}</strong></p><p>{escape(self.text)}</p>'
-        )
+        values = read_grades("labels", labels)
+        if self.has_base:
+            gains: list[float] = compute_gains(values, self.base).tolist()
+            return gains
+        assert self.table is not None
+        unknown = [label for label in values.tolist() if label not in self.table]
+        if unknown:
+            raise ValueError(
+                f"labels must be grades of the preferences, because no base fits, got {unknown[0]:g} (grades: "
+                f"{', '.join(map(number_text, self.table))})."
+            )
+        return [self.table[label] for label in values.tolist()]
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes and `text` as plain values for JSON. An infinite bound becomes None."""
@@ -195,7 +168,7 @@ class GainFit(TextResult):
 
 
 def fit_gain(
-    preferences: SideBySide | Scored | Sequence[Scored],
+    preferences: SideBySide | Scored,
     *,
     metric: MetricLike = "ndcg_linear@10",
     bases: tuple[float, float] = (0.25, 4.0),
@@ -209,12 +182,11 @@ def fit_gain(
 
     Parameters
     ----------
-    preferences : table or list
+    preferences : table or tuple
         Either a DataFrame or mapping with one entry per preference in the columns `a` and `b` (labels in ranked order),
         `preferred` (``"a"``, ``"b"`` or ``"tie"``), and `labels` (labels of all judged documents of the query), which
-        is optional if a and b contain the same labels. Or a list of tuples (judgments, scores_a, scores_b, preferred),
-        with one preference for each query of the judgments (a mapping and labels with an index are matched by query
-        id), or a single one for all queries, such as the result of a launch.
+        is optional if a and b contain the same labels. Or a tuple (judgments, scores_a, scores_b, preferred), with one
+        preference for each query of the judgments. A mapping and values with an index are matched by query id.
     metric : str or Metric, default "ndcg_linear@10"
         Metric of the NDCG and DCG family to use with each gain.
     bases : tuple of two float, default (0.25, 4.0)
@@ -276,25 +248,27 @@ def fit_gain(
     >>> fit.lower < 1.5 < fit.upper, fit.verdict
     (True, 'neither')
     """
+    import pandas as pd
+
     level, (low, high) = validate_alpha(alpha), _validate_range(bases)
     template = read_template(metric)
     data = read_preferences(preferences, template, side, clusters)
-    _validate_two_sided(data.outcome)
+    if np.ptp(data.outcome) == 0:
+        side_of_all = {1.0: "a", 0.0: "b", 0.5: "neither side"}[float(data.outcome[0])]
+        raise ValueError(
+            f"preferences must be for both sides, but all {count(len(data.outcome), 'preference')} are for "
+            f"{side_of_all}. If one ranking is always preferred, exchange a and b in about half of the preferences."
+        )
     grid = np.geomspace(low, high, STEPS + 1)
-    differences = np.stack([data.differences(base) for base in grid])
+    differences = np.stack([data.compute_at_base(base) for base in grid])
     _validate_variation(differences)
     lines = _fit_lines(data.outcome, differences, data.side)
-    _validate_not_separated(lines.separated, grid, len(data.outcome))
-    if not lines.slope.any():
-        raise ValueError(
-            "preferences contradict the labels: at every base, rankings of lower value are preferred more often. Check "
-            "that a and b are in the right order."
-        )
+    _validate_slopes(lines, grid, len(data.outcome))
     best = _refine(data, grid, int(lines.likelihood.argmax()))
-    deviation, codes = _compute_deviation(data, best), data.clusters
-    cutoff = _compute_cutoff(level, deviation, codes)
-    lower, upper = _find_interval(data, grid, lines.likelihood, best, cutoff)
+    lower, upper = _find_interval(data, grid, lines.likelihood, best, level)
     fit_p_value, table = _test_fit(data, best)
+    inside = (grid >= lower) & (grid <= upper)
+    profile = {"base": grid, "slope": lines.slope, "log_likelihood": lines.likelihood, "inside": inside}
     return GainFit(
         name_path(template),
         best.base,
@@ -306,11 +280,9 @@ def fit_gain(
         silent=int((differences == 0).all(axis=0).sum()),
         grades=(0.0, *data.levels.tolist()),
         alpha=level,
-        _bases=grid,
-        _slopes=lines.slope,
-        _likelihood=lines.likelihood,
+        _profile=pd.DataFrame(profile),
         side_effect=best.side_effect,
-        clusters=None if codes is None else int(codes.max()) + 1,
+        clusters=None if data.clusters is None else int(data.clusters.max()) + 1,
         fit_p_value=fit_p_value,
         table=table,
     )
@@ -320,23 +292,9 @@ def _validate_range(bases: object) -> tuple[float, float]:
     if not isinstance(bases, Sequence) or isinstance(bases, str) or len(bases) != 2:
         raise TypeError(f"bases must be the lowest and the highest base, such as (0.25, 4), got {bases!r}.")
     low, high = (check_real(f"bases[{place}]", base, 0.0) for place, base in enumerate(bases))
-    if not (math.isfinite(high) and 0 < low < high):
+    if not 0 < low < high < math.inf:
         raise ValueError(f"bases must be two finite numbers above 0, the lower one first, got {bases!r}.")
     return low, high
-
-
-def _validate_two_sided(outcome: Floats) -> None:
-    if np.ptp(outcome) > 0:
-        return
-    side, opposite = {1.0: ("a", "b"), 0.0: ("b", "a")}.get(float(outcome[0]), ("neither side", ""))
-    remedy = (
-        f" If the preferred ranking is always {side}, exchange the rankings for about half of them, with "
-        f"preferred={opposite!r}."
-    )
-    raise ValueError(
-        f"preferences must be for both sides, but all {count(len(outcome), 'preference')} are for {side}."
-        f"{remedy if opposite else ''}"
-    )
 
 
 def _validate_variation(differences: Floats) -> None:
@@ -348,15 +306,6 @@ def _validate_variation(differences: Floats) -> None:
         raise ValueError(
             "The differences of a and b are proportional at all bases, for example because only one grade above 0 "
             "occurs. Pass preferences between different rankings with several grades."
-        )
-
-
-def _validate_not_separated(separated: Bools, grid: Floats, number: int) -> None:
-    if separated.any():
-        place = "at every base" if separated.all() else f"at base {grid[separated.argmax()]:.2f}"
-        raise ValueError(
-            f"The slope cannot be estimated, because {place} each of the {count(number, 'preference')} is for the "
-            "ranking of higher value or the same side. Pass more preferences, including rankings that are almost equal."
         )
 
 
@@ -376,6 +325,21 @@ class _Best(NamedTuple):
     slope: float
     side_effect: float
     likelihood: float
+
+
+def _validate_slopes(lines: _Lines, grid: Floats, number: int) -> None:
+    """Raise if preferences are separated at some base, or contradict the labels at all."""
+    if lines.separated.any():
+        place = "every base" if lines.separated.all() else f"base {grid[lines.separated.argmax()]:.2f}"
+        raise ValueError(
+            f"The slope cannot be estimated, because at {place} each of the {count(number, 'preference')} is for the "
+            "ranking of higher value or the same side. Pass more preferences, including rankings that are almost equal."
+        )
+    if not lines.slope.any():
+        raise ValueError(
+            "preferences contradict the labels: at every base, rankings of lower value are preferred more often. Check "
+            "that a and b are in the right order."
+        )
 
 
 def _fit_lines(outcome: Floats, differences: Floats, side: Floats) -> _Lines:
@@ -416,8 +380,8 @@ def _fit_lines(outcome: Floats, differences: Floats, side: Floats) -> _Lines:
     return _Lines(slope / scale, effect, value, size > 1e-3)
 
 
-def _profile(data: Preferences, base: float) -> _Best:
-    slope, effect, value, _ = _fit_lines(data.outcome, data.differences(base)[None], data.side)
+def _fit_line(data: Preferences, base: float) -> _Best:
+    slope, effect, value, _ = _fit_lines(data.outcome, data.compute_at_base(base)[None], data.side)
     return _Best(base, float(slope[0]), float(effect[0]), float(value[0]))
 
 
@@ -427,17 +391,18 @@ def _refine(data: Preferences, grid: Floats, place: int) -> _Best:
 
     ends = np.log(grid[[max(0, place - 1), min(len(grid) - 1, place + 1)]])
     minimum = minimize_scalar(
-        lambda log_base: -_profile(data, float(np.exp(log_base))).likelihood, bounds=tuple(ends), method="bounded"
+        lambda log_base: -_fit_line(data, float(np.exp(log_base))).likelihood, bounds=tuple(ends), method="bounded"
     )
-    start, refined = _profile(data, float(grid[place])), _profile(data, float(np.exp(minimum.x)))
+    start, refined = _fit_line(data, float(grid[place])), _fit_line(data, float(np.exp(minimum.x)))
     return refined if refined.likelihood > start.likelihood + 1e-9 else start
 
 
 def _compute_slopes(data: Preferences, best: _Best) -> Floats:
     """Return the derivatives of the log odds by slope, log b and side effect, shape (preferences, 3 or 2)."""
     step = 1e-4
-    by_base = (data.differences(best.base * math.exp(step)) - data.differences(best.base * math.exp(-step))) / step / 2
-    columns = [data.differences(best.base), best.slope * by_base, *([data.side] if data.side.any() else [])]
+    above, below = (data.compute_at_base(best.base * math.exp(change)) for change in (step, -step))
+    by_base = (above - below) / step / 2
+    columns = [data.compute_at_base(best.base), best.slope * by_base, *([data.side] if data.side.any() else [])]
     return np.stack(columns, axis=1)
 
 
@@ -466,64 +431,61 @@ def _compute_information(data: Preferences, best: _Best, slopes: Floats) -> tupl
     from scipy.special import expit
 
     assert data.clusters is not None
-    chance = expit(best.slope * data.differences(best.base) + best.side_effect * data.side)
+    chance = expit(best.slope * data.compute_at_base(best.base) + best.side_effect * data.side)
     sums = sum_by_cluster(((data.outcome - chance)[:, None] * slopes).T, data.clusters)
     clusters = sums.shape[1]
     information: Floats = (slopes.T * (chance * (1 - chance))) @ slopes
     return information, sums @ sums.T * clusters / (clusters - 1)
 
 
-def _compute_cutoff(alpha: float, deviation: float, clusters: Integers | None) -> float:
-    """Return the largest drop of the log likelihood within the interval."""
+def _find_interval(
+    data: Preferences, grid: Floats, likelihood: Floats, best: _Best, alpha: float
+) -> tuple[float, float]:
+    """Return the lowest and the highest base whose profile likelihood is close enough to the largest."""
+    from scipy.optimize import brentq
     from scipy.stats import chi2, f
 
-    if clusters is None:
-        return float(chi2.ppf(1 - alpha, 1) / 2)
-    return float(deviation * f.ppf(1 - alpha, 1, clusters.max()) / 2)
+    deviation = _compute_deviation(data, best)
+    quantile = chi2.ppf(1 - alpha, 1) if data.clusters is None else f.ppf(1 - alpha, 1, data.clusters.max())
+    cutoff = float(deviation * quantile / 2)
 
+    def find_edge(inside: float, outside: Floats) -> float:
+        def compute_margin(log_base: float) -> float:
+            return _fit_line(data, math.exp(log_base)).likelihood - best.likelihood + cutoff
 
-def _find_interval(
-    data: Preferences, grid: Floats, likelihood: Floats, best: _Best, cutoff: float
-) -> tuple[float, float]:
-    """Return the lowest and the highest base whose profile likelihood is within the cutoff of the largest."""
-    from scipy.optimize import brentq
+        return math.exp(brentq(compute_margin, inside, float(outside), xtol=1e-6))
 
-    inside = likelihood >= best.likelihood - cutoff
-    places = np.append(np.log(grid[inside]), math.log(best.base))
+    bases = np.log(grid)
+    places = np.append(bases[likelihood >= best.likelihood - cutoff], math.log(best.base))
     lowest, highest = float(places.min()), float(places.max())
-
-    def compute_margin(log_base: float) -> float:
-        return _profile(data, math.exp(log_base)).likelihood - best.likelihood + cutoff
-
-    def find_edge(within: float, beyond: float) -> float:
-        return math.exp(brentq(compute_margin, within, beyond, xtol=1e-6))
-
-    below, above = np.log(grid[np.log(grid) < lowest - 1e-12]), np.log(grid[np.log(grid) > highest + 1e-12])
-    lower = find_edge(lowest, float(below[-1])) if len(below) else 0.0
-    return lower, find_edge(highest, float(above[0])) if len(above) else math.inf
+    below, above = bases[bases < lowest - 1e-12], bases[bases > highest + 1e-12]
+    lower = find_edge(lowest, below[-1]) if len(below) else 0.0
+    return lower, find_edge(highest, above[0]) if len(above) else math.inf
 
 
 def _test_fit(data: Preferences, best: _Best) -> tuple[float | None, dict[float, float] | None]:
     """Return the p-value of the test of fit and the most likely free table of gains."""
     from scipy.stats import chi2, f
 
-    levels, (gains,) = data.levels, at_bases(data.levels, [best.base])
-    if not 2 < len(levels) <= MAX_TESTED_GRADES or gains is None:
+    levels = data.levels
+    if not 2 < len(levels) <= MAX_TESTED_GRADES:
         return None, None
+    gains = compute_gains(levels, best.base)
     table, likelihood = _fit_table(data, best, gains)
     entries = dict(zip([0.0, *levels.tolist()], [0.0, *table.tolist()], strict=True))
     base = _compute_slopes(data, best)
-    free = np.column_stack([base[:, [0]], base[:, 2:], best.slope * data.slopes_of(gains)[:-1].T])
+    free = np.column_stack([base[:, [0]], base[:, 2:], best.slope * data.compute_derivatives(gains)[:-1].T])
     freedom = int(np.linalg.matrix_rank(free / np.linalg.norm(free, axis=0).clip(1e-300))) - base.shape[1]
     if freedom < 1:
         return None, entries
     ratio = 2 * max(0.0, likelihood - best.likelihood)
     if data.clusters is None:
         return float(chi2.sf(ratio, freedom)), entries
-    traces = [
-        float(np.trace(np.linalg.pinv(h) @ j)) for h, j in (_compute_information(data, best, it) for it in (free, base))
-    ]
-    deviation = max((traces[0] - traces[1]) / freedom, 1e-12)
+    of_free, of_base = (
+        float(np.trace(np.linalg.pinv(information) @ scores))
+        for information, scores in (_compute_information(data, best, slopes) for slopes in (free, base))
+    )
+    deviation = max((of_free - of_base) / freedom, 1e-12)
     return float(f.sf(ratio / deviation / freedom, freedom, data.clusters.max())), entries
 
 
@@ -537,15 +499,16 @@ def _fit_table(data: Preferences, best: _Best, gains: Floats) -> tuple[Floats, f
 
     levels = len(gains)
     table = gains / gains[-1]
-    scale = best.slope * float(np.abs(data.differences(best.base)).max() / np.abs(data.differences_of(table)).max())
+    largest = np.abs(data.compute_at_base(best.base)).max()
+    scale = best.slope * float(largest / np.abs(data.compute_differences(table)).max())
 
     def compute_loss(parameters: Floats) -> tuple[float, Floats]:
         increments, slope, effect = softmax(parameters[:levels]), scale * parameters[levels], parameters[-1]
         table = np.cumsum(increments)
-        differences = data.differences_of(table)
+        differences = data.compute_differences(table)
         linear = slope * differences + effect * data.side
         rest = data.outcome - expit(linear)
-        by_gain = slope * (data.slopes_of(table) @ rest)
+        by_gain = slope * (data.compute_derivatives(table) @ rest)
         by_increment = increments * (np.cumsum(by_gain[::-1])[::-1] - by_gain @ table)
         gradient = np.concatenate([by_increment, [scale * (rest @ differences), rest @ data.side]])
         return -float((data.outcome * linear + log_expit(-linear)).sum()), -gradient

@@ -172,14 +172,14 @@ class GainPath(TextResult):
     def _describe_winners(self) -> str:
         size = f"{count(len(self.models), 'model')} on {count(self.queries, 'query')}"
         low, high = self._ends
-        rows = list(self.winners.itertuples(index=False))
+        *changing, (last, _, _) = self.winners.itertuples(index=False)
         opening = f"Under {self.metric} with gain (b^l - 1)/(b - 1),"
-        if len(rows) == 1:
-            return f"{opening} {rows[0][0]} has the {self._best} mean at every base b from {low} to {high} ({size})."
-        parts = [f"{model} to b = {format_base(stop)}" for model, _, stop in rows[:-1]]
+        if not changing:
+            return f"{opening} {last} has the {self._best} mean at every base b from {low} to {high} ({size})."
+        parts = [f"{model} to b = {format_base(stop)}" for model, _, stop in changing]
         if len(parts) > 5:
             parts = [*parts[:2], f"{len(parts) - 4} further changes", *parts[-2:]]
-        path = ", then ".join([*parts, f"{rows[-1][0]} to b = {high}"])
+        path = ", then ".join([*parts, f"{last} to b = {high}"])
         return f"{opening} the model with the {self._best} mean from b = {low} is {path} ({size})."
 
     def _describe_verdict(self) -> str:
@@ -187,33 +187,28 @@ class GainPath(TextResult):
         level = confidence(self.alpha)
         if len(self.models) == 1:
             return f"{self.models[0]} is the only model."
-        if kind == "genuine":
-            ends = [
-                f"at b = {number_text(base)} it is {listed(list(self.best_sets[base]), word='or')}"
-                for base in (self.bases[0], self.bases[-1])
-            ]
-            return f"No model is best at every base ({p_value(p)}): {', '.join(ends)} ({level}, simultaneous)."
         if kind == "agree":
             return f"{always[0]} is proven best at every base ({level})."
-        names = listed(list(always), word="or")
-        return f"One model may be best at every base ({p_value(p)}). If so, it is {names} ({level})."
+        if kind == "unresolved":
+            return f"One model may be best at every base ({p_value(p)}). If so, it is {_list_names(always)} ({level})."
+        first, last = (_list_names(self.best_sets[self.bases[place]]) for place in (0, -1))
+        low, high = self._ends
+        ends = f"at b = {low} it is {first}, at b = {high} it is {last}"
+        return f"No model is best at every base ({p_value(p)}): {ends} ({level}, simultaneous)."
 
     def _describe_fit(self, fit: GainFit) -> str:
         if not fit.has_base:
             return fit.text
-        low, high = max(fit.lower, self.bases[0]), min(fit.upper, self.bases[-1])
-        rows = list(self.winners.itertuples(index=False))
-        within = [model for model, start, stop in rows if start <= high and stop >= low]
-        base = f"Preferences fit base {format_base(fit.base)} ({format_base(fit.lower)} to {format_base(fit.upper)}, "
-        base += confidence(fit.alpha)
-        if low > high or not within:
-            return f"{base}), which is outside these bases."
-        best = next((model for model, start, stop in rows if start <= fit.base <= stop), None)
-        others = [model for model in dict.fromkeys(within) if model != best]
-        if best is None:
-            return f"{base}). There, {listed(others, word='or')} has the {self._best} mean."
-        rest = f", elsewhere in that interval {listed(others, word='or')}" if others else " in the whole interval"
-        return f"{base}). There, {best} has the {self._best} mean{rest}."
+        base, low, high = map(format_base, (fit.base, fit.lower, fit.upper))
+        sentence = f"Preferences fit base {base} ({low} to {high}, {confidence(fit.alpha)})"
+        winners = [
+            model
+            for model, start, stop in self.winners.itertuples(index=False)
+            if start <= fit.upper and stop >= fit.lower
+        ]
+        if not winners:
+            return f"{sentence}, which is outside these bases."
+        return f"{sentence}. In that interval, {_list_names(dict.fromkeys(winners))} has the {self._best} mean."
 
     def to_dict(self) -> dict[str, Any]:
         """Return all results and `text` as plain values for JSON. Infinite bounds become None."""
@@ -227,7 +222,7 @@ class GainPath(TextResult):
             "best_sets": [{"base": base, "models": list(models)} for base, models in self.best_sets.items()],
             "best_ranges": self.best_ranges.to_dict("records"),
             "swaps": self.swaps.to_dict("records"),
-            "verdict": {**self.verdict._asdict(), "always_best": list(self.verdict.always_best)},
+            "verdict": self.verdict._asdict() | {"always_best": list(self.verdict.always_best)},
             "fit": None if self.fit is None else self.fit.to_dict(),
             "lower_is_better": self.lower_is_better,
             "alpha": self.alpha,
@@ -250,6 +245,10 @@ class GainPath(TextResult):
         times = {1: "once", 2: "twice"}.get(changes, f"{changes} times")
         proof = "no model is best at every gain" if self.verdict.kind == "genuine" else "one may be best at every gain"
         return f"The model with the {self._best} mean changes {times} between b = {low} and {high}, {proof}"
+
+
+def _list_names(models: Iterable[str]) -> str:
+    return listed(list(models), word="or")
 
 
 def format_base(base: float) -> str:
@@ -288,10 +287,8 @@ def validate_bases(bases: Iterable[float] | None) -> tuple[float, ...]:
     if not numbers:
         raise ValueError("bases is empty. Pass at least one base, for example [1, 1.5, 2].")
     for place, base in enumerate(numbers):
-        if math.isinf(base):
-            raise ValueError(f"bases[{place}] must be finite, got {base}.")
-        if base in numbers[:place]:
-            raise ValueError(f"bases must be distinct, got {base:g} twice.")
+        if math.isinf(base) or base in numbers[:place]:
+            raise ValueError(f"bases must be finite and distinct, got {base:g} as bases[{place}].")
     return tuple(sorted(numbers))
 
 
@@ -320,18 +317,18 @@ def read_gain_path(
     band = compute_regret_band(estimated, joint.bootstrap, sample.alpha)
     names = np.array(models, dtype=object)
     test = two_step_test(estimated, joint.bootstrap, sample.alpha)
-    leaders = find_leaders(at, estimated.mean)
-    ranges = [
+    winners = find_leaders(models, at, estimated.mean)
+    ranges: list[tuple[str, float, float]] = [
         (model, *stretch)
-        for column, model in enumerate(models)
-        for stretch in find_stretches(at, band.may_be_best[:, column])
+        for model, may_be_best in zip(models, band.may_be_best.T, strict=True)
+        for stretch in find_stretches(at, may_be_best)
     ]
     ranges.sort(key=lambda row: row[1:])
     critical = float(critical_value(joint.bootstrap.max_t.max(axis=(0, 1)), 1 - sample.alpha))
-    swaps = find_crossings(at, estimated.difference, estimated.error, estimated.tolerance, critical)
-    alone = band.may_be_best.sum() == len(bases) and len({it.model for it in leaders}) == 1 and len(models) > 1
-    kind: Kind = "genuine" if not test.not_rejected.any() else "agree" if alone else "unresolved"
-    always = (models[leaders[0].model],) if kind == "agree" else tuple(names[test.not_rejected])
+    swaps = find_crossings(models, at, estimated.difference, estimated.error, estimated.tolerance, critical)
+    is_alone = band.may_be_best.sum() == len(bases) and winners["model"].nunique() == 1 < len(models)
+    kind: Kind = "genuine" if not test.not_rejected.any() else "agree" if is_alone else "unresolved"
+    always = (winners["model"].iloc[0],) if kind == "agree" else tuple(names[test.not_rejected])
     loss = not template.higher_is_better
     return GainPath(
         metric=name_path(template),
@@ -343,15 +340,10 @@ def read_gain_path(
         regret=np.maximum(0.0, estimated.difference.max(axis=2)),
         lower=band.lower,
         upper=band.upper,
-        winners=pd.DataFrame(
-            [(models[it.model], it.start, it.stop) for it in leaders], columns=["model", "from", "to"]
-        ),
+        winners=winners,
         best_sets={base: tuple(names[row]) for base, row in zip(bases, band.may_be_best, strict=True)},
         best_ranges=pd.DataFrame(ranges, columns=["model", "from", "to"]),
-        swaps=pd.DataFrame(
-            [(models[it.first], models[it.second], it.base, it.lower, it.upper) for it in swaps],
-            columns=["first", "second", "base", "lower", "upper"],
-        ),
+        swaps=swaps,
         verdict=GainsVerdict(kind, test.p_value, always),
         fit=None,
         lower_is_better=loss,
@@ -361,50 +353,36 @@ def read_gain_path(
     )
 
 
-class Leader(NamedTuple):
-    """Range of bases with the same best model."""
-
-    model: int
-    start: float
-    stop: float
-
-
-class Crossing(NamedTuple):
-    """Base above which the second of two models is better than the first, with its confidence interval."""
-
-    first: int
-    second: int
-    base: float
-    lower: float
-    upper: float
-
-
-def find_leaders(bases: Floats, mean: Floats) -> list[Leader]:
+def find_leaders(models: Sequence[str], bases: Floats, mean: Floats) -> pd.DataFrame:
     """Return the model with the largest mean in each range of bases. Of tied models, it is the first.
 
     `mean` has shape (bases, models), with ascending bases. Means are interpolated by cubic splines in log b.
     """
+    import pandas as pd
+
     fine, between = _interpolate(bases, mean)
     winner = between.argmax(axis=1)
     starts = [0, *(np.flatnonzero(np.diff(winner)) + 1).tolist()]
     edges = [float(bases[0])]
     for start in starts[1:]:
-        gap = between[[start - 1, start], winner[start]] - between[[start - 1, start], winner[start - 1]]
-        edges.append(_find_zero(fine[start - 1], fine[start], gap))
+        rows = between[start - 1 : start + 1]
+        edges.append(_find_zero(fine[start - 1], fine[start], rows[:, winner[start]] - rows[:, winner[start - 1]]))
     edges.append(float(bases[-1]))
-    return [Leader(int(winner[start]), edges[at], edges[at + 1]) for at, start in enumerate(starts)]
+    return pd.DataFrame({"model": [models[winner[start]] for start in starts], "from": edges[:-1], "to": edges[1:]})
 
 
 def find_crossings(
-    bases: Floats, difference: Floats, error: Floats, tolerance: Floats, critical: float
-) -> list[Crossing]:
+    models: Sequence[str], bases: Floats, difference: Floats, error: Floats, tolerance: Floats, critical: float
+) -> pd.DataFrame:
     """Return every change of order of two models by base, with the bases that a band allows.
 
     `difference` and `error`, (bases, models, models), and `tolerance`, (bases,), are those of an estimate with one
     metric per base. The band is ``difference ± critical · error``. The order may change where it contains 0. An
-    interval that ends at the first or last base may continue there.
+    interval that ends at the first or last base may continue there. See `GainPath.swaps` for the columns.
     """
-    first, second = np.triu_indices(difference.shape[1], 1)
+    import pandas as pd
+
+    first, second = np.triu_indices(len(models), 1)
     gap, size = difference[:, first, second], error[:, first, second]
     turns = (np.abs(gap) > tolerance[:, None]).any(axis=0) & (gap.min(axis=0) <= 0) & (gap.max(axis=0) >= 0)
     gap, size, first, second = gap[:, turns], size[:, turns], first[turns], second[turns]
@@ -413,15 +391,16 @@ def find_crossings(
     _, fine_size = _interpolate(bases, np.where(finite, size, 1.0))
     inside = (np.abs(fine_gap) <= critical * fine_size) | ~finite
     crossings = []
-    for pair, models in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
+    for pair, places in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
         pair_gap = fine_gap[:, pair]
         sign = np.sign(pair_gap)
         for before, after in itertools.pairwise(np.flatnonzero(sign).tolist()):
             if sign[before] != sign[after]:
                 base = _find_zero(fine[before], fine[after], pair_gap[[before, after]])
-                ordered = models if sign[before] < 0 else models[::-1]
-                crossings.append(Crossing(*ordered, base, *_extend(fine, inside[:, pair], before, after)))
-    return sorted(crossings, key=lambda crossing: (crossing.base, crossing.first, crossing.second))
+                ordered = places if sign[before] < 0 else places[::-1]
+                crossings.append((base, *ordered, *_extend(fine, inside[:, pair], before, after)))
+    rows = [(models[first], models[second], base, *interval) for base, first, second, *interval in sorted(crossings)]
+    return pd.DataFrame(rows, columns=["first", "second", "base", "lower", "upper"])
 
 
 def _extend(fine: Floats, inside: Bools, start: int, stop: int) -> tuple[float, float]:

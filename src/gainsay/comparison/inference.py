@@ -193,8 +193,7 @@ def bound_regrets_from_above(estimated: Estimate, bootstrap: BootstrapDraws, alp
     """
     if estimated.units < MIN_QUERIES:
         return np.full(estimated.mean.shape, np.inf)
-    upper: Floats = np.maximum(0.0, (estimated.difference + bootstrap.half_widths(alpha)).max(axis=2))
-    return upper
+    return np.asarray(np.maximum(0.0, (estimated.difference + bootstrap.compute_half_widths(alpha)).max(axis=2)))
 
 
 @dataclass(frozen=True)
@@ -252,8 +251,7 @@ def _bound_regrets(estimated: Estimate, critical: float) -> Floats:
     """Return max over j of d − q e, or 0, by the pairs with enough support."""
     has_support = (estimated.support >= MIN_QUERIES) & np.isfinite(estimated.error)
     ends = np.where(has_support, estimated.difference - critical * np.where(has_support, estimated.error, 0.0), 0.0)
-    lower: Floats = np.maximum(0.0, ends.max(axis=2))
-    return lower
+    return np.asarray(np.maximum(0.0, ends.max(axis=2)))
 
 
 def estimate_detectable_difference(
@@ -287,7 +285,7 @@ def estimate_detectable_difference(
     for row, k in np.argwhere(of_recipes.any(axis=2)).tolist():
         others = np.flatnonzero(of_recipes[row, k])
         drawn = bootstrap.values[row, others] - bootstrap.values[row, k]
-        needed = critical * bootstrap.errors(row, k, others) - drawn
+        needed = critical * bootstrap.compute_errors(row, k, others) - drawn
         revealed = max(revealed, float(critical_value(needed, POWER).max()))
     return revealed
 

@@ -8,16 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common.alignment import index_of, only_counts
-from .._common.arrays import is_missing, objects
+from .._common.arrays import factorize, is_missing, objects
 from .._common.names import check_name, natural_order
 from .._common.words import number_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pandas as pd
-
-    from .._common.typing import Columns, Floats, Integers, OfQueries
+    from .._common.typing import Floats, Integers
     from ..judgments import Judgments
 
 Labels = dict[str, np.ndarray[Any, Any]]
@@ -27,42 +23,28 @@ MAX_SEGMENTS = 50
 """Limit for all columns together. With more segments, the level of each proves almost nothing."""
 
 
-def read_labels(segments: Columns, judgments: Judgments) -> Labels:
-    """Return one or several columns of labels in the order of the queries of judgments.
+def validate_labels(segments: Any, ids: Any, judgments: Judgments | None = None) -> Labels:
+    """Return one or several columns of labels as text in the order of the queries, one for each of `ids`, or raise.
 
-    Mappings and labels with an index are matched by query id. Labels with one row per document must be the same for all
-    documents of a query.
+    With judgments, mappings and labels with an index are matched by query id, and labels with one row per document must
+    be the same for all documents of a query.
     """
-    columns = {
-        name: read_by_query(f"segments {name!r}", labels, judgments) for name, labels in _read_columns(segments).items()
-    }
-    return _read_texts(columns, judgments.query_ids)
-
-
-def validate_labels(segments: Any, ids: Any) -> Labels:
-    """Return labels in the order of the queries as text, one for each of `ids`, or raise."""
-    columns = _read_columns(segments)
-    for name, labels in columns.items():
-        if isinstance(labels, Mapping):
-            raise TypeError(f"segments {name!r} must be labels in the order of the queries, got a mapping of ids.")
-    return _read_texts(columns, ids)
-
-
-def _read_texts(columns: Mapping[str, Any], ids: Any) -> Labels:
     texts: Labels = {}
-    for name, labels in columns.items():
+    for name, labels in _read_columns(segments).items():
+        title = f"segments {name!r}"
+        if judgments is not None:
+            labels = read_by_query(title, labels, judgments)
+        elif isinstance(labels, Mapping):
+            raise TypeError(f"{title} must be labels in the order of the queries, got a mapping of ids.")
         rows = list(labels)
         if len(rows) != len(ids):
-            raise ValueError(
-                f"segments {name!r} must have one label per query, got {len(rows)} labels for {len(ids)} queries."
-            )
-        for place, label in enumerate(rows):
+            raise ValueError(f"{title} must have one label per query, got {len(rows)} labels for {len(ids)} queries.")
+        for query, label in zip(ids, rows, strict=True):
             if _is_missing(label) or label == "":
-                query = np.asarray(ids)[place]
-                raise ValueError(f"segments {name!r} has no label for query {query!s}. Pass a label such as 'other'.")
+                raise ValueError(f"{title} has no label for query {query}. Pass a label such as 'other'.")
         texts[name] = np.array([_format_label(label) for label in rows], dtype=object)
         for text in list_labels(texts[name]):
-            check_name(f"segments {name!r}: a label", text)
+            check_name(f"{title}: a label", text)
     sizes = {name: len(list_labels(labels)) for name, labels in texts.items()}
     if sum(sizes.values()) > MAX_SEGMENTS:
         counts = ", ".join(f"{name} {number}" for name, number in sizes.items())
@@ -85,13 +67,12 @@ def list_labels(labels: np.ndarray[Any, Any]) -> list[str]:
 def _read_columns(segments: Any) -> dict[str, Any]:
     """Return columns by name. A single column without a name is called `segment`."""
     if isinstance(segments, str):
-        raise TypeError(f"segments must be one label per query, got the string {segments!r}.")
+        raise TypeError(f"segments must have one label per query, got the string {segments!r}.")
     if hasattr(segments, "columns") and not isinstance(segments, Mapping):
-        names = list(map(str, segments.columns))
-        duplicate = next((name for place, name in enumerate(names) if name in names[:place]), None)
-        if duplicate is not None:
-            raise ValueError(f"segments must have distinct column names, got two columns {duplicate!r}.")
-        return {str(name): segments[name] for name in segments.columns}
+        columns = {str(name): segments[name] for name in segments.columns}
+        if len(columns) < len(segments.columns):
+            raise ValueError(f"segments must have distinct column names, got {', '.join(map(repr, segments.columns))}.")
+        return columns
     if isinstance(segments, Mapping) and segments and all(map(_is_column, segments.values())):
         return {str(name): labels for name, labels in segments.items()}
     if getattr(segments, "ndim", 1) > 1:
@@ -146,21 +127,17 @@ def _index_by_id(title: str, labels: Any, judgments: Judgments) -> Mapping[Any, 
     if isinstance(labels, Mapping):
         return labels
     index, ids = index_of(labels), judgments.query_ids.tolist()
-    if index is None or (len(index) == judgments.documents and not _contains_ids(index, ids)):
+    if index is None:
         return None
-    # Row numbers look like query ids that are numbers.
-    numbers_rows = len(index) == judgments.documents > len(ids) and not isinstance(ids[0], str)
-    if numbers_rows or (only_counts(index) and not _contains_ids(index, ids)):
+    has_rows = len(index) == judgments.documents
+    if not (index.is_unique and index.isin(ids).sum() >= len(ids)) and (has_rows or only_counts(index)):
         return None
+    if has_rows and len(index) > len(ids) and not isinstance(ids[0], str):
+        return None  # Row numbers look like query ids that are numbers.
     if not index.is_unique:
         duplicate = index[index.duplicated()].tolist()[0]
         raise ValueError(f"{title} must have a unique index of query ids, got {duplicate!r} more than once.")
     return dict(zip(index.tolist(), labels.tolist(), strict=True))
-
-
-def _contains_ids(index: pd.Index[Any], ids: Sequence[Any]) -> bool:
-    """Return whether an index has every query id and no duplicates."""
-    return bool(index.is_unique and index.isin(ids).sum() >= len(ids))
 
 
 def _is_missing(label: Any) -> bool:
@@ -174,44 +151,32 @@ def _format_label(label: Any) -> str:
     return number_text(label) if isinstance(label, float) else str(label)
 
 
-def read_clusters(clusters: Any, queries: int, ids: Sequence[Any] | None = None) -> Integers:
-    """Return the cluster of each query as a number from 0, from one label per query.
+def read_clusters(clusters: Any, size: int, judgments: Judgments | None = None) -> Integers:
+    """Return the cluster of each query, or of each other unit, as a number from 0.
 
-    Labels are compared with their type, so 1 and "1" are two clusters. A missing label raises an error, which contains
-    the id of the query if there are `ids`, otherwise its place.
+    With judgments, labels that have query ids are matched by them.
 
     >>> read_clusters(["s2", "s1", "s2"], 3)
     array([0, 1, 0])
     """
     if isinstance(clusters, str) or not hasattr(clusters, "__len__"):
         raise TypeError(f"clusters must have one label per query, got {clusters!r}.")
+    if judgments is not None:
+        clusters = read_by_query("clusters", clusters, judgments)
     labels = clusters.to_numpy() if hasattr(clusters, "to_numpy") else np.asanyarray(clusters)
     if labels.ndim and not hasattr(clusters, "dtype"):
         labels = objects(clusters)  # NumPy would turn numbers among strings into strings.
-    if labels.ndim != 1:
-        raise ValueError(f"clusters must have one label per query, shape ({queries},), got shape {labels.shape}.")
-    if len(labels) != queries:
-        raise ValueError(f"clusters must have one label per query, got {len(labels)} labels for {queries} queries.")
-    numbers: dict[Any, int] = {}
-    codes = np.empty(queries, dtype=np.int64)
-    for place, value in enumerate(labels.tolist()):
-        label = value.item() if isinstance(value, np.generic) else value
-        if _is_missing(label):
-            query = f"query {place} (counted from 0)" if ids is None else f"query {ids[place]!r}"
-            raise ValueError(f"clusters has no label for {query}. Pass a distinct label for an independent query.")
-        try:
-            codes[place] = numbers.setdefault((type(label), label), len(numbers))
-        except TypeError:
-            raise ValueError(f"clusters must have one label per query, got {label!r} at place {place}.") from None
+    if labels.shape != (size,):
+        raise ValueError(f"clusters must have one label each, got shape {labels.shape} instead of ({size},).")
+    try:
+        codes, _ = factorize(objects(labels.tolist()))
+    except TypeError as error:
+        raise ValueError(f"clusters must have one label each: {error}.") from None
+    if (codes < 0).any():
+        place = int(np.argmax(codes < 0))
+        query = "" if judgments is None else f" (query {judgments.query_ids.tolist()[place]!r})"
+        raise ValueError(f"clusters[{place}] is missing{query}. Pass a distinct label if it is independent.")
     return codes
-
-
-def read_clusters_of_queries(clusters: OfQueries, judgments: Judgments) -> Integers:
-    """Return the cluster of each query of judgments as a number, matched by query id if labels have ids."""
-    if isinstance(clusters, str):
-        raise TypeError(f"clusters must have one label per query, got {clusters!r}.")
-    ids = judgments.query_ids.tolist()
-    return read_clusters(read_by_query("clusters", clusters, judgments), len(ids), ids)
 
 
 def sum_by_cluster(rows: Floats, codes: Integers) -> Floats:

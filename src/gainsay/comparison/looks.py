@@ -5,36 +5,30 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
 from .._common.arrays import nearest
 from .._common.checks import check_whole, refuse_unordered
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from .._common.typing import Floats
+from .._common.typing import Floats
 
 Requirement: TypeAlias = Literal["gain", "no_loss"]
 
 GRID = 1001
 """Points of the grid of each look."""
 
-LEAST_SHARE = 0.9
+MIN_SHARE = 0.9
 """The first look must have at least this share of its planned number of queries."""
 
 ANYTIME_QUERIES = 1000
 """Default sample size for the tuning of bounds that are valid at any time."""
 
 
-@dataclass(frozen=True)
-class ErrorLevel:
+class ErrorLevel(NamedTuple):
     """One-sided level of a test of one candidate.
 
     Attributes
@@ -64,10 +58,8 @@ def validate_requirement(require: Requirement, margin: float) -> None:
         raise ValueError("require='no_loss' requires a margin above 0. Pass margin=, the largest acceptable loss.")
 
 
-def validate_looks(looks: Sequence[int] | None) -> tuple[int, ...]:
+def validate_looks(looks: Sequence[int]) -> tuple[int, ...]:
     """Return the planned numbers of queries, or raise unless they are increasing whole numbers."""
-    if looks is None:
-        return ()
     refuse_unordered("looks", looks)
     planned = tuple(check_whole("looks", number) for number in np.atleast_1d(np.asarray(looks, dtype=object)))
     if not planned or any(first >= second for first, second in itertools.pairwise(planned)):
@@ -77,37 +69,36 @@ def validate_looks(looks: Sequence[int] | None) -> tuple[int, ...]:
     return planned
 
 
-def validate_anytime(anytime: Any) -> int | None:
-    """Return the sample size that the bounds are tuned to, or None if they are valid for one test only."""
-    if isinstance(anytime, bool | np.bool_) or anytime is None:
-        return ANYTIME_QUERIES if anytime else None
-    return check_whole("anytime", anytime)
+def read_looks(
+    looks: Sequence[int] | None, anytime: bool | int, earlier: Any, queries: int, settings: Mapping[str, Any]
+) -> tuple[tuple[int, ...], tuple[int, ...], int | None]:
+    """Return the planned looks, those before this one, and the sample size that bounds at any time are tuned to.
 
-
-def find_look(looks: Sequence[int], queries: int) -> int:
-    """Return the index of the planned look that is nearest to this number of queries, by ratio.
-
-    >>> [find_look((5000, 10_000, 20_000), queries) for queries in (5000, 6000, 9500, 30_000)]
-    [0, 0, 1, 2]
+    Without the record of an `earlier` look, all looks that are planned before this one count as made, which is
+    conservative if one was skipped. This look is the planned one that is nearest by the ratio of queries. `settings`
+    must be those of the record.
     """
-    if queries < LEAST_SHARE * looks[0]:
+    tuned = None if anytime is False else ANYTIME_QUERIES if anytime is True else check_whole("anytime", anytime)
+    record = None if earlier is None else read_record(earlier)
+    planned = () if looks is None else validate_looks(looks)
+    planned = planned or tuple(record["looks"] if record else ())
+    if planned and tuned is not None:
+        raise ValueError("looks and anytime must not be combined. Pass only one of them.")
+    if record is not None:
+        validate_record(record, {"looks": list(planned), **settings})
+        return planned, _find_earlier_looks(planned, queries, (*record["earlier"], record["queries"])), None
+    if planned and queries < MIN_SHARE * planned[0]:
         raise ValueError(
-            f"looks must start at {queries:,} queries or fewer, which is the size of this sample, got {looks[0]:,}. "
+            f"looks must start at {queries:,} queries or fewer, which is the size of this sample, got {planned[0]:,}. "
             "Wait for the first planned look."
         )
-    return int(np.argmin([abs(math.log(queries / planned)) for planned in looks]))
+    place = min(range(len(planned)), key=lambda look: abs(math.log(queries / planned[look])), default=0)
+    return planned, planned[:place], tuned
 
 
-def find_earlier_looks(looks: Sequence[int], queries: int, recorded: Sequence[int] | None) -> tuple[int, ...]:
-    """Return the numbers of queries of all looks before this one.
-
-    Without a record, all looks that are planned before this one count as made, which is conservative if one was
-    skipped.
-    """
-    place = find_look(looks, queries)
-    if recorded is None:
-        return tuple(looks[:place])
-    if recorded and queries < max(recorded):
+def _find_earlier_looks(looks: tuple[int, ...], queries: int, recorded: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the recorded looks before this one, or raise if this one cannot follow them."""
+    if queries < max(recorded):
         raise ValueError(
             f"earlier contains a look at {max(recorded):,} queries, but this sample has {queries:,}. Include the "
             "queries of all earlier looks."
@@ -178,15 +169,6 @@ def _exceed_increment(z: float, scale: float, step: float, grid: Floats, density
     return float(simpson(ndtr((grid - z * scale) / step) * density, x=grid)) - increment
 
 
-@lru_cache(maxsize=256)
-def compute_look_level(level: float, looks: tuple[int, ...], earlier: tuple[int, ...], queries: int) -> float:
-    """Return the one-sided level of a look, after looks at the numbers of queries `earlier`."""
-    times = [min(number / looks[-1], 1.0) for number in (*earlier, queries)]
-    from scipy.special import ndtr
-
-    return float(ndtr(-compute_boundaries(times, level)[-1]))
-
-
 def compute_anytime_level(level: float, queries: int, tuned: int) -> float:
     """Return the level of a one-sided normal bound that is valid at all numbers of queries, simultaneously.
 
@@ -210,14 +192,20 @@ def compute_anytime_level(level: float, queries: int, tuned: int) -> float:
     return float(ndtr(-k))
 
 
+@lru_cache(maxsize=256)
 def find_test_level(
     level: float, queries: int, metrics: int, looks: tuple[int, ...], earlier: tuple[int, ...], anytime: int | None
 ) -> ErrorLevel:
-    """Return the level of a single test, of a planned look, or of bounds that are valid at any time."""
+    """Return the one-sided level of a single test, of a planned look, or of bounds that are valid at any time."""
+    from scipy.special import ndtr
+
     if anytime is not None:
         by_metric = compute_anytime_level(level / metrics, queries, anytime)
         return ErrorLevel(level, compute_anytime_level(level, queries, anytime), by_metric)
-    return ErrorLevel(level, compute_look_level(level, looks, earlier, queries) if looks else level)
+    if not looks:
+        return ErrorLevel(level, level)
+    times = [min(number / looks[-1], 1.0) for number in (*earlier, queries)]
+    return ErrorLevel(level, float(ndtr(-compute_boundaries(times, level)[-1])))
 
 
 def bound_share(count: int, size: int, level: ErrorLevel) -> float:
@@ -249,7 +237,7 @@ def read_record(earlier: Any) -> dict[str, Any]:
     if not isinstance(earlier, Mapping):
         try:
             earlier = json.loads(Path(earlier).read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        except (OSError, ValueError) as error:
             raise ValueError(f"earlier={str(earlier)!r} must be a JSON file of an earlier look ({error}).") from None
     record = earlier.get("against") or earlier if isinstance(earlier, Mapping) else None
     if not isinstance(record, Mapping) or not record.get("looks"):

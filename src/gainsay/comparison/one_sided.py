@@ -6,23 +6,19 @@ levels of early looks. For recipes, they are averaged over draws of the estimate
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._common.typing import Floats
+from .data import Panel
 from .estimates import ROUNDING
 from .inference import MIN_QUERIES
 from .labels import sum_by_cluster
-from .looks import bound_share
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from .data import Panel
-    from .looks import ErrorLevel, Requirement
-    from .resampling import JointEstimate
+from .looks import ErrorLevel, Requirement, bound_share
+from .resampling import JointEstimate
 
 VARIANCE_DRAWS = 4000
 """Draws of the estimated variance of repeats, over which tail probabilities are averaged."""
@@ -32,6 +28,12 @@ MIN_LEVEL, MAX_CRITICAL = 1e-12, 1e6
 
 BINORMAL_LIMIT = 38.0
 """Normal quantiles beyond this limit have probability 0."""
+
+
+def compute_correlation(covariance: Floats) -> float:
+    """Return the correlation of two metrics, 1 for a single one or without variance."""
+    product = math.sqrt(covariance[0, 0] * covariance[-1, -1])
+    return float(covariance[0, -1] / product) if product > 0 else 1.0
 
 
 def compute_binormal(first: Floats, second: Floats, correlation: float) -> Floats:
@@ -50,8 +52,7 @@ def compute_binormal(first: Floats, second: Floats, correlation: float) -> Float
     rho = float(np.clip(correlation, -1 + 1e-12, 1 - 1e-12))
     root = np.sqrt(1 - rho**2)
     total = (ndtr(h) + ndtr(k)) / 2 - owens_t(h, (k - rho * h) / (h * root)) - owens_t(k, (h - rho * k) / (k * root))
-    probability: Floats = np.clip(total - np.where(h * k < 0, 0.5, 0.0), 0.0, np.minimum(ndtr(h), ndtr(k)))
-    return probability
+    return np.asarray(np.clip(total - np.where(h * k < 0, 0.5, 0.0), 0.0, np.minimum(ndtr(h), ndtr(k))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,26 +128,7 @@ def draw_variance_ratios(
     spread = of_queries[:, None] * generator.chisquare(freedom, shape) / freedom
     for variance in varying:
         spread += variance[:, None] * generator.chisquare(freedom_of_repeats, shape) / freedom_of_repeats
-    ratios: Floats = np.sqrt(np.divide(spread, total[:, None], out=np.ones_like(spread), where=total[:, None] > 0))
-    return ratios
-
-
-@dataclass(frozen=True, eq=False)
-class OneSidedBounds:
-    """Bounds of candidate − baseline by metric, where larger is better.
-
-    Attributes
-    ----------
-    marginal_lower : ndarray, shape (metrics,)
-        Lower bounds, each valid separately. All hypotheses must be rejected, so they need no correction for the number
-        of metrics (intersection-union test).
-    lower, upper : ndarray, shape (metrics,)
-        Simultaneous one-sided bounds.
-    """
-
-    marginal_lower: Floats
-    lower: Floats
-    upper: Floats
+    return np.asarray(np.sqrt(np.divide(spread, total[:, None], out=np.ones_like(spread), where=total[:, None] > 0)))
 
 
 class PairErrors:
@@ -161,57 +143,52 @@ class PairErrors:
         metrics, models = estimated.mean.shape
         roots = estimated.root.reshape(-1, metrics, models)
         spread = roots[:, :, c] - roots[:, :, b]
-        self.query_covariance = spread.T @ spread
+        self.query_covariance, query_error = spread.T @ spread, self.error
         self.repeat_variances, self.repeat_covariance = list[Floats](), np.zeros((metrics, metrics))
-        of_query = self.error
-        counts = [number for number in (panel.repeat_counts[b], panel.repeat_counts[c]) if number]
-        self.repeats = min(counts, default=0)
+        self.repeats = min((panel.repeat_counts[k] for k in (b, c) if panel.repeat_counts[k]), default=0)
         if estimated.repeats is not None:
-            of_query = estimated.repeats.query_error[:, b, c]
-            for k in (b, c):
-                root = estimated.repeats.root[k]
-                self.repeat_variances.append(estimated.repeats.variance[:, k])
-                self.repeat_covariance += root.T @ root
-        self.query_variance = np.where(np.isfinite(of_query), of_query, 0.0) ** 2
+            query_error = estimated.repeats.query_error[:, b, c]
+            self.repeat_variances = [estimated.repeats.variance[:, k] for k in (b, c)]
+            self.repeat_covariance += sum(root.T @ root for root in estimated.repeats.root[[b, c]])
+        self.query_variance = np.where(np.isfinite(query_error), query_error, 0.0) ** 2
         self.freedom = max(1.0, (estimated.effective if panel.clusters is not None else estimated.units) - 1.0)
         # Repeats are assumed to be symmetric, so the third cumulant is that of the queries.
         self.third_cumulant = compute_mean_skewness(panel, b, c) * self.query_variance**1.5
 
-    def scale(self, more_queries: float = 1.0, more_repeats: float = 1.0) -> DifferenceErrors:
-        """Return the errors with this many times the queries and repeats."""
+    def scale(self, more_queries: float = 1.0) -> DifferenceErrors:
+        """Return the errors with this many times the queries."""
         of_queries = self.query_variance / more_queries
-        of_repeats = [variance / more_repeats for variance in self.repeat_variances]
         freedom = (self.freedom + 1) * more_queries - 1
         generator = np.random.default_rng([self.seed, 2])
-        ratio = draw_variance_ratios(of_queries, of_repeats, freedom, self.repeats * more_repeats - 1, generator)
-        covariance = self.query_covariance / more_queries + self.repeat_covariance / more_repeats
-        product = np.sqrt(covariance[0, 0] * covariance[-1, -1])
-        correlation = float(covariance[0, -1] / product) if product > 0 else 1.0
-        error = np.sqrt(of_queries + sum(of_repeats, start=np.zeros_like(of_queries)))
+        ratio = draw_variance_ratios(of_queries, self.repeat_variances, freedom, self.repeats - 1, generator)
+        covariance = self.query_covariance / more_queries + self.repeat_covariance
+        error = np.sqrt(of_queries + sum(self.repeat_variances, start=np.zeros_like(of_queries)))
         third = self.third_cumulant / more_queries**2
         skewness = np.divide(third, error**3, out=np.zeros_like(error), where=error > 0)
-        return DifferenceErrors(error, correlation, ratio, freedom, skewness)
+        return DifferenceErrors(error, compute_correlation(covariance), ratio, freedom, skewness)
 
-    def bound(self, level: ErrorLevel, value_ranges: Floats) -> OneSidedBounds:
-        """Return the bounds that decide. `value_ranges` are the widths of the metrics, possibly infinite.
+    def bound(self, level: ErrorLevel, value_ranges: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the bounds that decide, by metric: marginal lower, simultaneous lower and simultaneous upper bounds.
 
-        If the models differ on fewer than 30 queries under a metric, the lower bound is that of the share of queries on
-        which the candidate is worse, and there is no upper bound.
+        All hypotheses of a loss must be rejected, so the marginal bounds need no correction for the number of metrics
+        (intersection-union test). If the models differ on fewer than 30 queries under a metric, the marginal bound is
+        that of the share of queries on which the candidate is worse, and there are no others. `value_ranges` are the
+        widths of the metrics, possibly infinite.
         """
-        bounds = OneSidedBounds(*np.full((3, len(self.difference)), -np.inf))
-        bounds.upper[:] = np.inf
+        marginal_lower, lower, upper = np.array([-np.inf, -np.inf, np.inf])[:, None] + np.zeros(len(self.difference))
         rows = np.flatnonzero(self.has_support).tolist()
         errors = self.scale()
         simultaneous = find_joint_critical(errors, rows, level) if rows else 0.0
-        for row in rows:
+        for row, value_range in enumerate(value_ranges):
+            if not self.has_support[row]:
+                marginal_lower[row] = self.bound_rare_losses(row, level, value_range)
+                continue
             difference, error, skewness = self.difference[row], self.error[row], errors.skewness[row]
-            marginal = add_skewness(errors.compute_critical([row], level.marginal), -skewness)
-            bounds.marginal_lower[row] = difference - marginal * error
-            bounds.lower[row] = difference - add_skewness(simultaneous, -skewness) * error
-            bounds.upper[row] = difference + add_skewness(simultaneous, skewness) * error
-        for row in np.flatnonzero(~self.has_support).tolist():
-            bounds.marginal_lower[row] = self.bound_rare_losses(row, level, value_ranges[row])
-        return bounds
+            marginal = errors.compute_critical([row], level.marginal)
+            marginal_lower[row] = difference - add_skewness(marginal, -skewness) * error
+            lower[row] = difference - add_skewness(simultaneous, -skewness) * error
+            upper[row] = difference + add_skewness(simultaneous, skewness) * error
+        return marginal_lower, lower, upper
 
     def bound_rare_losses(self, row: int, level: ErrorLevel, value_range: float) -> float:
         """Return the lower bound of the difference from the share of worse queries.
@@ -252,13 +229,12 @@ class PairErrors:
     def count_worse(self, row: int) -> tuple[int, int, float]:
         """Return the number of queries or clusters with a loss, the number of all, and the largest weight of one."""
         panel = self.panel
-        values = panel.values[row]
+        values, shares = panel.values[row], panel.shares
         worse = values[self.c] - values[self.b] < -ROUNDING * np.abs(values).max()
-        weights = np.full(panel.queries, 1 / panel.queries) if panel.weights is None else panel.weights
         if panel.clusters is not None:
             worse = np.bincount(panel.clusters[worse], minlength=panel.units) > 0
-            weights = sum_by_cluster(weights[None], panel.clusters)[0]
-        return int(worse.sum()), panel.units, float(weights.max())
+            shares = sum_by_cluster(shares[None], panel.clusters)[0]
+        return int(worse.sum()), panel.units, float(shares.max())
 
 
 def find_joint_critical(errors: DifferenceErrors, rows: Sequence[int], level: ErrorLevel) -> float:
@@ -287,18 +263,16 @@ def compute_mean_skewness(panel: Panel, k: int, j: int) -> Floats:
     is the skewness of d over √n, the leading term of the error of the normal limit (Edgeworth). For queries in
     clusters, e is summed within each. It is 0 for constant differences.
     """
-    weights = np.full(panel.queries, 1 / panel.queries) if panel.weights is None else panel.weights
     difference = panel.values[:, j] - panel.values[:, k]
-    difference -= (difference @ weights)[:, None]
+    difference -= (difference @ panel.shares)[:, None]
     difference[np.abs(difference) <= ROUNDING * np.abs(panel.values).max()] = 0.0
-    difference *= weights
+    difference *= panel.shares
     if panel.clusters is not None and panel.units < panel.queries:
         difference = sum_by_cluster(difference, panel.clusters)
     squares = difference * difference
     spread = squares.sum(axis=1) ** 1.5
     third = np.einsum("mq,mq->m", squares, difference)
-    skewness: Floats = np.divide(third, spread, out=np.zeros_like(spread), where=spread > 0)
-    return skewness
+    return np.asarray(np.divide(third, spread, out=np.zeros_like(spread), where=spread > 0))
 
 
 def compute_ship_probability(
@@ -360,12 +334,14 @@ def find_support_floor(share: float, power: float) -> float:
     >>> [find_support_floor(share, 0.8) for share in (1.0, 0.1, 0.01)]
     [30.0, 343.0, 3446.0]
     """
-    if share <= 0:
-        return np.inf
-    low, high = MIN_QUERIES - 1, MIN_QUERIES
-    while compute_support_chance(high, share) < power:
-        low, high = high, high * 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if compute_support_chance(middle, share) >= power else (middle, high)
-    return float(high)
+    from scipy.special import nbdtrik
+
+    return MIN_QUERIES + float(np.ceil(nbdtrik(power, MIN_QUERIES, share) - 1e-9)) if share > 0 else np.inf
+
+
+def bisect(is_sufficient: Callable[[float], bool], low: float, high: float, precision: float) -> float:
+    """Return a sufficient number, at most `precision` times the least one. `high` is sufficient, `low` is not."""
+    while high / low > precision:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if is_sufficient(middle) else (middle, high)
+    return high

@@ -29,29 +29,23 @@ def build_pairs(sample: Sample, names: tuple[str, str], *, common_scale: bool = 
     import pandas as pd
 
     panel, level = sample.panel, sample.alpha
-    first, second = np.triu_indices(len(panel.models), 1)
-
-    def build_columns(joint: JointEstimate, alpha: float) -> dict[str, Any]:
-        return _build_effects(joint, alpha, first, second, sample.ranges)
-
-    columns = build_columns(sample.joint(names), level)
-    conflict, common = _build_conflicts(sample.joint(names).estimated, first, second), {}
+    joint = sample.joint(names)
+    effects, common = _build_effects(joint, level, sample.ranges), {}
     if not panel.counts(names).same:
-        shared = [f"{it} {metric}" for metric in names for it in ("difference", "lower", "upper", "p_holm")]
-        common = {f"common {column}": columns[column] for column in shared}
+        shared = [(quantity, metric) for metric in names for quantity in ("difference", "lower", "upper", "p_holm")]
+        common = {f"common {quantity} {metric}": effects[metric][quantity] for quantity, metric in shared}
         for metric in names:  # These estimates use different queries, so their levels add up (Bonferroni).
-            columns |= build_columns(sample.single(metric), level / 2)
+            effects |= _build_effects(sample.single(metric), level / 2, sample.ranges)
+    columns: dict[str, Any] = {}
     for metric in panel.metrics:
         if metric not in names:
-            columns |= build_columns(sample.single(metric), level)
-    pair = {"model_x": [panel.models[k] for k in first], "model_y": [panel.models[j] for j in second]}
-    quantities = ("difference", "lower", "upper", "wins", "ties", "losses", "p_value", "p_holm")
-    ordered = {f"{it} {metric}": columns[f"{it} {metric}"] for metric in panel.metrics for it in quantities}
-    discordance = _build_discordance(sample, names, first, second) if common_scale else {}
-    return pd.DataFrame(pair | conflict | ordered | common | discordance)
+            effects |= _build_effects(sample.single(metric), level, sample.ranges)
+        columns |= {f"{quantity} {metric}": column for quantity, column in effects[metric].items()}
+    discordance = _build_discordance(sample, names) if common_scale else {}
+    return pd.DataFrame(_build_conflicts(joint) | columns | common | discordance)
 
 
-def _build_discordance(sample: Sample, names: tuple[str, str], first: Any, second: Any) -> dict[str, Any]:
+def _build_discordance(sample: Sample, names: tuple[str, str]) -> dict[str, Any]:
     """Return the difference under the second metric minus that under the first, as differences of one metric."""
     panel = sample.panel.select(names)
 
@@ -68,11 +62,9 @@ def _build_discordance(sample: Sample, names: tuple[str, str], first: Any, secon
         lower_is_better=frozenset(),
     )
     joint = Sample(gap, sample.alpha, sample.draws, sample.seed).joint((DISCORDANCE,))
-    columns = _build_effects(joint, sample.alpha, first, second, {DISCORDANCE: (-np.inf, np.inf)})
-    names_of = {f"difference {DISCORDANCE}": DISCORDANCE} | {
-        f"{it} {DISCORDANCE}": f"{DISCORDANCE} {it}" for it in ("lower", "upper", "p_value", "p_holm")
-    }
-    return {name: columns[column] for column, name in names_of.items()}
+    effects = _build_effects(joint, sample.alpha, {DISCORDANCE: (-np.inf, np.inf)})[DISCORDANCE]
+    further = {f"{DISCORDANCE} {quantity}": effects[quantity] for quantity in ("lower", "upper", "p_value", "p_holm")}
+    return {DISCORDANCE: effects["difference"], **further}
 
 
 def select_common_column(table: pd.DataFrame, column: str) -> str:
@@ -97,30 +89,35 @@ def compute_advantages(
 
 
 def _build_effects(
-    joint: JointEstimate, alpha: float, first: Any, second: Any, ranges: Mapping[str, tuple[float, float]]
-) -> dict[str, Any]:
+    joint: JointEstimate, alpha: float, ranges: Mapping[str, tuple[float, float]]
+) -> dict[str, dict[str, Any]]:
+    """Return the columns of each metric, with one row per pair of models."""
     panel, estimated, bootstrap = joint
-    half_widths, two_sided = bootstrap.half_widths(alpha), compute_pair_p_values(estimated).two_sided
-    columns: dict[str, Any] = {}
+    first, second = np.triu_indices(len(panel.models), 1)
+    half_widths, two_sided = bootstrap.compute_half_widths(alpha), compute_pair_p_values(estimated).two_sided
+    effects = {}
     for row, metric in enumerate(panel.metrics):
         difference = panel.in_unit(metric, estimated.difference[row, second, first])
         low, high = ranges[metric]
-        lower, upper = _clip_intervals(difference, half_widths[row, second, first], low - high, high - low)
+        lower, upper = clip_intervals(difference, half_widths[row, second, first], low - high, high - low)
         wins, losses = estimated.wins[row, second, first], estimated.wins[row, first, second]
-        columns |= {
-            f"difference {metric}": difference,
-            f"lower {metric}": lower,
-            f"upper {metric}": upper,
-            f"wins {metric}": wins,
-            f"ties {metric}": estimated.queries - wins - losses,
-            f"losses {metric}": losses,
-            f"p_value {metric}": two_sided[row, first, second],
-            f"p_holm {metric}": holm(two_sided[row, first, second]),
+        effects[metric] = {
+            "difference": difference,
+            "lower": lower,
+            "upper": upper,
+            "wins": wins,
+            "ties": estimated.queries - wins - losses,
+            "losses": losses,
+            "p_value": two_sided[row, first, second],
+            "p_holm": holm(two_sided[row, first, second]),
         }
-    return columns
+    return effects
 
 
-def _build_conflicts(estimated: Estimate, first: Any, second: Any) -> dict[str, Any]:
+def _build_conflicts(joint: JointEstimate) -> dict[str, Any]:
+    """Return the pairs of models, and the columns about conflicts of two metrics."""
+    estimated, models = joint.estimated, joint.panel.models
+    first, second = np.triu_indices(len(models), 1)
     sign = np.sign(estimated.difference[:, first, second])
     p_value = compute_conflict_p_values(*compute_pair_p_values(estimated).one_sided)[first, second]
     support = estimated.support[:, first, second]
@@ -128,8 +125,9 @@ def _build_conflicts(estimated: Estimate, first: Any, second: Any) -> dict[str, 
     flag = np.select(
         [support.max(axis=0) == 0, least < MIN_QUERIES, least < FEW_QUERIES], ["identical", "few", "thin"], default=""
     ).astype(object)
-    conflict = sign[0] * sign[1] < 0
-    return {"conflict": conflict, "p_value": p_value, "p_holm": holm(p_value), "differing": least, "flag": flag}
+    pair = {"model_x": [models[k] for k in first], "model_y": [models[j] for j in second]}
+    conflict = {"conflict": sign[0] * sign[1] < 0, "p_value": p_value, "p_holm": holm(p_value)}
+    return pair | conflict | {"differing": least, "flag": flag}
 
 
 class PairedPValues(NamedTuple):
@@ -177,8 +175,7 @@ def _compute_freedom(estimated: Estimate) -> float | Floats:
     whole = repeats.error**4
     parts = repeats.query_error**4 / of_queries + of_repeats[:, :, None] + of_repeats[:, None, :]
     mixed = np.isfinite(whole) & (repeats.error > repeats.query_error)
-    freedom: Floats = np.divide(whole, parts, out=np.full_like(whole, of_queries), where=mixed)
-    return freedom
+    return np.asarray(np.divide(whole, parts, out=np.full_like(whole, of_queries), where=mixed))
 
 
 def compute_conflict_p_values(first: Floats, second: Floats) -> Floats:
@@ -196,8 +193,7 @@ def compute_conflict_p_values(first: Floats, second: Floats) -> Floats:
     Biometrics 41.
     """
     one_way = np.maximum(first, second.T)
-    conflict: Floats = np.minimum(one_way, one_way.T)
-    return conflict
+    return np.asarray(np.minimum(one_way, one_way.T))
 
 
 def holm(p_values: ArrayLike) -> Floats:
@@ -229,9 +225,9 @@ def _rank_models(single: JointEstimate, alpha: float, value_range: tuple[float, 
 
     panel, estimated, bootstrap = single
     mean = panel.in_unit(panel.metrics[0], estimated.mean[0])
-    lower, upper = _clip_intervals(mean, bootstrap.mean_half_widths(0, alpha), *value_range)
+    lower, upper = clip_intervals(mean, bootstrap.compute_mean_half_widths(0, alpha), *value_range)
     difference, widest = estimated.difference[0], value_range[1] - value_range[0]
-    half_widths = bootstrap.half_widths(alpha)[0]
+    half_widths = bootstrap.compute_half_widths(alpha)[0]
     table = pd.DataFrame(
         {
             "metric": panel.metrics[0],
@@ -250,67 +246,13 @@ def _rank_models(single: JointEstimate, alpha: float, value_range: tuple[float, 
     return table.sort_values("rank", kind="stable", ignore_index=True)
 
 
-def _clip_intervals(middle: Floats, half: Floats, lowest: float, highest: float) -> tuple[Floats, Floats]:
+def clip_intervals(
+    middle: Floats, half: Floats, lowest: float | Floats, highest: float | Floats
+) -> tuple[Floats, Floats]:
     """Return the ends of intervals, cut at the range of values. They contain their middles in spite of rounding."""
     return np.minimum(middle, np.maximum(middle - half, lowest)), np.maximum(middle, np.minimum(middle + half, highest))
 
 
-def compute_kendall_tau(first: ArrayLike, second: ArrayLike) -> float | None:
-    """Return Kendall's τ-b of two lists of means, or None if one of them ties all models.
-
-    τ_b = (C − D)/√((C + D + T₁)(C + D + T₂)) with C concordant and D discordant pairs, and T₁ and T₂ the pairs that
-    only the first or only the second list ties.
-
-    Examples
-    --------
-    >>> round(compute_kendall_tau([3, 2, 1], [3, 1, 2]), 6)
-    0.333333
-    >>> compute_kendall_tau([1, 1], [2, 1]) is None
-    True
-    """
-    x, y = np.asarray(first), np.asarray(second)
-    if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return None
-    # Every pair counts twice, above and below the diagonal.
-    over, under = (np.sign(values[:, None] - values) for values in (x, y))
-    return float((over * under).sum() / np.sqrt(np.count_nonzero(over)) / np.sqrt(np.count_nonzero(under)))
-
-
-def compute_tau_ap(values: ArrayLike, reference: ArrayLike) -> float | None:
-    r"""Return τ_AP of the order by `values` against the order by `reference`, or None for fewer than two models.
-
-    τ_AP = 2/(M − 1) · Σ_{i=2..M} C(i)/(i − 1) − 1, with C(i) the number of models above rank i that `reference` ranks
-    above the model at rank i, too. It is 1 for equal orders, −1 for opposite ones and 0 on average for random ones. It
-    is not symmetric. Both lists contain means of the same models, larger is better. For ties, it is the exact
-    expectation over random orders.
-
-    References
-    ----------
-    Yilmaz, Aslam & Robertson (2008), "A new rank correlation coefficient for information retrieval", SIGIR.
-
-    Examples
-    --------
-    >>> compute_tau_ap([3, 2, 1], [3, 1, 2])  # the two at the bottom swapped: (1/1 + 1/2) - 1
-    0.5
-    >>> compute_tau_ap([3, 2, 1], [2, 3, 1])  # the two at the top swapped: (0/1 + 2/2) - 1
-    0.0
-    """
-    x, y = np.asarray(values), np.asarray(reference)
-    count = len(x)
-    if count < 2:
-        return None
-    total = 0.0
-    # above[i, j]: the probability that the reference ranks j above i.
-    above = (y[None, :] > y[:, None]) + 0.5 * (y[None, :] == y[:, None])
-    for i in range(count):
-        before = x > x[i]
-        tied = x == x[i]
-        tied[i] = False
-        start, size = int(before.sum()), int(tied.sum()) + 1
-        right_before, right_tied = above[i, before].sum(), above[i, tied].sum()
-        # At position p of its ties, the model has all of `before` above it and, on average, an equal share of the ties.
-        for place in range(size):
-            if start + place:
-                within = right_tied * place / (size - 1) if size > 1 else 0.0
-                total += (right_before + within) / (start + place) / size
-    return float(2 * total / (count - 1) - 1)
+def select_clearest_pairs(pairs: pd.DataFrame, number: int) -> pd.DataFrame:
+    """Return a number of pairs, the clearest conflicts first, then the clearest differences."""
+    return pairs.sort_values(["conflict", "p_holm"], ascending=[False, True], kind="stable").head(number)

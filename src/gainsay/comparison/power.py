@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
 from .._common.arrays import nearest
 from .._common.checks import check_real, check_whole
-from .._common.notebook import table_cell
 from .._common.shown import TextResult, printable
+from .._common.typing import Floats
 from .._common.words import amount, count, listed
 from .data import MIN_REPEATS, validate_alpha, validate_margin
 from .inference import MIN_QUERIES
@@ -20,28 +22,27 @@ from .labels import sum_by_cluster
 from .looks import ErrorLevel, Requirement, validate_requirement
 from .one_sided import (
     DifferenceErrors,
+    bisect,
+    compute_correlation,
     compute_mean_skewness,
     compute_ship_probability,
     compute_support_chance,
     draw_variance_ratios,
 )
 from .rankings import validate_pair
+from .resampling import JointEstimate, Sample
 from .simulation import (
     ComponentCovariances,
     Simulation,
     build_covariances,
+    build_genuine_claim,
+    build_pair_claim,
     estimate_covariances,
-    is_genuine,
-    is_pair,
 )
+from .wording import format_range
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     import pandas as pd
-
-    from .._common.typing import Floats
-    from .resampling import JointEstimate, Sample
 
 ClaimKind: TypeAlias = Literal["genuine", "pair", "ship"]
 
@@ -50,9 +51,6 @@ DEFAULT_REPEATS = (3, 5, 10)
 
 MAX_QUERIES = 1e9
 """Plans that require more queries are out of reach."""
-
-PRECISION = 1.01
-"""A number of queries is found up to this factor. Simulations are not more precise."""
 
 FIXED_SIZES = {"genuine": 1000, "pair": 10_000}
 """Samples of fixed models, and draws of every test. Small levels use more draws."""
@@ -158,38 +156,27 @@ class Plan(TextResult):
         """Return one row per number of repeats: `queries`, `queries upper`, `first guess` and `chance`."""
         import pandas as pd
 
-        return pd.DataFrame(
-            {
-                "queries": pd.array([option.queries for option in self.options], dtype="Int64"),
-                "queries upper": pd.array([option.queries_upper for option in self.options], dtype="Int64"),
-                "first guess": pd.array([option.first_guess for option in self.options], dtype="Int64"),
-                "chance": [option.chance for option in self.options],
-            },
-            index=pd.Index([option.repeats for option in self.options], dtype=object, name="repeats"),
-        )
+        table = pd.DataFrame(self.options).rename(columns=lambda name: name.replace("_", " "))
+        numbers = dict.fromkeys(("queries", "queries upper", "first guess"), "Int64")
+        return table.astype({"repeats": object, **numbers}).set_index("repeats")
 
     @property
     def text(self) -> str:
         """One paragraph with the numbers."""
-        sentences = [self._describe_claim(), self._describe_needs(), *self._describe_present(), self._describe_limits()]
-        return printable(" ".join(sentences))
+        limits = "More queries do not replace repeats, because a lucky repeat is lucky on all queries."
+        if self.options[0].repeats is None:
+            limits = "The models are fixed, so retraining is not covered, however many queries there are."
+        present = ""
+        if self.present is not None:
+            queries, repeats, chance = self.present
+            size = f"{queries:,} queries" if repeats is None else f"{queries:,} queries and {repeats} repeats"
+            present = f" With the present {size}, the probability is {chance:.2f}."
+        return printable(f"{self._describe_claim()} {self._describe_needs()}{present} {limits}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes and `text` as plain values for JSON."""
         numbers = {"queries": self.queries, "queries_upper": self.queries_upper, "repeats": self.repeats}
         return {**asdict(self), **numbers, "text": self.text}
-
-    def _repr_html_(self) -> str:
-        rows = [
-            (
-                "fixed models" if option.repeats is None else f"{option.repeats}",
-                "not sufficient" if option.queries is None else _format_range(option),
-                f"{option.chance:.2f}",
-            )
-            for option in self.options
-        ]
-        head = ("repeats of each recipe", "queries", "power")
-        return table_cell(self._describe_needs(), head, rows, self._describe_claim())
 
     def _describe_claim(self) -> str:
         first, second = self.models
@@ -206,35 +193,21 @@ class Plan(TextResult):
         return f"The plan is to prove with probability {100 * self.power:g} %, at level {self.alpha:g}, {claim}."
 
     def _describe_needs(self) -> str:
+        is_range = any(option.queries != option.queries_upper for option in self.options)
+        notes = " (sufficient with 50 % and with 80 % confidence)" if is_range else ""
+        if self.queries is not None and float(compute_support_chance(self.queries, self.differing)) < 0.99:
+            notes += f", because the models differ on only {100 * self.differing:.2g} % of the queries"
+        sizes = [option.queries and format_range(option.queries, option.queries_upper) for option in self.options]
         if self.options[0].repeats is None:
-            if self.queries is None:
+            if sizes[0] is None:
                 return "This requires more than a billion queries."
-            return f"This requires about {_format_range(self.options[0])} queries{self._describe_range()}."
+            return f"This requires about {sizes[0]} queries{notes}."
         needs = [
             f"{option.repeats} repeats of each recipe "
-            + ("are not sufficient" if option.queries is None else f"require about {_format_range(option)} queries")
-            for option in self.options
+            + (f"require about {size} queries" if size else "are not sufficient")
+            for option, size in zip(self.options, sizes, strict=True)
         ]
-        return f"{listed(needs, most=len(needs))}{self._describe_range()}."
-
-    def _describe_range(self) -> str:
-        """Return what the ends of the ranges mean, and whether few differing queries limit them."""
-        ranges = any(option.queries != option.queries_upper for option in self.options)
-        is_limited = self.queries is not None and float(compute_support_chance(self.queries, self.differing)) < 0.99
-        few = f", because the models differ on only {100 * self.differing:.2g} % of the queries" if is_limited else ""
-        return f" (sufficient with 50 % and with 80 % confidence){few}" if ranges else few
-
-    def _describe_present(self) -> list[str]:
-        if self.present is None:
-            return []
-        queries, repeats, chance = self.present
-        size = f"{queries:,} queries" if repeats is None else f"{queries:,} queries and {repeats} repeats"
-        return [f"With the present {size}, the probability is {chance:.2f}."]
-
-    def _describe_limits(self) -> str:
-        if self.options[0].repeats is None:
-            return "The models are fixed, so retraining is not covered, however many queries there are."
-        return "More queries do not replace repeats, because a lucky repeat is lucky on all queries."
+        return f"{listed(needs, most=len(needs))}{notes}."
 
 
 def plan(
@@ -322,14 +295,13 @@ def plan(
     components = build_covariances(float(query), float(repeat), float(query_repeat), correlation, size)
     if repeats is not None and not components.recipes.any():
         raise ValueError(f"repeats={repeats!r} requires recipes. Pass repeat or query_repeat, how much repeats differ.")
-    _validate_request(difference, power, claim, alpha, margin, require, seed)
+    request = _read_request(claim, difference, power, require, alpha, margin, seed)
     share = check_real("differing", differing, 0.0, 1.0)
     if share == 0:
         raise ValueError("differing must be above 0, got 0. Pass the share of differing queries.")
     pilot = _Pilot(share, np.zeros(2), np.ones(1), np.full(1, share))
-    planner = _Planner(difference, power, claim, alpha, margin, require, seed, components, (0, 1), pilot)
-    numbers = DEFAULT_REPEATS if repeats is None else _read_repeats(repeats)
-    return planner.plan(("model 1", "model 2"), ("first metric", "second metric"), numbers)
+    planner = _Planner(request, components, (0, 1), pilot)
+    return planner.plan(("model 1", "model 2"), ("first metric", "second metric"), _read_repeats(repeats))
 
 
 def plan_from_sample(
@@ -345,7 +317,7 @@ def plan_from_sample(
     repeats: int | Sequence[int] | None = None,
 ) -> Plan:
     """Plan from the variances of a sample. Without `models`, choose two of the `candidates`."""
-    _validate_request(difference, power, claim, sample.alpha, margin, require, sample.seed)
+    request = _read_request(claim, difference, power, require, sample.alpha, margin, sample.seed)
     if claim == "genuine" and len(metrics) < 2:
         raise ValueError(f"claim='genuine' requires two metrics, got 1 ({metrics[0]}). Use 'pair' or 'ship'.")
     joint = sample.joint(metrics)
@@ -366,36 +338,47 @@ def plan_from_sample(
     present = min((number for number in panel.repeat_counts if number), default=None)
     if repeats is not None and present is None:
         raise ValueError(f"repeats={repeats!r} requires recipes, but the models are fixed. Use gainsay.plan.")
-    if repeats is None:
-        numbers = tuple(sorted({*DEFAULT_REPEATS, present or DEFAULT_REPEATS[0]}))
-    else:
-        numbers = _read_repeats(repeats)
-    pilot = _resample_pilot(joint, pair, sample.seed)
-    planner = _Planner(difference, power, claim, sample.alpha, margin, require, sample.seed, components, pair, pilot)
-    return planner.plan(names, panel.metrics, numbers, (panel.queries, present))
+    planner = _Planner(request, components, pair, _resample_pilot(joint, pair, sample.seed))
+    return planner.plan(names, panel.metrics, _read_repeats(repeats, present), (panel.queries, present))
 
 
-def _validate_request(
-    difference: float, power: float, claim: ClaimKind, alpha: float, margin: float, require: Requirement, seed: int
-) -> None:
+class _Request(NamedTuple):
+    """Claim to plan for, and settings of its test."""
+
+    claim: ClaimKind
+    difference: float
+    power: float
+    require: Requirement
+    alpha: float
+    margin: float
+    seed: int
+
+
+def _read_request(
+    claim: ClaimKind, difference: float, power: float, require: Requirement, alpha: float, margin: float, seed: int
+) -> _Request:
     if claim not in get_args(ClaimKind):
         names = ", ".join(map(repr, get_args(ClaimKind)))
         raise ValueError(f"claim must be one of {names}, got {claim!r}{nearest(str(claim), get_args(ClaimKind))}.")
-    validate_requirement(require, validate_margin(margin))
-    lowest = -margin if claim == "ship" and require == "no_loss" else 0.0
+    width = validate_margin(margin)
+    validate_requirement(require, width)
+    lowest = -width if claim == "ship" and require == "no_loss" else 0.0
     if not lowest < check_real("difference", difference) < math.inf:
         raise ValueError(f"difference must be above {lowest:g}, got {difference!r}.")
     if not 0 < check_real("power", power) < 1:
         raise ValueError(f"power must be between 0 and 1, both excluded, got {power!r}.")
-    validate_alpha(alpha)
-    check_whole("seed", seed, 0)
+    level, seed = validate_alpha(alpha), check_whole("seed", seed, 0)
+    return _Request(claim, float(difference), float(power), require, level, width, seed)
 
 
-def _read_repeats(repeats: int | Sequence[int]) -> tuple[int, ...]:
-    numbers = (repeats,) if isinstance(repeats, int | float | np.number) else tuple(repeats)
-    if not numbers:
+def _read_repeats(repeats: int | Sequence[int] | None, present: int | None = None) -> list[int]:
+    """Return the numbers of repeats to plan for in ascending order, by default 3, 5, 10 and the present number."""
+    if repeats is None:
+        repeats = DEFAULT_REPEATS if present is None else (*DEFAULT_REPEATS, present)
+    numbers = np.atleast_1d(np.asarray(repeats, dtype=object))
+    if not len(numbers):
         raise ValueError(f"repeats is empty. Pass at least one number of repeats, {MIN_REPEATS} or more.")
-    return tuple(dict.fromkeys(check_whole("repeats", number, MIN_REPEATS) for number in numbers))
+    return sorted({check_whole("repeats", number, MIN_REPEATS) for number in numbers})
 
 
 def _choose_pair(
@@ -408,25 +391,22 @@ def _choose_pair(
     """Return the indices of the two models to plan for."""
     panel, estimated = joint.panel, joint.estimated
     if models is not None:
-        names = (models,) if isinstance(models, str) else tuple(models)
-        if len(names) != 2:
+        if isinstance(models, str) or len(models) != 2:
             raise ValueError(f"models must name two models, got {models!r}.")
-        validate_pair(*names, panel.models)
-        return panel.models.index(names[0]), panel.models.index(names[1])
+        validate_pair(models[0], models[1], panel.models)
+        return panel.models.index(models[0]), panel.models.index(models[1])
     if claim == "genuine":
         first = int(estimated.mean[0].argmax())
         others = estimated.mean[1].copy()
         others[first] = -np.inf
         return first, int(others.argmax())
-    places = [panel.models.index(name) for name in candidates]
-    places = places if len(places) > 1 else list(range(len(panel.models)))
+    names = candidates if len(candidates) > 1 else panel.models
 
-    def spread(pair: tuple[int, int]) -> float:
-        return max(
-            sum(value**2 for value in components.deviations(row, *pair).values()) for row in range(components.metrics)
-        )
+    def find_variance(pair: tuple[int, int]) -> float:
+        parts = [components.find_deviations(row, *pair).values() for row in range(components.metrics)]
+        return max(sum(deviation**2 for deviation in deviations) for deviations in parts)
 
-    return max([(k, j) for k in places for j in places if k < j], key=spread)
+    return max(itertools.combinations(sorted(map(panel.models.index, names)), 2), key=find_variance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -452,10 +432,9 @@ class _Pilot:
 def _resample_pilot(joint: JointEstimate, pair: tuple[int, int], seed: int) -> _Pilot:
     """Draw bootstrap samples of the queries, or of their clusters."""
     panel, (first, second) = joint.panel, pair
-    weights = np.full(panel.queries, 1 / panel.queries) if panel.weights is None else panel.weights
     difference = panel.values[:, second] - panel.values[:, first]
     differs = (np.abs(difference) > joint.estimated.tolerance[:, None]).astype(float)
-    influence = (difference - (difference @ weights)[:, None]) * weights
+    influence = (difference - (difference @ panel.shares)[:, None]) * panel.shares
     if panel.clusters is not None:
         influence, differs = (sum_by_cluster(values, panel.clusters) for values in (influence, differs))
     row = int((influence**2).sum(axis=1).argmax())
@@ -470,15 +449,9 @@ def _resample_pilot(joint: JointEstimate, pair: tuple[int, int], seed: int) -> _
 
 @dataclass(frozen=True)
 class _Planner:
-    """Request of a plan, variance components, and the indices of the two models."""
+    """Request of a plan, variance components, the indices of the two models, and their differences in a pilot."""
 
-    difference: float
-    power: float
-    claim: ClaimKind
-    alpha: float
-    margin: float
-    require: Requirement
-    seed: int
+    request: _Request
     components: ComponentCovariances
     pair: tuple[int, int]
     pilot: _Pilot
@@ -487,33 +460,27 @@ class _Planner:
         self,
         names: tuple[str, str],
         metrics: tuple[str, ...],
-        repeats: tuple[int, ...],
+        repeats: Sequence[int],
         present: tuple[int, int | None] | None = None,
     ) -> Plan:
-        numbers: tuple[int | None, ...] = repeats if self.components.recipes.any() else (None,)
+        numbers: Sequence[int | None] = repeats if self.components.recipes.any() else (None,)
         return Plan(
-            claim=self.claim,
-            difference=float(self.difference),
-            power=float(self.power),
+            **self.request._asdict(),
             options=tuple(map(self._plan_repeats, numbers)),
-            deviations={metric: self.components.deviations(row, *self.pair) for row, metric in enumerate(metrics)},
+            deviations={metric: self.components.find_deviations(row, *self.pair) for row, metric in enumerate(metrics)},
             differing=self.pilot.differing,
-            require=self.require,
             models=names,
             rivals=self.components.models,
-            present=None if present is None else (*present, self._limit(self._simulate(present[1]))(present[0])),
-            alpha=self.alpha,
-            margin=self.margin,
-            seed=self.seed,
+            present=None if present is None else (*present, self._limit(self._build_chance(present[1]))(present[0])),
         )
 
     def _plan_repeats(self, repeats: int | None) -> PlannedRepeats:
-        guess, chance = self._guess_queries(repeats or 1), self._simulate(repeats)
+        guess, chance = self._guess_queries(repeats or 1), self._build_chance(repeats)
         first_guess = None if guess is None else math.ceil(guess)
         highest = chance(MAX_QUERIES)
-        if highest < self.power:
+        if highest < self.request.power:
             return PlannedRepeats(repeats, None, None, first_guess, highest)
-        numbers = self._resample_sizes(_find_least_queries(chance, self.power, guess or 1000.0))
+        numbers = self._resample_sizes(_find_least_queries(chance, self.request.power, guess or 1000.0))
         queries, upper = (math.ceil(size) if size < MAX_QUERIES else None for size in np.quantile(numbers, (0.5, 0.8)))
         return PlannedRepeats(repeats, queries, upper, first_guess, self._limit(chance)(queries or MAX_QUERIES))
 
@@ -526,11 +493,11 @@ class _Planner:
         from scipy.special import ndtr
 
         numbers = np.maximum(queries * self.pilot.variances, MIN_QUERIES)
-        z, gain = NormalDist().inv_cdf(1 - self.alpha / 2), NormalDist().inv_cdf(self.power)
+        z, gain = NormalDist().inv_cdf(1 - self.request.alpha / 2), NormalDist().inv_cdf(self.request.power)
 
         def suffices(sizes: Floats) -> Any:
             proof = ndtr(np.sqrt(sizes / numbers) * (z + gain) - z)
-            return proof * compute_support_chance(sizes, self.pilot.shares) >= self.power * (1 - 1e-9)
+            return proof * compute_support_chance(sizes, self.pilot.shares) >= self.request.power * (1 - 1e-9)
 
         low = np.log(numbers)
         high = np.where(suffices(numbers), low, math.log(2 * MAX_QUERIES))
@@ -546,36 +513,36 @@ class _Planner:
 
     def _guess_queries(self, repeats: int) -> float | None:
         """Return n of difference² = z² · (2 σ_b² / R + (σ_a² + 2 σ_c² / R) / n), the larger one of the metrics."""
-        side = 1 - self.alpha if self.claim == "genuine" else 1 - self.alpha / 2
-        z = NormalDist().inv_cdf(side) + NormalDist().inv_cdf(self.power)
-        distance = self.difference + (self.margin if self.require == "no_loss" else 0.0)
+        side = 1 - self.request.alpha if self.request.claim == "genuine" else 1 - self.request.alpha / 2
+        z = NormalDist().inv_cdf(side) + NormalDist().inv_cdf(self.request.power)
+        distance = self.request.difference + (self.request.margin if self.request.require == "no_loss" else 0.0)
         guesses = [float(MIN_QUERIES)]
         for row in range(self.components.metrics):
-            by = self.components.deviations(row, *self.pair)
+            by = self.components.find_deviations(row, *self.pair)
             rest = distance**2 - z**2 * by["repeat"] ** 2 / repeats
             if rest <= 0:
                 return None
             guesses.append(z**2 * (by["query"] ** 2 + by["query_repeat"] ** 2 / repeats) / rest)
         return max(guesses)
 
-    def _simulate(self, repeats: int | None) -> Callable[[float], float]:
+    def _build_chance(self, repeats: int | None) -> Callable[[float], float]:
         """Return the probability of a proof by number of queries, if enough queries differ."""
-        if self.claim == "ship":
+        if self.request.claim == "ship":
             return lambda queries: self._compute_ship_chance(queries, repeats or 1)
         components, (first, second) = self.components, self.pair
         truth = np.zeros((components.metrics, components.models))
-        if self.claim == "genuine":
-            truth[0, first] = truth[1, second] = self.difference
+        if self.request.claim == "genuine":
+            truth[0, first] = truth[1, second] = self.request.difference
             order = [first, second, *(k for k in range(components.models) if k not in self.pair)]
-            claims = [is_genuine(self.alpha, order)]
+            claims = [build_genuine_claim(self.request.alpha, order)]
         else:
-            truth[:, second] = self.difference
-            claims = [is_pair(first, second, row, self.alpha) for row in range(components.metrics)]
+            truth[:, second] = self.request.difference
+            claims = [build_pair_claim(first, second, row, self.request.alpha) for row in range(components.metrics)]
         recipes = components.recipes.any()
-        samples, draws = (RECIPE_SIZES[self.claim], 1000) if recipes else (FIXED_SIZES[self.claim],) * 2
-        draws = max(draws, math.ceil(10 / self.alpha))  # The minimum of `validate_seed`.
-        simulation = Simulation(components, truth, samples, draws, self.seed, repeats or MIN_REPEATS)
-        return lambda queries: simulation.chance(queries, claims, together=self.claim != "genuine")
+        samples, draws = (RECIPE_SIZES[self.request.claim], 1000) if recipes else (FIXED_SIZES[self.request.claim],) * 2
+        draws = max(draws, math.ceil(10 / self.request.alpha))  # The minimum of `validate_seed`.
+        simulation = Simulation(components, truth, samples, draws, self.request.seed, repeats or MIN_REPEATS)
+        return lambda queries: simulation.estimate_chance(queries, claims, together=self.request.claim != "genuine")
 
     def _compute_ship_chance(self, queries: float, repeats: int) -> float:
         """Return the probability to ship the candidate.
@@ -583,32 +550,24 @@ class _Planner:
         The test counts the interaction of repeats and queries twice: in the variance over queries and in that of the
         means of repeats.
         """
-        of_query, interactions, of_repeats = self.components.differences(*self.pair)
+        of_query, interactions, of_repeats = self.components.compute_differences(*self.pair)
         by_model = [(of_repeats[k] + interactions[k] / queries) / repeats for k in (0, 1)]
         truth = of_query / queries + by_model[0] + by_model[1]
         by_query = np.diag(of_query + interactions.sum(axis=0) / repeats) / queries
-        variances, generator = [np.diag(matrix) for matrix in by_model], np.random.default_rng([self.seed, 4])
+        variances, generator = [np.diag(matrix) for matrix in by_model], np.random.default_rng([self.request.seed, 4])
         error = np.sqrt(by_query + variances[0] + variances[1])
-        product = math.sqrt(truth[0, 0] * truth[-1, -1])
         share = np.sqrt(np.divide(by_query, error**2, out=np.zeros_like(error), where=error > 0))
         errors = DifferenceErrors(
             error=error,
-            correlation=float(truth[0, -1] / product) if product > 0 else 1.0,
+            correlation=compute_correlation(truth),
             ratio=draw_variance_ratios(by_query, variances, queries - 1, repeats - 1, generator),
             freedom=queries - 1,
             skewness=self.pilot.skewness / math.sqrt(queries) * share**3,
         )
-        gamma = self.alpha / 2 / (self.components.models - 1)
-        difference, spread = np.full(len(error), self.difference), np.sqrt(np.diag(truth))
+        gamma = self.request.alpha / 2 / (self.components.models - 1)
+        difference, spread = np.full(len(error), self.request.difference), np.sqrt(np.diag(truth))
         level = ErrorLevel(gamma, gamma)
-        return compute_ship_probability(errors, difference, level, self.margin, self.require, spread)
-
-
-def _format_range(option: PlannedRepeats) -> str:
-    """Return the number of queries with its upper end."""
-    if option.queries_upper is None:
-        return f"{option.queries:,} or many more"
-    return f"{option.queries:,}{f' to {option.queries_upper:,}' * (option.queries_upper != option.queries)}"
+        return compute_ship_probability(errors, difference, level, self.request.margin, self.request.require, spread)
 
 
 def _find_least_queries(chance: Callable[[float], float], power: float, guess: float) -> float:
@@ -621,7 +580,4 @@ def _find_least_queries(chance: Callable[[float], float], power: float, guess: f
         if low <= MIN_QUERIES:
             return low
         low = max(float(MIN_QUERIES), low / 2)
-    while high / low > PRECISION:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if chance(middle) >= power else (middle, high)
-    return high
+    return bisect(lambda queries: chance(queries) >= power, low, high, 1.01)  # Simulations are not more precise.

@@ -9,9 +9,11 @@ import numpy as np
 from .._common.arrays import nearest
 from .._common.checks import check_whole
 from .._common.sums import scale_weights
-from ..metrics.dcg import DCG
+from ..metrics.gains import gains_of
+from ..ranking.rows import RankedRows
 from .attribution import group_grades, simplify_labels
 from .estimates import ROUNDING
+from .gain_values import select_sums
 from .rankings import cast_scores
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from .._common.typing import Bools, Floats, Integers
     from ..judgments import Judgments
     from ..metrics.base import Metric
+    from ..metrics.dcg import DCG
     from .rankings import Rankings
 
 
@@ -67,27 +70,22 @@ def find_contradictory_queries(
 
     limit = check_whole("most", most)
     first, second = values
-    preferences = compute_preferences(rankings, models, values)
+    preferences = compute_preferences(rankings, values)
     strength = preferences.contradiction_strength
     chosen = np.argsort(-np.abs(strength), kind="stable")[:limit]
     chosen = chosen[strength[chosen] != 0]
     judgments, queries = rankings.judgments, preferences.queries[chosen]
     top = group_grades(judgments.levels).lowest[-1]
     cutoff = None if first.k is None or second.k is None else max(first.k, second.k)
-    columns: dict[str, Any] = {"query": judgments.query_ids[queries], "contradiction strength": strength[chosen]}
-    columns |= {
-        f"difference {metric}": differences[chosen]
-        for metric, differences in zip(values, preferences.differences, strict=True)
-    }
     places = np.searchsorted(np.flatnonzero(rankings.counted), queries)
+    rows = zip(values, preferences.differences, strict=True)
+    columns: dict[str, Any] = {"query": judgments.query_ids[queries], "contradiction strength": strength[chosen]}
+    columns |= {f"difference {metric}": differences[chosen] for metric, differences in rows}
     columns |= {f"spread {metric}": table[places] for metric, table in (spread or {}).items()}
     columns |= {f"labels {model}": rank_labels(rankings, model, queries, first, cutoff) for model in models}
-    columns |= {
-        "documents": judgments.sizes[queries],
-        "top grades": judgments.relevant(float(top))[queries],
-        "weight": preferences.weights[chosen],
-    }
-    return pd.DataFrame(columns)
+    columns["documents"] = judgments.sizes[queries]
+    columns["top grades"] = judgments.relevant(float(top))[queries]
+    return pd.DataFrame(columns | {"weight": preferences.weights[chosen]})
 
 
 class QueryPreferences(NamedTuple):
@@ -110,9 +108,7 @@ class QueryPreferences(NamedTuple):
     contradiction_strength: Floats
 
 
-def compute_preferences(
-    rankings: Rankings, models: tuple[str, str], values: Mapping[Metric, Floats]
-) -> QueryPreferences:
+def compute_preferences(rankings: Rankings, values: Mapping[Metric, Floats]) -> QueryPreferences:
     """Return which model each metric prefers on every query. See `find_contradictory_queries` for the parameters."""
     common = ~np.isnan(np.concatenate(list(values.values()), axis=1)).any(axis=1)
     queries = np.flatnonzero(rankings.counted)[common]
@@ -216,8 +212,7 @@ def build_ranking(rankings: Rankings, place: int, model: str, metrics: Iterable[
     import pandas as pd
 
     judgments, metrics = rankings.judgments, list(metrics)
-    start = int(judgments.sizes[:place].sum())
-    rows = slice(start, start + int(judgments.sizes[place]))
+    rows = slice(*judgments.layout.starts[place : place + 2].tolist())
     labels = judgments.by_query(judgments.labels)[rows]
     scores = judgments.by_query(rankings.repeat_scores(model)[0])[rows]
     order, tied = order_documents(scores, labels, metrics[0])
@@ -232,11 +227,9 @@ def build_ranking(rankings: Rankings, place: int, model: str, metrics: Iterable[
     }
     if judgments.judged is not None:
         columns["judged"] = judgments.by_query(judgments.judged)[rows][order]
-    query = type(judgments)(labels, group=[len(labels)], negative_labels="allow") if len(labels) else None
-    for metric in metrics:
-        if isinstance(metric, DCG) and metric.is_sum_over_documents:
-            gain, added = (labels, labels) if query is None else _compute_contributions(metric, query, scores, labels)
-            columns |= {f"gain {metric}": gain[order], f"adds {metric}": added[order]}
+    for metric in select_sums(metrics):
+        gain, added = _compute_contributions(metric, judgments, place, scores)
+        columns |= {f"gain {metric}": gain[order], f"adds {metric}": added[order]}
     return pd.DataFrame(columns)
 
 
@@ -254,51 +247,40 @@ def order_documents(scores: Floats, labels: Floats, metric: Metric) -> tuple[Int
     return order, (np.append(same, False) | np.insert(same, 0, False))[: len(order)]
 
 
-def _compute_contributions(metric: DCG, query: Judgments, scores: Floats, labels: Floats) -> tuple[Floats, Floats]:
+def _compute_contributions(metric: DCG, judgments: Judgments, place: int, scores: Floats) -> tuple[Floats, Floats]:
     """Return the gain of each document of one query, and its contribution: gain · discount / ideal.
 
     If the metric averages over orders of ties, tied documents share the mean discount of their ranks.
     """
-    facts = metric.bind(query, (metric.k,))
-    gain = facts.gains.table[np.searchsorted(query.levels, labels)]
-    if facts.gains.top is None:
-        scaled = gain
-    else:  # The table contains labels, and sums are divided by two to the power of the highest label.
-        top = float(facts.gains.top[0])
-        with np.errstate(over="ignore"):
-            scaled, gain = np.exp2(gain - top) - np.exp2(-top), np.exp2(gain) - 1
-    order, _ = order_documents(scores, labels, metric)
+    facts = metric.bind(judgments, (metric.k,))
+    start, stop = judgments.layout.starts[place : place + 2].tolist()
+    codes = judgments.layout.codes[start:stop]
+    with np.errstate(over="ignore"):
+        gain = gains_of(metric.gain, judgments.levels, metric.gain_base)[codes]
+    order, _ = order_documents(scores, judgments.levels[codes], metric)
+    rows = RankedRows(np.array([place]), codes[order][None], judgments.sizes[[place]])
     discounts = facts.gains.discount[: metric.k][: len(order)]
     discount = np.pad(discounts, (0, len(order) - len(discounts)))
     if metric.ties == "average":
         _, tie_group = np.unique(-cast_scores(scores, metric)[order], return_inverse=True)
         discount = (np.bincount(tie_group, discount) / np.bincount(tie_group))[tie_group]
-    of_document = np.empty(len(order))
-    of_document[order] = discount
-    of_document[scores == -np.inf] = 0.0
-    scale = (0.0 if facts.empty[0, 0] else 1 / float(facts.ideal[0, 0])) if metric.is_ratio else 1.0
-    return gain, scaled * of_document * scale
+    scale = 1.0
+    if metric.is_ratio:
+        scale = 0.0 if facts.empty[place, 0] else 1 / float(facts.ideal[place, 0])
+    added = np.empty(len(order))
+    added[order] = facts.gains.of(rows, len(order))[0] * discount * scale
+    added[scores == -np.inf] = 0.0
+    return gain, added
 
 
 def find_query(query: Any, queries: Any) -> int:
-    """Return the index of a query id, or raise `ValueError` with similar ids.
+    """Return the index of a query id, or raise `ValueError` with similar ids. Numbers and their texts are equal.
 
-    >>> find_query(7, np.array([3, 7]))
-    1
-    >>> find_query("7", np.array([3, 7]))
-    Traceback (most recent call last):
-    ValueError: There is no query '7'; did you mean 7 (a number, not text)? (ids: 3, 7)
+    >>> find_query(7, np.array([3, 7])), find_query("7", np.array([3, 7]))
+    (1, 1)
     """
-    ids = np.asarray(queries).tolist()
-    wanted = query.item() if isinstance(query, np.generic) else query
-    for place, candidate in enumerate(ids):
-        if candidate == wanted and isinstance(candidate, str) == isinstance(wanted, str):
-            return place
-    similar = [candidate for candidate in ids if str(candidate) == str(wanted)]
-    if similar:
-        kinds = "text, not a number" if isinstance(similar[0], str) else "a number, not text"
-        hint = f"; did you mean {similar[0]!r} ({kinds})?"
-    else:
-        hint = nearest(str(wanted), [str(candidate) for candidate in ids[:1000]])
-    some = ", ".join(map(repr, ids[:3])) + (", …" if len(ids) > 3 else "")
-    raise ValueError(f"There is no query {wanted!r}{hint} (ids: {some})")
+    names = [str(name) for name in np.asarray(queries).tolist()]
+    if str(query) in names:
+        return names.index(str(query))
+    some = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+    raise ValueError(f"There is no query {query!r}{nearest(str(query), names[:1000])} (ids: {some})")

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .._common.arrays import nearest
 from .._common.shown import printables
-from ..ranking.rows import rank_block
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from .._common.typing import Bools, Floats
-    from ..judgments import Judgments
-    from ..metrics.base import Metric
-    from ..ranking.rows import RankedRows
+from .._common.typing import Bools, Floats
+from ..judgments import Judgments
+from ..metrics.base import Metric
+from ..ranking.rows import RankedRows, rank_block
 
 
 def validate_model(name: str, models: Iterable[str]) -> None:
@@ -99,7 +95,6 @@ class Rankings:
     def ranked(self, model: str, by: Metric) -> Iterator[RankedRows]:
         """Yield the ranked rows of a model, or of its first repeat, under a metric. Rows with ties are separate."""
         scores = cast_scores(np.ascontiguousarray(self.judgments.by_query(self.repeat_scores(model)[0])), by)
-        all_retrieved = bool(scores.min() != -np.inf)
         levels = len(self.judgments.levels)
         for block in self.judgments.layout.blocks:
-            yield from rank_block(block, scores, by.ties, levels, all_retrieved=all_retrieved)
+            yield from rank_block(block, scores, by.ties, levels)

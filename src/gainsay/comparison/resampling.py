@@ -21,6 +21,9 @@ from .estimates import Estimate, draw_repeat_errors, estimate
 MAX_BLOCK = 65_536
 """So many t-statistics are computed at a time, which fit into the cache of a processor."""
 
+MAX_CHUNK = 2048
+"""So many draws of all means are computed at a time."""
+
 MAX_MODELS = 100
 """Number of models up to which all requested draws are used."""
 
@@ -112,11 +115,11 @@ class BootstrapDraws:
 
     def select(self, row: int) -> BootstrapDraws:
         """Return the draws of one metric."""
-        one = slice(row, row + 1)
-        factor = None if self.factor is None else self.factor[one]
-        return BootstrapDraws(self.values[one], self.max_t[one], self.estimated.select(row), factor)
+        rows = slice(row, row + 1)
+        factor = None if self.factor is None else self.factor[rows]
+        return BootstrapDraws(self.values[rows], self.max_t[rows], self.estimated.select(row), factor)
 
-    def errors(self, row: int, k: int, others: Any, part: slice | Integers = slice(None)) -> Floats:
+    def compute_errors(self, row: int, k: int, others: Any, part: slice | Integers = slice(None)) -> Floats:
         """Return the standard errors of the differences of other models to model k in every draw, shape (…, draws).
 
         If all models are fixed, the last axis has length 1.
@@ -127,8 +130,7 @@ class BootstrapDraws:
         assert self.factor is not None
         variance = repeats.variance[row][:, None] * self.factor[row][:, part]
         squares = np.asarray(repeats.query_error[row, k, others])[..., None] ** 2 + variance[others] + variance[k]
-        found: Floats = np.sqrt(squares, out=squares)
-        return found
+        return np.asarray(np.sqrt(squares, out=squares))
 
     def compute_t(self, row: int, k: int, others: Any, part: slice | Integers = slice(None)) -> Floats:
         """Return the t-statistics of the errors of the differences of other models to model k, shape (…, draws).
@@ -142,12 +144,9 @@ class BootstrapDraws:
         t: Floats = draws[others] - draws[k]
         t *= np.divide(1.0, error, out=np.zeros_like(error), where=usable)[..., None]
         t = map_to_t(t, self.estimated.freedom)
-        return t if self.factor is None else self._studentize(t, row, k, others, part)
-
-    def _studentize(self, t: Floats, row: int, k: int, others: Any, part: slice | Integers) -> Floats:
-        """Multiply deviates by the ratio of the standard errors to those that the draws would show, in place."""
-        shown, error = self.errors(row, k, others, part), np.asarray(self.estimated.error[row, k, others])[..., None]
-        t *= np.divide(error, shown, out=np.zeros_like(shown), where=(shown > 0) & (error < np.inf))
+        if self.factor is not None:  # Standard errors are those that so few repeats would show in each draw.
+            shown, error = self.compute_errors(row, k, others, part), error[..., None]
+            t *= np.divide(error, shown, out=np.zeros_like(shown), where=(shown > 0) & (error < np.inf))
         return t
 
     @cached_property
@@ -206,20 +205,20 @@ class BootstrapDraws:
             values = np.concatenate([values, np.max(shifted, axis=0)])
         return float(np.partition(values, -number)[-number])
 
-    def half_widths(self, alpha: float) -> Floats:
+    def compute_half_widths(self, alpha: float) -> Floats:
         """Return the half-widths of simultaneous intervals of all differences, shape (metrics, M, M).
 
         The largest t-statistic over all ordered pairs is the largest absolute one over all pairs.
         """
         return compute_half_widths(self.estimated.error, float(critical_value(self.max_t.max(axis=(0, 1)), 1 - alpha)))
 
-    def mean_half_widths(self, row: int, alpha: float) -> Floats:
+    def compute_mean_half_widths(self, row: int, alpha: float) -> Floats:
         """Return the half-widths of simultaneous intervals of all means under one metric, shape (M,)."""
         return compute_half_widths(
-            self.estimated.mean_error[row], float(critical_value(self.deviations(row), 1 - alpha))
+            self.estimated.mean_error[row], float(critical_value(self.compute_deviations(row), 1 - alpha))
         )
 
-    def deviations(self, row: int) -> Floats:
+    def compute_deviations(self, row: int) -> Floats:
         """Return the largest absolute t-statistic of the error of a mean in every draw, shape (draws,)."""
         error, repeats = self.estimated.mean_error[row][:, None], self.estimated.repeats
         usable = (error > 0) & (error < np.inf)
@@ -234,19 +233,16 @@ class BootstrapDraws:
         return np.asarray(t.max(axis=0))
 
 
-def draw_errors(
-    estimated: Estimate, draws: int, seed: int, chunk: int = 2048, *, shared: bool = False
-) -> BootstrapDraws:
+def draw_errors(estimated: Estimate, draws: int, seed: int, *, shared: bool = False) -> BootstrapDraws:
     """Draw the errors of the means from their normal limit: the Gaussian multiplier bootstrap.
 
-    `chunk` is the number of draws at a time. The result does not depend on it beyond rounding. `shared` is that of
-    `draw_repeat_errors`.
+    `shared` is that of `draw_repeat_errors`.
     """
     metrics, models = estimated.mean.shape
     generator = np.random.default_rng(seed)
     values = np.empty((metrics * models, draws))
-    for start in range(0, draws, chunk):
-        stop = min(start + chunk, draws)
+    for start in range(0, draws, MAX_CHUNK):
+        stop = min(start + MAX_CHUNK, draws)
         values[:, start:stop] = (generator.standard_normal((stop - start, len(estimated.root))) @ estimated.root).T
     values = values.reshape(metrics, models, draws)
     factor = None
@@ -286,8 +282,7 @@ def _compute_max_t(bootstrap: BootstrapDraws) -> None:
 def compute_half_widths(error: Floats, critical: float) -> Floats:
     """Return the half-widths of intervals, infinite for infinite errors."""
     finite = np.isfinite(error)
-    widths: Floats = np.where(finite, np.where(finite, error, 0.0) * critical, np.inf)
-    return widths
+    return np.where(finite, np.where(finite, error, 0.0) * critical, np.inf)
 
 
 def critical_value(draws: Floats, level: float) -> Floats:
@@ -300,8 +295,7 @@ def critical_value(draws: Floats, level: float) -> Floats:
     95.0
     """
     place = find_quantile_place(level, draws.shape[-1])
-    quantile: Floats = np.partition(draws, place)[..., place]
-    return quantile
+    return np.asarray(np.partition(draws, place)[..., place])
 
 
 def find_quantile_place(level: float, count: int) -> int:
@@ -350,9 +344,7 @@ class Sample:
         if (metric,) not in self._estimates:
             for names, joint in self._estimates.items():
                 if metric in names and self.panel.counts(names).same:
-                    bootstrap = joint.bootstrap.select(names.index(metric))
-                    self._estimates[metric,] = JointEstimate(
-                        joint.panel.select([metric]), bootstrap.estimated, bootstrap
-                    )
+                    bootstrap, panel = joint.bootstrap.select(names.index(metric)), joint.panel.select([metric])
+                    self._estimates[metric,] = JointEstimate(panel, bootstrap.estimated, bootstrap)
                     break
         return self.joint([metric])

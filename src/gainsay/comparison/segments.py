@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._common.notebook import table_cell
 from .._common.shown import TextResult, plain, printable
 from .._common.typing import Bools
 from .._common.words import amount, confidence, count, listed
 from .inference import MIN_QUERIES
 from .labels import Labels, list_labels
 from .pairs import build_leaderboard
-from .resampling import JointEstimate, Sample, critical_value, limit_draws
+from .resampling import Sample, critical_value, limit_draws
 from .verdict import Verdict
 from .wording import describe_losses
 
@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 MAX_SHOWN = 8
 """A text contains so many contrasts, and so many segments."""
 
-NO_CONTRAST = "No model is proven best in one segment and worse than another in a second segment."
+VERDICT_COLUMNS = {
+    "kind": "kind", "safe choice": "safe_choice", "regret": "safe_regret", "regret upper": "safe_regret_upper",
+    "price lower": "price_lower",
+}  # fmt: skip
+"""Columns of the table of segments, and the attributes of their verdicts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,11 +67,6 @@ class Segment:
     def decided(self) -> bool:
         """Whether there are enough queries, or clusters of queries, to decide."""
         return self.units >= MIN_QUERIES
-
-    @property
-    def where(self) -> str:
-        """Description of the queries."""
-        return f"where {self.column} is {self.label}"
 
 
 @dataclass(frozen=True)
@@ -165,8 +164,8 @@ class Segments(TextResult):
             for rows in ([0, 1], [0], [1]):
                 beaten = part.is_better[rows].all(axis=0).sum(axis=0)
                 for best in np.flatnonzero(beaten == len(self.models) - 1).tolist():
-                    labels = [it.label for it in others if it.is_better[rows, best].any(axis=1).all()]
-                    labels = [label for label in labels if (best, label) not in reported]
+                    trailing = [other.label for other in others if other.is_better[rows, best].any(axis=1).all()]
+                    labels = [label for label in trailing if (best, label) not in reported]
                     reported |= {(best, label) for label in labels}
                     if labels:
                         metrics = tuple(self.metrics[row] for row in rows)
@@ -184,21 +183,11 @@ class Segments(TextResult):
 
         rows = []
         for part in self.parts:
-            verdict = part.verdict
-            row: dict[str, Any] = {
-                "queries": part.queries,
-                "share": part.share,
-                "decided": part.decided,
-                "kind": None if verdict is None else verdict.kind,
-                "safe choice": None if verdict is None else verdict.safe_choice,
-                "regret": math.nan if verdict is None else verdict.safe_regret,
-                "regret upper": math.nan if verdict is None else verdict.safe_regret_upper,
-                "price lower": math.nan if verdict is None else verdict.price_lower,
-            }
-            for metric in self.metrics:
-                winner = None if verdict is None else verdict.winners[metric]
-                row[f"winner {metric}"] = winner
-                row[f"differs {metric}"] = winner is not None and winner != self.whole.winners[metric]
+            row: dict[str, Any] = {"queries": part.queries, "share": part.share, "decided": part.decided}
+            row |= {column: getattr(part.verdict, name, None) for column, name in VERDICT_COLUMNS.items()}
+            for metric, winner in self.whole.winners.items():
+                own = None if part.verdict is None else part.verdict.winners[metric]
+                row |= {f"winner {metric}": own, f"differs {metric}": own is not None and own != winner}
             rows.append(row)
         names = [(part.column, part.label) for part in self.parts]
         return pd.DataFrame(rows, index=pd.MultiIndex.from_tuples(names, names=["column", "segment"]))
@@ -216,22 +205,21 @@ class Segments(TextResult):
         contrasts = [contrast.text for contrast in self.contrasts]
         if len(contrasts) > MAX_SHOWN:
             contrasts = [*contrasts[:MAX_SHOWN], f"There are {len(contrasts) - MAX_SHOWN} more such contrasts."]
-        decided, small = ([part for part in self.parts if part.decided is it] for it in (True, False))
-        sentences = [*(contrasts or [NO_CONTRAST]), *map(_describe_segment, decided[:MAX_SHOWN])]
+        decided, small = ([part for part in self.parts if part.decided is group] for group in (True, False))
+        if not contrasts:
+            contrasts = ["No model is proven best in one segment and worse than another in a second segment."]
+        sentences = [*contrasts, *map(_describe_segment, decided[:MAX_SHOWN])]
         if len(decided) > MAX_SHOWN:
             sentences.append(f"The table contains {len(decided) - MAX_SHOWN} more segments.")
         if small:
             names = listed([f"{part.column} {part.label} ({part.units})" for part in small])
-            sentences.append(f"Segments with fewer than {MIN_QUERIES} {self._units} are not decided: {names}.")
+            units = "queries" if self.whole.clusters is None else "clusters"
+            sentences.append(f"Segments with fewer than {MIN_QUERIES} {units} are not decided: {names}.")
         sentences.append(
             f"All {count(len(self.parts), 'segment')} together have {confidence(self.alpha)} confidence "
             f"(level {self.level:.2g} each)."
         )
         return printable(" ".join([*sentences, *describe_losses(self.whole.lower_is_better), self.whole.about]))
-
-    @property
-    def _units(self) -> str:
-        return "queries" if self.whole.clusters is None else "clusters"
 
     def to_dict(self) -> dict[str, Any]:
         """Return all results and `text` as plain values for JSON."""
@@ -256,19 +244,7 @@ class Segments(TextResult):
         }
 
     def _repr_html_(self) -> str:
-        head = ("segment", "queries", "verdict", *(f"winner {metric}" for metric in self.metrics), "safe choice")
-        rows = [
-            (
-                f"{part.column}: {part.label}",
-                f"{part.queries:,}",
-                "–" if part.verdict is None else part.verdict.kind if part.decided else f"too few {self._units}",
-                *("–" if part.verdict is None else part.verdict.winners[metric] for metric in self.metrics),
-                "–" if part.verdict is None else part.verdict.safe_choice,
-            )
-            for part in self.parts
-        ]
-        first, *others = [contrast.text for contrast in self.contrasts[:MAX_SHOWN]] or [NO_CONTRAST]
-        return table_cell(first, head, rows, *others)
+        return f"<p>{escape(self.text)}</p>{self.frame().to_html()}"
 
 
 def compute_segments(
@@ -300,19 +276,14 @@ def _compute_segment(
         shape = (len(metrics), len(panel.models), len(panel.models))
         return Segment(*name, 0, 0, 0.0, None, None, np.zeros(shape, dtype=bool))
     joint = part.joint(metrics)
-    defined = [metric for metric in panel.metrics if panel.counts([metric]).common]
-    verdict, board = Verdict.from_sample(part, metrics, margin), build_leaderboard(part, defined)
-    is_better = _find_better(joint, part.alpha)
-    return Segment(*name, queries, joint.panel.units, share, verdict, board, is_better)
-
-
-def _find_better(joint: JointEstimate, level: float) -> Bools:
-    """Return which model is proven better than which under all metrics simultaneously: max-T over all ordered pairs."""
     estimated = joint.estimated
-    critical = float(critical_value(joint.bootstrap.max_t.max(axis=(0, 1)), 1 - level))
+    # Models are better under all metrics simultaneously: max-T over all ordered pairs.
+    critical = float(critical_value(joint.bootstrap.max_t.max(axis=(0, 1)), 1 - part.alpha))
     has_support = (estimated.support >= MIN_QUERIES) & np.isfinite(estimated.error)
     lower = estimated.difference - critical * np.where(has_support, estimated.error, 0.0)
-    return np.asarray(has_support & (lower > 0))
+    defined = [metric for metric in panel.metrics if panel.counts([metric]).common]
+    verdict, board = Verdict.from_sample(part, metrics, margin), build_leaderboard(part, defined)
+    return Segment(*name, queries, joint.panel.units, share, verdict, board, np.asarray(has_support & (lower > 0)))
 
 
 def _describe_segment(part: Segment) -> str:
@@ -328,7 +299,7 @@ def _describe_segment(part: Segment) -> str:
         "immaterial": f"it does not matter which metric you choose by ({ranks})",
         "unresolved": f"the best model is not proven ({ranks})",
     }[verdict.kind]
-    sentence = f"{part.where[0].upper()}{part.where[1:]} ({count(part.queries, 'query')}), {result}."
+    sentence = f"Where {part.column} is {part.label} ({count(part.queries, 'query')}), {result}."
     if verdict.kind == "agree":
         return sentence
     upper = verdict.safe_regret_upper

@@ -15,16 +15,17 @@ from .._common.typing import Floats
 from .._common.words import confidence, count, listed
 from ..evaluation.evaluator import Evaluator
 from ..metrics.base import Metric
-from ..metrics.dcg import DCG
 from ..metrics.function import FunctionMetric
 from ..metrics.names import parse_metrics
-from .data import Panel
+from .gain_values import select_sums
 from .inference import MIN_QUERIES
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from .._common.typing import Integers
+    from ..metrics.dcg import DCG
+    from .data import Panel
     from .rankings import Rankings
 
 Kind = Literal["gain", "discount", "cutoff", "metric", "ties", "unjudged", "repeat", "queries"]
@@ -35,10 +36,6 @@ SPLITS = 200
 
 MIN_MODELS = 5
 """Choices are not ranked by their effect on the pairs of fewer models."""
-
-COLUMNS = (
-    "choice", "kind", "reversed", "lower", "upper", "reversed_pairs", "pairs", "largest", "winner", "winner_changes",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,18 +78,16 @@ class Sensitivity(TextResult):
     def headline(self) -> str:
         """One sentence: the choices that matter most, or that the sample is too small to rank them."""
         table = self.table
-        if not len(table):
-            return "The comparison has no other choice."
         total, names = count(len(table), "choice"), table["choice"].tolist()
         if not table["reversed"].any():
             return f"None of {total} reverses any pair of models."
         if self.queries < MIN_QUERIES or len(self.models) < MIN_MODELS:
             needed = f"{MIN_QUERIES} queries and {MIN_MODELS} models"
             return f"The sample is too small to rank {total} by their effect, which requires at least {needed}."
-        gain = table.loc[table["kind"] == "gain", "reversed"]
-        if not len(gain):
-            return f"Of {total}, {listed(names[:2])} {'reverse' if len(names) > 1 else 'reverses'} most pairs."
-        stronger = table.loc[table["reversed"] > gain.max(), "choice"].tolist()
+        by_gain = table.loc[table["kind"] == "gain", "reversed"].max()
+        if math.isnan(by_gain):
+            return f"Of {total}, {names[0]} reverses most pairs."
+        stronger = table.loc[table["reversed"] > by_gain, "choice"].tolist()
         if not stronger:
             return f"Of {total}, the gain reverses most pairs."
         verb = "matters" if len(stronger) == 1 else "matter"
@@ -121,27 +116,50 @@ class Sensitivity(TextResult):
         return content
 
 
-class _Units(NamedTuple):
-    """The repeats of all models one after the other, and the model (or group) of each."""
+class _Reference(NamedTuple):
+    """Means of all repeats under the reference, one model after the other, and the model (or group) of each repeat."""
 
     names: tuple[str, ...]
     groups: Integers
-    sizes: Integers
-
-    def average(self, means: Floats) -> Floats:
-        """Return the mean of each model over its repeats, shape (…, models), from the means of all repeats."""
-        averages: Floats = means @ self._members / self.sizes
-        return averages
-
-    def average_pairs(self, reversed_: Floats) -> Floats:
-        """Return the share of reversed pairs of repeats for each pair of models."""
-        shares: Floats = self._members.T @ reversed_ @ self._members / np.outer(self.sizes, self.sizes)
-        return shares
+    means: Floats
+    alpha: float
 
     @property
     def _members(self) -> Floats:
         """1 for each repeat of a model, otherwise 0, shape (repeats, models)."""
         return np.eye(len(self.names))[self.groups]
+
+    def average(self, means: Floats) -> Floats:
+        """Return the mean of each model over its repeats from the means of all repeats."""
+        averages: Floats = means @ self._members / np.bincount(self.groups)
+        return averages
+
+    def average_pairs(self, reversed_pairs: Floats) -> Floats:
+        """Return the share of reversed pairs of repeats for each pair of models."""
+        sizes = np.bincount(self.groups)
+        shares: Floats = self._members.T @ reversed_pairs @ self._members / np.outer(sizes, sizes)
+        return shares
+
+    def describe(self, choice: str, kind: Kind, shares: Floats, gaps: Floats, drawn: Floats) -> dict[str, Any]:
+        """Return a row of the table.
+
+        `shares` and `gaps` are the share of reversals and the largest reversed difference of each pair of models. The
+        means of all models under this choice are `drawn`, shape (models, draws), with one draw if nothing is random.
+        """
+        winners = drawn.argmax(axis=0)
+        share, lower, upper = estimate_share(shares, self.alpha)
+        return {
+            "choice": choice,
+            "kind": kind,
+            "reversed": share,
+            "lower": lower,
+            "upper": upper,
+            "reversed_pairs": None,
+            "pairs": None,
+            "largest": float(gaps.max()),
+            "winner": self.names[int(np.bincount(winners).argmax())],
+            "winner_changes": float((winners != self.average(self.means).argmax()).mean()),
+        }
 
 
 def compute_sensitivity(
@@ -159,26 +177,26 @@ def compute_sensitivity(
     """
     import pandas as pd
 
-    units = _group_repeats(panel, groups)
-    values = _stack_repeats(panel)
-    means = {
-        metric: _average_queries(table, panel.weights) for metric, table in zip(panel.metrics, values, strict=True)
-    }
-    base = means[reference]
-    rows = [
-        _describe_choice(units, base, alternative, choice, kind, alpha)
-        for choice, kind, alternative in _compute_alternatives(panel, reference, definitions, rankings, means)
-    ]
+    names, codes = _group_repeats(panel, groups)
+    values = panel.values
+    if panel.repeats is not None:
+        values = np.concatenate([repeats.transpose(0, 2, 1) for repeats in panel.repeats], axis=1)
+    tables = dict(zip(panel.metrics, values, strict=True))
+    means = {metric: _average_queries(table, panel.weights) for metric, table in tables.items()}
+    order = _Reference(names, codes, means[reference], alpha)
+    alternatives = _compute_alternatives(panel, reference, definitions, rankings, means)
+    rows = [_compare_orders(order, *alternative) for alternative in alternatives]
     generator = np.random.default_rng(seed)
-    if len(units.groups) > len(units.names):
-        rows.append(_describe_repeats(units, base, alpha, generator))
-    rows.append(_describe_halves(units, values[panel.metrics.index(reference)], panel, alpha, generator))
-    table = pd.DataFrame(rows, columns=list(COLUMNS)).sort_values("reversed", ascending=False, kind="stable")
-    winner = units.names[int(units.average(base).argmax())]
-    return Sensitivity(reference, units.names, winner, panel.queries, alpha, table.reset_index(drop=True))
+    if len(codes) > len(names):
+        rows.append(_compare_repeats(order, generator))
+    rows.append(_compare_halves(order, tables[reference], panel, generator))
+    table = pd.DataFrame(rows).sort_values("reversed", ascending=False, kind="stable", ignore_index=True)
+    winner = names[int(order.average(order.means).argmax())]
+    return Sensitivity(reference, names, winner, panel.queries, alpha, table)
 
 
-def _group_repeats(panel: Panel, groups: Mapping[str, str] | None) -> _Units:
+def _group_repeats(panel: Panel, groups: Mapping[str, str] | None) -> tuple[tuple[str, ...], Integers]:
+    """Return the distinct models or groups, and the place of that of each repeat."""
     names = list(panel.models)
     if groups is not None:
         if not isinstance(groups, Mapping):
@@ -187,19 +205,10 @@ def _group_repeats(panel: Panel, groups: Mapping[str, str] | None) -> _Units:
         if unknown is not None:
             raise ValueError(f"groups must name compared models, got {unknown!r}{nearest(str(unknown), names)}.")
         names = [str(groups.get(name, name)) for name in names]
-    distinct = list(dict.fromkeys(names))
+    distinct = tuple(dict.fromkeys(names))
     if len(distinct) < 2:
         raise ValueError(f"Expected at least two models or groups, got {len(distinct)}. Compare two or more models.")
-    repeats = np.maximum(panel.repeat_counts, 1)
-    codes = np.repeat([distinct.index(name) for name in names], repeats)
-    return _Units(tuple(distinct), codes, np.bincount(codes))
-
-
-def _stack_repeats(panel: Panel) -> Floats:
-    """Return the values of all repeats, shape (metrics, repeats, queries)."""
-    if panel.repeats is None:
-        return panel.values
-    return np.concatenate([repeats.transpose(0, 2, 1) for repeats in panel.repeats], axis=1)
+    return distinct, np.repeat([distinct.index(name) for name in names], np.maximum(panel.repeat_counts, 1))
 
 
 def _average_queries(values: Floats, weights: Floats | None) -> Floats:
@@ -219,20 +228,18 @@ def _compute_alternatives(
     """Return the name, the kind and the means of all repeats of every other choice of the metric."""
     if rankings is None or reference not in definitions:
         return [(metric, "metric", means[metric]) for metric in panel.metrics if metric != reference]
-    base, longest = definitions[reference], int(rankings.judgments.sizes.max())
-    choices = _list_choices(base, longest, bool(rankings.judgments.levels[0] < 0))
-    named = {str(metric) for _, _, metric in choices}
+    base, judgments = definitions[reference], rankings.judgments
+    choices = _list_choices(base, int(judgments.sizes.max()), bool(judgments.levels[0] < 0))
+    names = {reference, *(str(metric) for _, _, metric in choices)}
     for metric in (*(definitions.get(name, name) for name in panel.metrics), *parse_metrics(["map", "mrr"])):
-        if str(metric) not in named | {reference}:
-            named.add(str(metric))
+        if str(metric) not in names:
+            names.add(str(metric))
             choices.append((str(metric), "metric", metric))
-    computed = [metric for _, _, metric in choices if str(metric) not in means and isinstance(metric, Metric)]
-    judged = rankings.judgments.judged
-    drops = judged is not None and not judged.all() and not isinstance(base, FunctionMetric)
-    further, dropped = _evaluate(panel, rankings, computed, base if drops else None)
-    means = {**means, **further}
+    missing = [metric for _, _, metric in choices if str(metric) not in means and isinstance(metric, Metric)]
+    means = {**means, **(_evaluate(panel, rankings, missing) if missing else {})}
     alternatives = [(choice, kind, means[str(metric)]) for choice, kind, metric in choices]
-    if dropped is not None:
+    if judgments.judged is not None and not judgments.judged.all() and not isinstance(base, FunctionMetric):
+        (dropped,) = _evaluate(panel, rankings, [base], unjudged="drop").values()
         alternatives.append(("unjudged documents left out", "unjudged", dropped))
     return alternatives
 
@@ -240,12 +247,12 @@ def _compute_alternatives(
 def _list_choices(base: Metric, longest: int, has_negative_labels: bool) -> list[tuple[str, Kind, Metric | str]]:
     """Return other versions of a metric: gain, discount, cutoff and order of ties."""
     choices: list[tuple[str, Kind, Metric | str]] = []
-    if isinstance(base, DCG) and base.is_sum_over_documents:
+    for metric in select_sums([base]):
         for gain in ("linear", "exponential"):
-            if gain != base.gain and not (has_negative_labels and gain == "exponential"):
-                choices.append((f"{gain} gain", "gain", _change(base, gain=gain, gain_base=None)))
-        if base.discount == "log2":
-            choices.append(("Järvelin & Kekäläinen's discount", "discount", _change(base, discount="jk")))
+            if gain != metric.gain and not (has_negative_labels and gain == "exponential"):
+                choices.append((f"{gain} gain", "gain", _change(metric, gain=gain, gain_base=None)))
+        if metric.discount == "log2":
+            choices.append(("Järvelin & Kekäläinen's discount", "discount", _change(metric, discount="jk")))
     if isinstance(base, FunctionMetric):
         return choices
     depths = {longest if base.k is None else min(base.k, longest)}
@@ -266,23 +273,17 @@ def _change(base: DCG, **options: Any) -> DCG:
     return replace(base, **changed, name=name)
 
 
-def _evaluate(
-    panel: Panel, rankings: Rankings, metrics: Sequence[Metric], dropped: Metric | None
-) -> tuple[dict[str, Floats], Floats | None]:
-    """Return the means of all repeats under further metrics, and under one metric without unjudged documents."""
-    counted = rankings.weights > 0
-    evaluators = [Evaluator(metrics, rankings.judgments)] if metrics else []
-    if dropped is not None:
-        evaluators.append(Evaluator([dropped], rankings.judgments, unjudged="drop"))
-    columns = []
-    for model in panel.models:
-        for scores in rankings.repeat_scores(model):
-            values = np.concatenate([evaluator(scores).per_query[counted] for evaluator in evaluators], axis=1)
-            columns.append([float(_average_queries(column[None], panel.weights)[0]) for column in values.T])
-    signs = [1.0 if metric.higher_is_better else -1.0 for metric in (*metrics, *([dropped] if dropped else []))]
-    means = np.array(columns).T * np.array(signs)[:, None]
-    names = [str(metric) for metric in metrics]
-    return dict(zip(names, means, strict=False)), means[-1] if dropped is not None else None
+def _evaluate(panel: Panel, rankings: Rankings, metrics: Sequence[Metric], **options: Any) -> dict[str, Floats]:
+    """Return the means of all repeats under further metrics. Higher means are better, also for losses."""
+    counted, evaluator = rankings.weights > 0, Evaluator(metrics, rankings.judgments, **options)
+    tables = [
+        evaluator(scores).per_query[counted] for model in panel.models for scores in rankings.repeat_scores(model)
+    ]
+    means = {}
+    for column, metric in enumerate(metrics):
+        averages = [_average_queries(table[None, :, column], panel.weights) for table in tables]
+        means[str(metric)] = np.concatenate(averages) * (1.0 if metric.higher_is_better else -1.0)
+    return means
 
 
 def find_reversals(first: Floats, second: Floats) -> Floats:
@@ -295,66 +296,48 @@ def find_reversals(first: Floats, second: Floats) -> Floats:
     return (signs[0] * signs[1] < 0).astype(np.float64)
 
 
-def _describe_choice(
-    units: _Units, base: Floats, alternative: Floats, choice: str, kind: Kind, alpha: float
-) -> tuple[Any, ...]:
-    reversed_ = find_reversals(base, alternative)
-    means = [units.average(values) for values in (base, alternative)]
-    gaps = [np.abs(values[:, None] - values[None, :]) for values in means]
-    largest = float((np.minimum(*gaps) * find_reversals(*means)).max())
-    pairs = len(base) * (len(base) - 1) // 2
-    winner = units.names[int(means[1].argmax())]
-    share = estimate_share(units.average_pairs(reversed_), alpha)
-    changed = float(winner != units.names[int(means[0].argmax())])
-    return (choice, kind, *share, int(reversed_.sum() / 2), pairs, largest, winner, changed)
+def _compare_orders(order: _Reference, choice: str, kind: Kind, alternative: Floats) -> dict[str, Any]:
+    """Compare the order by the reference with that by the means of all repeats under another choice."""
+    reversed_pairs = find_reversals(order.means, alternative)
+    means = [order.average(values) for values in (order.means, alternative)]
+    gaps = np.minimum(*map(_compute_gaps, means)) * find_reversals(*means)
+    row = order.describe(choice, kind, order.average_pairs(reversed_pairs), gaps, means[1][:, None])
+    pairs = len(alternative) * (len(alternative) - 1) // 2
+    return row | {"reversed_pairs": int(reversed_pairs.sum() / 2), "pairs": pairs}
 
 
-def _describe_repeats(units: _Units, base: Floats, alpha: float, generator: np.random.Generator) -> tuple[Any, ...]:
+def _compare_repeats(order: _Reference, generator: np.random.Generator) -> dict[str, Any]:
     """Compare the order by single repeats with the order by means over repeats."""
-    means = units.average(base)
-    order = means[units.groups]
-    reversed_ = ((order[:, None] - order) * (base[:, None] - base) < 0).astype(np.float64)
-    members = [np.flatnonzero(units.groups == group) for group in range(len(units.names))]
-    drawn = np.stack([base[generator.choice(places, SPLITS)] for places in members])
-    return _describe_random(
-        units, units.average_pairs(reversed_), means, drawn, "one repeat per model", "repeat", alpha
-    )
+    means = order.average(order.means)
+    shares = order.average_pairs(find_reversals(means[order.groups], order.means))
+    members = [np.flatnonzero(order.groups == group) for group in range(len(means))]
+    drawn = np.stack([order.means[generator.choice(places, SPLITS)] for places in members])
+    return order.describe("one repeat per model", "repeat", shares, _compute_gaps(means) * (shares > 0), drawn)
 
 
-def _describe_halves(
-    units: _Units, values: Floats, panel: Panel, alpha: float, generator: np.random.Generator
-) -> tuple[Any, ...]:
+def _compare_halves(order: _Reference, values: Floats, panel: Panel, generator: np.random.Generator) -> dict[str, Any]:
     """Compare the orders by two random halves of the queries, or of their clusters."""
     counted = ~np.isnan(values[0])
     weights = np.ones(panel.queries) if panel.weights is None else panel.weights
     codes = np.arange(panel.queries) if panel.clusters is None else panel.clusters
-    number = int(codes.max()) + 1
-    totals, means = np.zeros((len(units.names), len(units.names))), []
+    number, whole = int(codes.max()) + 1, order.average(order.means)
+    shares, means = np.zeros((len(whole), len(whole))), []
     for _ in range(SPLITS):
         half = np.zeros(number, dtype=bool)
         half[generator.permutation(number)[: number // 2]] = True
         sides = [np.where(counted & (half[codes] == side), weights, 0.0) for side in (True, False)]
-        if not all(side.any() for side in sides):
-            continue
-        both = [np.nan_to_num(values) @ side / side.sum() for side in sides]
-        totals += units.average_pairs(find_reversals(*both))
-        means += [units.average(side) for side in both]
-    whole = units.average(_average_queries(values, panel.weights))
-    shares = totals / max(1, len(means) // 2)
+        if all(side.any() for side in sides):
+            both = [np.nan_to_num(values) @ side / side.sum() for side in sides]
+            shares += order.average_pairs(find_reversals(*both))
+            means += [order.average(side) for side in both]
+    shares /= max(1, len(means) // 2)
     drawn = np.stack(means, axis=1) if means else whole[:, None]
-    return _describe_random(units, shares, whole, drawn, "the other half of the queries", "queries", alpha)
+    gaps = _compute_gaps(whole) * (shares > 0)
+    return order.describe("the other half of the queries", "queries", shares, gaps, drawn)
 
 
-def _describe_random(
-    units: _Units, shares: Floats, means: Floats, drawn: Floats, choice: str, kind: Kind, alpha: float
-) -> tuple[Any, ...]:
-    """Describe a random choice. `drawn` contains the means of all models, shape (models, draws)."""
-    winners = drawn.argmax(axis=0)
-    common = int(np.bincount(winners, minlength=len(units.names)).argmax())
-    gaps = np.abs(means[:, None] - means[None, :])
-    changes = float((winners != means.argmax()).mean())
-    largest = float((gaps * (shares > 0)).max())
-    return (choice, kind, *estimate_share(shares, alpha), None, None, largest, units.names[common], changes)
+def _compute_gaps(means: Floats) -> Floats:
+    return np.abs(means[:, None] - means)
 
 
 def estimate_share(shares: Floats, alpha: float) -> tuple[float, float, float]:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from functools import cache, lru_cache
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from .._common.typing import Floats
 from .estimates import compute_interactions, compute_repeat_means
-from .resampling import critical_value, map_to_t
-
-if TYPE_CHECKING:
-    from .resampling import JointEstimate
+from .resampling import JointEstimate, critical_value, map_to_t
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +48,11 @@ class ComponentCovariances:
         """Whether each model varies between repeats, shape (M,)."""
         return np.asarray(np.trace(self.repeat + self.query_repeat, axis1=1, axis2=2) > 0)
 
-    def of_queries(self, repeats: int) -> Floats:
+    def compute_query_covariance(self, repeats: int) -> Floats:
         """Return the covariance of the values of a query averaged over this number of repeats."""
-        return self.query + _spread(self.query_repeat) / repeats
+        return self.query + _join_blocks(self.query_repeat) / repeats
 
-    def differences(self, k: int, j: int) -> tuple[Floats, Floats, Floats]:
+    def compute_differences(self, k: int, j: int) -> tuple[Floats, Floats, Floats]:
         """Return the covariances over metrics of the difference of two models.
 
         The first is that over queries, shape (metrics, metrics). The others are those of the interactions and of the
@@ -64,7 +62,7 @@ class ComponentCovariances:
         of_query = query[:, k, :, k] + query[:, j, :, j] - query[:, k, :, j] - query[:, j, :, k]
         return of_query, self.query_repeat[[k, j]], self.repeat[[k, j]]
 
-    def deviations(self, row: int, k: int, j: int) -> dict[str, float]:
+    def find_deviations(self, row: int, k: int, j: int) -> dict[str, float]:
         """Return the standard deviations of the difference of two models by source."""
         first, second = (row * self.models + place for place in (k, j))
         of_queries = self.query[first, first] + self.query[second, second] - 2 * self.query[first, second]
@@ -101,12 +99,12 @@ def estimate_covariances(joint: JointEstimate) -> ComponentCovariances:
             left = compute_interactions(panel, k)
             both[k] = scale / (number - 1) * np.einsum("mrq,prq->mp", left, left)
             of_both[k] = both[k] / number
-            repeat[k] = _positive(np.cov(compute_repeat_means(panel, k)) - both[k] / queries)
+            repeat[k] = _remove_negative_variances(np.cov(compute_repeat_means(panel, k)) - both[k] / queries)
     covariance = queries * estimated.root.T @ estimated.root
-    return ComponentCovariances(_positive(covariance - _spread(of_both)), repeat, both)
+    return ComponentCovariances(_remove_negative_variances(covariance - _join_blocks(of_both)), repeat, both)
 
 
-def _spread(blocks: Floats) -> Floats:
+def _join_blocks(blocks: Floats) -> Floats:
     """Return blocks (M, metrics, metrics) as the matrix (metrics * M, metrics * M) of all, metrics side by side."""
     models, metrics, _ = blocks.shape
     whole = np.zeros((metrics, models, metrics, models))
@@ -115,29 +113,24 @@ def _spread(blocks: Floats) -> Floats:
     return whole.reshape(metrics * models, metrics * models)
 
 
-def _positive(matrix: Floats) -> Floats:
+def _remove_negative_variances(matrix: Floats) -> Floats:
     """Return the nearest covariance matrix. Negative eigenvalues are sampling errors and become 0."""
     scale, directions = np.linalg.eigh(np.atleast_2d(matrix))
-    nearest: Floats = (directions * np.maximum(scale, 0.0)) @ directions.T
-    return nearest
+    return np.asarray((directions * np.maximum(scale, 0.0)) @ directions.T)
 
 
-@dataclass(frozen=True, eq=False)
-class SimulatedSample:
+class SimulatedSample(NamedTuple):
     """One sample, or many along a first axis of the differences that share errors and draws.
 
     ``difference[m, k, j]`` is the difference of j to k, and `error` its standard error, shape (metrics, M, M).
-    `compute_t` returns draws of the t-statistics of the differences to a model, shape (metrics, M, draws). `cache`
-    contains results that depend on these draws only.
+    `compute_t` returns draws of the t-statistics of the differences to a model, shape (metrics, M, draws).
     """
 
     difference: Floats
     error: Floats
     compute_t: Callable[[int], Floats]
-    cache: dict[tuple[str, int], Any]
 
 
-Made = TypeVar("Made")
 Claim: TypeAlias = Callable[[SimulatedSample], Any]
 """Function from a sample to whether the claim is proven, or to an array for many samples."""
 
@@ -155,12 +148,12 @@ class Simulation:
         generator = np.random.default_rng(seed)
         shape, width = (components.metrics, components.models), components.metrics * components.models
         # What repeats and queries add together is in the repeat means. The test counts it in the queries again.
-        self._by_query = (generator.standard_normal((samples, width)) @ _roots(components.query)).reshape(
+        self._by_query = (generator.standard_normal((samples, width)) @ _compute_roots(components.query)).reshape(
             samples, *shape
         )
-        noise = generator.standard_normal((draws, width)) @ _roots(components.of_queries(repeats))
+        noise = generator.standard_normal((draws, width)) @ _compute_roots(components.compute_query_covariance(repeats))
         self._noise = np.moveaxis(noise.reshape(draws, *shape), 0, -1)
-        covariance = components.of_queries(repeats).reshape(*shape, *shape)
+        covariance = components.compute_query_covariance(repeats).reshape(*shape, *shape)
         alone = np.einsum("mkmk->mk", covariance)
         self._variance = np.maximum(alone[:, :, None] + alone[:, None, :] - 2 * np.einsum("mkmj->mkj", covariance), 0.0)
         self._recipes = np.flatnonzero(components.recipes)
@@ -172,118 +165,106 @@ class Simulation:
             estimated = generator.chisquare(repeats - 1, (components.metrics, len(self._recipes), draws))
             self._factor[:, self._recipes] = estimated / (repeats - 1)
 
-    def chance(self, queries: float, claims: Sequence[Claim], *, together: bool = False) -> float:
+    def estimate_chance(self, queries: float, claims: Sequence[Claim], *, together: bool = False) -> float:
         """Return the share of samples with this number of queries that prove a claim, the smallest of several claims.
 
         `together` means that claims accept many samples at a time.
         """
-        trial = self._recipe_trials(queries) if len(self._recipes) else self._fixed_trials(queries)
+        trial = self._build_recipe_trials(queries) if len(self._recipes) else self._build_fixed_trials(queries)
         if together and not len(self._recipes):
             every = trial(slice(None))
             return min(float(np.mean(claim(every))) for claim in claims)
         trials = map(trial, range(self.samples))
-        return float(np.mean([[claim(one) for claim in claims] for one in trials], axis=0).min())
+        return float(np.mean([[claim(sample) for claim in claims] for sample in trials], axis=0).min())
 
-    def _fixed_trials(self, queries: float) -> Callable[[Any], SimulatedSample]:
+    def _build_fixed_trials(self, queries: float) -> Callable[[Any], SimulatedSample]:
         """Return the function from an index to a sample of fixed models, which share their draws."""
         means = self.truth + self._by_query / np.sqrt(queries)
         error, scale = np.sqrt(self._variance / queries), np.sqrt(self._variance)
-        cache: dict[tuple[str, int], Any] = {}
 
+        @cache
         def compute_t(k: int) -> Floats:
-            return map_to_t(_ratio(self._noise - self._noise[:, [k]], scale[:, k]), queries - 1)
+            return map_to_t(_divide(self._noise - self._noise[:, [k]], scale[:, k]), queries - 1)
 
-        return lambda place: SimulatedSample(_compute_differences(means[place]), error, compute_t, cache)
+        def trial(place: Any) -> SimulatedSample:
+            return SimulatedSample(means[place][..., None, :] - means[place][..., :, None], error, compute_t)
 
-    def _recipe_trials(self, queries: float) -> Callable[[Any], SimulatedSample]:
+        return trial
+
+    def _build_recipe_trials(self, queries: float) -> Callable[[Any], SimulatedSample]:
         """Return the function from an index to a sample of recipes, whose tests estimate the variance of repeats."""
-        roots = _roots(self.components.repeat[self._recipes] + self.components.query_repeat[self._recipes] / queries)
+        components, recipes = self.components, self._recipes
+        roots = _compute_roots(components.repeat[recipes] + components.query_repeat[recipes] / queries)
         values = np.einsum("svrm,vmp->svrp", self._by_repeat, roots)
         means = self.truth + self._by_query / np.sqrt(queries)
-        means[:, :, self._recipes] += np.moveaxis(values.mean(axis=2), 1, 2)
+        means[:, :, recipes] += np.moveaxis(values.mean(axis=2), 1, 2)
         centred = values - values.mean(axis=2, keepdims=True)
-        seen = np.einsum("svrm,svrp->svmp", centred, centred) / (self.repeats - 1) / self.repeats
-        own = _roots(seen)
+        estimated = np.einsum("svrm,svrp->svmp", centred, centred) / (self.repeats - 1) / self.repeats
+        estimated_roots = _compute_roots(estimated)
         of_repeats = np.zeros_like(means)
-        of_repeats[:, :, self._recipes] = np.moveaxis(np.einsum("svmm->svm", seen), 1, 2)
+        of_repeats[:, :, recipes] = np.moveaxis(np.einsum("svmm->svm", estimated), 1, 2)
         by_query, of_queries = self._noise / np.sqrt(queries), self._variance / queries
 
         def trial(place: int) -> SimulatedSample:
             noise, repeats = by_query.copy(), of_repeats[place]
-            noise[:, self._recipes] += np.einsum("vmp,vpb->mvb", own[place], self._repeat_noise)
+            noise[:, recipes] += np.einsum("vmp,vpb->mvb", estimated_roots[place], self._repeat_noise)
             drawn = repeats[:, :, None] * self._factor
             error = np.sqrt(of_queries + repeats[:, :, None] + repeats[:, None, :])
 
+            @cache
             def compute_t(k: int) -> Floats:
-                t = map_to_t(_ratio(noise - noise[:, [k]], error[:, k]), queries - 1)
+                t = map_to_t(_divide(noise - noise[:, [k]], error[:, k]), queries - 1)
                 shown = np.sqrt(of_queries[:, k, :, None] + drawn[:, [k]] + drawn)
                 return np.asarray(t * np.divide(error[:, k, :, None], shown, out=np.zeros_like(shown), where=shown > 0))
 
-            return SimulatedSample(_compute_differences(means[place]), error, compute_t, {})
+            return SimulatedSample(means[place, :, None, :] - means[place, :, :, None], error, compute_t)
 
         return trial
 
 
-def is_pair(first: int, second: int, row: int, alpha: float) -> Claim:
+def build_pair_claim(first: int, second: int, row: int, alpha: float) -> Claim:
     """Return the claim that the second model is better than the first under one metric, two-sided at α."""
 
-    def proven(sample: SimulatedSample) -> Any:
-        t = _cached(sample, ("t", first), lambda: sample.compute_t(first))[row, second]
-        critical = _cached(sample, ("pair", row), lambda: float(critical_value(np.abs(t), 1 - alpha)))
+    def is_proven(sample: SimulatedSample) -> Any:
+        critical = float(critical_value(np.abs(sample.compute_t(first)[row, second]), 1 - alpha))
         return sample.difference[..., row, first, second] > critical * sample.error[row, first, second]
 
-    return proven
+    return is_proven
 
 
-def is_genuine(alpha: float, order: list[int]) -> Claim:
+def build_genuine_claim(alpha: float, order: list[int]) -> Claim:
     """Return the claim that no model is best under both metrics. `order` only affects the speed."""
-    return lambda sample: all(_rejected(sample, k, alpha) for k in order)
-
-
-def _rejected(sample: SimulatedSample, k: int, alpha: float) -> bool:
-    """Return whether model k is rejected by `two_step_test`, with shortcuts."""
     beta = alpha / 10
-    speak = sample.error[:, k] > 0
 
-    def rivals() -> tuple[Floats, float, float]:
-        """Return draws of t-statistics, the critical value if all inequalities bind, and that of step one."""
-        draws = sample.compute_t(k)[speak]
-        max_t = np.maximum(draws.max(axis=0, initial=0.0), 0.0)
-        return draws, float(critical_value(max_t, 1 - alpha + beta)), float(critical_value(max_t, 1 - beta))
+    @lru_cache(maxsize=len(order))
+    def compute_criticals(compute_t: Callable[[int], Floats], k: int) -> tuple[float, float]:
+        """Return the critical value of a model if all inequalities bind, and that of step one."""
+        max_t = compute_t(k).max(axis=(0, 1), initial=0.0)
+        return float(critical_value(max_t, 1 - alpha + beta)), float(critical_value(max_t, 1 - beta))
 
-    draws, largest, bound = _cached(sample, ("rivals", k), rivals)
-    t = sample.difference[:, k][speak] / sample.error[:, k][speak]
-    highest = float(t.max(initial=-np.inf))
-    if highest <= 0 or highest > largest:  # Slack only decreases the critical value.
-        return highest > 0
-    slack = np.minimum(0.0, t + bound)
-    shifted = np.maximum((draws + slack[:, None]).max(axis=0), 0.0)
-    return bool(highest > critical_value(shifted, 1 - alpha + beta))
+    def is_rejected(sample: SimulatedSample, k: int) -> bool:
+        """Return whether model k is rejected by `two_step_test`, with shortcuts."""
+        varies = sample.error[:, k] > 0
+        t = sample.difference[:, k][varies] / sample.error[:, k][varies]
+        largest, first = compute_criticals(sample.compute_t, k)
+        highest = float(t.max(initial=-np.inf))
+        if highest <= 0 or highest > largest:  # Slack only decreases the critical value.
+            return highest > 0
+        slack = np.minimum(0.0, t + first)
+        shifted = np.maximum((sample.compute_t(k)[varies] + slack[:, None]).max(axis=0), 0.0)
+        return bool(highest > critical_value(shifted, 1 - alpha + beta))
 
-
-def _cached(sample: SimulatedSample, key: tuple[str, int], make: Callable[[], Made]) -> Made:
-    """Return a cached result of the draws."""
-    if key not in sample.cache:
-        sample.cache[key] = make()
-    result: Made = sample.cache[key]
-    return result
+    return lambda sample: all(is_rejected(sample, k) for k in order)
 
 
-def _compute_differences(mean: Floats) -> Floats:
-    differences: Floats = mean[..., None, :] - mean[..., :, None]
-    return differences
-
-
-def _ratio(difference: Floats, error: Floats) -> Floats:
+def _divide(difference: Floats, error: Floats) -> Floats:
     """Return differences over their errors, 0 for errors of 0. Errors may lack the last axis."""
     scale = error if error.ndim == difference.ndim else error[..., None]
-    ratio: Floats = np.divide(difference, scale, out=np.zeros_like(difference), where=scale > 0)
-    return ratio
+    return np.asarray(np.divide(difference, scale, out=np.zeros_like(difference), where=scale > 0))
 
 
-def _roots(covariance: Floats) -> Floats:
+def _compute_roots(covariance: Floats) -> Floats:
     """Return the symmetric square roots of covariance matrices, shape (…, n, n)."""
     scale, directions = np.linalg.eigh(covariance)
     spread = directions * np.sqrt(np.maximum(scale, 0.0))[..., None, :]
-    roots: Floats = spread @ np.swapaxes(directions, -1, -2)
-    return roots
+    return np.asarray(spread @ np.swapaxes(directions, -1, -2))

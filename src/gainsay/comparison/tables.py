@@ -31,7 +31,6 @@ def compare_table(
     *,
     query: str = "query",
     label: str = "label",
-    document: str | None = None,
     weight: str | None = None,
     segments: str | Sequence[str] | None = None,
     clusters: str | None = None,
@@ -50,8 +49,6 @@ def compare_table(
         Metrics to compare, as in `compare`.
     query, label : str, default "query" and "label"
         The columns of query ids and of relevance labels.
-    document : str, optional
-        The column of document ids. If you pass it, a document may occur only once in a query.
     weight : str, optional
         The column of weights. The weight of a query is the mean over its rows.
     segments : str or sequence of str, optional
@@ -68,8 +65,7 @@ def compare_table(
     Raises
     ------
     ValueError
-        If a column does not exist, has two roles or missing values, a document occurs twice in a query, or scores are
-        equal to the labels in every row.
+        If a column does not exist, has two roles or missing values, or scores are equal to the labels in every row.
 
     Examples
     --------
@@ -88,17 +84,8 @@ def compare_table(
         raise TypeError(f"scores must be a list of columns, got {scores!r}. Pass scores=[{scores!r}].")
     models = dict(scores) if isinstance(scores, Mapping) else {name: name for name in scores}
     names = [segments] if isinstance(segments, str) else list(segments or ())
-    arguments = read_score_table(
-        table,
-        models,
-        query=query,
-        label=label,
-        document=document,
-        weight=weight,
-        segments=names,
-        clusters=clusters,
-        source=source,
-    )
+    columns: dict[str, Any] = {"query": query, "label": label, "weight": weight, "clusters": clusters}
+    arguments = read_score_table(table, models, **columns, segments=names, source=source)
     return compare(**arguments, metrics=metrics, **options)
 
 
@@ -108,7 +95,6 @@ def read_score_table(
     *,
     query: str,
     label: str,
-    document: str | None = None,
     weight: str | None = None,
     segments: Sequence[str] = (),
     clusters: str | None = None,
@@ -117,7 +103,7 @@ def read_score_table(
     """Return the arguments of `compare`. `source` is the name of the table in errors."""
     if not models:
         raise ValueError("scores must name at least one column, got none.")
-    roles = {"query": query, "label": label, "document": document, "weight": weight}
+    roles = {"query": query, "label": label, "weight": weight}
     columns = {role: get_column(table, name, source) for role, name in roles.items() if name is not None}
     for role, column in columns.items():
         missing = column.isna()
@@ -126,19 +112,10 @@ def read_score_table(
                 f"{source}: the {role} column {roles[role]!r} has {count(int(missing.sum()), 'missing value')}, the "
                 f"first in row {missing.to_numpy().argmax()} (from 0). Remove these rows or add the values."
             )
-    if document is not None:
-        repeated = table.duplicated([query, document]).to_numpy()
-        if repeated.any():
-            row = int(repeated.argmax())
-            raise ValueError(
-                f"{source}: document {columns['document'].iloc[row]!r} of query {columns['query'].iloc[row]!r} occurs "
-                f"again in row {row} (from 0). Keep one row per query and document."
-            )
-
     labels = columns["label"].to_numpy()
 
     def read_scores(name: str) -> Any:
-        role = next((role for role, other in roles.items() if other == name), None)
+        role = next((role for role, column in roles.items() if column == name), None)
         if role is not None:
             raise ValueError(f"scores must not contain {name!r}, which is the {role} column.")
         column = get_column(table, name, source)
@@ -151,11 +128,8 @@ def read_score_table(
         for name, selected in models.items()
     }
     try:
-        judgments = Judgments(
-            labels,
-            qid=columns["query"].to_numpy(),
-            weight=None if weight is None else columns["weight"].to_numpy(),
-        )
+        weights = None if weight is None else columns["weight"].to_numpy()
+        judgments = Judgments(labels, qid=columns["query"].to_numpy(), weight=weights)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{source}: {one_line(error)}") from None
     return {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, TypeAlias
 
@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike
 
 from .._common.cached import cached_property
 from .._common.checks import refuse_unordered
-from .._common.shown import TextResult, printable
+from .._common.markup import as_text, styled
+from .._common.shown import TextResult, plain, printable
 from .._common.typing import Floats, Ids
-from .._common.words import amount, confidence, count, listed, p_value
-from .data import Vary, read_panel, split_repeats, validate_alpha, validate_margin, validate_seed
+from .._common.words import amount, confidence, count, format_number, listed, p_value, round_bound
+from .data import Values, Vary, read_panel, validate_alpha, validate_margin, validate_seed
 from .estimates import VarianceComponents, estimate_variance_components
 from .flags import Flag, UnjudgedDocuments, find_flags, find_left_out_flags, find_uneven_judging
 from .inference import (
@@ -30,7 +31,18 @@ from .inference import (
     two_step_test,
 )
 from .resampling import JointEstimate, Sample, limit_draws
-from .wording import describe_losses, describe_sample, format_sample_size, name_unit
+from .wording import (
+    describe_losses,
+    describe_sample,
+    describe_selection,
+    format_choice,
+    format_open_question,
+    format_sample_size,
+    label_metrics,
+    name_family,
+    name_unit,
+    style_metrics,
+)
 
 Kind: TypeAlias = Literal["genuine", "agree", "immaterial", "unresolved"]
 MIN_OPTIMISM = 0.00005
@@ -194,8 +206,8 @@ class Verdict(TextResult):
     @classmethod
     def from_values(
         cls,
-        first: ArrayLike | Sequence[ArrayLike],
-        second: ArrayLike | Sequence[ArrayLike],
+        first: Values,
+        second: Values,
         models: Sequence[str] | None = None,
         weights: ArrayLike | None = None,
         clusters: Ids | None = None,
@@ -252,8 +264,8 @@ class Verdict(TextResult):
         seed, draws = validate_seed(seed, draws, level)
         labels = dict(zip(names, ("first", "second"), strict=True))
         losses = _read_losses(names, higher_is_better)
-        values, repeats = split_repeats(dict(zip(names, (first, second), strict=True)), labels, models)
-        panel = read_panel(values, models, weights, labels, losses, repeats, clusters, vary)
+        values = dict(zip(names, (first, second), strict=True))
+        panel = read_panel(values, models, weights, labels, losses, clusters, vary)
         return cls.from_sample(Sample(panel, level, limit_draws(draws, len(panel.models), level), seed), names, width)
 
     @classmethod
@@ -316,7 +328,8 @@ class Verdict(TextResult):
             margin=margin,
             draws=sample.draws,
             seed=sample.seed,
-            **_describe_evidence(joint),
+            variance=estimate_variance_components(panel, estimated.repeats),
+            **panel.evidence,
         )
 
     def with_unjudged(self, unjudged: UnjudgedDocuments | None) -> Verdict:
@@ -331,19 +344,26 @@ class Verdict(TextResult):
         relevant = {*self.common_best, *self.winners.values(), self.safe_choice}
         return tuple(model for model in self.models if model in relevant)
 
-    @property
-    def runner_up_regrets(self) -> list[float]:
-        """Regret of the second-best model under each metric."""
-        return [sorted(self.regrets[metric].values())[1] for metric in self.metrics]
+    @cached_property
+    def metrics_coincide(self) -> bool:
+        """Whether both metrics have the same values, as both NDCGs have with labels 0 and 1."""
+        first, second = self.metrics
+        return all(
+            abs(by_metric[first][model] - by_metric[second][model]) <= 1e-12 * abs(by_metric[first][model])
+            for by_metric in (self.means, self.regrets)
+            for model in self.models
+        )
 
     @cached_property
     def text(self) -> str:
-        """One paragraph with the numbers."""
-        if len(self.models) == 1:
-            text = [f"{self.models[0]} is the only model, so the metrics cannot disagree."]
-        else:
-            writers = {"genuine": _genuine, "agree": _agree, "immaterial": _immaterial, "unresolved": _unresolved}
-            text = writers[self.kind](self)
+        """One paragraph: the question, its answer, advice, and the numbers behind them."""
+        names = {model: printable(model) for model in self.models}
+        parts = (format_question(self), format_headline(self, names), format_advice(self, names))
+        text = [as_text(part).removeprefix("★ ") for part in parts if part] + [_describe_means(self)]
+        if self.kind == "unresolved" and 1 < len(self.common_best) < len(self.models):
+            text.append(f"The best under both may be {listed(list(self.common_best), word='or')}.")
+        if self.winners[self.metrics[0]] != self.winners[self.metrics[1]]:
+            text.append(_describe_cost(self))
         text += describe_losses(self.lower_is_better)
         if self.unjudged is not None:
             relevant = self.in_question
@@ -366,19 +386,8 @@ class Verdict(TextResult):
         >>> json.loads(json.dumps(verdict.to_dict(), allow_nan=False))["kind"]
         'unresolved'
         """
-        return {item.name: _to_plain(getattr(self, item.name)) for item in fields(self)} | {"text": self.text}
-
-
-def _describe_evidence(joint: JointEstimate) -> dict[str, Any]:
-    """Return the attributes of a verdict that describe clusters, repeats and losses."""
-    panel = joint.panel
-    return {
-        "lower_is_better": tuple(metric for metric in panel.metrics if metric in panel.lower_is_better),
-        "clusters": None if panel.clusters is None else panel.units,
-        "repeats": {} if panel.repeats is None else dict(zip(panel.models, panel.repeat_counts, strict=True)),
-        "vary": panel.vary,
-        "variance": estimate_variance_components(panel, joint.estimated.repeats),
-    }
+        content: dict[str, Any] = plain({item.name: getattr(self, item.name) for item in fields(self)})
+        return content | {"text": self.text}
 
 
 @dataclass(frozen=True)
@@ -437,16 +446,6 @@ class _Tests:
         return all(test.not_rejected.sum() == 1 for test in tests)
 
 
-def _to_plain(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _to_plain(item) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return [_to_plain(item) for item in value]
-    return _to_plain(value.to_dict()) if hasattr(value, "to_dict") else value
-
-
 def _read_losses(names: tuple[str, str], higher_is_better: Sequence[bool]) -> list[str]:
     refuse_unordered("higher_is_better", higher_is_better)
     directions = tuple(higher_is_better) if isinstance(higher_is_better, Iterable) else ()
@@ -464,131 +463,130 @@ def _read_metric_names(metric_names: Sequence[str]) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def _genuine(verdict: Verdict) -> list[str]:
-    first, second = verdict.metrics
-    text = [
-        f"{first} and {second} genuinely disagree: no {name_unit(verdict)} is best under both "
-        f"({p_value(verdict.p_value)}, {_size(verdict)}).",
-        _describe_winners(verdict),
-        _describe_cost(verdict),
-        f"Whichever {name_unit(verdict)} you choose, it is at least {amount(verdict.price_lower)} from the best under "
-        f"one of the two metrics (estimate {amount(verdict.price)}, {_confidence(verdict)}).",
-        _describe_safe_choice(verdict),
-    ]
-    if verdict.margin > 0:
-        text.append(_describe_materiality(verdict))
-    return text
+def format_question(verdict: Verdict) -> str:
+    """Return the question that the headline answers, with the size of the sample."""
+    number, unit = len(verdict.models), name_unit(verdict)
+    size = f"{format_sample_size(verdict)}, {style_metrics(verdict.metrics)}"
+    if number == 1:
+        return f"How good is this {unit}? {size}."
+    return f"Which of {number} {unit}s is {'better' if number == 2 else 'best'}? {size}."
 
 
-def _describe_materiality(verdict: Verdict) -> str:
-    margin = f"the margin of {amount(verdict.margin)}"
-    if verdict.material:
-        return f"The disagreement is material: it exceeds {margin} ({p_value(verdict.margin_p_value)})."
-    if verdict.within_margin:
-        return f"The disagreement is small: whichever metric you choose by, you lose no more than {margin}."
-    return f"Whether the disagreement exceeds {margin} is not proven."
+def format_headline(verdict: Verdict, names: Mapping[str, str]) -> str:
+    """Return the answer in one line. `names` are the names of models for sentences."""
+    first, second = (names[verdict.winners[metric]] for metric in verdict.metrics)
+    total, unit, family = len(verdict.models), name_unit(verdict), name_family(verdict.metrics)
+    both = "" if verdict.metrics_coincide else f" under both {family}"
+    if total == 1:
+        return f"One {unit}: add a second one to compare it with."
+    if verdict.kind == "genuine":
+        subject = " and ".join(verdict.metrics) if family == "metrics" else f"The two {family}"
+        return f"{subject} pick different {unit}s: {styled('n l', first)} and {styled('n e', second)}."
+    if verdict.kind == "agree":
+        rest = [names[model] for model in verdict.models if names[model] != first]
+        best = f"better than {styled('n', rest[0])}" if len(rest) == 1 else "best"
+        return f"{styled('n', first)} is {best}{both}."
+    if verdict.kind == "immaterial":
+        return "The choice does not matter: every loss is negligible."
+    return format_open_question([names[model] for model in verdict.common_best], total, unit, both)
 
 
-def _agree(verdict: Verdict) -> list[str]:
-    first, second = verdict.metrics
-    name, gaps = verdict.winners[first], map(amount, verdict.runner_up_regrets)
-    return [
-        f"{first} and {second} agree: {name} beats every other {name_unit(verdict)} under both "
-        f"({_size(verdict)}, {_confidence(verdict)}).",
-        f"Its means are {verdict.means[first][name]:.4f} and {verdict.means[second][name]:.4f}, "
-        f"better than the next {name_unit(verdict)} by {' and '.join(gaps)}.{_describe_optimism(verdict)}",
-        f"Choose {name}.",
-    ]
+def format_advice(verdict: Verdict, names: Mapping[str, str], selected: str | None = None) -> str:
+    """Return which model to choose, and the largest loss that this may mean.
 
-
-def _immaterial(verdict: Verdict) -> list[str]:
-    first, second = verdict.metrics
-    winners = set(verdict.winners.values())
-    largest = max(verdict.regrets_upper[metric][name] for metric in verdict.metrics for name in winners)
-    opening = f"It does not matter whether you choose by {first} or {second}"
-    if largest == 0:
-        return [
-            f"{opening}, because the best {name_unit(verdict)}s have equal values on every query ({_size(verdict)}).",
-            f"Choose any of them, for example {verdict.safe_choice}.",
-        ]
-    return [
-        f"{opening}: you lose at most {amount(largest)} under either metric, which is within the margin of "
-        f"{amount(verdict.margin)} ({_size(verdict)}, {_confidence(verdict)}).",
-        _describe_winners(verdict),
-        _describe_safe_choice(verdict),
-    ]
-
-
-def _unresolved(verdict: Verdict) -> list[str]:
-    first, second = verdict.metrics
-    differ = verdict.winners[first] != verdict.winners[second]
-    unit, evidence = name_unit(verdict), "queries and repeats" if verdict.repeats else "queries"
-    if differ:
-        opening = (
-            f"{first} and {second} rank different {unit}s first, but one {unit} may still be best under both "
-            f"({p_value(verdict.p_value)}, {_size(verdict)})."
+    A model that was selected on a validation set is the choice. The advice then states its gap to the best model.
+    """
+    if len(verdict.models) == 1:
+        return ""
+    level, safe = confidence(verdict.alpha), names[verdict.safe_choice]
+    under = "" if verdict.metrics_coincide else " under either metric"
+    units = verdict.clusters or verdict.queries
+    if units < MIN_QUERIES:
+        scarce = "queries" if verdict.clusters is None else "clusters of queries"
+        choice = "" if selected is None else f"{format_choice('Selected on the validation set:', names[selected])}. "
+        extreme = "Best" if verdict.lower_is_better else "Highest"
+        return (
+            f"{choice}{styled('b', f'Too few {scarce} to decide')}: {units}. At least {MIN_QUERIES} are needed. "
+            f"{extreme} mean in this sample: {styled('n', safe)}."
         )
-    else:
-        opening = (
-            f"{first} and {second} rank the same {unit} first, but it is not proven to be best ({_size(verdict)})."
+    if selected is not None:
+        bounds = {model: max(upper[model] for upper in verdict.regrets_upper.values()) for model in verdict.models}
+        if verdict.kind == "agree":
+            bounds[verdict.safe_choice] = 0.0
+        selection = describe_selection(selected, verdict.safe_choice, bounds, names, under, level)
+        return selection + _describe_certainty(verdict)
+    if verdict.kind == "agree":
+        return f"{format_choice('Choose', safe)}: {_describe_distance(verdict, level)}"
+    worst = f"at worst {round_bound(verdict.safe_regret_upper, up=True)} behind the best"
+    bound = f"{worst if verdict.safe_regret_upper else 'not behind any other'}{under} ({level})"
+    if verdict.kind == "immaterial":
+        margin = f", no more than your margin of {amount(verdict.margin)}" if verdict.margin else ""
+        return f"{format_choice('Choose', safe)}: {bound}{margin}."
+    evidence = _describe_certainty(verdict)
+    if verdict.kind == "genuine":
+        return f"{format_choice('Choose', safe)} if both matter: {bound}.{evidence}"
+    return f"{styled('b', '★ ')}{styled('b n', safe)} is the safe choice: {bound}.{evidence}"
+
+
+def _describe_certainty(verdict: Verdict) -> str:
+    """Return how sure a genuine disagreement is, or how to resolve an unresolved verdict, after a blank."""
+    if verdict.kind == "genuine":
+        certainty = p_value(verdict.p_value).replace(" ", "\u00a0")
+        text = (
+            f" The disagreement is not chance ({certainty}). Any choice loses at least "
+            f"{round_bound(verdict.price_lower, up=False)} under one of the two."
         )
-    text = [opening, _describe_winners(verdict)]
-    common = list(verdict.common_best)
-    if len(common) == len(verdict.models):
-        text.append(
-            f"{f'Either {unit}' if len(common) == 2 else f'Any of the {len(common)} {unit}s'} may be best under both."
-        )
-    else:
-        text.append(f"If one {unit} is best under both, it is {listed(common, word='or')} ({_confidence(verdict)}).")
-    if differ:
-        text.append(_describe_cost(verdict))
-    text.append(_describe_safe_choice(verdict))
+        if not verdict.margin:
+            return text
+        margin = f"your margin of {amount(verdict.margin)}"
+        if verdict.material:
+            return f"{text} That exceeds {margin}."
+        if verdict.within_margin:
+            return f"{text} That is within {margin}."
+        return f"{text} Whether that exceeds {margin} is open."
+    if verdict.kind != "unresolved" or len(verdict.common_best) < 2:
+        return ""
+    detectable = ""
     if math.isfinite(verdict.detectable):
-        text.append(
-            f"This sample reveals true differences of about {amount(verdict.detectable)} or more with 80 % "
-            f"probability. Smaller differences require more {evidence.replace('and', 'or')}."
-        )
-    return text
+        size = round_bound(verdict.detectable, up=True)
+        detectable = f" {count(verdict.queries, 'query')} can prove differences of about {size} or more."
+    evidence = "queries and repeats" if verdict.repeats else "queries"
+    return f"{detectable} {styled('b', f'Add {evidence}, not {name_unit(verdict)}s.')}"
 
 
-def _describe_winners(verdict: Verdict) -> str:
+def _describe_distance(verdict: Verdict, level: str) -> str:
+    """Return that the common winner is proven, and its distance from the next model under each metric."""
+    labels = label_metrics(verdict.metrics)[: 1 if verdict.metrics_coincide else 2]
+    distances = []
+    for label, style in zip(labels, "le", strict=False):
+        runner_up = sorted(verdict.regrets[label.name].values())[1]
+        text = styled(style, format_number(runner_up, 3))
+        distances.append(text if verdict.metrics_coincide else f"{text} ({label.long})")
+    rest, following = f"every other {name_unit(verdict)}", "The next"
+    if len(verdict.models) == 2:
+        rest, following = "the other one", "The other one"
+    return f"it is proven better than {rest} ({level}). {following} is {' and '.join(distances)} behind."
+
+
+def _describe_means(verdict: Verdict) -> str:
+    """Return the means of the winners, and how much of them is due to selection."""
     parts = []
     for metric in verdict.metrics:
         extreme, winner = "lowest" if metric in verdict.lower_is_better else "highest", verdict.winners[metric]
         parts.append(f"{winner} has the {extreme} mean {metric} ({verdict.means[metric][winner]:.4f})")
-    return f"{' and '.join(parts)}.{_describe_optimism(verdict)}"
-
-
-def _describe_optimism(verdict: Verdict) -> str:
-    """Return how much of the winners' means is due to selection, or an empty text if it is negligible."""
+    text = f"{' and '.join(parts)}."
     if max(verdict.optimism.values()) < MIN_OPTIMISM:
-        return ""
-    parts = [f"{amount(value)} of {metric}" for metric, value in verdict.optimism.items()]
-    return f" About {' and '.join(parts)} is due to selecting the best of {len(verdict.models)} {name_unit(verdict)}s."
+        return text
+    optimism = " and ".join(f"{amount(value)} of {metric}" for metric, value in verdict.optimism.items())
+    number = f"{len(verdict.models)} {name_unit(verdict)}s"
+    return f"{text} About {optimism} is due to selecting the best of {number}."
 
 
 def _describe_cost(verdict: Verdict) -> str:
-    """Return what choosing by one metric costs under the other."""
+    """Return the cost of choosing by one metric under the other."""
     parts = []
     for metric, other in (verdict.metrics, verdict.metrics[::-1]):
         regret = amount(verdict.winner_regrets[metric])
         cost = f"adds {regret} to {other}" if other in verdict.lower_is_better else f"costs {regret} of {other}"
         parts.append(f"choosing {verdict.winners[metric]} {cost}")
     return f"In this sample {parts[0]}, and {parts[1]}."
-
-
-def _describe_safe_choice(verdict: Verdict) -> str:
-    upper = verdict.safe_regret_upper
-    sample = f"{amount(verdict.safe_regret)} in this sample" if verdict.safe_regret else "the best in this sample"
-    bound = f"at most {amount(upper)} from the best under either metric ({_confidence(verdict)}), {sample}"
-    if not math.isfinite(upper):
-        bound = f"{amount(verdict.safe_regret)} from the best in this sample" if verdict.safe_regret else sample
-    return f"The safe choice is {verdict.safe_choice}: {bound}."
-
-
-def _size(verdict: Verdict) -> str:
-    return f"{count(len(verdict.models), name_unit(verdict))} on {format_sample_size(verdict)}"
-
-
-def _confidence(verdict: Verdict) -> str:
-    return f"{confidence(verdict.alpha)} confidence"

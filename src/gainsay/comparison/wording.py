@@ -1,10 +1,13 @@
-"""Phrases that verdicts and comparisons with a baseline share."""
+"""Phrases that verdicts, comparisons with a baseline and reports share."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+import math
+import re
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from .._common.words import count, listed
+from .._common.markup import styled
+from .._common.words import count, listed, round_bound
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,7 +44,7 @@ class Evidence(Protocol):
 def describe_sample(evidence: Evidence) -> str:
     """Return the sentences about which parts are a sample, which are fixed, and whether retraining is covered."""
     queries = "queries" if evidence.clusters is None else "clusters of queries"
-    recipes = {model: repeats for model, repeats in evidence.repeats.items() if repeats}
+    recipes = {model: number for model, number in evidence.repeats.items() if number}
     if not recipes:
         return SAMPLE.replace("queries", queries, 1)
     fewest, most = min(recipes.values()), max(recipes.values())
@@ -79,6 +82,17 @@ def format_sample_size(evidence: Evidence) -> str:
     return f"{count(evidence.queries, 'query')}{clusters}"
 
 
+def format_range(median: int, upper: int | None) -> str:
+    """Return a number that is sufficient with 50 % confidence, and the one with 80 %.
+
+    >>> format_range(1200, 3400), format_range(368, 368), format_range(1200, None)
+    ('1,200 to 3,400', '368', '1,200 or many more')
+    """
+    if upper is None:
+        return f"{median:,} or many more"
+    return f"{median:,}" if upper == median else f"{median:,} to {upper:,}"
+
+
 def describe_losses(losses: Sequence[str]) -> list[str]:
     """Return a sentence that names the metrics whose lower values are better, if there are any.
 
@@ -90,3 +104,86 @@ def describe_losses(losses: Sequence[str]) -> list[str]:
     if len(losses) < 2:
         return [f"A lower value of {metric} is better." for metric in losses]
     return [f"Lower values of {listed(losses, most=len(losses))} are better."]
+
+
+class MetricLabel(NamedTuple):
+    """Names of a metric: the full name, and two for sentences, such as "linear gain" and "linear"."""
+
+    name: str
+    long: str
+    short: str
+
+
+def label_metrics(metrics: tuple[str, ...]) -> tuple[MetricLabel, ...]:
+    """Return names of metrics for sentences. Two metrics that differ only in their gain are named after it.
+
+    >>> [label.long for label in label_metrics(("ndcg_linear@10", "ndcg_exp@10"))]
+    ['linear gain', 'exponential gain']
+    >>> [label.short for label in label_metrics(("map", "mrr"))]
+    ['map', 'mrr']
+    """
+    matches = [re.fullmatch(r"(n?dcg)_(linear|exp)(\W.*)?", metric) for metric in metrics]
+    families = {match and (match[1], match[3]) for match in matches}
+    if len(metrics) != 2 or len(families) > 1 or None in families:
+        return tuple(MetricLabel(metric, metric, metric) for metric in metrics)
+    gains = ["linear" if match and match[2] == "linear" else "exponential" for match in matches]
+    return tuple(MetricLabel(metric, f"{gain} gain", gain) for metric, gain in zip(metrics, gains, strict=True))
+
+
+def name_family(metrics: tuple[str, ...]) -> str:
+    """Return the plural of two metrics: "NDCGs" if only their gains differ, otherwise "metrics"."""
+    label = label_metrics(metrics)[0]
+    return "metrics" if label.long == label.name else f"{label.name.partition('_')[0].upper()}s"
+
+
+def style_metrics(metrics: tuple[str, ...]) -> str:
+    """Return the names of metrics in their colors."""
+    return " and ".join(styled(style, metric) for style, metric in zip("le", metrics, strict=False))
+
+
+def format_choice(verb: str, name: str) -> str:
+    """Return a recommendation, such as "★ Choose blend", with emphasis."""
+    return f"{styled('b', f'★ {verb} ')}{styled('b n', name)}"
+
+
+def format_open_question(possible: Sequence[str], total: int, unit: str, under: str) -> str:
+    """Return how many of all models may be best, with the name if it is one. `under` is such as " under both"."""
+    if len(possible) == 1:
+        return f"Only {styled('n', possible[0])} may be best{under}."
+    number = f"{len(possible)} of {total}"
+    if len(possible) == total:
+        number = f"either {unit}" if total == 2 else f"any of the {total} {unit}s"
+    return f"Too close to call: {number} may be best{under}."
+
+
+def describe_selection(
+    selected: str, favored: str, bounds: Mapping[str, float], names: Mapping[str, str], under: str, level: str
+) -> str:
+    """Return the selection of the validation set, and its results on the test set.
+
+    Parameters
+    ----------
+    selected, favored : str
+        Models that the validation set and the test set choose.
+    bounds : mapping of model to float
+        Upper bound of the larger gap to the best model. A bound of 0 means that the model is best.
+    names : mapping of model to str
+        Names for sentences.
+    under : str
+        Metrics, such as " under either metric".
+    level : str
+        Confidence of the bounds.
+    """
+
+    def describe_gap(bound: float) -> str:
+        if not math.isfinite(bound):
+            return "too uncertain for a bound"
+        return f"at most {round_bound(bound, up=True)} from the best" if bound else "proven best"
+
+    if bounds[selected] == 0:
+        under = under.replace("either metric", "both metrics")
+    text = f"{format_choice('Selected on the validation set:', names[selected])}. On the test set, "
+    text += f"{styled('n', names[selected])} is {describe_gap(bounds[selected])}{under} ({level})."
+    if favored != selected:
+        text += f" The test set favors {styled('n', names[favored])}, which is {describe_gap(bounds[favored])}."
+    return text

@@ -14,7 +14,7 @@ from .._common.cached import cached_property
 from .._common.words import count
 from ..training.bound_metrics import BoundMetrics
 from ..training.partial_sums import compute_ratios
-from .summed import Cluster, Summed, evaluate_partition
+from .cluster import Cluster, Totals, evaluate_partition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,29 +38,28 @@ class ClusterEvaluation:
     """
 
     metrics: tuple[Metric, ...]
-    _found: Summed = field(repr=False)
+    _totals: Totals = field(repr=False)
     _cluster: Cluster = field(repr=False)
 
     @cached_property
     def sums(self) -> dict[str, tuple[float, float]]:
         """The sums of w * v and of w over queries by metric name, exact and rounded once."""
-        totals = self._found.totals[0].tolist()
-        return {str(metric): (product, weight) for metric, (product, weight) in zip(self.metrics, totals, strict=True)}
+        return dict(zip(map(str, self.metrics), map(tuple, self._totals.sums[0].tolist()), strict=True))
 
     @cached_property
     def mean(self) -> dict[str, float]:
         """The weighted mean over queries, sum(w * v) / sum(w), by metric name. NaN if every query is skipped."""
-        return dict(zip(map(str, self.metrics), compute_ratios(self._found.totals[0]).tolist(), strict=True))
+        return dict(zip(map(str, self.metrics), compute_ratios(self._totals.sums[0]).tolist(), strict=True))
 
     @property
     def queries(self) -> int:
         """Number of queries."""
-        return int(self._found.queries.sum())
+        return int(self._totals.queries.sum())
 
     @property
     def documents(self) -> int:
         """Number of documents."""
-        return int(self._found.documents.sum())
+        return self._totals.documents
 
     @property
     def per_query(self) -> da.Array:
@@ -69,7 +68,7 @@ class ClusterEvaluation:
         Nothing is computed until you call `compute`. Partitions are then evaluated again, and the values stay on the
         workers.
         """
-        counts = self._found.queries.tolist()
+        counts = self._totals.queries.tolist()
         chunks = [
             da.from_delayed(values, shape=(queries, len(self.metrics)), dtype=np.float64)
             for values, queries in zip(self._cluster.map(_values), counts, strict=True)
@@ -86,8 +85,8 @@ class ClusterEvaluation:
 
         names = [str(metric) for metric in self.metrics]
         numbered = "qid" not in self._cluster.partitions[0]
-        firsts = (np.cumsum(self._found.queries) - self._found.queries).tolist() if numbered else None
-        index = pd.Index(self._found.some_id, name="query")[:0]
+        firsts = (np.cumsum(self._totals.queries) - self._totals.queries).tolist() if numbered else None
+        index = pd.Index(self._totals.first_id, name="query")[:0]
         meta = pd.DataFrame(index=index, columns=names, dtype=np.float64)
         frames = self._cluster.map(partial(_frame, meta), first=firsts or [None] * len(self._cluster.partitions))
         frame: dask.dataframe.DataFrame = dd.from_delayed(frames, meta=meta)
@@ -96,7 +95,7 @@ class ClusterEvaluation:
     def __repr__(self) -> str:
         width = max(len(name) for name in self.mean)
         lines = "\n".join(f"  {name:<{width}}  {value:.6f}" for name, value in self.mean.items())
-        size = f"{count(self.queries, 'query')} in {count(len(self._found.queries), 'partition')}"
+        size = f"{count(self.queries, 'query')} in {count(len(self._totals.queries), 'partition')}"
         return f"Evaluation of {size}\n{lines}"
 
 
@@ -149,7 +148,7 @@ def evaluate(
 
     Notes
     -----
-    With `qid`, workers also exchange 8 bytes per query to detect split queries. If a worker fails, another worker
+    With `qid`, one worker receives all query ids to detect split queries. If a worker fails, another worker
     repeats its tasks with the same result, if Dask can create the partition again.
 
     Examples
@@ -176,8 +175,8 @@ def evaluate(
     3            0.364  0.250
     """
     bound_metrics = BoundMetrics(metrics, convention, negative_labels, n_jobs=1)
-    cluster = Cluster.of(bound_metrics, group, qid, labels=labels, scores=scores, weight=weight)
-    return ClusterEvaluation(bound_metrics.metrics, cluster.summed(), cluster)
+    cluster = Cluster.from_collections(bound_metrics, labels=labels, scores=scores, weight=weight, group=group, qid=qid)
+    return ClusterEvaluation(bound_metrics.metrics, cluster.compute_totals(), cluster)
 
 
 def _values(bound_metrics: BoundMetrics, number: int, **data: Any) -> Floats:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,7 +15,7 @@ from .._common.arrays import integers, nearest
 from ..training.bound_metrics import BoundMetrics, canonical_name
 from ..training.partial_sums import compute_ratios
 from ..training.prediction import validate_categories
-from .summed import Cluster
+from .cluster import Cluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -59,11 +61,12 @@ class ClusterCurves:
         ValueError
             If the metric is missing or unknown, or if it is NaN in every round.
         """
-        names = [str(own) for own in self.metrics]
-        name = names[0] if metric is None and len(names) == 1 else None if metric is None else canonical_name(metric)
+        names = [str(metric) for metric in self.metrics]
+        if metric is None and len(names) == 1:
+            metric = names[0]
+        name = "" if metric is None else canonical_name(metric)
         if name not in names:
-            hint = "" if name is None else nearest(name, names)
-            raise ValueError(f"metric must be one of {', '.join(names)}, got {metric!r}{hint}")
+            raise ValueError(f"metric must be one of {', '.join(names)}, got {metric!r}{nearest(name, names)}")
         column = names.index(name)
         curve = self.values[:, column]
         if np.isnan(curve).all():
@@ -141,58 +144,51 @@ def evaluate_rounds(
     5
     """
     bound_metrics = BoundMetrics(metrics, convention, negative_labels, n_jobs=1)
-    booster = _booster_of(model)
-    chosen = _chosen(rounds, _rounds_of(booster))
-    cluster = Cluster.of(
-        bound_metrics, group, qid, Staged(booster, chosen), labels=labels, features=features, weight=weight
+    booster = _get_booster(model)
+    numbers = _validate_rounds(rounds, _count_rounds(booster))
+    cluster = Cluster.from_collections(
+        bound_metrics, labels=labels, features=features, weight=weight, group=group, qid=qid
     )
-    return ClusterCurves(bound_metrics.metrics, chosen, compute_ratios(cluster.summed().totals))
+    totals = cluster.compute_totals(partial(predict_stages, booster, numbers))
+    return ClusterCurves(bound_metrics.metrics, numbers, compute_ratios(totals.sums))
 
 
-def _chosen(rounds: Iterable[int] | None, trained: int) -> tuple[int, ...]:
+def _validate_rounds(rounds: Iterable[int] | None, trained: int) -> tuple[int, ...]:
     """Return the numbers of rounds, ascending and each once."""
     if trained == 0:
         raise ValueError("model has no trees to evaluate")
     if rounds is None:
         return tuple(range(1, trained + 1))
-    chosen = np.unique(integers("rounds", list(rounds))).tolist()
-    if not chosen:
+    numbers = np.unique(integers("rounds", list(rounds))).tolist()
+    if not numbers:
         raise ValueError("rounds is empty: pass at least one, or omit it for all rounds")
-    if chosen[0] < 1 or chosen[-1] > trained:
-        bad = chosen[0] if chosen[0] < 1 else chosen[-1]
-        raise ValueError(f"rounds must be between 1 and {trained}, the rounds of the model, got {bad}")
-    return tuple(chosen)
+    if numbers[0] < 1 or numbers[-1] > trained:
+        wrong = numbers[0] if numbers[0] < 1 else numbers[-1]
+        raise ValueError(f"rounds must be between 1 and {trained}, the rounds of the model, got {wrong}")
+    return tuple(numbers)
 
 
-@dataclass(frozen=True, eq=False)
-class Staged:
-    """A booster of LightGBM or XGBoost, and the ascending numbers of rounds for its predictions.
+def predict_stages(booster: Any, rounds: Sequence[int], features: Any) -> Iterator[np.ndarray[Any, Any]]:
+    """Yield the scores of the documents for each of the ascending numbers of rounds.
 
     Scores are added tree by tree in the order and precision of the library, so they equal its predictions with the
     first n rounds to the last bit. They are raw scores, because a transformation would not change a ranking.
     """
-
-    booster: Any
-    rounds: Sequence[int]
-
-    def __call__(self, features: Any) -> Iterator[np.ndarray[Any, Any]]:
-        """Yield the scores of the documents for each number of rounds."""
-        if features.shape[0] == 0:
-            yield from (np.zeros(0) for _ in self.rounds)
-            return
-        steps = (_lightgbm if _library(self.booster) == "lightgbm" else _xgboost)(self.booster, features)
-        rounds = set(self.rounds)
-        for number, scores in zip(range(1, self.rounds[-1] + 1), steps, strict=False):
-            if number in rounds:
-                yield scores
+    if features.shape[0] == 0:
+        yield from (np.zeros(0) for _ in rounds)
+        return
+    steps = (_predict_lightgbm if _library(booster) == "lightgbm" else _predict_xgboost)(booster, features)
+    for number, scores in enumerate(itertools.islice(steps, rounds[-1]), start=1):
+        if number in rounds:
+            yield scores
 
 
-def _booster_of(model: Any) -> Any:
+def _get_booster(model: Any) -> Any:
     """Return the booster of a model of LightGBM or XGBoost, or of the dict that `xgboost.dask.train` returns."""
     if isinstance(model, dict) and "booster" in model:
         return model["booster"]
     if hasattr(type(model), "get_booster"):
-        return model.get_booster()  # raises an error if it is not fitted, as the next
+        return model.get_booster()  # Raises an error if it is not fitted, as `booster_` does.
     if hasattr(type(model), "booster_"):
         return model.booster_
     if type(model).__name__ == "Booster" and _library(model) in ("lightgbm", "xgboost"):
@@ -202,7 +198,7 @@ def _booster_of(model: Any) -> Any:
     )
 
 
-def _rounds_of(booster: Any) -> int:
+def _count_rounds(booster: Any) -> int:
     """Return the number of rounds of a booster."""
     return int(booster.current_iteration() if _library(booster) == "lightgbm" else booster.num_boosted_rounds())
 
@@ -211,10 +207,10 @@ def _library(booster: Any) -> str:
     return type(booster).__module__.partition(".")[0]
 
 
-def _lightgbm(booster: Any, features: Any) -> Iterator[np.ndarray[Any, Any]]:
-    booster = copy.deepcopy(booster)  # threads that predict with other rounds share its state
+def _predict_lightgbm(booster: Any, features: Any) -> Iterator[np.ndarray[Any, Any]]:
+    booster = copy.deepcopy(booster)  # Threads that predict with other rounds share its state.
     if hasattr(features, "dtypes") and all(dtype.kind in "fiub" for dtype in features.dtypes):
-        features = features.to_numpy(np.result_type(np.float32, *features.dtypes))  # once, not for every tree
+        features = features.to_numpy(np.result_type(np.float32, *features.dtypes))  # Once, not for every tree.
     scores = 0.0
     for number in range(booster.current_iteration()):
         scores = scores + booster.predict(
@@ -223,11 +219,11 @@ def _lightgbm(booster: Any, features: Any) -> Iterator[np.ndarray[Any, Any]]:
         yield scores
 
 
-def _xgboost(booster: Any, features: Any) -> Iterator[np.ndarray[Any, Any]]:
+def _predict_xgboost(booster: Any, features: Any) -> Iterator[np.ndarray[Any, Any]]:
     import xgboost as xgb
 
     validate_categories(booster, features)
-    booster = booster.copy()  # the number of threads of the original must not change
+    booster = booster.copy()  # The number of threads of the original must not change.
     booster.set_param({"nthread": 1})
     data = xgb.DMatrix(features, enable_categorical=True, nthread=1)
     for number in range(booster.num_boosted_rounds()):

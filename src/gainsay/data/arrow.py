@@ -10,13 +10,11 @@ import importlib
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .text import BOM, MAX_BYTES, StrPath, one_line
+from .text import BOM, MAX_BYTES, StrPath, describe_damage
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,61 +102,34 @@ def collapse_blanks(text: bytes) -> bytes:
     return text.translate(_TABS_AND_RETURNS_TO_BLANKS) if b"\t" in text or b"\r" in text else text
 
 
-def read_parquet_column(path: StrPath, choose: Callable[[list[str]], str], max_bytes: int) -> NDArray[Any]:
-    """Return a numeric column of a Parquet file. `choose` returns its name, given all names."""
-    arrow, parquet = _import_parquet()
-    with open(path, "rb") as stream:
-        with _parquet_errors(path):
-            file = parquet.ParquetFile(stream)
-            schema = file.schema_arrow
-            names = list(schema.names)
-        name = choose(names)
-        kind = schema.field(name).type
-        if not (arrow.types.is_integer(kind) or arrow.types.is_floating(kind)):
-            raise ValueError(f"{os.fspath(path)}: expected numbers, got values of type {one_line(kind)}")
-        with _parquet_errors(path):
-            _validate_size(8 * file.metadata.num_rows, max_bytes)
-            values: NDArray[Any] = file.read(columns=[name]).column(name).to_numpy()
-        return values
+def read_parquet(
+    path: StrPath, select: Callable[[list[str]], str] | None = None, max_bytes: int = MAX_BYTES
+) -> pd.DataFrame:
+    """Return the columns of a Parquet file, or the one that `select` chooses from their names.
 
-
-def read_parquet(path: StrPath, max_bytes: int = MAX_BYTES) -> pd.DataFrame:
-    """Return all columns of a Parquet file. Text becomes categorical, so that long texts are not copied to each row."""
-    _, parquet = _import_parquet()
-    with open(path, "rb") as stream:
-        with _parquet_errors(path):
-            file = parquet.ParquetFile(stream)
-            metadata = file.metadata
-            # Arrow ends the process on some damaged metadata of columns, so only row groups are read here.
-            groups = (metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
-            _validate_size(max(8 * metadata.num_rows * metadata.num_columns, sum(groups)), max_bytes)
-            counts = Counter(file.schema_arrow.names)
-        duplicate = next((name for name, count in counts.items() if count > 1), None)
-        if duplicate is not None:  # Old versions of pyarrow do not read such files.
-            raise ValueError(f"{os.fspath(path)} has two columns {duplicate!r}. Rename one of them.")
-        with _parquet_errors(path):
-            texts = [column.path for column in file.schema if column.physical_type == "BYTE_ARRAY"]
-            frame: pd.DataFrame = parquet.ParquetFile(stream, read_dictionary=texts).read().to_pandas()
-        return frame
-
-
-def _import_parquet() -> tuple[Any, Any]:
+    Text becomes categorical, so that long texts are not copied to each row.
+    """
     try:
-        return importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
+        parquet = importlib.import_module("pyarrow.parquet")
     except ImportError:
         raise ImportError("Reading .parquet requires pyarrow. Run pip install 'gainsay-ltr[parquet]'.") from None
-
-
-@contextmanager
-def _parquet_errors(path: StrPath) -> Iterator[None]:
-    """Turn every exception into one `ValueError` that names the file."""
-    try:
-        yield
-    except Exception as error:  # pyarrow raises many types of errors, including OSError.
-        raise ValueError(f"{os.fspath(path)}: no parquet file, or a damaged one ({one_line(error)})") from None
-
-
-def _validate_size(size: int, max_bytes: int) -> None:
-    """Raise if values would take more memory than the limit, before Arrow decodes any of them."""
-    if size > max_bytes:
-        raise ValueError(f"{size} bytes of values exceed max_bytes={max_bytes}")
+    expected = "no parquet file, or a damaged one"
+    with open(path, "rb") as stream:
+        with describe_damage(path, expected):
+            file = parquet.ParquetFile(stream)
+            metadata, names = file.metadata, file.schema_arrow.names
+            # Arrow ends the process on some damaged metadata of columns, so only row groups are read here.
+            groups = (metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
+            size = max(8 * metadata.num_rows * len(names), sum(groups))
+        duplicate = next((name for name, number in Counter(names).items() if number > 1), None)
+        if duplicate is not None:  # Old versions of pyarrow do not read such files.
+            raise ValueError(f"{os.fspath(path)} has two columns {duplicate!r}. Rename one of them.")
+        columns = None if select is None else [select(names)]
+        if columns is not None:
+            size = 8 * metadata.num_rows
+        if size > max_bytes:  # before Arrow decodes any value
+            raise ValueError(f"{os.fspath(path)}: {size} bytes of values exceed max_bytes={max_bytes}")
+        with describe_damage(path, expected):
+            texts = [column.path for column in file.schema if column.physical_type == "BYTE_ARRAY"]
+            frame: pd.DataFrame = parquet.ParquetFile(stream, read_dictionary=texts).read(columns=columns).to_pandas()
+        return frame

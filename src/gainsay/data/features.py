@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from .._common.arrays import refuse_unready
 from .._common.names import check_text
+from .frames import get_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -186,17 +186,6 @@ def as_pandas(frame: Any, name: str) -> pd.DataFrame:
     return converted
 
 
-def get_column(frame: pd.DataFrame, role: str, name: Hashable) -> pd.Series[Any]:
-    """Return a column, or raise if its name is missing or not unique."""
-    if name not in frame.columns:
-        nearest = difflib.get_close_matches(str(name), map(str, frame.columns), n=1, cutoff=0.0)
-        raise ValueError(f"frame has no column {name!r} ({role}). The nearest name is {nearest[0]!r}")
-    column = frame[name]
-    if column.ndim > 1:
-        raise ValueError(f"{role} column {name!r} occurs {column.shape[1]} times in frame. Rename the others.")
-    return column
-
-
 def is_numeric(column: pd.Series[Any]) -> bool:
     """Return whether a column contains real numbers or truth values."""
     from pandas.api.types import is_complex_dtype, is_numeric_dtype
@@ -209,22 +198,11 @@ def is_categorical(column: pd.Series[Any]) -> bool:
     return str(column.dtype) == "category"
 
 
-def convert_to_floats(column: pd.Series[Any], role: str) -> NDArray[np.float64]:
-    """Return a numeric column as float64, with missing values as NaN."""
-    if not is_numeric(column):
-        hint = ", or make it a categorical feature with astype('category')" if role == "feature" else ""
-        raise TypeError(
-            f"{role} column {column.name!r} must be numeric, got {column.dtype}. Convert it or leave it out{hint}."
-        )
-    values: NDArray[np.float64] = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    return values
-
-
 def frame_to_matrix(
     frame: pd.DataFrame, names: Sequence[Hashable]
 ) -> tuple[NDArray[np.floating[Any]], dict[str, tuple[Any, ...]]]:
     """Return the feature columns as one matrix, in which categories are codes, and the categories by name."""
-    columns = [get_column(frame, "feature", name) for name in names]
+    columns = [get_column(frame, name, "frame") for name in names]
     categories: dict[str, tuple[Any, ...]] = {}
     narrow = all(is_categorical(column) or column.dtype in ("float32", "float16") for column in columns)
     matrix = np.empty((len(frame), len(names)), dtype=np.float32 if narrow else np.float64)
@@ -233,6 +211,11 @@ def frame_to_matrix(
             codes = column.cat.codes.to_numpy()
             matrix[:, position] = np.where(codes < 0, np.nan, codes)
             categories[str(column.name)] = tuple(column.cat.categories.tolist())
+        elif is_numeric(column):
+            matrix[:, position] = column.to_numpy(dtype=np.float64, na_value=np.nan)
         else:
-            matrix[:, position] = convert_to_floats(column, "feature")
+            raise TypeError(
+                f"feature column {column.name!r} must be numeric, got {column.dtype}. Convert it or leave it out, or "
+                "make it a categorical feature with astype('category')."
+            )
     return matrix, categories

@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import re
 import warnings
+from collections.abc import Hashable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._common.arrays import nearest
 from .arrow import read_parquet
@@ -62,10 +63,13 @@ def _parse_table(path: Path, content: io.BytesIO, separator: str, ids: str | Non
         raise at_line(path, int(line[1]), message) if line else ValueError(f"{path}: {message}") from None
 
 
-def get_column(table: pd.DataFrame, name: str, source: object) -> pd.Series:
-    """Return a column, or raise an error that lists the columns."""
+def get_column(table: pd.DataFrame, name: Hashable, source: object) -> pd.Series[Any]:
+    """Return a column, or raise an error that lists the columns if its name is missing or not unique."""
     if name not in table:
         columns = list(map(str, table.columns))
         names = ", ".join(map(shown, columns[:20])) + (", …" if len(columns) > 20 else "")
-        raise ValueError(f"{source} has no column {name!r}{nearest(name, columns)} (columns: {names}).")
-    return table[name]
+        raise ValueError(f"{source} has no column {name!r}{nearest(str(name), columns)} (columns: {names}).")
+    column = table[name]
+    if column.ndim > 1:
+        raise ValueError(f"column {name!r} occurs {column.shape[1]} times in {source}. Rename the others.")
+    return column

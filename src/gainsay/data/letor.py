@@ -5,20 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-import math
 import os
-import re
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from .._common.arrays import nearest
+from .._common.checks import validate_choice
 from .ranking_data import RankingData
-from .svmlight import Layout, Rows, Table, TableBuilder, parse_label, parse_value, read_files
+from .svmlight import Layout, Rows, TableBuilder, parse_label, parse_value
 from .text import (
     MAX_BYTES,
     Chunk,
@@ -26,13 +23,12 @@ from .text import (
     at_line,
     exact_floats,
     numbered_lines,
+    parse_number,
     read_chunks,
     shown,
-    to_number,
 )
 
 _LINES_TO_DETECT_FORMAT = 100
-_WHOLE_NUMBER = re.compile(r"([+-]?)0*([0-9]*)(?<=[0-9])(?:\.0*)?", re.ASCII)
 # As in LightGBM, empty cells and "na" in any case are missing values, and so is the number nan.
 _MISSING = (b"", b"na")
 _MISSING_CELLS = ["", *map("".join, itertools.product("nN", "aA")), *map("".join, itertools.product("nN", "aA", "nN"))]
@@ -76,7 +72,7 @@ def read_letor(
     -------
     RankingData
         Rows in file order. The rows of a query need not be contiguous. Query ids are kept as written: `01` and `1` are
-        two queries. XGBoost and scikit-learn read them as one, so a warning names their lines.
+        two queries, which XGBoost and scikit-learn read as one.
 
     Raises
     ------
@@ -97,17 +93,14 @@ def read_letor(
     ['7', '8', '7', '8']
     """
     layout = Layout.from_arguments(queries=True, features=features, zero_based=zero_based, dtype=dtype)
-    if shared_ids not in get_args(SharedIds):
-        raise ValueError(
-            f"shared_ids must be 'refuse', 'separate' or 'join', got {shared_ids!r}"
-            f"{nearest(str(shared_ids), get_args(SharedIds))}"
-        )
+    validate_choice("shared_ids", shared_ids, get_args(SharedIds))
     paths = [path] if isinstance(path, str | os.PathLike) else list(path)
     if not paths:
         raise ValueError("path must name at least one file, got an empty list")
-    files = [(file, read_chunks(file, max_bytes=max_bytes)) for file in paths]
-    table = read_files(files, layout, max_bytes, shared_ids)
-    _warn_about_equal_numbers(table, shared_ids)
+    builder = TableBuilder(layout, max_bytes, shared_ids)
+    for file in paths:
+        builder.read_file(file, read_chunks(file, max_bytes=max_bytes))
+    table = builder.build()
     return RankingData(
         features=table.features,
         labels=table.labels,
@@ -115,32 +108,6 @@ def read_letor(
         query_ids=np.array(table.query_ids, dtype=np.str_),
         document_ids=table.document_ids,
     )
-
-
-def _warn_about_equal_numbers(table: Table, shared_ids: str) -> None:
-    """Warn about query ids that are different texts of one number, which other libraries read as one query."""
-    first: dict[tuple[str, str], int] = {}
-    pairs = []
-    for code, (name, place) in enumerate(zip(table.query_ids, table.query_places, strict=True)):
-        whole = _WHOLE_NUMBER.fullmatch(name)
-        if whole is None:
-            continue
-        number = ("-" if whole[1] == "-" and whole[2] else "") + whole[2]
-        earlier = first.setdefault((place.path if shared_ids == "separate" else "", number), code)
-        if table.query_ids[earlier] != name:
-            pairs.append((earlier, code))
-    if pairs:
-        (name, place), (other_name, other_place) = (
-            (table.query_ids[code], table.query_places[code]) for code in pairs[0]
-        )
-        of_file = "" if other_place.path == place.path else f" of {other_place.path}"
-        more = f" There are {len(pairs) - 1} more such ids." if len(pairs) > 1 else ""
-        warnings.warn(
-            f"{place.path}, line {place.line}: query {shown(name)} and query {shown(other_name)} in line "
-            f"{other_place.line}{of_file} are different ids of the same number. gainsay reads two queries, XGBoost and "
-            f"scikit-learn read one.{more}",
-            stacklevel=3,
-        )
 
 
 def read_lightgbm(
@@ -204,26 +171,25 @@ def read_lightgbm(
     layout = Layout.from_arguments(queries=False, features=features, zero_based=zero_based, dtype=dtype)
     name = os.fspath(path)
     separator, chunks = _detect_separator(read_chunks(path, max_bytes=max_bytes))
+    builder = TableBuilder(layout, max_bytes)
     if separator is None:
         if header:
             raise ValueError(f"{name}: header=True, but SVMlight files have no header. Omit header.")
-        table = read_files([(path, chunks)], layout, max_bytes)
+        builder.read_file(path, chunks)
     else:
-        form = "label\\tvalue\\t…" if separator == b"\t" else "label,value,…"
-        builder = TableBuilder(layout, max_bytes)
-        parts = _parse_columns(path, chunks, separator, replace(layout, form=form), builder, header=header)
-        builder.add_file(path, parts)
-        table = builder.build()
-    sizes = _read_group_sizes(f"{name}.query" if query is None else query, name, table.labels.size, max_bytes)
+        layout = replace(layout, form="label\\tvalue\\t…" if separator == b"\t" else "label,value,…")
+        builder.add_file(path, _parse_columns(path, chunks, separator, layout, builder, header=header))
+    table = builder.build()
+    sizes = _read_numbers(f"{name}.query" if query is None else query, "group size", max_bytes)
     if weight is None and os.path.exists(f"{name}.weight"):
         weight = f"{name}.weight"
-    return RankingData(
-        features=table.features,
-        labels=table.labels,
-        qid=np.repeat(np.arange(sizes.size), sizes),
-        query_ids=np.arange(sizes.size).astype(np.str_),
-        weight=None if weight is None else _read_weights(weight, name, table.labels.size, max_bytes),
-    )
+    weights = None if weight is None else _read_numbers(weight, "weight", max_bytes)
+    if weights is not None and weights.size != table.labels.size:
+        raise ValueError(f"{weight}: {weights.size} weights, but {name} has {table.labels.size} documents.")
+    try:
+        return RankingData(table.features, table.labels, group=sizes, weight=weights)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
 
 
 def _detect_separator(chunks: Iterator[Chunk]) -> tuple[bytes | None, Iterator[Chunk]]:
@@ -307,47 +273,14 @@ def _parse_lines(path: StrPath, chunk: Chunk, separator: bytes, layout: Layout, 
     return Rows(np.array(labels, dtype=np.float64), features)
 
 
-def _read_group_sizes(path: StrPath, data: str, rows: int, max_bytes: int) -> NDArray[np.int64]:
-    """Read a file of group sizes and validate that they sum to the rows of the data file."""
-
-    def parse(token: bytes) -> float:
-        return int(token) if token.isdigit() and len(token) <= 18 else math.nan
-
-    sizes = _read_single_column(path, parse, 1, "group sizes", data, rows, max_bytes).astype(np.int64)
-    if sizes.sum() != rows:
-        raise ValueError(
-            f"{os.fspath(path)}: the {sizes.size} group sizes sum to {sizes.sum()}, but {data} has {rows} documents"
-        )
-    return sizes
-
-
-def _read_weights(path: StrPath, data: str, rows: int, max_bytes: int) -> NDArray[np.float64]:
-    """Read a file of document weights and validate that it has one for each row of the data file."""
-    weights = _read_single_column(path, to_number, 0, "weights", data, rows, max_bytes)
-    if weights.size != rows:
-        raise ValueError(
-            f"{os.fspath(path)}: {weights.size} weights for the {rows} documents of {data}. Write one per document."
-        )
-    return weights
-
-
-def _read_single_column(
-    path: StrPath, parse: Callable[[bytes], float], least: int, name: str, data: str, rows: int, max_bytes: int
-) -> NDArray[np.float64]:
-    """Return the number of every line that is not blank, at most one per row of the data file."""
-    values: list[float] = []
+def _read_numbers(path: StrPath, name: str, max_bytes: int) -> NDArray[np.float64]:
+    """Return the number of every line that is not blank."""
+    values = []
     for chunk in read_chunks(path, max_bytes=max_bytes):
-        for number, line in numbered_lines(chunk):
-            if not (tokens := line.split()):
-                continue
-            try:
-                value = parse(tokens[0]) if len(tokens) == 1 else math.nan
-            except ValueError:
-                value = math.nan
-            if not least <= value < math.inf:
-                kind = "whole numbers" if least else "finite numbers"
-                raise at_line(path, number, f"{name} must be {kind} of at least {least}, found {shown(line.strip())}")
-            values.append(value)
-            if len(values) > rows:
-                raise at_line(path, number, f"more {name} than the {rows} documents of {data}")
-    return np.array(values, dtype=np.float64)
+        for line, text in numbered_lines(chunk):
+            if token := text.strip():
+                try:
+                    values.append(parse_number(token, name, finite=True))
+                except ValueError as error:
+                    raise at_line(path, line, str(error)) from None
+    return np.array(values)

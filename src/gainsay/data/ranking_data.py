@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._common.arrays import is_missing, numbers, refuse_unready, vector
-from .._common.distinct import factorize
 from .._common.names import check_text
 from .._common.words import count
 from ..judgments import Judgments
@@ -22,9 +21,7 @@ from .features import (
     as_matrix,
     as_pandas,
     build_frame,
-    convert_to_floats,
     frame_to_matrix,
-    get_column,
     is_categorical,
     is_numeric,
     is_sparse,
@@ -34,6 +31,7 @@ from .features import (
     validate_categories,
     validate_names,
 )
+from .frames import get_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -158,12 +156,11 @@ class RankingData:
             texts = _convert_query_ids(query_ids, judgments)
             weight = None if weight is None else judgments.read_weights(weight, texts)
         else:
-            texts = _convert_distinct("qid", judgments.query_ids)
+            texts = _convert_distinct(judgments.query_ids)
             weight = judgments.weights if judgments.document_weights is None else judgments.document_weights
         features, feature_names, categories = _convert_features(judgments, features, feature_names, categories)
         if len(texts) != judgments.queries:
             raise ValueError(f"query_ids must have one id per query ({judgments.queries}), got {len(texts)}")
-        _validate_texts("query_ids", texts.tolist())
         set_once = partial(object.__setattr__, self)
         set_once("features", features)
         set_once("labels", judgments.labels)
@@ -462,13 +459,15 @@ def from_frame(
         raise TypeError(
             f"features must be a sequence of column names, got the string {features!r}. Pass [{features!r}]."
         )
-    roles = {name for name in (label, query, document, weight) if name is not None}
+    names = {"label": label, "query": query, "document": document, "weight": weight}
+    columns = {role: get_column(table, name, "frame") for role, name in names.items() if name is not None}
+    roles = {name for name in names.values() if name is not None}
     unused: list[Hashable] = []
     if features is None:
         features = []
         for name in table.columns:
             if name not in roles:
-                column = get_column(table, "feature", name)
+                column = get_column(table, name, "frame")
                 (features if is_numeric(column) or is_categorical(column) else unused).append(name)
     features = list(features)
     if not features:
@@ -477,16 +476,13 @@ def from_frame(
         raise ValueError(
             f"column {(roles & set(features)).pop()!r} must have one role, but is a feature and another role"
         )
-    labels = _read_finite(table, "label", label)
-    codes, ids = factorize(_read_ids(table, "query", query))
     matrix, categories = frame_to_matrix(table, features)
     data = RankingData(
         features=matrix,
-        labels=labels,
-        qid=codes,
-        query_ids=_convert_distinct(f"query column {query!r}", list(ids)),
-        document_ids=None if document is None else list(map(str, _read_ids(table, "document", document).tolist())),
-        weight=None if weight is None else _read_finite(table, "weight", weight),
+        labels=columns["label"].to_numpy(),
+        qid=columns["query"].to_numpy(),
+        document_ids=columns["document"].tolist() if "document" in columns else None,
+        weight=columns["weight"].to_numpy() if "weight" in columns else None,
         feature_names=tuple(str(name) for name in features),
         categories=categories,
     )
@@ -498,34 +494,6 @@ def from_frame(
             stacklevel=2,
         )
     return data
-
-
-def _read_finite(frame: pd.DataFrame, role: str, name: Hashable) -> NDArray[np.float64]:
-    """Return a numeric column, or raise if a value is missing or infinite."""
-    column = get_column(frame, role, name)
-    values = convert_to_floats(column, role)
-    numbers(f"{role} column {name!r}", np.asarray(column.dropna()))  # Large integers are not exact in float64.
-    wrong = ~np.isfinite(values)
-    if wrong.any():
-        value = values[np.argmax(wrong)]
-        raise ValueError(f"{role} column {name!r} must be finite, got {value} in {_format_row(frame, wrong)}")
-    return values
-
-
-def _read_ids(frame: pd.DataFrame, role: str, name: Hashable) -> pd.Series[Any]:
-    """Return a column of ids, or raise if one is missing."""
-    column = get_column(frame, role, name)
-    missing = column.isna().to_numpy()
-    if missing.any():
-        raise ValueError(f"{role} column {name!r} has no id in {_format_row(frame, missing)}")
-    return column
-
-
-def _format_row(frame: pd.DataFrame, mask: NDArray[np.bool_]) -> str:
-    """Return the first row of a mask by position, and by index if that is different."""
-    row = int(np.argmax(mask))
-    index = frame.index[row]
-    return f"row {row}" if index == row else f"row {row} (index {index})"
 
 
 def _convert_features(
@@ -567,12 +535,7 @@ def _convert_query_ids(ids: Any, judgments: Judgments) -> NDArray[np.str_]:
             f"qid must number the queries 0, 1, … in order of first appearance if you pass query_ids, got "
             f"{codes[query]} in row {row}. Omit query_ids to use any ids."
         )
-    values = vector("query_ids", ids)
-    if values.dtype.kind not in "USiu":
-        missing = next((row for row, value in enumerate(values) if is_missing(value) or value != value), None)
-        if missing is not None:
-            raise ValueError(f"query_ids must have an id for every query, but has no id at {missing}")
-    return values.astype(np.str_)
+    return np.array(_convert_ids("query_ids", vector("query_ids", ids).tolist()), dtype=np.str_)
 
 
 def _convert_document_ids(judgments: Judgments, ids: Any) -> tuple[str, ...]:
@@ -581,44 +544,35 @@ def _convert_document_ids(judgments: Judgments, ids: Any) -> tuple[str, ...]:
         raise TypeError(f"document_ids must be a sequence of ids, got the string {ids!r}")
     refuse_unready("document_ids", ids)
     ids = judgments.in_row_order("document_ids", ids)
-    texts = tuple(ids.to_pylist() if hasattr(ids, "to_pylist") else ids)
+    texts = tuple(_convert_ids("document_ids", ids.to_pylist() if hasattr(ids, "to_pylist") else list(ids)))
     if len(texts) != judgments.documents:
         raise ValueError(f"document_ids must have one id per row ({judgments.documents}), got {len(texts)}")
-    if set(map(type, texts)) != {str}:
-        row = next((row for row, name in enumerate(texts) if is_missing(name) or name != name), None)
-        if row is not None:
-            raise ValueError(f"document_ids has no id in row {row}")
-        texts = tuple(map(_convert_id, texts))
-    _validate_texts("document_ids", texts)
     return texts
 
 
-def _validate_texts(name: str, ids: Sequence[str]) -> None:
-    """Raise if an id cannot be written to tables and files, before anything is trained on the data."""
+def _convert_distinct(ids: NDArray[Any]) -> NDArray[np.str_]:
+    """Return ids as text, or raise if two of them are the same text (1 and "1")."""
+    originals: dict[str, Any] = {}
+    for value, text in zip(ids.tolist(), _convert_ids("qid", ids.tolist()), strict=True):
+        if text in originals:
+            raise ValueError(f"qid has {originals[text]!r} and {value!r}, which are one id as text. Rename one.")
+        originals[text] = value
+    return np.array(list(originals), dtype=np.str_)
+
+
+def _convert_ids(name: str, ids: list[Any]) -> list[str]:
+    """Return ids as text, or raise if one is missing or cannot be written to tables and files."""
+    if set(map(type, ids)) != {str}:
+        missing = next((at for at, value in enumerate(ids) if is_missing(value) or value != value), None)
+        if missing is not None:
+            raise ValueError(f"{name} has no id at position {missing}")
+        ids = [value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value) for value in ids]
     try:
         "".join(ids).encode()
     except UnicodeEncodeError:
         for position, text in enumerate(ids):
             check_text(f"{name}[{position}]", text)
-
-
-def _convert_distinct(name: str, ids: Iterable[Any]) -> NDArray[np.str_]:
-    """Return ids as text, or raise if two of them are the same text (1 and "1") for NumPy."""
-    originals: dict[str, Any] = {}
-    texts = []
-    for value in ids:
-        value = value.item() if isinstance(value, np.number | np.str_ | np.bytes_ | np.bool_) else value
-        text = _convert_id(value)
-        stored = text.rstrip("\0")  # NumPy removes NUL at the end.
-        if stored in originals:
-            raise ValueError(f"{name} has {originals[stored]!r} and {value!r}, which are one id as text. Rename one.")
-        originals[stored] = value
-        texts.append(text)
-    return np.array(texts, dtype=np.str_)
-
-
-def _convert_id(value: Any) -> str:
-    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
+    return ids
 
 
 def same_features(parts: Sequence[RankingData], names: Sequence[str]) -> list[RankingData]:

@@ -3,37 +3,36 @@
 from __future__ import annotations
 
 import csv
-import math
+import itertools
 import os
 import warnings
-import zipfile
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZIP_STORED
 
 import numpy as np
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from .._common.arrays import refuse_huge
-from .arrow import NotPlainError, collapse_blanks, parse_columns, read_parquet_column
+from .arrow import NotPlainError, collapse_blanks, parse_columns, read_parquet
 from .text import (
     MAX_BYTES,
     StrPath,
     at_line,
     csv_rows,
+    describe_damage,
     file_suffix,
+    is_number,
     numbered_lines,
     one_line,
+    parse_number,
     read_chunks,
     shown,
-    to_number,
 )
 
 # None means any blanks.
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": None}
-
-
-_NOT_ARRAYS = "no file of NumPy arrays, or one of Python objects, which are never loaded"
+_PIECE = csv.field_size_limit() // 2
 
 
 def read_scores(path: StrPath, *, column: str | None = None, max_bytes: int = MAX_BYTES) -> NDArray[np.float64]:
@@ -75,17 +74,21 @@ def read_scores(path: StrPath, *, column: str | None = None, max_bytes: int = MA
     if suffix in _SEPARATORS:
         return _read_text(path, _SEPARATORS[suffix], column, max_bytes)
     if suffix in (".npy", ".npz"):
-        values = _read_numpy(path, column, max_bytes)
+        values = _load_array(path, column, max_bytes)
     elif suffix == ".parquet":
-        values = read_parquet_column(path, lambda names: _select_column(path, names, column), max_bytes)
+        values = read_parquet(path, lambda names: _select_column(path, names, column), max_bytes).iloc[:, 0].to_numpy()
     else:
         supported = ".npy, .npz, .csv, .tsv, .txt, .parquet"
         raise ValueError(f"{os.fspath(path)}: unknown format {suffix!r}. Supported are {supported}.")
+    if values.dtype.kind not in "iuf":
+        raise ValueError(f"{os.fspath(path)}: expected numbers, got values of type {one_line(values.dtype)}")
+    if values.ndim not in (1, 2) or values.shape[1:] not in ((), (1,)):
+        raise ValueError(f"{os.fspath(path)}: expected one score per row, got an array of shape {values.shape}")
     if values.size == 0:
         raise ValueError(f"{os.fspath(path)}: the file has no scores")
     refuse_huge(f"{os.fspath(path)}: scores", values)
     with np.errstate(over="ignore", invalid="ignore"):  # Numbers beyond float64 become infinite, as in text.
-        scores = values.astype(np.float64)
+        scores: NDArray[np.float64] = values.reshape(-1).astype(np.float64)
     missing = np.isnan(scores)
     if missing.any():
         raise ValueError(
@@ -94,16 +97,12 @@ def read_scores(path: StrPath, *, column: str | None = None, max_bytes: int = MA
     return scores
 
 
-class _FileError(ValueError):
-    """A problem of a file that is already worded."""
-
-
 def _select_column(path: StrPath, names: list[str], column: str | None) -> str:
     """Return the name of the column to read."""
     listed = ", ".join(map(shown, names[:20])) + (", …" if len(names) > 20 else "")
     if column is None:
         if len(names) != 1:
-            raise _FileError(
+            raise ValueError(
                 f"{os.fspath(path)}: {len(names)} columns, name one with column= (on the command line FILE:COLUMN): "
                 f"{listed}"
             )
@@ -112,81 +111,69 @@ def _select_column(path: StrPath, names: list[str], column: str | None) -> str:
         problem = (
             f"column {column!r} occurs {names.count(column)} times" if column in names else f"no column {column!r}"
         )
-        raise _FileError(f"{os.fspath(path)}: {problem}. The columns are {listed}.")
+        raise ValueError(f"{os.fspath(path)}: {problem}. The columns are {listed}.")
     return column
 
 
-def _read_numpy(path: StrPath, column: str | None, max_bytes: int) -> NDArray[Any]:
+def _load_array(path: StrPath, column: str | None, max_bytes: int) -> NDArray[Any]:
     """Return the array of an `.npy` file, or one of an `.npz` file, which is a zip file of them."""
-    with open(path, "rb") as stream, warnings.catch_warnings(action="ignore"):  # NumPy warns of Python 2 files.
-        try:
-            if stream.peek(2)[:2] != b"PK":
-                if column is not None:
-                    raise _FileError(f"{os.fspath(path)}: the file contains a single array. Omit column={column!r}.")
-                return _load_array(path, stream, os.fstat(stream.fileno()).st_size, max_bytes)
-            with zipfile.ZipFile(stream) as archive:
-                members = {name.removesuffix(".npy"): name for name in archive.namelist()}
-                member = archive.getinfo(members[_select_column(path, list(members), column)])
+    expected = "no file of NumPy arrays, or one of Python objects, which are never loaded"
+    with open(path, "rb"), warnings.catch_warnings(action="ignore"):  # NumPy warns of Python 2 files.
+        with describe_damage(path, expected):
+            # A file that is mapped to memory is at least as long as its header states.
+            content = np.load(path, mmap_mode="r", allow_pickle=False)
+        if isinstance(content, np.ndarray):
+            if column is not None:
+                raise ValueError(f"{os.fspath(path)}: the file contains a single array. Omit column={column!r}.")
+            _validate_size(path, content.nbytes, max_bytes)
+            return content
+        with content:
+            name = _select_column(path, content.files, column)
+            _validate_size(path, sum(member.file_size for member in content.zip.infolist()), max_bytes)
+            with describe_damage(path, expected):
                 # Methods that NumPy does not write may decompress without a limit within one read.
-                if member.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                    with archive.open(member) as content:
-                        return _load_array(path, content, member.file_size, max_bytes)
-        except _FileError:
-            raise
-        except Exception as error:  # zipfile, zlib and NumPy raise many types of errors.
-            raise ValueError(f"{os.fspath(path)}: {_NOT_ARRAYS}") from error
-    raise ValueError(f"{os.fspath(path)}: {_NOT_ARRAYS}")
+                if {member.compress_type for member in content.zip.infolist()} - {ZIP_STORED, ZIP_DEFLATED}:
+                    raise ValueError("unknown compression")
+                return np.asarray(content[name])
 
 
-def _load_array(path: StrPath, stream: IO[bytes], size: int, max_bytes: int) -> NDArray[Any]:
-    """Return a one-dimensional array of numbers, or raise before memory is allocated for a wrong header."""
-    read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[npy.read_magic(stream)]
-    shape, _, dtype = read_header(stream)
-    if dtype.kind not in "iufO":  # np.load raises for objects.
-        raise _FileError(f"{os.fspath(path)}: expected numbers, got values of type {one_line(dtype)}")
-    if len(shape) not in (1, 2) or shape[1:] not in ((), (1,)) or shape[0] < 0:
-        raise _FileError(f"{os.fspath(path)}: expected one score per row, got an array of shape {one_line(shape)}")
-    announced = shape[0] * dtype.itemsize
-    if announced > max_bytes:
-        raise _FileError(f"{os.fspath(path)}: an array of {announced} bytes exceeds max_bytes={max_bytes}")
-    if announced > size - stream.tell():
-        raise _FileError(f"{os.fspath(path)}: incomplete file. Its header announces {announced} bytes of values.")
-    stream.seek(0)
-    values: NDArray[Any] = np.load(stream, allow_pickle=False)
-    return values.reshape(-1)
+def _validate_size(path: StrPath, size: int, max_bytes: int) -> None:
+    if size > max_bytes:
+        raise ValueError(f"{os.fspath(path)}: {size} bytes of values exceed max_bytes={max_bytes}")
 
 
 def _read_text(path: StrPath, separator: str | None, column: str | None, max_bytes: int) -> NDArray[np.float64]:
     """Read one column of a text file."""
-    rows = _rows(path, separator, max_bytes)
+    rows = _iter_rows(path, separator, max_bytes)
     line, first = next(rows, (1, []))
     if not first:
         raise ValueError(f"{os.fspath(path)}: the file has no scores")
     position, scores = 0, []
-    header = column is not None or not all(map(_is_number, first))
+    header = column is not None or not all(is_number(cell.encode()) for cell in first)
     if header:
         position = first.index(_select_column(path, first, column))
     elif len(first) > 1:
         raise at_line(path, line, f"{len(first)} columns and no header. Expected one score per line.")
-    texts = _plain_rows(path, max_bytes, separator, header)
+    texts = _iter_plain_rows(path, max_bytes, separator, header)
     table = parse_columns(texts, separator or " ", {position: "number"}, len(first), len(first))
     if table is not None:
         values: NDArray[np.float64] = table.column(0).to_numpy().copy()  # Arrow's memory is read-only.
         if not np.isnan(values).any():
             return values
-    if not header:
-        scores.append(_parse_score(path, line, first[0]))
-    for line, cells in rows:
+    for number, cells in rows if header else itertools.chain([(line, first)], rows):
         if len(cells) != len(first):
-            raise at_line(path, line, f"{len(cells)} columns, but the first line has {len(first)}")
-        scores.append(_parse_score(path, line, cells[position]))
+            raise at_line(path, number, f"{len(cells)} columns, but the first line has {len(first)}")
+        try:
+            scores.append(parse_number(cells[position].encode(), "score", finite=False))
+        except ValueError as error:
+            raise at_line(path, number, str(error)) from None
     if not scores:
         raise ValueError(f"{os.fspath(path)}: the file has a header, {shown(first[position])}, but no scores")
     return np.array(scores, dtype=np.float64)
 
 
-def _plain_rows(path: StrPath, max_bytes: int, separator: str | None, header: bool) -> Iterator[bytes]:
-    """Yield the lines without the header, or raise if Arrow may read them differently than `_rows`."""
+def _iter_plain_rows(path: StrPath, max_bytes: int, separator: str | None, header: bool) -> Iterator[bytes]:
+    """Yield the lines without the header, or raise if Arrow may read them differently than `_iter_rows`."""
     ended = False
     for chunk in read_chunks(path, max_bytes=max_bytes, cells=separator is not None):
         text = chunk.text
@@ -196,16 +183,18 @@ def _plain_rows(path: StrPath, max_bytes: int, separator: str | None, header: bo
         if b'"' in text or b"\r" in text if separator else not text.isascii():
             raise NotPlainError
         text = text if separator else collapse_blanks(text)
-        ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n"))
-        lengths = np.diff(ends, prepend=-1) - 1
-        empty = lengths == 0
-        if (ended and not empty.all()) or (empty[:-1] & ~empty[1:]).any() or lengths.max() > csv.field_size_limit():
+        # The csv module limits the size of cells, and no line is longer than two pieces.
+        if any(text.find(b"\n", at, at + _PIECE) < 0 for at in range(0, len(text) - _PIECE, _PIECE)):
             raise NotPlainError
-        ended = bool(empty[-1])
-        yield text[ends[0] + 1 :] if header and chunk.first_line == 1 else text
+        rows = text.rstrip(b"\n")
+        is_end = np.frombuffer(rows, dtype=np.uint8) == ord("\n")
+        if rows and (ended or is_end[0] or (is_end[1:] & is_end[:-1]).any()):
+            raise NotPlainError  # An empty line is not at the end.
+        ended = ended or not rows or len(text) > len(rows) + 1
+        yield text.partition(b"\n")[2] if header and chunk.first_line == 1 else text
 
 
-def _rows(path: StrPath, separator: str | None, max_bytes: int) -> Iterator[tuple[int, list[str]]]:
+def _iter_rows(path: StrPath, separator: str | None, max_bytes: int) -> Iterator[tuple[int, list[str]]]:
     """Yield line number and cells of every row. Blank lines are allowed at the end of the file only."""
     if separator:
         table = csv_rows(path, separator, max_bytes)
@@ -220,21 +209,3 @@ def _rows(path: StrPath, separator: str | None, max_bytes: int) -> Iterator[tupl
         if blank is not None:
             raise at_line(path, blank, "the line is empty. Expected a score.")
         yield number, [cell.strip() for cell in cells]
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        to_number(cell.encode())
-    except ValueError:
-        return False
-    return True
-
-
-def _parse_score(path: StrPath, line: int, cell: str) -> float:
-    try:
-        score = to_number(cell.encode())
-    except ValueError:
-        raise at_line(path, line, f"the score {shown(cell)} is not a number") from None
-    if math.isnan(score):
-        raise at_line(path, line, "the score is NaN. Every row requires a score (-inf: not retrieved).")
-    return score

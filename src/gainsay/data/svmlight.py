@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -21,11 +21,12 @@ from .decimals import INDEX_DIGITS, PADDING, Bytes, Integers, pad, parse_indices
 from .text import Chunk, StrPath, at_line, numbered_lines, shown, to_number
 
 Floats: TypeAlias = NDArray[np.floating[Any]]
-Runs: TypeAlias = tuple[list[str], Integers, Integers]
-"""Of each run of rows with the same query: the query id, the number of rows and the line of the first row."""
+Runs: TypeAlias = tuple[list[str], Integers]
+"""The query id and the number of rows of each run of rows with the same query."""
 
-_NONE = np.zeros(0, dtype=np.int64)
-NO_RUNS: Runs = ([], _NONE, _NONE)
+NO_RUNS: Runs = ([], np.zeros(0, dtype=np.int64))
+# NumPy stores all ids in the width of the longest one.
+MAX_ID_BYTES = 256
 _DOCUMENT = re.compile(rb"\bdocid\s*=\s*(\S+)")
 
 
@@ -64,13 +65,6 @@ class Rows(NamedTuple):
     document_ids: list[str] | None = None
 
 
-class Place(NamedTuple):
-    """The first line with a query id."""
-
-    path: str
-    line: int
-
-
 class Table(NamedTuple):
     """All rows of one or several files."""
 
@@ -78,7 +72,6 @@ class Table(NamedTuple):
     features: Floats
     qid: Integers
     query_ids: list[str]
-    query_places: list[Place]
     document_ids: tuple[str, ...] | None
 
 
@@ -96,8 +89,15 @@ class TableBuilder:
         self._parts: list[Rows] = []
         self._qid: list[Integers] = []
         self._ids: list[str] = []
-        self._places: list[Place] = []
+        self._paths: list[str] = []  # the file in which each query begins
         self._code_of_id: dict[str, int] = {}
+
+    def read_file(self, path: StrPath, chunks: Iterable[Chunk]) -> None:
+        """Append the rows of an SVMlight file."""
+        parts = (
+            _parse_chunk(chunk, self._layout, self) or _parse_lines(path, chunk, self._layout, self) for chunk in chunks
+        )
+        self.add_file(path, parts)
 
     def add_file(self, path: StrPath, parts: Iterable[Rows]) -> None:
         """Append the rows of a file, or raise if it has none."""
@@ -105,11 +105,11 @@ class TableBuilder:
         if self._shared_ids == "separate":
             self._code_of_id = {}
         for rows in parts:
-            if rows.labels.size:
-                self._parts.append(rows)
-                names, sizes, lines = rows.queries
-                codes = [self._code(name, line) for name, line in zip(names, lines.tolist(), strict=True)]
-                self._qid.append(np.repeat(np.array(codes, dtype=np.int64), sizes))
+            if not rows.labels.size:
+                continue
+            names, sizes = rows.queries
+            self._parts.append(rows)
+            self._qid.append(np.repeat(np.array([self._number(name) for name in names], dtype=np.int64), sizes))
         if self._rows == rows_before:
             raise ValueError(f"{self._path}: the file has no documents")
 
@@ -128,34 +128,24 @@ class TableBuilder:
             )
         return self._width if self._layout.features else width
 
-    def _code(self, name: str, line: int) -> int:
+    def _number(self, name: str) -> int:
         """Return the number of a query, or raise if it occurs in an earlier file and `shared_ids` is "refuse"."""
         code = self._code_of_id.setdefault(name, len(self._ids))
         if code == len(self._ids):
             self._ids.append(name)
-            self._places.append(Place(self._path, line))
-        elif self._shared_ids == "refuse" and self._places[code].path != self._path:
-            path, first = self._places[code]
-            raise at_line(
-                self._path,
-                line,
-                f"query {shown(name)} also occurs in {path}, line {first}. Pass shared_ids='separate' if each file "
-                "numbers its own queries, or 'join' if a query can continue in another file.",
+            self._paths.append(self._path)
+        elif self._shared_ids == "refuse" and self._paths[code] != self._path:
+            raise ValueError(
+                f"{self._path}: query {shown(name)} also occurs in {self._paths[code]}. Pass shared_ids='separate' if "
+                "each file numbers its own queries, or 'join' if a query can continue in another file."
             )
         return code
 
     def build(self) -> Table:
         """Join all rows. Each part is released after it is copied, so that memory does not double."""
-        longest = max(map(len, self._ids), default=0)
-        size = longest * len(self._ids) * np.dtype("U1").itemsize
-        if size > self._max_bytes:  # NumPy stores every id in the width of the longest.
-            raise ValueError(
-                f"{self._path}: {len(self._ids)} query ids need {size} bytes, more than max_bytes={self._max_bytes}, "
-                f"because one of them has {longest} characters"
-            )
         parts, self._parts = self._parts, []
         labels = np.concatenate([part.labels for part in parts])
-        documents: tuple[str, ...] | None = None
+        documents = None
         if all(part.document_ids is not None for part in parts):
             documents = tuple(name for part in parts for name in part.document_ids or ())
         features = np.zeros((self._rows, self._width), dtype=self._layout.dtype)
@@ -164,20 +154,7 @@ class TableBuilder:
             block = parts.pop().features
             features[end - len(block) : end, : block.shape[1]] = block
             end -= len(block)
-        return Table(labels, features, np.concatenate(self._qid), self._ids, self._places, documents)
-
-
-def read_files(
-    files: Sequence[tuple[StrPath, Iterable[Chunk]]], layout: Layout, max_bytes: int, shared_ids: str = "refuse"
-) -> Table:
-    """Read all rows of several files, each with its chunks, into one table."""
-    builder = TableBuilder(layout, max_bytes, shared_ids)
-    for path, chunks in files:
-        builder.add_file(
-            path,
-            (_parse_chunk(chunk, layout, builder) or _parse_lines(path, chunk, layout, builder) for chunk in chunks),
-        )
-    return builder.build()
+        return Table(labels, features, np.concatenate(self._qid), self._ids, documents)
 
 
 # ---------------------------------------------------------------------------------------------------- arrays of tokens
@@ -200,7 +177,7 @@ def _parse_chunk(chunk: Chunk, layout: Layout, builder: TableBuilder) -> Rows | 
     if rows == 0 or tokens.counts.min() < lead:
         return None
     labels = parse_numbers(buffer, tokens.starts[tokens.first], tokens.ends[tokens.first])
-    queries = _parse_queries(buffer, tokens, chunk.first_line) if layout.queries else NO_RUNS
+    queries = _parse_queries(buffer, tokens) if layout.queries else NO_RUNS
     if labels is None or queries is None or not np.isfinite(labels).all():
         return None
     row = np.repeat(np.arange(rows), tokens.counts - lead)
@@ -242,7 +219,7 @@ def _tokenize(buffer: Bytes) -> _Tokens:
     return _Tokens(starts, ends, (before_line_end - counts)[lines], counts[lines], lines)
 
 
-def _parse_queries(buffer: Bytes, tokens: _Tokens, first_line: int) -> Runs | None:
+def _parse_queries(buffer: Bytes, tokens: _Tokens) -> Runs | None:
     """Return the ids after `qid:` as runs, or None if a second token is something else."""
     starts, ends = tokens.starts[tokens.first + 1], tokens.ends[tokens.first + 1]
     for position, character in enumerate(b"qid:"):
@@ -259,7 +236,7 @@ def _parse_queries(buffer: Bytes, tokens: _Tokens, first_line: int) -> Runs | No
     changes = np.flatnonzero((characters[1:] != characters[:-1]).any(axis=1)) + 1
     runs = np.concatenate(([0], changes))
     ids = [characters[run, : length[run]].tobytes().decode() for run in runs]
-    return ids, np.diff(runs, append=starts.size), tokens.lines[runs] + first_line
+    return ids, np.diff(runs, append=starts.size)
 
 
 def _parse_pairs(buffer: Bytes, tokens: _Tokens, row: Integers, layout: Layout) -> tuple[Integers, Floats] | None:
@@ -314,15 +291,12 @@ def _parse_lines(path: StrPath, chunk: Chunk, layout: Layout, builder: TableBuil
     features = np.zeros((len(labels), builder.reserve(len(labels), width)), dtype=layout.dtype)
     for row, column, value in cells:
         features[row, column] = value
-    numbers = np.array(lines if ids else [], dtype=np.int64) + chunk.first_line
-    runs = ids, np.ones(len(ids), dtype=np.int64), numbers
+    runs = ids, np.ones(len(ids), dtype=np.int64)
     return Rows(np.array(labels, dtype=np.float64), features, runs, _find_document_ids(comments, lines))
 
 
 def parse_label(token: bytes, layout: Layout) -> float:
     """Return the label, or raise ValueError with the problem."""
-    if b":" in token:
-        raise ValueError(f"no label before {shown(token)}. Expected '{layout.form}'.")
     try:
         label = to_number(token)
     except ValueError:
@@ -354,6 +328,8 @@ def _parse_query(tokens: list[bytes]) -> str:
         raise ValueError(f"expected 'qid:query' after the label {shown(tokens[0])}, found {got}")
     if not name or b":" in name:
         raise ValueError(f"expected 'qid:query' with a query id without colons and blanks, found {shown(tokens[1])}")
+    if len(name) > MAX_ID_BYTES:
+        raise ValueError(f"the query id {shown(name)} is longer than {MAX_ID_BYTES} bytes")
     return name.decode()
 
 
@@ -368,9 +344,7 @@ def _iter_pairs(tokens: list[bytes], layout: Layout) -> Iterator[tuple[int, floa
         if not colon or not index.isdigit():
             raise ValueError(f"expected 'index:value' with a whole number as index, found {shown(token)}")
         column = _parse_column(index, layout)
-        if column == last:
-            raise ValueError(f"feature index {int(index)} occurs twice, the second time in {shown(token)}")
-        if column < last:
+        if column <= last:
             raise ValueError(f"feature index {int(index)} follows {last + layout.first_index}. Indices must ascend.")
         last = column
         yield column, parse_value(number, layout)

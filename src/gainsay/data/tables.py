@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from .._common.arrays import numbers
-from .._common.distinct import factorize
 from .._common.names import check_ids
-from .text import StrPath, at_line, csv_rows, file_suffix, one_line, parse_number, shown
+from .text import StrPath, at_line, csv_rows, file_suffix, is_number, one_line, parse_number, read_chunks, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,14 +37,6 @@ _VALUES: dict[str, tuple[str, ...]] = {
 }
 
 
-class MissingColumnError(ValueError):
-    """A table lacks a required column. `matches` is the number of the other required columns that it has."""
-
-    def __init__(self, message: str, matches: int) -> None:
-        super().__init__(message)
-        self.matches = matches
-
-
 def find_columns(columns: Sequence[Any], value: Value) -> dict[str, Any]:
     """Return the columns of a table by role: query, document, `value` and, if there are such, query_text and title.
 
@@ -53,36 +45,29 @@ def find_columns(columns: Sequence[Any], value: Value) -> dict[str, Any]:
     >>> find_columns(["Query ID", "Query Text", "Doc ID", "Rating"], "label")
     {'query': 'Query ID', 'document': 'Doc ID', 'label': 'Rating', 'query_text': 'Query Text'}
     """
-    wanted = {"query": _QUERY, "document": _DOCUMENT, value: _VALUES[value], "query_text": _TEXT, "title": _TITLE}
-    relevant = {_normalize(name) for names in wanted.values() for name in names}
-    by_name: dict[str, Any] = {}
-    for column in columns:
-        name = _normalize(str(column))
-        if name in by_name and name in relevant:
-            both = _join_columns([by_name[name], column], " and ")
-            raise ValueError(f"column names must be unique, got {both}. Rename one of them.")
-        by_name[name] = column
-    if value == "label" and "corpusid" in by_name and not any(_normalize(name) in by_name for name in _VALUES[value]):
-        wanted[value] = ("score",)  # The collections of BEIR call labels so.
+    accepted = {"query": _QUERY, "document": _DOCUMENT, value: _VALUES[value], "query_text": _TEXT, "title": _TITLE}
+    normalized = [_normalize(str(column)) for column in columns]
+    if value == "label" and "corpusid" in normalized and not {*map(_normalize, _VALUES["label"])} & {*normalized}:
+        accepted[value] = ("score",)  # The collections of BEIR call labels so.
     matches = {
-        role: [by_name[_normalize(name)] for name in names if _normalize(name) in by_name]
-        for role, names in wanted.items()
+        role: [columns[normalized.index(name)] for name in map(_normalize, names) if name in normalized]
+        for role, names in accepted.items()
     }
     for role in ("query", "document", value):
         if not matches[role]:
-            others = ", ".join(name for name in wanted[role] if name != role) or "no other name"
-            raise MissingColumnError(
-                f"no column {role!r} (also accepted: {others}). Its columns are {_join_columns(columns)}.",
-                sum(bool(matches[required]) for required in ("query", "document", value)),
-            )
+            others = ", ".join(name for name in accepted[role] if name != role) or "no other name"
+            raise ValueError(f"no column {role!r} (also accepted: {others}). Its columns are {_join_columns(columns)}.")
     if len(matches[value]) > 1:
-        raise ValueError(
-            f"{_join_columns(matches[value], ' and ')} could each be the {value}. Remove or rename all but one."
-        )
-    roles = {role: found[0] for role, found in matches.items() if found}
-    roles.pop("query_text", None)
+        both = _join_columns(matches[value], " and ")
+        raise ValueError(f"{both} could each be the {value}. Remove or rename all but one.")
+    roles = {role: matches[role][0] for role in ("query", "document", value)}
     texts = [column for column in matches["query_text"] if column != roles["query"]]
-    return {**roles, "query_text": texts[0]} if texts else roles
+    roles |= {role: names[0] for role, names in (("query_text", texts), ("title", matches["title"])) if names}
+    for column in roles.values():
+        same = [name for name in columns if _normalize(str(name)) == _normalize(str(column))]
+        if len(same) > 1:
+            raise ValueError(f"column names must be unique, got {_join_columns(same, ' and ')}. Rename one of them.")
+    return roles
 
 
 def _normalize(name: str) -> str:
@@ -94,97 +79,67 @@ def _join_columns(columns: Sequence[Any], separator: str = ", ") -> str:
     return separator.join(shown(str(column)) for column in columns[:20]) + (", …" if len(columns) > 20 else "")
 
 
-class _Layout(NamedTuple):
-    """The separator, the header and the positions of the columns by role."""
-
-    separator: str
-    header: list[str]
-    positions: dict[str, int]
-
-
 def is_table(path: StrPath) -> bool:
     """Return whether a file has the suffix of a table."""
     return file_suffix(path) in _SEPARATORS
 
 
 def read_table(path: StrPath, value: Value, max_bytes: int) -> pd.DataFrame | None:
-    """Read judgments or a run from a delimited file with a header.
+    """Read judgments or a run from a delimited file with a header, or return None for a file in TREC's format.
 
-    Columns are query, document and `value`, and query_text and title if the file has them. None is returned if the
-    file has no such header and may be in TREC's format.
+    Columns are query, document and `value`, and query_text and title if the file has them. Rows without a label are
+    skipped with a warning.
     """
-    layout = _detect_layout(path, value, max_bytes)
-    if layout is None:
+    lines = (text for chunk in read_chunks(path, max_bytes=max_bytes, cells=True) for text in chunk.text.split(b"\n"))
+    first = next((text for text in lines if text.strip()), b"")
+    if not first:
+        raise ValueError(f"{path}: the file is empty. Expected a header and one document per line.")
+    if is_number(b"".join(first.split()[3:4])):  # a rank or a grade
         return None
-    return _read_rows(path, value, max_bytes, layout)
-
-
-def _detect_layout(path: StrPath, value: Value, max_bytes: int) -> _Layout | None:
-    """Return how to read a file, from its suffix and its first line. None if that is not a header."""
-    problem, first = None, ""
-    for separator in _SEPARATORS[file_suffix(path)]:
-        line, header = next(_rows(path, separator, max_bytes), (1, []))
-        if not header:
-            raise ValueError(f"{path}: the file is empty. Expected a header and one document per line.")
-        first = first or separator.join(header)
-        try:
-            columns = find_columns(header, value)
-            return _Layout(separator, header, {role: header.index(column) for role, column in columns.items()})
-        except MissingColumnError as error:
-            if problem is None or error.matches > problem.matches:
-                problem = error
-        except ValueError as error:
-            raise at_line(path, line, str(error)) from None
-    assert problem is not None
-    if problem.matches == 0 and not {",", ";"} & set(first) and len(first.split()) >= 4:
-        return None
-    raise at_line(path, line, f"the header has {problem}")
-
-
-def _rows(path: StrPath, separator: str, max_bytes: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield the cells of each row with any text, and the number of its last line."""
-    for line, cells in csv_rows(path, separator, max_bytes, strict=True):
-        if any(cells):
-            yield line, [cell.strip() for cell in cells]
-
-
-def _read_rows(path: StrPath, value: Value, max_bytes: int, layout: _Layout) -> pd.DataFrame:
-    """Read the rows with a number. Rows without a label are skipped with a warning."""
-    header, positions = layout.header, layout.positions
-    lines, numbers, unrated = [], [], []
-    columns: dict[str, list[str]] = {name: [] for name in positions if name != value}
-    ids = [positions["query"], positions["document"]]
-    texts = [(position, columns[name], position in ids) for name, position in positions.items() if name != value]
-    rows = _rows(path, layout.separator, max_bytes)
-    next(rows)
+    separator = max(_SEPARATORS[file_suffix(path)], key=first.decode().count)
+    rows = ((line, cells) for line, cells in csv_rows(path, separator, max_bytes, strict=True) if any(cells))
+    line, cells = next(rows)
+    header = [cell.strip() for cell in cells]
+    try:
+        names = find_columns(header, value)
+    except ValueError as error:
+        raise at_line(path, line, str(error)) from None
+    positions = {role: header.index(name) for role, name in names.items()}
+    lines, table, unrated = [], [], []
+    select_cells = itemgetter(*positions.values())
     for line, cells in rows:
         if len(cells) != len(header):
             raise at_line(path, line, f"{len(cells)} columns, but the header has {len(header)}")
-        for position in ids:
-            cell = cells[position]
-            if not cell or "\n" in cell:
-                problem = "contains a line break" if cell else "is empty. Every row requires one."
-                raise at_line(path, line, f"the column {shown(header[position])} {problem}")
-        token = cells[positions[value]]
-        if not token and value == "label":
+        if value == "label" and not cells[positions[value]].strip():
             unrated.append(line)
-            continue
-        try:
-            numbers.append(parse_number(token.encode(), value, finite=value == "label"))
-        except ValueError as error:
-            raise at_line(path, line, str(error)) from None
-        lines.append(line)
-        for position, column, is_id in texts:
-            column.append(cells[position] if is_id else one_line(cells[position]))
+        else:
+            lines.append(line)
+            table.append(select_cells(cells))
     if not lines:
         raise ValueError(f"{path}: the file has a header, but no row with a {value}.")
     if unrated:
         warnings.warn(
             f"{path}: {len(unrated)} rows without a rating are ignored. The first is on line {unrated[0]}.",
-            stacklevel=5,
+            stacklevel=4,
         )
-    order = ["query", "document", value, *(name for name in ("query_text", "title") if name in columns)]
-    return build_frame(path, lines, {name: np.array(numbers) if name == value else columns[name] for name in order})
+    columns: dict[str, Any] = {
+        role: [cell.strip() for cell in column] for role, column in zip(names, zip(*table, strict=True), strict=True)
+    }
+    for role in ("query", "document"):
+        for line, cell in zip(lines, columns[role], strict=True):
+            if not cell or "\n" in cell:
+                problem = "contains a line break" if cell else "is empty. Every row requires one."
+                raise at_line(path, line, f"the column {shown(names[role])} {problem}")
+    numbers = []
+    for line, cell in zip(lines, columns[value], strict=True):
+        try:
+            numbers.append(parse_number(cell.encode(), value, finite=value == "label"))
+        except ValueError as error:
+            raise at_line(path, line, str(error)) from None
+    columns[value] = np.array(numbers)
+    for role in columns.keys() & {"query_text", "title"}:
+        columns[role] = list(map(one_line, columns[role]))
+    return build_frame(path, lines, columns)
 
 
 def build_frame(path: StrPath, lines: list[int], columns: Mapping[str, Any]) -> pd.DataFrame:
@@ -217,7 +172,13 @@ def convert_to_frame(name: str, data: Any, value: Value, *, empty: bool = False,
     import pandas as pd
 
     if isinstance(data, Mapping):
-        rows = list(_mapping_rows(name, data, value))
+        for query, documents in data.items():
+            if not isinstance(documents, Mapping):
+                raise TypeError(
+                    f"{name} must map each query to {{document: {value}}}, got {type(documents).__name__} for query "
+                    f"{query!r}"
+                )
+        rows = [(query, document, number) for query, entries in data.items() for document, number in entries.items()]
         check_ids(name, rows)
         values = numbers(f"{name}'s {value}", [row[2] for row in rows])  # pandas would round large integers.
         frame = pd.DataFrame([row[:2] for row in rows], columns=["query", "document"], dtype=object)
@@ -226,8 +187,6 @@ def convert_to_frame(name: str, data: Any, value: Value, *, empty: bool = False,
         frame = data if isinstance(data, pd.DataFrame) else data.to_pandas()
         try:
             roles = {column: role for role, column in find_columns(list(frame.columns), value).items()}
-        except MissingColumnError as error:
-            raise ValueError(f"{name} has {error}") from None
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
         frame = frame[list(roles)].rename(columns=roles)
@@ -241,22 +200,8 @@ def convert_to_frame(name: str, data: Any, value: Value, *, empty: bool = False,
     return _validate_rows(name, frame, value)
 
 
-def _mapping_rows(name: str, data: Mapping[Any, Any], value: str) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield query, document and number of every entry."""
-    for query, documents in data.items():
-        if not isinstance(documents, Mapping):
-            raise TypeError(
-                f"{name} must map each query to {{document: {value}}}, got {type(documents).__name__} for query "
-                f"{query!r}"
-            )
-        for document, number in documents.items():
-            yield query, document, number
-
-
 def _validate_rows(name: str, frame: pd.DataFrame, value: str) -> pd.DataFrame:
     """Return a frame with ids as strings, or raise if an id or a number is missing or a document occurs twice."""
-    import pandas as pd
-
     for column in ("query", "document"):
         missing = frame[column].isna().to_numpy()
         if missing.any():
@@ -281,9 +226,6 @@ def _validate_rows(name: str, frame: pd.DataFrame, value: str) -> pd.DataFrame:
             f"{name} has {bad.sum()} NaN, the first for document {row['document']!r} of query {row['query']!r}"
         )
     twice = frame.duplicated(["query", "document"]).to_numpy()
-    if twice.any():  # Old versions of pandas end strings at NUL, so the ids may be different.
-        codes = {column: factorize(frame[column])[0] for column in ("query", "document")}
-        twice = pd.DataFrame(codes).duplicated().to_numpy()
     if twice.any():
         row = frame[twice].iloc[0]
         raise ValueError(f"{name} has document {row['document']!r} of query {row['query']!r} more than once")

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from .._common.cached import cached_property
-from .._common.checks import check_whole
+from .._common.checks import check_whole, validate_choice
 from .._common.cpus import cpus
 from .._common.sums import compute_means, scale_weights
 from .._common.words import count, format_mean
 from ..judgments import Judgments, Unjudged
-from ..metrics.base import validate_choice
 from ..metrics.names import MetricLike, parse_metrics
 from .groups import AlignedScores, bind_metrics
 

@@ -228,7 +228,7 @@ def _iter_programs(templates: Sequence[str], k: int) -> Iterator[tuple[str | Non
     for library, convention in CONVENTIONS.items():
         printed = {template: option for template, option in convention.prints.items() if template in templates}
         for position, (template, option) in enumerate(printed.items()):
-            program = convention.called if position == 0 else f"{convention.called} {option.format(k=k)}"
+            program = convention.title if position == 0 else f"{convention.title} {option.format(k=k)}"
             yield library, template.format(k=k), program, position == 0
     for template in templates:
         if "{k}" in template:

@@ -7,9 +7,8 @@ NumPy all others. Without a compiler, NumPy evaluates all metrics and returns th
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass, field, replace
-from functools import partial
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,27 +18,21 @@ from ..metrics.function import FunctionMetric
 from ..metrics.names import BUILT_IN
 from ..ranking import compiled
 from ..ranking.compiled import Request
-from ..ranking.rows import RankedRows, first_ranks, rank_block
+from ..ranking.rows import RankedRows, rank_block
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from .._common.typing import Bools, Floats, Integers
     from ..judgments import Judgments, Unjudged
     from ..metrics.base import Metric, Scores
     from ..ranking.layout import Block, Layout, Ties
 
-SHALLOW = 50
-"""Metrics of at most this many ranks are evaluated on many queries at once, after all blocks are ranked."""
-
 DOCUMENTS_PER_THREAD = 150_000
 """NumPy is faster with another thread from about this many documents on."""
 
 COMPILED_PER_THREAD = 50_000
 """The compiled core is faster with another thread from about this many documents on."""
-
-QUERIES_TOGETHER = 16_384
-"""Number of queries to evaluate at once. Their first ten ranks fit into the second-level cache."""
 
 MAX_BOUND = 4
 """Number of lists of metrics that judgments keep bound."""
@@ -66,11 +59,9 @@ class AlignedScores:
         by_row = judgments.one_per_document("scores", scores)
         return cls(judgments, by_row, np.require(judgments.by_query(by_row), requirements=["C", "A"]))
 
-    @cached_property
-    def lowest(self) -> float:
-        """The lowest score. Raises if a score is NaN, with the number of these, the first row and its query."""
-        lowest = float(self.values.min())
-        if math.isnan(lowest):
+    def check(self) -> None:
+        """Raise if a score is NaN, with the number of these, the first row and its query."""
+        if math.isnan(self.values.min()):
             missing = np.isnan(self.by_row)
             row = int(np.argmax(missing))
             raise ValueError(
@@ -78,11 +69,6 @@ class AlignedScores:
                 f"(query {self.judgments.query_of_row(row)!s}). Check whether the model diverged, and use -inf for "
                 "documents that were not retrieved."
             )
-        return lowest
-
-    def check(self) -> None:
-        """Raise if a score is NaN."""
-        _ = self.lowest
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,94 +121,34 @@ class Family:
         return Request(formula, self.cutoffs, self.place, self.statistics.empty, self._value_if_empty)
 
 
-class Blocks:
-    """Families that rank documents in the same way, evaluated in NumPy block by block."""
+def evaluate_in_numpy(
+    families: Sequence[Family],
+    layout: Layout,
+    scores: np.ndarray[Any, Any],
+    ties: Ties,
+    values: Floats,
+    threads: int,
+) -> None:
+    """Write the values of all queries to `values`, shape (queries, values of the group), block by block."""
+    depths = [family.depth for family in families]
+    depth = None if None in depths else max(depth or 0 for depth in depths)
 
-    def __init__(self, families: Sequence[Family], ties: Ties) -> None:
-        self.families = families
-        self._ties = ties
-        self._shallow = [family for family in families if family.depth is not None and family.depth <= SHALLOW]
-        self._deep = [family for family in families if family not in self._shallow]
-        self._shallow_depth = max((family.depth or 0 for family in self._shallow), default=0)
-        depths = [family.depth for family in families]
-        self._depth = None if None in depths else max((depth or 0 for depth in depths), default=0)
-
-    def evaluate(
-        self, layout: Layout, scores: np.ndarray[Any, Any], all_retrieved: bool, values: Floats, threads: int
-    ) -> None:
-        """Write the values of all queries to `values`, shape (queries, values of the group)."""
-        work = partial(self._evaluate, layout.levels, scores, all_retrieved, values)
-        threads = min(threads, len(layout.blocks), len(scores) // DOCUMENTS_PER_THREAD)
-        if threads <= 1:
-            work(layout.blocks)
-        else:
-            _run_in_threads(work, layout.blocks, threads)
-        for family in self.families:
-            family.fill_empty(values)
-
-    def _evaluate(
-        self, levels: int, scores: np.ndarray[Any, Any], all_retrieved: bool, values: Floats, blocks: Iterable[Block]
-    ) -> None:
-        """Rank the queries of some blocks and evaluate them, with shallow families on several blocks at once.
-
-        Queries with ties are evaluated immediately, since ties need the labels of all tied documents.
-        """
-        waiting: list[RankedRows] = []
-        for block in blocks:
-            for rows in rank_block(block, scores, self._ties, levels, self._depth, all_retrieved=all_retrieved):
-                self._write(self._deep, rows, values)
-                first, tied = rows.split(self._shallow_depth) if self._shallow else (None, None)
-                if first is not None:
-                    waiting.append(first)
-                if tied is not None:
-                    self._write(self._shallow, tied, values)
-            if sum(len(rows.queries) for rows in waiting) > QUERIES_TOGETHER:
-                self._write(self._shallow, first_ranks(waiting, self._shallow_depth, levels), values)
-                waiting = []
-        if waiting:
-            self._write(self._shallow, first_ranks(waiting, self._shallow_depth, levels), values)
-
-    def _write(self, families: list[Family], rows: RankedRows, values: Floats) -> None:
-        """Write the values of some families for some queries."""
-        if sum(len(family.cutoffs) for family in families) == values.shape[1]:
-            computed = np.empty((len(rows.queries), values.shape[1]))
+    def evaluate_block(block: Block) -> None:
+        for rows in rank_block(block, scores, ties, layout.levels, depth):
             for family in families:
-                computed[:, family.place] = family.compute_values(rows)
-            _assign(values, rows.queries, computed)
-            return
-        for family in families:
-            _assign(values[:, family.place], rows.queries, family.compute_values(rows))
+                values[rows.queries, family.place] = family.compute_values(rows)
 
-
-def _assign(values: Floats, queries: Integers, computed: Floats) -> None:
-    """Assign the values of some queries, as one slice if these are contiguous."""
-    first, count = int(queries[0]), len(queries)
-    if queries[-1] == first + count - 1 and (np.diff(queries) == 1).all():
-        values[first : first + count] = computed
+    threads = min(threads, len(layout.blocks), len(scores) // DOCUMENTS_PER_THREAD)
+    if threads <= 1:
+        for block in layout.blocks:
+            evaluate_block(block)
     else:
-        values[queries] = computed
+        from concurrent.futures import ThreadPoolExecutor  # The import takes 6 ms.
 
-
-def _run_in_threads(work: Any, blocks: Sequence[Block], threads: int) -> None:
-    """Run `work` in several threads, including this one. Each takes the next block when it is free."""
-    from concurrent.futures import ThreadPoolExecutor  # The import takes 6 ms.
-
-    remaining = iter(blocks)
-    lock = Lock()
-
-    def take_blocks() -> Iterator[Block]:
-        while True:
-            with lock:
-                block = next(remaining, None)
-            if block is None:
-                return
-            yield block
-
-    with ThreadPoolExecutor(threads - 1) as pool:
-        futures = [pool.submit(work, take_blocks()) for _ in range(threads - 1)]
-        work(take_blocks())
-        for future in futures:
-            future.result()
+        with ThreadPoolExecutor(threads) as pool:
+            deque(pool.map(evaluate_block, layout.blocks), maxlen=0)
+    for family in families:
+        family.fill_empty(values)
 
 
 def _subject(metric: Metric, judgments: Judgments, unjudged: Unjudged) -> tuple[Judgments, Bools | None]:
@@ -254,16 +180,15 @@ class Group:
             with np.errstate(over="ignore"):
                 ranked = ranked.astype(np.float32)
         values = np.empty((layout.queries, len(self.columns)))
-        in_numpy = self._all
+        in_numpy = self.families
         if compiled.can_rank(layout):
-            in_numpy = self._unsupported
+            in_numpy = [family for family in self.families if family.request is None]
             useful = max(1, min(threads, len(ranked) // COMPILED_PER_THREAD))
             if self._requests and not compiled.evaluate(layout, ranked, self.like.ties, self._requests, values, useful):
                 scores.check()
-        if in_numpy.families:
-            with np.errstate(over="ignore"):
-                all_retrieved = bool(ranked.dtype.type(scores.lowest) != -np.inf)
-            in_numpy.evaluate(layout, ranked, all_retrieved, values, threads)
+        if in_numpy:
+            scores.check()
+            evaluate_in_numpy(in_numpy, layout, ranked, self.like.ties, values, threads)
         for family in self.families:
             if type(family.metric) not in _BUILT_IN:
                 _validate_finite(family, values[:, family.place], judgments)
@@ -272,15 +197,6 @@ class Group:
     @cached_property
     def _requests(self) -> list[Request]:
         return [family.request for family in self.families if family.request is not None]
-
-    @cached_property
-    def _unsupported(self) -> Blocks:
-        """The families that the compiled core does not support."""
-        return Blocks([family for family in self.families if family.request is None], self.like.ties)
-
-    @cached_property
-    def _all(self) -> Blocks:
-        return Blocks(self.families, self.like.ties)
 
 
 @dataclass(frozen=True, eq=False)

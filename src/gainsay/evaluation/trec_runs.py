@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from .._common.arrays import twice
-from .._common.distinct import factorize
+from .._common.arrays import factorize, twice
+from .._common.checks import validate_choice
 from .._common.names import check_name
 from ..judgments import Grouped, Judgments, NegativeLabels, Unjudged
-from ..metrics.base import validate_choice
 from ..metrics.names import parse_metrics
 from .evaluator import Coverage, Evaluation, Evaluator
 

@@ -36,42 +36,6 @@ Seed = Annotated[Integer, Field(ge=0, le=MAX_SEED)]
 Threads = Annotated[Integer, Field(ge=1, le=4096)]
 """OpenMP ends the process if it cannot start its threads."""
 
-_SET_ELSEWHERE: Mapping[str, Mapping[str, str]] = {
-    "lightgbm": {
-        "Use seed instead": "seed random_seed random_state",
-        "Use threads instead": "num_threads num_thread nthread nthreads n_jobs",
-        "Use num_boost_round instead": (
-            "num_iterations num_iteration n_iter num_tree num_trees num_round num_rounds nrounds num_boost_round "
-            "n_estimators max_iter"
-        ),
-        "Use early_stopping_rounds instead": (
-            "early_stopping_round early_stopping_rounds early_stopping n_iter_no_change"
-        ),
-        "The experiment sets the metrics": "metric metrics metric_types",
-        "Use training_gain instead": "label_gain",
-        "Write objective": "objective_type app application loss",
-        "Write boosting": "boosting_type boost",
-    },
-    "xgboost": {
-        "Use seed instead": "seed random_state",
-        "Use threads instead": "nthread n_jobs",
-        "Use num_boost_round instead": "num_boost_round n_estimators num_round",
-        "Use early_stopping_rounds instead": "early_stopping_rounds",
-        "The experiment sets the metrics": "eval_metric disable_default_eval_metric",
-        "Use training_gain instead": "ndcg_exp_gain",
-    },
-}
-"""Parameters of the libraries that are set outside `params`, by the remedy."""
-
-_DART = "later rounds of dart change earlier trees"
-_FORBIDDEN_VALUES = {
-    ("lightgbm", "boosting", "dart"): _DART,
-    ("xgboost", "booster", "dart"): _DART,
-    ("xgboost", "booster", "gblinear"): "a linear booster cannot predict with fewer rounds",
-}
-_CASE_INSENSITIVE = {"lightgbm": ("boosting", "objective", "data_sample_strategy"), "xgboost": ()}
-"""LightGBM converts the values of these parameters to lower case."""
-
 
 def _validate_gain(gain: Any) -> Any:
     """Return a gain by its name if it has one, else as the base of a power gain."""
@@ -104,8 +68,10 @@ class CandidateValues(StrictModel):
 
     @model_validator(mode="after")
     def _validate_params(self) -> CandidateValues:
-        params = {key: _validate_param(self.library, key, self.params[key]) for key in sorted(self.params)}
+        params = {key: _to_json_value(f"params.{key}", self.params[key]) for key in sorted(self.params)}
         gain, default = self.training_gain, DEFAULT_OBJECTIVE[self.library]
+        if self.library == "lightgbm" and "objective" in params:
+            params["objective"] = str(params["objective"]).lower()  # As LightGBM does.
         objective = str(params.get("objective", default))
         if objective == default:
             gain = gain or "exponential"
@@ -139,11 +105,13 @@ class Candidate:
     Raises
     ------
     ValueError, TypeError
-        If a value is invalid, a parameter has its own argument (seed, threads, rounds, metrics, gain), or the
-        booster cannot be cut at an earlier round (dart, gblinear).
+        If a value is invalid.
 
     Notes
     -----
+    The parameters are validated when you create an `Experiment`. Seed, threads, rounds, metrics and gain have their own
+    arguments, and dart and gblinear are rejected, because these models cannot be cut at an earlier round.
+
     The gain becomes LightGBM's `label_gain` and XGBoost's `ndcg_exp_gain`. For another base XGBoost is trained on the
     gains as labels. Metrics always use the labels.
 
@@ -151,9 +119,9 @@ class Candidate:
     --------
     >>> Candidate("small", "lightgbm", {"num_leaves": 15}, training_gain="linear").params
     {'num_leaves': 15}
-    >>> Candidate("wrong", "lightgbm", {"n_estimators": 15})
+    >>> Candidate("wrong", "lightgbm", training_gain="exp")
     Traceback (most recent call last):
-    ValueError: params must not contain 'n_estimators'. Use num_boost_round instead.
+    ValueError: training_gain must be 'linear' or 'exponential' or a base of at least 1 such as 1.5, got 'exp'
     """
 
     name: str
@@ -174,14 +142,8 @@ class Candidate:
         """Objective that is trained."""
         return str(self.params.get("objective", DEFAULT_OBJECTIVE[self.library]))
 
-    def resolved(self, *, num_boost_round: int, early_stopping_rounds: int, seed: int, threads: int) -> Candidate:
-        """Return the candidate with these values where it has none."""
-        defaults = {
-            "num_boost_round": num_boost_round,
-            "early_stopping_rounds": early_stopping_rounds,
-            "seed": seed,
-            "threads": threads,
-        }
+    def resolve(self, defaults: Mapping[str, int]) -> Candidate:
+        """Return the candidate with these values for the fields that it has not set."""
         missing: dict[str, Any] = {name: value for name, value in defaults.items() if getattr(self, name) is None}
         return replace(self, **missing)
 
@@ -233,24 +195,18 @@ def grid(
     """
     if not isinstance(params or {}, Mapping):
         raise TypeError(f"params must be a mapping of parameter to value, got {type(params).__name__}")
-    axes = {f"params.{key}": _list_alternatives(f"params.{key}", value) for key, value in (params or {}).items()}
-    axes |= {
-        "gain": _list_alternatives("training_gain", training_gain),
-        "seed": _list_alternatives("seed", seed),
-    }
-    count = math.prod(map(len, axes.values()))
+    axes = {key: _list_alternatives(f"params.{key}", value) for key, value in (params or {}).items()}
+    gains, seeds = _list_alternatives("training_gain", training_gain), _list_alternatives("seed", seed)
+    count = math.prod(map(len, (*axes.values(), gains, seeds)))
     if count > MAX_CANDIDATES:
         raise ValueError(f"params must make at most {MAX_CANDIDATES} candidates, got {count} candidates")
     candidates = []
-    for values in itertools.product(*axes.values()):
+    for *values, gain, own_seed in itertools.product(*axes.values(), gains, seeds):
         point = dict(zip(axes, values, strict=True))
-        varying = [
-            f"{axis.removeprefix('params.')}={_format_value(point[axis])}" for axis in axes if len(axes[axis]) > 1
-        ]
-        gain, own_seed = point.pop("gain"), point.pop("seed")
-        own_params = {key.removeprefix("params."): value for key, value in point.items()}
-        full_name = " ".join([name, *varying])
-        candidates.append(Candidate(full_name, library, own_params, training_gain=gain, seed=own_seed, **common))
+        varying = [(key, value) for key, value in point.items() if len(axes[key]) > 1]
+        varying += [("gain", gain)] * (len(gains) > 1) + [("seed", own_seed)] * (len(seeds) > 1)
+        full_name = " ".join([name, *(f"{key}={_format_value(value)}" for key, value in varying)])
+        candidates.append(Candidate(full_name, library, point, training_gain=gain, seed=own_seed, **common))
     return candidates
 
 
@@ -268,22 +224,6 @@ def validate_candidates(candidates: Iterable[Any]) -> tuple[Candidate, ...]:
     if not by_name:
         raise ValueError("candidates is empty. Pass at least one, for example Candidate('lambdarank', 'lightgbm').")
     return tuple(by_name.values())
-
-
-def _validate_param(library: str, key: str, value: Any) -> Any:
-    """Return the value of a parameter as JSON stores it, or raise."""
-    for remedy, names in _SET_ELSEWHERE[library].items():
-        if key in names.split():
-            raise ValueError(f"params must not contain {key!r}. {remedy}.")
-    value = _to_json_value(f"params.{key}", value)
-    if key in _CASE_INSENSITIVE[library] and isinstance(value, str):
-        value = value.lower()
-    reason = _FORBIDDEN_VALUES.get((library, key, value)) if isinstance(value, str) else None
-    if library == "xgboost" and key in ("rate_drop", "one_drop") and value:
-        reason = _DART
-    if reason:
-        raise ValueError(f"params.{key} must not be {value!r}, because {reason}. No round could be chosen.")
-    return value
 
 
 def _to_json_value(place: str, value: Any) -> Any:

@@ -10,31 +10,30 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from .._common.arrays import nearest
-from .._common.cpus import physical_memory
 from .._common.words import listed
 from ..comparison.compare import DEFAULT_METRICS
 from ..comparison.data import validate_primary, validate_seed
 from ..data import RankingData, read_letor, read_lightgbm, simulate
-from ..data.simulate import LONGEST
 from ..data.text import one_line
 from ..metrics.base import Metric
-from ..metrics.judged import validate_without_judged
-from ..metrics.names import parse_metrics
+from ..metrics.binary import validate_without_judged
+from ..metrics.names import parse_metric, parse_metrics
 from .candidate import Candidate, CandidateValues, Patience, Rounds, Seed, Threads, grid, validate_candidates
 from .folds import k_folds
 from .labels import read_cluster_file, read_segment_file
-from .repeats import Repeats, Vary
-from .rounds import BALANCED, EACH, validate_stop_by
 from .trainers import get_trainer
 from .validation import Integer, Real, StrictModel, prefix_errors, validate_model
 
 # After the check of `validation` that pydantic is installed.
-from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator  # isort: skip
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator  # isort: skip
+
+BALANCED = "balanced"
+Vary = Literal["seed", "queries"]
 
 MAX_DRAWS = 10_000_000
 MAX_BYTES = 2**20
@@ -47,10 +46,76 @@ def _validate_metrics(metrics: Any) -> tuple[Metric, ...]:
     """Return metrics that an experiment can evaluate, or raise."""
     parsed = parse_metrics(DEFAULT_METRICS if metrics is None else metrics)
     validate_without_judged(parsed)
-    for metric in parsed:
-        if str(metric) in (BALANCED, EACH):
-            raise ValueError(f"metrics must not contain the name {str(metric)!r}. Choose another name.")
     return parsed
+
+
+def validate_stop_by(stop_by: Any, metrics: Sequence[Metric]) -> str:
+    """Return "balanced" or the full name of one of the metrics, or raise `ValueError`."""
+    names = [BALANCED, *map(str, metrics)]
+    if str(stop_by) in names:
+        return str(stop_by)
+    with suppress(ValueError, TypeError):
+        metric = parse_metric(stop_by)
+        if metric in metrics:
+            return str(metric)
+    raise ValueError(f"stop_by must be one of {', '.join(names)}, got {str(stop_by)!r}{nearest(str(stop_by), names)}")
+
+
+def _validate_count(count: int) -> int:
+    if count != 1 and not 3 <= count <= 1000:
+        raise ValueError(f"must be 1, or from 3 to 1000, got {count}. Use 5, or 10 for differences near 0.01.")
+    return count
+
+
+RepeatCount = Annotated[Integer, AfterValidator(_validate_count)]
+
+
+class Repeats(StrictModel):
+    """How often each candidate is trained.
+
+    Attributes
+    ----------
+    count : int
+        Repeats of each candidate. 1 trains every candidate once with its own seed.
+    finalists : int or None
+        Repeats of the finalists only. Every candidate is trained once first.
+    keep : int
+        Number of the best candidates on the validation set, by each primary metric, that are finalists.
+    baseline : str or None
+        Candidate that is always a finalist.
+    """
+
+    count: RepeatCount = 1
+    finalists: RepeatCount | None = None
+    keep: Annotated[Integer, Field(ge=1)] = 3
+    baseline: str | None = None
+
+    @model_validator(mode="after")
+    def _validate_finalists(self) -> Repeats:
+        if self.finalists == 1:
+            raise ValueError("repeats.finalists must be at least 3, got 1, because finalists are trained anew")
+        if self.finalists is None and (self.keep != 3 or self.baseline is not None):
+            raise ValueError("repeats.finalists is missing. Write {'finalists': 5} for five repeats of each finalist.")
+        return self
+
+    @property
+    def number(self) -> int:
+        """Repeats of each compared candidate."""
+        return self.finalists or self.count
+
+
+def parse_repeats(text: str) -> Any:
+    """Return the repeats in an option of the command line: "5", or "finalists=5,keep=2,baseline=NAME".
+
+    Examples
+    --------
+    >>> parse_repeats("5"), parse_repeats("finalists=5,baseline=in use")
+    (5, {'finalists': 5, 'baseline': 'in use'})
+    """
+    if "=" not in text:
+        return int(text) if text.isdecimal() else text
+    pairs = [pair.partition("=") for pair in text.split(",")]
+    return {key: int(value) if value.isdecimal() and key != "baseline" else value for key, _, value in pairs}
 
 
 def _read_repeats(value: Any) -> Any:
@@ -92,26 +157,13 @@ class ExperimentConfig(StrictModel):
         validate_seed(self.seed, self.draws, self.alpha)
         if self.vary != "seed" and self.repeats.number == 1:
             raise ValueError(f"vary must be 'seed' without repeats, got {self.vary!r}. Pass repeats=5, for example.")
-        names = [candidate.name for candidate in self.candidates if isinstance(candidate, Candidate)]
-        if names:
-            self.validate_names(names)
-        return self
-
-    def validate_names(self, names: Sequence[str]) -> None:
-        """Raise if the baseline is not a candidate, or a candidate has the name of a model of another one."""
-        baseline = self.repeats.baseline
+        names, baseline = [candidate.name for candidate in self.candidates], self.repeats.baseline
         if baseline is not None and baseline not in names:
             raise ValueError(
                 f"repeats.baseline must be a candidate, got {baseline!r}{nearest(baseline, names)} "
                 f"(known: {listed(names, most=10)})"
             )
-        for name in names if self.stop_by == EACH else ():
-            stem = re.fullmatch(r"(.+) (?:@\d+|by .+)", name, re.DOTALL)
-            if stem and stem[1] in names:
-                raise ValueError(
-                    f"candidate {name!r} has the name of a model of candidate {stem[1]!r}, because stop_by='each' "
-                    "compares several rounds. Choose another name."
-                )
+        return self
 
 
 Files = Annotated[
@@ -124,7 +176,7 @@ FeatureCount = Annotated[int, Field(ge=1, le=10**7)]
 class SimulateTable(StrictModel):
     """Table `data.simulate` of a TOML file."""
 
-    queries: Annotated[int, Field(ge=1, le=10**10)]
+    queries: Annotated[int, Field(ge=1, le=10**7)]
     seed: Seed
     split: Annotated[list[Share], Field(min_length=3, max_length=3)] | None = None
     features: FeatureCount = 30
@@ -145,8 +197,8 @@ class DataTable(StrictModel):
     simulate: SimulateTable | None = None
     format: Literal["letor", "lightgbm"] = "letor"
     features: FeatureCount | None = None
-    zero_based: bool = False
-    shared_ids: Literal["refuse", "separate", "join"] = "refuse"
+    zero_based: bool | None = None
+    shared_ids: Literal["refuse", "separate", "join"] | None = None
     clusters: str | None = None
     segments: str | None = None
 
@@ -167,8 +219,6 @@ class DataTable(StrictModel):
              "requires either simulate.split = [0.6, 0.2, 0.2] or k_folds = 5"),
             (self.seed is not None and not k_folds, "must not contain seed without k_folds"),
             (simulate and file_keys, f"must not contain {', '.join(sorted(file_keys))} without files"),
-            ("shared_ids" in file_keys and self.format != "letor", "must not contain shared_ids, because LightGBM's "
-             "format has no query ids"),
         )  # fmt: skip
         for is_wrong, text in mistakes:
             if is_wrong:
@@ -188,10 +238,22 @@ class CandidateTable(CandidateValues):
         return self  # `grid` creates the candidates, which validate their own values.
 
 
+def _expand_candidates(tables: Sequence[CandidateTable]) -> tuple[Candidate, ...]:
+    """Return the candidates of all tables, with one candidate for each combination of listed values."""
+    candidates: list[Candidate] = []
+    for place, table in enumerate(tables):
+        with prefix_errors(f"candidates[{place}]."):
+            expanded = grid(**dict(table))
+            for candidate in expanded:
+                get_trainer(candidate.library).validate_parameters(candidate)
+        candidates += expanded
+    return validate_candidates(candidates)
+
+
 class ExperimentFile(ExperimentConfig):
     """A TOML file."""
 
-    candidates: Annotated[list[CandidateTable], Field(min_length=1)]
+    candidates: Annotated[list[CandidateTable], Field(min_length=1), AfterValidator(_expand_candidates)]
     directory: str | None = None
     data: DataTable
 
@@ -222,8 +284,6 @@ def read_toml(path: str | os.PathLike[str], directory: str | os.PathLike[str] | 
         document = tomllib.loads(text)
     with _located(source):
         table = validate_model(ExperimentFile, document)
-        candidates = _expand_candidates(table.candidates)
-        table.validate_names([candidate.name for candidate in candidates])
         labels = {
             key: read(_find_files(source, table.data, key)[0])
             for key, read in (("clusters", read_cluster_file), ("segments", read_segment_file))
@@ -232,24 +292,21 @@ def read_toml(path: str | os.PathLike[str], directory: str | os.PathLike[str] | 
         data = _read_data(source, table.data, table.seed)
     if directory is None:
         directory = source.parent / (table.directory or f"{source.stem}-run")
-    arguments = {key: value for key, value in table if key not in ("candidates", "data", "directory")}
-    return {**arguments, "candidates": candidates, "directory": directory, **labels, **data}
+    arguments = {key: value for key, value in table if key != "data"}
+    return {**arguments, "directory": directory, **labels, **data}
 
 
 @contextmanager
 def _located(source: Path, prefix: str = "") -> Iterator[None]:
-    """Put the path of the file before the message of an error, which gets at most ten lines of printable text."""
+    """Put the path of the file before the message of an error, which becomes printable text."""
     try:
         yield
     except (ValueError, TypeError) as error:
-        lines = [one_line(line) for line in str(error).split("\n")]
-        if len(lines) > 10:
-            lines = [*lines[:9], f"and {len(lines) - 9} more"]
-        message = "\n".join(lines)
+        message = "\n".join(one_line(line) for line in str(error).split("\n"))
     except RecursionError:
         message = "tables or lists are nested too deeply"
     except MemoryError:
-        message = "data.simulate must fit into memory. Use less data."
+        message = "data must fit into memory. Use less data or fewer features."
     else:
         return
     raise ValueError(f"{source}: {prefix}{message}")
@@ -263,28 +320,10 @@ def _validate_keys(text: str) -> None:
             raise ValueError(f"keys must have at most {MAX_KEY_PARTS} parts (line {number})")
 
 
-def _expand_candidates(tables: Sequence[CandidateTable]) -> list[Candidate]:
-    """Return the candidates of all tables, with one candidate for each combination of listed values."""
-    places: dict[str, int] = {}
-    candidates = []
-    for place, table in enumerate(tables):
-        with prefix_errors(f"candidates[{place}]."):
-            for candidate in grid(**dict(table)):
-                get_trainer(candidate.library).validate_parameters(candidate)
-                if candidate.name in places:
-                    raise ValueError(
-                        f"name must be unique, got {candidate.name!r} in candidates[{places[candidate.name]}] too"
-                    )
-                places[candidate.name] = place
-                candidates.append(candidate)
-    return candidates
-
-
 def _read_data(source: Path, table: DataTable, seed: int) -> dict[str, Any]:
     """Return the arguments of `Experiment` that contain the data."""
     if table.simulate is not None:
         with prefix_errors("data.simulate: "):
-            _validate_memory(table.simulate)
             everything = simulate(**table.simulate.model_dump(exclude={"split"}))
             if table.simulate.split is not None:
                 parts = everything.split_queries(*table.simulate.split, seed=table.simulate.seed)
@@ -300,17 +339,6 @@ def _read_data(source: Path, table: DataTable, seed: int) -> dict[str, Any]:
         return {"folds": k_folds(everything, table.k_folds or 0, seed=seed if table.seed is None else table.seed)}
 
 
-def _validate_memory(table: SimulateTable) -> None:
-    """Raise if the features do not fit into memory. Trying would stall the machine."""
-    gigabytes = table.queries * min(table.mean_length, LONGEST) * table.features * 4 / 1e9
-    memory = physical_memory()
-    if memory is not None and gigabytes > memory / 1e9:
-        raise ValueError(
-            f"queries, mean_length and features must fit into the memory of {memory / 1e9:,.0f} GB, got "
-            f"{gigabytes:,.0f} GB of data"
-        )
-
-
 def _find_files(source: Path, table: DataTable, key: str) -> list[Path]:
     """Return the paths under a key, relative to the directory of the TOML file."""
     names = getattr(table, key) or ()
@@ -324,11 +352,7 @@ def _find_files(source: Path, table: DataTable, key: str) -> list[Path]:
 
 
 def _read_files(paths: Sequence[Path], table: DataTable) -> RankingData:
-    options: dict[str, Any] = {"features": table.features, "zero_based": table.zero_based}
-    try:
-        if table.format == "letor":
-            return read_letor(paths, **options, shared_ids=table.shared_ids)
-        return RankingData.concatenate([read_lightgbm(path, **options) for path in paths])
-    except MemoryError:
-        names = ", ".join(map(str, paths))
-        raise ValueError(f"{names}: the data must fit into memory. Is `features` too large?") from None
+    options = table.model_dump(include={"features", "zero_based", "shared_ids"}, exclude_unset=True)
+    if table.format == "letor":
+        return read_letor(paths, **options)
+    return RankingData.concatenate([read_lightgbm(path, **options) for path in paths])

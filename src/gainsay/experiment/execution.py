@@ -9,21 +9,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._common.cpus import cpus
-from .._common.version import __version__
 from ..evaluation.evaluator import Evaluator, shared_weights
+from ..training.bound_metrics import in_round
 from .plan import Plan, Unit
-from .progress import Outcome, find_best_values
-from .rounds import Watch, find_stored_rounds, orient
+from .progress import Outcome, describe_best_values
 from .storage import SharedParts, Storage, create_canonical_json
-from .trainers import get_trainer, predict_scores
-from .trainings import Training
+from .trainers import get_trainer, get_versions, predict_scores
+from .trainings import Training, find_stored_rounds, orient
 
 if TYPE_CHECKING:
     from ..judgments import Judgments
@@ -118,6 +117,54 @@ class _Binned:
         self.data: Any = None
 
 
+@dataclass
+class RoundWatch:
+    """Evaluate the scores of every round, and return whether training should stop.
+
+    Training stops if *every* metric has had `patience` rounds without a new best value. So the best round of each
+    metric is the same as if it had stopped training alone. A patience of 0 never stops training.
+
+    Attributes
+    ----------
+    evaluator : Evaluator
+        Metrics on the validation set.
+    patience : int
+        Number of rounds without an improvement.
+    check : callable
+        Called in every round. Raises an error if training was called off.
+    report : callable, optional
+        Called with the values of every round.
+    rounds : list of list of float
+        Values of all rounds.
+    """
+
+    evaluator: Evaluator
+    patience: int
+    check: Callable[[], None] = lambda: None
+    report: Callable[[Sequence[float]], None] | None = None
+    rounds: list[list[float]] = field(default_factory=list)
+    _best: Any = -np.inf
+    _last_improvement: int = 0
+
+    def __call__(self, scores: Any) -> bool:
+        """Evaluate the scores of one round, and return whether training should stop. A `ValueError` names the round."""
+        self.check()
+        with in_round(len(self.rounds) + 1, " on valid"):
+            values = list(self.evaluator(scores).mean.values())
+        if self.report is not None:
+            self.report(values)
+        return self.record(values)
+
+    def record(self, values: Sequence[float]) -> bool:
+        """Append the values of one round, and return whether training should stop."""
+        self.rounds.append(list(values))
+        rising = orient(np.array(values), self.evaluator.metrics)
+        if (rising > self._best).any():
+            self._last_improvement = len(self.rounds)
+        self._best = np.fmax(self._best, rising)
+        return 0 < self.patience <= len(self.rounds) - self._last_improvement
+
+
 def train_candidate(
     candidate: Candidate, unit: Unit, metrics: Sequence[Metric], context: TrainingContext
 ) -> tuple[bytes, Training]:
@@ -129,12 +176,12 @@ def train_candidate(
     on_valid, on_test = (
         Evaluator(metrics, context.get_judgments(part), threads) for part in (unit.fold.valid, unit.fold.test)
     )
-    watch = Watch(on_valid, candidate.early_stopping_rounds or 0, context.check, context.follow(unit))
+    watch = RoundWatch(on_valid, candidate.early_stopping_rounds or 0, context.check, context.follow(unit))
     with context.bin_data(unit) as data:
         model = trainer.train(candidate, data, watch)
     curves = np.array(watch.rounds, dtype=np.float64)
     test = context.parts[unit.fold.test]
-    predict = trainer.create_predictor(model, test, threads)
+    predict = trainer.create_predictor(trainer.load(model), test, threads)
     scores = predict_scores(predict, test, find_stored_rounds(orient(curves, metrics)))
     weights = shared_weights(on_test.metrics, on_test.judgments)
     return model, Training(
@@ -149,7 +196,7 @@ def train_candidate(
             "query": test.qid.astype(np.int32),
             **{f"score {number}": values for number, values in scores.items()},
         },
-        {"gainsay": __version__, "numpy": np.__version__, candidate.library: trainer.get_version()},
+        get_versions(candidate.library),
     )
 
 
@@ -215,8 +262,8 @@ def perform(task: Task) -> Outcome:
     if shared is not None and not shared.exist:
         raise CalledOffError(unit)
     storage.save(task.plan, unit, model, training)
-    storage.write_compared_models(task.plan, unit, training.curves)
-    return Outcome(unit, seconds, best=find_best_values(task.plan, training.curves))
+    storage.write_compared_model(task.plan, unit, training.curves)
+    return Outcome(unit, seconds, best=describe_best_values(task.plan, training.curves))
 
 
 def uses_other_processes(executor: Executor | None) -> bool:

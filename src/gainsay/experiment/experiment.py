@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,17 +18,15 @@ from .._common.checks import check_whole
 from .._common.words import count, listed
 from ..evaluation.evaluator import Evaluator, shared_weights
 from ..judgments import Judgments
-from .config import ExperimentConfig, read_toml
+from .config import BALANCED, ExperimentConfig, read_toml
 from .execution import compute_total_weights, perform_all, uses_other_processes
 from .folds import FeatureColumns, compute_fingerprint, divide
 from .labels import align_clusters, align_segments
 from .plan import Plan, Unit, find_import_paths, validate_importable
-from .progress import Outcome, Progress
+from .progress import Progress
 from .result import ExperimentResult, create_result
-from .rounds import BALANCED
-from .storage import DamagedError, Storage, create_canonical_json
-from .trainers import get_trainer
-from .trainings import list_finalists, select_screening
+from .storage import DamagedError, Storage
+from .trainers import get_trainer, get_versions
 from .validation import prefix_errors, validate_model
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from ..data import RankingData
     from ..metrics.names import MetricLike
     from .candidate import Candidate
-    from .folds import Fold, Parts
+    from .folds import Parts
     from .trainings import Training
 
 
@@ -61,9 +60,9 @@ class Experiment:
         Parts for LETOR's cross-validation: test on fold i, validate on fold i + 1, train on the others. See `k_folds`.
     primary : sequence of two metrics, optional
         The two metrics to test for disagreement. Defaults to the first two.
-    stop_by : "balanced", "each" or metric, default "balanced"
-        Compared round: the smallest worst gap of the two primary metrics to their best values, the best round of each
-        primary metric as two models, or the best round of a metric.
+    stop_by : "balanced" or metric, default "balanced"
+        Compared round: the smallest worst gap of the two primary metrics to their best values, or the best round of a
+        metric.
     seed : int, default 0
         Seed of the verdict, and of candidates without a seed.
     alpha, margin, draws
@@ -94,7 +93,7 @@ class Experiment:
     Warns
     -----
     UserWarning
-        If every query of a part has one document, two parts are the same data, or two candidates differ only in name.
+        If every query of a part has one document, or two parts are the same data.
 
     Notes
     -----
@@ -144,7 +143,7 @@ class Experiment:
         if directory is not None:
             validate_importable(config.metrics, "later runs in the directory")
         defaults = config.model_dump(include={"num_boost_round", "early_stopping_rounds", "seed", "threads"})
-        resolved = tuple(candidate.resolved(**defaults) for candidate in config.candidates)
+        resolved = tuple(candidate.resolve(defaults) for candidate in config.candidates)
         for candidate in resolved:
             with prefix_errors(f"candidate {candidate.name!r}: "):
                 get_trainer(candidate.library).validate_parameters(candidate)
@@ -155,29 +154,24 @@ class Experiment:
                 "Pass repeats=5 to repeat all candidates."
             )
         self.directory = None if directory is None else Path(directory)
-        tests = [self._parts[fold.test] for fold in divided]
+        ids = [name for fold in divided for name in self._parts[fold.test].query_ids.tolist()]
         self.plan = Plan(
             **{**dict(config), "candidates": resolved},
             folds=divided,
             data={name: compute_fingerprint(part) for name, part in self._parts.items()},
             features=FeatureColumns.from_data(next(iter(self._parts.values()))),
-            clusters=None if clusters is None else align_clusters(clusters, tests),
-            segments=None if segments is None else align_segments(segments, tests),
+            clusters=None if clusters is None else align_clusters(clusters, ids),
+            segments=None if segments is None else align_segments(segments, ids),
         )
         _validate_data(self.plan, self._parts)
-        _warn_of_waste(self.plan, self._parts)
+        _warn_of_data(self.plan, self._parts)
 
     @classmethod
     def from_toml(
         cls,
         path: str | PathLike[str],
         directory: str | PathLike[str] | None = None,
-        *,
-        stop_by: MetricLike | None = None,
-        repeats: int | Mapping[str, int | str] | None = None,
-        vary: str | None = None,
-        clusters: OfQueries | None = None,
-        segments: Columns | None = None,
+        **changes: Any,
     ) -> Experiment:
         """Return the experiment in a TOML file. The guide "Experiments" describes the format.
 
@@ -187,8 +181,8 @@ class Experiment:
             The file. Paths in it are relative to its directory.
         directory : path, optional
             Directory of the experiment. Defaults to the one in the file.
-        stop_by, repeats, vary, clusters, segments : optional
-            Replacements for values in the file. See `Experiment`.
+        **changes
+            Arguments of `Experiment` that replace values in the file.
 
         Returns
         -------
@@ -199,9 +193,7 @@ class Experiment:
         ValueError
             If the file is invalid. The message names key and value.
         """
-        options = {"stop_by": stop_by, "repeats": repeats, "vary": vary, "clusters": clusters, "segments": segments}
-        replacements = {key: value for key, value in options.items() if value is not None}
-        return cls(**{**read_toml(path, directory), **replacements})
+        return cls(**{**read_toml(path, directory), **changes})
 
     @staticmethod
     def load(directory: str | PathLike[str]) -> ExperimentResult:
@@ -273,22 +265,20 @@ class Experiment:
                 )
         if uses_other_processes(executor):
             validate_importable(self.plan.metrics, "other processes")
-        with self._open_storage() as storage, storage.lock():
+        with ExitStack() as stack:
+            directory = self.directory
+            if directory is None:
+                folder = tempfile.TemporaryDirectory(prefix="gainsay-", ignore_cleanup_errors=True)
+                directory = Path(stack.enter_context(folder))
+            storage = Storage(directory)
+            stack.enter_context(storage.lock())
             self._write_plan(storage)
             storage.remove_leftovers()
             trainings = self._train(storage, self.plan.list_first_units(), executor, jobs, progress)
             if self.plan.repeats.finalists:
-                names = list_finalists(self.plan, select_screening(self.plan, trainings))
+                names = self.plan.list_finalists(self.plan.select_first(trainings))
                 trainings |= self._train(storage, self.plan.list_final_units(names), executor, jobs, progress)
             return create_result(storage, self.plan, trainings, self.directory)
-
-    @contextmanager
-    def _open_storage(self) -> Iterator[Storage]:
-        if self.directory is not None:
-            yield Storage(self.directory)
-            return
-        with tempfile.TemporaryDirectory(prefix="gainsay-", ignore_cleanup_errors=True) as folder:
-            yield Storage(Path(folder))
 
     def _write_plan(self, storage: Storage) -> None:
         """Write the plan, or raise if the directory contains another experiment."""
@@ -310,24 +300,19 @@ class Experiment:
         self, storage: Storage, units: Sequence[Unit], executor: Executor | None, jobs: int | None, show: bool
     ) -> dict[str, Training]:
         """Train the unfinished units, and return the results of all."""
-        versions = {library: get_trainer(library).get_version() for library in _list_libraries(self.plan)}
-        trainings = _load_trainings(storage, self.plan, units, versions)
+        trainings = _load_trainings(storage, self.plan, units)
+        for unit in units:
+            if unit.slug in trainings:
+                _reuse(storage, self.plan, unit, trainings[unit.slug])
         _validate_unchanged(self.plan, trainings)
         pending = [unit for unit in units if unit.slug not in trainings]
-        progress, remaining = Progress(show), len(pending)
-
-        def report(outcome: Outcome) -> None:
-            nonlocal remaining
-            remaining -= 1
-            progress.advance(outcome)
-
-        progress.start(self.plan, len(units), len(trainings))
+        progress = Progress(self.plan, len(units), len(trainings), show)
         try:
-            perform_all(storage, self.plan, pending, self._parts, report, executor, jobs, progress.follow)
+            perform_all(storage, self.plan, pending, self._parts, progress.advance, executor, jobs, progress.follow)
         except BaseException as error:
             if self.directory is not None:
-                trainings_left = "1 training is" if remaining == 1 else f"{remaining} trainings are"
-                error.add_note(f"{trainings_left} left. The others are in {self.directory}. Run again to continue.")
+                remaining = count(progress.total - progress.done, "training")
+                error.add_note(f"{remaining} left. The others are in {self.directory}. Run again to continue.")
             raise
         finally:
             progress.stop()
@@ -340,17 +325,8 @@ class Experiment:
         return f"Experiment({size}, metrics {', '.join(self.plan.names)})"
 
 
-def _list_libraries(plan: Plan) -> set[str]:
-    return {candidate.library for candidate in plan.candidates}
-
-
-def _load_trainings(
-    storage: Storage, plan: Plan, units: Iterable[Unit], versions: Mapping[str, str] | None = None
-) -> dict[str, Training]:
-    """Return the finished trainings by slug. A damaged one counts as unfinished, with a warning.
-
-    A run passes the `versions` of the libraries. It warns of other versions, and writes the compared models.
-    """
+def _load_trainings(storage: Storage, plan: Plan, units: Iterable[Unit]) -> dict[str, Training]:
+    """Return the finished trainings by slug. A damaged one counts as unfinished, with a warning."""
     trainings = {}
     for unit in units:
         try:
@@ -358,19 +334,22 @@ def _load_trainings(
         except DamagedError as error:
             warnings.warn(f"{storage.get_folder(unit)}: {error}. {unit} has to be trained again", stacklevel=4)
             continue
-        if training is None:
-            continue
-        trainings[unit.slug] = training
-        if versions is not None:
-            library = unit.candidate.library
-            if training.versions.get(library) != versions[library]:
-                warnings.warn(
-                    f"{unit} was trained by {library} {training.versions.get(library)}, but this is "
-                    f"{versions[library]}. Use another directory for results of one version.",
-                    stacklevel=4,
-                )
-            storage.write_compared_models(plan, unit, training.curves)
+        if training is not None:
+            trainings[unit.slug] = training
     return trainings
+
+
+def _reuse(storage: Storage, plan: Plan, unit: Unit, training: Training) -> None:
+    """Write the compared model of a finished training, and warn if another version of the library trained it."""
+    library = unit.candidate.library
+    version, earlier = get_versions(library)[library], training.versions.get(library)
+    if earlier != version:
+        warnings.warn(
+            f"{unit} was trained by {library} {earlier}, but this is {version}. Use another directory for results of "
+            "one version.",
+            stacklevel=4,
+        )
+    storage.write_compared_model(plan, unit, training.curves)
 
 
 def _validate_unchanged(plan: Plan, trainings: Mapping[str, Training]) -> None:
@@ -394,10 +373,7 @@ def _validate_unchanged(plan: Plan, trainings: Mapping[str, Training]) -> None:
 
 
 def _validate_data(plan: Plan, parts: Parts) -> None:
-    """Raise if data do not suit the metrics or the libraries, before hours of training."""
-    names = next(iter(parts.values())).feature_names
-    for library in _list_libraries(plan):
-        get_trainer(library).validate_features(names or ())
+    """Raise if data do not suit the metrics, before hours of training."""
     for name in dict.fromkeys(part for fold in plan.folds for part in (fold.valid, fold.test)):
         with prefix_errors(f"{name}: "):
             judgments = parts[name].judgments()
@@ -405,32 +381,15 @@ def _validate_data(plan: Plan, parts: Parts) -> None:
             shared_weights(plan.metrics, judgments)
 
 
-def _warn_of_waste(plan: Plan, parts: Parts) -> None:
-    """Warn of queries with nothing to rank, of candidates that are the same model, and of parts that are the same."""
-    messages = []
+def _warn_of_data(plan: Plan, parts: Parts) -> None:
+    """Warn of queries with nothing to rank, and of parts that are the same."""
     single = [name for name, part in parts.items() if len(part.labels) == len(part.query_ids)]
     if single:
-        messages.append(
+        warnings.warn(
             f"every query of {listed(single, 4)} has one document, so there is nothing to rank. Does qid number the "
-            "rows instead of the queries?"
+            "rows instead of the queries?",
+            stacklevel=3,
         )
-    groups: dict[bytes, list[str]] = {}
-    for candidate in plan.candidates:
-        settings = create_canonical_json({**candidate.to_dict(), "name": None})
-        groups.setdefault(settings, []).append(repr(candidate.name))
-    duplicates = [listed(names, 4) for names in groups.values() if len(names) > 1]
-    if duplicates:
-        messages.append(f"candidates with the same parameters are the same model: {', and '.join(duplicates[:2])}")
-    messages += dict.fromkeys(message for fold in plan.folds for message in _find_same_data(plan, fold))
-    for message in messages:
-        warnings.warn(message, stacklevel=3)
-
-
-def _find_same_data(plan: Plan, fold: Fold) -> Iterator[str]:
-    pairs = [(fold.valid, fold.test, "which favors the chosen rounds and candidates")]
-    for train in fold.train:
-        pairs.append((train, fold.valid, "which chooses the rounds that fit it most closely"))
-        pairs.append((train, fold.test, "which favors models that have seen it"))
-    for first, second, consequence in pairs:
+    for first, second in itertools.combinations(parts, 2):
         if plan.data[first] == plan.data[second]:
-            yield f"{first} and {second} are the same data, {consequence}"
+            warnings.warn(f"{first} and {second} are the same data, so the results are too good", stacklevel=3)

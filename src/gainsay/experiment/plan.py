@@ -9,30 +9,35 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
+
+from .._common.names import natural_order
 from ..metrics.names import parse_metrics
 from ..metrics.registry import origin_of
-from .candidate import Candidate
-from .config import ExperimentConfig
+from .candidate import MAX_SEED, Candidate
+from .config import BALANCED, ExperimentConfig
 from .folds import FeatureColumns, Fold
-from .repeats import compute_seed, resample
-from .rounds import BALANCED, EACH, find_balanced_round, find_best_rounds, orient
+from .trainings import find_balanced_round, find_best_rounds, orient
 from .validation import validate_model
 
 # After the check of `validation` that pydantic is installed.
 from pydantic import Field, model_validator  # isort: skip
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from .._common.typing import Floats
     from ..data import RankingData
     from ..metrics.base import Metric
     from .folds import Parts
+    from .trainings import Training
 
 FORMAT = 6
 """Version of the files in the directory. From format 6, the plan contains the columns of the features."""
 
 
 class UndefinedMetricError(ValueError):
-    """A metric of an earlier experiment is not defined now, or elsewhere. The message names the module to import."""
+    """A metric of an earlier experiment is not defined now. The message names the module to import."""
 
 
 @dataclass(frozen=True)
@@ -114,27 +119,19 @@ class Plan(ExperimentConfig):
         """Metrics that choose rounds: the two primary metrics, or the only metric."""
         return self.primary or self.names[:2]
 
-    def choose_round(self, curves: Floats, stop_by: str) -> int:
-        """Return the round of one training that "balanced" or a metric chooses on the validation set."""
+    def choose_round(self, curves: Floats, stop_by: str | None = None) -> int:
+        """Return the round of one training that "balanced" or a metric, by default `stop_by`, chooses on valid."""
+        stop_by = stop_by or self.stop_by
         curves = orient(curves, self.metrics)
         if stop_by == BALANCED:
             return find_balanced_round(curves, [self.names.index(metric) for metric in self.primary_metrics])
         return find_best_rounds(curves)[self.names.index(stop_by)]
-
-    def list_compared_rounds(self, curves: Floats) -> list[int]:
-        """Return, ascending, the rounds of one training that are compared."""
-        rules = self.primary_metrics if self.stop_by == EACH else (self.stop_by,)
-        return sorted({self.choose_round(curves, rule) for rule in rules})
 
     def list_compared_units(self, candidate: Candidate) -> list[Unit]:
         """Return the compared trainings of a candidate: repeat after repeat, with the folds of each."""
         number, resampled = self.repeats.number, self.vary == "queries"
         repeats = range(1, number + 1) if number > 1 else (0,)
         return [Unit(candidate, fold, repeat, resampled) for repeat in repeats for fold in self.folds]
-
-    def list_full_units(self, candidate: Candidate) -> list[Unit]:
-        """Return the trainings on all training queries, if the compared ones are on resampled queries."""
-        return [Unit(candidate, fold, 1) for fold in self.folds] if self.vary == "queries" else []
 
     def list_first_units(self) -> list[Unit]:
         """Return the first trainings, candidate by candidate: all, or the ones that choose finalists."""
@@ -149,13 +146,43 @@ class Plan(ExperimentConfig):
             unit
             for candidate in self.candidates
             if candidate.name in selected
-            for unit in (*self.list_compared_units(candidate), *self.list_full_units(candidate))
+            for unit in self.list_compared_units(candidate)
         ]
 
     def iterate_units(self) -> Iterator[Unit]:
         """Yield all possible trainings."""
         units = [*self.list_first_units(), *self.list_final_units(candidate.name for candidate in self.candidates)]
         yield from {unit.slug: unit for unit in units}.values()
+
+    def select_first(self, trainings: Mapping[str, Training]) -> dict[str, Training]:
+        """Return by candidate the trainings that choose finalists, or nothing if all candidates are repeated."""
+        units = self.list_first_units() if self.repeats.finalists else []
+        return {unit.candidate.name: trainings[unit.slug] for unit in units if unit.slug in trainings}
+
+    def list_finalists(self, first: Mapping[str, Training]) -> list[str]:
+        """Return the names of the finalists."""
+        table = self.create_finalist_table(first)
+        return [str(name) for name in table.index[table["finalist"]]]
+
+    def create_finalist_table(self, first: Mapping[str, Training]) -> pd.DataFrame:
+        """Return by candidate `valid M` for each primary metric M, and `finalist`, from the first trainings.
+
+        A finalist is one of the best `keep` candidates on the validation set by a primary metric, at its compared
+        round, or the baseline. The test set is not used.
+        """
+        import pandas as pd
+
+        names = natural_order(first)
+        values = {name: first[name].curves[self.choose_round(first[name].curves) - 1] for name in names}
+        table = pd.DataFrame(index=pd.Index(names, name="candidate"))
+        finalists = {self.repeats.baseline}
+        for metric in self.primary_metrics:
+            column = self.names.index(metric)
+            table[f"valid {metric}"] = pd.Series({name: values[name][column] for name in names}, dtype=float)
+            best = sorted(names, key=lambda name: values[name][column], reverse=self.metrics[column].higher_is_better)
+            finalists.update(best[: self.repeats.keep])
+        table["finalist"] = [name in finalists for name in names]
+        return table
 
     def describe_unit(self, unit: Unit) -> dict[str, Any]:
         """Return everything that the result of a training depends on, as JSON values."""
@@ -185,14 +212,20 @@ class Plan(ExperimentConfig):
         Raises
         ------
         UndefinedMetricError
-            If a custom metric is not defined.
+            If a metric is not defined.
         ValueError, LookupError, TypeError, ArithmeticError, RecursionError
             If `to_dict` cannot have written the document.
         """
-        metrics = restore_metrics(document["metrics"], document["import_paths"])
-        names = [str(metric) for metric in metrics]
-        if names != document["metrics"]:
-            raise ValueError(f"metrics must be {shorten(names)}, got {shorten(document['metrics'])}")
+        modules = dict.fromkeys(module for places in dict(document["import_paths"]).values() for module, _ in places)
+        try:
+            metrics = parse_metrics(document["metrics"])
+        except ValueError as error:
+            if not modules:
+                raise
+            options = " ".join(f"--import {module}" for module in modules)
+            raise UndefinedMetricError(
+                f"Import the modules of custom metrics: {', '.join(modules)} (on the command line: {options}). {error}"
+            ) from error
         settings = {key: value for key, value in document.items() if key not in ("format", "import_paths")}
         candidates = [Candidate(**candidate) for candidate in document["candidates"]]
         return validate_model(cls, {**settings, "candidates": candidates, "metrics": metrics})
@@ -216,6 +249,41 @@ class Plan(ExperimentConfig):
                 changes = find_differences(earlier_candidates[candidate.name].to_dict(), candidate.to_dict())
                 conflicts += [f"candidate {candidate.name!r}: {change}" for change in changes]
         return conflicts
+
+
+def compute_seed(candidate: Candidate, repeat: int) -> int:
+    """Return the seed of a repeat. Repeat 0 has the seed of the candidate.
+
+    The seeds of different candidates differ, because repeats of two recipes are treated as independent. A seed does not
+    depend on the number of repeats, so you can add repeats later.
+
+    Examples
+    --------
+    >>> from gainsay.experiment import Candidate
+    >>> candidate = Candidate("a", "lightgbm", seed=7)
+    >>> compute_seed(candidate, 0), len({compute_seed(candidate, repeat) for repeat in range(10)})
+    (7, 10)
+    """
+    own = candidate.seed or 0
+    if repeat == 0:
+        return own
+    digest = hashlib.sha256(f"{own}/{repeat}/{candidate.name}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") % (MAX_SEED + 1)
+
+
+def resample(data: RankingData, seed: int) -> RankingData:
+    """Draw as many queries as there are, with replacement, with their labels and weights.
+
+    Examples
+    --------
+    >>> from gainsay.data import simulate
+    >>> data = simulate(1000, seed=1, mean_length=2)
+    >>> sample = resample(data, seed=4)
+    >>> len(sample.query_ids), round(len(set(sample.query_ids.tolist())) / 1000, 1)
+    (1000, 0.6)
+    """
+    queries = len(data.query_ids)
+    return data.take_queries(np.sort(np.random.default_rng(seed).integers(queries, size=queries)))
 
 
 def create_slug(name: str) -> str:
@@ -291,49 +359,3 @@ def validate_importable(metrics: Sequence[Metric], user: str) -> None:
                 )
         if parse_metrics(str(metric)) != (metric,):
             raise ValueError(f"{metric} was defined again, so {user} would use another one. Create the metric again.")
-
-
-def restore_metrics(names: Sequence[str], paths: Mapping[str, Any]) -> tuple[Metric, ...]:
-    """Return the metrics of an earlier experiment.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Names of the metrics.
-    paths : mapping of name to list
-        Result of `find_import_paths` for the metrics of the experiment.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If a metric is not defined now, or in another module.
-    ValueError, TypeError, LookupError
-        If the paths are damaged.
-    """
-    if not isinstance(paths, Mapping):
-        raise TypeError(f"import_paths must be a mapping, got {type(paths).__name__}")
-    restored: list[Metric] = []
-    for name in names:
-        earlier = paths.get(name, [])
-        try:
-            metrics = parse_metrics(name)
-        except ValueError as error:
-            if not earlier:
-                raise
-            modules = dict.fromkeys(str(place[0]) for place in earlier)
-            raise UndefinedMetricError(
-                f"The metric {name!r} is not defined. It was {_format_paths(earlier)}. Import {' and '.join(modules)} "
-                f"(on the command line: {' '.join(f'--import {module}' for module in modules)})."
-            ) from error
-        now = _find_paths(metrics[0])
-        if now != earlier:
-            raise UndefinedMetricError(
-                f"The metric {name!r} was {_format_paths(earlier)} and is now {_format_paths(now)}. Import the former, "
-                "or use another directory."
-            )
-        restored += metrics
-    return parse_metrics(restored)
-
-
-def _format_paths(places: Sequence[Sequence[str]]) -> str:
-    return " and ".join(".".join(map(str, place)) for place in places) or "a metric of gainsay"

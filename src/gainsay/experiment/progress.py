@@ -6,13 +6,12 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .._common.shown import printable
 from ..training.display import is_notebook
 from .plan import Plan, Unit
-from .rounds import find_best_rounds, orient
 
 if TYPE_CHECKING:
     from .._common.typing import Floats
@@ -23,20 +22,21 @@ Follow = Callable[[Unit], Callable[[Sequence[float]], None] | None]
 
 @dataclass(frozen=True)
 class Outcome:
-    """The reported part of a finished unit: seconds, a traceback if it failed, best value and round of each metric."""
+    """The reported part of a finished unit: seconds, a traceback if it failed, best value and round of metrics."""
 
     unit: Unit
     seconds: float
     failure: str | None = None
-    best: dict[str, tuple[float, int]] = field(default_factory=dict)
+    best: Sequence[str] = ()
 
 
-def find_best_values(plan: Plan, curves: Floats) -> dict[str, tuple[float, int]]:
+def describe_best_values(plan: Plan, curves: Floats) -> list[str]:
     """Return the best value and round of the metrics that choose rounds."""
-    rounds = dict(zip(plan.names, find_best_rounds(orient(curves, plan.metrics)), strict=True))
-    return {
-        name: (float(curves[rounds[name] - 1, plan.names.index(name)]), rounds[name]) for name in plan.primary_metrics
-    }
+    texts = []
+    for name in plan.primary_metrics:
+        number = plan.choose_round(curves, name)
+        texts.append(f"{name} {curves[number - 1, plan.names.index(name)]:.4f} @{number}")
+    return texts
 
 
 def get_last_line(text: str) -> str:
@@ -53,21 +53,22 @@ class Progress:
 
     Parameters
     ----------
+    plan : Plan
+        Plan of the experiment.
+    total, done : int
+        Number of trainings, and of those that are finished already.
     show : bool
         Whether to report anything.
     """
 
-    def __init__(self, show: bool) -> None:
-        self._show = show
+    def __init__(self, plan: Plan, total: int, done: int, show: bool) -> None:
+        self.total, self.done = total, done
+        self._plan = plan
         self._lock = threading.Lock()
-        self._bars: Any = None
-
-    def start(self, plan: Plan, total: int, done: int) -> None:
-        """Start a run in which `done` of `total` units are finished already."""
-        self._plan, self._total, self._done = plan, total, done
         self._tasks: dict[str, Any] = {}
+        self._bars: Any = None
         self._stream = sys.stdout if is_notebook() else sys.stderr
-        self._show = self._show and self._stream is not None  # pythonw has no streams.
+        self._show = show and self._stream is not None  # pythonw has no streams.
         if self._show and done:
             self._print(f"{done} of {total} are already finished")
         if self._show and self._stream.isatty():
@@ -78,16 +79,12 @@ class Progress:
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
         from rich.progress import Progress as Bars
 
-        columns = (
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[values]}", markup=False),
-            TimeElapsedColumn(),
-        )
-        self._bars = Bars(*columns, console=Console(file=self._stream, markup=False, highlight=False), transient=True)
+        name, values = (TextColumn(f"{{task.{field}}}", markup=False) for field in ("description", "fields[values]"))
+        console = Console(file=self._stream, markup=False, highlight=False)
+        columns = (name, BarColumn(), MofNCompleteColumn(), values, TimeElapsedColumn())
+        self._bars = Bars(*columns, console=console, transient=True)
         self._bars.start()
-        self._trainings = self._bars.add_task("trainings", total=self._total, completed=self._done, values="")
+        self._trainings = self._bars.add_task("trainings", total=self.total, completed=self.done, values="")
 
     def follow(self, unit: Unit) -> Callable[[Sequence[float]], None] | None:
         """Start a training in this process, and return a function for the values of each round, or None."""
@@ -108,20 +105,19 @@ class Progress:
     def advance(self, outcome: Outcome) -> None:
         """Report a finished unit."""
         with self._lock:
-            self._done += 1
-            number, task = self._done, self._tasks.pop(outcome.unit.slug, None)
+            self.done += 1
+            number, task = self.done, self._tasks.pop(outcome.unit.slug, None)
         if self._bars is not None:
             self._bars.update(self._trainings, completed=number)
             if task is not None:
                 self._bars.remove_task(task)
         if not self._show:
             return
-        title = f"[{number}/{self._total}] {outcome.unit}"
+        title = f"[{number}/{self.total}] {outcome.unit}"
         if outcome.failure is not None:
             self._print(f"{title}: failed, {get_last_line(outcome.failure)}")
-            return
-        best = [f"{metric} {value:.4f} @{number}" for metric, (value, number) in outcome.best.items()]
-        self._print(title, *best, f"{outcome.seconds:.1f} s")
+        else:
+            self._print(title, *outcome.best, f"{outcome.seconds:.1f} s")
 
     def stop(self) -> None:
         """End the reports."""

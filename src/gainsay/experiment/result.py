@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,26 +13,30 @@ import numpy as np
 from .._common.arrays import nearest
 from .._common.cached import cached_property
 from .._common.checks import check_whole
+from .._common.markup import as_text
 from .._common.shown import printable, printables
 from .._common.words import count
 from ..comparison.comparison import Comparison
+from ..comparison.rankings import Rankings
 from ..comparison.verdict import Verdict
+from ..data import RankingData
+from ..judgments import Judgments
 from .candidate import Candidate
-from .folds import validate_data
-from .models import Refit, TrainedModel, train_on_all_data
+from .config import BALANCED, validate_stop_by
+from .folds import FeatureColumns, compute_fingerprint, validate_data
 from .progress import get_last_line
-from .repeats import FULL
-from .rounds import EACH, validate_stop_by
-from .storage import SUFFIXES, DamagedError, Storage
-from .summary import create_notes, summarize
-from .tables import ResultTables
-from .trainings import CandidateTrainings, ComparedModel, create_rankings, list_finalists, select_screening
+from .storage import DamagedError, Storage
+from .tables import ResultTables, join_rounds
+from .trainers import get_trainer, get_versions, predict_scores
+from .trainings import CandidateTrainings
+from .validation import StrictModel
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     import pandas as pd
 
-    from .._common.typing import Features, Floats
-    from ..data import RankingData
+    from .._common.typing import Bools, Features, Floats
     from ..metrics.names import MetricLike
     from .plan import Plan, Unit
     from .trainings import Training
@@ -48,11 +53,74 @@ class NothingFinishedError(RuntimeError):
         return type(self), (str(self), self.failures)
 
 
+@dataclass(frozen=True)
+class TrainedModel:
+    """A model file with all its rounds, the number of rounds to use, and the columns of the features."""
+
+    candidate: Candidate
+    content: bytes
+    rounds: int
+    features: FeatureColumns
+
+    def load(self) -> Any:
+        """Return the model, cut at its rounds, as a booster of its library."""
+        trainer = get_trainer(self.candidate.library)
+        return trainer.load(trainer.cut(self.content, self.rounds))
+
+    @cached_property
+    def _booster(self) -> Any:
+        return get_trainer(self.candidate.library).load(self.content)
+
+    def predict(self, features: Features | RankingData) -> Floats:
+        """Return one score per row. See `ExperimentResult.predict`."""
+        if not isinstance(features, RankingData):
+            table: Any = features
+            rows = table.shape[0] if hasattr(table, "shape") else len(table)
+            if not rows:
+                return np.zeros(0)
+            features = RankingData(table, np.zeros(rows), group=[rows])
+        data = self.features.align("X", features)
+        trainer, threads = get_trainer(self.candidate.library), self.candidate.threads or 1
+        scores = predict_scores(trainer.create_predictor(self._booster, data, threads), data, [self.rounds])
+        return scores[self.rounds]
+
+
+class Refit(StrictModel):
+    """How a model was trained on all data.
+
+    Attributes
+    ----------
+    candidate : dict
+        The candidate.
+    rounds : int
+        Number of rounds.
+    compared_rounds : list of int
+        Rounds of the compared trainings, of which `rounds` is the mean unless you passed it.
+    data : str
+        Fingerprint of the data.
+    queries, documents : int
+        Size of the data.
+    features : FeatureColumns
+        Columns of the features.
+    versions : dict of str to str
+        Versions of the packages that the training may depend on.
+    """
+
+    candidate: dict[str, Any]
+    rounds: int
+    compared_rounds: list[int]
+    data: str
+    queries: int
+    documents: int
+    features: FeatureColumns
+    versions: dict[str, str]
+
+
 class ExperimentResult(ResultTables):
     """The result of an experiment, returned by `Experiment.run` and `Experiment.load`.
 
-    The compared models are candidates at one round each, chosen on the validation set (see `compared`), or recipes with
-    several repeats (`repeat_values`). `selected` is the model to deploy. `load_model`, `predict` and `refit` use it by
+    Candidates are compared at one round each, chosen on the validation set (see `compared`), or as recipes with several
+    repeats (`repeat_values`). `selected` is the candidate to deploy. `load_model`, `predict` and `refit` use it by
     default. `choice_loss` and `stopping_loss` contain the cost of other choices.
 
     Parameters
@@ -65,8 +133,6 @@ class ExperimentResult(ResultTables):
         Reasons why the others are not finished.
     directory : Path, optional
         Directory of the models.
-    full : mapping of candidate to CandidateTrainings, optional
-        Trainings on all training queries, if the compared ones are on resampled queries.
     first : mapping of candidate to Training, optional
         Trainings that chose finalists.
     model_files : mapping of slug to bytes, optional
@@ -94,17 +160,21 @@ class ExperimentResult(ResultTables):
         failures: Mapping[str, str] | None = None,
         directory: Path | None = None,
         *,
-        full: Mapping[str, CandidateTrainings] | None = None,
         first: Mapping[str, Training] | None = None,
         model_files: Mapping[str, bytes] | None = None,
     ) -> None:
-        super().__init__(plan, trainings, full, first)
-        self.candidates = tuple(trainings)
-        self.metrics = plan.names
-        self.failures = dict(failures or {})
-        self.directory = directory
-        self._model_files = dict(model_files or {})
+        self.plan = plan
+        self.identical = tuple(name for name, repeats in trainings.items() if repeats.are_identical)
+        self.trainings = {
+            name: CandidateTrainings(repeats.folds) if name in self.identical else repeats
+            for name, repeats in trainings.items()
+        }
+        self.candidates, self.metrics = tuple(trainings), plan.names
+        self.failures, self.directory = dict(failures or {}), directory
+        self._first = first or {}
+        self._model_files = model_files or {}
         self._refits: dict[str, tuple[bytes, Refit]] = {}
+        self._loaded: dict[tuple[str, str | None, bool], TrainedModel] = {}
 
     @cached_property
     def comparison(self) -> Comparison:
@@ -112,27 +182,30 @@ class ExperimentResult(ResultTables):
 
         With folds, each query is tested by the model of its fold. With repeats, the models are recipes.
         """
-        repeat_values, has_value = self._collect_compared_values()
-        models = list(repeat_values)
-        values = {
-            metric: np.stack([repeat_values[model][metric].mean(axis=1) for model in models], axis=1)
-            for metric in self.plan.names
-        }
-        recipes = {model: tables for model, tables in repeat_values.items() if next(iter(tables.values())).shape[1] > 1}
+        metrics = dict(zip(self.plan.names, self.plan.metrics, strict=True))
+        tests = {name: its.collect_values(self._choose_rounds(its)) for name, its in self.trainings.items()}
+        # A query that every metric skips does not take part.
+        has_value: Bools = np.logical_not(np.isnan(next(iter(tests.values()))[:, :, 0]).all(axis=1))
+        has_repeats = any(test.shape[2] > 1 for test in tests.values())
+        values: dict[str, Any] = {}
+        for place, metric in enumerate(metrics):
+            tables = [test[has_value, place] for test in tests.values()]
+            columns = [table if table.shape[1] > 1 else table[:, 0] for table in tables]
+            values[metric] = columns if has_repeats else np.stack(columns, axis=1)
         weights = self._weights[has_value]
-        options: dict[str, Any] = {"repeats": recipes, "vary": self.plan.vary} if recipes else {}
+        options: dict[str, Any] = {"vary": self.plan.vary}
         if self.plan.clusters is not None:
             options["clusters"] = np.array(self.plan.clusters)[has_value]
         if self.plan.segments is not None:
             options["segments"] = {name: np.array(labels)[has_value] for name, labels in self.plan.segments.items()}
         return Comparison(
             values,
-            models,
+            list(tests),
             **options,
             weights=None if (weights == weights[0]).all() else weights,
             primary=self.plan.primary,
-            metrics=dict(zip(self.plan.names, self.plan.metrics, strict=True)),
-            rankings=create_rankings(self.trainings, self.models, has_value),
+            metrics=metrics,
+            rankings=self._create_rankings(has_value),
             curves=self._name_curves(),
             missing=self.missing,
             notes=self.notes,
@@ -164,21 +237,33 @@ class ExperimentResult(ResultTables):
         return self.comparison.winners
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """Remarks on folds, repeats and finalists, which the comparison and its reports contain too."""
-        return create_notes(self)
-
-    @property
     def missing(self) -> list[str]:
         """One line for each candidate that is not compared, with the reason."""
         return [printable(f"Not compared: {name} ({get_last_line(text)})") for name, text in self.failures.items()]
+
+    def _name_curves(self) -> pd.DataFrame:
+        """Return the curves with each training as a fold, because charts draw one line per fold."""
+        pairs = zip(self.curves["fold"], self.curves["repeat"], strict=True)
+        folds = [", ".join(filter(None, (fold, repeat and f"repeat {repeat}"))) for fold, repeat in pairs]
+        return self.curves.assign(fold=folds).drop(columns="repeat")
+
+    def _create_rankings(self, has_value: Bools) -> Rankings:
+        """Return the rankings of the candidates on the queries with a value."""
+        folds = next(iter(self.trainings.values())).folds
+        labels = np.concatenate([fold.documents["label"] for fold in folds])
+        starts = np.cumsum([0, *(len(fold.weights) for fold in folds)])
+        queries = np.concatenate([fold.documents["query"] + start for fold, start in zip(folds, starts, strict=False)])
+        names = _create_distinct_names(np.concatenate([fold.query_ids for fold in folds]).astype(str))
+        rounds = {name: self._choose_rounds(trainings) for name, trainings in self.trainings.items()}
+        scores = _Scores(self.trainings, rounds)
+        return Rankings(Judgments(labels, qid=names[queries]), scores, has_value, self._weights)
 
     def load_model(
         self,
         candidate: str | None = None,
         stop_by: MetricLike | int | None = None,
         *,
-        repeat: int | str | None = None,
+        repeat: int | None = None,
         fold: str | None = None,
         refit: bool = False,
     ) -> Any:
@@ -191,12 +276,12 @@ class ExperimentResult(ResultTables):
         Parameters
         ----------
         candidate : str, optional
-            Name of a candidate or model (see `compared`). Defaults to `selected`.
+            Name of a candidate. Defaults to `selected`.
         stop_by : "balanced", metric or int, optional
             Rule or number of rounds to cut the model at. Defaults to the compared round.
-        repeat : int or "full", optional
+        repeat : int, optional
             Repeat, counted from 1, if there are several. Defaults to the best one on the validation set, by the rule of
-            `selected`. "full" is the training on all training queries, if repeats use resampled queries.
+            `selected`.
         fold : str, optional
             Fold, required if there are several.
         refit : bool, default False
@@ -216,7 +301,7 @@ class ExperimentResult(ResultTables):
         RuntimeError
             If the model is missing or damaged.
         """
-        return self._get_model(candidate, stop_by, repeat, fold, refit).load()
+        return self._get_model(self._validate_candidate(candidate), stop_by, repeat, fold, refit).load()
 
     def predict(
         self,
@@ -227,8 +312,6 @@ class ExperimentResult(ResultTables):
         refit: bool = False,
     ) -> Floats:
         """Return the score of each row, from the model that `load_model` returns.
-
-        Each call reads the model. To score many small batches, use `load_model`.
 
         Parameters
         ----------
@@ -257,7 +340,11 @@ class ExperimentResult(ResultTables):
         >>> result.predict(test.features).shape == test.labels.shape
         True
         """
-        return self._get_model(candidate, None, None, fold, refit).predict(X)
+        name = self._validate_candidate(candidate)
+        key = name, fold, refit
+        if key not in self._loaded:
+            self._loaded[key] = self._get_model(name, None, None, fold, refit)
+        return self._loaded[key].predict(X)
 
     def refit(self, data: RankingData, candidate: str | None = None, rounds: int | None = None) -> Any:
         """Train a candidate on all data, without a validation set, and store the model next to the others.
@@ -270,7 +357,7 @@ class ExperimentResult(ResultTables):
         data : RankingData
             Data to train on, with the features of the experiment. It may contain new categories.
         candidate : str, optional
-            Name of a candidate or model (see `compared`). Defaults to `selected`.
+            Name of a candidate. Defaults to `selected`.
         rounds : int, optional
             Number of boosting rounds. Defaults to the mean of the compared rounds over folds and repeats, rounded.
 
@@ -306,155 +393,138 @@ class ExperimentResult(ResultTables):
         validate_data("data", data)
         if rounds is not None:
             check_whole("rounds", rounds)
-        model = self._find_model(candidate)
-        own = self._get_candidate(model)
-        content, record = train_on_all_data(own, data, self.plan.features, model.rounds, rounds)
+        own = self._find_candidate(self._validate_candidate(candidate))
+        compared_rounds = self.compared.loc[own.name, "rounds"]
+        rounds = rounds or round(fmean(compared_rounds))
+        data = replace(self.plan.features.align("data", data, new_categories=True).contiguous(), document_ids=None)
+        trainer, trained = get_trainer(own.library), replace(own, num_boost_round=rounds)
+        model = trainer.cut(trainer.train(trained, trainer.bin_data(trained, data, None), None), rounds)
+        record = Refit(
+            candidate=trained.to_dict(),
+            rounds=rounds,
+            compared_rounds=list(compared_rounds),
+            data=compute_fingerprint(data),
+            queries=len(data.query_ids),
+            documents=len(data.labels),
+            features=FeatureColumns.from_data(data),
+            versions=get_versions(own.library),
+        )
         if self.directory is None:
-            self._refits[model.name] = content, record
+            self._refits[own.name] = model, record
         else:
             storage = Storage(self.directory)
             with storage.lock():
-                storage.save_refit(model.name, SUFFIXES[own.library], content, record.model_dump(mode="json"))
-        return TrainedModel(own, content, record.rounds, record.features).load()
+                storage.save_refit(own, model, record.model_dump(mode="json"))
+        self._loaded.pop((own.name, None, True), None)
+        return TrainedModel(trained, model, rounds, record.features).load()
 
     @property
     def refits(self) -> dict[str, Refit]:
         """How each model that `refit` has trained was made, by name: rounds, data, features, versions."""
-        refits = {model.name: self._find_refit(model) for model in self.models}
+        refits = {name: self._find_refit(name) for name in self.candidates}
         return {name: refit[1] for name, refit in refits.items() if refit is not None}
 
     def summary(self) -> str:
         """Return the result in words, one statement per line."""
+        comparison = self.comparison
+        lines = [] if len(comparison.models) == 1 else [as_text(comparison.content.standing.advice)]
+        lines.append(self._describe_rounds())
+        for metric in comparison.primary or self.metrics[:1]:
+            name = comparison.winners[metric]
+            rounds, mean = self.compared.loc[name, "rounds"], comparison.leaderboard.loc[name, metric]
+            text = f"round{'s' if len(rounds) > 1 else ''} {join_rounds(rounds)}"
+            lines.append(f"Best on the test set by {metric}: {name} at {text} ({mean:.4f}).")
         verdict = [self.verdict.text] if len(self.metrics) > 1 else []
-        notes = [f"{note}." for note in self.notes]
-        return "\n".join([*summarize(self, self.comparison), *verdict, *notes, *self.missing])
+        return "\n".join([*lines, *verdict, *(f"{note}." for note in self.notes), *self.missing])
 
-    def _find_models(self, name: str | None) -> list[ComparedModel]:
-        """Return the compared model of this name, or the compared models of a candidate."""
+    def _describe_rounds(self) -> str:
+        subject = "Each repeat of a candidate" if self.plan.repeats.number > 1 else "Each candidate"
+        metrics = self.plan.primary_metrics
+        if self.plan.stop_by == BALANCED and len(metrics) == 2:
+            return (
+                f"{subject} is compared at the balanced round, with the smallest larger gap of {metrics[0]} and "
+                f"{metrics[1]} to their best values on the validation set."
+            )
+        metric = metrics[0] if self.plan.stop_by == BALANCED else self.plan.stop_by
+        return f"{subject} is compared at its best round on the validation set by {metric}."
+
+    def _validate_candidate(self, name: str | None) -> str:
+        """Return the name of a compared candidate, by default the selected one, or raise `KeyError`."""
         name = self.selected if name is None else name
-        models = {model.name: model for model in self.models}
-        of_candidate = [model for model in self.models if model.candidate == name]
-        if name in models or of_candidate:
-            return [models[name]] if name in models else of_candidate
+        if name in self.trainings:
+            return name
         if name in self._first:
             finalists = ", ".join(printables(self.candidates))
             raise KeyError(f"{name!r} was trained once and is not a finalist. Finalists: {finalists}")
         if name in self.failures:
             raise KeyError(f"{name!r} is not finished: {get_last_line(self.failures[name])}")
-        raise KeyError(f"no model {name!r}{nearest(str(name), models)} (models: {', '.join(printables(models))})")
+        models = ", ".join(printables(self.candidates))
+        raise KeyError(f"no model {name!r}{nearest(str(name), self.candidates)} (models: {models})")
 
-    def _find_model(self, name: str | None) -> ComparedModel:
-        """Return the compared model of this name, or the only one of a candidate."""
-        models = self._find_models(name)
-        self._validate_unambiguous(models, [model.rounds for model in models])
-        return models[0]
-
-    def _validate_unambiguous(self, models: Sequence[ComparedModel], rounds: Iterable[Any]) -> None:
-        if len(set(rounds)) > 1:
-            names = " and ".join(repr(model.name) for model in models)
-            raise ValueError(
-                f"{models[0].candidate!r} was compared at two rounds, as {names}. Pass one of these names, or stop_by."
-            )
-
-    def _read_model(
-        self, name: str | None, stop_by: MetricLike | int | None, repeat: int | str | None, fold: str | None
+    def _get_model(
+        self, name: str, stop_by: MetricLike | int | None, repeat: int | None, fold: str | None, refit: bool
     ) -> TrainedModel:
-        """Return a compared model, or another round, repeat or fold of its candidate."""
-        models = self._find_models(name)
-        unit, training = self._find_training(models[0], repeat, fold)
-        choices = [self._choose_round(unit, training, model, stop_by) for model in models]
-        self._validate_unambiguous(models, choices)
-        rounds = choices[0]
-        if self.directory is None:
-            return TrainedModel(unit.candidate, self._model_files[unit.slug], rounds, self.plan.features)
-        storage = Storage(self.directory)
+        """Return a compared model or, with `refit`, a model trained on all data."""
+        if refit:
+            if not (stop_by is None and repeat is None and fold is None):
+                raise ValueError(
+                    "refit=True must not be combined with stop_by, repeat or fold: there is one such model."
+                )
+            stored = self._find_refit(name)
+            if stored is None:
+                raise ValueError(f"{name!r} was not trained on all data. Call refit(data) first.")
+            content, record = stored
+            return TrainedModel(Candidate(**record.candidate), content, record.rounds, record.features)
+        unit, training = self._find_training(name, repeat, fold)
+        rounds = self._choose_round(unit, training, stop_by)
         try:
-            if storage.load(self.plan, unit) is None:
-                raise DamagedError(f"it is missing in {self.directory}")
-            return TrainedModel(unit.candidate, storage.read_model(unit), rounds, self.plan.features)
+            content = (
+                self._model_files[unit.slug] if self.directory is None else Storage(self.directory).read_model(unit)
+            )
         except DamagedError as error:
             raise RuntimeError(f"{unit}: {error}. Run the experiment again.") from error
+        return TrainedModel(unit.candidate, content, rounds, self.plan.features)
 
-    def _find_training(self, model: ComparedModel, repeat: int | str | None, fold: str | None) -> tuple[Unit, Training]:
-        """Return one training of the candidate of a model."""
-        candidate = self._get_candidate(model)
-        folds = [it.name for it in self.plan.folds]
+    def _find_training(self, name: str, repeat: int | None, fold: str | None) -> tuple[Unit, Training]:
+        """Return one training of a candidate."""
+        candidate, folds = self._find_candidate(name), [fold.name for fold in self.plan.folds]
         if fold is None and len(folds) > 1:
             raise ValueError(
-                f"{candidate.name!r} has one model per fold ({len(folds)} folds). Pass fold={folds[0]!r}, or train one "
-                "model on all data with refit(data)."
+                f"{name!r} has one model per fold ({len(folds)} folds). Pass fold={folds[0]!r}, or train one model on "
+                "all data with refit(data)."
             )
         if fold is not None and fold not in folds:
             raise ValueError(f"fold must be one of {', '.join(filter(None, folds)) or 'no folds'}, got {fold!r}")
         place = 0 if fold is None else folds.index(fold)
-        number = self._validate_repeat(model, repeat)
-        if number == 0:
-            return self.plan.list_full_units(candidate)[place], self.full[candidate.name].trainings[place]
-        place += len(folds) * (number - 1)
-        return self.plan.list_compared_units(candidate)[place], self.trainings[candidate.name].trainings[place]
-
-    def _choose_round(
-        self, unit: Unit, training: Training, model: ComparedModel, stop_by: MetricLike | int | None
-    ) -> int:
-        if stop_by is None:
-            return self.plan.choose_round(training.curves, model.stop_by.split(" and ")[0])
-        if isinstance(stop_by, int | np.integer):
-            if check_whole("stop_by", stop_by, 1) > len(training.curves):
-                raise ValueError(f"stop_by must be at most {len(training.curves)}, the rounds of {unit}, got {stop_by}")
-            return int(stop_by)
-        rule = validate_stop_by(stop_by, self.plan.metrics)
-        if rule == EACH:
-            raise ValueError("stop_by must be 'balanced', a metric or a number of rounds, got stop_by='each'")
-        return self.plan.choose_round(training.curves, rule)
-
-    def _validate_repeat(self, model: ComparedModel, repeat: int | str | None) -> int:
-        """Return the number of a repeat, counted from 1, or 0 for the training on all training queries."""
-        repeats, has_full = self.trainings[model.candidate].repeats, model.candidate in self.full
-        if repeat == FULL and has_full:
-            return 0
+        repeats = self.trainings[name].repeats
         if repeat is None:
-            return 1 if repeats == 1 else 1 + self._select(self.repeat_values.loc[[model.name]])
-        if isinstance(repeat, str):
-            allowed = f" or {FULL!r}" if has_full else ""
-            raise ValueError(f"repeat must be a number from 1 to {repeats}{allowed}, got {repeat!r}")
-        if check_whole("repeat", repeat, 1) > repeats:
-            raise ValueError(f"repeat must be at most {repeats}, the repeats of {model.candidate!r}, got {repeat}")
-        return int(repeat)
+            repeat = 1 if repeats == 1 else 1 + self._select(self.repeat_values.loc[[name]])
+        if repeat not in range(1, repeats + 1):
+            raise ValueError(f"repeat of {name!r} must be from 1 to {repeats}, got {repeat!r}")
+        place += len(folds) * (repeat - 1)
+        return self.plan.list_compared_units(candidate)[place], self.trainings[name].trainings[place]
 
-    def _find_refit(self, model: ComparedModel) -> tuple[bytes, Refit] | None:
-        """Return the model file and the record of a model trained on all data, or None."""
+    def _choose_round(self, unit: Unit, training: Training, stop_by: MetricLike | int | None) -> int:
+        if not isinstance(stop_by, int | np.integer):
+            rule = None if stop_by is None else validate_stop_by(stop_by, self.plan.metrics)
+            return self.plan.choose_round(training.curves, rule)
+        if stop_by not in range(1, len(training.curves) + 1):
+            raise ValueError(f"stop_by must be from 1 to {len(training.curves)}, the rounds of {unit}, got {stop_by}")
+        return int(stop_by)
+
+    def _find_refit(self, name: str) -> tuple[bytes, Refit] | None:
+        """Return the model file and the record of a candidate trained on all data, or None."""
         if self.directory is None:
-            return self._refits.get(model.name)
-        library = self._get_candidate(model).library
+            return self._refits.get(name)
         try:
-            refit = Storage(self.directory).load_refit(model.name, SUFFIXES[library])
+            refit = Storage(self.directory).load_refit(self._find_candidate(name))
             return None if refit is None else (refit[0], Refit(**refit[1]))
         except (DamagedError, ValueError) as error:
-            raise RuntimeError(f"The refit of {model.name!r}: {error}. Call refit(data) again.") from error
+            raise RuntimeError(f"The refit of {name!r}: {error}. Call refit(data) again.") from error
 
-    def _get_candidate(self, model: ComparedModel) -> Candidate:
+    def _find_candidate(self, name: str) -> Candidate:
         by_name: dict[str, Candidate] = {candidate.name: candidate for candidate in self.plan.candidates}
-        return by_name[model.candidate]
-
-    def _get_model(
-        self,
-        name: str | None,
-        stop_by: MetricLike | int | None,
-        repeat: int | str | None,
-        fold: str | None,
-        refit: bool,
-    ) -> TrainedModel:
-        """Return a compared model or, with `refit`, a model trained on all data."""
-        if not refit:
-            return self._read_model(name, stop_by, repeat, fold)
-        if not (stop_by is None and repeat is None and fold is None):
-            raise ValueError("refit=True must not be combined with stop_by, repeat or fold: there is one such model.")
-        model = self._find_model(name)
-        stored = self._find_refit(model)
-        if stored is None:
-            raise ValueError(f"{model.name!r} was not trained on all data. Call refit(data) first.")
-        content, record = stored
-        return TrainedModel(Candidate(**record.candidate), content, record.rounds, record.features)
+        return by_name[name]
 
     def _repr_html_(self) -> str:
         return self.comparison._repr_html_()
@@ -463,6 +533,35 @@ class ExperimentResult(ResultTables):
         failed = f", {len(self.failures)} failed" if self.failures else ""
         size = f"{count(len(self.candidates), 'candidate')}{failed}, {count(len(self._weights), 'query')}"
         return f"ExperimentResult({size}, metrics {', '.join(self.metrics)})"
+
+
+@dataclass(frozen=True, eq=False)
+class _Scores(Mapping[str, Any]):
+    """The scores of every candidate, folds one after the other. A recipe has a list with one array per repeat."""
+
+    trainings: Mapping[str, CandidateTrainings]
+    rounds: Mapping[str, Sequence[int]]
+
+    def __getitem__(self, name: str) -> Any:
+        candidate = self.trainings[name]
+        pairs = zip(candidate.trainings, self.rounds[name], strict=True)
+        scores = [np.asarray(training.documents[f"score {number}"], dtype=np.float64) for training, number in pairs]
+        folds = len(candidate.folds)
+        repeats = [np.concatenate(scores[at : at + folds]) for at in range(0, len(scores), folds)]
+        return repeats[0] if candidate.repeats == 1 else repeats
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.trainings)
+
+    def __len__(self) -> int:
+        return len(self.trainings)
+
+
+def _create_distinct_names(names: Any) -> Any:
+    """Return one name per query: its id, and its position if another query has the same id."""
+    _, places, counts = np.unique(names, return_inverse=True, return_counts=True)
+    numbered = [f"{name} (number {place})" for place, name in enumerate(names.tolist(), 1)]
+    return np.where(counts[places] > 1, numbered, names)
 
 
 def create_result(
@@ -481,33 +580,30 @@ def create_result(
     """
     models: dict[str, bytes] = {}
     if directory is None:
-        trainings = {
-            slug: replace(training, documents=dict(training.documents)) for slug, training in trainings.items()
-        }
         models = {unit.slug: storage.read_model(unit) for unit in plan.iterate_units() if unit.slug in trainings}
+        trainings = {
+            slug: replace(training, documents=training.read_documents()) for slug, training in trainings.items()
+        }
     candidates: dict[str, CandidateTrainings] = {}
-    full: dict[str, CandidateTrainings] = {}
     failures: dict[str, str] = {}
-    first = select_screening(plan, trainings)
-    finalists = list_finalists(plan, first)
+    first = plan.select_first(trainings)
+    finalists = plan.list_finalists(first)
     for candidate in plan.candidates:
         if candidate.name in first and candidate.name not in finalists:
             continue
-        units, full_units = plan.list_compared_units(candidate), plan.list_full_units(candidate)
-        missing = [unit for unit in (*units, *full_units) if unit.slug not in trainings]
+        units = plan.list_compared_units(candidate)
+        needed = units
         if plan.repeats.finalists and candidate.name not in first:
-            missing = [unit for unit in plan.list_first_units() if unit.candidate == candidate]
+            needed = [unit for unit in plan.list_first_units() if unit.candidate == candidate]
+        missing = [unit for unit in needed if unit.slug not in trainings]
         if missing:
-            reasons = [
-                (storage.read_failure(unit) or "not trained yet, run the experiment").strip() for unit in missing
-            ]
+            reasons = [storage.read_failure(unit) or "not trained yet, run the experiment" for unit in missing]
             pairs = zip(missing, reasons, strict=True)
-            failures[candidate.name] = "\n".join(f"{unit}: {reason}" for unit, reason in pairs)
-            continue
-        candidates[candidate.name] = CandidateTrainings([trainings[unit.slug] for unit in units], plan.repeats.number)
-        if full_units:
-            full[candidate.name] = CandidateTrainings([trainings[unit.slug] for unit in full_units])
+            failures[candidate.name] = "\n".join(f"{unit}: {reason.strip()}" for unit, reason in pairs)
+        else:
+            compared = [trainings[unit.slug] for unit in units]
+            candidates[candidate.name] = CandidateTrainings(compared, plan.repeats.number)
     if not candidates:
         reason = "; ".join(f"{name}: {get_last_line(text)}" for name, text in failures.items())
         raise NothingFinishedError(f"no candidate is finished: {reason}", failures)
-    return ExperimentResult(plan, candidates, failures, directory, full=full, first=first, model_files=models)
+    return ExperimentResult(plan, candidates, failures, directory, first=first, model_files=models)

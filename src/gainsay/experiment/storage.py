@@ -7,7 +7,6 @@ import hashlib
 import io
 import json
 import os
-import re
 import secrets
 import shutil
 import stat
@@ -26,6 +25,7 @@ from .trainings import Archive, Training
 
 if TYPE_CHECKING:
     from .._common.typing import Floats
+    from .candidate import Candidate
 
 ARRAYS, MANIFEST, EXPERIMENT = "arrays.npz", "manifest.json", "experiment.json"
 SUFFIXES = {"lightgbm": "txt", "xgboost": "ubj"}
@@ -44,9 +44,9 @@ class Storage:
     -----
     `experiment.json` contains the plan. Each unit has a directory in `candidates` with the trained model
     (`all-rounds.txt` or `all-rounds.ubj`), `arrays.npz` (see `Training`) and `manifest.json` with the checksums of
-    both, which is written last. The compared models, cut at their rounds, are `model.txt` (`.ubj`), or `model@70.txt`
-    and `model@83.txt`. `refits` contains models that were trained on all data, each with a manifest. `failures`
-    contains tracebacks, and `.shared` the data for other processes while they train.
+    both, which is written last. The compared model, cut at its round, is `model.txt` (`.ubj`). `refits` contains models
+    that were trained on all data, each with a manifest. `failures` contains tracebacks, and `.shared` the data for
+    other processes while they train.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -107,22 +107,19 @@ class Storage:
         files = {name: compute_sha256(content) for name, content in contents.items()}
         self._write(folder / MANIFEST, seal({"format": FORMAT, "files": files, **record}))
 
-    def save_refit(self, name: str, suffix: str, model: bytes, record: Mapping[str, Any]) -> None:
+    def save_refit(self, candidate: Candidate, model: bytes, record: Mapping[str, Any]) -> None:
         """Write a model that was trained on all data, and how it was trained."""
-        self._save(self._get_refit_folder(name), {f"model.{suffix}": model}, refit=record)
+        name = f"model.{SUFFIXES[candidate.library]}"
+        self._save(self._get_refit_folder(candidate), {name: model}, refit=record)
 
-    def load_refit(self, name: str, suffix: str) -> tuple[bytes, dict[str, Any]] | None:
+    def load_refit(self, candidate: Candidate) -> tuple[bytes, dict[str, Any]] | None:
         """Return a model that was trained on all data, and how it was trained, or None. Errors are those of `load`."""
-        folder, file = self._get_refit_folder(name), f"model.{suffix}"
-        if not os.path.lexists(folder / MANIFEST):
-            return None
-        manifest, model = self._read_json(folder / MANIFEST), self._read(folder / file)
-        if compute_sha256(model) != manifest["files"].get(file):
-            raise DamagedError(f"{file} does not have its checksum")
-        return model, manifest["refit"]
+        name = f"model.{SUFFIXES[candidate.library]}"
+        files = self._read_files(self._get_refit_folder(candidate), name)
+        return None if files is None else (files[1][name], files[0]["refit"])
 
-    def _get_refit_folder(self, name: str) -> Path:
-        return self.directory / "refits" / create_slug(name)
+    def _get_refit_folder(self, candidate: Candidate) -> Path:
+        return self.directory / "refits" / create_slug(candidate.name)
 
     def load(self, plan: Plan, unit: Unit) -> Training | None:
         """Return the result of a unit, or None if it is not finished.
@@ -135,16 +132,13 @@ class Storage:
             If the directory contains another experiment or version.
         """
         folder = self.get_folder(unit)
-        if not os.path.lexists(folder / MANIFEST):
+        files = self._read_files(folder, _get_model_name(unit), ARRAYS)
+        if files is None:
             return None
-        manifest = self._read_json(folder / MANIFEST)
+        manifest = files[0]
         changes = find_differences(manifest.get("unit"), plan.describe_unit(unit))
         if changes:
             raise ValueError(f"{folder} contains another candidate of the same name: {', '.join(changes)}")
-        checksums = manifest.get("files")
-        for name in (_get_model_name(unit), ARRAYS):
-            if not isinstance(checksums, dict) or compute_sha256(self._read(folder / name)) != checksums.get(name):
-                raise DamagedError(f"{name} does not have its checksum")
         archive = Archive(folder / ARRAYS)
         try:
             archive.validate_sizes()
@@ -153,24 +147,34 @@ class Storage:
             raise DamagedError(f"{ARRAYS} is not the archive of a training: {one_line(error)}") from error
 
     def read_model(self, unit: Unit) -> bytes:
-        """Return the model of a finished unit with all its rounds."""
-        return self._read(self.get_folder(unit) / _get_model_name(unit))
+        """Return the model of a unit with all its rounds. Raise `DamagedError` if it is missing or changed."""
+        name = _get_model_name(unit)
+        files = self._read_files(self.get_folder(unit), name)
+        if files is None:
+            raise DamagedError(f"it is missing in {self.directory}")
+        return files[1][name]
 
-    def write_compared_models(self, plan: Plan, unit: Unit, curves: Floats) -> None:
-        """Write the compared models next to the whole one, and remove the ones that are not compared any more."""
-        folder, suffix = self.get_folder(unit), SUFFIXES[unit.candidate.library]
-        rounds = plan.list_compared_rounds(curves)
-        compared = {f"model{f'@{number}' if len(rounds) > 1 else ''}.{suffix}": number for number in rounds}
-        for path in folder.glob("model*"):
-            if path.name not in compared and re.fullmatch(rf"model(@\d+)?\.{suffix}", path.name):
-                path.unlink()
-        for name, number in compared.items():
-            content = get_trainer(unit.candidate.library).cut(self.read_model(unit), number)
-            current = None
-            with contextlib.suppress(DamagedError):
-                current = self._read(folder / name)
-            if current != content:
-                self._write(folder / name, content)
+    def _read_files(self, folder: Path, *names: str) -> tuple[dict[str, Any], dict[str, bytes]] | None:
+        """Return the manifest in a folder and the content of files with its checksums, or None without a manifest."""
+        if not os.path.lexists(folder / MANIFEST):
+            return None
+        manifest = self._read_json(folder / MANIFEST)
+        contents = {name: self._read(folder / name) for name in names}
+        checksums = manifest.get("files")
+        for name, content in contents.items():
+            if not isinstance(checksums, dict) or compute_sha256(content) != checksums.get(name):
+                raise DamagedError(f"{name} does not have its checksum")
+        return manifest, contents
+
+    def write_compared_model(self, plan: Plan, unit: Unit, curves: Floats) -> None:
+        """Write the compared model next to the whole one."""
+        library = unit.candidate.library
+        path = self.get_folder(unit) / f"model.{SUFFIXES[library]}"
+        content = get_trainer(library).cut(self.read_model(unit), plan.choose_round(curves))
+        with contextlib.suppress(DamagedError):
+            if self._read(path) == content:
+                return
+        self._write(path, content)
 
     def save_failure(self, unit: Unit, text: str) -> None:
         """Write the traceback of a unit."""

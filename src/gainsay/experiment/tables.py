@@ -1,9 +1,10 @@
-"""Tables of a result: the compared models, the selected one, and the cost of other choices on the test set."""
+"""Tables of a result: the compared rounds, the selected candidate, and the cost of other choices on the test set."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,48 +12,36 @@ import numpy as np
 from .._common.cached import cached_property
 from .._common.names import natural_order
 from .._common.sums import scale_weights
-from .rounds import BALANCED, EACH, find_balanced_round, orient
-from .trainings import CandidateTrainings, ComparedModel, create_finalist_table
+from .._common.words import listed
+from .config import BALANCED
+from .trainings import CandidateTrainings, find_balanced_round, orient
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .._common.typing import Bools, Floats
+    from .._common.typing import Floats
     from .plan import Plan
     from .trainings import Training
 
+MAX_NAMES, MAX_ROUNDS = 4, 6
+"""Limits on the names and rounds in a sentence."""
+
 
 class ResultTables:
-    """Tables of the compared models. See `ExperimentResult` for the arguments."""
+    """Tables of the candidates. See `ExperimentResult` for the attributes."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        trainings: Mapping[str, CandidateTrainings],
-        full: Mapping[str, CandidateTrainings] | None = None,
-        first: Mapping[str, Training] | None = None,
-    ) -> None:
-        self.plan = plan
-        self.identical = tuple(name for name, repeats in trainings.items() if repeats.are_identical)
-        self.trainings = {
-            name: CandidateTrainings(repeats.folds) if name in self.identical else repeats
-            for name, repeats in trainings.items()
-        }
-        self.full = dict(full or {})
-        self._first = dict(first or {})
-
-    @cached_property
-    def models(self) -> tuple[ComparedModel, ...]:
-        """The compared models: candidates at one round each."""
-        return tuple(itertools.chain.from_iterable(map(self._list_models, self.trainings)))
+    plan: Plan
+    trainings: Mapping[str, CandidateTrainings]
+    identical: tuple[str, ...]
+    _first: Mapping[str, Training]
 
     @cached_property
     def selected(self) -> str:
-        """Name of the model that the validation set selects, which `load_model`, `predict` and `refit` use.
+        """Name of the candidate that the validation set selects, which `load_model`, `predict` and `refit` use.
 
-        The shortfall of a model under a metric is the gap to the best value of any model on the validation set. The
-        selected model has the smallest larger shortfall under the two primary metrics, or the best value of the only
-        metric. The test set is not used, so the results of the selected model on it are unbiased.
+        The shortfall of a candidate under a metric is the gap to the best value of any candidate on the validation set.
+        The selected one has the smallest larger shortfall under the two primary metrics, or the best value of the only
+        metric. The test set is not used, so the results of the selected candidate on it are unbiased.
         """
         table = self.compared.loc[natural_order(self.compared.index)]
         return str(table.index[self._select(table)])
@@ -66,19 +55,22 @@ class ResultTables:
 
     @cached_property
     def compared(self) -> pd.DataFrame:
-        """The compared models by name: `candidate`, `stop_by` (the rule that chose the rounds), `rounds`, `valid M`.
+        """The compared candidates: `rounds`, chosen by `stop_by`, and `valid M` for each metric M.
 
-        There is one round per training: repeat after repeat, with the folds of each. For each metric M, `valid M` is
-        the mean on the validation set over repeats and folds. A model has the name of its candidate, unless the two
-        primary metrics have separate models.
+        There is one round per training: repeat after repeat, with the folds of each. `valid M` is the mean on the
+        validation set over repeats and folds, at these rounds.
         """
         import pandas as pd
 
-        rows = []
-        for model in self.models:
-            row = {"model": model.name, "candidate": model.candidate, "stop_by": model.stop_by, "rounds": model.rounds}
-            rows.append({**row, **self._average_on_valid(self.trainings[model.candidate], model.rounds)})
-        return pd.DataFrame(rows).set_index("model")
+        rows = {}
+        for name, trainings in self.trainings.items():
+            rounds = self._choose_rounds(trainings)
+            rows[name] = {"rounds": rounds, **self._average_on_valid(trainings, rounds)}
+        return pd.DataFrame(list(rows.values()), index=pd.Index(rows, name="candidate"))
+
+    def _choose_rounds(self, trainings: CandidateTrainings, rule: str | None = None) -> tuple[int, ...]:
+        """Return for each training the round that "balanced" or a metric chooses, by default the compared one."""
+        return tuple(self.plan.choose_round(training.curves, rule) for training in trainings.trainings)
 
     def _average_on_valid(self, trainings: CandidateTrainings, rounds: Sequence[int]) -> dict[str, float]:
         names = enumerate(self.plan.names)
@@ -90,33 +82,27 @@ class ResultTables:
 
         One row per candidate: `valid M` for each primary metric M, and `finalist`. Empty without finalists.
         """
-        return create_finalist_table(self.plan, self._first)
+        return self.plan.create_finalist_table(self._first)
 
     @cached_property
     def curves(self) -> pd.DataFrame:
         """Every metric after every round on the validation set, for every compared training.
 
         Columns `candidate`, `fold`, `repeat` (0 if there is only one), `round`, `metric`, `value`, and `compared`:
-        whether a compared model ends with this round.
+        whether the candidate is compared at this round.
         """
         import pandas as pd
 
         frames = []
         for name, repeats in self.trainings.items():
-            models = [model for model in self.models if model.candidate == name]
             for place, training in enumerate(repeats.trainings):
-                rounds, metrics = training.curves.shape
-                numbers = np.arange(1, rounds + 1)
-                columns = {
-                    "candidate": name,
-                    "fold": training.fold,
-                    "repeat": repeats.get_repeat(place),
-                    "round": np.tile(numbers, metrics),
-                    "metric": np.repeat(np.array(self.plan.names, dtype=object), rounds),
-                    "value": training.curves.T.ravel(),
-                    "compared": np.tile(np.isin(numbers, [model.rounds[place] for model in models]), metrics),
-                }
-                frames.append(pd.DataFrame(columns))
+                values = pd.DataFrame(training.curves, columns=list(self.plan.names))
+                frame = values.assign(round=values.index + 1).melt("round", var_name="metric")
+                frame.insert(0, "candidate", name)
+                frame.insert(1, "fold", training.fold)
+                frame.insert(2, "repeat", repeats.get_repeat(place))
+                frame["compared"] = frame["round"] == self.compared.loc[name, "rounds"][place]
+                frames.append(frame)
         return pd.concat(frames, ignore_index=True)
 
     @cached_property
@@ -127,16 +113,15 @@ class ResultTables:
         """
         import pandas as pd
 
-        trainings = [
-            (name, repeats.get_repeat(place), training.fold)
+        rows = {
+            (name, repeats.get_repeat(place), training.fold): [
+                self.plan.choose_round(training.curves, metric) for metric in self.plan.names
+            ]
             for name, repeats in self.trainings.items()
             for place, training in enumerate(repeats.trainings)
-        ]
-        rounds = {
-            metric: [number for candidate in self.trainings for number in self._choose_rounds(candidate, metric)]
-            for metric in self.plan.names
         }
-        frame = pd.DataFrame(rounds, index=pd.MultiIndex.from_tuples(trainings, names=["candidate", "repeat", "fold"]))
+        index = pd.MultiIndex.from_tuples(rows, names=["candidate", "repeat", "fold"])
+        frame = pd.DataFrame(list(rows.values()), index, list(self.plan.names))
         levels = {"repeat": self.plan.repeats.number > 1, "fold": len(self.plan.folds) > 1}
         return frame.droplevel([level for level, is_needed in levels.items() if not is_needed])
 
@@ -182,7 +167,7 @@ class ResultTables:
 
     @cached_property
     def repeat_values(self) -> pd.DataFrame:
-        """Results of every repeat of every compared model: one row per model and repeat.
+        """Results of every repeat of every candidate: one row per candidate and repeat.
 
         `rounds` (one per fold), and for each metric M `valid M` and `test M`, the means at these rounds. The test
         results show how much repeats differ. Do not choose a repeat by them.
@@ -190,83 +175,28 @@ class ResultTables:
         import pandas as pd
 
         rows = []
-        for model in self.models:
-            trainings = self.trainings[model.candidate]
-            folds, tests = len(trainings.folds), trainings.collect_values(model.rounds)
+        for name, trainings in self.trainings.items():
+            rounds, folds = self.compared.loc[name, "rounds"], len(trainings.folds)
+            tests = trainings.collect_values(rounds)
             for repeat in range(trainings.repeats):
                 part = slice(repeat * folds, (repeat + 1) * folds)
-                row: dict[str, Any] = {"model": model.name, "repeat": repeat + 1, "rounds": model.rounds[part]}
-                valid = self._average_on_valid(CandidateTrainings(trainings.trainings[part]), model.rounds[part])
+                row: dict[str, Any] = {"candidate": name, "repeat": repeat + 1, "rounds": rounds[part]}
+                valid = self._average_on_valid(CandidateTrainings(trainings.trainings[part]), rounds[part])
                 for place, metric in enumerate(self.plan.names):
                     row[f"valid {metric}"] = valid[f"valid {metric}"]
                     row[f"test {metric}"] = self._average(tests[:, place, repeat])
                 rows.append(row)
-        return pd.DataFrame(rows).set_index(["model", "repeat"])
-
-    @cached_property
-    def shift(self) -> pd.DataFrame:
-        """Gain from training on all queries instead of resampled ones: one row per candidate and metric.
-
-        `full` is the test mean of one training on all training queries, `resampled` the mean over repeats, and `shift`
-        the difference, each at the round that `stop_by` chooses (for "each", the metric). A bootstrap sample contains
-        63 % of the distinct queries, so models trained on it are mostly worse. Empty if repeats use all queries.
-        """
-        import pandas as pd
-
-        rows = []
-        for name, full in self.full.items():
-            for place, metric in enumerate(self.plan.names):
-                rule = metric if self.plan.stop_by == EACH else self.plan.stop_by
-                means = []
-                for repeats in (full, self.trainings[name]):
-                    rounds = tuple(self.plan.choose_round(training.curves, rule) for training in repeats.trainings)
-                    means.append(self._average(repeats.collect_values(rounds).mean(axis=2)[:, place]))
-                rows.append((name, metric, *means, means[0] - means[1]))
-        return pd.DataFrame(rows, columns=["candidate", "metric", "full", "resampled", "shift"])
+        return pd.DataFrame(rows).set_index(["candidate", "repeat"])
 
     @cached_property
     def _weights(self) -> Floats:
         """Weight of each test query, folds one after the other."""
         return next(iter(self.trainings.values())).weights
 
-    def _choose_rounds(self, candidate: str, rule: str) -> tuple[int, ...]:
-        """Return for each training the round that "balanced" or a metric chooses."""
-        return tuple(self.plan.choose_round(training.curves, rule) for training in self.trainings[candidate].trainings)
-
-    def _list_models(self, candidate: str) -> list[ComparedModel]:
-        stop_by = self.plan.stop_by
-        if stop_by != EACH:
-            return [ComparedModel(candidate, candidate, stop_by, self._choose_rounds(candidate, stop_by))]
-        rounds = {metric: self._choose_rounds(candidate, metric) for metric in self.plan.primary_metrics}
-        if len(set(rounds.values())) == 1:
-            return [ComparedModel(candidate, candidate, " and ".join(rounds), next(iter(rounds.values())))]
-        return [
-            ComparedModel(
-                f"{candidate} @{numbers[0]}" if len(numbers) == 1 else f"{candidate} by {metric}",
-                candidate,
-                metric,
-                numbers,
-            )
-            for metric, numbers in rounds.items()
-        ]
-
-    def _collect_compared_values(self) -> tuple[dict[str, dict[str, Floats]], Bools]:
-        """Return values by model and metric, shape (queries, repeats), and a mask of their queries.
-
-        A query that a metric skips is NaN under it. The values contain no query that every metric skips.
-        """
-        tests = {model.name: self.trainings[model.candidate].collect_values(model.rounds) for model in self.models}
-        has_value: Bools = np.logical_not(np.isnan(next(iter(tests.values()))[:, :, 0]).all(axis=1))
-        values = {
-            model: {metric: test[has_value, place] for place, metric in enumerate(self.plan.names)}
-            for model, test in tests.items()
-        }
-        return values, has_value
-
     def _choose_candidates(self, column: int, metric: str) -> tuple[str, ...]:
         """Return the best candidate on the validation set of each fold, the first by name if several are equal."""
         names = natural_order(self.trainings)
-        rounds = {name: self._choose_rounds(name, metric) for name in names}
+        rounds = {name: self._choose_rounds(self.trainings[name], metric) for name in names}
         best = max if self.plan.metrics[column].higher_is_better else min
         return tuple(
             best(names, key=lambda name: self.trainings[name].average_fold_curves(fold, rounds[name], column))
@@ -289,7 +219,7 @@ class ResultTables:
 
         def collect(candidates: Sequence[str], by: str) -> Floats:
             pieces = [
-                self.trainings[name].collect_fold_values(fold, self._choose_rounds(name, by))[:, column]
+                self.trainings[name].collect_fold_values(fold, self._choose_rounds(self.trainings[name], by))[:, column]
                 for fold, name in enumerate(candidates)
             ]
             least = min(piece.shape[1] for piece in pieces)  # A candidate with identical repeats has one.
@@ -306,17 +236,53 @@ class ResultTables:
         loss, lower, upper = compute_paired_loss(difference, self._weights, self.plan.alpha / intervals)
         return {"loss": loss, "lower": lower, "upper": upper}
 
-    def _name_curves(self) -> pd.DataFrame:
-        """Return the curves with each training as a fold, because charts draw one line per fold."""
-        curves = self.curves
-        if self.plan.repeats.number == 1:
-            return curves.drop(columns="repeat")
-        names = {
-            (fold, repeat): ", ".join(filter(None, (fold, f"repeat {repeat}" if repeat else "")))
-            for fold, repeat in set(zip(curves["fold"], curves["repeat"], strict=True))
-        }
-        folds = [names[key] for key in zip(curves["fold"], curves["repeat"], strict=True)]
-        return curves.assign(fold=folds).drop(columns="repeat")
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks on finalists, repeats and folds, which the comparison and its reports contain too."""
+        notes = []
+        repeats, folds = self.plan.repeats, len(self.plan.folds)
+        if not self.finalists.empty:
+            notes.append(self._describe_finalists())
+        if self.identical:
+            notes.append(
+                f"All repeats of {listed(self.identical, MAX_NAMES)} are identical, because another seed changes "
+                "nothing. Each is compared as a fixed model. Sample documents or features, or use vary='queries'"
+            )
+        if self.plan.vary == "queries":
+            notes.append(
+                "Repeats are trained on resampled queries (63 % distinct). Models trained on all queries are mostly a "
+                "little better"
+            )
+        if folds > 1:
+            notes.append(
+                f"The {folds} folds are pooled. Statements on a candidate are about the average of {folds} models"
+                f"{' in each repeat' if repeats.number > 1 else ''}, trained on overlapping queries (Bayle et al. 2020)"
+            )
+        return tuple(notes)
+
+    def _describe_finalists(self) -> str:
+        table, repeats = self.finalists["finalist"], self.plan.repeats
+        rejected = [str(name) for name in table.index[~table]]
+        baseline = "" if repeats.baseline is None else f", and the baseline {repeats.baseline}"
+        verb = "was" if len(rejected) == 1 else "were"
+        once = f". {listed(rejected, MAX_NAMES)} {verb} trained once" if rejected else ""
+        return (
+            f"The compared finalists are the best {repeats.keep} on valid by {' or '.join(self.plan.primary_metrics)}"
+            f"{baseline}, trained {repeats.number} times anew. The training that chose them is not counted{once}"
+        )
+
+
+def join_rounds(rounds: Sequence[int]) -> str:
+    """Return the rounds of the trainings of a model, or the range of many.
+
+    Examples
+    --------
+    >>> join_rounds([70, 83]), join_rounds([12, 40, 7, 31, 25, 18, 90])
+    ('70, 83', '7 to 90, median 25')
+    """
+    if len(rounds) <= MAX_ROUNDS:
+        return ", ".join(map(str, rounds))
+    return f"{min(rounds)} to {max(rounds)}, median {median(rounds):g}"
 
 
 def compute_paired_loss(difference: Floats, weights: Floats, alpha: float) -> tuple[float, float, float]:

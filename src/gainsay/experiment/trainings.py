@@ -1,10 +1,11 @@
-"""Results of trainings: curves on the validation set, values per query on the test set, and scores."""
+"""Results of trainings: curves on the validation set and their best rounds, values and scores on the test set."""
 
 from __future__ import annotations
 
+import itertools
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
@@ -12,22 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._common.names import natural_order
-from ..comparison.rankings import Rankings
-from ..judgments import Judgments
-
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from .._common.typing import Bools, Floats
-    from .plan import Plan
+    from .._common.typing import Floats
+    from ..metrics.base import Metric
 
 MIN_LIMIT, MAX_RATIO = 2**26, 200
 """An archive may expand to 64 MiB, or to 200 times its size if that is more. Scores compress far less."""
 
+STORED = ("curves", "weights", "valid_weight", "query_ids")
+"""The fields of a `Training` that an archive contains as they are."""
+
 
 @dataclass(frozen=True)
-class Archive(Mapping[str, Any]):
+class Archive:
     """The arrays of an `.npz` file, read on access because the arrays of all candidates may not fit into memory."""
 
     path: Path
@@ -41,10 +39,8 @@ class Archive(Mapping[str, Any]):
                 raise ValueError(f"it announces more than {limit} bytes")
             for member in members:
                 with archive.open(member) as file:
-                    version = np.lib.format.read_magic(file)
-                    headers = np.lib.format
-                    read = headers.read_array_header_1_0 if version == (1, 0) else headers.read_array_header_2_0
-                    shape, _, dtype = read(file)
+                    np.lib.format.read_magic(file)
+                    shape, _, dtype = np.lib.format.read_array_header_1_0(file)
                     if dtype.hasobject or file.tell() + prod(shape) * dtype.itemsize != member.file_size:
                         raise ValueError(f"{member.filename!r} announces another size than it has")
 
@@ -54,13 +50,6 @@ class Archive(Mapping[str, Any]):
                 return archive[name]
         except (OSError, ValueError, LookupError, zipfile.BadZipFile, zlib.error) as error:
             raise RuntimeError(f"{self.path} cannot be read ({error}). Run the experiment again.") from error
-
-    def __iter__(self) -> Iterator[str]:
-        with np.load(self.path, allow_pickle=False) as archive:
-            return iter(archive.files)
-
-    def __len__(self) -> int:
-        return len(list(iter(self)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +68,7 @@ class Training:
         Weights and ids of the test queries.
     valid_weight : ndarray, shape (metrics,)
         Weight of all validation queries with a value, which is the weight of this fold in averages.
-    documents : mapping of str to ndarray, shape (documents,)
+    documents : Archive or mapping of str to ndarray, shape (documents,)
         Test documents: "label", "query" (its position), and "score 7" after round 7, for the rounds of `test`.
     versions : mapping of str to str
         Versions of the packages that the training may depend on.
@@ -91,44 +80,31 @@ class Training:
     weights: Floats
     valid_weight: Floats
     query_ids: Any = ()
-    documents: Mapping[str, Any] = field(default_factory=dict)
+    documents: Archive | Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
+
+    def read_documents(self) -> dict[str, Any]:
+        """Return all arrays of `documents`."""
+        return {name: self.documents[name] for name in ("label", "query", *(f"score {number}" for number in self.test))}
 
     def to_arrays(self) -> dict[str, Any]:
         """Return everything but the versions as arrays by name."""
-        values = {name: getattr(self, name) for name in ("curves", "weights", "valid_weight", "query_ids")}
-        return {**values, "rounds": list(self.test), "test": np.stack(list(self.test.values())), **self.documents}
+        values = {name: getattr(self, name) for name in STORED}
+        return {
+            **values,
+            "rounds": list(self.test),
+            "test": np.stack(list(self.test.values())),
+            **self.read_documents(),
+        }
 
     @classmethod
     def from_archive(cls, fold: str, archive: Archive, versions: Mapping[str, str]) -> Training:
         """Return the training in an archive. Its documents are read on access."""
         test = dict(zip(archive["rounds"].tolist(), archive["test"], strict=True))
-        weights, valid_weight, ids = archive["weights"], archive["valid_weight"], archive["query_ids"]
-        if not (valid_weight > 0).all():
+        values = {name: archive[name] for name in STORED}
+        if not (values["valid_weight"] > 0).all():
             raise ValueError("valid_weight must be positive")
-        return cls(fold, archive["curves"], test, weights, valid_weight, ids, archive, versions)
-
-
-@dataclass(frozen=True)
-class ComparedModel:
-    """A compared model: a candidate at one round, which can be deployed as it was compared.
-
-    Attributes
-    ----------
-    name : str
-        Name in the comparison.
-    candidate : str
-        Name of the candidate.
-    stop_by : str
-        Rule that chose the round: "balanced", a metric, or two metrics joined by " and " that chose the same round.
-    rounds : tuple of int
-        One round per training, counted from 1.
-    """
-
-    name: str
-    candidate: str
-    stop_by: str
-    rounds: tuple[int, ...]
+        return cls(fold, test=test, documents=archive, versions=versions, **values)
 
 
 @dataclass(frozen=True)
@@ -146,14 +122,12 @@ class CandidateTrainings:
     @property
     def are_identical(self) -> bool:
         """Whether several repeats have equal results, because another seed changes nothing."""
-        folds = len(self.folds)
-        pairs = [(training, self.trainings[at % folds]) for at, training in enumerate(self.trainings)]
         return self.repeats > 1 and all(
             np.array_equal(training.curves, first.curves)
             and all(
                 np.array_equal(training.test[number], values, equal_nan=True) for number, values in first.test.items()
             )
-            for training, first in pairs
+            for training, first in zip(self.trainings, itertools.cycle(self.folds), strict=False)
         )
 
     def get_repeat(self, training: int) -> int:
@@ -188,88 +162,44 @@ class CandidateTrainings:
         return float(np.average(values, weights=[fold.valid_weight[metric] for fold in self.folds]))
 
 
-def select_screening(plan: Plan, trainings: Mapping[str, Training]) -> dict[str, Training]:
-    """Return by candidate the trainings that choose finalists, or nothing if all candidates are repeated."""
-    units = plan.list_first_units() if plan.repeats.finalists else []
-    return {unit.candidate.name: trainings[unit.slug] for unit in units if unit.slug in trainings}
+def orient(curves: Floats, metrics: Sequence[Metric]) -> Floats:
+    """Return curves, shape (rounds, metrics), with the sign of losses changed, so that larger is better."""
+    signs: Floats = np.array([1.0 if metric.higher_is_better else -1.0 for metric in metrics])
+    return curves * signs
 
 
-def create_finalist_table(plan: Plan, first: Mapping[str, Training]) -> pd.DataFrame:
-    """Return by candidate `valid M` for each primary metric M, and `finalist`.
+def find_best_rounds(curves: Floats) -> list[int]:
+    """Return for each column of (rounds, metrics) the first round, counted from 1, with the largest value.
 
-    A finalist is one of the best `keep` candidates on the validation set by a primary metric, at its compared round, or
-    the baseline. The test set is not used.
+    Examples
+    --------
+    >>> find_best_rounds(np.array([[0.1, 0.5], [0.3, 0.4], [0.3, 0.2]]))
+    [2, 1]
     """
-    import pandas as pd
-
-    names = natural_order(first)
-    table = pd.DataFrame(index=pd.Index(names, name="candidate"))
-    finalists = {plan.repeats.baseline}
-    for metric in plan.primary_metrics:
-        column = plan.names.index(metric)
-        values = {name: _compute_screening_value(plan, first[name], column) for name in names}
-        higher = plan.metrics[column].higher_is_better
-        finalists.update(sorted(names, key=values.__getitem__, reverse=higher)[: plan.repeats.keep])
-        table[f"valid {metric}"] = pd.Series(values, dtype=float)
-    table["finalist"] = [name in finalists for name in names]
-    return table
+    rounds: list[int] = (curves.argmax(axis=0) + 1).tolist()
+    return rounds
 
 
-def list_finalists(plan: Plan, first: Mapping[str, Training]) -> list[str]:
-    """Return the names of the finalists."""
-    table = create_finalist_table(plan, first)
-    return [str(name) for name in table.index[table["finalist"]]]
+def find_balanced_round(curves: Floats, columns: Sequence[int]) -> int:
+    """Return the first round, counted from 1, with the smallest worst shortfall.
+
+    The shortfall of a metric at a round is the gap to its best value at any round. The worst shortfall is the largest
+    over the metrics in `columns`.
+
+    Examples
+    --------
+    >>> curves = np.array([[0.50, 0.20], [0.49, 0.25], [0.40, 0.26]])
+    >>> find_best_rounds(curves), find_balanced_round(curves, [0, 1])
+    ([1, 3], 2)
+    """
+    selected = curves[:, list(columns)]
+    return int((selected.max(axis=0) - selected).max(axis=1).argmin()) + 1
 
 
-def _compute_screening_value(plan: Plan, training: Training, column: int) -> float:
-    """Return a metric on the validation set at the compared round, or of two rounds the metric's own."""
-    rounds = plan.list_compared_rounds(training.curves)
-    number = rounds[0] if len(rounds) == 1 else plan.choose_round(training.curves, plan.names[column])
-    return float(training.curves[number - 1, column])
+def find_stored_rounds(curves: Floats) -> list[int]:
+    """Return, ascending, the best round of each metric and the balanced round of each pair of metrics.
 
-
-def create_rankings(
-    candidates: Mapping[str, CandidateTrainings], models: Sequence[ComparedModel], has_value: Bools
-) -> Rankings | None:
-    """Return the rankings of models on the queries with a value, or None if scores were not stored."""
-    trainings = next(iter(candidates.values()))
-    if not all(fold.documents for fold in trainings.folds):
-        return None
-    labels = np.concatenate([fold.documents["label"] for fold in trainings.folds])
-    starts = np.cumsum([0, *(len(fold.weights) for fold in trainings.folds)])
-    queries = np.concatenate(
-        [fold.documents["query"] + start for fold, start in zip(trainings.folds, starts, strict=False)]
-    )
-    names = _create_distinct_names(np.concatenate([fold.query_ids for fold in trainings.folds]).astype(str))
-    scores = _Scores(candidates, {model.name: model for model in models})
-    return Rankings(Judgments(labels, qid=names[queries]), scores, has_value, trainings.weights)
-
-
-@dataclass(frozen=True, eq=False)
-class _Scores(Mapping[str, Any]):
-    """The scores of every model, folds one after the other. A recipe has a list with one array per repeat."""
-
-    candidates: Mapping[str, CandidateTrainings]
-    models: Mapping[str, ComparedModel]
-
-    def __getitem__(self, name: str) -> Any:
-        model = self.models[name]
-        candidate = self.candidates[model.candidate]
-        pairs = zip(candidate.trainings, model.rounds, strict=True)
-        scores = [np.asarray(training.documents[f"score {number}"], dtype=np.float64) for training, number in pairs]
-        folds = len(candidate.folds)
-        repeats = [np.concatenate(scores[at : at + folds]) for at in range(0, len(scores), folds)]
-        return repeats[0] if candidate.repeats == 1 else repeats
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.models)
-
-    def __len__(self) -> int:
-        return len(self.models)
-
-
-def _create_distinct_names(names: Any) -> Any:
-    """Return one name per query: its id, and its position if another query has the same id."""
-    _, places, counts = np.unique(names, return_inverse=True, return_counts=True)
-    numbered = [f"{name} (number {place})" for place, name in enumerate(names.tolist(), 1)]
-    return np.where(counts[places] > 1, numbered, names)
+    With the values at these rounds, other primary metrics and another `stop_by` require no training.
+    """
+    pairs = itertools.combinations(range(curves.shape[1]), 2)
+    return sorted({*find_best_rounds(curves), *(find_balanced_round(curves, pair) for pair in pairs)})

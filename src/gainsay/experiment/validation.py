@@ -16,6 +16,10 @@ except ImportError as error:  # pragma: no cover - needs an environment without 
     raise ImportError("Experiments require pydantic. Run pip install 'gainsay-ltr[experiment]'.") from error
 
 
+MAX_MISTAKES = 10
+"""An error lists so many mistakes."""
+
+
 class StrictModel(BaseModel):
     """A model that takes types literally and rejects unknown keys."""
 
@@ -47,7 +51,9 @@ def validate_model(model: type[Model], values: Any) -> Model:
         return model.model_validate(values)
     except ValidationError as error:
         mistakes = error.errors(include_url=False)
-        lines = dict.fromkeys(_format_mistake(model, mistake) for mistake in mistakes)
+        lines = list(dict.fromkeys(_format_mistake(model, mistake) for mistake in mistakes))
+        if len(lines) > MAX_MISTAKES:
+            lines[MAX_MISTAKES:] = [f"{len(lines) - MAX_MISTAKES} more mistakes."]
     wrong_type = mistakes[0]["type"].endswith("_type") and not isinstance(mistakes[0]["input"], float)
     raise (TypeError if wrong_type else ValueError)("\n".join(lines))
 
@@ -63,13 +69,7 @@ def _format_mistake(model: type[StrictModel], mistake: Any) -> str:
         return f"{place} is not a known key{nearest(str(path[-1]), names)} (known: {', '.join(names)})"
     if kind == "literal_error":
         names = mistake["ctx"]["expected"].replace("'", "").split(" or ")
-        is_catboost = str(mistake["input"]).lower() == "catboost"
-        hint = "; experiments do not train CatBoost" if is_catboost else nearest(str(mistake["input"]), names)
-        return f"{place} must be {mistake['ctx']['expected']}, got {value}{hint}"
-    if kind in ("too_short", "too_long"):
-        bound, limit = ("min_length", "at least") if kind == "too_short" else ("max_length", "at most")
-        number = mistake["ctx"][bound]
-        return f"{place} must have {limit} {number} {'entry' if number == 1 else 'entries'}, got {value}"
+        return f"{place} must be {mistake['ctx']['expected']}, got {value}{nearest(str(mistake['input']), names)}"
     if kind == "value_error":
         return join_path(path, str(mistake["ctx"]["error"]))
     if mistake["msg"].startswith("Input should be "):

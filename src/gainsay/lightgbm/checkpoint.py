@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import lightgbm as lgb
 
+from ..training.bound_metrics import factory
 from .common import Callback, register_names
 
 if TYPE_CHECKING:
     from lightgbm.callback import CallbackEnv
 
 
+@factory("callbacks=[checkpoint()]")
 def checkpoint() -> Checkpoint:
     """Create a callback that keeps the model and the curves in case training fails.
 

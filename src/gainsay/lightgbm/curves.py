@@ -13,7 +13,7 @@ from .early_stopping import get_patience
 if TYPE_CHECKING:
     from lightgbm.callback import CallbackEnv
 
-    from ..training.history import PatienceState
+    from ..training.early_stopping import PatienceState
 
 _HIGHER = ("auc", "auc_mu", "average_precision", "map", "mean_average_precision", "ndcg", "lambdarank")
 _LOWER = (
@@ -42,12 +42,10 @@ class Curves(CurvesBase, Callback):
         The dataset to show, by LightGBM's name. Default: the first one that is not the training data.
     name : str, optional
         The name of the training, also used as `candidate` in `frame`. Default: the dataset is shown instead.
-    higher_is_better : bool, or mapping of metric to bool, optional
+    higher_is_better : bool, optional
         The direction of other metrics in `from_history`. During a training, LightGBM passes it.
     show : bool or {"terminal", "notebook", "line"}
         The place of the output. True selects it automatically, False disables it.
-    names : {"plain", "safe"}
-        "safe" uses `safe_name` in tables and files: letters, digits and underscores only.
 
     Raises
     ------

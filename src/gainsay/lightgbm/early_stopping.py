@@ -9,23 +9,13 @@ from typing import TYPE_CHECKING, Any
 import lightgbm as lgb
 from lightgbm.callback import CallbackEnv, EarlyStopException
 
-from .._common.checks import check_real, check_whole
-from .._common.shown import call_text
 from ..training.bound_metrics import (
-    STOPPING_OPTIONS,
     WeakIdentityMap,
-    canonical_name,
-    check_optional_name,
     create_clash_error,
-    describe_missing_values,
-    describe_unknown_dataset,
-    describe_unknown_start,
-    describe_unlogged_metric,
+    factory,
     find_logged_name,
-    find_metric,
-    suggest_options,
 )
-from ..training.history import PatienceState
+from ..training.early_stopping import STOPPING_OPTIONS, EarlyStoppingBase, PatienceState
 from .common import (
     REMEDY,
     Callback,
@@ -41,10 +31,15 @@ from .common import (
 if TYPE_CHECKING:
     from ..metrics.names import MetricLike
 
+CONTINUED_CV = (
+    "lightgbm.cv counts the rounds of a continued model from 0, and early stopping does not know the value of that "
+    "model: best_iteration counts new rounds only, and may be that of a worse model"
+)
 
-@suggest_options(
+
+@factory(
+    'callbacks=[early_stopping("ndcg_exp@10", rounds=50)]',
     **STOPPING_OPTIONS,
-    data_name="dataset=",
     maximize="nothing, because LightGBM passes the direction with the value",
     save_best="nothing, because LightGBM's models predict with best_iteration",
 )
@@ -123,28 +118,16 @@ class _Run:
     best_results: Any = None
 
 
-class EarlyStopping(Callback):
+class EarlyStopping(EarlyStoppingBase, Callback):
     """A callback for LightGBM, created by `early_stopping`."""
 
-    _name = "early_stopping"
+    _factory = early_stopping
 
     def __init__(self, metric: MetricLike, rounds: int, dataset: str | None, min_delta: float, verbose: bool) -> None:
+        super().__init__(metric, rounds, dataset, min_delta, verbose)
         self.order = 29  # after the recording callbacks, before LightGBM's own, which ignores class attributes
         self.before_iteration = False
-        self.metric = canonical_name(metric)
-        self._is_ours = find_metric(metric) is not None
-        self.rounds = check_whole("rounds", rounds, unit="boosting rounds")
-        self.dataset = check_optional_name("dataset", dataset)
-        self.min_delta = check_real("min_delta", min_delta, 0.0)
-        self.verbose = verbose
         self._runs: WeakIdentityMap[_Run] = WeakIdentityMap()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.metric, self.rounds, self.dataset, self.min_delta, self.verbose)
-
-    def __repr__(self) -> str:
-        options = {"rounds": self.rounds, "dataset": self.dataset, "min_delta": self.min_delta, "verbose": self.verbose}
-        return call_text(early_stopping, self.metric, **options)
 
     def get_patience(self, model: Any) -> PatienceState | None:
         """Return the state of a training, or None before its first value."""
@@ -163,7 +146,8 @@ class EarlyStopping(Callback):
         current = self._find_result(env, run)
         if current is not None:
             run.last_evaluated = env.iteration
-            if self._improves(current, run.best):
+            best = None if run.best is None else run.best.value
+            if self._improves(current.value, best, current.maximize, self.min_delta):
                 run.best, run.best_round, run.best_results = current, env.iteration, env.evaluation_result_list
         is_last = env.iteration == env.end_iteration - 1
         is_over = run.last_evaluated > run.best_round and env.iteration - run.best_round >= self.rounds
@@ -178,7 +162,7 @@ class EarlyStopping(Callback):
             self._runs.remove(env.model)
             raise EarlyStopException(run.best_round, run.best_results)
         if is_last:
-            warnings.warn(describe_missing_values(self.metric, run.dataset), stacklevel=2)
+            warnings.warn(self._describe_missing_values(run.dataset), stacklevel=2)
 
     def _start(self, env: CallbackEnv) -> _Run:
         """Begin a training, with the value of the model that it continues."""
@@ -192,30 +176,17 @@ class EarlyStopping(Callback):
         first = self._find_result(env, run)
         if first is None or not _is_continued(env):
             return run
-        values = {} if hasattr(env.model, "boosters") else compute_initial_values(env.model)
+        is_cv = hasattr(env.model, "boosters")
+        values = {} if is_cv else compute_initial_values(env.model)
         value = values.get((first.dataset, first.metric))
         if value is None:
-            warnings.warn(self._describe_unknown_start(env), stacklevel=4)
+            functions = "gainsay's feval or eval_metric"
+            warnings.warn(CONTINUED_CV if is_cv else self._describe_unknown_start(functions), stacklevel=4)
         elif value == value:
             run.best = first._replace(value=value)
             entries = [(entry, values.get(read_result(entry)[:2])) for entry in env.evaluation_result_list or []]
             run.best_results = [replace_value(entry, initial) for entry, initial in entries if initial is not None]
         return run
-
-    def _describe_unknown_start(self, env: CallbackEnv) -> str:
-        if hasattr(env.model, "boosters"):
-            return (
-                "lightgbm.cv counts the rounds of a continued model from 0, and early stopping does not know the value "
-                "of that model: best_iteration counts new rounds only, and may be that of a worse model"
-            )
-        return describe_unknown_start(self.metric, self._is_ours, "gainsay's feval or eval_metric")
-
-    def _improves(self, current: Result, best: Result | None) -> bool:
-        if best is None:
-            return current.value == current.value  # not NaN
-        if current.maximize:
-            return current.value > best.value + self.min_delta
-        return current.value < best.value - self.min_delta
 
     def _find_result(self, env: CallbackEnv, run: _Run) -> Result | None:
         """Return the value of this round, or None without an evaluation. It must exist in the first round."""
@@ -229,26 +200,17 @@ class EarlyStopping(Callback):
         if len(matches) > 1:
             raise create_clash_error(str(run.logged_name), "LightGBM", REMEDY)
         if not matches and is_first:
-            raise ValueError(self._describe_missing_metric(results, run.dataset))
+            remedy = f"Pass valid_sets=[…] and feval=gainsay.lightgbm.feval([{self.metric!r}])"
+            if results and run.dataset is None:
+                raise ValueError(
+                    f"early stopping on {self.metric!r} needs validation data: only the training data is evaluated. "
+                    "Pass valid_sets=[…], or name the training data as dataset="
+                )
+            logged: dict[str, list[str]] = {result.dataset: [] for result in results}
+            for result in results:
+                logged[result.dataset].append(result.metric)
+            raise ValueError(self._describe_missing_metric(logged, run.dataset, remedy))
         return matches[0] if matches else None
-
-    def _describe_missing_metric(self, results: list[Result], dataset: str | None) -> str:
-        if not results:
-            return (
-                f"early stopping on {self.metric!r} has nothing to look at: no dataset or no metric is evaluated. "
-                f"Pass valid_sets=[…] and feval=gainsay.lightgbm.feval([{self.metric!r}])"
-            )
-        datasets = list(dict.fromkeys(result.dataset for result in results))
-        if dataset is None:
-            return (
-                f"early stopping on {self.metric!r} needs validation data: only the training data "
-                f"({', '.join(datasets)}) is evaluated. Pass valid_sets=[…], or name it as dataset="
-            )
-        if dataset not in datasets:
-            return describe_unknown_dataset(dataset, datasets)
-        metrics = list(dict.fromkeys(result.metric for result in results if result.dataset == dataset))
-        advice = f". Pass feval=gainsay.lightgbm.feval([{self.metric!r}])" if self._is_ours else ""
-        return describe_unlogged_metric(self.metric, repr(dataset), metrics) + advice
 
     def _print(self, text: str) -> None:
         if self.verbose:

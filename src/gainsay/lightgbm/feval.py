@@ -13,6 +13,7 @@ from ..training.bound_metrics import (
     WeakIdentityMap,
     create_clash_error,
     describe_size,
+    factory,
     in_round,
 )
 from .common import REMEDY, get_name, list_builtin_names, register_evaluator
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 EvalTuple = tuple[str, float, bool]
 
 
+@factory('feval=feval("ndcg_exp@10")')
 def feval(
     metrics: MetricLike | Iterable[MetricLike],
     *,
@@ -89,16 +91,11 @@ def feval(
     return Feval(BoundMetrics(metrics, convention, negative_labels, n_jobs, names), every)
 
 
-def eval_metric(
-    metrics: MetricLike | Iterable[MetricLike],
-    *,
-    every: int = 1,
-    convention: str | None = None,
-    negative_labels: NegativeLabels = "refuse",
-    n_jobs: int | None = None,
-    names: Names = "plain",
-) -> EvalMetric:
+@factory('eval_metric=eval_metric("ndcg_exp@10")')
+def eval_metric(metrics: MetricLike | Iterable[MetricLike], *, every: int = 1, **options: Any) -> Feval:
     """Create an `eval_metric` for `LGBMRanker.fit`, with the parameters of `feval`.
+
+    Both functions return the same object, which works in both places.
 
     If LightGBM logs a metric under the same name, both share one history. Use ``metric="None"`` to disable the
     built-in metrics. `early_stopping` detects equal names and raises an error.
@@ -115,7 +112,7 @@ def eval_metric(
     >>> list(ranker.evals_result_["valid_0"])
     ['ndcg_linear@10', 'mrr']
     """
-    return EvalMetric(BoundMetrics(metrics, convention, negative_labels, n_jobs, names), every)
+    return feval(metrics, every=every, **options)
 
 
 class _Dataset(NamedTuple):
@@ -130,10 +127,10 @@ class _Dataset(NamedTuple):
     rounds: WeakIdentityMap[int]
 
 
-class _EvaluationFunction(LibraryObject):
-    """The shared part of `Feval` and `EvalMetric`."""
+class Feval(LibraryObject):
+    """An evaluation function for all trainings of LightGBM, created by `feval` and `eval_metric`."""
 
-    _library = "lightgbm"
+    _library, _name, _argument = "lightgbm", "feval", "feval=, or as eval_metric= of LGBMRanker.fit"
 
     def __init__(self, bound_metrics: BoundMetrics, every: int) -> None:
         self.bound_metrics = bound_metrics
@@ -142,6 +139,21 @@ class _EvaluationFunction(LibraryObject):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.bound_metrics, self.every)
+
+    def __repr__(self) -> str:
+        return self.bound_metrics.format_call(feval, every=self.every)
+
+    # LightGBM's estimators count the parameters to select the arguments.
+    def __call__(self, first: Any, second: Any = None, weight: Any = None, group: Any = None) -> list[EvalTuple]:
+        """Return (name, value, higher is better) of each metric, or nothing in other rounds.
+
+        `lightgbm.train` passes scores and a Dataset. The estimators pass labels, scores, weights and groups.
+        """
+        if type(second).__module__.startswith("xgboost") or hasattr(first, "evaluation_result_list"):
+            raise self._create_misuse_error(first, second)
+        if hasattr(second, "get_label"):
+            return self._evaluate(first, second.get_label(), second.get_group(), second.get_weight(), second)
+        return self._evaluate(second, first, group, weight)
 
     def _evaluate(
         self, scores: Any, labels: Any, group: Any, weight: Any, dataset: lgb.Dataset | None = None
@@ -174,46 +186,6 @@ class _EvaluationFunction(LibraryObject):
         data = _Dataset(evaluator, group, weight, WeakIdentityMap())
         self._datasets.set(labels, data)
         return data
-
-
-class Feval(_EvaluationFunction):
-    """An evaluation function for `lightgbm.train` and `lightgbm.cv`, created by `feval`."""
-
-    _name, _argument = "feval", "feval="
-
-    def __repr__(self) -> str:
-        return self.bound_metrics.format_call(feval, every=self.every)
-
-    def __call__(self, preds: Any, eval_data: Any = None, *arguments: Any, **options: Any) -> list[EvalTuple]:
-        """Return (name, value, higher is better) of each metric, or nothing in other rounds."""
-        if type(eval_data).__module__.startswith("xgboost") or hasattr(preds, "evaluation_result_list"):
-            raise self._create_misuse_error(preds, eval_data)
-        if not hasattr(eval_data, "get_label"):
-            raise TypeError(
-                "feval only works in lightgbm.train and lightgbm.cv. In LGBMRanker.fit, write "
-                "`from gainsay.lightgbm import eval_metric`. In XGBRanker, give it the callback of "
-                "`from gainsay.xgboost import EvaluateRanking`."
-            )
-        return self._evaluate(preds, eval_data.get_label(), eval_data.get_group(), eval_data.get_weight(), eval_data)
-
-
-class EvalMetric(_EvaluationFunction):
-    """An evaluation function for LightGBM's scikit-learn estimators, created by `eval_metric`."""
-
-    _name, _argument = "eval_metric", "eval_metric= of LGBMRanker.fit"
-
-    def __repr__(self) -> str:
-        return self.bound_metrics.format_call(eval_metric, every=self.every)
-
-    def __call__(self, y_true: Any, y_pred: Any = None, weight: Any = None, group: Any = None) -> list[EvalTuple]:
-        """Return (name, value, higher is better) of each metric, or nothing in other rounds."""
-        if type(y_pred).__module__.startswith("xgboost") or hasattr(y_true, "evaluation_result_list"):
-            raise self._create_misuse_error(y_true, y_pred)
-        if hasattr(y_pred, "get_label"):
-            raise TypeError(
-                "eval_metric only works in LGBMRanker.fit. Pass feval=feval(…) to lightgbm.train and lightgbm.cv."
-            )
-        return self._evaluate(y_pred, y_true, group, weight)
 
 
 def _validate_queries(dataset: lgb.Dataset) -> None:

@@ -2,12 +2,11 @@
 
 from .average_precision import AP, GAP
 from .base import Metric
-from .binary import RR, Hit, Precision, Recall, RPrecision
+from .binary import RR, Hit, Judged, Precision, Recall, RPrecision
 from .cascade import ERR, RBP
 from .conventions import CONVENTIONS
 from .dcg import CG, DCG, NDCG
 from .function import FunctionMetric, metric
-from .judged import Judged
 from .names import MetricLike, parse_metrics
 from .safe import plain_name, safe_name
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
+from .._common.checks import validate_choice
 from .._common.words import number_text
 from ..ranking import formulas
 from ..ranking.rows import ideal_rows, row_sums, sums_at, table_of
-from .base import LabelStatistics, Metric, max_depth, validate_choice
+from .base import LabelStatistics, Metric, max_depth
 from .binary import BinaryMetric, RelevanceStatistics
 
 if TYPE_CHECKING:
@@ -34,8 +36,9 @@ class HarmonicNumbers:
     low: Floats
 
     @classmethod
+    @lru_cache(maxsize=2)
     def up_to(cls, n: int) -> HarmonicNumbers:
-        """Return H(0) to H(n)."""
+        """Return H(0) to H(n), which are kept for the next evaluation."""
         number = np.arange(1, n + 1, dtype=np.float64)
         reciprocal = 1.0 / number
         front = reciprocal.astype(np.float32).astype(np.float64)  # Few digits, so that products with n are exact.
@@ -49,13 +52,6 @@ class HarmonicNumbers:
         """Return 1/(s + 1) + … + 1/e."""
         difference: Floats = (self.high[e] - self.high[s]) + (self.low[e] - self.low[s])
         return difference
-
-
-@dataclass(frozen=True, eq=False)
-class PrecisionStatistics(RelevanceStatistics):
-    """Also the harmonic numbers up to the longest query."""
-
-    harmonic: HarmonicNumbers
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -132,20 +128,16 @@ class AP(BinaryMetric):
         super().__post_init__()
         validate_choice("denominator", self.denominator, get_args(Denominator))
 
-    def bind(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> PrecisionStatistics:
-        """Count the relevant documents of each query, and compute the harmonic numbers."""
-        statistics = super().bind(judgments, cutoffs)
-        return PrecisionStatistics(**vars(statistics), harmonic=HarmonicNumbers.up_to(statistics.widest))
-
-    def score(self, rows: RankedRows, statistics: PrecisionStatistics, cutoffs: Sequence[int | None]) -> Floats:
+    def score(self, rows: RankedRows, statistics: RelevanceStatistics, cutoffs: Sequence[int | None]) -> Floats:
         """Return AP at each cutoff."""
         relevant = statistics.at_ranks(rows)
         ranks = np.arange(1, max_depth(cutoffs, rows.width) + 1)
         within = relevant if rows.tie_groups is not None else relevant[:, : len(ranks)]  # Groups may exceed the cutoff.
-        hits = _count_hits(within)
+        hits = np.add.accumulate(within, axis=1, dtype=np.int32)
         certain, tied = relevant, None
         if rows.tie_groups is not None:
-            tied = TiedPrecisions.of(relevant, hits, rows.tie_groups.reaching(len(ranks)), statistics.harmonic)
+            harmonic = HarmonicNumbers.up_to(statistics.widest)
+            tied = TiedPrecisions.of(relevant, hits, rows.tie_groups.reaching(len(ranks)), harmonic)
             certain = relevant & ~tied.groups.members(len(relevant))
         terms = (hits[:, : len(ranks)] * certain[:, : len(ranks)]) * (1.0 / ranks)
         if self.denominator == "hits":
@@ -156,12 +148,13 @@ class AP(BinaryMetric):
                 sums[:, column] += tied.sums(len(terms), None if k is None else np.full(len(terms), k))
         return sums / self._divisors(statistics.relevant[rows.queries], cutoffs)
 
-    def formula(self, statistics: PrecisionStatistics, cutoffs: Sequence[int | None]) -> Formula | None:
+    def formula(self, statistics: RelevanceStatistics, cutoffs: Sequence[int | None]) -> Formula | None:
         """Return the sum of precisions, divided by D, or None if D depends on the scores."""
         if self.denominator == "hits":
             return None
+        harmonic = HarmonicNumbers.up_to(statistics.widest)
         divisors = self._divisors(statistics.relevant, cutoffs)
-        return formulas.precisions(statistics.code, statistics.harmonic.high, statistics.harmonic.low, divisors)
+        return formulas.precisions(statistics.code, harmonic.high, harmonic.low, divisors)
 
     def _divisors(self, relevant: Integers, cutoffs: Sequence[int | None]) -> Floats:
         """Return D for queries with these numbers of relevant documents, at each cutoff."""
@@ -169,14 +162,6 @@ class AP(BinaryMetric):
         if self.denominator == "R":
             return divisors
         return np.minimum(divisors, [np.inf if k is None else k for k in cutoffs])
-
-
-def _count_hits(relevant: Bools) -> Integers:
-    """Return the number of relevant documents up to each rank of each row."""
-    counts = np.add.accumulate(relevant.ravel(), dtype=np.int32).reshape(relevant.shape)  # Much faster than row by row.
-    before = np.append(np.int32(0), counts[:-1, -1])
-    counts -= before[:, None]
-    return counts
 
 
 def _per_hit(

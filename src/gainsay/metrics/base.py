@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
-from .._common.arrays import nearest
 from .._common.cached import cached_property
-from .._common.checks import check_whole
+from .._common.checks import check_whole, validate_choice
 from .._common.words import number_text
 from ..ranking.layout import Ties
-from .registry import METRICS, origin_of
+from .registry import METRICS, is_built_in, origin_of, require_picklable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,17 +33,6 @@ MAX_CUTOFF = 10**18
 
 COMMON = ("k", "ties", "empty", "scores", "weights")
 """The options of all metrics. They follow the other options in a repr."""
-
-_PYTHON_ATTRIBUTES = {
-    "__module__",
-    "__qualname__",
-    "__annotations__",
-    "__slots__",
-    "__firstlineno__",
-    "__static_attributes__",
-}
-HARMLESS = _PYTHON_ATTRIBUTES | {"__dict__", "__weakref__", "__doc__", "__repr__", "_repr_html_", "formula", "meaning"}
-"""Attributes that a subclass can define without changing the value of the metric, and thus without new names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +70,7 @@ class Metric:
     Raises
     ------
     TypeError
-        If a subclass changes the value of a metric and has no `names`, unless it is a base class with `abstract=True`.
+        If a subclass has no `names`, unless it is a base class with `abstract=True`.
     ValueError
         If a subclass uses the name of another metric.
 
@@ -136,8 +124,11 @@ class Metric:
             _register(cls)
         elif abstract:
             cls.names = {}
-        else:
-            _validate_unchanged(cls)
+        elif any(not name.startswith("__") for name in vars(cls)):  # Otherwise, cloudpickle adds the attributes later.
+            raise TypeError(
+                f"{cls.__qualname__} has no names, so its name would be ambiguous. Define names = "
+                f"{{{cls.__name__.lower()!r}: {{}}}}, or pass abstract=True."
+            )
         if "__repr__" not in vars(cls):
             cls.__repr__ = Metric.__repr__  # type: ignore[method-assign]  # Otherwise, dataclass would generate one.
 
@@ -147,6 +138,16 @@ class Metric:
     def __deepcopy__(self, memo: Any) -> Self:
         """Return the metric itself, which is immutable."""
         return self
+
+    def _functions(self) -> dict[str, Any]:
+        """Return the options that are functions."""
+        return {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as a call, which registers functions in the process that reads it."""
+        for option, function in self._functions().items():
+            require_picklable(self, option, function)
+        return create_metric, (type(self), {field.name: getattr(self, field.name) for field in fields(self)})
 
     def _set(self, **options: Any) -> None:
         """Store the canonical form of options during initialization."""
@@ -170,32 +171,19 @@ class Metric:
 
     def __repr__(self) -> str:
         """Return the class and the options that differ from their defaults."""
+        ordered = sorted(fields(self), key=lambda field: field.name in COMMON)
         options = [
-            f"{name}={self._literal(name)}"
-            for name, default in self._defaults().items()
-            if getattr(self, name) != default
+            f"{field.name}={self._literal(field.name)}"
+            for field in ordered
+            if getattr(self, field.name) != field.default
         ]
         return f"{type(self).__name__}({', '.join(options)})"
-
-    def _defaults(self) -> dict[str, Any]:
-        """Return the default of each option, with those of all metrics last."""
-        return {field.name: field.default for field in sorted(fields(self), key=lambda field: field.name in COMMON)}
 
     def _literal(self, option: str) -> str:
         value = getattr(self, option)
         if callable(value):
             return getattr(value, "__name__", repr(value))
         return f"float({str(value)!r})" if isinstance(value, float) and not np.isfinite(value) else repr(value)
-
-    def _repr_html_(self) -> str:
-        """Return name, formula and all options."""
-        from .._common.notebook import table_cell
-
-        formula = (inspect.getdoc(type(self)) or "").partition("\n")[0]
-        texts = {
-            name: "all ranks" if name == "k" and self.k is None else self.option_text(name) for name in self._defaults()
-        }
-        return table_cell(str(self), ("option", "value"), list(texts.items()), formula)
 
     def _name(self) -> tuple[str, Mapping[str, Any]]:
         """Return the name with the most options that match, and these options."""
@@ -205,12 +193,9 @@ class Metric:
             if all(getattr(self, option) == value for option, value in preset.items())
         ]
         if not matching:
-            problem = (
-                f"its names {', '.join(self.names)} do not match its options" if self.names else "its class has none"
-            )
             raise TypeError(
-                f"{self!r} has no name: {problem}. Add a name that matches all options to {type(self).__name__}, as in "
-                f"names = {{{type(self).__name__.lower()!r}: {{}}}}."
+                f"{self!r} has no name, because none of {list(self.names)} matches its options. Add a name without "
+                f"options to {type(self).__name__}, as in names = {{{type(self).__name__.lower()!r}: {{}}}}."
             )
         return max(matching, key=lambda item: len(item[1]))
 
@@ -233,7 +218,7 @@ class Metric:
     def meaning(self) -> str:
         """The first line of the docstring of a custom metric, empty for built-in metrics."""
         cls = type(self)
-        if origin_of(cls)[0].partition(".")[0] == __name__.partition(".")[0]:
+        if is_built_in(origin_of(cls)):
             return ""
         line = inspect.cleandoc(vars(cls).get("__doc__") or "").partition("\n")[0]
         if not line or line.startswith(f"{cls.__name__}("):  # The docstring that dataclass generates.
@@ -285,32 +270,9 @@ def _register(cls: type[Metric]) -> None:
         METRICS.add(name, (cls, preset), origin)
 
 
-def _validate_unchanged(cls: type[Metric]) -> None:
-    """Raise if a class without names changes the value of its base, whose names it inherits."""
-    named = next(base for base in cls.__mro__[1:] if "names" in vars(base))
-    inherited = {name for base in named.__mro__ for name in vars(base)} - HARMLESS
-    changed = {
-        name for name in inherited if inspect.getattr_static(cls, name) is not inspect.getattr_static(named, name)
-    }
-    options = {name for name in vars(cls).get("__annotations__", ()) if not name.startswith("_")}
-    if changed | options:
-        raise TypeError(
-            f"{cls.__qualname__} redefines {', '.join(sorted(changed | options))} but has no names, so its name "
-            f"would be ambiguous. Define names = {{{cls.__name__.lower()!r}: {{}}}}, or pass abstract=True."
-        )
-
-
 def create_metric(metric: type[Metric], options: Mapping[str, Any]) -> Metric:
     """Return a metric from its pickle, which registers its functions."""
     return metric(**options)
-
-
-def validate_choice(option: str, value: object, choices: Sequence[str]) -> None:
-    """Raise `ValueError` with the nearest valid value unless `value` is one of `choices`."""
-    if value not in choices:
-        raise ValueError(
-            f"{option} must be one of {', '.join(map(repr, choices))}, got {value!r}{nearest(str(value), choices)}"
-        )
 
 
 def max_depth(cutoffs: Sequence[int | None], width: int) -> int:

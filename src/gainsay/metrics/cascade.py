@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from .._common.checks import check_real
+from .._common.checks import check_real, validate_choice
 from .._common.words import number_text
 from ..ranking import formulas
-from ..ranking.rows import ideal_rows, row_sums, sums_at, table_of
-from .base import LabelStatistics, Metric, max_depth, validate_choice
+from ..ranking.rows import row_sums, sums_at, table_of
+from .base import LabelStatistics, Metric, max_depth
 from .binary import BinaryMetric, RelevanceStatistics, split_by_magnitude
-from .gains import LARGEST_EXPONENT, exponential
+from .gains import MAX_EXPONENT, exponential
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ MAX_PLACES = 4_000
 """Largest number of tied places for ERR. The cost is quadratic: seconds per query at this size."""
 
 
-LONG = 8
+DOCUMENTS_PER_PLACE = 8
 """With more documents per place in a tie group, equal documents are processed merged."""
 
 
@@ -88,7 +88,7 @@ class RBP(BinaryMetric):
         highest = np.zeros(judgments.queries)
         for block in judgments.layout.blocks:
             highest[block.queries] = levels[block.codes.max(axis=1)]
-        scale = 2.0**64 if highest.max() > 2.0**LARGEST_EXPONENT else 1.0  # Sums of tied labels must not overflow.
+        scale = 2.0**64 if highest.max() > 2.0**MAX_EXPONENT else 1.0  # Sums of tied labels must not overflow.
         table, divisors = table_of(np.maximum(levels, 0.0) / scale), np.where(highest > 0, highest / scale, 1.0)
         return GradedStatistics(**vars(statistics) | {"empty": (highest <= 0)[:, None]}, table=table, highest=divisors)
 
@@ -170,8 +170,7 @@ class ERR(Metric):
         stop = table_of(exponential(levels) / np.exp2(self.max_label))
         empty = np.ones((judgments.queries, 1), dtype=bool)
         for block in judgments.layout.blocks:
-            best = ideal_rows(block, len(levels)).codes[:, 0]
-            empty[block.queries, 0] = stop[best] <= 0
+            empty[block.queries, 0] = stop[block.codes.max(axis=1)] <= 0
         return StopStatistics(empty=empty, stop=stop)
 
     def score(self, rows: RankedRows, statistics: StopStatistics, cutoffs: Sequence[int | None]) -> Floats:
@@ -197,15 +196,15 @@ class ERR(Metric):
         for part in map(groups.select, split_by_magnitude(groups.lengths)):
             longest = int(part.lengths.max())
             places = min(longest, depth)
-            mean_stops = one_by_one if longest <= LONG * places else by_groups
+            mean_stops = average_one_by_one if longest <= DOCUMENTS_PER_PLACE * places else average_merged
             means = mean_stops(flat[part.positions], part.number, places) * reaches.ravel()[part.starts, None]
             place = column[:places]
             within = place < np.minimum(part.lengths, depth - part.before)[:, None]
             np.put(stops, (part.starts[:, None] + place)[within], means[within])
 
 
-def one_by_one(stop: Floats, run: Integers, most: int) -> Floats:
-    """Return the mean probability of each tie group to reach and stop at its places 1 to `most`, shape (groups, most).
+def average_one_by_one(stop: Floats, group: Integers, places: int) -> Floats:
+    """Return the mean probability of each tie group to reach and stop at each of its places, shape (groups, places).
 
     Let on(j) be the probability to pass j documents of the group in random order (the mean over all subsets of j
     documents of the product of their 1 - stop), and off(j) = on(j - 1) - on(j) the result. If a document at which the
@@ -215,30 +214,30 @@ def one_by_one(stop: Floats, run: Integers, most: int) -> Floats:
         off_m(j) = (1 - j/m) off(j) + (j - 1)/m (1 - q) off(j - 1) + 1/m q on(j - 1).
 
     These are sums of positive numbers, so no digits are lost. `stop` are the probabilities to stop at each document, in
-    which equal ones of a group are contiguous. `run` is the group of each document, from 0 and ascending.
+    which equal ones of a group are contiguous. `group` is the group of each document, from 0 and ascending.
     """
-    lengths = np.bincount(run)
+    lengths = np.bincount(group)
     longest_first = np.argsort(-lengths, kind="stable")
     starts, lengths = (np.cumsum(lengths) - lengths)[longest_first], lengths[longest_first]
-    on, off = np.zeros((2, len(starts), most + 1))
+    on, off = np.zeros((2, len(starts), places + 1))
     on[:, 0] = 1.0
-    place = np.arange(1, most + 1)
+    place = np.arange(1, places + 1)
     for taken in range(1, int(lengths[0]) + 1):
-        runs = slice(0, int(np.searchsorted(-lengths, -taken, side="right")))
-        q = stop[starts[runs] + taken - 1, None]
+        rows = slice(0, int(np.searchsorted(-lengths, -taken, side="right")))
+        q = stop[starts[rows] + taken - 1, None]
         share = np.minimum(place / taken, 1.0)
-        reached = on[runs, :-1]
-        off[runs, 1:] = (
-            (1.0 - share) * off[runs, 1:] + (place - 1) / taken * (1.0 - q) * off[runs, :-1] + q / taken * reached
+        reached = on[rows, :-1]
+        off[rows, 1:] = (
+            (1.0 - share) * off[rows, 1:] + (place - 1) / taken * (1.0 - q) * off[rows, :-1] + q / taken * reached
         )
-        on[runs, 1:] = (1.0 - share) * on[runs, 1:] + share * (1.0 - q) * reached
-    means = np.empty((len(starts), most))
+        on[rows, 1:] = (1.0 - share) * on[rows, 1:] + share * (1.0 - q) * reached
+    means = np.empty((len(starts), places))
     means[longest_first] = off[:, 1:]
     return means
 
 
-def by_groups(stop: Floats, run: Integers, most: int) -> Floats:
-    """Return the same as `one_by_one`, faster for tie groups with many more documents than places.
+def average_merged(stop: Floats, group: Integers, places: int) -> Floats:
+    """Return the same as `average_one_by_one`, faster for tie groups with many more documents than places.
 
     Documents with the same stop probability q form a subgroup. The user passes j of them with probability
     on(j) = (1 - q)^j and stops at the j-th with off(j) = q (1 - q)^(j - 1). Two subgroups of a and b documents are
@@ -249,52 +248,50 @@ def by_groups(stop: Floats, run: Integers, most: int) -> Floats:
 
     This is repeated until each tie group has one subgroup. All are sums of positive numbers.
     """
-    first = np.flatnonzero(np.append(True, (run[1:] != run[:-1]) | (stop[1:] != stop[:-1])))
-    q, run, size = stop[first, None], run[first], np.diff(first, append=len(run))
-    place = np.arange(min(most, int(size.max())) + 1)
-    there = place <= size[:, None]
-    on = np.where(there, (1.0 - q) ** place, 0.0)
-    off = np.where(there & (place > 0), q * (1.0 - q) ** np.maximum(place - 1, 0), 0.0)
-    while (same := run[1:] == run[:-1]).any():
+    first = np.flatnonzero(np.append(True, (group[1:] != group[:-1]) | (stop[1:] != stop[:-1])))
+    q, group, size = stop[first, None], group[first], np.diff(first, append=len(group))
+    place = np.arange(min(places, int(size.max())) + 1)
+    exists = place <= size[:, None]
+    on = np.where(exists, (1.0 - q) ** place, 0.0)
+    off = np.where(exists & (place > 0), q * (1.0 - q) ** np.maximum(place - 1, 0), 0.0)
+    both = np.stack([on, off])
+    while (same := group[1:] == group[:-1]).any():
         start = np.flatnonzero(np.append(True, ~same))
-        number = np.arange(len(run)) - np.repeat(start, np.diff(start, append=len(run)))
+        number = np.arange(len(group)) - np.repeat(start, np.diff(start, append=len(group)))
         left = np.flatnonzero((number % 2 == 0) & np.append(same, False))
         smaller = left + (size[left + 1] < size[left])
         larger = 2 * left + 1 - smaller
-        merged = _merge(size[larger], size[smaller], on[larger], on[smaller], off[larger], off[smaller], most)
+        merged = _merge(size[larger], size[smaller], both[:, larger], both[:, smaller], places)
         size[left] += size[left + 1]
-        remains = np.ones(len(run), dtype=bool)
+        remains = np.ones(len(group), dtype=bool)
         remains[left + 1] = False
-        columns = max(on.shape[1], merged[0].shape[1])
-        on, off = (_pad(part, 0, columns) for part in (on, off))
-        on[left, : merged[0].shape[1]], off[left, : merged[1].shape[1]] = merged
-        run, size, on, off = run[remains], size[remains], on[remains], off[remains]
-    return off[:, 1:]
+        both = _pad(both, 0, max(both.shape[2], merged.shape[2]))
+        both[:, left, : merged.shape[2]] = merged
+        group, size, both = group[remains], size[remains], both[:, remains]
+    return both[1, :, 1:]
 
 
 def _pad(values: Floats, before: int, columns: int) -> Floats:
     """Return the first columns of rows with zeros before and after them."""
-    wide = np.zeros((len(values), before + columns))
-    values = values[:, :columns]
-    wide[:, before : before + values.shape[1]] = values
-    return wide
+    padded = np.zeros((*values.shape[:-1], before + columns))
+    values = values[..., :columns]
+    padded[..., before : before + values.shape[-1]] = values
+    return padded
 
 
-def _merge(
-    a: Integers, b: Integers, on_a: Floats, on_b: Floats, off_a: Floats, off_b: Floats, most: int
-) -> tuple[Floats, Floats]:
-    """Return on and off of merged pairs of subgroups with a and b <= a documents, up to `most` places."""
-    most = min(most, int((a + b).max()))
-    ways = -(-(min(most, int(b.max())) + 1) // 8) * 8  # Sums over multiples of eight are fast.
-    on_a, off_a = (_pad(part, ways - 1, most + 1) for part in (on_a, off_a))
-    on_b, off_b = (_pad(part, 0, ways) for part in (on_b, off_b))
-    on, off = np.zeros((2, len(a), most + 1))
+def _merge(a: Integers, b: Integers, larger: Floats, smaller: Floats, places: int) -> Floats:
+    """Return on and off of merged pairs of subgroups with a and b <= a documents, shape (2, pairs, places + 1)."""
+    places = min(places, int((a + b).max()))
+    ways = -(-(min(places, int(b.max())) + 1) // 8) * 8  # Sums over multiples of eight are fast.
+    on_a, off_a = _pad(larger, ways - 1, places + 1)
+    on_b, off_b = _pad(smaller, 0, ways)
+    on, off = merged = np.zeros((2, len(a), places + 1))
     on[:, 0] = 1.0
     a, b = a[:, None].astype(np.float64), b[:, None].astype(np.float64)
     k = np.arange(ways)
     chance = np.zeros((len(a), ways))  # Of k places of the smaller group among the first j.
     chance[:, 0] = 1.0
-    for j in range(1, most + 1):
+    for j in range(1, places + 1):
         left = np.maximum(a + b - (j - 1), 1.0)
         grown = chance * (np.maximum(a + k - (j - 1), 0.0) / left)
         grown[:, 1:] += chance[:, :-1] * (np.maximum(b - k[:-1], 0.0) / left)
@@ -304,4 +301,4 @@ def _merge(
         passed = chance * on_b
         on[:, j] = row_sums(passed * on_rest)
         off[:, j] = row_sums(passed * off_rest * ((j - k) / j) + chance * off_b * on_rest * (k / j))
-    return on, off
+    return merged

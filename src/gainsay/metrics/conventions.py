@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .base import validate_choice
+from .._common.checks import validate_choice
 from .binary import BinaryMetric
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ XGBOOST_CUTOFF = 32
 class Convention:
     """Options of all metrics, and options by the first name of a class, which take precedence.
 
-    `called` is the name of the library. `prints` contains its names of metrics by their names here, with {k} as the
+    `title` is the name of the library. `prints` contains its names of metrics by their names here, with {k} as the
     cutoff. Each of them is tested against the library. With `binary_only`, its binary metrics require labels 0 and 1.
     """
 
@@ -41,7 +41,7 @@ class Convention:
     min_label: float = 1.0
     note: str = ""
     binary_only: bool = False
-    called: str = ""
+    title: str = ""
     prints: Mapping[str, str] = field(default_factory=dict)
 
     def options(self, metric: type[Metric]) -> dict[str, Any]:
@@ -59,7 +59,7 @@ CONVENTIONS: Mapping[str, Convention] = {
         gain="exponential",
         min_label=ABOVE_HALF,
         note=DEFECT,
-        called="LightGBM",
+        title="LightGBM",
         prints={"ndcg_exp@{k}": "ndcg@{k}", "map@{k}": "map@{k}"},
     ),
     "xgboost": Convention(
@@ -72,7 +72,7 @@ CONVENTIONS: Mapping[str, Convention] = {
         gain="exponential",
         note=DEFECT,
         binary_only=True,
-        called="XGBoost",
+        title="XGBoost",
         prints={
             "ndcg_exp@{k}": "ndcg@{k}",
             "ndcg_linear@{k}": "ndcg@{k}, ndcg_exp_gain=False",
@@ -90,7 +90,7 @@ CONVENTIONS: Mapping[str, Convention] = {
         },
         gain="linear",
         min_label=ABOVE_HALF,
-        called="CatBoost",
+        title="CatBoost",
         prints={
             "ndcg_linear@{k}": "NDCG:top={k}",
             "ndcg_exp@{k}": "NDCG:top={k};type=Exp",
@@ -106,7 +106,7 @@ CONVENTIONS: Mapping[str, Convention] = {
         {},
         gain="linear",
         note="the library rejects queries with one document",
-        called="scikit-learn",
+        title="scikit-learn",
         prints={"ndcg_linear@{k}": "ndcg_score(k={k})", "dcg_linear@{k}": "dcg_score(k={k})"},
     ),
     "trec_eval": Convention(
@@ -114,7 +114,7 @@ CONVENTIONS: Mapping[str, Convention] = {
         {"map": {"denominator": "R"}, "rbp": {"p": 0.9, "gain": "graded"}},
         gain="linear",
         note="ties are ordered by descending document id, as in evaluate_run",
-        called="trec_eval",
+        title="trec_eval",
         prints={
             "ndcg_linear@{k}": "ndcg_cut_{k}",
             "map@{k}": "map_cut_{k}",
@@ -130,7 +130,7 @@ CONVENTIONS: Mapping[str, Convention] = {
         {"ndcg": {"ties": "average"}, "map": {"denominator": "hits"}},
         gain="linear",
         note="in all metrics but NDCG, the library treats documents with score 0 or less as irrelevant",
-        called="torchmetrics",
+        title="torchmetrics",
         prints={
             "ndcg_linear@{k}": "RetrievalNormalizedDCG(top_k={k})",
             "map@{k}": "RetrievalMAP(top_k={k})",
@@ -141,7 +141,7 @@ CONVENTIONS: Mapping[str, Convention] = {
         {"ties": "order"},
         {"map": {"denominator": "R"}},
         note="the library sorts without a stable order, so the order of ties is arbitrary",
-        called="ranx",
+        title="ranx",
         prints={
             "ndcg_linear@{k}": "ndcg@{k}",
             "ndcg_exp@{k}": "ndcg_burges@{k}",

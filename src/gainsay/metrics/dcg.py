@@ -4,34 +4,33 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from .._common.checks import check_real
 from ..ranking import formulas
-from ..ranking.rows import discounted_sums, ideal_rows, sums_at, table_of
-from .base import LabelStatistics, Metric, create_metric, max_depth
+from ..ranking.rows import ideal_rows, sums_at, table_of
+from .base import LabelStatistics, Metric, max_depth
 from .gains import (
     CANONICAL_BASES,
     DISCOUNTS_WITH_BASE,
     FUNCTIONS,
-    LARGEST_EXPONENT,
+    MAX_EXPONENT,
     Discount,
     Gain,
     canonical_discount,
     canonical_gain,
-    discount_text,
     discounts,
     exponential,
-    gain_text,
+    format_option,
     gains_of,
     magnitude,
     power,
     raised,
 )
-from .registry import METRICS, origin_of, require_picklable
+from .registry import METRICS, origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,9 +62,6 @@ class DiscountedGains:
         """Return DCG of each row at each cutoff, divided by b^top / (b - 1) if gains are scaled."""
         width = rows.codes.shape[1]
         depth = max_depth(cutoffs, width)
-        ranks = [k for k in cutoffs if k is not None]
-        if self.top is None and rows.tie_groups is None and len(ranks) == len(cutoffs) and depth * 8 < len(rows.codes):
-            return discounted_sums(rows, self.table, self.discount, ranks)
         if self.top is None:
             gains = rows.look_up(self.table, depth)
         else:
@@ -153,10 +149,8 @@ class DCG(Metric):
         gain, gain_base = self._canonical_gain()
         discount = canonical_discount(self.discount)
         base = check_real("base", self.base, 1.0)
-        if base == np.inf:
-            raise ValueError("base must be finite, because the logarithm to an infinite base is always 0.")
-        if base == 1:
-            raise ValueError("base must be above 1, because the logarithm to base 1 does not exist.")
+        if base in (1, np.inf):
+            raise ValueError(f"base must be finite and above 1, because it is the base of a logarithm, got {base:g}.")
         if discount in ("log2", "log"):
             discount = "log2" if base == 2 else "log"
         if base != 2 and discount not in DISCOUNTS_WITH_BASE:
@@ -170,8 +164,8 @@ class DCG(Metric):
         if gain != "power":
             if self.gain_base is not None:
                 raise ValueError(
-                    f"gain_base={self.gain_base!r} has no effect with gain={gain_text(gain)}, only with gain='power'. "
-                    "Omit it."
+                    f"gain_base={self.gain_base!r} has no effect with gain={format_option('gain', gain)}, only with "
+                    "gain='power'. Omit it."
                 )
             return gain, None
         if self.gain_base is None:
@@ -207,21 +201,9 @@ class DCG(Metric):
 
     def option_text(self, option: str) -> str:
         """Return the text of an option in the name of the metric."""
-        if option == "name":
-            return self.name or "by its options"
-        if self.name is not None and callable(getattr(self, option)):
-            return ".".join(origin_of(getattr(self, option)))  # Displayed only. The name includes the function.
-        if option == "gain":
-            return gain_text(self.gain)
-        if option == "gain_base" and self.gain_base is None:
-            return "of the power gain only"
-        return discount_text(self.discount) if option == "discount" else super().option_text(option)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as a call, which registers functions in the process that reads it."""
-        for option, function in self._functions().items():
-            require_picklable(self, option, function)
-        return create_metric, (type(self), {field.name: getattr(self, field.name) for field in fields(self)})
+        if option in ("gain", "discount"):
+            return format_option(option, getattr(self, option))
+        return super().option_text(option)
 
     def value_range(self, judgments: Judgments) -> tuple[float, float]:
         """Return 0, and 1 for a ratio to the ideal. DCG has no upper bound.
@@ -245,15 +227,15 @@ class DCG(Metric):
         """Compute gains, discounts and ideals, or raise if the gain does not support the labels."""
         gains = self._gains(judgments, cutoffs)
         levels, queries = len(judgments.levels), judgments.queries
-        worth = gains.table[:levels]
-        by = None if (np.diff(worth) >= 0).all() else np.argsort(np.argsort(worth, kind="stable"))
+        by_label = gains.table[:levels]
+        by = None if (np.diff(by_label) >= 0).all() else np.argsort(np.argsort(by_label, kind="stable"))
         ideal = np.zeros((queries, len(cutoffs)))
         has_gain = np.zeros((queries, 1), dtype=bool)
         for block in judgments.layout.blocks:
             rows = ideal_rows(block, levels, by)
             if gains.top is not None:
                 highest = judgments.levels[rows.codes[:, 0]]
-                gains.top[rows.queries] = np.where(magnitude(highest, gains.base) > LARGEST_EXPONENT, highest, 0.0)
+                gains.top[rows.queries] = np.where(magnitude(highest, gains.base) > MAX_EXPONENT, highest, 0.0)
             ideal[rows.queries] = gains.sums(rows, cutoffs)
             if not self.is_ratio:
                 has_gain[rows.queries, 0] = (gains.table != 0)[rows.codes].any(axis=1)
@@ -307,7 +289,7 @@ class DCG(Metric):
                 f"{self} does not support negative labels (lowest: {levels[0]:g}), because the gain is {formula}. "
                 "Use linear gain, or pass negative_labels='zero' to Judgments."
             )
-        if magnitude(levels[-1:], base)[0] <= LARGEST_EXPONENT:
+        if magnitude(levels[-1:], base)[0] <= MAX_EXPONENT:
             return DiscountedGains(table_of(gains_of(self.gain, levels, self.gain_base)), discount)
         if not self.is_ratio:
             raise ValueError(
@@ -322,7 +304,7 @@ class DCG(Metric):
         Raise if that loses the digits of a small gain, or if the metric is not a ratio and would overflow.
         """
         largest = float(np.abs(gains).max(initial=0.0))
-        if largest <= 2.0**LARGEST_EXPONENT:
+        if largest <= 2.0**MAX_EXPONENT:
             return gains
         if not self.is_ratio:
             raise ValueError(
@@ -372,13 +354,7 @@ class NDCG(DCG):
     True
     """
 
-    names: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "ndcg": {},
-        "ndcg_linear": {"gain": "linear"},
-        "ndcg_exp": {"gain": "exponential"},
-        "ndcg_power": {"gain": "power"},
-        "ndcg_jk": {"gain": "linear", "discount": "jk"},
-    }
+    names: ClassVar[Mapping[str, Mapping[str, Any]]] = {f"n{name}": options for name, options in DCG.names.items()}
 
     is_ratio = True
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from .._common.checks import check_flag
 from .._common.words import count
-from .base import Empty, Metric, create_metric
-from .registry import METRICS, origin_of, require_picklable
+from .base import Empty, Metric
+from .registry import METRICS, origin_of
 
 if TYPE_CHECKING:
     from .._common.typing import Floats, Integers
@@ -60,6 +60,9 @@ class FunctionMetric(Metric, abstract=True):
                 )
         METRICS.add(self.name, (type(self), self._name()[1]), origin_of(self.function))
 
+    def _functions(self) -> dict[str, Any]:
+        return {"function": self.function}
+
     def _name(self) -> tuple[str, Mapping[str, Any]]:
         own = ("name", "function", "higher_is_better", "empty")
         return self.name, {option: getattr(self, option) for option in own}
@@ -68,14 +71,6 @@ class FunctionMetric(Metric, abstract=True):
         """Return the call that creates the metric."""
         direction = "" if self.higher_is_better else ", higher_is_better=False"
         return f"metric({self.name!r}, {self._literal('function')}{direction})"
-
-    def option_text(self, option: str) -> str:
-        """Return the text of an option."""
-        if option == "function":
-            first = (inspect.getdoc(self.function) or "").partition("\n")[0]
-            return ": ".join(filter(None, (".".join(origin_of(self.function)), first)))
-        value = getattr(self, option)
-        return str(value) if option == "higher_is_better" else super().option_text(option)
 
     @property
     def meaning(self) -> str:
@@ -87,11 +82,6 @@ class FunctionMetric(Metric, abstract=True):
     def option_names(cls) -> list[str]:
         """Return the options that the name of the metric can contain."""
         return ["weights"]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as a call, which registers the name in the process that reads it."""
-        require_picklable(self, "function", self.function)
-        return create_metric, (type(self), {field.name: getattr(self, field.name) for field in fields(self)})
 
     def values(self, labels: Floats, scores: Floats, sizes: Integers, query_ids: np.ndarray[Any, Any]) -> Floats:
         """Return the value of each query, NaN for queries without documents. Documents are contiguous by query.

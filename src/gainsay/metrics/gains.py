@@ -29,13 +29,11 @@ FUNCTIONS: Mapping[str, Registry[Function]] = {
 }
 """Gains and discounts that are functions, by their names."""
 
-LARGEST_EXPONENT = 960
+MAX_EXPONENT = 960
 """Up to this exponent, 2**l summed over 2**63 documents is finite. Larger gains are scaled query by query."""
 
 CANONICAL_BASES: Mapping[float, Gain] = {1.0: "linear", 2.0: "exponential"}
 """Bases of the power gain that have a name."""
-
-_IMPORT_HINT = "Import the module that defines it if it is a function."
 
 
 def canonical_gain(gain: Any) -> Gain:
@@ -45,23 +43,26 @@ def canonical_gain(gain: Any) -> Gain:
     another metric uses.
     """
     if isinstance(gain, str):
-        if gain in GAINS:
-            return gain  # type: ignore[return-value]
-        return FUNCTIONS["gain"][gain] if gain in FUNCTIONS["gain"] else _parse_gain(gain)
-    if callable(gain) and not isinstance(gain, type):
-        function: Function = gain
-        return function
-    if isinstance(gain, Mapping):
-        return _validate_entries(tuple(sorted((float(label), float(value)) for label, value in gain.items())), gain)
-    if isinstance(gain, Sequence | np.ndarray):
-        items = list(gain)
-        if items and all(isinstance(item, Sequence | np.ndarray) and len(item) == 2 for item in items):
-            return canonical_gain(_create_mapping(items))
-        return _validate_entries(tuple(float(item) for item in items), gain)
-    raise TypeError(
-        "gain must be 'linear', 'exponential', 'power', a table or a mapping of label to gain, or a function of "
-        f"labels, got {gain!r}."
-    )
+        gain = _parse_text("gain", gain, GAINS, "'0/1/3/7' (gain of label 0, 1, …) or '0>0/1>1/4>15' (label>gain)")
+    if isinstance(gain, str) or (callable(gain) and not isinstance(gain, type)):
+        return gain  # type: ignore[return-value]
+    if not isinstance(gain, Mapping | Sequence | np.ndarray):
+        raise TypeError(
+            "gain must be 'linear', 'exponential', 'power', a table or a mapping of label to gain, or a function of "
+            f"labels, got {gain!r}."
+        )
+    items = list(gain.items() if isinstance(gain, Mapping) else gain)
+    if not items:
+        raise ValueError(f"gain must have at least one finite entry, got {gain!r}.")
+    if all(isinstance(item, Sequence | np.ndarray) and len(item) == 2 for item in items):
+        entries: Any = tuple(sorted((float(label), float(value)) for label, value in items))
+        if len(dict(entries)) < len(entries):
+            raise ValueError(f"gain must have one gain per label, got {gain!r}.")
+    else:
+        entries = tuple(float(item) for item in items)
+    if not np.isfinite(entries).all():
+        raise ValueError(f"gain must be finite, got {gain!r}.")
+    return entries  # type: ignore[no-any-return]
 
 
 def canonical_discount(discount: Any) -> Discount:
@@ -71,49 +72,54 @@ def canonical_discount(discount: Any) -> Discount:
     uses.
     """
     if isinstance(discount, str):
-        if discount in DISCOUNTS:
-            return discount  # type: ignore[return-value]
-        return FUNCTIONS["discount"][discount] if discount in FUNCTIONS["discount"] else _parse_discount(discount)
-    if callable(discount) and not isinstance(discount, type):
-        function: Function = discount
-        return function
-    if isinstance(discount, Sequence | np.ndarray):
-        table = np.array(discount, dtype=np.float64)
-        if table.ndim != 1 or len(table) == 0:
-            raise ValueError(f"discount must be a table of one number for each rank, got {discount!r}.")
-        _validate_discount(table, "discount")
-        return tuple(table.tolist())
-    raise TypeError(
-        f"discount must be one of {', '.join(map(repr, DISCOUNTS))}, a table of the discounts of ranks 1, 2, … or a "
-        f"function of ranks, got {discount!r}."
-    )
+        discount = _parse_text("discount", discount, DISCOUNTS, "'1/0.5/0.25' (discount of rank 1, 2, …)")
+    if isinstance(discount, str) or (callable(discount) and not isinstance(discount, type)):
+        return discount  # type: ignore[return-value]
+    if not isinstance(discount, Sequence | np.ndarray):
+        raise TypeError(
+            f"discount must be one of {', '.join(map(repr, DISCOUNTS))}, a table of the discounts of ranks 1, 2, … or "
+            f"a function of ranks, got {discount!r}."
+        )
+    table = np.array(discount, dtype=np.float64)
+    if table.ndim != 1 or len(table) == 0:
+        raise ValueError(f"discount must be a table of one number for each rank, got {discount!r}.")
+    _validate_discount(table, "discount")
+    return tuple(table.tolist())
 
 
-def gain_text(gain: Gain) -> str:
-    """Return the text of a gain in the name of a metric."""
-    if isinstance(gain, str):
-        return gain
-    if callable(gain):
-        return function_name("gain", gain)
-    return "/".join(">".join(map(number_text, item)) if isinstance(item, tuple) else number_text(item) for item in gain)
+def _parse_text(option: str, text: str, names: Sequence[str], tables: str) -> Any:
+    """Return the gain or discount in the name of a metric: a name, a function, numbers, or (label, gain) pairs."""
+    if text in names:
+        return text
+    if text in FUNCTIONS[option]:
+        return FUNCTIONS[option][text]
+    parts = text.split("/")
+    try:
+        if option == "gain" and ">" in text:
+            return [(float(label), float(gain)) for label, gain in (part.split(">") for part in parts)]
+        return [float(part) for part in parts]
+    except ValueError:
+        raise ValueError(
+            f"{option} must be one of {', '.join(map(repr, names))}, or a table such as {tables}, got {text!r}"
+            f"{nearest(text, (*names, *FUNCTIONS[option]))}. Import the module that defines it if it is a function."
+        ) from None
 
 
-def discount_text(discount: Discount) -> str:
-    """Return the text of a discount in the name of a metric."""
-    if isinstance(discount, str):
-        return discount
-    return function_name("discount", discount) if callable(discount) else "/".join(map(number_text, discount))
+def format_option(option: str, value: Gain | Discount) -> str:
+    """Return the text of a gain or discount in the name of a metric.
 
+    Raise if the name of a metric cannot contain the name of a function.
 
-def function_name(option: str, function: Any) -> str:
-    """Return the name of a function, or raise if the name of a metric cannot contain it.
-
-    >>> function_name("gain", function_name)
-    'function_name'
+    >>> format_option("gain", (0.0, 1.0, 3.5))
+    '0/1/3.5'
     """
-    name = getattr(function, "__name__", None)
+    if isinstance(value, str):
+        return value
+    if not callable(value):
+        return "/".join(">".join(map(number_text, item if isinstance(item, tuple) else (item,))) for item in value)
+    name = getattr(value, "__name__", None)
     if not isinstance(name, str) or not re.fullmatch(NAME, name):
-        kind = "a lambda" if name == "<lambda>" else f"an object without a name ({function!r})"
+        kind = "a lambda" if name == "<lambda>" else f"an object without a name ({value!r})"
         raise ValueError(
             f"{option} is {kind}. Pass a name for the metric, as in name='ndcg_custom', or define it with def."
         )
@@ -191,13 +197,11 @@ def at_bases(labels: Floats, bases: Sequence[float]) -> list[Floats | None]:
     >>> at_bases(np.array([1.0, 2.0, 3.0]), [1.0, 3.0])
     [array([1., 2., 3.]), array([ 1.,  4., 13.])]
     """
-
-    def at(base: float) -> Floats | None:
-        if base > 1 and len(labels) and magnitude(labels[-1:], base)[0] > LARGEST_EXPONENT:
-            return None
-        return gains_of(CANONICAL_BASES.get(base, "power"), labels, base)
-
-    return [at(base) for base in bases]
+    overflows = [base > 1 and len(labels) and magnitude(labels[-1:], base)[0] > MAX_EXPONENT for base in bases]
+    return [
+        None if overflow else gains_of(CANONICAL_BASES.get(base, "power"), labels, base)
+        for base, overflow in zip(bases, overflows, strict=True)
+    ]
 
 
 def discounts(discount: Discount, base: float, depth: int) -> Floats:
@@ -259,23 +263,7 @@ def _validate_discount(values: Floats, name: str) -> None:
 
 
 def _call_function(option: str, function: Function, argument: str, arguments: Floats) -> Floats:
-    """Return the gains of labels or the discounts of ranks, or raise if a function does not return one number for each.
-
-    A gain must not depend on the other labels, so the first and the last argument are also passed alone.
-    """
-    values = _call_once(option, function, argument, arguments)
-    for position in {0, len(arguments) - 1}:
-        alone = _call_once(option, function, argument, arguments[position : position + 1])
-        if not np.isclose(values[position], alone[0], rtol=1e-9, atol=0.0):
-            raise ValueError(
-                f"{option} {getattr(function, '__name__', repr(function))!r} must depend on the {argument} only, but "
-                f"returned {values[position]:g} for {argument} {number_text(arguments[position])} among others and "
-                f"{alone[0]:g} alone."
-            )
-    return values
-
-
-def _call_once(option: str, function: Function, argument: str, arguments: Floats) -> Floats:
+    """Return the gains of labels or the discounts of ranks, or raise if a function does not return one for each."""
     name = f"{option} {getattr(function, '__name__', repr(function))!r}"
     first = f"{argument}s {', '.join(map(number_text, arguments[:6].tolist()))}{', …' if len(arguments) > 6 else ''}"
     try:
@@ -298,43 +286,3 @@ def _call_once(option: str, function: Function, argument: str, arguments: Floats
             f"{number_text(arguments[row])}."
         )
     return values
-
-
-def _parse_gain(text: str) -> Gain:
-    try:
-        parts = text.split("/")
-        if ">" in text:
-            return canonical_gain(_create_mapping([tuple(map(float, part.split(">"))) for part in parts]))
-        return canonical_gain(tuple(map(float, parts)))
-    except ValueError:
-        raise ValueError(
-            "gain must be 'linear', 'exponential', 'power', a table such as '0/1/3/7' (gain of label 0, 1, …) or a "
-            f"mapping such as '0>0/1>1/4>15' (label>gain), got {text!r}{nearest(text, (*GAINS, *FUNCTIONS['gain']))}. "
-            f"{_IMPORT_HINT}"
-        ) from None
-
-
-def _parse_discount(text: str) -> Discount:
-    try:
-        table = [float(part) for part in text.split("/")]
-    except ValueError:
-        raise ValueError(
-            f"discount must be one of {', '.join(map(repr, DISCOUNTS))} or a table such as '1/0.5/0.25' (discount of "
-            f"rank 1, 2, …), got {text!r}{nearest(text, (*DISCOUNTS, *FUNCTIONS['discount']))}. {_IMPORT_HINT}"
-        ) from None
-    return canonical_discount(table)
-
-
-def _create_mapping(pairs: list[Any]) -> dict[Any, Any]:
-    """Return (label, gain) pairs as a mapping, or raise if a label has two gains."""
-    mapping = dict(pairs)
-    if len(mapping) < len(pairs):
-        raise ValueError(f"gain must have one gain per label, got {pairs!r}.")
-    return mapping
-
-
-def _validate_entries(entries: Any, gain: Any) -> Gain:
-    values = np.array(entries, dtype=float).ravel()
-    if len(values) == 0 or not np.isfinite(values).all():
-        raise ValueError(f"gain must have at least one entry, and all must be finite, got {gain!r}.")
-    return entries  # type: ignore[no-any-return]

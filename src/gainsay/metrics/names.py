@@ -9,7 +9,7 @@ from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 
 from .._common.arrays import nearest
-from ..metrics import average_precision, binary, cascade, dcg, judged  # noqa: F401  # Registers their metrics.
+from ..metrics import average_precision, binary, cascade, dcg  # noqa: F401  # Registers their metrics.
 from .base import Metric
 from .conventions import Convention, get_convention
 from .registry import METRICS
@@ -91,10 +91,9 @@ def parse_metrics(*metrics: MetricLike | Iterable[MetricLike], convention: str |
     if not parsed:
         raise ValueError("metrics must name at least one metric, for example 'ndcg_exp@10', got none.")
     names = [str(metric) for metric in parsed]
-    for position, (name, metric) in enumerate(zip(names, parsed, strict=True)):
+    for position, name in enumerate(names):
         if name in names[:position]:
-            reason = "" if metric in parsed[:position] else ", before and after its definition changed"
-            raise ValueError(f"metrics contains {name} twice{reason}.")
+            raise ValueError(f"metrics contains {name} twice.")
     return tuple(parsed)
 
 
@@ -143,10 +142,9 @@ def _parse(text: str, library: Convention | None) -> list[Metric]:
     for option, value in own_options.items():
         if option in preset and value != preset[option]:
             preset_text = getattr(preset[option], "__name__", preset[option])
-            names = f", or one of the names {', '.join(metric.names)}" if metric.names else ""
             raise ValueError(
                 f"{text!r} contradicts itself, because {name} has {option}={preset_text}. Write "
-                f"{next(iter(metric.names), name)}({option}={value}){names}."
+                f"{next(iter(metric.names), name)}({option}={value})."
             )
     options = {**(library.options(metric) if library else {}), **preset, **own_options}
     required = [field.name for field in fields(metric) if field.default is MISSING and field.name not in options]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-
 
 T = TypeVar("T")
 
@@ -19,22 +18,14 @@ Origin = tuple[str, ...]
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 
 
-class Registry(Mapping[str, T], Generic[T]):
+class Registry(dict[str, T], Generic[T]):
     """Values by name, with their origins. `kind` is the type of values in words. `reserved` names cannot be added."""
 
     def __init__(self, kind: str, reserved: Collection[str] = ()) -> None:
+        super().__init__()
         self._kind = kind
         self._reserved = reserved
-        self._entries: dict[str, tuple[T, Origin]] = {}
-
-    def __getitem__(self, name: str) -> T:
-        return self._entries[name][0]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
-
-    def __len__(self) -> int:
-        return len(self._entries)
+        self._origins: dict[str, Origin] = {}
 
     def validate(self, name: str, origin: Origin) -> None:
         """Raise `ValueError` if a name is invalid, built in, or used by another origin."""
@@ -43,8 +34,8 @@ class Registry(Mapping[str, T], Generic[T]):
                 f"the name of a {self._kind} must consist of letters, digits and _ and not start with a digit, got "
                 f"{name!r}."
             )
-        owner = self._entries[name][1] if name in self._entries else origin
-        if name in self._reserved or (owner != origin and _is_built_in(owner)):
+        owner = self._origins.get(name, origin)
+        if name in self._reserved or (owner != origin and is_built_in(owner)):
             raise ValueError(f"{name!r} is the name of a built-in {self._kind}. Choose another name.")
         if owner != origin:
             raise ValueError(
@@ -55,7 +46,7 @@ class Registry(Mapping[str, T], Generic[T]):
     def add(self, name: str, value: T, origin: Origin) -> None:
         """Add a value, or replace the one with the same origin. See `validate`."""
         self.validate(name, origin)
-        self._entries[name] = value, origin
+        self[name], self._origins[name] = value, origin
 
 
 METRICS: Registry[tuple[type[Any], Mapping[str, Any]]] = Registry("metric")
@@ -91,5 +82,6 @@ def require_picklable(metric: object, part: str, function: Any) -> None:
         )
 
 
-def _is_built_in(origin: Origin) -> bool:
+def is_built_in(origin: Origin) -> bool:
+    """Return whether a class or function is part of gainsay."""
     return origin[0].partition(".")[0] == __name__.partition(".")[0]

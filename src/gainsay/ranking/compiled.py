@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from .._kernel.library import found as found_library
+from .._kernel.library import find_library
 from .._kernel.sorting import sort_addresses
 from .formulas import Kind
 from .layout import Ties
-from .packing import LARGEST_PAYLOAD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +25,9 @@ if TYPE_CHECKING:
 
 ALL = 2**63 - 1
 """The cutoff for all ranks."""
+
+MAX_KEY_BITS = 51
+"""Bits of the core's keys for label and position. With one more, a document with score -inf could look like none."""
 
 SUCCESS, NOT_A_NUMBER, NO_MEMORY = range(3)
 """Return values of the core."""
@@ -87,7 +89,7 @@ class Request:
 @cache
 def core() -> Any:
     """Return the function of the core, or None if there is no core or NumPy's sort functions are not found."""
-    compiled, _ = found_library()
+    compiled, _ = find_library()
     if compiled is None or sort_addresses() is None:
         return None
     function = compiled.gainsay_evaluate
@@ -129,5 +131,5 @@ def evaluate(
 
 def can_rank(layout: Layout) -> bool:
     """Return whether there is a core, and the labels and positions of the longest query fit into the keys."""
-    payload = layout.levels.bit_length() + layout.longest.bit_length()
-    return core() is not None and payload <= LARGEST_PAYLOAD and layout.longest < 2**31
+    key_bits = layout.levels.bit_length() + layout.longest.bit_length()
+    return core() is not None and key_bits <= MAX_KEY_BITS and layout.longest < 2**31

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
-
-from .packing import Payload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
 Ties = Literal["average", "order", "worst", "best"]
 
 BLOCK_CELLS = 131_072
-"""Cells of a block: 1 MiB of 64-bit keys, about a second-level cache. Smaller blocks need more calls, between which
+"""Cells of a block: 1 MiB of 64-bit scores, about a second-level cache. Smaller blocks need more calls, between which
 threads wait for the interpreter lock. Larger blocks do not fit into the cache."""
 
 SPARE_CELLS = BLOCK_CELLS // 8
@@ -36,7 +34,6 @@ class Block:
     starts: Integers
     sizes: Integers
     codes: Codes
-    _payloads: dict[Ties, Payload] = field(default_factory=dict, repr=False)
 
     @property
     def width(self) -> int:
@@ -46,14 +43,6 @@ class Block:
     def gather(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Return one value per cell from one value per document. Padding cells have arbitrary values."""
         return _windows(values, self.starts, self.width)
-
-    def payload(self, levels: int, ties: Ties) -> Payload:
-        """Return the payload of the keys, which is cached because it does not depend on scores."""
-        ties = "worst" if ties == "average" else ties  # Averaged ties are in ascending order of codes.
-        if ties not in self._payloads:
-            codes = np.where(self.codes < 0, -1, levels - 1 - self.codes) if ties == "best" else self.codes
-            self._payloads[ties] = Payload.of(codes, levels.bit_length(), by_place=ties == "order")
-        return self._payloads[ties]
 
 
 class Layout:

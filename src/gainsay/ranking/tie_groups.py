@@ -24,7 +24,6 @@ class TieGroups:
         self.lengths = lengths
         self.width = width
         self._reaching: dict[int, TieGroups] = {}
-        self._within: dict[int, TieGroups] = {}
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -94,22 +93,12 @@ class TieGroups:
         """Return the groups as they are in rows of the first `depth` ranks, which all of them must reach."""
         if depth == self.width:
             return self
-        if depth not in self._within:
-            starts = self.row * depth + self.before
-            self._within[depth] = TieGroups(starts, np.minimum(self.lengths, depth - self.before), depth)
-        return self._within[depth]
+        return TieGroups(self.row * depth + self.before, np.minimum(self.lengths, depth - self.before), depth)
 
     def members(self, rows: int) -> Bools:
         """Return the mask of documents that belong to a group, shape (rows, width)."""
-        size = rows * self.width
-        if self.lengths.sum() < size // 8:
-            members = np.zeros(size, dtype=bool)
-            members[self.positions] = True
-        else:
-            edges = np.zeros(size + 1, dtype=np.int8)
-            edges[self.starts] = 1
-            edges[self.starts + self.lengths] -= 1  # If the next group follows directly, the two cancel.
-            members = np.add.accumulate(edges[:-1], dtype=np.int8).view(bool)
+        members = np.zeros(rows * self.width, dtype=bool)
+        members[self.positions] = True
         return members.reshape(rows, self.width)
 
     def mean(self, values: Floats) -> Floats:

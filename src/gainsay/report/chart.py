@@ -8,32 +8,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from .._common.words import confidence, count
-from ..comparison.headline import (
-    advice,
-    advice_of_metric,
-    describe_selection,
-    headline,
-    headline_of_metric,
-    is_one_number,
-    labels_of,
-    leading,
-    question,
-    replacing,
-    rounded,
-)
-from .numbers import MINUS, format_number
+from .._common.markup import styled
+from .._common.shown import printable
+from .._common.words import amount, confidence, count, format_mean, format_number, round_bound
+from ..comparison.replacement import describe_replacement, rank_candidates
+from ..comparison.verdict import format_advice, format_headline, format_question
+from ..comparison.wording import describe_selection, format_choice, format_open_question, label_metrics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
-    from .._common.shown import Names
     from ..comparison.baseline import BaselineComparison, CandidateDecision
     from ..comparison.comparison import Comparison
-    from ..comparison.headline import Label
     from ..comparison.verdict import Verdict
+    from ..comparison.wording import MetricLabel
 
 STAR = "\N{BLACK STAR}"
 MAX_LISTED_REPEATS = 10
@@ -89,7 +79,7 @@ class Row:
 class Panel:
     """One metric: its caption, and the libraries that print this number."""
 
-    label: Label
+    label: MetricLabel
     caption: str
     libraries: str
     lower_is_better: bool = False
@@ -120,7 +110,7 @@ class Axis:
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
         values = [round(number * step, places) for number in range(first, last + 1) if number]
         plus = self.high > -self.low / 10
-        return [(value, format_signed(value, places, plus)) for value in values]
+        return [(value, format_mean(value, places, plus)) for value in values]
 
 
 @dataclass(frozen=True)
@@ -141,8 +131,6 @@ class Chart:
         The name of the line at 0: "best" or "baseline".
     last : tuple of two str
         The head of the last column and its second line.
-    head : str
-        The head of the column of names: the settings that differ between the models of a grid.
     notes : tuple of str
         Sentences of the legend.
     """
@@ -155,7 +143,6 @@ class Chart:
     level: str = ""
     reference: str = "best"
     last: tuple[str, str] = ("worst case", "")
-    head: str = ""
     notes: tuple[str, ...] = ()
 
     def axis(self, rows: Sequence[Row] = ()) -> Axis:
@@ -198,219 +185,241 @@ class Chart:
         return any(cell.repeats for row in self.rows for cell in row.cells)
 
 
-def format_signed(value: float, places: int, plus: bool = False) -> str:
-    """Write a difference with `places` decimals and a real minus sign.
+class _Numbers(NamedTuple):
+    """The numbers of a model under one metric."""
 
-    >>> format_signed(-0.0139, 3), format_signed(0.0139, 3, plus=True), format_signed(-0.0001, 3)
-    ('−0.014', '+0.014', '0.000')
-    """
-    text = f"{abs(value):.{places}f}"
-    if not float(text):
-        return text
-    return (MINUS if value < 0 else "+" if plus else "") + text
+    regret: float
+    lower: float
+    upper: float
+    mean: float
 
 
-def chart_of(verdict: Verdict, names: Names, selected: str | None = None) -> Chart:
+class _MetricTable(NamedTuple):
+    """All models under one metric."""
+
+    metric: str
+    winner: str
+    possible: Container[str]
+    numbers: Mapping[str, _Numbers]
+    lower_is_better: bool
+
+    @property
+    def top(self) -> str:
+        """The text of the winner: it is called the best only if no other model may be."""
+        if sum(model in self.possible for model in self.numbers) == 1:
+            return "best"
+        return "lowest" if self.lower_is_better else "highest"
+
+
+def build_verdict_chart(verdict: Verdict, names: Mapping[str, str], selected: str | None = None) -> Chart:
     """Return the chart of a verdict, best under the first metric first.
 
     The star is on the model that a validation set selected, or on the safe choice.
     """
-    merged = is_one_number(verdict)
+    merged, level = verdict.metrics_coincide, confidence(verdict.alpha)
     metrics = verdict.metrics[:1] if merged else verdict.metrics
-    single = len(verdict.models) < 2
-    level = confidence(verdict.alpha)
-    return Chart(
-        question=question(verdict),
-        headline=headline(verdict, names.said),
-        advice=advice(verdict, names.said, selected),
-        panels=_panels(verdict.metrics, verdict.lower_is_better, merged),
-        rows=() if single else _verdict_rows(verdict, names, metrics, selected or verdict.safe_choice),
+    chart = Chart(
+        question=format_question(verdict),
+        headline=format_headline(verdict, names),
+        advice=format_advice(verdict, names, selected),
+        panels=_build_panels(verdict.metrics, verdict.lower_is_better, merged),
         level=level,
         last=("worst case", level if merged else f"under either, {level}"),
-        head=_head(names),
-        notes=() if single else _verdict_notes(verdict, metrics, level),
     )
-
-
-def chart_of_metric(comparison: Comparison) -> Chart:
-    """Return the chart of a comparison under a single metric."""
-    (metric,), names, level = comparison.metrics, comparison.names, confidence(comparison.alpha)
-    table, winner = comparison.standings, comparison.winners[comparison.metrics[0]]
-    models = list(map(str, table["model"]))
-    best = [model for model, possible in zip(models, table["may_be_best"], strict=True) if possible]
-    regret, lower, upper, mean = (
-        {metric: dict(zip(models, table[column].tolist(), strict=True))}
-        for column in ("regret", "regret_lower", "regret_upper", "mean")
-    )
-    lower[metric].update(dict.fromkeys(best, 0.0))
-    cells = _regret_cells(
-        metric, winner, best, regret, lower, upper, mean, places=_places(regret), losses=comparison.lower_is_better
-    )
-    starred = comparison.selected or winner
-    rows = [_row(model, names, (cells[model],), upper[metric][model], model == starred) for model in models]
-    size = f"{count(len(rows), 'model')}, {count(comparison.query_count, 'query')}"
-    bound, lead = upper[metric][winner], sorted(regret[metric].values())[1] if len(rows) > 1 else 0.0
-    advice_text = advice_of_metric(names.said[winner], len(best), len(rows), lead, bound, level)
-    if comparison.selected is not None and len(rows) > 1:
-        bounds = {model: 0.0 if best == [model] else upper[metric][model] for model in models}
-        under = f" under {metric}"
-        advice_text = describe_selection(comparison.selected, winner, bounds, regret[metric], names.said, under, level)
-    return Chart(
-        question=f"Which model is best under {metric}? {size}.",
-        headline=headline_of_metric(names.said[winner], metric, len(best), len(rows)),
-        advice=advice_text,
-        panels=_panels((metric,), comparison.lower_is_better, merged=False),
-        rows=tuple(rows) if len(rows) > 1 else (),
-        level=level,
-        last=("worst case", level),
-        head=_head(names),
-        notes=_legend_notes(False, level) if len(rows) > 1 else (),
-    )
-
-
-def chart_of_baseline(
-    found: BaselineComparison, names: Names, means: Mapping[str, Mapping[str, float]], merged: bool
-) -> Chart:
-    """Return the chart of every candidate against a baseline, highest under the first metric first."""
-    asked, answer, told = replacing(found, names.said)
-    metrics, level = (found.metrics[:1] if merged else found.metrics), confidence(found.alpha)
-    turned = {metric: -1.0 if metric in found.lower_is_better else 1.0 for metric in metrics}
-    differences = {it: {one.candidate: one.difference[it] for one in found.candidates} for it in metrics}
-    places = _places(differences)
-    first = leading(found)[0]
-    starred = first.candidate if first.decision == "ship" else found.baseline
-    rows = [_candidate_row(found, one, names, means, turned, places, starred) for one in found.candidates]
-    own = tuple(
-        Cell(0.0, 0.0, 0.0, True, True, "baseline", means[it][found.baseline], f"{it}: the baseline") for it in metrics
-    )
-    keep = "keep" if starred == found.baseline else "baseline"
-    rows.append(
-        Row(found.baseline, names.short[found.baseline], names.full[found.baseline], own, keep, 0.0,
-            starred == found.baseline)
-    )  # fmt: skip
-    rows.sort(key=lambda row: -row.cells[0].value)
-    tolerance = f" by more than {format_number(found.margin, 3)}" if found.margin else ""
-    notes = (
-        f"Tinted: not proven worse{tolerance} under this metric ({level}).",
-        "Bar: the difference that may be true.",
-        "Right is better.",
-    )
-    return Chart(
-        asked, answer, told, _panels(found.metrics, found.lower_is_better, merged), tuple(rows), level, "baseline",
-        ("decision", level if len(metrics) < 2 else f"under both, {level}"), _head(names), notes,
-    )  # fmt: skip
-
-
-def with_repeats(chart: Chart, distances: Mapping[str, Mapping[str, Sequence[float]]]) -> Chart:
-    """Return a chart with every repeat of training recipes. `distances` to the best are by metric and model."""
-
-    def marked(row: Row, lane: int) -> Cell:
-        metric, cell = chart.panels[lane].label.name, row.cells[lane]
-        behind = distances[metric].get(row.model, ())
-        if not len(behind):
-            return cell
-        shift = cell.value + sum(behind) / len(behind)  # the mean of the repeats is at the mark
-        repeats = tuple(float(shift - distance) for distance in behind)
-        listed = ", ".join(format_signed(value, 4) for value in repeats[:MAX_LISTED_REPEATS])
-        more = " …" * (len(repeats) > MAX_LISTED_REPEATS)
-        return replace(cell, repeats=repeats, description=f"{cell.description}; its repeats: {listed}{more}")
-
-    rows = tuple(
-        replace(row, cells=tuple(marked(row, lane) for lane in range(len(chart.panels)))) for row in chart.rows
-    )
-    return replace(chart, rows=rows, notes=(*chart.notes, "Small ticks: single repeats, their mean is the mark."))
-
-
-def _panels(metrics: tuple[str, ...], losses: Iterable[str], merged: bool) -> tuple[Panel, ...]:
-    labels, low = labels_of(metrics), set(losses)
-    if merged:
-        first, second = labels
-        if first.long == first.name:
-            return (Panel(first, first.name, f"the same as {second.name}", first.name in low),)
-        kind, _, cutoff = first.name.partition("_")
-        return (Panel(first, kind.upper() + cutoff[len(cutoff.partition("@")[0]) :], "linear = exponential"),)
-    printed = {"linear": "scikit-learn, trec_eval", "exponential": "LightGBM, XGBoost"}
-    return tuple(
-        Panel(it, it.long, printed.get(it.by, "") if it.name.startswith("ndcg") else "", it.name in low)
-        for it in labels
-    )
-
-
-def _head(names: Names) -> str:
-    return "" if names.heads == (("model", "model"),) else " \u00b7 ".join(short for short, _ in names.heads)
-
-
-def _places(values: Mapping[str, Mapping[str, float]]) -> int:
-    """Return the decimal places, at least three, that show the largest value with two digits."""
-    largest = max((abs(value) for by in values.values() for value in by.values()), default=0.0)
-    return 3 if not 0 < largest < 0.01 else min(9, 1 + math.ceil(-math.log10(largest)))
-
-
-def _regret_cells(
-    metric: str,
-    winner: str,
-    best: Sequence[str],
-    regrets: Mapping[str, Mapping[str, float]],
-    lower: Mapping[str, Mapping[str, float]],
-    upper: Mapping[str, Mapping[str, float]],
-    means: Mapping[str, Mapping[str, float]],
-    *,
-    places: int,
-    losses: Iterable[str],
-) -> dict[str, Cell]:
-    """Return the cell of every model under one metric."""
-    top = "lowest" if metric in losses else "highest"
-    cells = {}
-    for model, regret in regrets[metric].items():
-        low, high, possible = lower[metric][model], upper[metric][model], model in best
-        text = ("best" if len(best) == 1 else top) if model == winner else format_signed(-regret, places)
-        between = f", in truth between {format_number(low)} and {format_number(high)}" if math.isfinite(high) else ""
-        mean = means[metric][model]
-        description = (
-            f"{metric}: mean {format_number(mean)}, {format_number(regret)} behind the best{between}; "
-            f"{'may be best' if possible else 'ruled out as best'}"
+    if len(verdict.models) == 1:
+        return chart
+    tables = []
+    for metric in metrics:
+        columns = (verdict.regrets, verdict.regrets_lower, verdict.regrets_upper, verdict.means)
+        numbers = {model: _Numbers(*(column[metric][model] for column in columns)) for model in verdict.models}
+        possible = {*verdict.best_sets[metric], *verdict.common_best}
+        tables.append(
+            _MetricTable(metric, verdict.winners[metric], possible, numbers, metric in verdict.lower_is_better)
         )
-        cells[model] = Cell(0.0 - regret, 0.0 - high, 0.0 - low, possible, model == winner, text, mean, description)
-    return cells
-
-
-def _row(model: str, names: Names, cells: tuple[Cell, ...], worst: float, starred: bool, remark: str = "") -> Row:
-    if all(cell.text == "best" for cell in cells):  # The verdict proves it. The bounds belong to another family.
-        outcome, worst = "best", 0.0
-    elif not math.isfinite(worst):
-        outcome = "no bound"
-    else:
-        outcome = f"{rounded(worst, up=True)} behind" if worst else "not behind"
-    return Row(model, names.short[model], names.full[model], cells, outcome, worst, starred, remark)
-
-
-def _verdict_rows(verdict: Verdict, names: Names, metrics: tuple[str, ...], starred: str) -> tuple[Row, ...]:
     remarks: dict[str, list[str]] = {}
     for flag in verdict.flags:
         for model in flag.models if len(flag.models) < len(verdict.models) else ():
             remarks.setdefault(model, []).append(flag.message)
-    regrets = {metric: verdict.regrets[metric] for metric in metrics}
-    cells = [
-        _regret_cells(
-            metric, verdict.winners[metric],
-            [model for model in verdict.models if model in {*verdict.best_sets[metric], *verdict.common_best}],
-            regrets, verdict.regrets_lower, verdict.regrets_upper, verdict.means,
-            places=_places(regrets), losses=verdict.lower_is_better,
+    rows = _build_regret_rows(tables, names, selected or verdict.safe_choice, remarks)
+    return replace(chart, rows=rows, notes=_describe_verdict_chart(verdict, metrics, level))
+
+
+def build_metric_chart(comparison: Comparison) -> Chart:
+    """Return the chart of a comparison under a single metric."""
+    (metric,), names, level = comparison.metrics, comparison.short_names, confidence(comparison.alpha)
+    winner, selected, total = comparison.winners[metric], comparison.selected, len(comparison.models)
+    standings = comparison.standings.set_index("model")
+    possible = standings.index[standings["may_be_best"]].tolist()
+    standings.loc[possible, "regret_lower"] = 0.0
+    columns = standings[["regret", "regret_lower", "regret_upper", "mean"]]
+    numbers = {str(model): _Numbers(*row) for model, *row in columns.itertuples(name=None)}
+    bounds = {model: row.upper for model, row in numbers.items()}
+    choice = format_choice("Choose", names[winner])
+    if total == 1:
+        headline, advice = "One model: add a second one to compare it with.", ""
+    elif len(possible) == 1:
+        headline, bounds[winner] = f"{styled('n l', names[winner])} is best under {metric}.", 0.0
+        distance = amount(sorted(row.regret for row in numbers.values())[1])
+        advice = f"{choice}: it is proven better than every other model ({level}). The next is {distance} behind."
+    else:
+        headline = format_open_question([names[model] for model in possible], total, "model", f" under {metric}")
+        worst = f": at worst {round_bound(bounds[winner], up=True)} behind the best ({level})"
+        worst = worst if math.isfinite(bounds[winner]) else ""
+        advice = f"{choice}{worst}. {styled('b', 'Add queries, not models.')}"
+    if selected is not None and total > 1:
+        advice = describe_selection(selected, winner, bounds, names, f" under {metric}", level)
+    table = _MetricTable(metric, winner, possible, numbers, metric in comparison.lower_is_better)
+    size = f"{count(total, 'model')}, {count(comparison.query_count, 'query')}"
+    return Chart(
+        question=f"Which model is best under {metric}? {size}.",
+        headline=headline,
+        advice=advice,
+        panels=_build_panels((metric,), comparison.lower_is_better, merged=False),
+        rows=_build_regret_rows([table], names, selected or winner) if total > 1 else (),
+        level=level,
+        last=("worst case", level),
+        notes=_describe_marks(False, level) if total > 1 else (),
+    )
+
+
+def build_baseline_chart(
+    result: BaselineComparison, names: Mapping[str, str], means: Mapping[str, Mapping[str, float]], merged: bool
+) -> Chart:
+    """Return the chart of every candidate against a baseline, highest under the first metric first."""
+    question, answer, advice = describe_replacement(result, names)
+    metrics, level = (result.metrics[:1] if merged else result.metrics), confidence(result.alpha)
+    first, baseline = rank_candidates(result)[0], result.baseline
+    starred = first.candidate if first.decision == "ship" else baseline
+    places = _count_places(abs(decided.difference[metric]) for decided in result.candidates for metric in metrics)
+    rows = []
+    for decided in result.candidates:
+        model = decided.candidate
+        cells = tuple(
+            _build_candidate_cell(result, decided, metric, means[metric][model], places) for metric in metrics
         )
+        worst = -min(cell.lower for cell in cells)
+        rows.append(Row(model, names[model], printable(model), cells, decided.decision, worst, model == starred))
+    cells = tuple(
+        Cell(0.0, 0.0, 0.0, True, True, "baseline", means[metric][baseline], f"{metric}: the baseline")
         for metric in metrics
-    ]  # fmt: skip
-    order = sorted(verdict.models, key=verdict.regrets[metrics[0]].__getitem__)
+    )
+    outcome = "keep" if starred == baseline else "baseline"
+    rows.append(Row(baseline, names[baseline], printable(baseline), cells, outcome, 0.0, starred == baseline))
+    tolerance = f" by more than {format_number(result.margin, 3)}" if result.margin else ""
+    return Chart(
+        question=question,
+        headline=answer,
+        advice=advice,
+        panels=_build_panels(result.metrics, result.lower_is_better, merged),
+        rows=tuple(sorted(rows, key=lambda row: -row.cells[0].value)),
+        level=level,
+        reference="baseline",
+        last=("decision", level if len(metrics) < 2 else f"under both, {level}"),
+        notes=(
+            f"Tinted: not proven worse{tolerance} under this metric ({level}).",
+            "Bar: the difference that may be true.",
+            "Right is better.",
+        ),
+    )
+
+
+def add_repeats(chart: Chart, distances: Mapping[str, Mapping[str, Sequence[float]]]) -> Chart:
+    """Return a chart with every repeat of training recipes. `distances` to the best are by metric and model."""
+
+    def add_to_cell(row: Row, lane: int) -> Cell:
+        cell, behind = row.cells[lane], distances[chart.panels[lane].label.name].get(row.model, ())
+        if not len(behind):
+            return cell
+        shift = cell.value + sum(behind) / len(behind)  # The mean of the repeats is at the mark.
+        repeats = tuple(float(shift - distance) for distance in behind)
+        numbers = ", ".join(format_mean(value) for value in repeats[:MAX_LISTED_REPEATS])
+        more = " …" if len(repeats) > MAX_LISTED_REPEATS else ""
+        return replace(cell, repeats=repeats, description=f"{cell.description}; its repeats: {numbers}{more}")
+
+    rows = tuple(
+        replace(row, cells=tuple(add_to_cell(row, lane) for lane in range(len(chart.panels)))) for row in chart.rows
+    )
+    return replace(chart, rows=rows, notes=(*chart.notes, "Small ticks: single repeats, their mean is the mark."))
+
+
+def _build_panels(metrics: tuple[str, ...], losses: Container[str], merged: bool) -> tuple[Panel, ...]:
+    labels = label_metrics(metrics)
+    if merged:
+        first, second = labels
+        if first.long == first.name:
+            return (Panel(first, first.name, f"the same as {second.name}", first.name in losses),)
+        family, _, options = first.name.partition("_")
+        cutoff = "".join(options.partition("@")[1:])
+        return (Panel(first, family.upper() + cutoff, "linear = exponential"),)
+    libraries = {"linear": "scikit-learn, trec_eval", "exponential": "LightGBM, XGBoost"}
     return tuple(
-        _row(
-            model, names, tuple(own[model] for own in cells),
-            max(verdict.regrets_upper[metric][model] for metric in metrics),
-            model == starred, " ".join(remarks.get(model, ())),
+        Panel(
+            label,
+            label.long,
+            libraries.get(label.short, "") if label.name.startswith("ndcg") else "",
+            label.name in losses,
         )
-        for model in order
-    )  # fmt: skip
+        for label in labels
+    )
 
 
-def _legend_notes(two: bool, level: str) -> tuple[str, ...]:
+def _count_places(values: Iterable[float]) -> int:
+    """Return the decimal places, at least three, that show the largest value with two digits."""
+    largest = max(values, default=0.0)
+    return 3 if not 0 < largest < 0.01 else min(9, 1 + math.ceil(-math.log10(largest)))
+
+
+def _build_regret_rows(
+    tables: Sequence[_MetricTable],
+    names: Mapping[str, str],
+    starred: str,
+    remarks: Mapping[str, Sequence[str]] | None = None,
+) -> tuple[Row, ...]:
+    places = _count_places(row.regret for table in tables for row in table.numbers.values())
+    first = tables[0].numbers
+    rows = []
+    for model in sorted(first, key=lambda model: first[model].regret):
+        cells = tuple(_build_regret_cell(table, model, places) for table in tables)
+        worst = max(table.numbers[model].upper for table in tables)
+        if all(cell.text == "best" for cell in cells):  # The verdict proves it. The bounds belong to another family.
+            outcome, worst = "best", 0.0
+        elif not math.isfinite(worst):
+            outcome = "no bound"
+        else:
+            outcome = f"{round_bound(worst, up=True)} behind" if worst else "not behind"
+        remark = " ".join((remarks or {}).get(model, ()))
+        rows.append(Row(model, names[model], printable(model), cells, outcome, worst, model == starred, remark))
+    return tuple(rows)
+
+
+def _build_regret_cell(table: _MetricTable, model: str, places: int) -> Cell:
+    regret, lower, upper, mean = table.numbers[model]
+    possible, highest = model in table.possible, model == table.winner
+    between = f", in truth between {format_number(lower)} and {format_number(upper)}" if math.isfinite(upper) else ""
+    description = (
+        f"{table.metric}: mean {format_number(mean)}, {format_number(regret)} behind the best{between}; "
+        f"{'may be best' if possible else 'ruled out as best'}"
+    )
+    text = table.top if highest else format_mean(-regret, places)
+    return Cell(0.0 - regret, 0.0 - upper, 0.0 - lower, possible, highest, text, mean, description)
+
+
+def _build_candidate_cell(
+    result: BaselineComparison, decided: CandidateDecision, metric: str, mean: float, places: int
+) -> Cell:
+    sign = -1.0 if metric in result.lower_is_better else 1.0
+    lower, upper = sorted((sign * decided.lower[metric], sign * decided.upper[metric]))
+    value, possible = sign * decided.difference[metric], metric not in decided.excessive_losses
+    if math.isfinite(lower) and math.isfinite(upper):
+        ends = " to ".join(format_mean(end, plus=True) for end in (lower, upper))
+        bounds = f"in truth {ends}; {'not proven worse' if possible else 'proven worse'}"
+    else:
+        bounds = "without bounds"
+    description = f"{metric}: {format_mean(value, plus=True)}, {bounds}"
+    return Cell(value, lower, upper, possible, False, format_mean(value, places, plus=True), mean, description)
+
+
+def _describe_marks(two: bool, level: str) -> tuple[str, ...]:
     both = " Tinted on both sides: may be best under both." if two else ""
     return (
         f"Tinted: may be best under this metric ({level}).{both}",
@@ -419,42 +428,12 @@ def _legend_notes(two: bool, level: str) -> tuple[str, ...]:
     )
 
 
-def _verdict_notes(verdict: Verdict, metrics: tuple[str, ...], level: str) -> tuple[str, ...]:
-    notes = _legend_notes(len(metrics) > 1, level)
+def _describe_verdict_chart(verdict: Verdict, metrics: tuple[str, ...], level: str) -> tuple[str, ...]:
+    notes = _describe_marks(len(metrics) > 1, level)
     if verdict.kind == "genuine" and len(metrics) > 1:
         notes = ("No row is tinted on both sides: no model is best under both.", *notes)
-    tops = [
-        f"{verdict.means[metric][verdict.winners[metric]]:.4f}".replace("-", MINUS)
-        + (f" ({label.long})" if len(metrics) > 1 else "")
-        for metric, label in zip(metrics, labels_of(verdict.metrics), strict=False)
-    ]
-    what = "Mean" if verdict.lower_is_better or len(tops) < 2 else "Means"
-    return (*notes, f"{what} at the line: {' and '.join(tops)}.")
-
-
-def _candidate_row(
-    found: BaselineComparison,
-    one: CandidateDecision,
-    names: Names,
-    means: Mapping[str, Mapping[str, float]],
-    turned: Mapping[str, float],
-    places: int,
-    starred: str,
-) -> Row:
-    cells = []
-    for metric, sign in turned.items():
-        lower, upper = sorted((sign * one.lower[metric], sign * one.upper[metric]))
-        value, possible = sign * one.difference[metric], metric not in one.excessive_losses
-        description = (
-            f"{metric}: {format_signed(value, 4, plus=True)}, in truth {format_signed(lower, 4, plus=True)} to "
-            f"{format_signed(upper, 4, plus=True)}; {'not proven worse' if possible else 'proven worse'}"
-            if math.isfinite(lower) and math.isfinite(upper)
-            else f"{metric}: {format_signed(value, 4, plus=True)}, without bounds"
-        )
-        cells.append(
-            Cell(value, lower, upper, possible, False, format_signed(value, places, plus=True),
-                 means[metric][one.candidate], description)
-        )  # fmt: skip
-    worst = -min(cell.lower for cell in cells)
-    return Row(one.candidate, names.short[one.candidate], names.full[one.candidate], tuple(cells), one.decision, worst,
-               one.candidate == starred)  # fmt: skip
+    means = [format_mean(verdict.means[metric][verdict.winners[metric]]) for metric in metrics]
+    if len(metrics) == 1:
+        return (*notes, f"Mean at the line: {means[0]}.")
+    labeled = [f"{mean} ({label.long})" for mean, label in zip(means, label_metrics(metrics), strict=True)]
+    return (*notes, f"Means at the line: {' and '.join(labeled)}.")

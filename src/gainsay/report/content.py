@@ -10,12 +10,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from .._common.cached import cached_property
-from .._common.shown import printable
-from ..comparison.attribution import select_sums
+from .._common.shown import printable, short_names
 from ..comparison.disagreement import find_bound
-from ..comparison.headline import is_one_number, labels_of, leading, searches
-from .chart import chart_of, chart_of_baseline, chart_of_metric, with_repeats
-from .entries import ChosenPair, Queries
+from ..comparison.gain_values import select_sums
+from ..comparison.replacement import rank_candidates
+from .chart import add_repeats, build_baseline_chart, build_metric_chart, build_verdict_chart
+from .entries import ExplainedPair, Queries
 from .rounds import best_rounds
 
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ MAX_PATH_VALUES = 300_000
 """Values (models times queries) up to which a report computes the gain path. Beyond, call `Comparison.gains` first."""
 
 
-class Also(NamedTuple):
+class Appendix(NamedTuple):
     """Another comparison in a report: id and heading of its section, a description of its data, and its content."""
 
     name: str
     title: str
-    text: str
+    data: str
     content: Content
 
 
@@ -53,20 +53,14 @@ class Content:
         The comparison to report.
     against : BaselineComparison, optional
         Decisions about a baseline, which come first.
-    also : sequence of Also
+    appendices : sequence of Appendix
         Other comparisons. Each gets a section.
-
-    Attributes
-    ----------
-    names : Names
-        Names of the models for figures and sentences.
     """
 
     def __init__(
-        self, comparison: Comparison, against: BaselineComparison | None = None, also: Sequence[Also] = ()
+        self, comparison: Comparison, against: BaselineComparison | None = None, appendices: Sequence[Appendix] = ()
     ) -> None:
-        self.comparison, self.against, self.also = comparison, against, tuple(also)
-        self.names = comparison.names
+        self.comparison, self.against, self.appendices = comparison, against, tuple(appendices)
 
     @cached_property
     def chart(self) -> Chart:
@@ -76,13 +70,21 @@ class Content:
             means: dict[str, dict[str, float]] = {metric: {} for metric in comparison.metrics}
             for row in comparison.standings.to_dict("records"):
                 means[row["metric"]][row["model"]] = row["mean"]
-            chart = chart_of_baseline(self.against, self.names, means, merged=self.merged)
-        return with_repeats(chart, comparison.repeat_distances) if comparison.repeats and chart.rows else chart
+            chart = build_baseline_chart(self.against, comparison.short_names, means, self.merged)
+        return add_repeats(chart, comparison.repeat_distances) if comparison.repeats and chart.rows else chart
 
     @cached_property
+    def standing(self) -> Chart:
+        """The chart of all models without a baseline."""
+        comparison = self.comparison
+        if comparison.primary is None:
+            return build_metric_chart(comparison)
+        return build_verdict_chart(comparison.verdict, comparison.short_names, comparison.selected)
+
+    @property
     def merged(self) -> bool:
         """Whether both primary metrics are the same number, as both NDCGs are with labels 0 and 1."""
-        return self.comparison.primary is not None and is_one_number(self.comparison.verdict)
+        return self.comparison.primary is not None and self.comparison.verdict.metrics_coincide
 
     @cached_property
     def bound(self) -> DisagreementBound | None:
@@ -99,8 +101,7 @@ class Content:
         if len(self.comparison.models) < 2:
             return []
         if not self.merged:
-            bound = self.bound
-            return [bound.conclusion] if bound is not None and bound.is_negligible else []
+            return [self.bound.conclusion] if self.bound is not None and self.bound.is_negligible else []
         rankings = self.comparison.rankings
         if rankings is not None and set(rankings.judgments.levels.tolist()) <= {0, 1}:
             return ["With labels 0 and 1 both gains are the same, so there is one number."]
@@ -108,76 +109,31 @@ class Content:
         return [f"{first} and {second} have the same values here."]
 
     @cached_property
-    def standing(self) -> Chart:
-        """The chart of all models without a baseline."""
-        comparison = self.comparison
-        if comparison.primary is None:
-            return chart_of_metric(comparison)
-        return chart_of(comparison.verdict, self.names, comparison.selected)
-
-    @cached_property
-    def searches(self) -> str:
-        """How many of 1,000 queries the first candidate makes better and worse.
-
-        Two models need no baseline: the first one is the old model, as in the question.
-        """
-        comparison, found = self.comparison, self.against
-        if found is None and (comparison.primary is None or len(comparison.models) != 2):
-            return ""
-        found = found or comparison.against(comparison.models[0])
-        return searches(found, leading(found)[0], bounds=self.against is None)  # A baseline has its own section.
-
-    @cached_property
-    def pair(self) -> ChosenPair | None:
+    def pair(self) -> ExplainedPair | None:
         """The two models that are explained: with a baseline it and the candidate that comes first."""
         if self.comparison.primary is None:
             return None
         if self.against is not None:
-            first = leading(self.against)[0].candidate
-            return ChosenPair(first, self.against.baseline, "the candidate that comes first and the baseline")
+            first = rank_candidates(self.against)[0].candidate
+            return ExplainedPair(first, self.against.baseline, "the candidate that comes first and the baseline")
         return choose_pair(self.comparison)
 
-    @cached_property
-    def labels(self) -> tuple[str, str]:
-        """Labels of the explained pair next to small pictures: their names if short, otherwise their roles."""
-        if self.pair is None:
-            return "", ""
-        first, second = (self.names.short[model] for model in self.pair[:2])
-        if max(len(first), len(second)) <= 14:
-            return first, second
-        if self.against is not None:
-            return "candidate", "baseline"
-        if len(set(self.comparison.verdict.winners.values())) == 1:
-            return "winner", "runner-up"
-        one, other = labels_of(self.comparison.verdict.metrics)
-        return f"best by {one.head}", f"best by {other.head}"
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the explained pair next to small pictures."""
+        return () if self.pair is None else tuple(short_names(self.pair[:2], 14).values())
 
     @cached_property
     def attribution(self) -> Attribution | None:
-        """The attribution of their difference, or None. `no_attribution` contains the reason."""
-        if self.no_attribution or self.pair is None:
+        """The attribution of their difference. None without scores, or if no metric is a sum over documents."""
+        comparison = self.comparison
+        if self.pair is None or comparison.rankings is None:
             return None
-        return self.comparison.attribution(self.pair.first, self.pair.second, self._split)
-
-    @cached_property
-    def _split(self) -> list[str]:
-        """The metrics whose difference is split: primary metrics if possible, otherwise two others."""
-        known = self.comparison.definitions
-        sums = select_sums(known.values())
-        split = [name for name, metric in known.items() if metric in sums]
-        primary = [name for name in self.comparison.primary or () if name in split]
-        return primary[:1] if self.merged else primary or split[:2]
-
-    @property
-    def no_attribution(self) -> str:
-        """The reason for a missing attribution, or an empty text."""
-        if self.pair is None:
-            return "An explanation requires two models and two metrics."
-        if self.comparison.rankings is None:
-            return "This comparison was made from metric values. Ranks require the scores of the models."
-        if not self._split:
-            return "An exact split requires a metric that is a sum over documents (NDCG, DCG)."
-        return ""
+        sums = select_sums(comparison.definitions.values())
+        names = [name for name, metric in comparison.definitions.items() if metric in sums]
+        primary = [name for name in comparison.primary or () if name in names]
+        metrics = primary[:1] if self.merged else primary or names[:2]
+        return comparison.attribution(self.pair.first, self.pair.second, metrics) if metrics else None
 
     @cached_property
     def queries(self) -> Queries | None:
@@ -190,10 +146,10 @@ class Content:
     def path(self) -> GainPath | None:
         """The gain path that was computed last, or the default one, or None."""
         gain_paths = self.comparison.gain_paths
-        return gain_paths[-1] if gain_paths else self._usual_path
+        return gain_paths[-1] if gain_paths else self._default_path
 
     @cached_property
-    def _usual_path(self) -> GainPath | None:
+    def _default_path(self) -> GainPath | None:
         """The default gain path. None if it is expensive or if the metrics are not two gains of one NDCG."""
         comparison = self.comparison
         if comparison.rankings is None or comparison.primary is None or len(comparison.models) < 2:
@@ -217,11 +173,11 @@ class Content:
     def proven(self) -> bool:
         """Whether the verdict, or the decision about the first candidate, proves a difference of the explained pair."""
         if self.against is not None:
-            return leading(self.against)[0].decision != "undecided"
+            return rank_candidates(self.against)[0].decision != "undecided"
         return self.comparison.verdict.kind in ("genuine", "agree")
 
 
-def choose_pair(comparison: Comparison) -> ChosenPair | None:
+def choose_pair(comparison: Comparison) -> ExplainedPair | None:
     """Return the two models that matter for the choice, or None if there is a single model.
 
     1. If the two primary metrics have different winners: these two.
@@ -233,12 +189,11 @@ def choose_pair(comparison: Comparison) -> ChosenPair | None:
     if len(comparison.models) < 2:
         return None
     verdict = comparison.verdict
-    one, other = (verdict.winners[metric] for metric in verdict.metrics)
-    if one != other:
-        return ChosenPair(one, other, "the winners under the two metrics")
-    possible = [model for model in verdict.common_best if model != one]
-    among = possible or [model for model in verdict.models if model != one]
-    rival = min(among, key=lambda model: max(by_model[model] for by_model in verdict.regrets.values()))
-    if possible:
-        return ChosenPair(one, rival, "the winner under both metrics and its nearest rival that is still possible")
-    return ChosenPair(one, rival, "the winner under both metrics and the runner-up")
+    winner, second = (verdict.winners[metric] for metric in verdict.metrics)
+    if winner != second:
+        return ExplainedPair(winner, second, "the winners under the two metrics")
+    possible = [model for model in verdict.common_best if model != winner]
+    rivals = possible or [model for model in verdict.models if model != winner]
+    rival = min(rivals, key=lambda model: max(regrets[model] for regrets in verdict.regrets.values()))
+    role = "its nearest rival that is still possible" if possible else "the runner-up"
+    return ExplainedPair(winner, rival, f"the winner under both metrics and {role}")

@@ -29,7 +29,7 @@ are not finite (bounds from a single query) are null.
 - ``segments``: object, see `Segments.to_dict`, or null without them. ``gains``: object, see `GainPath.to_dict`, or null
   if the metrics are not two gains of one NDCG, or if the comparison is too large for a default path.
 - ``sensitivity``: object, see `Sensitivity.to_dict`, or null if it was not computed.
-- ``also``: other comparisons in the report, by name, each an object like this one, or null.
+- ``appendices``: other comparisons in the report, by name, each an object like this one, or null.
 - ``curves``: list of objects ``candidate``, ``fold``, ``round``, ``metric``, ``value``. ``best_rounds``: list of
   objects, see `gainsay.report.rounds.best_rounds`.
 """
@@ -43,15 +43,12 @@ from .._common.checks import check_whole
 from .._common.outputs import check_output
 from .._common.shown import plain
 from .._common.version import __version__
-from .._kernel.config import running
-from .tables import MAX_PAIRS, select_clearest_pairs
+from .._kernel.config import find_path
+from .tables import MAX_PAIRS
 
 if TYPE_CHECKING:
     import os
 
-    import pandas as pd
-
-    from ..comparison.comparison import Comparison
     from .content import Content
 
 SCHEMA = 2
@@ -81,96 +78,70 @@ def to_json(content: Content, path: str | os.PathLike[str] | None = None, *, que
     """
     queries = check_whole("queries", queries, 0)
     target = None if path is None else check_output("path", path)
-    parts = (f"{_written(name)}: {_in_lines(value)}" for name, value in document(content, queries).items())
-    text = "{\n" + ",\n".join(parts) + "\n}\n"
+    document = build_document(content, queries)
+    text = "{\n" + ",\n".join(f"{_encode(key)}: {_encode_lines(value)}" for key, value in document.items()) + "\n}\n"
     if target is not None:
         target.write_bytes(text.encode("utf-8", "replace"))
     return text
 
 
-def _in_lines(value: Any) -> str:
+def _encode_lines(value: Any) -> str:
     """Return a value as JSON with one line per entry of a list or an object.
 
     Deeper levels are not indented: Python's indenting encoder is ten times slower than its C encoder.
     """
     if isinstance(value, list) and value:
-        return "[\n" + ",\n".join(map(_written, value)) + "\n]"
+        return "[\n" + ",\n".join(map(_encode, value)) + "\n]"
     if isinstance(value, dict) and value:
-        return "{\n" + ",\n".join(f"{_written(name)}: {_written(one)}" for name, one in value.items()) + "\n}"
-    return _written(value)
+        return "{\n" + ",\n".join(f"{_encode(key)}: {_encode(item)}" for key, item in value.items()) + "\n}"
+    return _encode(value)
 
 
-def _written(value: Any) -> str:
+def _encode(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def document(content: Content, queries: int = 50) -> dict[str, Any]:
+def build_document(content: Content, queries: int = 50) -> dict[str, Any]:
     """Return the document as plain dicts, lists, strings and numbers."""
-    comparison = content.comparison
-    both, curves = comparison.primary is not None, comparison.curves
-    pair, attribution, rounds = content.pair, content.attribution, content.rounds
-    table = None if content.queries is None else content.queries.table
-    path = content.path
-    found = {
+    comparison, pair = content.comparison, content.pair
+    document = {
         "gainsay": __version__,
         "schema": SCHEMA,
-        "kernel": running().path,
-        "models": list(comparison.models),
-        "metrics": list(comparison.metrics),
-        "primary": None if comparison.primary is None else list(comparison.primary),
-        "lower_is_better": list(comparison.lower_is_better),
-        "missing": list(comparison.missing),
-        "unjudged": None if comparison.unjudged is None else comparison.unjudged.to_dict(),
-        "notes": list(comparison.notes),
-        "selected": comparison.selected,
-        "queries": comparison.query_count,
-        "metric_queries": comparison.metric_queries,
-        "iterations": {name: iteration.to_dict() for name, iteration in comparison.iterations.items()},
+        "kernel": find_path().path,
+        "primary": comparison.primary,
+        "lower_is_better": comparison.lower_is_better,
+        "missing": comparison.missing,
+        "verdict": None,
+        "pairs": None,
+        "pairs_left_out": 0,
+        "segments": None,
+        "selected": None,
+        **comparison.to_dict(MAX_PAIRS),
         "settings": {name: getattr(comparison, name) for name in ("alpha", "margin", "draws", "seed")},
-        "leaderboard": comparison.leaderboard.to_dict("index"),
-        "winners": comparison.winners,
-        "verdict": limit_flags(comparison.verdict.to_dict()) if both else None,
-        "pairs": _select_pairs(comparison).to_dict("records") if both else None,
-        "pairs_left_out": max(0, len(comparison.pairs) - MAX_PAIRS) if both else 0,
-        "why": None
-        if pair is None
-        else {
-            "pair": [pair.first, pair.second],
-            "reason": pair.reason,
-            "attribution": None if attribution is None else attribution.to_dict(),
-        },
-        "contradictions": None
-        if table is None
-        else {"count": len(table), "queries": table.head(queries).to_dict("records")},
-        "against": None if content.against is None else content.against.to_dict(),
-        "segments": _describe_segments(comparison) if comparison.segment_labels else None,
-        "gains": None if path is None else path.to_dict(),
-        "sensitivity": None if comparison.last_sensitivity is None else comparison.last_sensitivity.to_dict(),
-        "also": {other.name: document(other.content, queries) for other in content.also} or None,
-        "curves": None if curves is None else curves.to_dict("records"),
-        "best_rounds": None if rounds is None else rounds.to_dict("records"),
+        "why": None if pair is None else {"pair": pair[:2], "reason": pair.reason, "attribution": content.attribution},
+        "contradictions": None,
+        "against": content.against,
+        "gains": content.path,
+        "sensitivity": comparison.last_sensitivity,
+        "appendices": {part.name: build_document(part.content, queries) for part in content.appendices} or None,
+        "curves": None if comparison.curves is None else comparison.curves.to_dict("records"),
+        "best_rounds": None if content.rounds is None else content.rounds.to_dict("records"),
     }
-    whole: dict[str, Any] = plain(found)
-    return whole
-
-
-def _select_pairs(comparison: Comparison) -> pd.DataFrame:
-    """Return all pairs in their order, or the clearest of many."""
-    return comparison.pairs if len(comparison.pairs) <= MAX_PAIRS else select_clearest_pairs(comparison)
-
-
-def _describe_segments(comparison: Comparison) -> dict[str, Any]:
-    """Return the results of all segments, with few pairs in each flag."""
-    segments = comparison.segments.to_dict()
-    for segment in segments["segments"]:
+    if comparison.primary is not None:
+        limit_flags(document["verdict"])
+        document["pairs_left_out"] = len(comparison.pairs) - len(document["pairs"])
+    for segment in (document["segments"] or {"segments": ()})["segments"]:
         if segment["verdict"] is not None:
             limit_flags(segment["verdict"])
-    return segments
+    if content.queries is not None and pair is not None:
+        strongest = comparison.queries(pair.first, pair.second, most=max(1, queries)).head(queries)
+        document["contradictions"] = {"count": content.queries.contradictory, "queries": strongest.to_dict("records")}
+    plain_document: dict[str, Any] = plain(document)
+    return plain_document
 
 
-def limit_flags(verdict: dict[str, Any]) -> dict[str, Any]:
+def limit_flags(verdict: dict[str, Any]) -> None:
     """Limit the pairs of models in the flags of a verdict, in place, and add how many are left out."""
     for flag in verdict["flags"]:
         flag["pairs_left_out"] = max(0, len(flag["pairs"]) - MAX_FLAG_PAIRS)
         flag["pairs"] = flag["pairs"][:MAX_FLAG_PAIRS]
-    return verdict

@@ -6,26 +6,24 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .._common.cached import cached_property
-from .._common.shown import printables
+from .._common.shown import printable, printables
+from .._common.words import count
 from ..comparison.queries import find_ranked_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    import pandas as pd
-
     from ..comparison.comparison import Comparison
 
-MOST_CELLS = 10
-"""So many ranks of a query are shown."""
+MAX_RANKS = 10
+"""Ranks of a query in a report."""
 
-MOST_LETTERS = 120
-"""So many letters of what was asked are shown."""
+MAX_CHARACTERS = 120
+"""Characters of the text of a query, and of the title of a document."""
 
 
-class ChosenPair(NamedTuple):
-    """Two models, and why these."""
+class ExplainedPair(NamedTuple):
+    """Two models, and the reason why a report explains their difference."""
 
     first: str
     second: str
@@ -33,18 +31,18 @@ class ChosenPair(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A query: id, text, size, both rankings, the ideal ranking, and both differences."""
+    """A query: id, text, size, labels and titles by rank in both rankings and the ideal one, and both differences."""
 
     query: str
-    asked: str
-    about: str
-    strips: tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]
-    titles: tuple[list[str], list[str]]
+    text: str
+    size: str
+    labels: tuple[tuple[float, ...], ...]
+    titles: tuple[list[str], ...]
     differences: list[float]
     leads: list[float]
 
 
-class Tab(NamedTuple):
+class QueryList(NamedTuple):
     """A list of queries: its id and its heading."""
 
     name: str
@@ -55,63 +53,62 @@ class Tab(NamedTuple):
 class Queries:
     """Both metrics of two models on every query."""
 
-    def __init__(self, comparison: Comparison, pair: ChosenPair) -> None:
+    def __init__(self, comparison: Comparison, pair: ExplainedPair) -> None:
         self.comparison, self.pair = comparison, pair
-        self.found = comparison.preferences(pair.first, pair.second)
-        self.contradictory = int(np.count_nonzero(self.found.contradiction_strength))
+        self.preferences = comparison.preferences(pair.first, pair.second)
+        self.contradictory = int(np.count_nonzero(self.preferences.contradiction_strength))
 
-    @cached_property
-    def table(self) -> pd.DataFrame:
-        """All contradictory queries, the strongest first: see `Comparison.queries`."""
-        return self.comparison.queries(self.pair.first, self.pair.second, most=max(1, self.comparison.query_count))
+    def select(self, most: int) -> list[QueryList]:
+        """Return lists of at most `most` queries: contradictory queries, or the largest differences, and a sample."""
+        preferences = self.preferences
+        has_weight = preferences.weights > 0
+        sample = np.random.default_rng(self.comparison.seed).permutation(np.flatnonzero(has_weight))[:most]
+        if self.contradictory:
+            name, title = "contradictory", f"contradictory ({self.contradictory:,})"
+            strength, number = np.abs(preferences.contradiction_strength), self.contradictory
+        else:
+            name, title = "largest", "largest differences"
+            strength = np.where(has_weight, np.abs(preferences.leads.sum(axis=0)), 0.0)
+            number = int(np.count_nonzero(strength))
+        strongest = np.argsort(-strength, kind="stable")[: min(most, number)]
+        lists = [
+            QueryList(name, title, self._build(strongest)),
+            QueryList("random", "random sample", self._build(sample)),
+        ]
+        return [part for part in lists if part.entries]
 
-    def tabs(self, most: int, labels: tuple[str, str]) -> list[Tab]:
-        """Return the lists with entries, each with at most `most` queries. The most contradictory come first."""
-        found = self.found
-        weighty = np.flatnonzero(found.weights > 0)
-        drawn = np.random.default_rng(self.comparison.seed).permutation(weighty)[:most]
-        pulls = np.argsort(-np.abs(found.contradiction_strength), kind="stable")[: min(most, self.contradictory)]
-        sums = np.where(found.weights > 0, found.leads.sum(axis=0), 0.0)
-        rising = np.argsort(sums, kind="stable")
-        ahead, behind = (row[:most] for row in (rising[::-1], rising))
-        lists = (
-            ("contradictory", f"contradictory ({self.contradictory:,})", pulls),
-            ("random", "random sample", drawn),
-            ("first", f"largest for {labels[0]}", ahead[sums[ahead] > 0]),
-            ("second", f"largest for {labels[1]}", behind[sums[behind] < 0]),
-        )
-        known = self._entries(np.unique(np.concatenate([places for _, _, places in lists])))
-        tabs = (Tab(name, title, [known[at] for at in places.tolist()]) for name, title, places in lists)
-        return [tab for tab in tabs if tab.entries]
-
-    def _entries(self, places: np.ndarray) -> dict[int, Entry]:
-        """Return these queries by their places among those of `found`."""
-        comparison, found = self.comparison, self.found
+    def _build(self, places: np.ndarray) -> list[Entry]:
+        """Return these queries by their places among those of `preferences`."""
+        comparison, preferences = self.comparison, self.preferences
         assert comparison.rankings is not None
-        judgments, shown = comparison.rankings.judgments, found.queries[places]
+        judgments, queries = comparison.rankings.judgments, preferences.queries[places]
         metrics = [comparison.definitions[name] for name in comparison.verdict.metrics]
-        depth = min(MOST_CELLS, max(metric.k or MOST_CELLS for metric in metrics))
+        depth = min(MAX_RANKS, max(metric.k or MAX_RANKS for metric in metrics))
         codes, starts = judgments.layout.codes, judgments.layout.starts
-        ranked = [find_ranked_places(comparison.rankings, model, shown, metrics[0], depth) for model in self.pair[:2]]
-        orders = [[codes[at] for at in own] for own in ranked]
-        ends = zip(starts[shown].tolist(), starts[shown + 1].tolist(), strict=True)
-        orders.append([np.sort(codes[start:stop])[::-1][:depth] for start, stop in ends])
-        strips = zip(*([tuple(judgments.levels[row].tolist()) for row in order] for order in orders), strict=True)
-        titles: list[tuple[list[str], list[str]]] = [([], [])] * len(shown)
-        if judgments.titles is not None:
-            called = judgments.by_query(judgments.titles)
-            titles = list(zip(*([_cut(called[at]) for at in own] for own in ranked), strict=True))
-        known, sizes = judgments.query_ids[shown].tolist(), judgments.sizes[shown].tolist()
-        texts = comparison.rankings.judgments.texts if comparison.rankings else {}
-        asked = _cut([texts.get(query, "") for query in known]) if texts else [""] * len(known)
-        about = [f"{size:,} doc{'s' * (size != 1)}" for size in sizes]
-        if comparison.weights is not None:
-            about = [f"{text}, weight {w:g}" for text, w in zip(about, found.weights[places].tolist(), strict=True)]
-        numbers = found.differences[:, places].T.tolist(), found.leads[:, places].T.tolist()
-        rows = zip([text[:80] for text in printables(known)], asked, about, strips, titles, *numbers, strict=True)
-        return dict(zip(places.tolist(), map(Entry._make, rows), strict=True))
+        ranked = [find_ranked_places(comparison.rankings, model, queries, metrics[0], depth) for model in self.pair[:2]]
+        titles = None if judgments.titles is None else judgments.by_query(judgments.titles)
+        ids, weights = judgments.query_ids[queries].tolist(), preferences.weights[places].tolist()
+        entries = []
+        for number, (query, name) in enumerate(zip(queries.tolist(), printables(ids), strict=True)):
+            rows = [places[number] for places in ranked]
+            ideal = np.sort(codes[starts[query] : starts[query + 1]])[::-1][:depth]
+            labels = tuple(tuple(judgments.levels[part].tolist()) for part in (*(codes[part] for part in rows), ideal))
+            size = count(int(judgments.sizes[query]), "doc")
+            place = places[number]
+            entries.append(
+                Entry(
+                    query=name[:80],
+                    text=printable(str(judgments.texts.get(ids[number], "")))[:MAX_CHARACTERS],
+                    size=size if comparison.weights is None else f"{size}, weight {weights[number]:g}",
+                    labels=labels,
+                    titles=([], []) if titles is None else tuple(_cut(titles[part]) for part in rows),
+                    differences=preferences.differences[:, place].tolist(),
+                    leads=preferences.leads[:, place].tolist(),
+                )
+            )
+        return entries
 
 
 def _cut(texts: Iterable[object]) -> list[str]:
-    """Return texts on one line each, cut to `MOST_LETTERS` letters."""
-    return [text[:MOST_LETTERS] for text in printables(texts)]
+    """Return texts on one line each, cut to `MAX_CHARACTERS` characters."""
+    return [text[:MAX_CHARACTERS] for text in printables(texts)]

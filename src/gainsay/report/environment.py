@@ -21,7 +21,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 @cache
-def environment() -> jinja2.Environment:
+def get_environment() -> jinja2.Environment:
     """Return the environment of all templates, which escapes everything by default."""
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
@@ -37,17 +37,17 @@ def trusted(text: str) -> Markup:
     return Markup(text)  # nosec B704
 
 
-def chart_html(chart: Chart, limit: int, *, link: str = "", height: int = 0) -> str:
+def build_chart(chart: Chart, limit: int, *, link: str = "", height: int = 0) -> str:
     """Return the chart as a table of `limit` rows and all rows in question. `link` is the target of the rest."""
     rows, rest = chart.folded(limit)
-    return _table(chart, rows, chart.axis(rows), height or (42 if len(rows) <= 4 else 34), rest=rest, link=link)
+    return _render(chart, rows, chart.axis(rows), height or (42 if len(rows) <= 4 else 34), rest=rest, link=link)
 
 
-def small_chart_html(chart: Chart, rows: Sequence[Row], axis: Axis) -> str:
+def build_small_chart(chart: Chart, rows: Sequence[Row], axis: Axis) -> str:
     """Return some rows of a chart as a small table without a head, on the given axis."""
-    return _table(chart, rows, axis, 26, heads=False, kind="small")
+    return _render(chart, rows, axis, 26, heads=False, kind="small")
 
 
-def _table(*arguments: object, **options: object) -> str:
-    macros = environment().get_template("chart.html.j2").module
+def _render(*arguments: object, **options: object) -> str:
+    macros = get_environment().get_template("chart.html.j2").module
     return str(macros.chart_table(*arguments, **options))  # type: ignore[attr-defined]

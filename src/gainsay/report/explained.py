@@ -66,7 +66,7 @@ def _conventions(conventions: pd.DataFrame) -> Table:
     for head in ("", *heads.values()):
         table.add_column(head)
     for library, row in conventions.iterrows():
-        called = CONVENTIONS[str(library)].called if library in CONVENTIONS else str(library)
+        called = CONVENTIONS[str(library)].title if library in CONVENTIONS else str(library)
         table.add_row(called, *(str(row[column]) for column in heads))
     return table
 
@@ -75,5 +75,5 @@ def _notes(notes: pd.Series[str]) -> Table:
     table = _columns(12)
     for library, note in notes.items():
         if note and library in CONVENTIONS:
-            table.add_row(CONVENTIONS[str(library)].called, note)
+            table.add_row(CONVENTIONS[str(library)].title, note)
     return table

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import base64
-import csv
 import hashlib
-import io
 import re
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
@@ -18,20 +16,17 @@ from .._common.shown import printable
 from .._common.version import __version__
 from .content import Content
 from .document import to_json
-from .environment import TEMPLATES, chart_html, environment, trusted
-from .queries import csv_rows, grade_rules
-from .sections import sections
-from .tables import details, means_table, notes
+from .environment import TEMPLATES, build_chart, get_environment, trusted
+from .queries import build_grade_rules
+from .sections import build_sections
+from .tables import build_details, build_leaderboard, list_notes
 
 if TYPE_CHECKING:
     import datetime
     import os
     from pathlib import Path
 
-    from markupsafe import Markup
-
     from .._common.palette import Theme
-    from .tables import Section
 
 
 MAX_ROWS = 12
@@ -60,9 +55,8 @@ def write_html(
 ) -> Path:
     """Write the report as one HTML file.
 
-    `gainsay.report.content.choose_pair` chooses the two models that the report explains. The data are in files next to
-    it: the whole comparison as ``.json`` and, if more queries contradict than are shown, all of them as
-    ``.queries.csv``.
+    `gainsay.report.content.choose_pair` chooses the two models that the report explains. All numbers are in a ``.json``
+    file next to it.
 
     Parameters
     ----------
@@ -92,34 +86,21 @@ def write_html(
     """
     queries, target = check_whole("queries", queries, 0), check_output("path", path)
     data = find_data_path(target)
-    beside, found = None, content.queries
-    if found is not None and found.contradictory > queries:
-        beside = find_queries_path(target)
-        written = io.StringIO()
-        csv.writer(written, lineterminator="\n").writerows(csv_rows(found.table))
-        beside.write_bytes(written.getvalue().encode("utf-8", "replace"))
     to_json(content, data, queries=queries)
-    target.write_bytes(_page(content, queries, heading or Heading(), data, beside).encode("utf-8", "replace"))
+    target.write_bytes(_build_page(content, queries, heading or Heading(), data).encode("utf-8", "replace"))
     return target
 
 
 def find_data_path(target: Path) -> Path:
-    """Return the path of the data of a report, or raise if a file of the user has this name."""
-    return _find_path(target, "json", rb'\s*\{\s*"gainsay"')
+    """Return the path of the data of a report, or raise if a file of the user has this name.
 
-
-def find_queries_path(target: Path) -> Path:
-    """Return the path of the contradictory queries of a report, or raise if a file of the user has this name."""
-    return _find_path(target, "queries.csv", rb"query,contradiction strength,")
-
-
-def _find_path(target: Path, suffix: str, start: bytes) -> Path:
-    """Return the path of a file next to a report. An existing file is only replaced if it begins like our own."""
-    path = check_output("path", target.with_name(f"{target.stem}.{suffix}"))
+    An existing file is only replaced if it begins like the data of a report.
+    """
+    path = check_output("path", target.with_suffix(".json"))
     if path.is_file():
         with path.open("rb") as file:
-            content = file.read(256)
-        if content.strip() and not re.match(start, content):
+            start = file.read(256)
+        if start.strip() and not re.match(rb'\s*\{\s*"gainsay"', start):
             raise FileExistsError(
                 f"path {str(target)!r}: data of the report go to {str(path)!r}, but this file is not from a report. "
                 "Choose another name for the report."
@@ -127,12 +108,12 @@ def _find_path(target: Path, suffix: str, start: bytes) -> Path:
     return path
 
 
-def _page(content: Content, queries: int, heading: Heading, data: Path, beside: Path | None) -> str:
+def _build_page(content: Content, queries: int, heading: Heading, data: Path) -> str:
     style = trusted("\n" + _style())
     script = trusted("\n" + (TEMPLATES / "report.js").read_text("utf-8"))
     chart = content.chart
     return (
-        environment()
+        get_environment()
         .get_template("report.html.j2")
         .render(
             page_title=as_text(heading.title or chart.headline),
@@ -142,38 +123,27 @@ def _page(content: Content, queries: int, heading: Heading, data: Path, beside: 
             date=heading.written_date,
             headline=trusted(as_html(chart.headline)),
             advice=trusted(as_html(chart.advice)),
-            searches=content.searches,
-            chart=trusted(chart_html(chart, MAX_ROWS, link="#models")) if chart.rows else "",
+            chart=trusted(build_chart(chart, MAX_ROWS, link="#models")) if chart.rows else "",
             legend=[*chart.notes, *content.same_number],
-            metrics=None if chart.rows else means_table(content.comparison),
-            notes=notes(content),
-            rows=_section_rows(content, queries),
-            details=details(content),
+            means=None if chart.rows else build_leaderboard(content.comparison),
+            notes=list_notes(content),
+            sections=[
+                (section, trusted(as_html(section.text)), trusted(section.draw(queries) if section.draw else ""))
+                for section in build_sections(content)
+            ],
+            details=build_details(content),
             version=__version__,
             style=style,
             script=script,
             style_hash=_hash(style),
             script_hash=_hash(script),
-            files=[(quote(file.name), printable(file.name)) for file in (data, beside) if file is not None],
+            file=(quote(data.name), printable(data.name)),
         )
     )
 
 
 def _end_sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
-
-
-def _section_rows(content: Content, queries: int) -> list[list[tuple[Section, Markup, Markup]]]:
-    """Return the sections with text and figure, row by row. Two narrow sections share a row."""
-    rows: list[list[tuple[Section, Markup, Markup]]] = []
-    for section in sections(content):
-        entry = section, trusted(as_html(section.text)), trusted(section.figure(queries))
-        previous = rows[-1] if rows else []
-        if len(previous) == 1 and all(part.narrow for part, _, _ in (*previous, entry)):
-            previous.append(entry)
-        else:
-            rows.append([entry])
-    return rows
 
 
 def _style() -> str:
@@ -187,7 +157,9 @@ def _style() -> str:
         f"@media screen and (prefers-color-scheme:dark){{:root{{{rules(DARK)}}}}}\n"
     )
     return (
-        themes + "".join((TEMPLATES / name).read_text("utf-8") for name in ("chart.css", "report.css")) + grade_rules()
+        themes
+        + "".join((TEMPLATES / name).read_text("utf-8") for name in ("chart.css", "report.css"))
+        + build_grade_rules()
     )
 
 

@@ -4,30 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .._common.shown import listed_short, printable
-from .._common.words import amount, confidence, count
-from ..comparison.pairs import compute_kendall_tau, compute_tau_ap
+from .._common.shown import printable
+from .._common.words import amount, confidence
 from ..comparison.wording import SAMPLE, describe_sample
-from .numbers import format_share
 
 if TYPE_CHECKING:
     from ..comparison.comparison import Comparison
-    from .content import Content
 
 
-def method(content: Content) -> list[str]:
-    """Return scope, method and descriptions as sentences."""
-    comparison = content.comparison
+def describe_method(comparison: Comparison) -> list[str]:
+    """Return scope and method as sentences."""
     level = confidence(comparison.alpha)
     if comparison.primary is None:
-        intervals = (
-            f"Intervals of the means have simultaneous {level} confidence and are cut at the range of the metric."
-        )
-        only = f"{printable(comparison.metrics[0])} is the only metric, so no disagreement is tested."
-        return [SAMPLE, only, intervals]
-    verdict, pairs = comparison.verdict, comparison.pairs
-    first, second = verdict.metrics
-    text = [
+        return [
+            SAMPLE,
+            f"{printable(comparison.metrics[0])} is the only metric, so no disagreement is tested.",
+            f"Intervals of the means have simultaneous {level} confidence and are cut at the range of the metric.",
+        ]
+    verdict = comparison.verdict
+    return [
         describe_sample(verdict),
         f"The verdict is one joint test over both metrics of the hypothesis that some model is best under both "
         f"(two-step moment inequalities after Romano, Shaikh and Wolf, 2014, with a Gaussian multiplier bootstrap of "
@@ -42,76 +37,42 @@ def method(content: Content) -> list[str]:
         "A mark is hollow if the two-step test rules the model out as best. Exactly then the interval of its regret "
         "excludes 0.",
     ]
-    if len(verdict.models) > 1:
-        sets = ", ".join(
-            f"by {metric}: {listed_short(best, comparison.short_names)}" for metric, best in verdict.best_sets.items()
-        )
-        text.append(f"Models that may be best under each metric separately ({level} confidence): {sets}.")
-        text.append(_descriptions(comparison, len(pairs), first, second))
-    if content.no_attribution and len(verdict.models) > 1:
-        text.append(content.no_attribution)
-    return text
-
-
-def _descriptions(comparison: Comparison, pairs: int, first: str, second: str) -> str:
-    """Describe how similarly the two metrics order the models. Ranks treat means within rounding as ties."""
-    ranks = [[-rank for rank in comparison.leaderboard[f"{metric} rank"]] for metric in (first, second)]
-    tau, one_way, other_way = compute_kendall_tau(*ranks), compute_tau_ap(*ranks), compute_tau_ap(*ranks[::-1])
-    counts = {
-        metric: int((comparison.pairs[f"p_holm {metric}"] <= comparison.alpha).sum()) for metric in (first, second)
-    }
-    similarity = "" if tau is None else f"Kendall's τ between the two orders is {tau:.2f}".replace("-", "\u2212")
-    if similarity and one_way is not None and other_way is not None:
-        similarity += f", τ_AP {(one_way + other_way) / 2:.2f}. ".replace("-", "\u2212")
-    return (
-        f"Descriptions, not tests: {similarity}"
-        f"{first} separates {counts[first]} of {count(pairs, 'pair')}, {second} {counts[second]}. "
-        f"The winners differ in {format_share(comparison.verdict.winners_differ_probability)} of the draws."
-    )
 
 
 GLOSSARY = (
-    ("query, document, grade", "Each query has documents with relevance grades (labels), judged by people or derived "
-     "from clicks. A model ranks the documents of each query."),
     ("NDCG@k", "The gains of the documents at ranks 1 to k, discounted by rank, divided by the largest possible sum. "
      "1 is a perfect ranking. Several numbers have this name, because gains and discounts differ."),
-    ("ndcg_linear", "NDCG with the grade itself as gain and the discount 1/log2(rank + 1). It rewards many fair hits."),
-    ("ndcg_exp", "NDCG with the gain 2^grade − 1 and the same discount. It rewards one excellent hit."),
-    ("ndcg_jk", "NDCG of 2002 (Järvelin and Kekäläinen): linear gain, no discount at ranks 1 and 2, then "
-     "1/log2(rank)."),
-    ("opposite order, conflict", "A pair of models that the two metrics put in opposite order. It does not show that "
-     "the metrics disagree about the best model: a third may be best under both."),
-    ("genuine disagreement", "No model is best under both metrics, beyond chance."),
-    ("regret", "The difference between the best model and a model under a metric, 0 for the best. The worst regret is "
-     "the larger of its regrets under the two metrics."),
-    ("safe choice", "The model with the smallest worst case. Choose it if both metrics matter."),
-    ("price of disagreement", "The loss under one of the metrics that every choice has at least: the worst regret of "
-     "the best compromise."),
+    ("linear, exponential gain", "A document of grade l has the gain l or 2ˡ − 1. The linear gain rewards many fair "
+     "documents, the exponential gain one excellent document."),
     ("may be best, ruled out", "A model that is not ruled out as best with this confidence has a tinted cell and a "
      "filled mark under this metric. A row tinted on both sides may be best under both."),
-    ("worst case", "The upper end of the interval of a model's regret under either metric."),
+    ("genuine disagreement", "No model is best under both metrics, beyond chance."),
+    ("opposite order, conflict", "A pair of models that the two metrics put in opposite order. It does not show that "
+     "the metrics disagree about the best model: a third may be best under both."),
+    ("regret", "The difference between the best model and a model under a metric, 0 for the best. The worst regret is "
+     "the larger of its regrets under the two metrics, and the worst case is its upper confidence bound."),
+    ("safe choice", "The model with the smallest worst case. Choose it if both metrics matter."),
     ("margin", "The largest difference that you consider negligible. You set it."),
     ("p-value, Holm", "The probability that chance alone shows something at least as strong. With many pairs some look "
      "strong by chance. Holm's method adjusts for that."),
-    ("wins, ties, losses", "How many queries the first model of a pair ranks better than, as well as, or worse "
-     "than the second."),
-    ("rank band", "Ranks combined: 1, 2-3, 4-5, 6-10 and beyond."),
-    ("contradiction strength", "The smaller of two differences with opposite signs, times the weight of the query."),
+    ("contradictory query", "A query on which the two metrics prefer different models. Its strength is the smaller "
+     "one of the two differences, times the weight of the query."),
 )  # fmt: skip
 """Terms of every report with their meaning."""
 
-UNJUDGED_TERMS = (
-    ("judged@k", "The share of the first k retrieved documents with a judgment. The others count as irrelevant "
-     "although they were never judged, or are removed from the lists (condensed lists)."),
-)  # fmt: skip
-"""Additional terms of a comparison of TREC runs."""
+JUDGED = (
+    "judged@k",
+    "The share of the first k retrieved documents with a judgment. The others count as irrelevant although they were "
+    "never judged, or are removed from the lists (condensed lists).",
+)
+"""Additional term of a comparison of TREC runs."""
 
 
-def glossary(comparison: Comparison) -> tuple[tuple[str, str], ...]:
-    """Return the terms of a report with their meaning."""
-    own = [(metric, metric.meaning) for metric in comparison.definitions.values()]
-    lower = " A lower value is better."
-    definitions = [
-        (str(metric), printable(meaning + lower * (not metric.higher_is_better))) for metric, meaning in own if meaning
-    ]
-    return (*definitions, *GLOSSARY, *(() if comparison.unjudged is None else UNJUDGED_TERMS))
+def list_terms(comparison: Comparison) -> list[tuple[str, str]]:
+    """Return the terms of a report with their meaning, the metrics first."""
+    terms = []
+    for metric in comparison.definitions.values():
+        if metric.meaning:
+            lower = "" if metric.higher_is_better else " A lower value is better."
+            terms.append((str(metric), printable(metric.meaning + lower)))
+    return [*terms, *GLOSSARY, *([] if comparison.unjudged is None else [JUDGED])]

@@ -1,306 +1,259 @@
 """The sections of a report between its chart and its details.
 
 To add one, write a function from `Content` to a `Section`, or None if there is nothing to show, and add it to
-`SECTIONS`. Its figure is HTML whose classes are in ``report.css``. Its tables are in `gainsay.report.tables.details`.
+`SECTIONS`. Its figure is HTML whose classes are in ``report.css``. Its tables are in `gainsay.report.tables`.
 """
 
 from __future__ import annotations
 
 import math
 from html import escape
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .._common.markup import as_html, styled
-from .._common.shown import isolated, printable
-from .._common.words import amount, count, listed
-from ..comparison.headline import labels_of
-from .chart import chart_of
-from .numbers import format_number
-from .queries import queries_section
+from .._common.shown import printable, shorten_names
+from .._common.words import amount, count, format_number, listed
+from ..comparison.wording import label_metrics
+from .chart import build_verdict_chart
+from .queries import build_queries_section
 from .tables import Section
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     import pandas as pd
 
     from ..comparison.attribution import Attribution
-    from ..comparison.segments import Segment
-    from .chart import Axis, Chart, Row
-    from .content import Also, Content
+    from .content import Appendix, Content
+
+NARROW = 5.1
+"""Width in inches of a picture that takes half of the page."""
+
+MAX_SEGMENT_ROWS = 5
+MAX_SEGMENTS = 12
 
 
-def why_section(content: Content) -> Section | None:
+def build_why_section(content: Content) -> Section | None:
     """Return why the explained pair differs. Unless a difference is proven, the section is only a sentence."""
-    attribution, pair = content.attribution, content.pair
+    attribution, pair, names = content.attribution, content.pair, content.comparison.short_names
     if attribution is None or pair is None:
         return None
     if not content.proven:
-        first, second = (styled("n", content.names.said[model]) for model in pair[:2])
-        said = f"The difference between {first} and {second} is not proven, so there is nothing to explain yet."
-        return Section("why", "Why", said, lambda most: "", narrow=True)
-    table, losses = attribution.grades_by_ranks, attribution.lower_is_better
-    cells = [(-1.0 if it in losses else 1.0) * table.loc[it].to_numpy(float) for it in attribution.metrics]
-    note = ""
-    left = [metric for metric in content.comparison.verdict.metrics if metric not in attribution.metrics]
-    said = _explain_pair(content, attribution, [cell.sum(axis=1) for cell in cells])
-    if left and not content.merged:
-        said += f" {left[0]} has no split because it is not a sum over documents."
+        first, second = (styled("n", names[model]) for model in pair[:2])
+        text = f"The difference between {first} and {second} is not proven, so there is nothing to explain yet."
+        return Section("why", "Why", text, narrow=True)
+    text, note = _explain_pair(content, attribution), ""
+    missing = [metric for metric in content.comparison.verdict.metrics if metric not in attribution.metrics]
+    if missing and not content.merged:
+        text += f" {missing[0]} has no split because it is not a sum over documents."
     if attribution.left_out:
         note = (
             f"On the {attribution.queries:,} queries that all these metrics have. {attribution.left_out:,} more are "
             "left out."
         )
 
-    def figure(most: int) -> str:
+    def draw(most: int) -> str:
         from .plots.explain import plot_attribution
         from .plots.picture import embedded
         from .plots.style import start
 
-        names = content.comparison.short_names
-        size = (NARROW, 1.1 + 0.3 * (len(attribution.grades_by_ranks.loc[attribution.metrics[0]]) + 1))
+        size = (NARROW, 1.4 + 0.3 * len(attribution.grades_by_ranks.loc[attribution.metrics[0]]))
         return embedded(lambda theme: plot_attribution(attribution, start(None, theme, size)[0], theme, names=names))
 
-    return Section("why", "Why", said, figure, note, narrow=True)
+    return Section("why", "Why", text, draw, note, narrow=True)
 
 
-def _explain_pair(content: Content, attribution: Attribution, nets: list[np.ndarray]) -> str:
-    """Return one sentence: gains and losses of the first model against the second under both metrics."""
-    pair = content.pair
-    assert pair is not None
-    verdict, said = content.comparison.verdict, content.names.said
-    first, second = styled("n", said[pair.first]), styled("n", said[pair.second])
-    both, labels = attribution.metrics == verdict.metrics, labels_of(attribution.metrics)
-    grades = list(map(str, attribution.grades_by_ranks.loc[attribution.metrics[0]].index))
-    one_winner = len(set(verdict.winners.values())) == 1
-    gains, losses = ([it for it, net in zip(grades, nets[0], strict=True) if sign * net > 0] for sign in (1, -1))
-    turns = len({net.sum() > 0 for net in nets}) > 1  # each metric prefers the other model
-    found = _turned(nets, grades, gains, losses) if both and turns and gains and losses else None
-    if found is not None:
-        won, lost, later, against = (styled(f"b {it}", text) for it, text in zip("llee", found, strict=True))
-        top = attribution.top_grade
-        worth = ""
-        if labels[0].head == "linear" and isinstance(top, int) and 1 < top < 30:  # the two differ by their gain
-            worth = f", which counts grade {top} as {2**top - 1:,} instead of {top},"
-        return (
-            f"{first} gains {won} on {_grades(gains, grades)} and loses {lost} on {_grades(losses, grades)} under "
-            f"{labels[0].long}. Under {labels[1].long}{worth} these are {later} and {against}."
-        )
-    leads = [_grades([it for it, value in zip(grades, net, strict=True) if value > 0], grades) for net in nets]
-    rival = "the next best" if verdict.kind == "agree" else "its nearest rival"
-    start = f"Against {rival}, {second}, it leads"
-    if not one_winner or content.against is not None:
-        start = f"{first}, against {second}, leads"
-    elif len(verdict.models) == 2:
-        start = f"{first} leads"
-    if len(set(leads)) == 1:
-        which = ", whichever gain counts it" if labels[0].by != labels[0].name else ", under both metrics"
-        return f"{start} on {leads[0]}{which if len(nets) > 1 else ''}."
-    told = " and ".join(f"on {lead} by {label.by}" for lead, label in zip(leads, labels, strict=True))
-    return f"{start} {told}."
+def _explain_pair(content: Content, attribution: Attribution) -> str:
+    """Return on which grades the first model gains and loses against the second, under each metric."""
+    assert content.pair is not None
+    first, second = (styled("n", content.comparison.short_names[model]) for model in content.pair[:2])
+    sentences = list[str]()
+    for label, style in zip(label_metrics(attribution.metrics), "le", strict=False):
+        net = attribution.grades_by_ranks.loc[[label.name]].droplevel(0).sum(axis=1)
+        if label.name in attribution.lower_is_better:
+            net = -net
+        grades = list(map(str, net.index))
+        changes = []
+        for verb, selected in (("gains", net > 0), ("loses", net < 0)):
+            if selected.any():
+                size = styled(f"b {style}", format_number(abs(float(net[selected].sum())), 3))
+                places = [grade for grade, part in zip(grades, selected, strict=True) if part]
+                changes.append(f"{verb} {size} on {_format_grades(places, len(grades))}")
+        change = " and ".join(changes) or "neither gains nor loses"
+        subject = f"Against {second}, {first} {change} by {label.long}."
+        sentences.append(f"By {label.long}, it {change}." if sentences else subject)
+    return " ".join(sentences)
 
 
-def _turned(nets: list[np.ndarray], grades: list[str], gains: list[str], losses: list[str]) -> list[str] | None:
-    """Return the sums of gaining and of losing grades under both metrics, or None if one of them changes its sign."""
-    won = [sum(value for it, value in zip(grades, net, strict=True) if it in gains) for net in nets]
-    lost = [-sum(value for it, value in zip(grades, net, strict=True) if it in losses) for net in nets]
-    if min(won + lost) < 0:
-        return None
-    return [format_number(value, 3) for value in (won[0], lost[0], won[1], lost[1])]
+def _format_grades(names: list[str], number: int) -> str:
+    """Write some of a number of grades."""
+    if any(" to " in name for name in names):
+        return f"{len(names)} of {number} ranges of grades"
+    return f"grade{'s' if len(names) > 1 else ''} {listed(names)}"
 
 
-def _grades(names: list[str], every: list[str]) -> str:
-    """Write consecutive grades as a range.
-
-    >>> _grades(["1", "2"], ["0", "1", "2", "4"]), _grades(["1", "4"], ["0", "1", "2", "4"]), _grades(["4"], ["4"])
-    ('grades 1–2', 'grades 1 and 4', 'grade 4')
-    """
-    if not names:
-        return "no grade"
-    if len(names) == 1:
-        return f"grade {names[0]}"
-    if any(" to " in name for name in every):
-        return f"{len(names)} of {len(every)} ranges of grades"
-    places = [every.index(name) for name in names]
-    if all(b == a + 1 for a, b in pairwise(places)):
-        return f"grades {names[0]}\u2013{names[-1]}"
-    return f"grades {listed(names)}"
-
-
-def stopping_section(content: Content) -> Section | None:
+def build_rounds_section(content: Content) -> Section | None:
     """Return the section of best rounds, or None if nothing was trained."""
-    best, curves = content.rounds, content.comparison.curves
+    best, curves, names = content.rounds, content.comparison.curves, content.comparison.short_names
     if best is None or curves is None:
         return None
-    names, called = content.names, best["candidate"].astype(str)
-    columns = [f"round {label.name}" for label in labels_of(content.comparison.verdict.metrics)]
-    gap = best[columns[0]].sub(best[columns[1]]).abs()
-    apart = gap.groupby(called, sort=False).max()
-    torn = str(apart.idxmax())
     metrics, losses = content.comparison.verdict.metrics, content.comparison.lower_is_better
+    best = best.assign(candidate=best["candidate"].astype(str))
+    gaps = best[f"round {metrics[0]}"].sub(best[f"round {metrics[1]}"]).abs()
+    candidate = str(gaps.groupby(best["candidate"], sort=False).max().idxmax())
+    text = _describe_rounds(content, best.assign(gap=gaps), candidate)
+    if "compared" in best.columns:
+        text += " All other numbers belong to the rounds of the compared models."
+    if not gaps.any():
+        return Section("when", "When to stop", text)
+    note = "On the validation set. Each curve is drawn minus its own best."
+    if len(set(best["fold"])) > 1:
+        note += " One line and one mark per fold."
 
-    def figure(most: int) -> str:
-        if not gap.any():
-            return ""
+    def draw(most: int) -> str:
         from .plots.curves import plot_best_rounds, plot_curves
         from .plots.picture import embedded
 
         lines = curves.assign(candidate=curves["candidate"].astype(str))
-        left = embedded(
-            lambda theme: plot_curves(
-                lines, metrics, None, theme, candidate=torn, names=names.short, lower_is_better=losses
-            )
-        )
-        right = embedded(lambda theme: plot_best_rounds(best, metrics, None, theme, names=names.short))
+        options: dict[str, Any] = {"candidate": candidate, "names": names, "lower_is_better": losses}
+        left = embedded(lambda theme: plot_curves(lines, metrics, None, theme, **options))
+        right = embedded(lambda theme: plot_best_rounds(best, metrics, None, theme, names=names))
         return f'<div class="two">{left}{right}</div>'
 
-    note = "On the validation set. Each curve is drawn minus its own best." if gap.any() else ""
-    if note and len(set(best["fold"].astype(str))) > 1:
-        note += " One line and one mark per fold."
-    own = best[called == torn]
-    here = own.iloc[int(gap[called == torn].to_numpy().argmax())]
-    said = _describe_rounds(content, here, apart, folds=len(own))
-    if "compared" in best.columns:
-        said = f"{said} All other numbers belong to the rounds of the compared models."
-    return Section("when", "When to stop", said, figure, note)
+    return Section("when", "When to stop", text, draw, note)
 
 
-def _describe_rounds(content: Content, here: pd.Series[Any], apart: pd.Series[float], folds: int) -> str:
-    """Return the number of candidates with equal rounds, and the losses of the largest gap, in row `here`."""
-    labels, total, same = labels_of(content.comparison.verdict.metrics), len(apart), int((apart == 0).sum())
+def _describe_rounds(content: Content, best: pd.DataFrame, candidate: str) -> str:
+    """Return the number of candidates with equal rounds, and the losses of the candidate with the largest gap."""
+    labels = label_metrics(content.comparison.verdict.metrics)
+    gaps = best.groupby("candidate", sort=False)["gap"].max()
+    total, same = len(gaps), int((gaps == 0).sum())
     if same == total:
         return f"{'Each candidate' if total > 1 else 'The candidate'} has the same best round under both metrics."
-    have = "have" if same > 1 else "has"
-    lead = f"{same or 'None'} of {total} candidates {have} the same best round under both. The largest gap is that of"
-    fold = printable(str(here["fold"])) if folds > 1 else ""
-    fold = fold and f" ({fold})" if "fold" in fold or not fold else f" (fold {fold})"
-    rounds = [str(int(here[f"round {label.name}"])) for label in labels]
-    one, other = (styled(f"b {it}", number) for it, number in zip("le", rounds, strict=True))
-    name = styled("n", content.names.said[str(here["candidate"])])
-    start = f"{lead if total > 1 else 'The best rounds differ for'} {name}{fold}: rounds {one} and {other}"
-    lost = [float(here[f"loss {label.name}"]) for label in labels]
-    if not all(map(math.isfinite, lost)):
-        return f"{start}. A metric has no value there, so the loss of stopping there is unknown."
-    first, second = (styled(it, amount(loss)) for it, loss in zip("le", lost, strict=True))
-    return (
-        f"{start}. On the validation set, stopping at the other metric's round is {first} worse by {labels[0].by} and "
-        f"{second} by {labels[1].by}."
+    folds = best[best["candidate"] == candidate]
+    largest = folds.iloc[int(folds["gap"].to_numpy().argmax())]
+    fold = f" (fold {printable(str(largest['fold']))})".replace("(fold fold", "(fold") if len(folds) > 1 else ""
+    rounds = " and ".join(
+        styled(f"b {style}", str(int(largest[f"round {label.name}"])))
+        for style, label in zip("le", labels, strict=True)
     )
+    name = f"{styled('n', content.comparison.short_names[candidate])}{fold}: rounds {rounds}"
+    text = f"The best rounds differ for {name}."
+    if total > 1:
+        text = (
+            f"{same or 'None'} of {total} candidates {'have' if same > 1 else 'has'} the same best round under both. "
+            f"The largest gap is that of {name}."
+        )
+    losses = [float(largest[f"loss {label.name}"]) for label in labels]
+    if not all(map(math.isfinite, losses)):
+        return f"{text} A metric has no value there, so the loss of stopping there is unknown."
+    worse = " and ".join(
+        f"{styled(style, amount(loss))} worse by {label.short}"
+        for style, label, loss in zip("le", labels, losses, strict=True)
+    )
+    return f"{text} On the validation set, stopping at the other metric's round is {worse}."
 
 
-NARROW = 5.1
-"""Width in inches of a picture that takes half of the page."""
-
-MOST_ROWS = 5
-MOST_SEGMENTS = 12
-
-
-def gains_part(content: Content) -> Section | None:
+def build_gains_section(content: Content) -> Section | None:
     """Return the section of the gain path, or None without a path."""
     path = content.path
     if path is None or content.merged:
         return None
-    one_leader = len(path.winners) == 1
-    said = isolated(f"{path.headline}.", content.comparison.short_names)
+    text = shorten_names(f"{path.headline}.", content.comparison.short_names)
+    if len(path.winners) == 1 or len(path.bases) < 2:
+        return Section("gains", "At which gain", text, narrow=True)
 
-    def figure(most: int) -> str:
+    def draw(most: int) -> str:
         from .plots.gains import plot_gains
         from .plots.picture import embedded
         from .plots.style import start
 
-        if one_leader or len(path.bases) < 2:
-            return ""
-        size = (NARROW, 2.8 + 0.12 * len(set(path.best_ranges["model"])))
-        return embedded(lambda theme: plot_gains(path, start(None, theme, size)[0], theme))
+        return embedded(lambda theme: plot_gains(path, start(None, theme, (NARROW, 3.4))[0], theme))
 
-    return Section("gains", "At which gain", said, figure, narrow=True)
+    return Section("gains", "At which gain", text, draw, narrow=True)
 
 
-def sensitivity_part(content: Content) -> Section | None:
+def build_sensitivity_section(content: Content) -> Section | None:
     """Return the choices that would reverse pairs of models if they were computed, otherwise None."""
-    found = content.comparison.last_sensitivity
-    if found is None or not len(found.table):
+    sensitivity = content.comparison.last_sensitivity
+    if sensitivity is None or not len(sensitivity.table):
         return None
 
-    def figure(most: int) -> str:
+    def draw(most: int) -> str:
         from .plots.picture import embedded
-        from .plots.sensitivity import plot_sensitivity
+        from .plots.rows import plot_sensitivity
 
-        return embedded(lambda theme: plot_sensitivity(found, None, theme))
+        return embedded(lambda theme: plot_sensitivity(sensitivity, None, theme))
 
-    names = content.comparison.short_names | {name: name for name in found.models}
+    text = shorten_names(sensitivity.text, content.comparison.short_names)
     note = "Lines are intervals for other models of the same kind on the same queries."
-    return Section("sensitivity", "What would change the answer", isolated(found.text, names), figure, note)
+    return Section("sensitivity", "What would change the answer", text, draw, note)
 
 
-def segments_part(content: Content) -> Section | None:
+def build_segments_section(content: Content) -> Section | None:
     """Return a small chart for each segment, all on one scale, or None without segments."""
     comparison = content.comparison
     if not comparison.segment_labels or content.pair is None:
         return None
-    found = comparison.segments
-    parts = [(part, part.verdict) for part in found.parts if part.verdict is not None][:MOST_SEGMENTS]
+    segments = comparison.segments
+    parts = [part for part in segments.parts if part.verdict is not None][:MAX_SEGMENTS]
     if not parts:
         return None
     order = [row.model for row in content.chart.rows]
-    charts, shown = [], []
-    for _, verdict in parts:
-        charts.append(chart_of(verdict, content.names))
-        rows = sorted(charts[-1].rows, key=lambda row: order.index(row.model))
-        some = [row for place, row in enumerate(rows) if place < MOST_ROWS or row.in_question]
-        shown.append(some[: MOST_ROWS + 2])
-    axis = charts[0].axis([row for own in shown for row in own])
-    figure = "".join(_small(part, chart, own, axis) for (part, _), chart, own in zip(parts, charts, shown, strict=True))
-    told = " ".join(contrast.text for contrast in found.contrasts)
-    told = isolated(told or "No model is proven best in one segment and ruled out in another.", comparison.short_names)
-    left = len(found.parts) - len(parts)
+    charts = [build_verdict_chart(part.verdict, comparison.short_names) for part in parts if part.verdict is not None]
+    selections = []
+    for chart in charts:
+        rows = enumerate(sorted(chart.rows, key=lambda row: order.index(row.model)))
+        selection = [row for place, row in rows if place < MAX_SEGMENT_ROWS or row.in_question]
+        selections.append(selection[: MAX_SEGMENT_ROWS + 2])
+    axis = charts[0].axis([row for selection in selections for row in selection])
+
+    def draw(most: int) -> str:
+        from .environment import build_small_chart
+
+        figures = [
+            f"<div><h3>{escape(part.column)}: {escape(part.label)} "
+            f'<span class="m">({count(part.queries, "query")}, {100 * part.share:.0f} %)</span></h3>'
+            f'<p class="mini">{as_html(chart.headline)}</p>{build_small_chart(chart, rows, axis)}</div>'
+            for part, chart, rows in zip(parts, charts, selections, strict=True)
+        ]
+        return f'<div class="two">{"".join(figures)}</div>'
+
+    contrasts = " ".join(contrast.text for contrast in segments.contrasts)
+    text = contrasts or "No model is proven best in one segment and ruled out in another."
     note = f"All on one scale, in the order of the chart above. Each interval has {charts[0].level} confidence."
-    note += f" {count(left, 'segment')} more." if left else ""
-    return Section("segments", "Segments", told, lambda most: f'<div class="two">{figure}</div>', note)
+    more = len(segments.parts) - len(parts)
+    note += f" {count(more, 'segment')} more." if more else ""
+    return Section("segments", "Segments", shorten_names(text, comparison.short_names), draw, note)
 
 
-def other_part(also: Also) -> Section:
+def build_appendix(appendix: Appendix) -> Section:
     """Return the chart of another comparison with its answer and advice, why its winners differ, and when to stop."""
-    content = also.content
-    chart = content.chart
-    said = f'<p class="mini"><strong>{as_html(chart.headline)}</strong> {as_html(chart.advice)}</p>'
+    content, chart = appendix.content, appendix.content.chart
 
-    def drawn(most: int) -> str:
-        from .environment import chart_html
+    def draw(most: int) -> str:
+        from .environment import build_chart
 
-        sentences = (section.text for section in (why_section(content), stopping_section(content)) if section)
-        return "".join(
-            (said, chart_html(chart, MOST_SEGMENTS, height=32), f'<p class="mini">{as_html(" ".join(sentences))}</p>')
-        )
+        sections = (build_why_section(content) if content.proven else None, build_rounds_section(content))
+        text = " ".join(section.text for section in sections if section)
+        return f'{build_chart(chart, MAX_SEGMENTS, height=32)}<p class="mini">{as_html(text)}</p>'
 
-    return Section(also.name, also.title, "", drawn, f"{also.text}. {chart.notes[-1]}")
-
-
-def _small(part: Segment, chart: Chart, rows: Sequence[Row], axis: Axis) -> str:
-    from .environment import small_chart_html
-
-    size = f"{count(part.queries, 'query')}, {100 * part.share:.0f} %"
-    return (
-        f'<div><h3>{escape(part.column)}: {escape(part.label)} <span class="m">({size})</span></h3>'
-        f'<p class="mini">{as_html(chart.headline)}</p>{small_chart_html(chart, rows, axis)}</div>'
-    )
+    text = f"{chart.headline} {chart.advice}"
+    return Section(appendix.name, appendix.title, text, draw, f"{appendix.data}. {chart.notes[-1]}")
 
 
 SECTIONS: tuple[Callable[[Content], Section | None], ...] = (
-    why_section,
-    gains_part,
-    queries_section,
-    segments_part,
-    sensitivity_part,
-    stopping_section,
+    build_why_section,
+    build_gains_section,
+    build_queries_section,
+    build_segments_section,
+    build_sensitivity_section,
+    build_rounds_section,
 )
 """The sections in order."""
 
 
-def sections(content: Content) -> tuple[Section, ...]:
+def build_sections(content: Content) -> tuple[Section, ...]:
     """Return the sections that have something to state."""
-    own = [found for make in SECTIONS if (found := make(content)) is not None]
-    return (*own, *map(other_part, content.also))
+    sections = (build(content) for build in SECTIONS)
+    return (*(section for section in sections if section), *map(build_appendix, content.appendices))

@@ -1,36 +1,38 @@
-"""The tables and sentences that are folded at the end of a report, and the types of tables."""
+"""The tables and sentences that are folded at the end of a report, and the types of its parts."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from itertools import chain
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from .._common.markup import as_text
-from .._common.shown import isolated, printable
-from .._common.words import confidence, count, p_values
-from ..comparison.headline import leading
-from ..comparison.pairs import DISCORDANCE, select_common_column
+from .._common.shown import printable, shorten_names
+from .._common.words import confidence, count, format_difference, format_mean, p_values
+from ..comparison.pairs import DISCORDANCE, select_clearest_pairs, select_common_column
+from ..comparison.replacement import rank_candidates
 from ..comparison.wording import describe_losses
-from .method import glossary, method
-from .numbers import format_differences, format_means
+from .method import describe_method, list_terms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     import pandas as pd
 
-    from .._common.shown import Names
     from ..comparison.attribution import Attribution
     from ..comparison.baseline import BaselineComparison
     from ..comparison.comparison import Comparison
     from ..comparison.sensitivity import Sensitivity
     from .content import Content
-    from .entries import ChosenPair
+
+MAX_PAIRS = 500
+"""Pairs of models in a report and its JSON. `Comparison.pairs` contains all of them."""
+
+MAX_MODELS = 200
+"""Models in the table of a report. Its JSON contains all of them."""
+
+NONE = "\u2013"
+"""Replaces a missing entry."""
 
 
 class Cell(NamedTuple):
@@ -61,30 +63,11 @@ class Table(NamedTuple):
     @property
     def rows(self) -> list[tuple[Cell, ...]]:
         """The cells, row by row."""
-        cells = ([Cell(it) if isinstance(it, str) else it for it in column.cells] for column in self.columns)
-        return list(zip(*cells, strict=True))
+        columns = ([Cell(cell) if isinstance(cell, str) else cell for cell in column.cells] for column in self.columns)
+        return list(zip(*columns, strict=True))
 
 
-def named(label: str, names: Names, models: Iterable[str]) -> Column:
-    """Return a column of models by their short names."""
-    return Column(label, [Cell(names.short[model], full=names.full[model]) for model in models], numeric=False)
-
-
-MAX_PAIRS = 500
-"""Pairs of models in a report and its JSON. `Comparison.pairs` contains all of them."""
-
-MAX_MODELS = 200
-"""Models in the table of a report. Its JSON contains all of them."""
-
-PAIRS_FAMILY = (
-    "The tests of all pairs are adjusted for their number, so they prove less than the verdict, which only compares "
-    "models with the best. Use the verdict to choose a model, and this table to compare two given ones."
-)
-"""Explanation of the difference between two families of tests."""
-
-
-@dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     """A part of a report with a heading, a sentence or two, and a figure.
 
     Attributes
@@ -94,8 +77,8 @@ class Section:
     title : str
         The heading.
     text : str
-        The text above the figure.
-    figure : function of int
+        The text above the figure, with emphasis.
+    draw : function of int, optional
         Return the figure as escaped HTML, with at most the given number of entries in each list.
     note : str
         The text below the figure.
@@ -106,7 +89,7 @@ class Section:
     name: str
     title: str
     text: str
-    figure: Callable[[int], str] = field(repr=False)
+    draw: Callable[[int], str] | None = None
     note: str = ""
     narrow: bool = False
 
@@ -116,81 +99,66 @@ class Detail(NamedTuple):
 
     name: str
     title: str
-    sentences: list[str] = []  # noqa: RUF012
-    tables: list[Table] = []  # noqa: RUF012
-    terms: tuple[tuple[str, str], ...] = ()
+    sentences: Sequence[str] = ()
+    tables: Sequence[Table] = ()
+    terms: Sequence[tuple[str, str]] = ()
 
 
-def details(content: Content) -> tuple[Detail, ...]:
+def build_details(content: Content) -> tuple[Detail, ...]:
     """Return the folded parts at the end of a report."""
     comparison, short = content.comparison, content.comparison.short_names
-    models, metrics = len(comparison.models), len(comparison.metrics)
-    many = f"All {count(models, 'model')}" if models > 1 else "The model"
-    under = f"all {metrics} metrics" if metrics > 1 else "the metric" if models > 1 else "its metric"
-    found = []
+    models, metrics, parts = len(comparison.models), len(comparison.metrics), list[Detail]()
+    title = f"All {count(models, 'model')}" if models > 1 else "The model"
+    title += f" under all {metrics} metrics" if metrics > 1 else " under the metric"
     if comparison.primary is not None:
-        text = isolated(comparison.verdict.text, short)
-        found.append(Detail("verdict", "The verdict, word for word", [text]))
-    sentences = scope(comparison)
-    if models > MAX_MODELS:
-        sentences.append(f"These are the {MAX_MODELS} best of {models:,} models. The JSON contains all of them.")
-    found.append(Detail("models", f"{many} under {under}", sentences, [leaderboard(comparison)]))
+        parts.append(Detail("verdict", "The verdict, word for word", [shorten_names(comparison.verdict.text, short)]))
+    parts.append(Detail("models", title, describe_scope(comparison), [build_leaderboard(comparison)]))
     if comparison.primary is not None and models > 1:
-        number = len(comparison.pairs)
-        some = [PAIRS_FAMILY] if models > 2 else []
-        if number > MAX_PAIRS:
-            some.append(f"These are the {MAX_PAIRS} clearest of {number:,} pairs. comparison.pairs contains them all.")
-        found.append(Detail("pairs", f"Pairs of models ({number:,})", some, [pairs(comparison)]))
+        parts.append(_build_pairs(comparison))
     if content.against is not None:
-        text = isolated(content.against.text, short)
-        found.append(Detail("against", "The decisions, in numbers", [text], [_decisions(content, content.against)]))
+        text = shorten_names(content.against.text, short)
+        parts.append(
+            Detail("against", "The decisions, in numbers", [text], [build_decisions(content, content.against)])
+        )
     if content.attribution is not None:
-        assert content.pair is not None
-        sentences, tables = _why(content.attribution)
-        sentences.insert(0, _leads(content.attribution, content.pair, content.names.said))
-        found.append(Detail("parts", "Why, in numbers", sentences, tables))
+        parts.append(_build_attribution(content, content.attribution))
     if content.path is not None and not content.merged:
-        text = isolated(content.path.text, short).replace("(b^l - 1)/(b - 1)", "(bˡ − 1)/(b − 1)")
-        found.append(Detail("by-gain", "At which gain, word for word", [text]))
+        text = shorten_names(content.path.text, short).replace("(b^l - 1)/(b - 1)", "(bˡ − 1)/(b − 1)")
+        parts.append(Detail("by-gain", "At which gain, word for word", [text]))
     if comparison.segment_labels and comparison.primary is not None:
-        text = isolated(comparison.segments.text, short)
-        found.append(Detail("by-segment", "Segments, word for word", [text]))
+        parts.append(Detail("by-segment", "Segments, word for word", [shorten_names(comparison.segments.text, short)]))
     if comparison.last_sensitivity is not None:
-        table = sensitivity_table(comparison.last_sensitivity)
-        found.append(Detail("choices", "Other choices, in numbers", [], [table]))
+        table = build_sensitivity(comparison.last_sensitivity)
+        parts.append(Detail("choices", "Other choices, in numbers", tables=[table]))
     if content.rounds is not None:
-        found.append(Detail("rounds", "Best rounds", [], [_best_rounds(content, content.rounds)]))
-    found.append(Detail("method", "Method and scope", method(content)))
-    found.append(Detail("glossary", "Glossary", terms=glossary(comparison)))
-    return tuple(found)
+        parts.append(Detail("rounds", "Best rounds", tables=[_build_best_rounds(comparison, content.rounds)]))
+    parts.append(Detail("method", "Method and scope", describe_method(comparison)))
+    return (*parts, Detail("glossary", "Glossary", terms=list_terms(comparison)))
 
 
-def notes(content: Content) -> list[str]:
+def list_notes(content: Content) -> list[str]:
     """Return reservations, missing models, and changes to queries and documents, for the text below the chart."""
     comparison = content.comparison
-    several = comparison.primary is not None and len(comparison.models) > 1
-    found = []
-    if content.against is not None and several and len(comparison.models) > 2:
-        found.append(f"Do the two metrics disagree about the best? {as_text(content.standing.headline)}")
-    found += comparison.missing
-    if several:
+    notes = list(comparison.missing)
+    if comparison.primary is not None and len(comparison.models) > 1:
         verdict = comparison.verdict
-        found += [verdict.about] if verdict.repeats or verdict.clusters is not None else []
-        found += [flag.message for flag in verdict.flags]
-    found += describe_losses(comparison.lower_is_better)
+        if content.against is not None and len(comparison.models) > 2:
+            notes.insert(0, f"Do the two metrics disagree about the best? {as_text(content.standing.headline)}")
+        notes += [verdict.about] if verdict.repeats or verdict.clusters is not None else []
+        notes += [flag.message for flag in verdict.flags]
+    notes += describe_losses(comparison.lower_is_better)
     if comparison.unjudged is not None:
-        found += comparison.unjudged.text(comparison.models)
-    found += [f"{note}." for note in comparison.notes]
-    short = comparison.short_names if found else {}
-    return [isolated(sentence, short) for sentence in found]
+        notes += comparison.unjudged.text(comparison.models)
+    notes += [f"{note}." for note in comparison.notes]
+    return [shorten_names(note, comparison.short_names) for note in notes]
 
 
-def scope(comparison: Comparison) -> list[str]:
-    """Return the scope of the means: queries of each metric, rounds of boosters."""
+def describe_scope(comparison: Comparison) -> list[str]:
+    """Return the scope of the means: queries of each metric, rounds of boosters, and models that are left out."""
     text, queries = [], comparison.metric_queries
     if len(set(queries.values())) > 1:
-        own = ", ".join(f"{printable(metric)} on {number:,}" for metric, number in queries.items())
-        text.append(f"Each metric is compared on the queries with a value: {own}.")
+        numbers = ", ".join(f"{printable(metric)} on {number:,}" for metric, number in queries.items())
+        text.append(f"Each metric is compared on the queries with a value: {numbers}.")
         if comparison.primary is not None and any(comparison.verdict.left_out.values()):
             both = " and ".join(map(printable, comparison.primary))
             text[-1] += (
@@ -201,231 +169,191 @@ def scope(comparison: Comparison) -> list[str]:
         short = comparison.short_names
         used = ", ".join(f"{short[name]} with {iteration}" for name, iteration in comparison.iterations.items())
         text.append(f"Boosters predict at their best iteration unless you pass another: {used}.")
+    if len(comparison.models) > MAX_MODELS:
+        text.append(f"Reports show the {MAX_MODELS} best of {len(comparison.models):,} models. The JSON contains all.")
     return text
 
 
-def over(comparison: Comparison) -> str:
-    """Return the queries that the means cover, in words."""
-    is_same = len(set(comparison.metric_queries.values())) == 1
-    return count(comparison.query_count, "query") if is_same else "the queries of each metric"
-
-
-def leaderboard(comparison: Comparison) -> Table:
+def build_leaderboard(comparison: Comparison) -> Table:
     """Return every model with its means under all metrics and its regrets under the primary ones."""
     board, losses = comparison.leaderboard.head(MAX_MODELS), comparison.lower_is_better
     models = list(map(str, board.index))
-    columns = [named("model", comparison.names, models)]
+    columns = [_name_models("model", comparison.short_names, models)]
     for place, metric in enumerate(comparison.metrics):
         low = metric in losses
         order = "" if place else "ascending" if low else "descending"
-        best = (board[f"{metric} rank"] == 1).tolist()
-        cells = _between(format_means, [board[column] for column in (metric, f"{metric} lower", f"{metric} upper")])
-        strong = [cell._replace(strong=top) for cell, top in zip(cells, best, strict=True)]
+        cells = _format_intervals(format_mean, board, (metric, f"{metric} lower", f"{metric} upper"))
+        strong = [cell._replace(strong=rank == 1) for cell, rank in zip(cells, board[f"{metric} rank"], strict=True)]
         columns.append(Column(metric, strong, low=low, order=order))
-    if comparison.primary is not None:
+    if comparison.primary is not None and len(models) > 1:
         verdict = comparison.verdict
-        for label, by in (("worst regret", verdict.regrets), ("at most", verdict.regrets_upper)):
-            worst = format_means(max(by[metric][model] for metric in verdict.metrics) for model in models)
+        for label, by_metric in (("worst regret", verdict.regrets), ("at most", verdict.regrets_upper)):
+            worst = [format_mean(max(regrets[model] for regrets in by_metric.values())) for model in models]
             columns.append(Column(label, worst, low=True))
         common = ["possible" if model in verdict.common_best else "ruled out" for model in models]
         columns.append(Column("best under both?", common, numeric=False))
-    unjudged = comparison.unjudged
-    for name, shares in (unjudged.additional_shares(comparison.metrics) if unjudged else {}).items():
-        columns.append(Column(name, format_means(map(shares.__getitem__, models))))
+    if comparison.unjudged is not None:
+        for name, shares in comparison.unjudged.additional_shares(comparison.metrics).items():
+            columns.append(Column(name, [format_mean(shares[model]) for model in models]))
     if comparison.iterations:
-        sizes = [comparison.iterations[model].size if model in comparison.iterations else "\u2013" for model in models]
+        sizes = [comparison.iterations[model].size if model in comparison.iterations else NONE for model in models]
         columns.append(Column("rounds", sizes, numeric=False))
+    same = len(set(comparison.metric_queries.values())) == 1
+    queries = count(comparison.query_count, "query") if same else "the queries of each metric"
     level = confidence(comparison.alpha)
-    caption = f"Means over {over(comparison)}, with simultaneous {level} confidence intervals"
-    return Table(f"{caption}{comparison.unjudged_remark}", columns)
+    caption = f"Means over {queries}, with simultaneous {level} confidence intervals{comparison.unjudged_remark}"
+    return Table(caption, columns)
 
 
-def means_table(comparison: Comparison) -> Table:
-    """Return the means of a single model under every metric, with their intervals."""
-    rows = comparison.standings.to_dict("records")
-    low = comparison.lower_is_better
-    metrics = [Cell(row["metric"], "lower is better" if row["metric"] in low else "") for row in rows]
-    cells = _between(format_means, [[row[end] for row in rows] for end in ("mean", "lower", "upper")])
-    level = confidence(comparison.alpha)
-    caption = f"Means over {over(comparison)}, with simultaneous {level} intervals{comparison.unjudged_remark}"
-    return Table(caption, [Column("metric", metrics, numeric=False), Column("mean", cells)])
-
-
-def select_clearest_pairs(comparison: Comparison) -> pd.DataFrame:
-    """Return the first `MAX_PAIRS` rows of `Comparison.pairs`, the clearest conflicts first."""
-    table = comparison.pairs
-    return table.sort_values(["conflict", "p_holm"], ascending=[False, True], kind="stable").head(MAX_PAIRS)
-
-
-def pairs(comparison: Comparison) -> Table:
+def _build_pairs(comparison: Comparison) -> Detail:
     """Return pairs of models, the clearest conflicts first: both differences with intervals, p-value, counts."""
-    metrics, names, table = comparison.verdict.metrics, comparison.names, select_clearest_pairs(comparison)
-    columns = [named(label, names, table[column]) for label, column in (("model", "model_x"), ("against", "model_y"))]
-    columns += [Column(f"\u0394 {metric}", _differences(comparison, table, metric)) for metric in metrics]
-    opposite = [
-        Cell("yes", "proven" if p <= comparison.alpha else "maybe by chance", strong=p <= comparison.alpha)
-        if conflict
-        else Cell("no")
-        for conflict, p in zip(table["conflict"].tolist(), table["p_holm"].tolist(), strict=True)
-    ]
-    flags = map(_flag, table["flag"], table["differing"])
+    verdict, short = comparison.verdict, comparison.short_names
+    table = select_clearest_pairs(comparison.pairs, MAX_PAIRS)
+    number, sentences = len(comparison.pairs), []
+    if len(comparison.models) > 2:
+        sentences.append(
+            "The tests of all pairs are adjusted for their number, so they prove less than the verdict, which only "
+            "compares models with the best. Use the verdict to choose a model, and this table to compare two of them."
+        )
+    if number > MAX_PAIRS:
+        sentences.append(f"These are the {MAX_PAIRS} clearest of {number:,} pairs. comparison.pairs contains them all.")
+    columns = [_name_models("model", short, table["model_x"]), _name_models("against", short, table["model_y"])]
+    for metric in verdict.metrics:
+        cells = _format_intervals(
+            format_difference, table, [f"{end} {metric}" for end in ("difference", "lower", "upper")]
+        )
+        if verdict.left_out[metric]:
+            common = map(format_difference, table[select_common_column(table, f"difference {metric}")])
+            cells = [
+                cell._replace(note=f"{cell.note}, {text} on the common queries")
+                for cell, text in zip(cells, common, strict=True)
+            ]
+        columns.append(Column(f"\u0394 {metric}", cells))
+    opposite, remarks = [], []
+    for row in table.to_dict("records"):
+        proven = row["p_holm"] <= comparison.alpha
+        note = "proven" if proven else "maybe by chance"
+        opposite.append(Cell("yes", note, strong=proven) if row["conflict"] else Cell("no"))
+        differing = f"differ on {count(round(row['differing']), 'query')}" if row["flag"] else ""
+        remarks.append("never differ" if row["flag"] == "identical" else differing)
     columns.append(Column("opposite order", opposite, numeric=False))
-    columns.append(Column("p (Holm)", list(map(Cell, p_values(table["p_holm"]), flags)), low=True))
+    columns.append(Column("p (Holm)", list(map(Cell, p_values(table["p_holm"]), remarks)), low=True))
     if DISCORDANCE in table:
-        ends = [table[column] for column in (DISCORDANCE, f"{DISCORDANCE} lower", f"{DISCORDANCE} upper")]
-        columns.append(Column(f"\u0394 {metrics[1]} \u2212 \u0394 {metrics[0]}", _between(format_differences, ends)))
-    for metric in metrics:
-        counts = zip(*(table[f"{what} {metric}"] for what in ("wins", "ties", "losses")), strict=True)
-        cells = [f"{wins:,} \u00b7 {ties:,} \u00b7 {losses:,}" for wins, ties, losses in counts]
-        columns.append(Column(f"wins, ties, losses {metric}", cells))
-    return Table("Model minus the one against it", columns)
+        ends = [DISCORDANCE, f"{DISCORDANCE} lower", f"{DISCORDANCE} upper"]
+        label = f"\u0394 {verdict.metrics[1]} \u2212 \u0394 {verdict.metrics[0]}"
+        columns.append(Column(label, _format_intervals(format_difference, table, ends)))
+    for metric in verdict.metrics:
+        counts = zip(*(table[f"{outcome} {metric}"] for outcome in ("wins", "ties", "losses")), strict=True)
+        texts = [f"{wins:,} \u00b7 {ties:,} \u00b7 {losses:,}" for wins, ties, losses in counts]
+        columns.append(Column(f"wins, ties, losses {metric}", texts))
+    return Detail(
+        "pairs", f"Pairs of models ({number:,})", sentences, [Table("Model minus the one against it", columns)]
+    )
 
 
-def _between(written: Callable[[Iterable[float]], list[str]], ends: Sequence[Iterable[float]]) -> list[Cell]:
-    """Return a cell for each number with its interval. `ends` contains value, lower and upper end."""
-    rows = np.reshape(written(chain(*ends)), (3, -1)).T.tolist()
-    return [Cell(text, f"{low} to {high}") for text, low, high in rows]
-
-
-def _differences(comparison: Comparison, table: pd.DataFrame, metric: str) -> list[Cell]:
-    """Return a cell for every pair: the difference, its interval, and the value on common queries if it differs."""
-    columns = [f"{what} {metric}" for what in ("difference", "lower", "upper")]
-    cells = _between(format_differences, [table[column] for column in columns])
-    if not comparison.verdict.left_out[metric]:
-        return cells
-    common = format_differences(table[select_common_column(table, columns[0])])
-    return [
-        cell._replace(note=f"{cell.note}, {text} on the common queries")
-        for cell, text in zip(cells, common, strict=True)
-    ]
-
-
-def sensitivity_table(sensitivity: Sensitivity) -> Table:
+def build_sensitivity(sensitivity: Sensitivity) -> Table:
     """Return the share of reversed pairs and the winner under every other choice."""
     rows = sensitivity.table.to_dict("records")
-
-    def percent(value: float) -> str:
-        return f"{100 * value:.1f} %"
-
-    shares = [
-        Cell(percent(row["reversed"]), f"{percent(row['lower'])} to {percent(row['upper'])}")
-        if math.isfinite(row["lower"])
-        else Cell(percent(row["reversed"]))
-        for row in rows
-    ]
-    pairs = [
-        "\u2013"
-        if row["pairs"] != row["pairs"] or row["pairs"] is None
-        else f"{int(row['reversed_pairs']):,} of {int(row['pairs']):,}"
-        for row in rows
-    ]
+    shares, pairs = [], []
+    for row in rows:
+        share, lower, upper = (f"{100 * row[key]:.1f} %" for key in ("reversed", "lower", "upper"))
+        shares.append(Cell(share, f"{lower} to {upper}" if math.isfinite(row["lower"]) else ""))
+        counted = row["pairs"] is not None and row["pairs"] == row["pairs"]
+        pairs.append(f"{int(row['reversed_pairs']):,} of {int(row['pairs']):,}" if counted else NONE)
     return Table(
         f"Choices instead of {sensitivity.reference}, with {confidence(sensitivity.alpha)} intervals over models",
         [
             Column("choice", [row["choice"] for row in rows], numeric=False),
             Column("reversed pairs", shares, low=True),
             Column("pairs", pairs),
-            Column("largest reversed difference", format_means([row["largest"] for row in rows])),
+            Column("largest reversed difference", [format_mean(row["largest"]) for row in rows]),
             Column("winner", [row["winner"] for row in rows], numeric=False),
         ],
     )
 
 
-def _flag(flag: str, differing: float) -> str:
-    return "never differ" if flag == "identical" else f"differ on {count(round(differing), 'query')}" if flag else ""
-
-
-def _decisions(content: Content, found: BaselineComparison) -> Table:
+def build_decisions(content: Content, result: BaselineComparison) -> Table:
     """Return every candidate: decision, differences, changed queries of 1,000, and the queries that would decide."""
-    shown = leading(found)
+    decisions, short = rank_candidates(result), content.comparison.short_names
     columns = [
-        named("candidate", content.names, [one.candidate for one in shown]),
-        Column("decision", [one.decision for one in shown], numeric=False),
-        Column("deciding bounds", [found.describe_bounds(one) for one in shown], numeric=False),
+        _name_models("candidate", short, [decided.candidate for decided in decisions]),
+        Column("decision", [decided.decision for decided in decisions], numeric=False),
+        Column("deciding bounds", [result.describe_bounds(decided) for decided in decisions], numeric=False),
     ]
-    for metric in found.metrics:
-        ends = [[getattr(one, what)[metric] for one in shown] for what in ("difference", "lower", "upper")]
-        columns.append(Column(f"\u0394 {metric}", _between(format_differences, ends)))
-        cells = []
-        for one in shown:
-            shares = [str(one.shares[metric][kind]).partition(" ") for kind in ("better", "worse", "same")]
-            values, bounds = (" \u00b7 ".join(share[part] for share in shares) for part in (0, 2))
-            cells.append(Cell(values, bounds.replace("(", "").replace(")", "")))
-        columns.append(Column(f"better, worse, same by {metric}", cells))
-    for what in ("queries", "repeats"):
-        needed = [str(getattr(one, f"{what}_needed") or "\u2013") or "\u2013" for one in shown]
-        columns.append(Column(f"{what} of a new experiment that ships", needed, low=True))
-    told = f"Against {content.names.said[found.baseline]}. Better, worse and same: of 1,000 queries"
-    return Table(isolated(told, content.comparison.short_names), columns)
+    for metric in result.metrics:
+        differences, shares = [], []
+        for decided in decisions:
+            ends = (decided.difference, decided.lower, decided.upper)
+            differences.append(_format_interval(format_difference, *(end[metric] for end in ends)))
+            parts = [str(decided.shares[metric][kind]).partition(" ") for kind in ("better", "worse", "same")]
+            values, bounds = (" \u00b7 ".join(part[place].strip("()") for part in parts) for place in (0, 2))
+            shares.append(Cell(values, bounds))
+        columns.append(Column(f"\u0394 {metric}", differences))
+        columns.append(Column(f"better, worse, same by {metric}", shares))
+    needed = [str(decided.queries_needed or "") or NONE for decided in decisions]
+    columns.append(Column("queries of a new experiment that ships", needed, low=True))
+    return Table(f"Against {short[result.baseline]}. Better, worse and same: of 1,000 queries", columns)
 
 
-def _leads(attribution: Attribution, pair: ChosenPair, said: Mapping[str, str]) -> str:
-    """Return the two explained models and their difference under each metric."""
-    leads = []
+def _build_attribution(content: Content, attribution: Attribution) -> Detail:
+    """Return the parts of the difference by grade and rank, by discount and gain, and by class of queries."""
+    assert content.pair is not None
+    first, second = (content.comparison.short_names[model] for model in content.pair[:2])
+    differences = ", ".join(f"{metric} {format_difference(value)}" for metric, value in attribution.difference.items())
+    sentences = [f"{first} minus {second} ({content.pair.reason}): {differences}."]
+    tables = []
     for metric, value in attribution.difference.items():
-        is_better = (value > 0) != (metric in attribution.lower_is_better)
-        verb = f"is {'better' if is_better else 'worse'} by {abs(value):.4f}" if value else "is equal"
-        leads.append(f"under {metric} {said[pair.first]} {verb}")
-    return f"{said[pair.first]} against {said[pair.second]} ({pair.reason}): {', '.join(leads)}."
-
-
-def _why(attribution: Attribution) -> tuple[list[str], list[Table]]:
-    """Return the parts of the difference by discount and gain, by grade and rank, and by class of queries."""
-    sentences, tables = [], []
-    for metric in attribution.metrics:
-        part = attribution.grades_by_ranks.loc[metric]
-        values = part.to_numpy(float)
-        ends = [*values.sum(axis=1)[::-1], attribution.difference[metric]]
-        whole = np.column_stack([np.vstack([values[::-1], values.sum(axis=0)]), ends])
-        *cells, every = np.reshape(format_differences(whole.ravel()), whole.shape).T.tolist()
-        columns = [Column("grade", [*map(str, part.index[::-1]), "all"], numeric=False)]
-        columns += [Column(f"rank {band}", own) for band, own in zip(part.columns, cells, strict=True)]
-        columns.append(Column("all ranks", [*every[:-1], Cell(every[-1], strong=True)]))
-        tables.append(Table(f"{metric}: {every[-1]} in all", columns))
-    parts = attribution.parts
-    if {"gain", "discount"} <= set(parts.index):
-        names = parts.loc["total", ["from", "to"]]
-        gain, discount, change = format_differences(parts["change"][["gain", "discount", "total"]])
-        sentences.append(
-            f"From {names['from']} to {names['to']} the difference changes by {change}: "
-            f"{discount} by the discount, {gain} by the gain."
-        )
+        grades = attribution.grades_by_ranks.loc[[metric]].droplevel(0)[::-1].add_prefix("rank ")
+        grades.loc["all"] = grades.sum()
+        grades["all ranks"] = grades.sum(axis=1)
+        tables.append(_build_number_table(f"{metric}: {format_difference(value)} in all", "grade", grades))
     sentences += [attribution.parts_note] if attribution.parts_note else []
-    texts = (("change", list(map(str, parts.index))), ("from", list(parts["from"])), ("to", list(parts["to"])))
-    columns = [Column(label, cells, numeric=False) for label, cells in texts]
-    columns += [Column(name, format_differences(parts[name])) for name in ("before", "after", "change")]
-    tables.append(Table("From one definition to the other", columns))
-    classes = attribution.by_query_class
-    columns = [
-        Column(f"documents of grade {attribution.top_grade}", list(map(str, classes.index)), numeric=False),
-        Column("queries", [f"{number:,}" for number in classes["queries"]]),
-        *(Column(metric, format_differences(classes[metric])) for metric in attribution.metrics),
-    ]
-    tables.append(Table("Contribution of each class of queries", columns))
-    return sentences, tables
+    tables.append(_build_number_table("From one definition to the other", "change", attribution.parts))
+    classes = f"documents of grade {attribution.top_grade}"
+    tables.append(_build_number_table("Contribution of each class of queries", classes, attribution.by_query_class))
+    return Detail("parts", "Why, in numbers", sentences, tables)
 
 
-def _best_rounds(content: Content, best: pd.DataFrame) -> Table:
+def _build_best_rounds(comparison: Comparison, best: pd.DataFrame) -> Table:
     """Return the best round of every candidate under both metrics, and the loss of stopping at another round."""
-    comparison = content.comparison
     metrics, losses = comparison.verdict.metrics, comparison.lower_is_better
-    columns = [named("candidate", content.names, map(str, best["candidate"]))]
-
-    def lost(label: str, column: str) -> list[Column]:
-        return [
-            Column(
-                f"{metric} {label}",
-                format_differences((1 if metric in losses else -1) * best[f"{column} {metric}"] + 0.0),
-            )
-            for metric in metrics
-        ]
-
-    if len(set(best["fold"].astype(str))) > 1:
+    columns = [_name_models("candidate", comparison.short_names, map(str, best["candidate"]))]
+    if len(set(best["fold"])) > 1:
         columns.append(Column("fold", [printable(str(fold)) for fold in best["fold"]], numeric=False))
-    for metric in metrics:
-        columns.append(Column(f"best round by {metric}", [str(int(number)) for number in best[f"round {metric}"]]))
-    columns += lost("at the other's round", "loss")
+    columns += [Column(f"best round by {metric}", list(map(str, best[f"round {metric}"]))) for metric in metrics]
+    kinds = [("at the other's round", "loss")]
     if "compared" in best.columns:
         columns.append(Column("compared at round", [", ".join(map(str, rounds)) for rounds in best["compared"]]))
-        columns += lost("there", "compared loss")
+        kinds.append(("there", "compared loss"))
+    for label, kind in kinds:
+        for metric in metrics:
+            sign = 1 if metric in losses else -1
+            values = [format_difference(sign * value) for value in best[f"{kind} {metric}"]]
+            columns.append(Column(f"{metric} {label}", values))
     return Table("Best rounds on the validation set", columns)
+
+
+def _name_models(label: str, names: Mapping[str, str], models: Iterable[str]) -> Column:
+    """Return a column of models by their short names."""
+    return Column(label, [Cell(names[model], full=printable(model)) for model in models], numeric=False)
+
+
+def _build_number_table(caption: str, label: str, frame: pd.DataFrame) -> Table:
+    """Return a table of a DataFrame, whose numbers with decimals are differences."""
+    columns = [Column(label, list(map(str, frame.index)), numeric=False)]
+    for name, values in frame.items():
+        kind = values.dtype.kind
+        texts = [
+            format_difference(value) if kind == "f" else f"{value:,}" if kind == "i" else str(value) for value in values
+        ]
+        columns.append(Column(str(name), texts, numeric=kind in "fi"))
+    return Table(caption, columns)
+
+
+def _format_intervals(format_value: Callable[[float], str], frame: pd.DataFrame, names: Sequence[str]) -> list[Cell]:
+    """Return a cell for each row, with its value and interval in the columns `names`."""
+    return [_format_interval(format_value, *row) for row in zip(*(frame[name] for name in names), strict=True)]
+
+
+def _format_interval(format_value: Callable[[float], str], value: float, lower: float, upper: float) -> Cell:
+    return Cell(format_value(value), f"{format_value(lower)} to {format_value(upper)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from rich import box
 from rich.cells import cell_len
@@ -14,11 +14,10 @@ from rich.text import Text
 
 from .._common.markup import pieces
 from .._common.shown import printable
-from .._common.words import count
-from ..comparison.headline import labels_of, leading
+from .._common.words import count, format_number
 from .chart import STAR
-from .numbers import format_number
-from .tables import leaderboard, notes, over, scope, sensitivity_table
+from .tables import Table as TableData
+from .tables import build_decisions, build_leaderboard, build_sensitivity, describe_scope, list_notes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -43,7 +42,7 @@ PLAIN = str.maketrans("●○◆◇★│─━╵−–·…’", "#o#o>|--'--,
 """ASCII signs for marks, lines and punctuation."""
 
 MAX_ROWS = 8
-WIDEST = 120
+MAX_WIDTH = 120
 MIN_LANE = 11
 
 
@@ -62,41 +61,40 @@ def frame_table(title: str, frame: pd.DataFrame) -> Group:
     for column, name in zip(table.columns, frame.columns, strict=True):
         column.justify = "right" if frame[name].dtype.kind in "fiu" else "left"
     for row in frame.itertuples(index=False):
-        table.add_row(*(_shown(_cell(value)) for value in row))
+        table.add_row(*(_shown(f"{value:.4f}" if isinstance(value, float) else str(value)) for value in row))
     return _titled(title, table)
+
+
+def _report_table(data: TableData, *, notes: bool = True) -> Group:
+    """Return a table of a report, with the notes of its cells or without."""
+    table = _table(())
+    for column in data.columns:
+        justify: Literal["right", "left"] = "right" if column.numeric else "left"
+        table.add_column(column.label.replace("@", "\n@"), justify=justify, overflow="fold")
+    for row in data.rows:
+        texts = (f"{cell.text} ({cell.note})" if notes and cell.note else cell.text for cell in row)
+        table.add_row(
+            *(Text(printable(text), "bold" if cell.strong else "") for text, cell in zip(texts, row, strict=True))
+        )
+    return _titled(data.caption, table)
 
 
 def whole_leaderboard(content: Content) -> Group:
     """Return the means of all models under all metrics, the best of each metric in bold."""
-    found = leaderboard(content.comparison)
-    table = _table(["model"], [column.label.replace("@", "\n@") for column in found.columns[1:]])
-    for row in found.rows:
-        table.add_row(*(Text(cell.text, style="bold" if cell.strong else "") for cell in row))
-    return _titled(f"Means over {over(content.comparison)}{content.comparison.unjudged_remark}", table)
+    return _report_table(build_leaderboard(content.comparison), notes=False)
 
 
 def choices_table(sensitivity: Sensitivity) -> Group:
     """Return the share of reversed pairs and the winner under every other choice."""
-    found = sensitivity_table(sensitivity)
-    table = _table(["choice"], [column.label for column in found.columns[1:]])
-    for row in found.rows:
-        table.add_row(*(_shown(f"{cell.text} ({cell.note})" if cell.note else cell.text) for cell in row))
-    return _titled(found.caption, table)
+    return _report_table(build_sensitivity(sensitivity))
 
 
 def decisions_table(content: Content) -> Group:
-    """Return every candidate with its decision against the baseline, in `MAX_ROWS` rows at most."""
-    found = content.against
-    assert found is not None
-    table, names = _table(["candidate", "decision"]), content.names
-    for label in labels_of(found.metrics):
-        table.add_column(label.head, justify="right")
-    for one in leading(found)[:MAX_ROWS]:
-        changes = (Text(one.format_difference(metric)) for metric in found.metrics)
-        table.add_row(Text(names.short[one.candidate]), one.decision, *changes)
-    rest = len(found.candidates) - MAX_ROWS
-    more = f"; {rest} more in the report" if rest > 0 else ""
-    return _titled(f"Against {names.said[found.baseline]}{more}", table)
+    """Return the decision and the differences of every candidate, without the other columns of a report."""
+    assert content.against is not None
+    data = build_decisions(content, content.against)
+    columns = [column for column in data.columns if column.label.startswith(("candidate", "decision", "\u0394"))]
+    return _report_table(TableData(data.caption.partition(".")[0], columns))
 
 
 def headline_lines(content: Content) -> list[Text]:
@@ -104,8 +102,7 @@ def headline_lines(content: Content) -> list[Text]:
     chart = content.chart
     lines = [_styled(chart.headline, "bold")]
     lines += [_styled(chart.advice, colored=False)] if chart.advice else []
-    lines += [Text(sentence) for sentence in content.same_number]
-    return [*lines, _shown(content.searches)] if content.searches else lines
+    return lines + [Text(sentence) for sentence in content.same_number]
 
 
 def chart_lines(content: Content, width: int, *, unicode: bool = True, every: bool = False) -> list[Text]:
@@ -119,50 +116,47 @@ def chart_lines(content: Content, width: int, *, unicode: bool = True, every: bo
         wide = max(map(len, content.comparison.metrics))
         return [Text(f"  {metric:<{wide}}  {means[metric].iloc[0]:.4f}") for metric in content.comparison.metrics]
     rows, rest = (chart.rows, "") if every else chart.folded(MAX_ROWS)
-    table = _Lanes(chart, rows, min(width, WIDEST))
+    table = _Lanes(chart, rows, min(width, MAX_WIDTH))
     lines = [*table.heads(), *map(table.line, rows), table.foot()]
     lines += [Text(f"  … {rest} (--all)")] if rest else []
     filled, hollow = (" ".join(pair[k] for pair in MARKS[: len(chart.panels)]) for k in (0, 1))
     key = f"{filled} {chart.legend}, {hollow} {chart.excluded} ({chart.level}). Right is better."
     key += " ╵ one repeat." if chart.has_repeats else ""
-    lines += [Text(line) for line in textwrap.wrap(key, min(width, WIDEST))]
-    verdict = None if content.comparison.primary is None else content.comparison.verdict
-    queries = content.comparison.query_count if verdict is None else verdict.queries
-    size = f"{count(queries, 'query')}{content.comparison.unjudged_remark}"
-    tops = [
+    lines += [Text(line) for line in textwrap.wrap(key, min(width, MAX_WIDTH))]
+    comparison = content.comparison
+    queries = comparison.query_count if comparison.primary is None else comparison.verdict.queries
+    winners = [
         f"{row.name} {format_number(row.cells[lane].mean)}"
         for lane in range(len(chart.panels))
         for row in chart.rows
         if row.cells[lane].highest
     ]
-    told = f"{size}; {'mean' if len(tops) == 1 else 'means'} at the line: {', '.join(tops)}."
-    lines += [_shown(line) for line in textwrap.wrap(told, min(width, WIDEST))]
+    size = f"{count(queries, 'query')}{comparison.unjudged_remark}"
+    text = f"{size}; {'mean' if len(winners) == 1 else 'means'} at the line: {', '.join(winners)}."
+    lines += [_shown(line) for line in textwrap.wrap(text, min(width, MAX_WIDTH))]
     for line in () if unicode else lines:
         line.plain = line.plain.translate(PLAIN)
     return lines
 
 
-def next_lines(content: Content, *further: tuple[str, str]) -> list[Text]:
+def next_lines(content: Content, *commands: tuple[str, str]) -> list[Text]:
     """Return next steps with their commands."""
-    comparison, steps = content.comparison, []
-    if (
-        comparison.primary is not None
-        and comparison.verdict.kind == "unresolved"
-        and math.isfinite(comparison.verdict.detectable)
-    ):
-        seen = count(comparison.verdict.queries, "query")
-        steps.append(
-            ("more queries", f"{seen} can prove differences from {format_number(comparison.verdict.detectable, 3)}")
-        )
-    steps += further
-    wide = max((len(what) for what, _ in steps), default=0) + 1
-    starts = ["Next", *([""] * (len(steps) - 1))]
-    return [Text(f"{start:<5}{what + ':':<{wide}} {how}") for start, (what, how) in zip(starts, steps, strict=False)]
+    comparison, steps = content.comparison, list(commands)
+    verdict = None if comparison.primary is None else comparison.verdict
+    if verdict is not None and verdict.kind == "unresolved" and math.isfinite(verdict.detectable):
+        size = format_number(verdict.detectable, 3)
+        steps.insert(0, ("more queries", f"{count(verdict.queries, 'query')} can prove differences from {size}"))
+    width = max((len(purpose) for purpose, _ in steps), default=0) + 1
+    starts = ["Next", *[""] * len(steps)]
+    return [
+        Text(f"{start:<5}{purpose + ':':<{width}} {command}")
+        for start, (purpose, command) in zip(starts, steps, strict=False)
+    ]
 
 
 def notes_lines(content: Content) -> list[Text]:
     """Return reservations and the scope of the means."""
-    return [_shown(sentence) for sentence in (*notes(content), *scope(content.comparison))]
+    return [_shown(sentence) for sentence in (*list_notes(content), *describe_scope(content.comparison))]
 
 
 class _Lanes:
@@ -175,7 +169,7 @@ class _Lanes:
         self.outcomes = {row.model: row.outcome.removesuffix(" behind") for row in rows}
         self.last = max(map(cell_len, (self.title, *self.outcomes.values()))) + 3
         self.number = max(cell_len(cell.text) for row in rows for cell in row.cells) + 1
-        wanted = max(map(cell_len, (chart.head, *(row.name for row in rows))))
+        wanted = max(cell_len(row.name) for row in rows)
         free = width - self.last - panels * (self.number + MIN_LANE + 3) - 3
         self.name = min(wanted, max(free, 8))
         room = (width - self.last - self.name - 3) // panels - self.number - 3
@@ -184,7 +178,7 @@ class _Lanes:
     def heads(self) -> list[Text]:
         """Return the captions, the libraries below them, and a rule."""
         cell = self.lane + self.number + 2
-        first, second = (Text(f"  {self._fit(text)} ") for text in (self.chart.head, ""))
+        first, second = (Text(f"  {self._fit('')} ") for _ in range(2))
         for lane, panel in enumerate(self.chart.panels):
             caption = _cut(panel.caption, cell - 2)
             libraries = panel.libraries
@@ -282,7 +276,3 @@ def _table(left: Iterable[str], right: Iterable[str] = ()) -> Table:
 def _shown(text: str) -> Text:
     """Return text from data: on one line, and nothing in it acts on the terminal."""
     return Text(printable(text))
-
-
-def _cell(value: Any) -> str:
-    return f"{value:.4f}" if isinstance(value, float) else str(value)

@@ -79,13 +79,7 @@ class GroupedLGBMRanker(lgb.LGBMRanker):
         eval_qid: Any = None,
         eval_sample_weight: Any = None,
         eval_init_score: Any = None,
-        eval_names: Any = None,
-        eval_metric: Any = None,
-        eval_at: list[int] | tuple[int, ...] = (1, 2, 3, 4, 5),
-        feature_name: Any = "auto",
-        categorical_feature: Any = "auto",
-        callbacks: Any = None,
-        init_model: Any = None,
+        **options: Any,
     ) -> GroupedLGBMRanker:
         """Train.
 
@@ -126,7 +120,7 @@ class GroupedLGBMRanker(lgb.LGBMRanker):
         In a `Pipeline`, use ``transform_input=["eval_X"]`` to transform validation data. In a search, pass a tuple even
         for one validation set. Otherwise, an array with as many rows as X is split like X.
         """
-        _validate_categories(X, categorical_feature)
+        _validate_categories(X, options.get("categorical_feature"))
         train = _group("", X, y, qid, sample_weight, init_score)
         sets = _group_validation(eval_set, eval_X, eval_y, eval_qid, eval_sample_weight, eval_init_score)
         super().fit(
@@ -135,40 +129,15 @@ class GroupedLGBMRanker(lgb.LGBMRanker):
             sample_weight=train.weight,
             init_score=train.init_score,
             group=train.group,
-            eval_names=eval_names,
-            eval_metric=eval_metric,
-            eval_at=eval_at,
-            feature_name=feature_name,
-            categorical_feature=categorical_feature,
-            callbacks=callbacks,
-            init_model=init_model,
+            **options,
             **_create_arguments(sets),
         )
         self.training_queries_ = train.summary
         return self
 
-    def predict(
-        self,
-        X: Any,  # noqa: N803
-        raw_score: bool = False,
-        start_iteration: int = 0,
-        num_iteration: int | None = None,
-        pred_leaf: bool = False,
-        pred_contrib: bool = False,
-        validate_features: bool = False,
-        **kwargs: Any,
-    ) -> Any:
+    def predict(self, X: Any, *args: Any, **options: Any) -> Any:  # noqa: N803
         """Return one score per row, as `lightgbm.LGBMRanker.predict` does. It ignores a column `qid` of a frame."""
-        return super().predict(
-            drop_queries(X),
-            raw_score=raw_score,
-            start_iteration=start_iteration,
-            num_iteration=num_iteration,
-            pred_leaf=pred_leaf,
-            pred_contrib=pred_contrib,
-            validate_features=validate_features,
-            **kwargs,
-        )
+        return super().predict(drop_queries(X), *args, **options)
 
 
 class _Grouped(NamedTuple):
@@ -206,24 +175,19 @@ def _group(name: str, features: Any, labels: Any, qid: Any, weight: Any, init_sc
         weights = None if weight is None else judgments.read_weights(weight, judgments.query_ids)
     except (ValueError, TypeError) as error:
         raise type(error)(f"{error}{name}") from None
-    if weights is not None and len(weights) == judgments.queries:
-        weights = np.repeat(weights, judgments.sizes)
-    elif weights is not None:
-        weights = judgments.by_query(weights)
+    if weights is not None:
+        is_by_query = len(weights) == judgments.queries
+        weights = np.repeat(weights, judgments.sizes) if is_by_query else judgments.by_query(weights)
     features = judgments.in_row_order("X", drop_queries(features))
     order = judgments.by_query(np.arange(judgments.documents))
     rows = len(features) if not hasattr(features, "shape") else features.shape[0]
-    for argument, length in (
-        ("X", rows),
-        ("init_score", judgments.documents if init_score is None else len(init_score)),
-    ):
-        if length != judgments.documents:
+    for argument, length in (("X", rows), ("init_score", None if init_score is None else len(init_score))):
+        if length not in (None, judgments.documents):
             raise ValueError(f"{argument} has {length} rows{name} but there are {judgments.documents} labels")
     init_score = judgments.in_row_order("init_score", init_score)
-    if np.array_equal(order, np.arange(len(order))):
-        return _Grouped(features, labels, judgments.sizes, weights, init_score, QuerySummary.create(judgments))
-    init_score = None if init_score is None else _safe_indexing(init_score, order)
-    features, labels = _safe_indexing(features, order), _safe_indexing(labels, order)
+    if not np.array_equal(order, np.arange(len(order))):
+        init_score = None if init_score is None else _safe_indexing(init_score, order)
+        features, labels = _safe_indexing(features, order), _safe_indexing(labels, order)
     return _Grouped(features, labels, judgments.sizes, weights, init_score, QuerySummary.create(judgments))
 
 
@@ -266,11 +230,10 @@ def _create_arguments(sets: list[_Grouped]) -> dict[str, Any]:
     if not sets:
         return {}
     features, labels, groups, weights, init_scores, _ = map(list, zip(*sets, strict=True))
-    rest = {
-        "eval_group": groups,
-        "eval_sample_weight": None if all(weight is None for weight in weights) else weights,
-        "eval_init_score": None if all(init_score is None for init_score in init_scores) else init_scores,
-    }
+    rest = {"eval_group": groups}
+    for name, values in (("eval_sample_weight", weights), ("eval_init_score", init_scores)):
+        if any(value is not None for value in values):
+            rest[name] = values
     if "eval_X" in signature(lgb.LGBMRanker.fit).parameters:
         return {"eval_X": tuple(features), "eval_y": tuple(labels), **rest}
     return {"eval_set": list(zip(features, labels, strict=True)), **rest}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from ..metrics.base import Metric
-from ..training.bound_metrics import BoundMetrics
+from ..training.bound_metrics import BoundMetrics, factory
 from .queries import QuerySummary, find_training_queries, get_queries, validate_split
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ WITHOUT_QUERIES = (
 )
 
 
+@factory('scoring=scorer("ndcg_exp@10")')
 def scorer(
     metrics: MetricLike | Iterable[MetricLike],
     *,

@@ -7,14 +7,17 @@ import weakref
 from contextlib import contextmanager
 from functools import wraps
 from inspect import signature
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, TypeVar, get_args
+
+import numpy as np
 
 from .._common.arrays import nearest
+from .._common.checks import validate_choice
 from .._common.shown import call_text
 from ..evaluation.evaluator import Evaluator, validate_threads
-from ..judgments import Judgments, NegativeLabels, check_negative_labels
+from ..judgments import Judgments, NegativeLabels
 from ..metrics.base import Metric
-from ..metrics.judged import validate_without_judged
+from ..metrics.binary import validate_without_judged
 from ..metrics.names import MetricLike, parse_metric, parse_metrics
 from ..metrics.safe import Names, plain_name, safe_name, safe_name_or_none, validate_names
 
@@ -70,7 +73,7 @@ class BoundMetrics:
         self.metrics = parse_metrics(metrics, convention=convention)
         validate_without_judged(self.metrics)
         validate_names(names)
-        check_negative_labels(negative_labels)
+        validate_choice("negative_labels", negative_labels, get_args(NegativeLabels))
         validate_threads(n_jobs)
         self.names = tuple(safe_name(metric) if names == "safe" else str(metric) for metric in self.metrics)
         """The names in the log."""
@@ -189,10 +192,13 @@ def find_logged_name(metric: str, names: Container[str]) -> str | None:
     return next((name for name in (metric, safe_name_or_none(metric)) if name is not None and name in names), None)
 
 
-def suggest_options(**suggestions: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Decorate a function so that options of similar functions raise an error with the right option.
+def factory(usage: str, **suggestions: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Decorate a function that creates a callback or a metric, so that two mistakes raise one line.
 
-    >>> @suggest_options(stopping_rounds="rounds=")
+    In the first, the function itself was passed to a library, which calls it with its data. `usage` is the right
+    argument. In the second, an option belongs to a similar function. `suggestions` are the right options.
+
+    >>> @factory("callbacks=[stop('mrr', rounds=5)]", stopping_rounds="rounds=")
     ... def stop(metric, rounds): ...
     >>> stop("mrr", stopping_rounds=50)
     Traceback (most recent call last):
@@ -201,10 +207,14 @@ def suggest_options(**suggestions: str) -> Callable[[Callable[P, T]], Callable[P
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         options = list(signature(function).parameters)
+        accepts_all = options[-1:] == ["options"]
 
         @wraps(function)
         def checked(*args: P.args, **kwargs: P.kwargs) -> T:
-            for name in kwargs:
+            if any(map(is_library_data, args)):
+                module = function.__module__.rpartition(".")[0]
+                raise TypeError(f"{module}.{function.__name__} was passed without a call. Pass {usage}.")
+            for name in () if accepts_all else kwargs:
                 if name not in options:
                     remedy = f": write {suggestions[name]}" if name in suggestions else nearest(name, options)
                     raise TypeError(f"{function.__name__}() has no option {name}={remedy}")
@@ -215,14 +225,10 @@ def suggest_options(**suggestions: str) -> Callable[[Callable[P, T]], Callable[P
     return decorate
 
 
-STOPPING_OPTIONS = {
-    "stopping_rounds": "rounds=",
-    "early_stopping_rounds": "rounds=",
-    "early_stopping_round": "rounds=",
-    "metric_name": "metric=, or the name as the first argument",
-    "first_metric_only": "nothing, because the callback monitors one metric only",
-}
-"""Suggestions for the options of early stopping in LightGBM, XGBoost and their estimators."""
+def is_library_data(argument: Any) -> bool:
+    """Return whether an argument comes from a library during a training: scores, a dataset, a model or a round."""
+    is_array = isinstance(argument, np.ndarray) and argument.dtype.kind in "fiu"
+    return is_array or hasattr(argument, "predict") or type(argument).__module__.partition(".")[0] in LIBRARIES
 
 
 def describe_unknown_dataset(name: str, names: Sequence[str]) -> str:
@@ -233,20 +239,3 @@ def describe_unknown_dataset(name: str, names: Sequence[str]) -> str:
 def describe_unlogged_metric(metric: str, datasets: str, names: Sequence[str]) -> str:
     """Return the message for a metric that is not logged."""
     return f"no metric {metric!r} is logged on {datasets}{nearest(metric, names)} (there are: {', '.join(names)})"
-
-
-def describe_unknown_start(metric: str, is_ours: bool, functions: str) -> str:
-    """Return the warning that early stopping cannot evaluate the model that a training continues."""
-    advice = "" if is_ours else ", or stop on a metric of gainsay"
-    return (
-        f"early stopping on {metric!r} does not know the value of the continued model, so the best round may be worse "
-        f"than that model: evaluate {metric!r} with {functions}{advice}"
-    )
-
-
-def describe_missing_values(metric: str, dataset: str | None) -> str:
-    """Return the warning that all values of a metric were NaN."""
-    return (
-        f"early stopping on {metric!r} got only NaN on {dataset!r}: it did not stop the training or set "
-        "best_iteration. (A metric of gainsay is NaN if it skips every query.)"
-    )

@@ -10,13 +10,13 @@ import warnings
 import weakref
 from collections.abc import Mapping
 from html import escape
-from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from .._common.checks import check_flag
-from .._common.outputs import check_output
 from ..metrics.base import Metric
-from ..metrics.safe import safe_name_or_none, validate_names
 from .bound_metrics import (
     canonical_name,
     check_optional_name,
@@ -24,13 +24,12 @@ from .bound_metrics import (
     describe_unlogged_metric,
     find_metric,
 )
-from .display import Display, Show, create_display, seconds_now
-from .history import History, read_history
-from .picture import create_picture, plot_view
+from .display import Display, Show, choose_display
+from .history import MetricCurve, read_history
+from .picture import create_picture
 from .view import KeptRound, choose_metrics, create_view
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Sequence
     from typing import Self
 
@@ -38,11 +37,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..metrics.names import MetricLike
-    from ..metrics.safe import Names
-    from .history import MetricCurve, PatienceState
+    from ..report.plots.picture import Picture
+    from .early_stopping import PatienceState
     from .view import View
 
 __all__ = ["CurvesBase"]
+
+UNKNOWN_DIRECTION = "it is not known whether a higher {!r} is better: pass higher_is_better=True or False"
 
 
 class CurvesBase:
@@ -60,20 +61,19 @@ class CurvesBase:
         *,
         dataset: str | None = None,
         name: str | None = None,
-        higher_is_better: bool | Mapping[str, bool] | None = None,
+        higher_is_better: bool | None = None,
         show: Show | bool = True,
-        names: Names = "plain",
     ) -> None:
         super().__init__()
-        validate_names(names)
-        self.names: Names = names
         self.metrics = _read_names(metrics)
         self.dataset = check_optional_name("dataset", dataset)
         self.name = check_optional_name("name", name)
-        self.higher_is_better = _read_directions(higher_is_better)
+        self.higher_is_better = None if higher_is_better is None else check_flag("higher_is_better", higher_is_better)
         self.show = show
-        create_display(show)  # raises an error if it is invalid
-        self._history = History()
+        choose_display(show)  # raises an error if it is invalid
+        self._curves: dict[tuple[str, str], MetricCurve] = {}
+        """By dataset and metric, in the order of their first values."""
+        self._last_round = 0
         self._display: Display | None = None
         self._has_begun = self._is_checked = False
         self._monitored: tuple[str, str] | None = None
@@ -93,46 +93,53 @@ class CurvesBase:
         """Begin a training, or raise an error if there was one before."""
         if self._has_begun:
             raise ValueError(
-                f"this Curves already has {self._history.last_round} rounds of a training: create a new one for each "
+                f"this Curves already has {self._last_round} rounds of a training: create a new one for each "
                 f"training, gainsay.{library}.Curves(…)"
             )
-        self._has_begun, self._total, self._started = True, total, seconds_now()
-        self._display = create_display(self.show)
+        self._has_begun, self._total, self._started = True, total, perf_counter()
         reference = weakref.ref(self)
 
         def create_current_view() -> View | None:
             curves = reference()
-            return curves._create_view() if curves is not None and curves._history.curves else None
+            return curves._create_view() if curves is not None and curves._curves else None
 
         def is_over() -> bool:
             curves = reference()
             return curves is None or curves._is_over()
 
-        self._display.begin(create_current_view, is_over)
+        display = choose_display(self.show)
+        self._display = None if display is None else display(create_current_view, is_over)
 
     def _record(self, round_number: int, results: Iterable[tuple[str, str, float, bool | None]]) -> None:
         """Record the values of a round. The first one must have all metrics to show."""
         for dataset, metric, value, higher in results:
-            self._history.add(round_number, dataset, metric, value, higher)
-        self._history.last_round = round_number
+            self._add(round_number, dataset, metric, value, higher)
+        self._last_round = round_number
         if (state := self._patience()) is not None:
             self._monitored = self._find_monitored(state)
-        display = self._display
-        if display is None:
-            return
         if not self._is_checked:
             try:
                 self._choose_shown()
             except ValueError:
-                self._display = None
-                display.cancel()
+                display, self._display = self._display, None
+                if display is not None:
+                    display.cancel()
                 raise
             self._is_checked = True
-        display.update()
+        if self._display is not None:
+            self._display.update()
+
+    def _add(self, round_number: int, dataset: str, metric: str, value: float, higher: bool | None) -> None:
+        """Append one value."""
+        curve = self._curves.get((dataset, metric))
+        if curve is None:
+            curve = self._curves[dataset, metric] = MetricCurve(higher)
+        curve.add(round_number, value)
+        self._last_round = max(self._last_round, round_number)
 
     def _settle(self) -> None:
         """Show the end of a training that has ended without a call of the callback."""
-        if self._display is not None and self._is_over():
+        if self._model is not None and self._is_over():
             self._end()
 
     def _end(self) -> None:
@@ -142,7 +149,7 @@ class CurvesBase:
             self._monitored = self._monitored if state is None else self._find_monitored(state)
             best = self._find_kept_round() if state is None else state.best_round
             if best is not None:
-                curve = None if self._monitored is None else self._history.curves.get(self._monitored)
+                curve = None if self._monitored is None else self._curves.get(self._monitored)
                 value = math.nan if curve is None else curve.get(best)
                 self._kept = KeptRound(best, value, self._monitored[1] if self._monitored else "")
         self._model = None
@@ -152,17 +159,10 @@ class CurvesBase:
 
     def _direction(self, metric: str) -> bool | None:
         """Return whether a higher value is better, or None if it is unknown."""
-        own, option = find_metric(metric), self.higher_is_better
-        selected = option.get(metric) if isinstance(option, Mapping) else None
+        own = find_metric(metric)
         if own is not None:
-            if selected not in (None, own.higher_is_better):
-                better = "higher" if own.higher_is_better else "lower"
-                raise ValueError(f"higher_is_better has {metric!r}: {selected}, but a {better} value is better of it")
             return own.higher_is_better
-        if selected is not None:
-            return selected
-        direction = self._directions.get(metric.partition("@")[0])
-        return option if direction is None and isinstance(option, bool) else direction
+        return self._directions.get(metric.partition("@")[0], self.higher_is_better)
 
     # Overridden for each library
 
@@ -196,8 +196,7 @@ class CurvesBase:
         *,
         dataset: str | None = None,
         name: str | None = None,
-        higher_is_better: bool | Mapping[str, bool] | None = None,
-        names: Names = "plain",
+        higher_is_better: bool | None = None,
     ) -> Self:
         """Return the curves of a completed training.
 
@@ -207,7 +206,7 @@ class CurvesBase:
             The history that `lightgbm.record_evaluation` or XGBoost's `evals_result` has filled, or the result of
             `lightgbm.cv` or `xgboost.cv`. Values belong to the rounds 1, 2, 3, …. A warning is given if metrics have
             different numbers of values.
-        metrics, dataset, name, higher_is_better, names
+        metrics, dataset, name, higher_is_better
             As in the constructor.
 
         Raises
@@ -224,18 +223,15 @@ class CurvesBase:
         ndcg_linear@10 is best at round 2 (0.5300), ndcg_exp@10 at round 3 (0.4900), on valid_0 over 3 rounds.
         Stopping at the other's best round loses 0.0100 of ndcg_linear@10 and 0.0200 of ndcg_exp@10.
         """
-        curves = cls(metrics, dataset=dataset, name=name, higher_is_better=higher_is_better, show=False, names=names)
+        curves = cls(metrics, dataset=dataset, name=name, higher_is_better=higher_is_better, show=False)
         recorded = list(read_history(history))
         _warn_of_lengths(recorded)
         for data_name, metric, values in recorded:
             higher = curves._direction(metric)
             if higher is None:
-                raise ValueError(
-                    f"it is not known whether a higher {metric!r} is better: pass higher_is_better=True or False, or "
-                    f"{{{metric!r}: True}}"
-                )
+                raise ValueError(UNKNOWN_DIRECTION.format(metric))
             for number, value in enumerate(values, start=1):
-                curves._history.add(number, data_name, metric, value, higher)
+                curves._add(number, data_name, metric, value, higher)
         curves._has_begun = True
         curves._choose_shown()
         return curves
@@ -243,7 +239,7 @@ class CurvesBase:
     @property
     def rounds(self) -> int:
         """The number of the last round, counted from 1 including the rounds of a continued model."""
-        return self._history.last_round
+        return self._last_round
 
     @property
     def best(self) -> pd.DataFrame:
@@ -255,8 +251,8 @@ class CurvesBase:
 
         self._settle()
         rows = [
-            (dataset, self._format_name(metric), curve.best_round, curve.best)
-            for (dataset, metric), curve in self._history.curves.items()
+            (dataset, metric, curve.best_round, curve.best)
+            for (dataset, metric), curve in self._curves.items()
             if curve.best_round is not None
         ]
         return pd.DataFrame(rows, columns=["dataset", "metric", "round", "value"])
@@ -280,9 +276,8 @@ class CurvesBase:
         curves = self._get_curves(self._choose_dataset(dataset))
         curves = {metric: curve for metric, curve in curves.items() if curve.best_round}
         values = [[curve.compute_loss(other.best_round or 0) for other in curves.values()] for curve in curves.values()]
-        names = list(map(self._format_name, curves))
-        columns = pd.Index(names, name="stopped by")
-        return pd.DataFrame(values, index=pd.Index(names, name="metric"), columns=columns, dtype="float64")
+        index, columns = pd.Index(list(curves), name="metric"), pd.Index(list(curves), name="stopped by")
+        return pd.DataFrame(values, index=index, columns=columns, dtype="float64")
 
     def frame(self) -> pd.DataFrame:
         """Return all values: columns `dataset`, `metric`, `round`, `value`, after `candidate` if it has a name."""
@@ -290,10 +285,8 @@ class CurvesBase:
 
         self._settle()
         parts = [
-            pd.DataFrame(
-                {"dataset": dataset, "metric": self._format_name(metric), "round": curve.rounds, "value": curve.values}
-            )
-            for (dataset, metric), curve in self._history.curves.items()
+            pd.DataFrame({"dataset": dataset, "metric": metric, "round": curve.rounds, "value": curve.values})
+            for (dataset, metric), curve in self._curves.items()
         ]
         columns = ["dataset", "metric", "round", "value"]
         table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
@@ -301,33 +294,7 @@ class CurvesBase:
             table.insert(0, "candidate", self.name)
         return table
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write `frame` to a CSV or Parquet file, and return its path.
-
-        Raises
-        ------
-        ValueError
-            If the file has another ending.
-        OSError
-            If the file cannot be written.
-        ImportError
-            If pyarrow is missing for Parquet.
-        """
-        target = check_output("path", path)
-        if target.suffix not in (".csv", ".parquet"):
-            raise ValueError(f"path {str(target)!r} must end in .csv or .parquet")
-        if target.suffix == ".csv":
-            self.frame().to_csv(target, index=False)
-            return target
-        try:
-            self.frame().to_parquet(target, index=False)
-        except ImportError as error:
-            raise ImportError(
-                f"{target.name} needs pyarrow: pip install 'gainsay-ltr[parquet]', or end in .csv"
-            ) from error
-        return target
-
-    def plot(self, ax: Axes | None = None, theme: str = "light") -> Axes:
+    def plot(self, ax: Axes | None = None, theme: str = "light") -> Picture:
         """Draw the metrics that are shown as distances from their best values, with the best rounds.
 
         Parameters
@@ -339,46 +306,50 @@ class CurvesBase:
 
         Returns
         -------
-        matplotlib.axes.Axes
-            Save it with `.figure.savefig`.
+        Picture
+            Notebooks display it. `save` writes it to a file.
         """
-        return plot_view(self._create_view(), ax, theme)
+        from ..report.plots.curves import DistanceCurve, draw_curves
+        from ..report.plots.style import finish, start
 
-    def summary(self) -> str:
-        """Return the best rounds, and the losses from stopping at the best round of the other metric, in words."""
         self._settle()
-        return self._create_view().describe() if self._history.curves else "no rounds yet"
+        view, lines = self._create_view(), []
+        for metric in view.shown:
+            curve = metric.curve
+            if curve.best_round is not None:
+                losses = [curve.compute_loss(number) for number in curve.rounds]
+                text = f"{metric.label}: round {curve.best_round}" if len(view.shown) <= 2 else ""
+                lines.append(
+                    DistanceCurve(
+                        metric.name, text, metric.role, curve.rounds, np.array(losses), curve.best_round, metric.loss,
+                        metric.at,
+                    )
+                )  # fmt: skip
+        ax, colors = start(ax, theme, (6.8, 4.2))
+        draw_curves(ax, colors, lines)
+        return finish(ax, colors, view.title, view.describe(), x="round", y="distance from its own best", pad=22)
 
     def __str__(self) -> str:
-        return self.summary()
+        self._settle()
+        return self._create_view().describe() if self._curves else "no rounds yet"
 
     def __repr__(self) -> str:
-        if not self._history.curves:
+        if not self._curves:
             return f"Curves({', '.join(self.metrics)})" if self.metrics else "Curves()"
-        return f"Curves: {self.summary()}"
+        return f"Curves: {self}"
 
     def _repr_html_(self) -> str:
         self._settle()
-        return create_picture(self._create_view()) if self._history.curves else f"<p>{escape(repr(self))}</p>"
-
-    def _format_name(self, metric: str) -> str:
-        """Return the name of a metric in tables and files, or raise an error if two metrics have the same name."""
-        if self.names == "plain":
-            return metric
-        safe = safe_name_or_none(canonical_name(metric)) or metric
-        for other in {name for _, name in self._history.curves} - {metric}:
-            if (safe_name_or_none(canonical_name(other)) or other) == safe:
-                raise ValueError(f"names='safe' would call both {metric!r} and {other!r} {safe!r}: rename one of them")
-        return safe
+        return create_picture(self._create_view()) if self._curves else f"<p>{escape(repr(self))}</p>"
 
     # Shown metrics
 
     def _get_curves(self, dataset: str) -> dict[str, MetricCurve]:
-        return {metric: curve for (name, metric), curve in self._history.curves.items() if name == dataset}
+        return {metric: curve for (name, metric), curve in self._curves.items() if name == dataset}
 
     def _choose_dataset(self, dataset: str | None = None) -> str:
         """Return the dataset with this name, by default the first one that is not the training data."""
-        names = self._history.datasets
+        names = list(dict.fromkeys(name for name, _ in self._curves))
         name = dataset or self.dataset
         if name is None:
             training = self._training_names()
@@ -390,7 +361,7 @@ class CurvesBase:
     def _choose_shown(self) -> tuple[str, list[str]]:
         """Return the dataset and the metrics to show, or raise an error if they are missing."""
         remedy = self._remedy(list(self.metrics) or ["ndcg_linear@10", "ndcg_exp@10"])
-        if not self._history.curves:
+        if not self._curves:
             raise ValueError(f"Curves has nothing to show: no dataset or no metric is evaluated. Please {remedy}")
         dataset = self._choose_dataset()
         curves = self._get_curves(dataset)
@@ -401,9 +372,7 @@ class CurvesBase:
             if name not in logged_names:
                 raise ValueError(f"{describe_unlogged_metric(name, repr(dataset), list(curves))}. Please {remedy}")
             if curves[logged_names[name]].higher_is_better is None:
-                raise ValueError(
-                    f"it is not known whether a higher {name!r} is better: pass higher_is_better=True or False"
-                )
+                raise ValueError(UNKNOWN_DIRECTION.format(name))
         return dataset, [logged_names[name] for name in self.metrics]
 
     def _create_view(self) -> View:
@@ -415,15 +384,15 @@ class CurvesBase:
         patience = None
         if state is not None:
             monitored = self._find_monitored(state)
-            curve = self._history.curves.get(monitored)
-            patience = monitored[1], state.count_rounds_left(curve, self._history.last_round), state.rounds
+            curve = self._curves.get(monitored)
+            patience = monitored[1], state.count_rounds_left(curve, self._last_round), state.rounds
         return create_view(
             {name: curves[name] for name in metrics},
             title=self.name or dataset,
             dataset=dataset,
-            last_round=self._history.last_round,
+            last_round=self._last_round,
             total=self._total if is_shown else None,
-            seconds=seconds_now() - self._started if is_shown else None,
+            seconds=perf_counter() - self._started if is_shown else None,
             patience=patience,
             kept=self._kept,
         )
@@ -448,15 +417,6 @@ def _warn_of_lengths(recorded: Sequence[tuple[str, str, Sequence[float]]]) -> No
                 stacklevel=3,
             )
             return
-
-
-def _read_directions(higher_is_better: Any) -> bool | dict[str, bool] | None:
-    """Return the directions, or raise an error if they are neither a flag nor a mapping of flags."""
-    if higher_is_better is None:
-        return None
-    if not isinstance(higher_is_better, Mapping):
-        return check_flag("higher_is_better", higher_is_better)
-    return {name: check_flag(f"higher_is_better[{name!r}]", flag) for name, flag in higher_is_better.items()}
 
 
 def _read_names(metrics: MetricLike | Iterable[MetricLike] | None) -> tuple[str, ...]:

@@ -18,27 +18,13 @@ if TYPE_CHECKING:
 
     from .view import Segments, View
 
-__all__ = [
-    "Display",
-    "NotebookOutput",
-    "Screen",
-    "Show",
-    "create_display",
-    "get_screen",
-    "is_notebook",
-    "is_terminal",
-    "print_final_line",
-    "seconds_now",
-    "supports_unicode",
-]
+__all__ = ["Display", "Screen", "Show", "choose_display", "is_notebook", "is_terminal"]
 
 Show = Literal["terminal", "notebook", "line"]
 TERMINAL_INTERVAL = 0.25
 """The shortest time between two updates of a terminal, in seconds."""
 NOTEBOOK_INTERVAL = 0.5
 """The same for notebooks, where each update passes through the browser."""
-
-seconds_now = time.perf_counter
 
 
 def is_terminal(stream: Any) -> bool:
@@ -64,20 +50,6 @@ def is_notebook() -> bool:
         return False
     shell = sys.modules["IPython"].get_ipython()
     return shell is not None and hasattr(shell, "kernel")
-
-
-def print_final_line(view: View) -> None:
-    """Print the last line of a training to stderr, if it exists."""
-    stream = sys.stderr
-    if stream is None:
-        return
-    if is_terminal(stream):
-        screen = get_screen(stream)
-        screen.print_line(view.create_final_line(screen.width, ascii_only=screen.ascii_only))
-    else:
-        line = view.format_final_line(ascii_only=not supports_unicode(stream))
-        encoding = getattr(stream, "encoding", None) or "utf-8"
-        print(line.encode(encoding, "replace").decode(encoding), file=stream, flush=True)
 
 
 class Screen:
@@ -175,7 +147,9 @@ class Screen:
         for key, (create_lines, _) in list(self._blocks.items()):
             if key not in self._hidden:
                 for line in create_lines(self.width):
-                    yield Text.assemble(*line, no_wrap=True, overflow="ellipsis")
+                    text = Text.assemble(*line)
+                    text.truncate(self.width, overflow="crop" if self.ascii_only else "ellipsis")
+                    yield text
         if not self._is_refreshing:
             self._hidden.update(self._blocks)
 
@@ -202,73 +176,39 @@ def get_screen(stream: Any) -> Screen:
     return screen
 
 
-class NotebookOutput:
-    """One output of a cell that is replaced in place."""
-
-    def __init__(self, create_html: Callable[[], str]) -> None:
-        self._create_html = create_html
-        self._handle: Any = None
-        self._last = 0.0
-        self._lock = threading.Lock()
-
-    def update(self) -> None:
-        """Draw again if the last time is long enough ago."""
-        if time.monotonic() - self._last >= NOTEBOOK_INTERVAL:
-            self.draw()
-
-    def draw(self) -> None:
-        """Draw now."""
-        from IPython import display as ipython_display
-
-        display: Any = ipython_display
-        with self._lock:
-            self._last = time.monotonic()
-            html = self._create_html()
-            if not html:
-                return
-            content = display.HTML(html)
-            if self._handle is None:
-                self._handle = display.display(content, display_id=True)
-            else:
-                self._handle.update(content)
-
-
 class Display:
-    """The output of one training. This class shows nothing."""
+    """The output of one training: one line at the end, for logs.
 
-    def begin(self, create_view: Callable[[], View | None], is_over: Callable[[], bool]) -> None:
-        """Begin a training. `is_over` returns whether it ended without a call of `end`."""
+    `create_view` returns the current state, or None before the first round. `is_over` returns whether the training has
+    ended without a call of `end`. The end of the process counts as the end of the training.
+    """
+
+    def __init__(self, create_view: Callable[[], View | None], is_over: Callable[[], bool]) -> None:
+        self._create_view = create_view
+        _running.add(self)
 
     def update(self) -> None:
         """Show a new round."""
 
     def end(self) -> None:
         """Show the end."""
+        self.cancel()
+        view, stream = self._create_view(), sys.stderr
+        if view is not None and stream is not None:
+            encoding = getattr(stream, "encoding", None) or "utf-8"
+            text = "".join(text for text, _ in view.create_final_line(ascii_only=not supports_unicode(stream)))
+            print(text.encode(encoding, "replace").decode(encoding), file=stream, flush=True)
 
     def cancel(self) -> None:
         """Show nothing more."""
         _running.discard(self)
 
 
-class _LineDisplay(Display):
-    """One line at the end, for logs. The end of the process counts as the end of the training."""
-
-    def begin(self, create_view: Callable[[], View | None], is_over: Callable[[], bool]) -> None:
-        self._create_view = create_view
-        _running.add(self)
-
-    def end(self) -> None:
-        self.cancel()
-        view = self._create_view()
-        if view is not None:
-            print_final_line(view)
-
-
-class _TerminalDisplay(_LineDisplay):
+class TerminalDisplay(Display):
     """Live lines, which one line replaces at the end."""
 
-    def begin(self, create_view: Callable[[], View | None], is_over: Callable[[], bool]) -> None:
-        super().begin(create_view, is_over)
+    def __init__(self, create_view: Callable[[], View | None], is_over: Callable[[], bool]) -> None:
+        super().__init__(create_view, is_over)
         self._screen = get_screen(sys.stderr)
         self._screen.add(self, self._create_lines, is_over)
 
@@ -277,10 +217,9 @@ class _TerminalDisplay(_LineDisplay):
 
     def end(self) -> None:
         _running.discard(self)
-        view, screen = self._create_view(), self._screen
-        screen.remove(
-            self, None if view is None else view.create_final_line(screen.width, ascii_only=screen.ascii_only)
-        )
+        view = self._create_view()
+        line = None if view is None else view.create_final_line(ascii_only=self._screen.ascii_only)
+        self._screen.remove(self, line)
 
     def cancel(self) -> None:
         super().cancel()
@@ -291,25 +230,28 @@ class _TerminalDisplay(_LineDisplay):
         return [] if view is None else view.create_lines(width, ascii_only=self._screen.ascii_only)
 
 
-class _NotebookDisplay(_LineDisplay):
-    """One picture that is replaced in place, at the latest when the cell has ended."""
+class NotebookDisplay(Display):
+    """One output of a cell that is replaced in place, at the latest when the cell has ended."""
 
-    def begin(self, create_view: Callable[[], View | None], is_over: Callable[[], bool]) -> None:
-        super().begin(create_view, is_over)
-        self._output = NotebookOutput(self._create_html)
+    def __init__(self, create_view: Callable[[], View | None], is_over: Callable[[], bool]) -> None:
+        super().__init__(create_view, is_over)
+        self._handle: Any = None
+        self._last = 0.0
+        self._has_rounds = False
+        self._lock = threading.Lock()
         self._shell = sys.modules["IPython"].get_ipython() if is_notebook() else None
         if self._shell is not None:
             self._shell.events.register("post_run_cell", self._finish_cell)
-        self._has_rounds = False
 
     def update(self) -> None:
         self._has_rounds = True
-        self._output.update()
+        if time.monotonic() - self._last >= NOTEBOOK_INTERVAL:
+            self._draw()
 
     def end(self) -> None:
         self.cancel()
         if self._has_rounds:
-            self._output.draw()
+            self._draw()
 
     def cancel(self) -> None:
         super().cancel()
@@ -320,25 +262,34 @@ class _NotebookDisplay(_LineDisplay):
     def _finish_cell(self, _: Any = None) -> None:
         self.end()
 
-    def _create_html(self) -> str:
-        view = self._create_view()
-        return "" if view is None else create_picture(view)
+    def _draw(self) -> None:
+        from IPython import display as ipython_display
+
+        display: Any = ipython_display
+        with self._lock:
+            self._last = time.monotonic()
+            view = self._create_view()
+            if view is None:
+                return
+            content = display.HTML(create_picture(view))
+            if self._handle is None:
+                self._handle = display.display(content, display_id=True)
+            else:
+                self._handle.update(content)
 
 
-def create_display(show: Show | bool) -> Display:
-    """Return the display for `show`. True selects it by the type of stderr."""
+DISPLAYS: dict[str, type[Display]] = {"terminal": TerminalDisplay, "notebook": NotebookDisplay, "line": Display}
+
+
+def choose_display(show: Show | bool) -> type[Display] | None:
+    """Return the kind of display for `show`. True selects it by the type of stderr, False is None."""
     if show is False:
-        return Display()
+        return None
     if show is True:
         show = "notebook" if is_notebook() else "terminal" if is_terminal(sys.stderr) else "line"
-    displays: dict[str, type[Display]] = {
-        "terminal": _TerminalDisplay,
-        "notebook": _NotebookDisplay,
-        "line": _LineDisplay,
-    }
-    if not isinstance(show, str) or show not in displays:
-        raise ValueError(f"show must be True, False or one of {', '.join(map(repr, displays))}, got {show!r}")
-    return displays[show]()
+    if not isinstance(show, str) or show not in DISPLAYS:
+        raise ValueError(f"show must be True, False or one of {', '.join(map(repr, DISPLAYS))}, got {show!r}")
+    return DISPLAYS[show]
 
 
 _running: weakref.WeakSet[Display] = weakref.WeakSet()

@@ -6,12 +6,12 @@ import math
 import re
 from bisect import bisect_left
 from collections.abc import Mapping, Set
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["History", "MetricCurve", "PatienceState", "read_history"]
+__all__ = ["MetricCurve", "read_history"]
 
 
 class MetricCurve:
@@ -51,43 +51,6 @@ class MetricCurve:
     def get_upward_values(self) -> list[float]:
         """Return the values, negated if a lower value is better."""
         return self.values if self.higher_is_better is not False else [-value for value in self.values]
-
-
-class PatienceState(NamedTuple):
-    """The state of early stopping, which ends the training `rounds` after the best round of a metric."""
-
-    dataset: str | None
-    metric: str
-    rounds: int
-    best_round: int
-
-    def count_rounds_left(self, curve: MetricCurve | None, current_round: int) -> int:
-        """Return after how many further rounds without improvement the training ends."""
-        best = self.best_round
-        if curve is not None and curve.best_round == current_round and current_round > best:
-            best = current_round  # curves record a round before early stopping does
-        return max(self.rounds - (current_round - best), 0)
-
-
-class History:
-    """The curves of one training by dataset and metric, in the order of their first values."""
-
-    def __init__(self) -> None:
-        self.curves: dict[tuple[str, str], MetricCurve] = {}
-        self.last_round = 0
-
-    def add(self, round_number: int, dataset: str, metric: str, value: float, higher_is_better: bool | None) -> None:
-        """Append one value."""
-        curve = self.curves.get((dataset, metric))
-        if curve is None:
-            curve = self.curves[dataset, metric] = MetricCurve(higher_is_better)
-        curve.add(round_number, value)
-        self.last_round = max(self.last_round, round_number)
-
-    @property
-    def datasets(self) -> list[str]:
-        """The datasets, in the order of their first values."""
-        return list(dict.fromkeys(dataset for dataset, _ in self.curves))
 
 
 def read_history(history: Any) -> Iterable[tuple[str, str, Sequence[float]]]:

@@ -17,7 +17,7 @@ from .._common.arrays import nearest, numbers, refuse_unready
 from .._common.checks import check_whole
 from .._common.names import check_name
 from .._common.shown import printables
-from ..data import RankingData
+from ..data import RankingData, read_scores
 from ..data.features import as_matrix, is_sparse
 
 if TYPE_CHECKING:
@@ -77,9 +77,9 @@ def read_predictions(
     scores of pandas with the labels. Errors contain the name of the model.
     """
     if hasattr(models, "columns") and not isinstance(models, Mapping):
-        names = list(map(str, models.columns))
-        duplicate = next((name for position, name in enumerate(names) if name in names[:position]), None)
-        if duplicate is not None:
+        columns = list(map(str, models.columns))
+        if len(set(columns)) < len(columns):
+            duplicate = next(name for name in columns if columns.count(name) > 1)
             raise ValueError(f"models has two columns named {duplicate!r}: the names of models must be distinct")
         models = {str(name): models[name] for name in models.columns}
     if not isinstance(models, Mapping):
@@ -130,28 +130,25 @@ def _read_rounds(iteration: Any, names: list[str]) -> dict[str, int]:
 
 def _read_scores(source: Any, features: Any, rounds: int | None) -> tuple[Any, Iteration | None]:
     """Return unconverted scores, and the number of rounds of a booster."""
-    is_path = isinstance(source, str | PathLike)
-    if not is_path:
+    if isinstance(source, str | PathLike):
+        kind = f"the scores in {fspath(source)}"
+    else:
+        kind = "scores"
         refuse_unready("scores", source)
-    if hasattr(source, "predict"):
-        if features is None:
-            raise ValueError("it is a model, which predicts from features. Pass features=, one row per document")
-        return predict(source, features, rounds)
-    if not is_path and np.ndim(source) == 0:
-        raise TypeError(
-            f"it is neither scores nor a path nor a model with a predict method, but {type(source).__name__}"
-        )
+        if hasattr(source, "predict"):
+            if features is None:
+                raise ValueError("it is a model, which predicts from features. Pass features=, one row per document")
+            return predict(source, features, rounds)
+        if np.ndim(source) == 0:
+            raise TypeError(
+                f"it is neither scores nor a path nor a model with a predict method, but {type(source).__name__}"
+            )
     if rounds is not None:
-        kind = f"the scores in {fspath(source)}" if is_path else "scores"
         raise ValueError(
             f"iteration applies to boosters, but this model is {kind}. Pass iteration={{'name': rounds}} with the "
             "names of the boosters"
         )
-    if not is_path:
-        return source, None
-    from ..data import read_scores
-
-    return read_scores(fspath(source)), None
+    return read_scores(fspath(source)) if isinstance(source, str | PathLike) else source, None
 
 
 @dataclass(frozen=True)
@@ -182,15 +179,15 @@ def predict(model: Predictor, features: Features, rounds: int | None = None) -> 
                 "not apply: pass the booster itself, or its scores after the round that you need"
             )
         return model.predict(features), None
-    if rounds is not None:
-        if rounds > booster.total:
-            raise ValueError(f"iteration={rounds}, but it has {booster.total} boosting rounds: pass at most that many")
-        if booster.uses_all and rounds < booster.total:
-            raise ValueError(f"iteration={rounds} of its {booster.total} rounds is not available: {booster.uses_all}")
-        return booster.predict(rounds), Iteration(rounds, booster.total, "given")
-    if booster.best is None or booster.best > booster.total or booster.uses_all:
-        return booster.predict(booster.total), Iteration(booster.total, booster.total, "all")
-    return booster.predict(booster.best), Iteration(booster.best, booster.total, "best")
+    if rounds is None:
+        has_best = booster.best is not None and booster.best <= booster.total and not booster.uses_all
+        used, reason = (booster.best, "best") if has_best else (booster.total, "all")
+        return booster.predict(used), Iteration(used, booster.total, reason)
+    if rounds > booster.total:
+        raise ValueError(f"iteration={rounds}, but it has {booster.total} boosting rounds: pass at most that many")
+    if booster.uses_all and rounds < booster.total:
+        raise ValueError(f"iteration={rounds} of its {booster.total} rounds is not available: {booster.uses_all}")
+    return booster.predict(rounds), Iteration(rounds, booster.total, "given")
 
 
 def _convert_features(model: Any, features: Any) -> Any:
@@ -218,23 +215,19 @@ def _convert_features(model: Any, features: Any) -> Any:
 
 
 def _read_lightgbm(model: Any, features: Any) -> _Booster | None:
-    if hasattr(type(model), "current_iteration"):
-        booster = model
-    elif hasattr(type(model), "booster_"):
-        booster = model.booster_  # raises an error if it is not fitted
-    else:
+    is_estimator = hasattr(type(model), "booster_")
+    if not is_estimator and not hasattr(type(model), "current_iteration"):
         return None
+    booster = model.booster_ if is_estimator else model  # raises an error if it is not fitted
     best = booster.best_iteration if (booster.best_iteration or 0) > 0 else None
     return _Booster(booster.current_iteration(), best, lambda rounds: model.predict(features, num_iteration=rounds))
 
 
 def _read_xgboost(model: Any, features: Any) -> _Booster | None:
-    if hasattr(type(model), "num_boosted_rounds"):
-        booster = model
-    elif hasattr(type(model), "get_booster"):
-        booster = model.get_booster()  # raises an error if it is not fitted
-    else:
+    is_estimator = hasattr(type(model), "get_booster")
+    if not is_estimator and not hasattr(type(model), "num_boosted_rounds"):
         return None
+    booster = model.get_booster() if is_estimator else model  # raises an error if it is not fitted
     total, best = booster.num_boosted_rounds(), booster.attr("best_iteration")
     if json.loads(booster.save_config())["learner"]["gradient_booster"]["name"] == "gblinear":
         reason = "a linear booster keeps its last state only"

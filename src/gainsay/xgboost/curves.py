@@ -14,7 +14,7 @@ from .early_stopping import get_patience
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..training.history import PatienceState
+    from ..training.early_stopping import PatienceState
 
 
 class Curves(CurvesBase, Callback):
@@ -36,12 +36,10 @@ class Curves(CurvesBase, Callback):
         train or training.
     name : str, optional
         The name of the training, also used as `candidate` in `frame`. Default: the dataset is shown instead.
-    higher_is_better : bool, or mapping of metric to bool, optional
+    higher_is_better : bool, optional
         The direction of metrics that belong neither to gainsay nor to XGBoost.
     show : bool or {"terminal", "notebook", "line"}
         The place of the output. True selects it automatically, False disables it.
-    names : {"plain", "safe"}
-        "safe" uses `safe_name` in tables and files: letters, digits and underscores only.
 
     Raises
     ------
@@ -112,7 +110,7 @@ class Curves(CurvesBase, Callback):
         """Yield the values since the last call."""
         for dataset, history in self._log.items():
             for metric, values in history.items():
-                curve = self._history.curves.get((dataset, metric))
+                curve = self._curves.get((dataset, metric))
                 seen = 0 if curve is None else len(curve.values)
                 if len(values) > seen + 1:
                     raise create_clash_error(metric, "XGBoost", REMEDY)

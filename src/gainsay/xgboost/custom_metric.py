@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import xgboost as xgb
 
-from ..training.bound_metrics import BoundMetrics, LibraryObject, WeakIdentityMap, create_clash_error
+from ..training.bound_metrics import BoundMetrics, LibraryObject, WeakIdentityMap, create_clash_error, factory
 from .common import REMEDY, BoundMatrix, Logger, compute_means, compute_sums, describe_estimators
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ it. Each training runs in one thread, so it has a separate list.
 """
 
 
+@factory('custom_metric=custom_metric("ndcg_exp@10")')
 def custom_metric(
     metrics: MetricLike | Iterable[MetricLike],
     *,

@@ -11,24 +11,10 @@ from typing import TYPE_CHECKING, Any
 import xgboost as xgb
 
 from .._common.arrays import nearest
-from .._common.checks import check_flag, check_real, check_whole
-from .._common.shown import call_text
+from .._common.checks import check_flag
 from ..metrics.base import Metric
-from ..training.bound_metrics import (
-    STOPPING_OPTIONS,
-    WeakIdentityMap,
-    canonical_name,
-    check_optional_name,
-    create_clash_error,
-    describe_missing_values,
-    describe_unknown_dataset,
-    describe_unknown_start,
-    describe_unlogged_metric,
-    find_logged_name,
-    find_metric,
-    suggest_options,
-)
-from ..training.history import PatienceState
+from ..training.bound_metrics import WeakIdentityMap, create_clash_error, factory, find_logged_name
+from ..training.early_stopping import STOPPING_OPTIONS, EarlyStoppingBase, PatienceState
 from ..training.prediction import find_trees
 from .common import DIRECTIONS, REMEDY, Callback, get_loggers, log_first
 from .custom_metric import calls
@@ -37,7 +23,7 @@ if TYPE_CHECKING:
     from ..metrics.names import MetricLike
 
 
-@suggest_options(**STOPPING_OPTIONS)
+@factory('callbacks=[early_stopping("ndcg_exp@10", rounds=50)]', **STOPPING_OPTIONS)
 def early_stopping(
     metric: MetricLike,
     rounds: int,
@@ -46,8 +32,6 @@ def early_stopping(
     maximize: bool | None = None,
     save_best: bool = False,
     verbose: bool = True,
-    *,
-    data_name: str | None = None,
 ) -> EarlyStopping:
     """Create a callback that stops training if the metric that you name does not improve for some rounds.
 
@@ -73,8 +57,6 @@ def early_stopping(
         later rounds change earlier trees or weights.
     verbose : bool, default True
         Print the best round.
-    data_name : str, optional
-        The same as `dataset`, by its name in XGBoost's own callback.
 
     Raises
     ------
@@ -90,7 +72,8 @@ def early_stopping(
     warning states that the callback had no effect.
 
     Training ends before the next round starts, so all other callbacks receive the last round, in any order. In
-    `xgboost.cv`, callbacks after this one do not receive it, because XGBoost cuts its table only in that way.
+    `xgboost.cv`, callbacks after this one do not receive it, because XGBoost cuts its table only in that way. Pass this
+    callback last there.
 
     With a second stop of XGBoost (`early_stopping_rounds`, `xgboost.callback.EarlyStopping`), this callback keeps a
     separate record. With `save_best`, the model is cut after the best round of this record, and both attributes refer
@@ -101,9 +84,6 @@ def early_stopping(
     of that model, and `save_best` returns it. These values are computed for the metrics of `EvaluateRanking` and
     `custom_metric`. For other metrics, a warning states that they are unknown.
     """
-    if dataset is not None and data_name is not None:
-        raise TypeError(f"dataset= and data_name= are one option, got {dataset!r} and {data_name!r}: pass one of them")
-    dataset = check_optional_name("data_name", data_name) if dataset is None else dataset
     return EarlyStopping(metric, rounds, dataset, min_delta, maximize, save_best, verbose)
 
 
@@ -146,10 +126,10 @@ class _Run:
         return sorted({min(rounds, self.first_round), self.first_round})
 
 
-class EarlyStopping(Callback):
+class EarlyStopping(EarlyStoppingBase, Callback):
     """A callback for XGBoost, created by `early_stopping`."""
 
-    _name = "early_stopping"
+    _factory = early_stopping
 
     def __init__(
         self,
@@ -161,27 +141,16 @@ class EarlyStopping(Callback):
         save_best: bool,
         verbose: bool,
     ) -> None:
-        super().__init__()
-        self.metric = canonical_name(metric)
-        own = find_metric(metric)
-        self._is_ours = own is not None
-        self.rounds = check_whole("rounds", rounds, unit="boosting rounds")
-        self.dataset = check_optional_name("dataset", dataset)
-        self.min_delta = check_real("min_delta", min_delta, 0.0)
-        self.maximize = _find_direction(own or self.metric, maximize)
+        super().__init__(metric, rounds, dataset, min_delta, verbose)
+        self.maximize = _find_direction(self._own_metric or self.metric, maximize)
         self.save_best = check_flag("save_best", save_best)
-        self.verbose = verbose
         self._runs: dict[int, _Run] = {}
         """By thread, because the model at the end of a training may be another object than at the start."""
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        options = (self.metric, self.rounds, self.dataset, self.min_delta, self.maximize, self.save_best, self.verbose)
-        return type(self), options
-
-    def __repr__(self) -> str:
-        options = {"rounds": self.rounds, "dataset": self.dataset, "min_delta": self.min_delta}
-        options |= {"maximize": None if self._is_ours else self.maximize, "save_best": self.save_best}
-        return call_text(early_stopping, self.metric, **options, verbose=self.verbose)
+    def _get_options(self) -> dict[str, Any]:
+        options = super()._get_options()
+        verbose = options.pop("verbose")
+        return {**options, "maximize": self.maximize, "save_best": self.save_best, "verbose": verbose}
 
     def get_patience(self) -> PatienceState | None:
         """Return the state of the training in this thread, or None before the first value."""
@@ -238,7 +207,8 @@ class EarlyStopping(Callback):
         """Check the value of a round, if it was evaluated."""
         curve = self._find_curve(run)
         if curve is None:
-            raise ValueError(self._describe_missing_metric(run.history))
+            remedy = f"Pass EvaluateRanking({{…}}, [{self.metric!r}]) in callbacks, or custom_metric="
+            raise ValueError(self._describe_missing_metric(run.history, self.dataset, remedy))
         if len(curve) > epoch + 1:
             raise create_clash_error(run.logged_name, "XGBoost", REMEDY)
         if run.is_continued and run.last_checked < 0:
@@ -247,7 +217,7 @@ class EarlyStopping(Callback):
         if len(curve) > run.values_seen:
             run.values_seen, run.last_evaluated = len(curve), epoch
             value = float(curve[-1][0] if isinstance(curve[-1], tuple) else curve[-1])
-            if self._improves(value, run.best, self.min_delta):
+            if self._improves(value, run.best, self.maximize, self.min_delta):
                 run.best, run.best_epoch = value, epoch
 
     def _evaluate_start(self, run: _Run, model: Any) -> None:
@@ -258,9 +228,9 @@ class EarlyStopping(Callback):
             value = self._compute_value(run, model, rounds, recorded)
             if value is None:
                 functions = "EvaluateRanking or custom_metric"
-                warnings.warn(describe_unknown_start(self.metric, self._is_ours, functions), stacklevel=2)
+                warnings.warn(self._describe_unknown_start(functions), stacklevel=2)
                 return
-            if self._improves(value, run.best, 0.0):
+            if self._improves(value, run.best, self.maximize, 0.0):
                 run.best, run.best_epoch = value, rounds - 1 - run.first_round
 
     def _compute_value(self, run: _Run, model: Any, rounds: int, recorded: list[Any]) -> float | None:
@@ -291,7 +261,7 @@ class EarlyStopping(Callback):
             self._check(run, trained, last)
         if run.best is None:
             if run.values_seen:
-                warnings.warn(describe_missing_values(self.metric, run.dataset), stacklevel=2)
+                warnings.warn(self._describe_missing_values(run.dataset), stacklevel=2)
             return model
         is_cut = model.num_boosted_rounds() < trained.num_boosted_rounds()
         has_second_stop = is_cut or trained.attr("best_iteration") != run.initial_best
@@ -317,12 +287,6 @@ class EarlyStopping(Callback):
         text = f"{start} iteration is {run.best_round} (counted from 0) with {value}{second}"
         xgb.collective.communicator_print(f"{text}\n")
 
-    def _improves(self, value: float, best: float | None, delta: float) -> bool:
-        if best is None:
-            return value == value  # not NaN
-        gain = value - best if self.maximize else best - value
-        return gain > delta
-
     def _find_curve(self, run: _Run) -> list[Any] | None:
         """Return the values of the metric, or None if it is not logged."""
         if run.dataset is None:
@@ -337,18 +301,6 @@ class EarlyStopping(Callback):
             run.logged_name = str(find_logged_name(self.metric, run.history[run.dataset]))
         curve: list[Any] = run.history[run.dataset][run.logged_name]
         return curve
-
-    def _describe_missing_metric(self, evals_log: Any) -> str:
-        """Return the message for a metric that is not logged, with the names that are."""
-        remedy = f"evaluate it with EvaluateRanking({{…}}, [{self.metric!r}]) in callbacks, or with custom_metric"
-        if not evals_log:
-            return f"early stopping on {self.metric!r} has nothing to look at: no dataset is evaluated. Please {remedy}"
-        if self.dataset is not None and self.dataset not in evals_log:
-            return describe_unknown_dataset(self.dataset, list(evals_log))
-        names = [self.dataset] if self.dataset else list(evals_log)
-        logged = list(dict.fromkeys(metric for name in names for metric in evals_log[name]))
-        advice = f": {remedy}" if self._is_ours else ""
-        return describe_unlogged_metric(self.metric, ", ".join(map(repr, names)), logged) + advice
 
 
 def cut_booster(booster: xgb.Booster, rounds: int) -> xgb.Booster:

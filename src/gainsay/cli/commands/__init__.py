@@ -1,13 +1,8 @@
-"""The commands, one module each. Importing a module registers its command."""
+"""The commands. Importing a module registers its commands."""
 
-from . import bound as bound
 from . import compare as compare
+from . import decisions as decisions
 from . import demo as demo
-from . import experiment as experiment
-from . import explain as explain
-from . import gains as gains
-from . import gate as gate
-from . import metrics as metrics
-from . import plan as plan
-from . import score as score
-from . import sensitivity as sensitivity
+from . import experiments as experiments
+from . import rankings as rankings
+from . import what_if as what_if

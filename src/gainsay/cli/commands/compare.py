@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import importlib.util
-import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from typer import Option
 
-from ..._common.shown import plain, printable
+from ..._common.outputs import check_output
+from ..._common.shown import printable
 from ..app import command
 from ..inputs import read_comparison
 from ..options import Alpha, AsJson, InputOptions, Margin, Metrics, Open, Seed, decode_name, reject_options
-from ..outputs import Terminal, announce_report, check_overwrites, check_report, print_comparison, print_json
+from ..outputs import Terminal, announce, announce_report, check_overwrites, check_report, print_comparison, print_json
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FORMATS = (".csv", ".csv.gz", ".parquet", ".json")
+FORMATS = (".csv", ".csv.gz", ".parquet")
 
 
 @command(
@@ -41,9 +39,6 @@ def compare(
     open_it: Open = False,
     markdown: Annotated[Path | None, Option(help="Write a Markdown report to this file.")] = None,
     per_query: Annotated[Path | None, Option(help=f"Write values by query to a file ({', '.join(FORMATS)}).")] = None,
-    sensitivity: Annotated[
-        bool, Option("--sensitivity", help="Also show which other choices would change the answer.")
-    ] = False,
     text: Annotated[bool, Option("--text", help="Also print the verdict in full.")] = False,
     all_models: Annotated[bool, Option("--all", help="Print all models, and means of all metrics.")] = False,
     as_json: AsJson = False,
@@ -52,21 +47,19 @@ def compare(
 
     A model is a file of scores by row (CSV, TSV, Parquet, NumPy), a LightGBM or XGBoost model, or, with --qrels, a run
     (TREC, or CSV of query, document, score). Write NAME=FILE to name it, and FILE:COLUMN to select one of several
-    columns. With --table, models and repeats of recipes are columns. Files of --segments and --clusters are tables with
-    a column of query ids.
+    columns. With --table, models and repeats of recipes are columns. The first column of files of --segments and
+    --clusters contains query ids. FILE:COLUMN selects one of the others.
     """
-    from ...report.text import choices_table, decisions_table
+    from ...report.text import decisions_table
 
     if html is None:
         reject_options("without --html", open=open_it)
     if as_json:
-        reject_options("with --json", text=text, all=all_models, sensitivity=sensitivity and html is markdown is None)
+        reject_options("with --json", text=text, all=all_models)
     _check_outputs(inputs, html, markdown, per_query)
     baseline = None if baseline is None else decode_name(baseline)
     comparison = read_comparison(inputs, metric, alpha=alpha, margin=margin, seed=seed, baseline=baseline)
     values = None if per_query is None else _prepare_table(per_query, comparison.frame().reset_index())
-    if sensitivity:
-        comparison.sensitivity()
     if as_json:
         print_json(comparison.to_dict())
     else:
@@ -74,37 +67,33 @@ def compare(
         steps += [] if text else [("the verdict in full", "add --text")]
         steps += [] if all_models else [("all models, all metrics", "add --all")]
         tables = [] if comparison.content.against is None else [decisions_table(comparison.content)]
-        tables += [] if comparison.last_sensitivity is None else [choices_table(comparison.last_sensitivity)]
         print_comparison(Terminal(), comparison, *tables, text=text, all_models=all_models, next_steps=steps)
     if html is not None:
         announce_report(comparison.to_html(html), open_it)
     if markdown is not None:
         comparison.to_markdown(markdown)
-        typer.echo(f"Report: {markdown}", err=True)
+        announce("Report", markdown)
     if per_query is not None and values is not None:
-        _write_table(per_query, values)
-        typer.echo(f"Values by query: {per_query}", err=True)
+        write = values.to_parquet if per_query.suffix == ".parquet" else values.to_csv
+        write(per_query, index=False)
+        announce("Values by query", per_query)
     if inputs.table is not None and inputs.scores is None:
         names = ", ".join(map(printable, comparison.models))
-        typer.echo(f"Models of --table: {names}. Select columns of scores with --scores.", err=True)
+        announce("Models of --table", f"{names}. Select columns of scores with --scores.")
 
 
 def _check_outputs(inputs: InputOptions, html: Path | None, markdown: Path | None, per_query: Path | None) -> None:
     """Raise an error if an output cannot be written, before any input is read."""
-    from ..._common.outputs import check_output
-
     outputs = {"--html": html, "--markdown": markdown, "--per-query": per_query}
     if html is not None:
         check_report(html)
-        outputs |= {f"--html ({end})": html.with_name(f"{html.stem}.{end}") for end in ("json", "queries.csv")}
+        outputs["--html (json)"] = html.with_suffix(".json")
     if markdown is not None:
         check_output("the Markdown report", markdown)
     if per_query is not None:
         check_output("--per-query", per_query)
         if not per_query.name.endswith(FORMATS):
             raise ValueError(f"--per-query must end with one of {', '.join(FORMATS)}, got {str(per_query)!r}.")
-        if per_query.suffix == ".parquet" and importlib.util.find_spec("pyarrow") is None:
-            raise ImportError("Writing .parquet requires pyarrow. Run: pip install 'gainsay-ltr[parquet]'")
     check_overwrites(outputs, vars(inputs).values())
 
 
@@ -116,7 +105,9 @@ def _prepare_table(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
 
     def escape(text: str) -> str:
         if re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]", text):
-            raise ValueError(f"--per-query: CSV cannot contain the control character in {text!r}. Write .json instead.")
+            raise ValueError(
+                f"--per-query: CSV cannot contain the control character in {text!r}. Write .parquet instead."
+            )
         return f"'{text}" if re.match(r"[=+\-@\t\r](?![\d.]+$)", text) else text
 
     if ".csv" not in path.suffixes:
@@ -128,14 +119,3 @@ def _prepare_table(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
             if cells.dtype.kind not in "fiub"
         }
     )
-
-
-def _write_table(path: Path, frame: pd.DataFrame) -> None:
-    """Write a table with all digits, JSON as a list of objects. NaN is empty in CSV and null in JSON."""
-    if path.suffix == ".parquet":
-        frame.to_parquet(path, index=False)
-    elif path.suffix == ".json":
-        lines = ",\n".join(json.dumps(record, ensure_ascii=False) for record in plain(frame.to_dict("records")))
-        path.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
-    else:
-        frame.to_csv(path, index=False)

@@ -9,16 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from ..app import command
-from ..options import AsJson, Open, reject_options
-from ..outputs import Terminal, announce_report, plan_report, print_comparison, print_json
+from ..options import Open
+from ..outputs import Terminal, announce_report, plan_report, print_comparison
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ...comparison.comparison import Comparison
-    from ...data import RankingData
-    from ...experiment import Candidate, ExperimentResult
-    from ...report.content import Content
+    from ...experiment import Candidate
 
 TREES: dict[str, tuple[Any, str, tuple[int, int]]] = {
     "lgb": ("lightgbm", "num_leaves", (7, 63)),
@@ -34,6 +30,11 @@ NEXT_STEPS = """Next, with your own models:
 RANKER_QUERIES = 10_000
 """Queries of the three simulated rankers. So many prove the disagreement with any seed (tested with 0 to 149)."""
 
+DESCRIPTION = (
+    f"Three simulated rankers on {RANKER_QUERIES:,} simulated queries, seed {{seed}}: 'fair' finds fair documents, "
+    "'excellent' the few excellent ones, 'blend' some of both."
+)
+
 
 @command("demo", "demo --seed 3 --rounds 50 --open", imports=False)
 def demo(
@@ -42,7 +43,6 @@ def demo(
     rounds: Annotated[int, Option(min=1, help="Boosting rounds of each candidate.")] = 200,
     directory: Annotated[Path | None, Option(help="Directory for models and results.")] = None,
     open_it: Open = False,
-    as_json: AsJson = False,
 ) -> None:
     """Show how the definitions disagree, then train eight candidates and show the choice of each metric.
 
@@ -50,36 +50,39 @@ def demo(
     trains eight candidates of both libraries on simulated data. A report contains both.
     """
     from ...data.simulate import simulate
-    from .experiment import print_experiment, summarize
+    from ...experiment import Experiment
+    from .experiments import print_experiment
 
-    if as_json:
-        reject_options("with --json", open=open_it)
     terminal = Terminal()
-    page = None if as_json else plan_report(directory or Path(tempfile.mkdtemp(prefix="gainsay-")))
+    page = plan_report(directory or Path(tempfile.mkdtemp(prefix="gainsay-")))
+    description = DESCRIPTION.format(seed=seed)
     rankers = compare_rankers(seed)
+    terminal.print_text(f"1. {description}")
+    terminal.print()
+    print_comparison(terminal, rankers)
+    terminal.print_text(explain_winners(rankers) or "")
+    terminal.print()
     source = f"simulated, {queries} queries, seed {seed}"
     parts = simulate(queries, seed).split_queries(0.5, 0.2, 0.3, seed=seed)
-    if not as_json:
-        terminal.print_text(f"1. {describe_rankers(seed)}")
-        terminal.print()
-        print_comparison(terminal, rankers)
-        terminal.print_text(explain_winners(rankers) or "")
-        terminal.print()
-        sizes = zip(("train", "valid", "test"), parts, strict=True)
-        numbers = ", ".join(f"{name} {len(part.query_ids)} ({len(part.labels)})" for name, part in sizes)
-        terminal.print_text(f"2. Eight candidates. Data: {source}. Queries (documents): {numbers}")
-    result = train_candidates(parts, seed=seed, rounds=rounds, directory=directory, progress=not as_json)
-    if as_json:
-        print_json({"data": source, **summarize(result), "rankers": rankers.to_dict()})
-        return
+    sizes = zip(("train", "valid", "test"), parts, strict=True)
+    numbers = ", ".join(f"{name} {len(part.query_ids)} ({len(part.labels)})" for name, part in sizes)
+    terminal.print_text(f"2. Eight candidates. Data: {source}. Queries (documents): {numbers}")
+    train, valid, test = parts
+    experiment = Experiment(
+        _build_candidates(rounds), train, valid, test, directory=directory, seed=seed, num_boost_round=rounds
+    )
+    result = experiment.run()
     terminal.print()
     print_experiment(terminal, result)
     if page is not None:
+        from ...report.content import Appendix, Content
         from ...report.html import Heading, write_html
 
-        heading = Heading(data=describe_rankers(seed))
-        content = _build_content(result.comparison, rankers, source)
-        announce_report(write_html(content, page, heading=heading), open_it)
+        trained = result.comparison
+        trained.notes = (*trained.notes, f"Data: {source}")
+        candidates = Appendix("candidates", "Eight trained candidates", f"Data: {source}", trained.content)
+        content = Content(rankers, appendices=[candidates])
+        announce_report(write_html(content, page, heading=Heading(data=description)), open_it)
     terminal.print(f"\n{NEXT_STEPS}", markup=False, soft_wrap=True)
 
 
@@ -90,14 +93,6 @@ def compare_rankers(seed: int) -> Comparison:
 
     data = simulate(RANKER_QUERIES, seed, mean_length=40, features=1)
     return compare(simulate_rankers(data, seed), data.judgments(), ["ndcg_linear@10", "ndcg_exp@10"], seed=seed)
-
-
-def describe_rankers(seed: int) -> str:
-    """Return a description of the simulated rankers."""
-    return (
-        f"Three simulated rankers on {RANKER_QUERIES:,} simulated queries, seed {seed}: 'fair' finds fair documents, "
-        "'excellent' the few excellent ones, 'blend' some of both."
-    )
 
 
 def explain_winners(comparison: Comparison) -> str | None:
@@ -132,24 +127,3 @@ def _build_candidates(rounds: int) -> list[Candidate]:
         for size, value in zip(("small", "large"), values, strict=True)
         for name, gain in gains.items()
     ]
-
-
-def train_candidates(
-    parts: Sequence[RankingData], *, seed: int, rounds: int, directory: Path | None, progress: bool
-) -> ExperimentResult:
-    """Train the candidates, one per CPU at a time."""
-    from ...experiment import Experiment
-
-    candidates = _build_candidates(rounds)
-    train, valid, test = parts
-    experiment = Experiment(candidates, train, valid, test, directory=directory, seed=seed, num_boost_round=rounds)
-    return experiment.run(progress=progress)
-
-
-def _build_content(trained: Comparison, rankers: Comparison, source: str) -> Content:
-    """Return the content of the report: the simulated rankers, then the trained candidates."""
-    from ...report.content import Also, Content
-
-    trained.notes = (*trained.notes, f"Data: {source}")
-    candidates = Also("candidates", "Eight trained candidates", f"Data: {source}", trained.content)
-    return Content(rankers, also=[candidates])

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
+from ..._common.version import __version__
+
 if TYPE_CHECKING:
     from ...data import RankingData
     from ..candidate import Candidate
-    from ..rounds import Watch
 
 DOCUMENTS_PER_PREDICTION = 65_536
 """Both libraries copy the features they predict on, XGBoost into twice the memory."""
@@ -19,18 +20,28 @@ DOCUMENTS_PER_PREDICTION = 65_536
 Predict = Callable[[slice, Sequence[int]], list[Any]]
 """Maps rows and numbers of rounds to the scores of these documents after each."""
 
+Watch = Callable[[Any], bool]
+"""Evaluates the validation scores of a round, and returns whether training should stop."""
+
+RESERVED = {
+    "seed": "Use seed instead",
+    **dict.fromkeys(("num_threads", "nthread"), "Use threads instead"),
+    **dict.fromkeys(("num_iterations", "num_boost_round"), "Use num_boost_round instead"),
+    **dict.fromkeys(("early_stopping_round", "early_stopping_rounds"), "Use early_stopping_rounds instead"),
+    **dict.fromkeys(("metric", "eval_metric"), "The experiment sets the metrics"),
+    **dict.fromkeys(("label_gain", "ndcg_exp_gain"), "Use training_gain instead"),
+}
+"""The remedy for parameters that are set outside `params`, by their main name in LightGBM or XGBoost."""
+
+CHANGES_ROUNDS = "because later rounds change earlier ones, so no round could be chosen."
+"""Why some boosters are rejected."""
+
 
 class Trainer(Protocol):
     """The functions of a module that trains with a library."""
 
     def validate_parameters(self, candidate: Candidate) -> None:
-        """Raise `ValueError` for an unknown parameter of the candidate."""
-
-    def validate_features(self, names: tuple[str, ...]) -> None:
-        """Raise `ValueError` if the library does not accept the name of a feature."""
-
-    def get_version(self) -> str:
-        """Return the version of the library."""
+        """Raise `ValueError` for a parameter that is unknown, set elsewhere, or prevents the choice of a round."""
 
     def get_bin_settings(self, candidate: Candidate, documents: int) -> Mapping[str, Any] | None:
         """Return all settings of a candidate that may change the result of `bin_data`.
@@ -47,13 +58,13 @@ class Trainer(Protocol):
     def cut(self, model: bytes, rounds: int) -> bytes:
         """Return the model file with the first rounds only.
 
-        Its predictions are those of `create_predictor` at this round, to the last bit.
+        Its predictions are those of the whole model at this round, to the last bit.
         """
 
     def load(self, model: bytes) -> Any:
         """Return the booster in a model file, which predicts with all its rounds."""
 
-    def create_predictor(self, model: bytes, data: RankingData, threads: int) -> Predict:
+    def create_predictor(self, booster: Any, data: RankingData, threads: int) -> Predict:
         """Return a function from rows and numbers of rounds to scores."""
 
 
@@ -75,10 +86,24 @@ def predict_scores(predict: Predict, data: RankingData, rounds: Sequence[int]) -
     return {number: np.concatenate(scores) for number, scores in zip(rounds, zip(*pieces, strict=True), strict=True)}
 
 
-def validate_aliases(library: str, candidate: Candidate, main_names: Mapping[str, str]) -> None:
-    """Raise `ValueError` if a parameter has two of its names."""
+def get_versions(library: str) -> dict[str, str]:
+    """Return the versions of the packages that a training may depend on."""
+    return {"gainsay": __version__, "numpy": np.__version__, library: str(import_module(library).__version__)}
+
+
+def validate_names(library: str, candidate: Candidate, main_names: Mapping[str, str]) -> None:
+    """Raise `ValueError` if a parameter is set outside `params`, or has two of its names.
+
+    `main_names` contains the main name of aliases.
+    """
     names: dict[str, str] = {}
     for name in candidate.params:
-        first = names.setdefault(main_names.get(name, name), name)
+        main_name = main_names.get(name, name)
+        remedy = RESERVED.get(main_name)
+        if main_name in ("objective", "boosting") and name != main_name:
+            remedy = f"Write {main_name}"
+        if remedy:
+            raise ValueError(f"params must not contain {name!r}. {remedy}.")
+        first = names.setdefault(main_name, name)
         if first != name:
             raise ValueError(f"params.{first} and params.{name} are one parameter of {library}. Remove one of them.")

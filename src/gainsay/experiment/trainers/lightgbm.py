@@ -11,7 +11,7 @@ import numpy as np
 from ... import lightgbm as _adapter  # noqa: F401
 from ..._common.arrays import nearest
 from ...metrics.gains import power
-from . import validate_aliases
+from . import CHANGES_ROUNDS, validate_names
 
 # After the adapter, whose error names the extra to install.
 import lightgbm as lgb  # isort: skip
@@ -19,8 +19,7 @@ import lightgbm as lgb  # isort: skip
 if TYPE_CHECKING:
     from ...data import RankingData
     from ..candidate import Candidate, Gain
-    from ..rounds import Watch
-    from . import Predict
+    from . import Predict, Watch
 
 _SETUP_LOCK = threading.Lock()
 """Locked while a booster is created. LightGBM then writes its gains into a table of the process, and computes the ideal
@@ -35,34 +34,16 @@ class Binned(NamedTuple):
     max_label: float
 
 
-def get_version() -> str:
-    """Return the version of LightGBM."""
-    return str(lgb.__version__)
-
-
 def validate_parameters(candidate: Candidate) -> None:
-    """Raise `ValueError` for a parameter that LightGBM would silently ignore."""
+    """Raise `ValueError` for a parameter that is set elsewhere, or that LightGBM would silently ignore."""
     main_names = _get_main_names()
+    validate_names("LightGBM", candidate, main_names)
     for name in candidate.params:
         if main_names and name not in main_names:
             suggestion = nearest(name, main_names.values()) or nearest(name, main_names)
             raise ValueError(f"params.{name} is not a parameter of LightGBM{suggestion}")
-    validate_aliases("LightGBM", candidate, main_names)
-
-
-def validate_features(names: tuple[str, ...]) -> None:
-    """Raise `ValueError` for names of features that LightGBM rejects, or writes as the same name."""
-    names_in_files: dict[str, str] = {}
-    for name in names:
-        if any(character in '",:[]{}' for character in name):
-            raise ValueError(f'feature names must not contain any of ",:[]{{}} for LightGBM, got {name!r}. Rename it.')
-        written = "_".join(name.split(" "))
-        if written in names_in_files:
-            raise ValueError(
-                f"The features {names_in_files[written]!r} and {name!r} have the same name in LightGBM, which replaces "
-                "blanks by '_'. Rename one of them."
-            )
-        names_in_files[written] = name
+    if str(candidate.params.get("boosting")).lower() == "dart":
+        raise ValueError(f"params.boosting must not be 'dart', {CHANGES_ROUNDS}")
 
 
 def get_bin_settings(candidate: Candidate, documents: int) -> dict[str, Any]:
@@ -100,10 +81,11 @@ def train(candidate: Candidate, data: Binned, watch: Watch | None) -> bytes:
     The loop is that of `lightgbm.train`, except that the booster is created under a lock.
     """
     params = create_parameters(candidate, data.max_label)
+    should_stop = False
 
     def evaluate(scores: Any, _: Any) -> list[Any]:
-        if watch is not None:
-            watch.evaluate(scores)
+        nonlocal should_stop
+        should_stop = watch is not None and watch(scores)
         return []
 
     with _SETUP_LOCK:
@@ -113,7 +95,7 @@ def train(candidate: Candidate, data: Binned, watch: Watch | None) -> bytes:
     for _ in range(params["num_iterations"]):
         booster.update()
         booster.eval_valid(evaluate)
-        if watch is not None and watch.exhausted:
+        if should_stop:
             break
     return booster.model_to_string(num_iteration=-1).encode()
 
@@ -130,9 +112,8 @@ def load(model: bytes) -> lgb.Booster:
     return booster
 
 
-def create_predictor(model: bytes, data: RankingData, threads: int) -> Predict:
+def create_predictor(booster: lgb.Booster, data: RankingData, threads: int) -> Predict:
     """Return a function from rows and numbers of rounds to scores."""
-    booster = load(model)
 
     def predict(rows: slice, rounds: Sequence[int]) -> list[Any]:
         features = data.feature_frame(rows) if data.categories else data.features[rows]

@@ -16,20 +16,22 @@ from ..._common.arrays import nearest
 from ...data.features import is_sparse
 from ...metrics.gains import power
 from ...xgboost.early_stopping import cut_booster
-from . import validate_aliases
+from . import CHANGES_ROUNDS, validate_names
 
 # After the adapter, whose error names the extra to install.
 import xgboost as xgb  # isort: skip
-from xgboost.callback import TrainingCallback  # isort: skip
 
 if TYPE_CHECKING:
     from ..._common.typing import Floats
     from ...data import RankingData
     from ..candidate import Candidate
-    from ..rounds import Watch
-    from . import Predict
+    from . import Predict, Watch
 
-_MAIN_NAMES = {"eta": "learning_rate", "gamma": "min_split_loss", "lambda": "reg_lambda", "alpha": "reg_alpha"}
+_MAIN_NAMES = {
+    "eta": "learning_rate", "gamma": "min_split_loss", "lambda": "reg_lambda", "alpha": "reg_alpha",
+    "random_state": "seed", "n_jobs": "nthread", "disable_default_eval_metric": "eval_metric",
+    "n_estimators": "num_boost_round", "num_round": "num_boost_round",
+}  # fmt: skip
 
 
 class Binned(NamedTuple):
@@ -40,18 +42,16 @@ class Binned(NamedTuple):
     feature_names: tuple[str, ...] | None
 
 
-def get_version() -> str:
-    """Return the version of XGBoost."""
-    return str(xgb.__version__)
-
-
 def validate_parameters(candidate: Candidate) -> None:
-    """Raise `ValueError` for a parameter that XGBoost would ignore.
+    """Raise `ValueError` for a parameter that is set elsewhere, or that XGBoost would ignore.
 
     XGBoost compares parameters with its own list when it configures a booster. Nothing is trained. Other devices than
     the CPU are left to XGBoost, which warns in every training.
     """
-    validate_aliases("XGBoost", candidate, _MAIN_NAMES)
+    validate_names("XGBoost", candidate, _MAIN_NAMES)
+    for name, value in candidate.params.items():
+        if (name == "booster" and value in ("dart", "gblinear")) or (name in ("rate_drop", "one_drop") and value):
+            raise ValueError(f"params.{name} must not be {value!r}, {CHANGES_ROUNDS}")
     params = {**create_parameters(candidate), "verbosity": 1, "validate_parameters": True}
     if params.get("device", "cpu") == "cpu":
         unused, names = _find_unused(json.dumps(params, sort_keys=True))
@@ -82,13 +82,6 @@ def _iterate_keys(document: Any) -> Iterator[str]:
         yield from document
         for value in document.values():
             yield from _iterate_keys(value)
-
-
-def validate_features(names: tuple[str, ...]) -> None:
-    """Raise `ValueError` for names of features that XGBoost rejects."""
-    for name in names:
-        if any(character in "[]<" for character in name):
-            raise ValueError(f"feature names must not contain [, ] or < for XGBoost, got {name!r}. Rename it.")
 
 
 def get_bin_settings(candidate: Candidate, documents: int) -> dict[str, Any] | None:
@@ -138,9 +131,11 @@ def bin_data(candidate: Candidate, train: RankingData, valid: RankingData | None
 
 def train(candidate: Candidate, data: Binned, watch: Watch | None) -> bytes:
     """Train, pass the scores of every round to `watch`, and return the model file."""
-    callbacks = [] if watch is None or data.valid is None else [_WatchRounds(watch, data.valid)]
-    params, rounds = create_parameters(candidate), candidate.num_boost_round or 0
-    booster = xgb.train(params, data.train, rounds, callbacks=callbacks, verbose_eval=False)
+    booster = xgb.Booster(create_parameters(candidate), [data.train])
+    for number in range(candidate.num_boost_round or 0):
+        booster.update(data.train, number)
+        if watch is not None and watch(booster.predict(data.valid)):
+            break
     if data.feature_names is not None:
         booster.feature_names = list(data.feature_names)  # A sparse matrix has no names.
     return bytes(booster.save_raw("ubj"))
@@ -162,20 +157,6 @@ def _create_features(data: RankingData, rows: slice = slice(None)) -> Any:
     return data.feature_frame(rows)
 
 
-class _WatchRounds(TrainingCallback):
-    """Pass the scores on a dataset to a watch, and stop training if it is exhausted."""
-
-    def __init__(self, watch: Watch, data: xgb.DMatrix) -> None:
-        super().__init__()
-        self._watch = watch
-        self._data = data
-
-    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        """Evaluate the scores, and return whether to stop."""
-        self._watch.evaluate(model.predict(self._data))
-        return self._watch.exhausted
-
-
 def cut(model: bytes, rounds: int) -> bytes:
     """Return the model file with the first rounds only, and the last one as `best_iteration`.
 
@@ -191,9 +172,8 @@ def load(model: bytes) -> xgb.Booster:
     return xgb.Booster(model_file=bytearray(model))
 
 
-def create_predictor(model: bytes, data: RankingData, threads: int) -> Predict:
+def create_predictor(booster: xgb.Booster, data: RankingData, threads: int) -> Predict:
     """Return a function from rows and numbers of rounds to scores."""
-    booster = load(model)
     booster.set_param({"nthread": threads})
 
     def predict(rows: slice, rounds: Sequence[int]) -> list[Any]:

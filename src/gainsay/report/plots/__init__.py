@@ -10,14 +10,13 @@ except ImportError as error:
     raise ImportError("pictures need Matplotlib: pip install 'gainsay-ltr[report]'") from error
 
 from .accessor import Plots
-from .bound import plot_bound
 from .curves import plot_curves
 from .explain import plot_attribution, plot_explain, plot_queries
 from .gains import plot_gains
 from .leaderboard import plot_leaderboard
-from .pairs import plot_conflict, plot_regret
+from .pairs import plot_conflict
 from .picture import Picture
-from .sensitivity import plot_sensitivity
+from .rows import plot_bound, plot_sensitivity
 
 __all__ = [
     "Picture",
@@ -30,6 +29,5 @@ __all__ = [
     "plot_gains",
     "plot_leaderboard",
     "plot_queries",
-    "plot_regret",
     "plot_sensitivity",
 ]

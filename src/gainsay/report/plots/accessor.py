@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import TYPE_CHECKING, Any
 
 from ..content import choose_pair
@@ -10,9 +9,9 @@ from .curves import plot_curves
 from .explain import plot_attribution, plot_queries
 from .gains import plot_gains
 from .leaderboard import plot_leaderboard
-from .pairs import plot_conflict, plot_regret
+from .pairs import plot_conflict
 from .picture import draw_and_save
-from .sensitivity import plot_sensitivity
+from .rows import plot_sensitivity
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -26,6 +25,9 @@ if TYPE_CHECKING:
     Path: TypeAlias = FilePath | None
 
 __all__ = ["Plots"]
+
+MAX_GRADES = 20
+"""Up to this number of grades, the colors of queries are those of all grades in the data."""
 
 
 class Plots:
@@ -54,9 +56,8 @@ class Plots:
         self._comparison = comparison
 
     def __repr__(self) -> str:
-        own = ((name, inspect.getdoc(made) or "") for name, made in vars(Plots).items() if not name.startswith("_"))
-        told = (f"  .{f'{name}()':14} {doc.partition(':')[0].removeprefix('Draw ')}" for name, doc in own)
-        return "\n".join([f"Pictures of {self._comparison!r}", *told])
+        methods = [f".{name}()" for name in vars(Plots) if not name.startswith("_")]
+        return f"Pictures of {self._comparison!r}: {', '.join(methods)}"
 
     def leaderboard(self, ax: Axes | None = None, theme: str = "light", *, path: Path = None) -> Picture:
         """Draw the main chart, every model next to the best under both metrics: see `plot_leaderboard`."""
@@ -65,10 +66,6 @@ class Plots:
     def conflict(self, ax: Axes | None = None, theme: str = "light", *, path: Path = None) -> Picture:
         """Draw every pair of models under both metrics: see `plot_conflict`."""
         return draw_and_save(path, lambda: plot_conflict(self._comparison, ax, theme))
-
-    def regret(self, ax: Axes | None = None, theme: str = "light", *, path: Path = None) -> Picture:
-        """Draw the regret of every model under both metrics: see `plot_regret`."""
-        return draw_and_save(path, lambda: plot_regret(self._comparison, ax, theme))
 
     def attribution(
         self,
@@ -80,10 +77,9 @@ class Plots:
         path: Path = None,
     ) -> Picture:
         """Draw why two models differ, grade by rank: see `plot_attribution`. By default the pair of `choose_pair`."""
-        chosen = self._pair(first, second)
-        names = self._comparison.short_names
+        pair, names = self._choose_pair(first, second), self._comparison.short_names
         return draw_and_save(
-            path, lambda: plot_attribution(self._comparison.attribution(*chosen), ax, theme, names=names)
+            path, lambda: plot_attribution(self._comparison.attribution(*pair), ax, theme, names=names)
         )
 
     def queries(
@@ -97,15 +93,13 @@ class Plots:
         path: Path = None,
     ) -> Picture:
         """Draw the most contradictory queries of two models: see `plot_queries`. By default those of `choose_pair`."""
-        chosen = self._pair(first, second)
-        rankings, names = self._comparison.rankings, self._comparison.short_names
-        grades = None if rankings is None or len(rankings.judgments.levels) > 20 else rankings.judgments.levels.tolist()
-
-        def draw() -> Picture:
-            table = self._comparison.queries(*chosen, most=most)
-            return plot_queries(table, ax, theme, most=most, grades=grades, names=names)
-
-        return draw_and_save(path, draw)
+        pair, rankings = self._choose_pair(first, second), self._comparison.rankings
+        levels = () if rankings is None else rankings.judgments.levels.tolist()
+        grades = levels if len(levels) <= MAX_GRADES else None
+        options: dict[str, Any] = {"most": most, "names": self._comparison.short_names, "grades": grades}
+        return draw_and_save(
+            path, lambda: plot_queries(self._comparison.queries(*pair, most=most), ax, theme, **options)
+        )
 
     def curves(
         self, candidate: str | None = None, ax: Axes | None = None, theme: str = "light", *, path: Path = None
@@ -117,15 +111,12 @@ class Plots:
         ValueError
             If the comparison has no curves. Only results of experiments have them.
         """
-        comparison = self._comparison
-        curves, names = comparison.curves, comparison.short_names
+        comparison, curves = self._comparison, self._comparison.curves
         if curves is None:
             raise ValueError("this comparison has no curves: they come with the results of an experiment")
-        metrics, losses = comparison.verdict.metrics, comparison.lower_is_better
-        return draw_and_save(
-            path,
-            lambda: plot_curves(curves, metrics, ax, theme, candidate=candidate, names=names, lower_is_better=losses),
-        )
+        options: dict[str, Any] = {"names": comparison.short_names, "lower_is_better": comparison.lower_is_better}
+        metrics = comparison.verdict.metrics
+        return draw_and_save(path, lambda: plot_curves(curves, metrics, ax, theme, candidate=candidate, **options))
 
     def gains(self, ax: Axes | None = None, theme: str = "light", *, path: Path = None, **options: Any) -> Picture:
         """Draw the best model for each gain: see `plot_gains`. Further options are those of `Comparison.gains`."""
@@ -137,7 +128,7 @@ class Plots:
         """Draw which choices reverse pairs of models: see `plot_sensitivity`. Options: see `Comparison`."""
         return draw_and_save(path, lambda: plot_sensitivity(self._comparison.sensitivity(**options), ax, theme))
 
-    def _pair(self, first: str | None, second: str | None) -> tuple[str, str]:
+    def _choose_pair(self, first: str | None, second: str | None) -> tuple[str, str]:
         if first is not None and second is not None:
             return first, second
         if first is not None or second is not None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..._common.shown import short_names
-from ..numbers import format_difference, format_mean
+from ..._common.words import format_difference, format_mean
 from ..rounds import best_rounds, choose_candidate, select_curve
 from .style import beside, finish, legend_below, looks, only_across, plain, short_metrics, start
 
@@ -18,15 +18,19 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from ..._common.palette import Theme
+    from ..._common.typing import Floats
     from .picture import Picture
-    from .style import Look
 
     Fold: TypeAlias = Mapping[Hashable, Any]  # a row of `best_rounds`
 
-__all__ = ["plot_best_rounds", "plot_curves"]
+__all__ = ["DistanceCurve", "draw_curves", "plot_best_rounds", "plot_curves"]
 
 MAX_CANDIDATES = 40
 """The maximum number of candidates in the picture of best rounds. The table has all of them."""
+
+ROLES = {"first": ("o", "-"), "second": ("D", (0, (5, 1.5))), "third": ("^", ":"), "fourth": ("s", "-.")}
+"""Marker and line of each color of a theme."""
 
 
 def plot_curves(
@@ -70,46 +74,70 @@ def plot_curves(
     candidate, rows = _select_rows(best, metrics, candidate)
     ax, colours = start(ax, theme, (6.8, 4.2))
     own = curves[curves["candidate"] == candidate]
-    labels = short_metrics(metrics)
-    lowest, one_fold, deepest = [1e-6], len(rows) == 1, 0.0
-    styles = ("-", (0, (5, 1.5)))
-    kinds = list(zip(metrics, metrics[::-1], looks(colours), styles, strict=True))
+    labels, lines = short_metrics(metrics), []
     for row in rows:
         part = own[own["fold"] == row["fold"]] if "fold" in own.columns else own
-        for metric, other, look, style in kinds:
-            behind = _draw_curve(ax, part, row, (metric, other), look, style, metric in lower_is_better, one_fold)
-            if row is rows[0]:
-                ax.lines[-3].set_label(metric)
-            peak, stopped, loss = row[f"round {metric}"], row[f"round {other}"], row[f"loss {metric}"]
-            if one_fold:
-                later = peak > stopped or (peak == stopped and metric == metrics[1])
-                beside(ax, f"{labels[metric]}: round {peak}", (peak, 1), (2 if later else -2, 3),
-                       xycoords=("data", "axes fraction"), colour=look.text, size=8.5, va="baseline",
-                       weight="bold")  # fmt: skip
-            deepest = min(deepest, float(behind.min()))
-            lowest += [2.5 * loss, -float(behind.iloc[len(behind) // 5])]
-    for place, number in enumerate(rows[0].get("compared", []) if one_fold else []):
+        for role, metric, other in zip(ROLES, metrics, metrics[::-1], strict=False):
+            line = select_curve(part, metric)
+            losses = np.abs(line.to_numpy(float) - row[f"best {metric}"])
+            label = metric if row is rows[0] else ""
+            text = f"{labels[metric]}: round {row[f'round {metric}']}" if len(rows) == 1 else ""
+            lines.append(
+                DistanceCurve(
+                    label, text, role, line.index, losses, row[f"round {metric}"], row[f"loss {metric}"],
+                    row[f"round {other}"],
+                )
+            )  # fmt: skip
+    for place, number in enumerate(rows[0].get("compared", []) if len(rows) == 1 else []):
         ax.axvline(number, color=colours.muted, linewidth=1.2, zorder=0, label=None if place else "compared here")
-    bottom = 1.1 * max(lowest)
-    ax.set_ylim(-bottom, 0.08 * max(lowest))
-    if deepest < -bottom:
-        note = f"values below {format_difference(-bottom)} are not shown"
+    draw_curves(ax, colours, lines)
+    name = (names or {}).get(candidate)
+    short = short_names(map(str, curves["candidate"].unique()))[candidate] if name is None else name
+    title = f"{short}: {_finding(rows, metrics)}"
+    alt = " ".join(_fold_in_words(row, metrics, lower_is_better) for row in rows)
+    alt = f"Curves of {short} over rounds, as distance from the best. {alt}"
+    return finish(ax, colours, title, alt, x="round", y="distance from its own best", pad=22 if len(rows) == 1 else 10)
+
+
+class DistanceCurve(NamedTuple):
+    """A curve to draw as distances from its best value, which are 0 at `best_round`.
+
+    `text` is written above the best round. `loss` is the distance at round `at`, the best round of another metric.
+    """
+
+    label: str
+    text: str
+    role: str
+    rounds: Any
+    losses: Floats
+    best_round: int
+    loss: float
+    at: int
+
+
+def draw_curves(ax: Axes, colours: Theme, curves: Sequence[DistanceCurve]) -> None:
+    """Draw curves as distances from their best values, with a filled mark at 0 and a hollow one at `at`."""
+    peaks = [curve.best_round for curve in curves]
+    for place, curve in enumerate(curves):
+        color, (marker, style) = getattr(colours, curve.role), ROLES[curve.role]
+        mark: dict[str, Any] = {"marker": marker, "linestyle": "", "color": color, "markersize": 6.5}
+        width = 1.8 if curve.text else 1.1
+        ax.plot(curve.rounds, -curve.losses, color=color, linestyle=style, linewidth=width, label=curve.label or None)
+        if curve.loss > 0:
+            ax.vlines(curve.at, -curve.loss, 0, color=color, linewidth=4, alpha=0.45, zorder=3)
+        ax.plot([curve.at], [-curve.loss], markerfacecolor=ax.get_facecolor(), zorder=4, **mark)
+        ax.plot([curve.best_round], [0.0], zorder=5, clip_on=False, **mark)
+        is_right = (curve.best_round, place) == max(zip(peaks, range(len(peaks)), strict=True))
+        text_color = getattr(colours, f"{curve.role}_text", color)
+        beside(ax, curve.text, (curve.best_round, 1), (2 if is_right else -2, 3), xycoords=("data", "axes fraction"),
+               colour=text_color, size=8.5, va="baseline", weight="bold")  # fmt: skip
+    lowest = max(1e-6, *(max(2.5 * np.nan_to_num(c.loss), np.nanquantile(c.losses, 0.8)) for c in curves))
+    ax.set_ylim(-1.1 * lowest, 0.08 * lowest)
+    if max(np.nanmax(curve.losses) for curve in curves) > 1.1 * lowest:
+        note = f"values below {format_difference(-1.1 * lowest)} are not shown"
         ax.text(0.99, 0.02, note, transform=ax.transAxes, fontsize=8, color=colours.muted, ha="right")
     ax.grid(axis="y", color=colours.grid, linewidth=0.6)
     legend_below(ax, colours, below=0.14, fontsize=9)
-    name = (names or {}).get(candidate)
-    short = short_names(map(str, curves["candidate"].unique()))[candidate] if name is None else name
-    is_negated = any(metric in lower_is_better for metric in metrics)
-    return finish(
-        ax,
-        colours,
-        f"{short}: {_finding(rows, metrics)}",
-        f"Curves of {short} over rounds, as distance from the best. "
-        + " ".join(_fold_in_words(row, metrics, lower_is_better) for row in rows),
-        x="round",
-        y="distance from its own best" if is_negated else "metric − its own best",
-        pad=22 if one_fold else 10,
-    )
 
 
 def _select_rows(
@@ -126,24 +154,6 @@ def _select_rows(
         names = ", ".join(dict.fromkeys(map(str, best["candidate"])))
         raise ValueError(f"candidate must be one of {names}, got {candidate!r}, which has no curves under both metrics")
     return candidate, rows
-
-
-def _draw_curve(
-    ax: Axes, part: pd.DataFrame, row: Fold, names: tuple[str, str], look: Look, style: Any, loss: bool, one_fold: bool
-) -> pd.Series[float]:
-    """Draw the distances of one curve from its best value, with marks at both best rounds, and return them."""
-    metric, other = names
-    line = select_curve(part, metric)
-    behind: pd.Series[float] = row[f"best {metric}"] - line if loss else line - row[f"best {metric}"]
-    width = 1.8 if one_fold else 1.1
-    lost, stopped = row[f"loss {metric}"], row[f"round {other}"]
-    ax.plot(behind.index, behind, color=look.colour, linestyle=style, linewidth=width)
-    if lost > 0:
-        ax.vlines(stopped, -lost, 0, color=look.colour, linewidth=4, alpha=0.45, zorder=3)
-    mark: dict[str, Any] = {"marker": look.marker, "linestyle": "", "color": look.colour, "markersize": 6.5}
-    ax.plot([stopped], [-lost], markerfacecolor=ax.get_facecolor(), zorder=4, **mark)
-    ax.plot([row[f"round {metric}"]], [0.0], zorder=5, clip_on=False, **mark)
-    return behind
 
 
 def plot_best_rounds(

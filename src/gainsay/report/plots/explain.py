@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..._common.arrays import numbers
 from ..._common.checks import check_whole
 from ..._common.shown import short_names
-from ..._common.words import amount, count, listed
-from ...comparison.attribution import Decomposition, decompose_model, group_grades, rank_bands
-from ...comparison.rankings import Rankings
-from ...evaluation.groups import AlignedScores
+from ..._common.words import MINUS, amount, count, format_difference, format_mean
+from ...evaluation.evaluator import evaluate
 from ...judgments import Judgments
-from ...metrics.dcg import DCG
-from ...metrics.names import parse_metrics
-from ..numbers import MINUS, format_difference, format_mean
 from .style import (
     beside,
     column_width,
@@ -33,7 +28,7 @@ from .style import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     import pandas as pd
     from matplotlib.artist import Artist
@@ -97,7 +92,9 @@ def plot_attribution(
     note = f"contribution of a grade to {first} {MINUS} {second}"
     if attribution.lower_is_better:
         note += " (reversed for a loss)"
-    return finish(ax, colours, _finding(blocks, first), _in_words(blocks, first, second), x=note, wide=0.85)
+    totals = [f"{format_difference(float(block.to_numpy().sum()))} under {name}" for name, block in blocks.items()]
+    title = f"{first} {MINUS} {second}: {', '.join(totals)}"
+    return finish(ax, colours, title, _describe_cells(blocks, first, second), x=note, wide=0.85)
 
 
 def _block(attribution: Attribution, metric: str) -> pd.DataFrame:
@@ -146,43 +143,7 @@ def _legend(ax: Axes, colours: Theme, metrics: Sequence[str], bands: Sequence[st
                  handletextpad=0.4, columnspacing=1.1, handler_map={tuple: HandlerTuple(None, pad=0)})  # fmt: skip
 
 
-def _finding(blocks: Mapping[str, pd.DataFrame], first: str) -> str:
-    """Return a sentence about the grades that the first model gains and loses under each metric."""
-    said = {}
-    for metric, block in blocks.items():
-        by_grade = block.sum(axis=1)
-        said[metric] = [
-            (f"{verb} {abs(part.sum()):.3f}", _grades(list(map(str, part.index))))
-            for verb, part in (("gains", by_grade[by_grade > 0]), ("loses", by_grade[by_grade < 0]))
-            if len(part)
-        ]
-    said = {metric: about for metric, about in said.items() if about}
-    if not said:
-        return f"No grade makes a difference to {first}"
-    texts = [
-        f"{' and '.join(f'{much} on {on}' for much, on in about)} under {metric}" for metric, about in said.items()
-    ]
-    (_, one), *others = said.items()
-    for metric, about in others:
-        if [on for _, on in about] == [on for _, on in one]:
-            return f"{first} {texts[0]}, {' and '.join(much for much, _ in about)} under {metric}"
-    return f"{first} {', and '.join(texts)}"
-
-
-def _grades(grades: Sequence[str]) -> str:
-    """Write grades, highest first, as a list, or consecutive ones as a range.
-
-    >>> _grades(["3", "2", "1"]), _grades(["4"]), _grades(["4", "0"])
-    ('grades 1–3', 'grade 4', 'grades 0 and 4')
-    """
-    found = grades[::-1]
-    numbers = [int(grade) for grade in found if grade.isdigit()]
-    if 1 < len(found) == len(numbers) == numbers[-1] - numbers[0] + 1:
-        return f"grades {found[0]}–{found[-1]}"
-    return f"grade{'s' if len(found) > 1 else ''} {listed(found)}"
-
-
-def _in_words(blocks: Mapping[str, pd.DataFrame], first: str, second: str) -> str:
+def _describe_cells(blocks: Mapping[str, pd.DataFrame], first: str, second: str) -> str:
     alt = [f"Bars: contributions of documents of each grade at each rank to {first} minus {second}."]
     for metric, block in blocks.items():
         cells = [
@@ -206,16 +167,7 @@ BARS = 9.0
 """Width of the bars next to the strips, in cells."""
 
 
-class _Strips(NamedTuple):
-    """A query: grades under both models, differences under both metrics, and the preference of the first metric."""
-
-    query: str
-    labels: list[Sequence[float]]
-    differences: list[float]
-    first_leads: bool
-
-
-def strips_of(queries: pd.DataFrame) -> tuple[tuple[str, str], tuple[str, str]]:
+def _read_columns(queries: pd.DataFrame) -> tuple[tuple[str, str], tuple[str, str]]:
     """Return the models and the metrics of a table of `Comparison.queries`."""
     names = [str(column) for column in queries.columns]
     models = [name.removeprefix("labels ") for name in names if name.startswith("labels ")]
@@ -252,71 +204,65 @@ def plot_queries(
     names : mapping of model to str, optional
         Labels of the models, such as `Comparison.short_names`.
     """
-    models, metrics = strips_of(queries)
-    most = check_whole("most", most)
-    rows = [
-        _Strips(plain(row["query"]), [row[f"labels {model}"] for model in models],
-                [float(row[f"difference {metric}"]) for metric in metrics], row["contradiction strength"] > 0)
-        for row in queries.head(most).to_dict("records")
-    ]  # fmt: skip
-    found = {grade for model in models for labels in queries[f"labels {model}"] for grade in labels}
-    levels = sorted(found if grades is None else {*grades, *found})
-    longest = max([10, *(min(len(labels), MAX_RANKS) for row in rows for labels in row.labels)])
-    ax, colours = start(ax, theme, (4.6 + 0.33 * longest, 1.5 + 0.8 * max(len(rows), 1)))
+    models, metrics = _read_columns(queries)
+    rows = queries.head(check_whole("most", most)).to_dict("records")
+    drawn_grades = {grade for model in models for labels in queries[f"labels {model}"] for grade in labels}
+    levels = sorted(drawn_grades | set(grades or ()))
+    depth = max([10, *(min(len(row[f"labels {model}"]), MAX_RANKS) for row in rows for model in models)])
+    ax, colours = start(ax, theme, (4.6 + 0.33 * depth, 1.5 + 0.8 * max(len(rows), 1)))
     shades = dict(zip(levels, grade_colours(len(levels), colours), strict=True))
     short = short_names(models) if names is None else names
-    one, other = called = [short[model] for model in models]
-    wide = longest + 1.0 + BARS
-    middle = wide - BARS / 2
-    scale = (BARS / 2 - 1.6) / (max((abs(value) for row in rows for value in row.differences), default=0.0) or 1.0)
+    width = depth + 1.0 + BARS
+    middle = width - BARS / 2
+    differences = np.array([[row[f"difference {metric}"] for metric in metrics] for row in rows], dtype=float)
+    scale = (BARS / 2 - 1.6) / (np.abs(differences).max(initial=0.0) or 1.0)
     for number, row in enumerate(rows):
         top = STEP * number
-        for line, (name, labels) in enumerate(zip(called, row.labels, strict=True)):
-            draw_strip(ax, labels, top + line, shades, colours)
-            ax.text(-0.2, top + line + 0.5, name, ha="right", va="center", fontsize=9, color=colours.ink,
-                    parse_math=False)  # fmt: skip
-        ax.text(0, top - 0.1, f"query {row.query[:32]}", fontsize=8.5, weight="bold", va="bottom", color=colours.ink,
-                parse_math=False)  # fmt: skip
-        for line, (value, look) in enumerate(zip(row.differences, looks(colours), strict=True)):
-            # Values above 0 favor the model that the metric prefers, also for a loss.
-            reach = abs(value) * scale if row.first_leads == (line == 0) else -abs(value) * scale
-            y = top + line + 0.5
-            ax.barh(y, reach, 0.56, middle, color=look.colour, zorder=3)
-            beside(
-                ax, amount(abs(value)), (middle + reach, y), (4 if reach >= 0 else -4, 0), colour=colours.ink, size=8
-            )
+        ax.text(0, top - 0.1, f"query {plain(row['query'])[:32]}", fontsize=8.5, weight="bold", va="bottom",
+                color=colours.ink, parse_math=False)  # fmt: skip
+        for line, (model, look) in enumerate(zip(models, looks(colours), strict=True)):
+            draw_strip(ax, row[f"labels {model}"], top + line, shades, colours)
+            y, size = top + line + 0.5, abs(differences[number, line])
+            ax.text(-0.2, y, short[model], ha="right", va="center", fontsize=9, color=colours.ink, parse_math=False)
+            # The first metric prefers the first model, and the second metric the other one, or the reverse.
+            side = 1 if (row["contradiction strength"] > 0) == (line == 0) else -1
+            ax.barh(y, side * size * scale, 0.56, middle, color=look.colour, zorder=3)
+            beside(ax, amount(size), (middle + side * size * scale, y), (4 * side, 0), colour=colours.ink, size=8)
     if rows:
         ax.plot([middle, middle], [-0.1, STEP * len(rows) - 0.75], color=colours.ink, linewidth=1.2, zorder=4)
-        two_sides(ax, colours, (middle, -0.25), other, one, va="bottom")
+        two_sides(ax, colours, (middle, -0.25), short[models[1]], short[models[0]], va="bottom")
         for metric, look in zip(metrics, looks(colours), strict=True):
             ax.plot([], [], color=look.colour, linewidth=5, label=metric)
-        legend_below(ax, colours, bbox_to_anchor=(middle / wide, 0.0), ncols=2, handlelength=1.2, handletextpad=0.4)
-    ax.set_xlim(0, wide if rows else longest)
+        legend_below(ax, colours, bbox_to_anchor=(middle / width, 0.0), ncols=2, handlelength=1.2, handletextpad=0.4)
+    ax.set_xlim(0, width if rows else depth)
     ax.set_ylim(max(STEP * len(rows), 1) - 0.6, -0.8)
-    ax.set_xticks(np.arange(longest) + 0.5, [str(rank) for rank in range(1, longest + 1)])
+    ax.set_xticks(np.arange(depth) + 0.5, [str(rank) for rank in range(1, depth + 1)])
     ax.set_yticks([])
     ax.tick_params(length=0, labelsize=8)
     without_frame(ax)
-    title, alt = _describe_queries(rows, (one, other), metrics)
+    title, alt = _describe_queries(rows, models, metrics, short)
     picture = finish(ax, colours, title, alt, x="rank (cells: grade of the document)" if rows else "", wide=0.7)
     ax.xaxis.label.set_horizontalalignment("left")
     ax.xaxis.set_label_coords(0, -0.05 - 0.12 / max(len(rows), 1))
     return picture
 
 
-def _describe_queries(rows: Sequence[_Strips], called: tuple[str, str], metrics: tuple[str, str]) -> tuple[str, str]:
+def _describe_queries(
+    rows: Sequence[Mapping[Hashable, Any]],
+    models: Sequence[str],
+    metrics: Sequence[str],
+    short: Mapping[str, str],
+) -> tuple[str, str]:
     """Return the title and the text alternative of the strips."""
-    one, other = called
-    title = (
-        f"{count(len(rows), 'query')} with the strongest contradiction of {metrics[0]} and {metrics[1]}"
-        if rows
-        else f"{metrics[0]} and {metrics[1]} contradict each other on no query"
-    )
-    alt = [f"Strips of grades from rank 1 on, {one} above {other}. Differences are the first minus the second."]
+    first, second = (short[model] for model in models)
+    alt = [f"Strips of grades from rank 1 on, {first} above {second}. Differences are the first minus the second."]
     for row in rows:
-        strips = ", ".join(f"{name} {_graded(labels)}" for name, labels in zip(called, row.labels, strict=True))
-        signs = (f"{metric} {format_difference(value)}" for metric, value in zip(metrics, row.differences, strict=True))
-        alt.append(f"Query {row.query}: {strips}. {', '.join(signs)}.")
+        strips = ", ".join(f"{short[model]} {_format_grades(row[f'labels {model}'])}" for model in models)
+        signs = ", ".join(f"{metric} {format_difference(row[f'difference {metric}'])}" for metric in metrics)
+        alt.append(f"Query {row['query']}: {strips}. {signs}.")
+    title = f"{metrics[0]} and {metrics[1]} contradict each other on no query"
+    if rows:
+        title = f"{count(len(rows), 'query')} with the strongest contradiction of {metrics[0]} and {metrics[1]}"
     return title, " ".join(alt)
 
 
@@ -337,34 +283,31 @@ def draw_strip(
         ax.text(MAX_RANKS + 0.05, top + 0.5, "…", va="center", fontsize=9, color=colours.ink)
 
 
-def _graded(labels: Sequence[float]) -> str:
+def _format_grades(labels: Sequence[float]) -> str:
     more = f" and {len(labels) - MAX_RANKS} more" if len(labels) > MAX_RANKS else ""
     return " ".join(f"{grade:g}" for grade in labels[:MAX_RANKS]) + more
 
 
-NAMES = ("ndcg_jk", "ndcg_linear", "ndcg_exp")
+FAMILIES = ("jk", "linear", "exp")
 
 
-def rank_contributions(labels: Numbers, scores: Numbers, k: int = 10) -> dict[str, Floats]:
+def compute_rank_contributions(labels: Numbers, scores: Numbers, k: int = 10) -> dict[str, Floats]:
     """Return the contributions of ranks 1 to k to each of the three NDCGs. Tied documents share their ranks.
 
     Examples
     --------
-    >>> parts = rank_contributions([1, 3, 0], [3, 2, 1], k=3)
+    >>> parts = compute_rank_contributions([1, 3, 0], [3, 2, 1], k=3)
     >>> parts["ndcg_exp@3"].round(3).tolist()
     [0.131, 0.579, 0.0]
     """
     k = check_whole("k", k)
     judgments = Judgments(labels, group=[len(numbers("labels", labels))])
-    given = AlignedScores.of(judgments, scores)
-    given.check()
-    rankings = Rankings(judgments, {"ranking": given.by_row.astype(np.float64)}, np.ones(1, dtype=bool))
-    depth = min(k, judgments.documents)
-    metrics = [metric for metric in parse_metrics([f"{name}@{k}" for name in NAMES]) if isinstance(metric, DCG)]
-    bands = rank_bands(range(1, depth + 1), [depth], longest=depth)
-    splits = [Decomposition(metric, rankings, group_grades(judgments.levels), bands) for metric in metrics]
-    found = decompose_model(rankings, "ranking", splits)
-    return {str(metric): cells.sum(axis=0) for metric, (_, cells) in zip(metrics, found, strict=True)}
+    cutoffs, parts = range(1, min(k, judgments.documents) + 1), {}
+    for family in FAMILIES:
+        metrics = [f"dcg_{family}@{cutoff}" for cutoff in cutoffs]
+        sums, ideal = (list(evaluate(metrics, judgments, order).mean.values()) for order in (scores, labels))
+        parts[f"ndcg_{family}@{k}"] = np.diff([0.0, *sums]) / (ideal[-1] or 1.0)
+    return parts
 
 
 def plot_explain(
@@ -381,7 +324,7 @@ def plot_explain(
     ax, theme
         As for `plot_conflict`.
     """
-    parts = rank_contributions(labels, scores, k)
+    parts = compute_rank_contributions(labels, scores, k)
     depth = len(next(iter(parts.values())))
     ax, colours = start(ax, theme, (max(5.6, 2.2 + 0.52 * depth), 4.2))
     kinds = ((colours.third, "//"), (colours.first, ""), (colours.second, "xx"))

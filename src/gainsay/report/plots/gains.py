@@ -23,23 +23,23 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_gains"]
 
-MAX_BARS = 12
-"""Maximum number of models with a bar below, the first by base."""
+MAX_NAMES = 12
+"""Maximum number of names next to the lines, those of the leaders first."""
 
 CROWD = 6
 """Maximum number of models with thick lines."""
 
 ROW = 0.055
-"""Height of a bar's row, as a share of the scale."""
+"""Height of the band of leaders, as a share of the scale."""
 
 
 def plot_gains(gains: GainPath, ax: Axes | None = None, theme: str = "light") -> Picture:
     """Draw the regret of each model along the base of the gain.
 
     Down is worse. The line at the top is the highest mean at each base, and the band above it has the color of the
-    leading model. A line is thick if the model may be best at this base (simultaneously over all bases). Bars below
-    repeat these ranges. Models that neither lead nor may be best are thin lines. The linear gain is b = 1, the
-    exponential one b = 2. The base fitted to preferences is a shaded range.
+    leading model. A line is thick if the model may be best at this base (simultaneously over all bases). Models that
+    neither lead nor may be best are thin lines. The linear gain is b = 1, the exponential one b = 2. The base fitted to
+    preferences is a shaded range.
 
     Parameters
     ----------
@@ -65,23 +65,17 @@ def plot_gains(gains: GainPath, ax: Axes | None = None, theme: str = "light") ->
     """
     if len(gains.bases) < 2:
         raise ValueError("A plot of gains requires two bases, got 1. Pass more to gains(bases).")
-    bars = list(gains.best_ranges["model"].unique())[:MAX_BARS]
-    ax, colours = start(ax, theme, (7.6, 4.2 + 0.15 * len(bars)))
-    colour, scale = _colours(gains, colours), _scale(gains)
-    _lines(ax, colours, gains, colour, scale)
-    _leaders(ax, colours, gains, colour, scale)
-    for row, model in enumerate(bars):
-        y = scale * (1 + ROW * (1.2 + row))
-        for low, high in _ranges(gains, model):
-            ax.plot([low, high], [y, y], color=colour.get(model, colours.ink), lw=5, solid_capstyle="butt")
-        _name(ax, gains, model, y, colours.ink, size=8)
-    _axes(ax, colours, gains, scale, lowest=scale * (1 + ROW * (1.2 + len(bars))))
-    _fitted_base(ax, colours, gains)
+    ax, colours = start(ax, theme, (7.6, 4.2))
+    line_colours, scale = _choose_colours(gains, colours), _compute_scale(gains)
+    _draw_lines(ax, colours, gains, line_colours, scale)
+    _draw_leaders(ax, colours, gains, line_colours, scale)
+    _draw_axes(ax, colours, gains, scale)
+    _draw_fitted_base(ax, colours, gains)
     base = "gain base b, gain of grade l = (bˡ − 1)/(b − 1)"
     return finish(ax, colours, gains.headline, f"{gains.headline}. {gains.text}", x=base, y="regret")
 
 
-def _colours(gains: GainPath, theme: Theme) -> dict[str, str]:
+def _choose_colours(gains: GainPath, theme: Theme) -> dict[str, str]:
     """Return the colors of the leaders at base 1 and base 2, or no colors if they are the same model."""
     leaders = {
         model: colour
@@ -92,81 +86,55 @@ def _colours(gains: GainPath, theme: Theme) -> dict[str, str]:
     return leaders if len(leaders) == 2 else {}
 
 
-def _notable(gains: GainPath) -> list[str]:
+def _list_notable(gains: GainPath) -> list[str]:
     """Return the models that lead somewhere, then those that may be best somewhere."""
     return list(dict.fromkeys([*gains.winners["model"], *gains.best_ranges["model"]]))
 
 
-def _ranges(gains: GainPath, model: str) -> list[list[float]]:
-    ranges = gains.best_ranges
-    return ranges.loc[ranges["model"] == model, ["from", "to"]].to_numpy(float).tolist()
-
-
-def _scale(gains: GainPath) -> float:
+def _compute_scale(gains: GainPath) -> float:
     """Return the largest regret of the figure: that of the models that lead or may be best, and of a second one."""
     largest = gains.regret.max(axis=0)
-    shown = largest[[gains.models.index(model) for model in _notable(gains)]]
+    shown = largest[[gains.models.index(model) for model in _list_notable(gains)]]
     return 1.05 * float(max(shown.max(initial=0.0), np.sort(largest)[:2].max(), 1e-9))
 
 
-def _lines(ax: Axes, theme: Theme, gains: GainPath, colour: Mapping[str, str], scale: float) -> None:
-    """Draw the lines with their names at the end. Names without space are only next to the bars."""
-    bases, notable, ends = np.array(gains.bases), _notable(gains), dict[str, float]()
-    width = 4.5 if gains.best_ranges["model"].nunique() <= CROWD else 2.8
-    for model in sorted(gains.models, key=lambda model: (model in notable, model in colour)):
+def _draw_lines(ax: Axes, theme: Theme, gains: GainPath, line_colours: Mapping[str, str], scale: float) -> None:
+    """Draw the lines, thick where the model may be best, with names at their ends."""
+    bases, notable, ranges = np.array(gains.bases), _list_notable(gains), gains.best_ranges
+    width = 4.5 if ranges["model"].nunique() <= CROWD else 2.8
+    for model in sorted(gains.models, key=lambda model: (model in notable, model in line_colours)):
         regret = gains.regret[:, gains.models.index(model)]
-        shown, own = np.where(regret <= scale, regret, np.nan), colour.get(model, theme.ink)
+        shown, colour = np.where(regret <= scale, regret, np.nan), line_colours.get(model, theme.ink)
         if model not in notable:
             ax.plot(bases, shown, color=theme.muted, lw=0.6, alpha=0.5)
             continue
-        ax.plot(bases, shown, color=own, lw=1.4)
-        for low, high in _ranges(gains, model):
-            within = (bases >= low) & (bases <= high)
-            ax.plot(bases[within], shown[within], color=own, lw=width, solid_capstyle="round")
-        last = int(np.flatnonzero(np.isfinite(shown))[-1])
-        if last == len(bases) - 1:
-            ends[model] = float(shown[last])
-        else:
-            beside(ax, gains.short_names[model], (bases[last], shown[last]), colour=own, size=9, ha="left",
-                   weight="bold")  # fmt: skip
-    leaders = set(gains.winners["model"])
-    ordered = dict(sorted(ends.items(), key=lambda end: (end[0] not in leaders, end[1])))
-    for model, y in _with_room(ordered, 1.15 * ROW * scale, scale).items():
-        _name(ax, gains, model, y, colour.get(model, theme.ink), size=9, weight="bold")
+        ax.plot(bases, shown, color=colour, lw=1.4)
+        for low, high in ranges.loc[ranges["model"] == model, ["from", "to"]].to_numpy(float).tolist():
+            x = np.array([low, *bases[(bases > low) & (bases < high)], high])
+            ax.plot(x, np.interp(x, bases, regret), color=colour, lw=width, solid_capstyle="round")
+    named = notable[:MAX_NAMES]
+    ends = {model: min(float(gains.regret[-1, gains.models.index(model)]), scale) for model in named}
+    ordered = sorted(named, key=ends.__getitem__)
+    for model, y in zip(ordered, _spread([ends[model] for model in ordered], 1.15 * ROW * scale, scale), strict=True):
+        beside(ax, gains.short_names[model], (1.01, y), colour=line_colours.get(model, theme.ink), size=9,
+               weight="bold", ha="left", xycoords=("axes fraction", "data"))  # fmt: skip
 
 
-def _name(ax: Axes, gains: GainPath, model: str, y: float, colour: str, size: float, weight: str = "normal") -> None:
-    """Write the name of a model to the right of the axes."""
-    beside(ax, gains.short_names[model], (1.01, y), colour=colour, size=size, weight=weight, ha="left",
-           xycoords=("axes fraction", "data"))  # fmt: skip
-
-
-def _with_room(ends: Mapping[str, float], gap: float, bottom: float) -> dict[str, float]:
-    """Return positions of names next to the ends of lines, `gap` apart. The first names win if space is short."""
-    found: dict[str, float] = {}
-    for name in ends:
-        ordered = sorted([*found, name], key=ends.__getitem__)
-        places = dict(zip(ordered, _apart([ends[it] for it in ordered], gap, bottom), strict=True))
-        if all(abs(place - ends[it]) <= 1.5 * gap for it, place in places.items()):
-            found = places
-    return found
-
-
-def _apart(places: Sequence[float], gap: float, bottom: float) -> list[float]:
+def _spread(places: Sequence[float], gap: float, bottom: float) -> list[float]:
     """Move ascending positions until they are `gap` apart, and those beyond the bottom back again.
 
-    >>> [round(place, 1) for place in _apart([1, 1.1, 5, 9.5, 9.6], 1, 10)]
+    >>> [round(place, 1) for place in _spread([1, 1.1, 5, 9.5, 9.6], 1, 10)]
     [1, 2, 5, 9, 10]
     """
-    moved = accumulate(places, lambda before, own: max(own, before + gap))
-    return [min(place, bottom - gap * (len(places) - 1 - at)) for at, place in enumerate(moved)]
+    moved = accumulate(places, lambda before, place: max(place, before + gap))
+    return [min(place, bottom - gap * (len(places) - 1 - index)) for index, place in enumerate(moved)]
 
 
-def _leaders(ax: Axes, theme: Theme, gains: GainPath, colour: Mapping[str, str], scale: float) -> None:
+def _draw_leaders(ax: Axes, theme: Theme, gains: GainPath, line_colours: Mapping[str, str], scale: float) -> None:
     """Draw the leading models as a band above the best."""
     width, row = np.log(gains.bases[-1] / gains.bases[0]), ROW * scale
     for place, (model, low, high) in enumerate(gains.winners.itertuples(index=False)):
-        ax.fill_between([low, high], -1.7 * row, -0.4 * row, color=colour.get(model, theme.ink), lw=0)
+        ax.fill_between([low, high], -1.7 * row, -0.4 * row, color=line_colours.get(model, theme.ink), lw=0)
         if place:
             ax.axvline(low, color=theme.muted, lw=0.8, ls=":")
         name = gains.short_names[model]
@@ -175,26 +143,28 @@ def _leaders(ax: Axes, theme: Theme, gains: GainPath, colour: Mapping[str, str],
                     color=theme.face, parse_math=False)  # fmt: skip
 
 
-def _axes(ax: Axes, theme: Theme, gains: GainPath, scale: float, lowest: float) -> None:
+def _draw_axes(ax: Axes, theme: Theme, gains: GainPath, scale: float) -> None:
     first, last = gains.bases[0], gains.bases[-1]
     ax.set_xscale("log")
     ax.set_xlim(first, last)
-    ax.set_ylim(lowest, -1.9 * ROW * scale)
+    ax.set_ylim(1.02 * scale, -1.9 * ROW * scale)
     room = 0.14 if column_width(ax) > 6.5 else 0.28
     bases, named = select_labelled_bases(gains.bases, room), {1.0: "1: linear", 2.0: "2: exponential"}
-    worth = [" ".join(gain_text(base, grade) for grade in gains.grades[:5]) for base in bases]
+    grade_gains = [" ".join(format_gain(base, grade) for grade in gains.grades[:5]) for base in bases]
     ax.xaxis.set_major_locator(FixedLocator(bases))
     ax.xaxis.set_minor_locator(NullLocator())
-    ax.set_xticklabels([f"{named.get(base, f'{base:g}')}\n{own}" for base, own in zip(bases, worth, strict=True)])
+    ax.set_xticklabels(
+        [f"{named.get(base, f'{base:g}')}\n{text}" for base, text in zip(bases, grade_gains, strict=True)]
+    )
     ax.yaxis.set_major_locator(FixedLocator([tick for tick in MaxNLocator(6).tick_values(0, scale) if tick <= scale]))
     ax.yaxis.grid(True, color=theme.grid, lw=0.8)
     ax.axhline(0, color=theme.ink, lw=1)
     for base, look in zip((1.0, 2.0), looks(theme), strict=True):
         if first <= base <= last:
-            ax.vlines(base, 0, lowest, color=look.colour, lw=1.2)
+            ax.vlines(base, 0, 1.02 * scale, color=look.colour, lw=1.2)
 
 
-def _fitted_base(ax: Axes, theme: Theme, gains: GainPath) -> None:
+def _draw_fitted_base(ax: Axes, theme: Theme, gains: GainPath) -> None:
     if gains.fit is None or not gains.fit.has_base:
         return
     low, best, high = np.clip([gains.fit.lower, gains.fit.base, gains.fit.upper], gains.bases[0], gains.bases[-1])
@@ -207,7 +177,7 @@ def _fitted_base(ax: Axes, theme: Theme, gains: GainPath) -> None:
     )  # fmt: skip
 
 
-def gain_text(base: float, grade: float) -> str:
+def format_gain(base: float, grade: float) -> str:
     """Return the gain of a grade with three digits, also for very large values."""
     try:
         return f"{grade if base == 1 else (base**grade - 1) / (base - 1):.3g}"

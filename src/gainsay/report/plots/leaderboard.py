@@ -166,7 +166,6 @@ def _draw_rows(pen: _Pen, chart: Chart, top: float, row: float) -> None:
     panels = len(chart.panels)
     wide = (right - left - GAP * (panels - 1)) / panels
     pen.line((PAD, pen.width - PAD), (base - 4, base - 4), colors.ink, 1)
-    pen.text(PAD, top + 26, plain(chart.head), colors.muted, size=7.5)
     pen.text(pen.width - PAD, top + 12, chart.last[0], colors.ink, size=10, bold=True, ha="right")
     pen.text(pen.width - PAD, top + 26, chart.last[1], colors.muted, size=7.5, ha="right")
     for number, (star, one) in enumerate(starred):

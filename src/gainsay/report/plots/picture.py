@@ -26,7 +26,7 @@ SHARP = 2
 
 
 class Picture:
-    """A draw_and_save picture: the last line of a notebook's cell shows it, `save` writes it to a file.
+    """A drawn picture: the last line of a notebook's cell shows it, `save` writes it to a file.
 
     The methods of `comparison.plot` return it. Use its Matplotlib axes to change the picture or to add to it.
 
@@ -126,18 +126,16 @@ def check_path(path: str | os.PathLike[str]) -> Path:
 
 def embedded(draw: Callable[[str], Picture]) -> str:
     """Return HTML with a picture in both themes, without its title."""
+    sources = []
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")  # The browser of the reader has more fonts.
-        return _embedded(draw("light"), draw("dark"))
-
-
-def _embedded(light: Picture, dark: Picture) -> str:
-    title = escape(light.title)
-    alt = f"{title}. {escape(light.alt)}"
-    for picture in (light, dark):
-        picture.ax.set_title("", loc="left")
-    written = (base64.b64encode(one.to_svg().encode()).decode("ascii") for one in (light, dark))
-    sources = [f"data:image/svg+xml;base64,{one}" for one in written]
+        for theme in ("light", "dark"):
+            picture = draw(theme)
+            title = escape(picture.title)
+            picture.ax.set_title("", loc="left")
+            content = base64.b64encode(picture.to_svg().encode()).decode("ascii")
+            sources.append(f"data:image/svg+xml;base64,{content}")
+    alt = f"{title}. {escape(picture.alt)}"
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="{title}"><picture>'
         f'<source media="screen and (prefers-color-scheme: dark)" srcset="{sources[1]}">'

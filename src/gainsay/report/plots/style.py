@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.lines import Line2D
 
     from ..._common.palette import Theme
 
@@ -100,13 +99,6 @@ def column_width(ax: Axes) -> float:
     return width if place is None else width * len(place.colspan) / place.get_gridspec().ncols
 
 
-def key(marker: str, edge: str, fill: str) -> Line2D:
-    """Return a mark for a legend."""
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], linestyle="", marker=marker, color=edge, markerfacecolor=fill, markersize=5.5)
-
-
 def beside(ax: Axes, text: str, at: Point, offset: Point = (0, 0), *, colour: str, size: float, **look: Any) -> None:
     """Write a text next to a position, growing away from it. Nothing in it is parsed as a formula."""
     right, up = offset
@@ -114,29 +106,6 @@ def beside(ax: Axes, text: str, at: Point, offset: Point = (0, 0), *, colour: st
     along = "center" if abs(up) <= 0.5 * abs(right) else "bottom" if up > 0 else "top"
     look = {"ha": across, "va": along, **look}
     ax.annotate(text, at, offset, textcoords="offset points", fontsize=size, color=colour, parse_math=False, **look)
-
-
-NAME_OFFSETS = ((9.0, 0.0), (-9.0, 0.0), (7.0, 6.0), (-7.0, 6.0), (7.0, -6.0), (-7.0, -6.0), (0.0, 9.0), (0.0, -9.0))
-"""Offsets of a name from its point in points, the best first."""
-
-
-def name_points(ax: Axes, points: Sequence[Point], texts: Sequence[str], colour: str, around: Sequence[Point]) -> None:
-    """Write each text next to its point in the given order, and omit texts that would cover something."""
-    scale, size = 72 / ax.figure.dpi, 8.5
-    pixels = np.asarray(ax.transData.transform([*points, *around]), dtype=float).reshape(-1, 2) * scale
-    taken = [np.array([place - 4, place + 4]) for place in pixels]
-    frame = ax.get_window_extent().get_points() * scale
-    for number, text in enumerate(texts):
-        lines = text.split("\n")
-        extent = np.array([0.62 * size * max(map(len, lines)), 1.2 * size * len(lines)])
-        for offset in NAME_OFFSETS:
-            middle = pixels[number] + offset + np.sign(offset) * extent / 2
-            box = np.array([middle - extent / 2, middle + extent / 2])
-            inside = (box[0] >= frame[0]).all() and (box[1] <= frame[1]).all()
-            if inside and not any((box[0] < other[1]).all() and (other[0] < box[1]).all() for other in taken):
-                taken.append(box)
-                beside(ax, text, points[number], offset, colour=colour, size=size)
-                break
 
 
 def legend_below(ax: Axes, theme: Theme, entries: Entries = (), *, below: float = 0.13, **look: Any) -> None:

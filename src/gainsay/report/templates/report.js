@@ -30,18 +30,6 @@
     head.append(button);
   }
   const queries = document.getElementById("queries");
-  const search = queries && queries.querySelector("[type=search]");
-  if (search) {
-    search.hidden = false;
-    search.addEventListener("input", () => {
-      const wanted = search.value.trim();
-      queries.classList.toggle("filtered", wanted !== "");
-      for (const row of queries.querySelectorAll("tbody tr")) {
-        const said = [...row.querySelectorAll("bdi")].map((part) => part.textContent).join(" ");
-        row.hidden = !said.includes(wanted);
-      }
-    });
-  }
   // A link into something folded or into another list opens it.
   const open = () => {
     const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
@@ -54,12 +42,4 @@
   };
   addEventListener("hashchange", open);
   open();
-  // What does not have to be scrolled should be no stop on the way of the keyboard.
-  const reach = new ResizeObserver((changes) => {
-    for (const { target } of changes) {
-      if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
-      else target.removeAttribute("tabindex");
-    }
-  });
-  for (const part of document.querySelectorAll(".scroll")) reach.observe(part);
 })();

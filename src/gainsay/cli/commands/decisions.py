@@ -1,10 +1,10 @@
-"""The command `gainsay gate`: ship a candidate or not."""
+"""The commands `gainsay gate`: ship a candidate or not, and `gainsay plan`: how many queries prove a difference."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 from typer import Option
@@ -12,14 +12,13 @@ from typer import Option
 from ..._common.version import __version__
 from ..app import command
 from ..inputs import is_recipe, read_comparison
-from ..options import Alpha, InputOptions, Margin, Metrics, Require, Seed, parse_requirement
-from ..outputs import check_overwrites, format_json, print_text
-
-if TYPE_CHECKING:
-    from ...comparison.baseline import BaselineComparison
+from ..options import Alpha, AsJson, InputOptions, Margin, Metrics, Require, Seed, reject_options
+from ..outputs import check_overwrites, format_json, print_json, print_text
 
 SCHEMA = 2
 """The version of the JSON output, which increases when a key changes its meaning or is removed."""
+
+NDCGS = ["ndcg_linear@10", "ndcg_exp@10"]
 
 EXIT_CODES = {"ship": 0, "do not ship": 3, "undecided": 4}
 
@@ -67,32 +66,35 @@ def gate(
     if json_file is not None and not prints_json:
         check_output("--json", json_file)
         check_overwrites({"--json": json_file}, [*vars(inputs).values(), baseline, candidate])
-    metrics = metric or ["ndcg_linear@10", "ndcg_exp@10"]
+    metrics = metric or NDCGS
     if len(metrics) > 2:
         raise ValueError(f"gate requires one metric or two, got {len(metrics)}: {', '.join(metrics)}.")
     if baseline == candidate:
         raise ValueError(f"--baseline and --candidate must be two different models, got {baseline!r} for both.")
-    requirement = parse_requirement(require, margin)
+    requirement: Any = require.replace("-", "_")
     planned = None if looks is None else _parse_looks(looks)
     recipes = [text for text in (baseline, candidate) if is_recipe(text)]
     models = [text for text in (baseline, candidate) if text not in recipes]
-    if inputs.table is None:
-        inputs = replace(inputs, models=models, recipe=recipes)
-    else:
-        inputs = replace(inputs, scores=models, recipe=recipes)
+    selection: dict[str, Any] = {"models" if inputs.table is None else "scores": models, "recipe": recipes}
+    inputs = replace(inputs, **selection)
     comparison = read_comparison(inputs, metrics, alpha=alpha, margin=margin, seed=seed)
     first, second = comparison.models
-    if recipes == [baseline]:  # because recipes are the last models of a comparison
+    if recipes == [baseline]:  # Recipes are the last models of a comparison.
         first, second = second, first
-    decided = comparison.against(first, require=requirement, looks=planned, anytime=anytime, earlier=earlier)
-    content = _format_decision(decided, second)
+    decisions = comparison.against(first, require=requirement, looks=planned, anytime=anytime, earlier=earlier)
+    content = decisions.to_dict()
+    (details,) = content.pop("candidates").values()
+    decision, sentence = details["decision"], decisions.sentence(second)
+    exit_code = EXIT_CODES[decision]
+    heading = {"gainsay": __version__, "schema": SCHEMA, "decision": decision, "exit_code": exit_code}
+    text = format_json({**heading, "sentence": sentence, "candidate": second, **content, **details}, indent=1)
     if prints_json:
-        typer.echo(content)
+        typer.echo(text)
     else:
-        print_text(decided.sentence(second))
+        print_text(sentence)
         if json_file is not None:
-            json_file.write_text(f"{content}\n", encoding="utf-8")
-    return EXIT_CODES[decided.decisions[second]]
+            json_file.write_text(f"{text}\n", encoding="utf-8")
+    return exit_code
 
 
 def _parse_looks(text: str) -> list[int]:
@@ -103,16 +105,50 @@ def _parse_looks(text: str) -> list[int]:
         raise ValueError(f"--looks must be numbers of queries such as 5000,10000,20000, got {text!r}.") from None
 
 
-def _format_decision(decided: BaselineComparison, name: str) -> str:
-    """Return the decision about one candidate as JSON."""
-    comparison = decided.to_dict()
-    (candidate,) = comparison.pop("candidates").values()
-    decision = {
-        "gainsay": __version__,
-        "schema": SCHEMA,
-        "decision": candidate["decision"],
-        "exit_code": EXIT_CODES[candidate["decision"]],
-        "sentence": decided.sentence(name),
-        "candidate": name,
-    }
-    return format_json({**decision, **comparison, **candidate}, indent=1)
+@command(
+    "plan --difference 0.005 --query-sd 0.1 --claim ship",
+    "plan --difference 0.005 --data valid.txt old=old.txt new=new.txt",
+    without=("segments", "vary"),
+)
+def plan(
+    inputs: InputOptions,
+    difference: Annotated[float, Option(help="The true difference to prove, in units of the metrics.")],
+    claim: Annotated[str, Option(help="genuine (disagreement), pair (a difference) or ship (see gate).")] = "genuine",
+    power: Annotated[float, Option(help="The probability to prove it.")] = 0.8,
+    query_sd: Annotated[float | None, Option(min=0, help="Without models: SD of a difference over queries.")] = None,
+    repeats: Annotated[list[int] | None, Option(help="Repeats of each recipe to plan for. Repeatable.")] = None,
+    metric: Metrics = None,
+    alpha: Alpha = 0.05,
+    margin: Margin = 0.0,
+    require: Require = "gain",
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Plan how many queries and repeats prove a difference, by simulation of the test.
+
+    The variance is that of the given models, which are read as for compare, or that of --query-sd. Models given as
+    --recipe also have a variance over repeats.
+    """
+    from ...comparison.power import plan as plan_from_variances
+
+    if claim != "ship":
+        reject_options("without --claim ship", margin=margin, require=require != "gain")
+    target: dict[str, Any] = {"difference": difference, "power": power, "claim": claim, "repeats": repeats or None}
+    target["require"] = require.replace("-", "_")
+    test: dict[str, Any] = {"alpha": alpha, "margin": margin, "seed": seed}
+    if query_sd is None:
+        if repeats and not inputs.recipe:
+            raise ValueError("--repeats requires training recipes. Pass --recipe.")
+        comparison = read_comparison(inputs, metric or NDCGS, **test)
+        try:
+            result = comparison.plan(**target)
+        except ValueError as error:
+            raise ValueError(f"{error} (Pass --query-sd to plan without models.)") from None
+    else:
+        reject_options("with --query-sd", metric=metric, repeats=repeats)
+        inputs.reject("with --query-sd")
+        result = plan_from_variances(query=query_sd, **target, **test)
+    if as_json:
+        print_json(result.to_dict())
+    else:
+        print_text(result.text)

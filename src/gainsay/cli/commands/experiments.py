@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +10,7 @@ from typer import Option
 
 from ..app import command
 from ..inputs import load_comparison
-from ..options import AsJson, InputFile, Open, open_input, reject_options
+from ..options import AsJson, Open, reject_options
 from ..outputs import Terminal, announce_report, check_report, plan_report, print_comparison, print_json
 
 if TYPE_CHECKING:
@@ -22,48 +21,46 @@ if TYPE_CHECKING:
 
 @command("run experiment.toml", "run experiment.toml --repeats 5 --open")
 def run(
-    file: Annotated[str, typer.Argument(help="The experiment, a TOML file. With -, --directory is required.")],
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The experiment, a TOML file.")],
     directory: Annotated[Path | None, Option(help="Directory for models and results.")] = None,
     jobs: Annotated[int | None, Option("--jobs", "-j", min=1, help="Trainings at a time. Default: CPUs.")] = None,
-    stop_by: Annotated[str | None, Option(help="Round of each candidate: balanced, each, or a metric.")] = None,
+    stop_by: Annotated[str | None, Option(help="Round of each candidate: balanced, or a metric.")] = None,
     repeats: Annotated[
         str | None,
         Option(help="Trainings of each candidate. finalists=5 repeats only the best. You can add more later."),
     ] = None,
     vary: Annotated[str | None, Option(help="Difference between repeats: seed or queries (resampled).")] = None,
-    clusters: Annotated[Path | None, InputFile(help="CSV of query ids and clusters of dependent queries.")] = None,
-    segments: Annotated[Path | None, InputFile(help="CSV of query ids and kinds, to compare separately.")] = None,
     open_it: Open = False,
     as_json: AsJson = False,
 ) -> None:
     """Train the candidates of an experiment and compare them. An interrupted experiment resumes."""
     from ...experiment import Experiment
-    from ...experiment.labels import read_cluster_file, read_segment_file
-    from ...experiment.repeats import parse_repeats
+    from ...experiment.config import parse_repeats
 
     if as_json:
         reject_options("with --json", open=open_it)
-    options: dict[str, Any] = {
+    values = {
         "stop_by": stop_by,
-        "repeats": None if repeats is None else parse_repeats(repeats),
+        "repeats": repeats and parse_repeats(repeats),
         "vary": vary,
-        "clusters": None if clusters is None else read_cluster_file(clusters),
-        "segments": None if segments is None else read_segment_file(segments),
     }
-    if file == "-":
-        if directory is None:
-            raise ValueError("An experiment from standard input requires --directory.")
-        # Paths in the experiment are relative to the directory of its file.
-        with tempfile.NamedTemporaryFile(suffix=".toml", dir=Path.cwd()) as copy:
-            copy.write(open_input(file).read_bytes())
-            copy.flush()
-            experiment = Experiment.from_toml(copy.name, directory.absolute(), **options)
-    else:
-        experiment = Experiment.from_toml(open_input(file), directory, **options)
+    options: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
+    experiment = Experiment.from_toml(file, directory, **options)
     page = None if as_json else plan_report(experiment.directory or Path())
     result = experiment.run(progress=not as_json, jobs=jobs)
     if as_json:
-        print_json(summarize(result))
+        summary = {
+            **result.comparison.to_dict(),
+            "stop_by": result.plan.stop_by,
+            "compared": result.compared.to_dict("index"),
+            "best_rounds": _nest_rows(result.best_rounds),
+            "choice_loss": result.choice_loss.to_dict("records"),
+            "stopping_loss": result.stopping_loss.to_dict("records"),
+            "repeats": result.repeat_values.reset_index().to_dict("records"),
+            "finalists": result.finalists.to_dict("index"),
+            "failures": result.failures,
+        }
+        print_json(summary)
         return
     print_experiment(Terminal(), result)
     if page is not None:
@@ -84,22 +81,6 @@ def report(
     announce_report(load_comparison(directory).to_html(page), open_it)
 
 
-def summarize(result: ExperimentResult) -> dict[str, Any]:
-    """Return the results of an experiment for JSON."""
-    return {
-        **result.comparison.to_dict(),
-        "stop_by": result.plan.stop_by,
-        "compared": result.compared.to_dict("index"),
-        "best_rounds": _nest_rows(result.best_rounds),
-        "choice_loss": result.choice_loss.to_dict("records"),
-        "stopping_loss": result.stopping_loss.to_dict("records"),
-        "repeats": result.repeat_values.reset_index().to_dict("records"),
-        "shift": result.shift.to_dict("records"),
-        "finalists": result.finalists.to_dict("index"),
-        "failures": result.failures,
-    }
-
-
 def _nest_rows(frame: pd.DataFrame) -> dict[str, Any]:
     """Return the rows of a table by index. Several levels (candidate and fold) are nested."""
     if frame.index.nlevels == 1:
@@ -109,13 +90,11 @@ def _nest_rows(frame: pd.DataFrame) -> dict[str, Any]:
 
 def print_experiment(terminal: Terminal, result: ExperimentResult) -> None:
     """Print the comparison of an experiment and the rounds of its candidates."""
-    from ...experiment.summary import join_rounds
+    from ...experiment.tables import join_rounds
     from ...report.text import frame_table
 
-    columns = ["stop_by", "rounds"] if len(set(result.compared["stop_by"])) > 1 else ["rounds"]
-    rounds = result.compared[columns]
     tables = {
-        "Round of each compared model": rounds.assign(rounds=rounds["rounds"].map(join_rounds)),
+        "Round of each compared model": result.compared["rounds"].map(join_rounds).to_frame(),
         "Best round of each candidate by each metric on the validation set": result.best_rounds,
     }
     print_comparison(terminal, result.comparison, *(frame_table(title, table) for title, table in tables.items()))

@@ -1,0 +1,101 @@
+"""The shared part of early stopping in LightGBM and XGBoost: options, the rule of improvement, and messages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from .._common.checks import check_real, check_whole
+from .._common.shown import call_text
+from .bound_metrics import check_optional_name, describe_unknown_dataset, describe_unlogged_metric, find_metric
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from ..metrics.names import MetricLike
+    from .history import MetricCurve
+
+STOPPING_OPTIONS = {
+    "stopping_rounds": "rounds=",
+    "early_stopping_rounds": "rounds=",
+    "early_stopping_round": "rounds=",
+    "data_name": "dataset=",
+    "metric_name": "metric=, or the name as the first argument",
+    "first_metric_only": "nothing, because the callback monitors one metric only",
+}
+"""Suggestions for the options of early stopping in LightGBM, XGBoost and their estimators."""
+
+
+class PatienceState(NamedTuple):
+    """The state of early stopping, which ends the training `rounds` after the best round of a metric."""
+
+    dataset: str | None
+    metric: str
+    rounds: int
+    best_round: int
+
+    def count_rounds_left(self, curve: MetricCurve | None, current_round: int) -> int:
+        """Return after how many further rounds without improvement the training ends."""
+        best = self.best_round
+        if curve is not None and curve.best_round == current_round and current_round > best:
+            best = current_round  # curves record a round before early stopping does
+        return max(self.rounds - (current_round - best), 0)
+
+
+class EarlyStoppingBase:
+    """The shared part of the callbacks that `early_stopping` creates."""
+
+    _name = "early_stopping"
+    _factory: ClassVar[Callable[..., Any]]
+    """The function that creates the callback, for its `repr`."""
+
+    def __init__(self, metric: MetricLike, rounds: int, dataset: str | None, min_delta: float, verbose: bool) -> None:
+        super().__init__()
+        self._own_metric = find_metric(metric)
+        self.metric = str(self._own_metric or metric)
+        self.rounds = check_whole("rounds", rounds, unit="boosting rounds")
+        self.dataset = check_optional_name("dataset", dataset)
+        self.min_delta = check_real("min_delta", min_delta, 0.0)
+        self.verbose = verbose
+
+    def _get_options(self) -> dict[str, Any]:
+        """Return the options of the callback, in the order of the constructor."""
+        return {"rounds": self.rounds, "dataset": self.dataset, "min_delta": self.min_delta, "verbose": self.verbose}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.metric, *self._get_options().values())
+
+    def __repr__(self) -> str:
+        return call_text(type(self)._factory, self.metric, **self._get_options())
+
+    def _improves(self, value: float, best: float | None, maximize: bool, min_delta: float) -> bool:
+        """Return whether a value is better than the best one by more than `min_delta`. NaN is never better."""
+        if best is None:
+            return value == value
+        return (value - best if maximize else best - value) > min_delta
+
+    def _describe_unknown_start(self, functions: str) -> str:
+        """Return the warning that the value of the continued model is not known."""
+        advice = "" if self._own_metric else ", or stop on a metric of gainsay"
+        return (
+            f"early stopping on {self.metric!r} does not know the value of the continued model, so the best round may "
+            f"be worse than that model: evaluate {self.metric!r} with {functions}{advice}"
+        )
+
+    def _describe_missing_values(self, dataset: str | None) -> str:
+        """Return the warning that all values were NaN."""
+        return (
+            f"early stopping on {self.metric!r} got only NaN on {dataset!r}: it did not stop the training or set "
+            "best_iteration. (A metric of gainsay is NaN if it skips every query.)"
+        )
+
+    def _describe_missing_metric(self, logged: Mapping[str, Iterable[str]], dataset: str | None, remedy: str) -> str:
+        """Return the message that the metric is not logged, on one or any dataset, with the names that are."""
+        if not logged:
+            nothing = "has nothing to look at: no dataset or no metric is evaluated"
+            return f"early stopping on {self.metric!r} {nothing}. {remedy}"
+        if dataset is not None and dataset not in logged:
+            return describe_unknown_dataset(dataset, list(logged))
+        datasets = list(logged) if dataset is None else [dataset]
+        names = list(dict.fromkeys(metric for name in datasets for metric in logged[name]))
+        advice = f". {remedy}" if self._own_metric else ""
+        return describe_unlogged_metric(self.metric, ", ".join(map(repr, datasets)), names) + advice
