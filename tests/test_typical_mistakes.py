@@ -99,6 +99,7 @@ MISTAKES = {
         (lambda: train_lgb(feval=gainsay.lightgbm.feval), TypeError, "without a call"),
         (lambda: train_lgb(STOP_XGB), TypeError, "gainsay.lightgbm"),
         (lambda: train_lgb(gainsay.xgboost.Curves()), TypeError, "gainsay.lightgbm"),
+        (lambda: train_lgb(STOP_LGB, lgb.early_stopping(3)), UserWarning, "Remove lightgbm.early_stopping"),
         (lambda: train_lgb(feval=gainsay.xgboost.custom_metric("mrr")), TypeError, "gainsay.lightgbm"),
     ],
     "training with XGBoost and scikit-learn": [
@@ -117,6 +118,8 @@ MISTAKES = {
     "comparison": [
         (lambda: gs.compare(JUDGED, SCORES), TypeError, "compare(models, judgments)"),
         (lambda: compare({}), ValueError, "models"),
+        (lambda: compare(judgments=gs.Judgments(Y, qid=range(len(Y)))).against("a", 0.1), ValueError, "--query"),
+        (lambda: compare(judgments=gs.Judgments(0 * Y, group=GROUP)).against("a", 0.1), ValueError, "--label"),
         (lambda: compare({**SCORES, "b": X[:-1, 1]}), ValueError, "'b'"),
         (lambda: compare(judgments=Y), TypeError, "Judgments"),
         (lambda: compare(baseline="c"), ValueError, "'c'"),

@@ -20,6 +20,21 @@ def distinct(queries, models, seed=0):
     return np.random.default_rng(seed).random((queries, models)) + np.arange(models)
 
 
+@pytest.mark.parametrize(("equal", "expected"), [(100, False), (101, True), (200, True)])
+def test_queries_with_equal_labels(equal, expected):
+    labels = np.where(np.arange(200) < equal, 1, 0).repeat(2)
+    labels[::2] = 1
+    scores = {"a": np.tile([1.0, 0.0], 200), "b": np.tile([0.0, 1.0], 200)}
+    verdict = gs.compare(scores, gs.Judgments(labels, group=[2] * 200), draws=200).verdict
+    assert ("equal labels" in [flag.code for flag in verdict.flags]) is expected
+
+
+def test_equal_labels_of_other_documents():
+    runs = {"all": {"q": {"a": 2.0, "b": 1.0}}, "half": {"q": {"a": 1.0}}}
+    verdict = gs.compare_runs(runs, {"q": {"a": 1, "b": 1}}, draws=200).verdict
+    assert "equal labels" not in [flag.code for flag in verdict.flags]
+
+
 @pytest.mark.parametrize(
     ("queries", "weights", "numbers"),
     [

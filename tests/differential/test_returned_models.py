@@ -58,7 +58,7 @@ def test_no_query_is_too_short_for_the_oracle():
 
 
 @seeds
-@pytest.mark.filterwarnings("ignore:Found `early_stopping_round` in params")
+@pytest.mark.filterwarnings("ignore:Found `early_stopping_round` in params", "ignore:LightGBM's own early stopping")
 def test_lightgbm(seed, tmp_path):
     pick, shuffle = make_pick(seed)
     driver = pick(LightGBMTrain(), LGBMRanker())

@@ -21,6 +21,7 @@ from .attribution import Attribution, compute_attribution
 from .baseline import BaselineComparison, compare_with_baseline, validate_baseline
 from .data import build_panel, read_tables, validate_alpha, validate_margin, validate_primary, validate_seed
 from .estimates import compute_repeat_means, estimate_variance_components
+from .flags import NO_EVIDENCE, find_equal_label_flags
 from .gain_path import build_gain_path, validate_bases
 from .labels import validate_labels
 from .pairs import build_leaderboard, build_pairs, select_clearest_pairs
@@ -323,7 +324,20 @@ class Comparison:
     @cached_property
     def verdict(self) -> Verdict:
         """Whether the two primary metrics disagree about the best model, and the model that is safe under both."""
-        return Verdict.from_sample(self.sample, self._require_two_metrics(), self.margin).with_unjudged(self.unjudged)
+        verdict = Verdict.from_sample(self.sample, self._require_two_metrics(), self.margin)
+        verdict = verdict.with_unjudged(self.unjudged)
+        flags = find_equal_label_flags(self._equal_queries, self.query_count)
+        return replace(verdict, flags=(*flags, *verdict.flags))
+
+    @cached_property
+    def _equal_queries(self) -> int:
+        """Number of queries on which all models have the same value because all labels are equal."""
+        if self.rankings is None:
+            return 0
+        equal = self.rankings.equal_labels[self.rankings.counted]
+        for table in self.values.values():  # Models that did not retrieve all documents may differ in spite of it.
+            equal &= ~(np.ptp(table, axis=1) > RANGE_TOLERANCE)
+        return int((equal if self.weights is None else equal & (self.weights > 0)).sum())
 
     def against(
         self,
@@ -367,8 +381,8 @@ class Comparison:
         ------
         ValueError
             If `baseline` is unknown or the only model, `margin` is negative or not below the range of a metric,
-            ``require="no_loss"`` has no margin, `looks` do not increase or start above the number of queries, or
-            `earlier` has other settings.
+            ``require="no_loss"`` has no margin, `looks` do not increase or start above the number of queries,
+            `earlier` has other settings, or no query has two documents with different labels.
 
         Notes
         -----
@@ -390,6 +404,8 @@ class Comparison:
         >>> first_look.candidates[0].decision, round(first_look.level, 4)
         ('ship', 0.0015)
         """
+        if self._equal_queries == self.query_count:
+            raise ValueError(f"{NO_EVIDENCE}. Check the query ids (--query) and the labels (--label).")
         width = self.margin if margin is None else margin
         return compare_with_baseline(
             self.sample, self._deciding, baseline, width, require=require, looks=looks, anytime=anytime, earlier=earlier

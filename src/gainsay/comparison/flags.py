@@ -37,6 +37,9 @@ MAX_JUDGED_DIFFERENCE = 0.05
 """Models in question are flagged if their shares of judged documents differ by more."""
 
 
+NO_EVIDENCE = "No query can distinguish two rankings, because every query has one document or equal labels"
+"""Message of a comparison without evidence."""
+
 OUTLIER_LEVEL = 0.01
 """Probability with which a healthy set of repeats is flagged."""
 
@@ -48,9 +51,10 @@ class Flag:
     Attributes
     ----------
     code : str
-        ``"left-out queries"``, ``"one model"``, ``"few queries"``, ``"few clusters"``, ``"uneven weights"``,
-        ``"uneven clusters"``, ``"identical repeats"``, ``"outlying repeats"``, ``"few repeats"``, ``"tied winners"``,
-        ``"identical models"``, ``"ignored pairs"``, ``"thin pairs"``, ``"lopsided pairs"`` or ``"uneven judging"``.
+        ``"equal labels"``, ``"left-out queries"``, ``"one model"``, ``"few queries"``, ``"few clusters"``,
+        ``"uneven weights"``, ``"uneven clusters"``, ``"identical repeats"``, ``"outlying repeats"``,
+        ``"few repeats"``, ``"tied winners"``, ``"identical models"``, ``"ignored pairs"``, ``"thin pairs"``,
+        ``"lopsided pairs"`` or ``"uneven judging"``.
     message : str
         One sentence with numbers.
     models : tuple of str
@@ -70,6 +74,18 @@ class Flag:
     def to_dict(self) -> dict[str, Any]:
         """Return the flag as plain lists and strings."""
         return vars(self) | {"models": list(self.models), "pairs": [list(pair) for pair in self.pairs]}
+
+
+def find_equal_label_flags(equal: int, queries: int) -> tuple[Flag, ...]:
+    """Return a flag if most queries cannot distinguish two rankings, because all of their labels are equal.
+
+    >>> print(*find_equal_label_flags(1140, 1200))
+    1,140 of 1,200 queries cannot distinguish two rankings, because they have one document or equal labels.
+    """
+    if 2 * equal <= queries:
+        return ()
+    text = f"{equal:,} of {queries:,} queries cannot distinguish two rankings, because they have one document or equal"
+    return (Flag("equal labels", f"{NO_EVIDENCE}." if equal == queries else f"{text} labels."),)
 
 
 def find_left_out_flags(counts: QueryCounts) -> tuple[Flag, ...]:

@@ -80,6 +80,15 @@ class Rankings:
             yield replace(self, scores={model: scores})
 
     @property
+    def equal_labels(self) -> Bools:
+        """Whether all documents of a query have the same label, shape (queries,)."""
+        labels, sizes = self.judgments.by_query(self.judgments.labels), self.judgments.sizes
+        starts, equal = np.cumsum(sizes) - sizes, sizes == 0
+        starts = starts[~equal]
+        equal[~equal] = np.maximum.reduceat(labels, starts) == np.minimum.reduceat(labels, starts)
+        return equal
+
+    @property
     def weights(self) -> Floats:
         """Weight of each query, 0 if it does not count, shape (queries,)."""
         return np.where(self.counted, 1.0 if self.query_weights is None else self.query_weights, 0.0)

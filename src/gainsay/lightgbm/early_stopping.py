@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -173,6 +174,13 @@ class EarlyStopping(EarlyStoppingBase, Callback):
         if not run.enabled:
             return run
         _active.set(env.model, self)
+        if _has_other_stop():
+            warnings.warn(
+                f"LightGBM's own early stopping is active next to the one on {self.metric!r}, and the first to stop "
+                "ends the training. Remove lightgbm.early_stopping from the callbacks and early_stopping_round from "
+                "the parameters",
+                stacklevel=5,
+            )
         first = self._find_result(env, run)
         if first is None or not _is_continued(env):
             return run
@@ -224,6 +232,18 @@ def _is_dart(env: CallbackEnv) -> bool:
         return False
     warnings.warn("early stopping is not available with dart: later rounds change earlier trees", stacklevel=5)
     return True
+
+
+def _has_other_stop() -> bool:
+    """Return whether LightGBM's own early stopping is among the callbacks of this training.
+
+    LightGBM does not pass the callbacks to a callback, so this function reads them from the loop that calls it.
+    """
+    frame = sys._getframe()
+    while frame.f_back is not None and frame.f_globals["__name__"] != "lightgbm.engine":
+        frame = frame.f_back
+    own = getattr(lgb.callback, "_EarlyStoppingCallback", ())
+    return any(isinstance(callback, own) for callback in frame.f_locals.get("callbacks_after_iter", ()))
 
 
 def _is_continued(env: CallbackEnv) -> bool:
