@@ -820,7 +820,7 @@ class Comparison:
             "metrics": self.metrics,
             "queries": self.query_count,
             "metric_queries": self.metric_queries,
-            "iterations": self.iterations,
+            "iterations": {name: iteration._asdict() for name, iteration in self.iterations.items()},
             "leaderboard": self.leaderboard.to_dict("index"),
             "winners": self.winners,
             "unjudged": self.unjudged,
