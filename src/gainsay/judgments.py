@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from ._common.alignment import align_rows, align_weights, index_of
-from ._common.arrays import factorize, identifiers, integers, nearest, numbers, validate_convertible, vector
+from ._common.arrays import factorize, identifiers, integers, nearest, numbers, refuse_unready, vector
 from ._common.cached import cached_property
 from ._common.checks import validate_choice
 from ._common.names import check_text
@@ -173,7 +173,7 @@ class Judgments:
         >>> gs.evaluate("mrr", gs.Judgments.from_frame(frame), frame["score"]).mean
         {'mrr': 0.75}
         """
-        validate_convertible("frame", frame)
+        refuse_unready("frame", frame)
         if isinstance(frame, Mapping) or not hasattr(frame, "columns"):
             raise TypeError(f"frame must be a DataFrame of pandas, polars or pyarrow, got {type(frame).__name__}.")
         columns = list(map(str, getattr(frame, "column_names", frame.columns)))

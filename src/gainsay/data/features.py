@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._common.arrays import validate_convertible
+from .._common.arrays import refuse_unready
 from .._common.names import check_text
 from .frames import get_column
 
@@ -28,7 +28,7 @@ def as_matrix(features: Any) -> Any:
 
     Masked entries of masked arrays become NaN.
     """
-    validate_convertible("features", features)
+    refuse_unready("features", features)
     if isinstance(features, np.ma.MaskedArray):
         return np.where(np.ma.getmaskarray(features), np.nan, _as_floats(features.data))
     if not is_sparse(features):

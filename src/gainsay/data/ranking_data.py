@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._common.arrays import is_missing, numbers, validate_convertible, vector
+from .._common.arrays import is_missing, numbers, refuse_unready, vector
 from .._common.names import check_text
 from .._common.words import count
 from ..judgments import Judgments
@@ -451,7 +451,7 @@ def from_frame(
     >>> data.feature_names
     ('bm25',)
     """
-    validate_convertible("frame", frame)
+    refuse_unready("frame", frame)
     table = as_pandas(frame, "frame")
     if len(table) == 0:
         raise ValueError("frame must have at least one document, but has no rows")
@@ -500,7 +500,7 @@ def _convert_features(
     judgments: Judgments, features: Any, names: Any, categories: Any
 ) -> tuple[Any, tuple[str, ...] | None, Categories | None]:
     """Return features as a matrix in the order of the labels, with their names and categories."""
-    validate_convertible("features", features)
+    refuse_unready("features", features)
     features = judgments.in_row_order("features", features)
     if hasattr(features, "columns"):
         if names is not None or categories:
@@ -539,7 +539,7 @@ def _convert_document_ids(judgments: Judgments, ids: Any) -> tuple[str, ...]:
     """Return one text per row, or raise if ids are missing."""
     if isinstance(ids, str):
         raise TypeError(f"document_ids must be a sequence of ids, got the string {ids!r}")
-    validate_convertible("document_ids", ids)
+    refuse_unready("document_ids", ids)
     ids = judgments.in_row_order("document_ids", ids)
     texts = tuple(_convert_ids("document_ids", ids.to_pylist() if hasattr(ids, "to_pylist") else list(ids)))
     if len(texts) != judgments.documents:

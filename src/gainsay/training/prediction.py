@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from .._common.arrays import nearest, numbers, validate_convertible
+from .._common.arrays import nearest, numbers, refuse_unready
 from .._common.checks import check_whole
 from .._common.names import check_name
 from .._common.shown import printables
@@ -134,7 +134,7 @@ def _read_scores(source: Any, features: Any, rounds: int | None) -> tuple[Any, I
         kind = f"the scores in {fspath(source)}"
     else:
         kind = "scores"
-        validate_convertible("scores", source)
+        refuse_unready("scores", source)
         if hasattr(source, "predict"):
             if features is None:
                 raise ValueError("it is a model, which predicts from features. Pass features=, one row per document")
