@@ -19,6 +19,8 @@ from tests.adapters.drivers import LightGBMTrain, XGBoostFullPrecision, make_par
 import gainsay as gs
 from gainsay.evaluation import groups
 
+pytestmark = pytest.mark.slow
+
 NAMES = ["ndcg_linear@10", "ndcg_exp@10"]
 LIMIT = 600
 """Seconds after which a process that hangs fails. A busy machine takes long."""

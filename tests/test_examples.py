@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 import sklearn
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 PRINTED = {
     "train_lightgbm": "ndcg_exp@10 ",

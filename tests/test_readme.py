@@ -12,6 +12,8 @@ import pytest
 
 from gainsay._common.palette import DARK, LIGHT
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 CODE = re.findall(r"```python\n(.*?)```", TEXT, flags=re.DOTALL)

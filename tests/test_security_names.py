@@ -18,6 +18,8 @@ from gainsay.cli.inputs import load_table
 from gainsay.cli.options import InputOptions
 from gainsay.data import read_scores
 
+pytestmark = pytest.mark.slow
+
 HALF = "half \ud83d"
 """Python strings may contain one half of a surrogate pair. No file and no table can."""
 JUDGMENTS = gs.Judgments([0, 1, 2, 0], group=[2, 2])

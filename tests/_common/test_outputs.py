@@ -13,6 +13,8 @@ from tests.bad_inputs import BadInput, bad_inputs
 from gainsay._common.outputs import check_output
 from gainsay.comparison.comparison import Comparison
 
+pytestmark = pytest.mark.slow
+
 PATHS = [
     BadInput("a folder", lambda call, folder: call(folder / "folder"), "folder'", IsADirectoryError, "is a directory"),
     BadInput(

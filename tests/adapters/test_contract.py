@@ -31,6 +31,8 @@ from tests.adapters.drivers import (
 
 import gainsay as gs
 
+pytestmark = pytest.mark.slow
+
 PANEL = ["ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@5", "map@10", "mrr", "ndcg_power(gain_base=1.5)@10"]
 OPTIONS = [
     *PANEL,

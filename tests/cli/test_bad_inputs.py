@@ -12,6 +12,8 @@ import pytest
 import xgboost as xgb
 from tests.cli.shell import gainsay
 
+pytestmark = pytest.mark.slow
+
 
 class BadCall(NamedTuple):
     """An invalid call, a value in its message, up to three words of the message, and the exit code."""

@@ -14,6 +14,8 @@ import gainsay as gs
 from gainsay._common.markup import as_text
 from gainsay.data import write_run
 
+pytestmark = pytest.mark.slow
+
 LABELS = "--labels labels.npy --group group.npy"
 RECIPES = "--recipe A=A1.npy,A2.npy,A3.npy --recipe B=B1.npy,B2.npy,B3.npy"
 

@@ -12,6 +12,8 @@ import gainsay as gs
 from gainsay.data import simulate
 from gainsay.experiment import Candidate, Experiment
 
+pytestmark = pytest.mark.slow
+
 METRICS = ["ndcg_linear@10", "ndcg_exp@10"]
 JUDGED = "gate --labels labels.npy --group group.npy --baseline old.npy"
 CODES = {"ship": 0, "do not ship": 3, "undecided": 4}

@@ -10,6 +10,8 @@ from tests.cli.shell import gainsay
 
 from gainsay.cli.commands import demo
 
+pytestmark = pytest.mark.slow
+
 
 def test_genuine_with_any_seed():
     verdict = demo.compare_rankers(2**31 - 1).verdict

@@ -8,6 +8,8 @@ import shutil
 import pytest
 from tests.cli.shell import gainsay, json_of, output_of
 
+pytestmark = pytest.mark.slow
+
 TOML = """
     metrics = ["ndcg_linear@5", "ndcg_exp@5", "mrr"]
     num_boost_round = 4

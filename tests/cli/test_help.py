@@ -16,6 +16,8 @@ import gainsay as gs
 from gainsay.cli import app
 from gainsay.metrics.names import BUILT_IN
 
+pytestmark = pytest.mark.slow
+
 COMMANDS = get_command(app).commands
 
 

@@ -10,6 +10,8 @@ import sys
 import pytest
 from tests.cli.shell import json_of, output_of
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     "call",

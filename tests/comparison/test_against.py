@@ -16,6 +16,8 @@ from gainsay import Comparison
 from gainsay.comparison.baseline import DecidingBounds, apply_rule, compute_goodman_bounds
 from gainsay.comparison.looks import compute_boundaries
 
+pytestmark = pytest.mark.slow
+
 FIRST, SECOND = "ndcg_linear@10", "ndcg_exp@10"
 
 

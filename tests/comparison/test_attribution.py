@@ -14,6 +14,8 @@ import pytest
 import gainsay as gs
 from gainsay.comparison.attribution import Attribution
 
+pytestmark = pytest.mark.slow
+
 ROUNDING = 1e-12
 TABLE = {0: 0.5, 1: 0.0, 2: 3.0, 3: 7.0, 4: 20.0}
 FIVE_FIRST = "5 0 0 0 0 3 3 3 3 3"

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SOURCE = Path(__file__).parents[2] / "calibration" / "calibration.py"
 
 

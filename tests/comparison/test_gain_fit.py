@@ -13,6 +13,8 @@ from scipy.optimize import minimize
 import gainsay as gs
 from gainsay.comparison.gain_fit import read_preferences
 
+pytestmark = pytest.mark.slow
+
 DISCOUNT = 1 / np.log2(np.arange(2, 12))
 
 

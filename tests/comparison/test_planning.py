@@ -10,6 +10,8 @@ import gainsay as gs
 from gainsay import Comparison
 from gainsay.comparison.simulation import Simulation, build_covariances, build_genuine_claim
 
+pytestmark = pytest.mark.slow
+
 FIRST, SECOND = METRICS = ("ndcg_linear@10", "ndcg_exp@10")
 BOOTSTRAP = {"query": 0.010, "repeat": 0.0035, "query_repeat": 0.095}
 """Standard deviations measured with LightGBM, each repeat on another bootstrap sample of the training queries."""

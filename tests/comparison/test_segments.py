@@ -12,6 +12,8 @@ import pytest
 import gainsay as gs
 from gainsay import Comparison
 
+pytestmark = pytest.mark.slow
+
 FIRST, SECOND = METRICS = ("ndcg_linear@10", "ndcg_exp@10")
 KINDS = np.array(["head"] * 400 + ["tail"] * 300 + ["rare"] * 12)
 

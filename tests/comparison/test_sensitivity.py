@@ -12,6 +12,8 @@ import pytest
 import gainsay as gs
 from gainsay.comparison.sensitivity import estimate_share
 
+pytestmark = pytest.mark.slow
+
 JUDGED = gs.Judgments(np.random.default_rng(1).choice(4, size=240), group=[6] * 40, weight=np.arange(40) % 3)
 
 

@@ -11,6 +11,8 @@ import pytest
 import gainsay as gs
 from gainsay.comparison.flags import UnjudgedDocuments, find_uneven_judging
 
+pytestmark = pytest.mark.slow
+
 METRICS = ["ndcg_linear@10", "ndcg_exp@10", "mrr"]
 QUERIES = 60
 

@@ -13,6 +13,8 @@ from tests.comparison.populations import to_t
 import gainsay as gs
 from gainsay import Verdict
 
+pytestmark = pytest.mark.slow
+
 LINEAR, EXPONENTIAL = "ndcg_linear@10", "ndcg_exp@10"
 
 

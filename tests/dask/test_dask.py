@@ -24,6 +24,8 @@ from gainsay.dask import evaluate, evaluate_rounds, require_whole_queries
 from gainsay.dask.rounds import predict_stages
 from gainsay.training.partial_sums import add_exact_sums, exact_sum, round_sum
 
+pytestmark = pytest.mark.slow
+
 PANEL = ["ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@5", "map@10", "mrr", "precision@5"]
 OPTIONS = [
     "ndcg_exp@10",

@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 from gainsay.data import arrow, read_qrels, read_run, read_scores, trec
 from gainsay.data.arrow import parse_columns
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("pyarrow")
 
 CORPUS = Path(__file__).parents[1] / "corpus"

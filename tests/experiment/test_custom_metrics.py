@@ -20,6 +20,8 @@ import gainsay as gs
 from gainsay.experiment import Candidate, Experiment
 from gainsay.experiment.storage import seal
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 MODULE = custom_metrics.__name__
 CUSTOM = (custom_metrics.Missed(gain="exponential", k=10), custom_metrics.GAP, custom_metrics.SQUARED)

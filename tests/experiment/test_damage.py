@@ -20,6 +20,8 @@ from gainsay.data import simulate
 from gainsay.experiment import Candidate, Experiment, grid
 from gainsay.experiment.storage import compute_sha256, seal
 
+pytestmark = pytest.mark.slow
+
 FILES = {"experiment.json", "manifest.json", "arrays.npz", "all-rounds.txt", "all-rounds.ubj"}
 
 

@@ -19,6 +19,8 @@ from gainsay.experiment import Candidate, Experiment, execution, grid
 from gainsay.experiment.storage import Storage
 from gainsay.experiment.trainers import get_trainer
 
+pytestmark = pytest.mark.slow
+
 BROKEN = Candidate("broken", "lightgbm", {"objective": "nosuch"})
 
 

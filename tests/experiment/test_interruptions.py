@@ -17,6 +17,8 @@ from gainsay.cli import app
 from gainsay.experiment import Experiment, execution
 from gainsay.experiment.storage import Storage
 
+pytestmark = pytest.mark.slow
+
 TIMEOUT = 900
 EXPECTED_STATUS = {"kill": {-9}, "full once": {0, faults.REJECTED}, "full": {faults.REJECTED}, "read-only": {3}}
 """An error that happens once may hit a step that is allowed to fail, such as removing old files."""

@@ -16,6 +16,8 @@ import gainsay as gs
 from gainsay.experiment import Candidate, Experiment, execution
 from gainsay.experiment.trainings import find_balanced_round, find_best_rounds, find_stored_rounds
 
+pytestmark = pytest.mark.slow
+
 SUFFIX = {"lgb": "txt", "xgb": "ubj"}
 LOADER = {"lgb": lgb.Booster, "xgb": xgb.Booster}
 CANDIDATES = [

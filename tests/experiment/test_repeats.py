@@ -15,6 +15,8 @@ from gainsay.data import RankingData
 from gainsay.experiment import Candidate, Experiment, k_folds
 from gainsay.experiment.plan import compute_seed, resample
 
+pytestmark = pytest.mark.slow
+
 FIXED = Candidate("F", "lightgbm", {"num_leaves": 7})
 REPEATS = (1, 2, 3)
 

@@ -14,6 +14,8 @@ import pytest
 import gainsay as gs
 from gainsay.ranking import compiled
 
+pytestmark = pytest.mark.slow
+
 CUTOFFS = (1, 2, 3, 4, 5, 6, 7, 8, None)
 INF = np.inf
 

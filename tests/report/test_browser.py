@@ -13,6 +13,8 @@ from pathlib import Path
 import matplotlib as mpl
 import pytest
 
+pytestmark = pytest.mark.slow
+
 DESKTOP, PHONE = 1280, 400
 
 GRID = ("lgb num_leaves=7 learning_rate=0.05 gain=linear", "lgb num_leaves=31 learning_rate=0.1 gain=exponential")

@@ -11,6 +11,8 @@ from tests.report.pages import read
 import gainsay as gs
 from gainsay.report.text import chart_lines, headline_lines
 
+pytestmark = pytest.mark.slow
+
 NAMES = (
     "[/]",
     "[lambda]",

@@ -11,6 +11,8 @@ import pytest
 import gainsay as gs
 from gainsay.data import simulate
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def comparison():

@@ -14,6 +14,8 @@ import gainsay as gs
 from gainsay.report.content import choose_pair
 from gainsay.report.text import chart_lines
 
+pytestmark = pytest.mark.slow
+
 
 def with_empty_queries():
     """Queries of ten documents and of none by turns, with weights."""

@@ -27,6 +27,8 @@ from gainsay.report.plots import Picture, plot_curves, plot_explain
 from gainsay.report.plots.explain import compute_rank_contributions
 from gainsay.report.rounds import best_rounds
 
+pytestmark = pytest.mark.slow
+
 PICTURES = ("leaderboard", "conflict", "attribution", "queries", "curves")
 LINEAR, EXPONENTIAL = BOTH = ("ndcg_linear@10", "ndcg_exp@10")
 

@@ -31,6 +31,8 @@ import gainsay as gs
 from gainsay.lightgbm import early_stopping, eval_metric
 from gainsay.sklearn import GroupedLGBMRanker, scorer
 
+pytestmark = pytest.mark.slow
+
 DATA, VALID = make_part(1, 48), make_part(2, 12)
 ANY_ORDER = np.random.default_rng(0).permutation(len(DATA.labels))
 X, Y, QID = DATA.features[ANY_ORDER], DATA.labels[ANY_ORDER], DATA.qid[ANY_ORDER]

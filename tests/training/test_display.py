@@ -13,6 +13,8 @@ import pytest
 from gainsay.training import display
 from gainsay.training.display import Screen, is_terminal
 
+pytestmark = pytest.mark.slow
+
 
 class Terminal(io.StringIO):
     encoding = "utf-8"

@@ -8,6 +8,8 @@ from functools import cache
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 TRAINING = """
 import warnings
 warnings.simplefilter("ignore")
