@@ -48,6 +48,9 @@ def test_the_path_of_gains_is_the_one_that_was_asked_for_last(tmp_path, monkeypa
     monkeypatch.setattr("gainsay.report.content.MAX_PATH_VALUES", 599)
     assert '<section id="gains" class="narrow">' not in page_of(other, tmp_path)
     monkeypatch.setattr("gainsay.report.content.MAX_PATH_VALUES", 600)
+    monkeypatch.setattr("gainsay.report.content.MAX_PATH_MODELS", 2)
+    assert '<section id="gains" class="narrow">' not in page_of(other, tmp_path)
+    monkeypatch.setattr("gainsay.report.content.MAX_PATH_MODELS", 3)
     assert comparison.gains().headline in page_of(comparison, tmp_path)
     assert '<section id="gains" class="narrow">' in page_of(
         gs.compare(scores, comparison.rankings.judgments, draws=1000), tmp_path

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from .chart import Chart
 
 
-MAX_PATH_VALUES = 300_000
-"""Values (models times queries) up to which a report computes the gain path. Beyond, call `Comparison.gains` first."""
+MAX_PATH_MODELS, MAX_PATH_VALUES = 50, 300_000
+"""Models, and values (models times queries), up to which a report computes the gain path. Otherwise, call
+`Comparison.gains` first."""
 
 
 class Appendix(NamedTuple):
@@ -153,7 +154,8 @@ class Content:
         comparison = self.comparison
         if comparison.rankings is None or comparison.primary is None or len(comparison.models) < 2:
             return None
-        if len(comparison.models) * comparison.query_count > MAX_PATH_VALUES:
+        models = len(comparison.models)
+        if models > MAX_PATH_MODELS or models * comparison.query_count > MAX_PATH_VALUES:
             return None
         with suppress(ValueError):  # Other metrics, or labels that are not grades.
             return comparison.gains()
