@@ -96,8 +96,8 @@ class DisagreementBound(TextResult):
         conclusion = f" {self.conclusion}" if self.is_negligible else ""
         return (
             f"On average over {over}, {first} of one ranking is at most {above} above and {below} below {second}. If "
-            f"the two metrics prefer different rankings, one of the two differences is at most "
-            f"{amount(self.two_rankings)}, and a conflict is possible on {self.possible:,} of {over}.{conclusion}"
+            f"the two metrics prefer different rankings, the wrong choice costs at most {amount(self.two_rankings)} under "
+            f"one of them, and a conflict is possible on {self.possible:,} of {over}.{conclusion}"
         )
 
     def to_dict(self) -> dict[str, Any]:
