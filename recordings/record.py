@@ -75,7 +75,7 @@ COMPARISON_TABLES = ("leaderboard", "standings", "pairs", "conflicts")
 COMPARISON_VALUES = ("winners", "metric_queries", "repeat_counts", "repeat_distances", "ranges", "short_names")
 EXPERIMENT_TABLES = (
     *("curves", "best_rounds", "compared", "choice_loss", "stopping_loss"),
-    *("repeat_values", "shift", "finalists"),
+    *("repeat_values", "finalists"),
 )
 
 
@@ -410,7 +410,7 @@ def record_experiments() -> dict[str, Any]:
         data = simulate(90, seed=2, features=8, mean_length=10)
         made = gs.k_folds(data, 3, seed=5)
         return run_experiment(
-            gs, candidates(8)[::2], metrics=[*metrics, "mrr"], folds=made, stop_by="each", draws=2000, directory=folder
+            gs, candidates(8)[::2], metrics=[*metrics, "mrr"], folds=made, draws=2000, directory=folder
         )
 
     def repeats(folder: Path) -> Any:

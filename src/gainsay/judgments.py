@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from ._common.alignment import in_order_of, index_of, weights_in_order
+from ._common.alignment import align_rows, align_weights, index_of
 from ._common.arrays import factorize, identifiers, integers, nearest, numbers, refuse_unready, vector
 from ._common.cached import cached_property
 from ._common.checks import validate_choice
@@ -321,7 +321,7 @@ class Judgments:
 
         A `ValueError` with `name` is raised if the indexes do not match.
         """
-        return values if type(values) is np.ndarray else in_order_of(self._index, name, values)
+        return values if type(values) is np.ndarray else align_rows(self._index, name, values)
 
     def one_per_document(self, name: str, values: Any) -> np.ndarray[Any, Any]:
         """Return one number per input row, float32 or float64, aligned as by `in_row_order`, or raise."""
@@ -335,7 +335,7 @@ class Judgments:
 
     def read_weights(self, weight: Any, query_ids: Any, *, numbered: bool = False) -> Floats:
         """Return one weight per query in the order of `query_ids`, or one per document in the order of the rows."""
-        ordered = weights_in_order(weight, query_ids, self.documents, self._index, numbered=numbered)
+        ordered = align_weights(weight, query_ids, self.documents, self._index, numbered=numbered)
         weights = numbers("weight", ordered).astype(np.float64)
         if len(weights) not in (self.queries, self.documents):
             raise ValueError(

@@ -77,10 +77,10 @@ ARGUMENTS = {
     "features": lambda values: gs.RankingData(values, [0, 1], group=[2]),
 }
 UNREADY = [
-    (Tensor(requires_grad=True), "is a tensor", ".detach().numpy()"),
-    (Tensor(device="cuda:0"), "is a tensor", ".cpu().numpy()"),
+    (Tensor(requires_grad=True), "is a tensor", ".detach().cpu().numpy()"),
+    (Tensor(device="cuda:0"), "is a tensor", ".detach().cpu().numpy()"),
     (Tensor(requires_grad=True, device="mps:0"), "is a tensor", ".detach().cpu().numpy()"),
-    (Tensor(dtype="torch.bfloat16"), "is a tensor", ".float().numpy()"),
+    (Tensor(dtype="torch.bfloat16"), "is a tensor", ".detach().cpu().float().numpy()"),
     (OnGpu(), "on the GPU", ".get()"),
     (polars.LazyFrame({"label": [1, 0]}), "LazyFrame", ".collect()"),
 ]

@@ -319,9 +319,7 @@ LIGHTGBM = [
     BadInput("its fair", lambda: clash_lgb("ndcg,fair", 10, FAIR), "'fair'", ValueError, "LightGBM itself logs"),
     BadInput("uncalled feval", lambda: fit_lgb(feval=ours_lgb.feval), "feval=feval(", TypeError, "without a call"),
     BadInput("uncalled eval_metric", lambda: fit_lgb_uncalled(), "eval_metric=eval_", TypeError, "without a call"),
-    BadInput(
-        "uncalled stop", lambda: fit_lgb(more=[ours_lgb.early_stopping]), "rounds=50", TypeError, "without a call"
-    ),
+    BadInput("uncalled stop", lambda: fit_lgb(more=[ours_lgb.early_stopping]), "rounds=50", TypeError, "a call"),
     BadInput("uncalled keep", lambda: fit_lgb(more=[ours_lgb.checkpoint]), "checkpoint()", TypeError, "without a call"),
     BadInput("maximize", lambda: ours_lgb.early_stopping("mrr", 5, maximize=True), "maximize=", TypeError, "nothing"),
     BadInput("save_best", lambda: ours_lgb.early_stopping("mrr", 5, save_best=1), "save_best=", TypeError, "nothing"),

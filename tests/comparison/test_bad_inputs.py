@@ -348,6 +348,8 @@ LABELS = [
 PLANS = [
     ("no difference", lambda: plan(0), "difference", V, "above 0"),
     ("power", lambda: plan(power=1.0), "power", V, "0 and 1"),
+    ("seed", lambda: plan(seed=-1), "seed", V, "at least 0"),
+    ("correlation", lambda: plan(correlation=1.5), "correlation", V, "1.5"),
     ("claim", lambda: plan(claim="pairs"), "claim", V, "did you mean"),
     ("no share that differs", lambda: plan(differing=0), "differing", V, "above 0"),
     (

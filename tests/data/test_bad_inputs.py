@@ -225,6 +225,7 @@ TREC = [
 ]
 TABLES = [
     table("", ": ", "empty"),
+    table(",,\n,,\n", ", line 1: ", "column 'query'"),
     table("query,document,score\nq,a,1\n", ", line 1: ", "column 'label'"),
     table("query,docid,rating,grade\nq,a,1,1\n", ", line 1: ", "'grade' and 'rating'"),
     table("query,docid,rating\nq,a\n", ", line 2: ", "2 columns"),
@@ -281,8 +282,8 @@ RANKING = [
     ranking("feature", "'shop' must be", TypeError, features=pd.DataFrame({"shop": list("abcdef")})),
     ranking("features", "no entry", features=pd.DataFrame(CODES), labels=pd.Series(range(6), index=list("abcdef"))),
     ranking("qid", "6 entries", labels=[1, 2]),
-    ranking("qid", "float64", TypeError, qid=[0.0] * 6),
-    ranking("qid", "got 1 in", qid=[1, 0, 0, 0, 2, 2]),
+    ranking("qid", "got 0.0", qid=[0.0] * 6),
+    ranking("qid", "got 1 as", qid=[1, 0, 0, 0, 2, 2]),
     ranking("qid", "1 and '1'", qid=[1, "1", 1, 2, 2, 2], query_ids=None),
     ranking("qid", "at row 4", qid=["b", "a", "b", "c", None, "c"], query_ids=None),
     ranking("group", "got neither", qid=None, query_ids=None),

@@ -135,7 +135,6 @@ def listings(words, place, run=RUN, qrels=QRELS, **options):
         listings("line 1", "run, line 3: document 'a' of query 'q1'", RUN + "q1 Q0 a 3 0 t\n"),
         listings("line 3", "run, line 4: document 'a' of query 'q9'", RUN + "q9 Q0 a 3 0 t\nq9 Q0 a 3 1 t\n"),
         listings("line 2", "qrels, line 3: document 'b' of", RUN + "q1 Q0 a 3 0 t\n", QRELS + "q1 0 b 1\n"),
-        listings("line 2", "qrels, line 3: document 'b' of", "nothing", QRELS + "q1 0 b 1\n"),
         listings("-inf", "document 'c' of query 'q1'", RUN + "q1 Q0 c 3 -inf t\n"),
         listings("'nan'", "run, line 3: ", RUN + "q1 Q0 c 3 nan t\n"),
         listings("'inf'", "qrels, line 3: ", qrels=QRELS + "q1 0 c inf\n"),

@@ -13,7 +13,7 @@ import xgboost as xgb
 from gainsay.experiment.plan import create_slug
 
 METRICS = ("ndcg_linear@10", "ndcg_exp@10", "mrr")
-FRAMES = ("leaderboard", "curves", "best_rounds", "compared", "choice_loss", "stopping_loss", "pairs")
+FRAMES = ("leaderboard", "curves", "best_rounds", "compared", "choice_loss", "stopping_loss")
 SIMULATED = "simulate = {queries = 30, seed = 1, mean_length = 8, split = [0.6, 0.2, 0.2]}"
 
 
@@ -42,6 +42,7 @@ def run(experiment, executor=None, **options):
 def facts(result):
     """Return a result to the last digit."""
     frames = {name: getattr(result, name).to_csv(float_format="%.17g") for name in FRAMES}
+    frames["pairs"] = result.comparison.pairs.to_csv(float_format="%.17g")
     return {**frames, "verdict": json.dumps(result.verdict.to_dict()), "failed": list(result.failures)}
 
 

@@ -135,7 +135,7 @@ class TestForeign:
         reseal(path, lambda document: document.update(format=number))
         before = contents(copy)
         for attempt in (Experiment.load, lambda directory: run(make(directory))):
-            with pytest.raises(ValueError, match=f"got format {number},") as caught:
+            with pytest.raises(ValueError, match=f"got format {number}") as caught:
                 attempt(copy)
             assert str(copy) in str(caught.value)
             assert "\n" not in str(caught.value)

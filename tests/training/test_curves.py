@@ -16,7 +16,7 @@ from rich.cells import cell_len
 from gainsay.lightgbm import Curves
 from gainsay.training.history import MetricCurve
 from gainsay.training.picture import create_picture
-from gainsay.training.view import create_view
+from gainsay.training.view import View, create_shown
 from gainsay.xgboost import Curves as CurvesOfXGBoost
 
 LINEAR, EXP = "ndcg_linear@10", "ndcg_exp@10"
@@ -66,18 +66,17 @@ class TestBest:
             assert curves.losses().loc["ours", "other"] == expected
 
     @pytest.mark.parametrize(
-        ("history", "known", "unknown"),
+        ("history", "losses"),
         [
-            ({EXP: [0.1, 0.3, NAN], "mrr": [0.1, 0.2, 0.3], "map": [0.3, 0.2, 0.1]}, ["0.2000 of ndcg_exp@10"], []),
-            ({EXP: [0.1, 0.3, NAN], "mrr": [0.1, 0.2, 0.3]}, ["0.1000 of mrr"], ["ndcg_exp@10"]),
-            ({EXP: [NAN, 0.3], "mrr": [0.1, NAN]}, [], ["ndcg_exp@10", "mrr"]),
+            ({EXP: [0.1, 0.3, NAN], "mrr": [0.1, 0.2, 0.3], "map": [0.3, 0.2, 0.1]}, ["0.2000 of ndcg_exp@10"]),
+            ({EXP: [0.1, 0.3, NAN], "mrr": [0.1, 0.2, 0.3]}, ["0.1000 of mrr"]),
+            ({EXP: [NAN, 0.3], "mrr": [0.1, NAN]}, []),
         ],
     )
-    def test_losses_without_a_value(self, history, known, unknown):
+    def test_losses_without_a_value(self, history, losses):
         text = str(Curves.from_history({"valid": history}, list(history)))
-        assert all(loss in text for loss in known)
-        assert ("loses" in text) is bool(known)
-        assert ("not known" in text) is bool(unknown)
+        assert all(loss in text for loss in losses)
+        assert ("loses" in text) is bool(losses)
         assert "nan" not in text
 
 
@@ -143,7 +142,7 @@ class TestViews:
             for number, value in enumerate(values, start=1):
                 lines[name].add(number, value)
         options = {"title": "a model", "dataset": "valid", "last_round": 4, **options}
-        return create_view(lines, **options)
+        return View(shown=create_shown(lines), **options)
 
     @pytest.mark.parametrize("width", [60, 79, 119])
     @pytest.mark.parametrize("ascii_only", [False, True])
@@ -173,7 +172,7 @@ class TestViews:
     def test_hostile_names(self):
         curve = MetricCurve(True)
         curve.add(1, 0.5)
-        view = create_view({EXP: curve, "<b>[x]": curve}, title="<b>\x1b[2J", dataset="<i>", last_round=1)
+        view = View("<b>\x1b[2J", "<i>", create_shown({EXP: curve, "<b>[x]": curve}), last_round=1)
         assert "\x1b" not in "".join(map(join, view.create_lines(79))) + join(view.create_final_line())
         page = create_picture(view).replace("<p><b>", "", 1)
         assert not {"<b>", "<i>", "\x1b"} & set(re.findall("<[bi]>|\x1b", page))
@@ -192,10 +191,12 @@ class TestPicture:
         return [[tuple(map(float, point.split(","))) for point in line] for line in lines]
 
     def test_points_are_distances_from_the_best_value(self):
-        """The axes have 560 units for the rounds 1 to 5, and 190 for 0.04 or 4 % of the best value."""
+        """The axes have 560 units for the rounds 1 to 4, and 190 for 0.04 or 4 % of the best value."""
         values = [0.50, 0.52, 0.55, 0.54]
-        (line,) = self.points({"mrr": values}, total=5)
-        expected = [(56 + 140 * place, 22 + 190 * min(0.55 - value, 0.04) / 0.04) for place, value in enumerate(values)]
+        (line,) = self.points({"mrr": values})
+        expected = [
+            (56 + 560 / 3 * place, 22 + 190 * min(0.55 - value, 0.04) / 0.04) for place, value in enumerate(values)
+        ]
         assert np.array(line) == pytest.approx(np.array(expected), abs=0.051)
         (line,) = self.points({"rmse": [200.0, 101.0, 100.0]})
         assert [y for _, y in line] == pytest.approx([212, 22 + 190 * 0.01 / 0.04, 22], abs=0.051)

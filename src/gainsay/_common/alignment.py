@@ -21,26 +21,31 @@ def index_of(values: Any) -> pd.Index[Any] | None:
     return None
 
 
-def in_order_of(index: pd.Index[Any] | None, name: str, values: Any) -> Any:
+def align_rows(index: pd.Index[Any] | None, name: str, values: Any) -> Any:
     """Return pandas values in the row order of `index`. Values without an index are returned unchanged.
 
     A `ValueError` is raised if rows do not match one to one.
     """
-    own = index_of(values)
-    if index is None or own is None or own is index or len(own) != len(index) or own.equals(index):
+    own_index = index_of(values)
+    if (
+        index is None
+        or own_index is None
+        or own_index is index
+        or len(own_index) != len(index)
+        or own_index.equals(index)
+    ):
         return values  # Callers reject a wrong number of rows.
-    places = _places(own, index)
-    if places is None:
+    positions = _find_positions(own_index, index)
+    if positions is None:
+        difference = _describe_difference(name, own_index, index)
         raise ValueError(
-            f"{name} does not match the labels: {_difference(name, own, index)}. Use the same index for both, or pass "
-            f"{name}.to_numpy() if the rows are in the same order."
+            f"{name} does not match the labels: {difference}. Use the same index for both, or pass {name}.to_numpy() "
+            "if the rows are in the same order."
         )
-    return values.take(places)
+    return values.take(positions)
 
 
-def weights_in_order(
-    weight: Any, query_ids: Any, documents: int, index: pd.Index[Any] | None, *, numbered: bool
-) -> Any:
+def align_weights(weight: Any, query_ids: Any, documents: int, index: pd.Index[Any] | None, *, numbered: bool) -> Any:
     """Return weights in the order of the queries or, for one weight per document, of the rows.
 
     A mapping contains weights by query id, and so does a Series whose index contains all query ids. Other ids are
@@ -53,59 +58,60 @@ def weights_in_order(
 
         keys = pd.Index(objects(weight), dtype=object)  # Different keys remain different.
         weight = pd.Series(list(weight.values()), index=keys, dtype=object)
-        return _by_query(weight, query_ids, "the mapping", numbered).tolist()
-    own = index_of(weight)
-    if own is None:
+        return _match_queries(weight, query_ids, "the mapping", numbered).tolist()
+    own_index = index_of(weight)
+    if own_index is None:
         return weight
-    rows = _by_row(weight, own, index, documents)
-    places = _places(own, query_ids)
-    if rows is not None and places is not None and len(query_ids) == documents:
-        if not np.array_equal(np.asarray(rows), np.asarray(weight.take(places))):
+    rows = _match_rows(weight, own_index, index, documents)
+    positions = _find_positions(own_index, query_ids)
+    if rows is not None and positions is not None and len(query_ids) == documents:
+        if not np.array_equal(np.asarray(rows), np.asarray(weight.take(positions))):
             raise ValueError(
                 "weight is ambiguous, because its index matches the query ids and the rows in different orders. Pass a "
                 "dict for weights by query, or weight.to_numpy() for weights by row."
             )
         return rows
-    if rows is not None and (places is None or index is not None or only_counts(own)):
+    if rows is not None and (positions is None or index is not None or only_counts(own_index)):
         return rows
-    return _by_query(weight, query_ids, "its index", numbered)
+    return _match_queries(weight, query_ids, "its index", numbered)
 
 
-def _by_row(weight: Any, own: pd.Index[Any], index: pd.Index[Any] | None, documents: int) -> Any:
+def _match_rows(weight: Any, own_index: pd.Index[Any], index: pd.Index[Any] | None, documents: int) -> Any:
     """Return one weight per document in the order of the rows, or None if the index does not match."""
-    if len(own) != documents:
+    if len(own_index) != documents:
         return None
-    if index is None or own.equals(index):
+    if index is None or own_index.equals(index):
         return weight
-    places = _places(own, index)
-    return None if places is None else weight.take(places)
+    positions = _find_positions(own_index, index)
+    return None if positions is None else weight.take(positions)
 
 
-def _by_query(weight: Any, query_ids: Any, where: str, numbered: bool) -> Any:
-    own = weight.index
-    if not own.is_unique:
+def _match_queries(weight: Any, query_ids: Any, where: str, numbered: bool) -> Any:
+    own_index = weight.index
+    if not own_index.is_unique:
+        repeated = _show_first(own_index, own_index.duplicated())
         raise ValueError(
-            f"weight has {_first(own, own.duplicated())} more than once in {where}. Pass one weight per query, or "
-            "one per document with the index of the labels."
+            f"weight has {repeated} more than once in {where}. Pass one weight per query, or one per document with the "
+            "index of the labels."
         )
-    places = own.get_indexer(_index(query_ids))
-    if (places < 0).any():
-        hint = "with group=, query ids are numbers from 0" if numbered else f"it has {_some(own)}"
+    positions = own_index.get_indexer(_index(query_ids))
+    if (positions < 0).any():
+        hint = "with group=, query ids are numbers from 0" if numbered else f"it has {_list_first(own_index)}"
         raise ValueError(
-            f"weight has no entry for {int((places < 0).sum())} of {len(places)} queries, the first is "
-            f"{_first(_index(query_ids), places < 0)}: weights of a Series or mapping are matched by query id "
+            f"weight has no entry for {int((positions < 0).sum())} of {len(positions)} queries, the first is "
+            f"{_show_first(_index(query_ids), positions < 0)}: weights of a Series or mapping are matched by query id "
             f"({hint}). Pass an array for weights in the order of the queries."
         )
-    return weight.take(places)
+    return weight.take(positions)
 
 
-def _places(own: pd.Index[Any], wanted: Any) -> Any:
-    """Return the position in `own` of each wanted entry, or None if one is missing or not unique."""
+def _find_positions(own_index: pd.Index[Any], wanted: Any) -> Any:
+    """Return the position in `own_index` of each wanted entry, or None if one is missing or not unique."""
     wanted = _index(wanted)
-    if not (own.is_unique and wanted.is_unique):
+    if not (own_index.is_unique and wanted.is_unique):
         return None
-    places = own.get_indexer(wanted)
-    return places if bool((places >= 0).all()) else None
+    positions = own_index.get_indexer(wanted)
+    return positions if bool((positions >= 0).all()) else None
 
 
 def _index(ids: Any) -> pd.Index[Any]:
@@ -122,19 +128,20 @@ def only_counts(index: pd.Index[Any]) -> bool:
     return bool(len(index) == 0 or index.equals(_index(np.arange(len(index)))))
 
 
-def _difference(name: str, own: pd.Index[Any], index: pd.Index[Any]) -> str:
+def _describe_difference(name: str, own_index: pd.Index[Any], index: pd.Index[Any]) -> str:
     """Return the reason why two indexes do not match."""
-    for whose, one in ((name, own), ("the labels", index)):
-        if not one.is_unique:
-            return f"their indexes differ, and that of {whose} has {_first(one, one.duplicated())} more than once"
-    missing = own.get_indexer(index) < 0
+    for owner, entries in ((name, own_index), ("the labels", index)):
+        if not entries.is_unique:
+            repeated = _show_first(entries, entries.duplicated())
+            return f"their indexes differ, and that of {owner} has {repeated} more than once"
+    missing = own_index.get_indexer(index) < 0
     row = int(np.argmax(missing))
-    return f"{name} has no entry for index {_first(index, missing)} (row {row}) but has {_some(own)}"
+    return f"{name} has no entry for index {_show_first(index, missing)} (row {row}) but has {_list_first(own_index)}"
 
 
-def _first(index: pd.Index[Any], chosen: Any) -> str:
+def _show_first(index: pd.Index[Any], chosen: Any) -> str:
     return repr(index[chosen][:1].tolist()[0])
 
 
-def _some(index: pd.Index[Any]) -> str:
+def _list_first(index: pd.Index[Any]) -> str:
     return ", ".join(map(repr, index[:3].tolist())) + (", …" if len(index) > 3 else "")

@@ -53,7 +53,7 @@ def numbers(name: str, values: Any) -> np.ndarray[Any, Any]:
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{name} must be numbers, got an array of {array.dtype}")
     if array.dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
-        refuse_huge(name, array)
+        validate_exact_integers(name, array)
         array = array.astype(np.float64)
     return array
 
@@ -117,7 +117,7 @@ def _validate_exact(name: str, array: np.ndarray[Any, Any]) -> None:
             )
 
 
-def refuse_huge(name: str, array: np.ndarray[Any, Any]) -> None:
+def validate_exact_integers(name: str, array: np.ndarray[Any, Any]) -> None:
     """Raise for integers that float64 cannot represent exactly."""
     if array.dtype.kind in "iu" and array.dtype.itemsize == 8 and len(array):
         beyond = (array > EXACT) | (array < -EXACT) if array.dtype.kind == "i" else array > EXACT
@@ -135,8 +135,6 @@ def _validate_objects(name: str, items: Any, array: Floats) -> None:
 
 
 def _huge(name: str, value: Any, row: int) -> ValueError:
-    if isinstance(value, int) and value.bit_length() > 128:
-        value = f"an integer of {value.bit_length()} bits"
     return ValueError(
         f"{name} must be between -2**53 and 2**53 if they are integers, got {value} in row {row}, which float64 cannot "
         "represent exactly."
@@ -167,17 +165,12 @@ def refuse_unready(name: str, values: Any) -> None:
     if home == "polars" and type(values).__name__ == "LazyFrame":
         raise TypeError(f"{name} must be a DataFrame, got a LazyFrame of polars. Pass {name}.collect().")
     if hasattr(values, "requires_grad") and hasattr(values, "detach"):
-        steps = [".detach()"] if values.requires_grad else []
-        if str(getattr(values, "device", "cpu")).partition(":")[0] != "cpu":
-            steps.append(".cpu()")
-        if str(getattr(values, "dtype", "")).endswith("bfloat16"):
-            steps.append(".float()")  # NumPy does not support it.
-        if steps:
-            raise TypeError(f"{name} is a tensor that NumPy cannot read. Pass {name}{''.join(steps)}.numpy().")
+        is_on_cpu = str(getattr(values, "device", "cpu")).startswith("cpu")
+        widen = ".float()" if str(getattr(values, "dtype", "")).endswith("bfloat16") else ""  # unknown to NumPy
+        if values.requires_grad or not is_on_cpu or widen:
+            raise TypeError(f"{name} is a tensor that NumPy cannot read. Pass {name}.detach().cpu(){widen}.numpy().")
     elif hasattr(values, "__cuda_array_interface__"):
-        method = (
-            "to_numpy()" if hasattr(values, "to_numpy") else "get()" if hasattr(values, "get") else "copy_to_host()"
-        )
+        method = "to_numpy()" if hasattr(values, "to_numpy") else "get()"
         raise TypeError(f"{name} is on the GPU (a {home}.{type(values).__name__}). Pass {name}.{method}.")
 
 

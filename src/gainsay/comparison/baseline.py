@@ -309,10 +309,9 @@ class BaselineComparison(TextResult):
         For a single metric, both are the same change.
         """
         lowest, highest, best = candidate.deciding
-        ends = (("at least", lowest), ("at most", highest))
-        worst = (
-            " and ".join(f"{side} {format_change(end)}" for side, end in ends if math.isfinite(end)) or "not bounded"
-        )
+        bounds = {"at least": lowest, "at most": highest}
+        ends = [f"{side} {format_change(bound)}" for side, bound in bounds.items() if math.isfinite(bound)]
+        worst = " and ".join(ends) or "not bounded"
         if len(self.metrics) == 1:
             return f"the change is {worst}"
         more = f", under the best at least {format_change(best)}" if math.isfinite(best) else ""

@@ -133,11 +133,12 @@ class Comparison:
     - Reports: `plot`, `content`, `to_html`, `to_markdown`, `to_json`, `to_dict`
 
     The attributes `query_count` and `metric_queries` contain the number of queries, in total and under each metric.
-    `gain_paths` contains the results of `gains`, the most recent one last. `last_sensitivity` is the last result of
-    `sensitivity`.
+    `last_gains` and `last_sensitivity` are the last results of `gains` and `sensitivity`, which reports contain.
     """
 
+    last_gains: GainPath | None = None
     last_sensitivity: Sensitivity | None = None
+    _gains_settings: tuple[tuple[float, ...], str | None] = ((), None)
 
     def __init__(
         self,
@@ -189,7 +190,6 @@ class Comparison:
         self.sample = Sample(panel, self.alpha, draws, self.seed, self.ranges)
         self._validate_values()
         self.query_count, self.metric_queries, _ = panel.counts()
-        self.gain_paths: list[GainPath] = []
         self.segment_labels = {} if segments is None else validate_labels(segments, self.query_ids)
         if self.segment_labels:
             self._require_two_metrics()
@@ -588,16 +588,13 @@ class Comparison:
         0  broad  1.00  1.58
         1    top  1.58  4.00
         """
-        rankings = self._require_rankings("gains")
-        key = (validate_bases(bases), None if metric is None else str(metric))
-        path = self._gain_cache.pop(key, None)
-        if path is None:
-            path = build_gain_path(
-                rankings, self.sample, self.definitions, self.primary or self.metrics, key[0], metric
-            )  # fmt: skip
-        self._gain_cache[key] = path if path.fit is fit else replace(path, fit=fit)
-        self.gain_paths = list(self._gain_cache.values())
-        return self._gain_cache[key]
+        rankings, names = self._require_rankings("gains"), self.primary or self.metrics
+        settings = (validate_bases(bases), None if metric is None else str(metric))
+        path = self.last_gains
+        if path is None or settings != self._gains_settings:
+            path = build_gain_path(rankings, self.sample, self.definitions, names, settings[0], metric)
+        self.last_gains, self._gains_settings = path if path.fit is fit else replace(path, fit=fit), settings
+        return self.last_gains
 
     def sensitivity(self, *, groups: Mapping[str, str] | None = None) -> Sensitivity:
         """Show which other choices of the evaluation would reverse the order of models, and change the winner.
@@ -640,10 +637,6 @@ class Comparison:
             self.sample.panel, self._deciding[0], self.definitions, self.rankings, groups, self.alpha, self.seed
         )  # fmt: skip
         return self.last_sensitivity
-
-    @cached_property
-    def _gain_cache(self) -> dict[tuple[tuple[float, ...], str | None], GainPath]:
-        return {}
 
     def queries(self, first: str, second: str, most: int = 10) -> pd.DataFrame:
         """Return the queries that the primary metrics contradict each other on, the strongest contradictions first.
@@ -823,28 +816,29 @@ class Comparison:
         With `max_pairs`, only the clearest conflicts and differences of pairs are included.
         """
         content: dict[str, Any] = {
-            "models": list(self.models),
-            "metrics": list(self.metrics),
+            "models": self.models,
+            "metrics": self.metrics,
             "queries": self.query_count,
-            "metric_queries": dict(self.metric_queries),
-            "iterations": {name: iteration.to_dict() for name, iteration in self.iterations.items()},
-            "leaderboard": plain(self.leaderboard.to_dict("index")),
+            "metric_queries": self.metric_queries,
+            "iterations": {name: iteration._asdict() for name, iteration in self.iterations.items()},
+            "leaderboard": self.leaderboard.to_dict("index"),
             "winners": self.winners,
-            "unjudged": None if self.unjudged is None else self.unjudged.to_dict(),
-            "notes": list(self.notes),
+            "unjudged": self.unjudged,
+            "notes": self.notes,
         }
         if self.primary is not None:
             pairs = self.pairs
             if max_pairs is not None and len(pairs) > max_pairs:
                 pairs = select_clearest_pairs(pairs, max_pairs)
-            content |= {"pairs": plain(pairs.to_dict("records")), "verdict": self.verdict.to_dict()}
+            content |= {"pairs": pairs.to_dict("records"), "verdict": self.verdict}
         if self.segment_labels:
-            content["segments"] = self.segments.to_dict()
+            content["segments"] = self.segments
         if self.baseline is not None:
-            content["against"] = self.against(self.baseline).to_dict()
+            content["against"] = self.content.against
         if self.selected is not None:
             content["selected"] = self.selected
-        return content
+        plain_content: dict[str, Any] = plain(content)
+        return plain_content
 
     @property
     def plot(self) -> Plots:

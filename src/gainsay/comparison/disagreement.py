@@ -78,27 +78,26 @@ class DisagreementBound(TextResult):
 
     @property
     def conclusion(self) -> str:
-        """One sentence: whether the choice between the metrics can matter."""
-        metrics = " and ".join(self.metrics)
-        if self.is_negligible:
-            limit = f"no two rankings can be in conflict by {NEGLIGIBLE:g} or more"
-            return f"On these labels, the choice between {metrics} cannot matter: {limit}."
-        return f"On these labels, two rankings can be in conflict by {amount(self.two_rankings)} under {metrics}."
+        """One sentence if the choice between the metrics cannot matter, otherwise an empty text."""
+        if not self.is_negligible:
+            return ""
+        limit = f"no two rankings can be in conflict by {NEGLIGIBLE:g} or more"
+        return f"On these labels, the choice between {' and '.join(self.metrics)} cannot matter: {limit}."
 
     @property
     def text(self) -> str:
         """Two sentences with the numbers."""
         first, second = self.metrics
-        over = f"{count(self.queries, 'query')}"
+        over = count(self.queries, "query")
         if self.same_number:
             return f"On these labels ({over}), {first} and {second} are the same number for every ranking."
         above, below = (amount(self.one_ranking[metric]) for metric in self.metrics)
-        conclusion = f" {self.conclusion}" if self.is_negligible else ""
         return (
             f"On average over {over}, {first} of one ranking is at most {above} above and {below} below {second}. If "
-            f"the two metrics prefer different rankings, the wrong choice costs at most {amount(self.two_rankings)} under "
-            f"one of them, and a conflict is possible on {self.possible:,} of {over}.{conclusion}"
-        )
+            "the two metrics prefer different rankings, the wrong choice costs at most "
+            f"{amount(self.two_rankings)} under one of them, and a conflict is possible on {self.possible:,} of {over}. "
+            f"{self.conclusion}"
+        ).rstrip()
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers and `text` as plain values for JSON."""

@@ -21,7 +21,6 @@ from .preferences import Preferences, Scored, SideBySide, compute_gains, read_gr
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .._common.typing import Bools
     from ..metrics.names import MetricLike
 
 STEPS = 24
@@ -262,13 +261,12 @@ def fit_gain(
     grid = np.geomspace(low, high, STEPS + 1)
     differences = np.stack([data.compute_at_base(base) for base in grid])
     _validate_variation(differences)
-    lines = _fit_lines(data.outcome, differences, data.side)
-    _validate_slopes(lines, grid, len(data.outcome))
-    best = _refine(data, grid, int(lines.likelihood.argmax()))
-    lower, upper = _find_interval(data, grid, lines.likelihood, best, level)
+    lines = _fit_lines(data, grid.tolist())
+    _validate_slopes(lines, len(data.outcome))
+    best = _refine(data, lines)
+    lower, upper = _find_interval(data, lines, best, level)
     fit_p_value, table = _test_fit(data, best)
-    inside = (grid >= lower) & (grid <= upper)
-    profile = {"base": grid, "slope": lines.slope, "log_likelihood": lines.likelihood, "inside": inside}
+    profile = pd.DataFrame(lines)[["base", "slope", "log_likelihood"]]
     return GainFit(
         name_path(template),
         best.base,
@@ -280,7 +278,7 @@ def fit_gain(
         silent=int((differences == 0).all(axis=0).sum()),
         grades=(0.0, *data.levels.tolist()),
         alpha=level,
-        _profile=pd.DataFrame(profile),
+        _profile=profile.assign(inside=profile["base"].between(lower, upper)),
         side_effect=best.side_effect,
         clusters=None if data.clusters is None else int(data.clusters.max()) + 1,
         fit_p_value=fit_p_value,
@@ -309,43 +307,38 @@ def _validate_variation(differences: Floats) -> None:
         )
 
 
-class _Lines(NamedTuple):
-    """Logistic regressions of preferences on the differences at several bases, shape (bases,) each."""
-
-    slope: Floats
-    side_effect: Floats
-    likelihood: Floats
-    separated: Bools
-
-
-class _Best(NamedTuple):
-    """Most likely parameters."""
+class _Line(NamedTuple):
+    """Logistic regression of preferences on the differences at a base."""
 
     base: float
     slope: float
     side_effect: float
-    likelihood: float
+    log_likelihood: float
+    is_separated: bool
 
 
-def _validate_slopes(lines: _Lines, grid: Floats, number: int) -> None:
+def _validate_slopes(lines: Sequence[_Line], number: int) -> None:
     """Raise if preferences are separated at some base, or contradict the labels at all."""
-    if lines.separated.any():
-        place = "every base" if lines.separated.all() else f"base {grid[lines.separated.argmax()]:.2f}"
+    separated = [line for line in lines if line.is_separated]
+    if separated:
+        place = "every base" if len(separated) == len(lines) else f"base {separated[0].base:.2f}"
         raise ValueError(
             f"The slope cannot be estimated, because at {place} each of the {count(number, 'preference')} is for the "
             "ranking of higher value or the same side. Pass more preferences, including rankings that are almost equal."
         )
-    if not lines.slope.any():
+    if not any(line.slope for line in lines):
         raise ValueError(
             "preferences contradict the labels: at every base, rankings of lower value are preferred more often. Check "
             "that a and b are in the right order."
         )
 
 
-def _fit_lines(outcome: Floats, differences: Floats, side: Floats) -> _Lines:
-    """Return the most likely slope of 0 or more and side effect for each row of differences, by Newton's method."""
+def _fit_lines(data: Preferences, bases: Sequence[float]) -> list[_Line]:
+    """Return the most likely slope of 0 or more and side effect at each base, by Newton's method."""
     from scipy.special import expit, log_expit
 
+    outcome, side = data.outcome, data.side
+    differences = np.stack([data.compute_at_base(base) for base in bases])
     scale = np.sqrt((differences**2).mean(axis=1))
     scale[scale == 0] = 1.0
     scaled = differences / scale[:, None]
@@ -377,27 +370,29 @@ def _fit_lines(outcome: Floats, differences: Floats, side: Floats) -> _Lines:
         size = np.maximum(np.abs(step), np.abs(turn))
         if size.max() < 1e-8:
             break
-    return _Lines(slope / scale, effect, value, size > 1e-3)
+    parameters = (slope / scale, effect, value, size > 1e-3)
+    return list(map(_Line, bases, *(values.tolist() for values in parameters)))
 
 
-def _fit_line(data: Preferences, base: float) -> _Best:
-    slope, effect, value, _ = _fit_lines(data.outcome, data.compute_at_base(base)[None], data.side)
-    return _Best(base, float(slope[0]), float(effect[0]), float(value[0]))
+def _fit_line(data: Preferences, base: float) -> _Line:
+    return _fit_lines(data, [base])[0]
 
 
-def _refine(data: Preferences, grid: Floats, place: int) -> _Best:
-    """Return the most likely parameters near a base of the grid."""
+def _refine(data: Preferences, lines: Sequence[_Line]) -> _Line:
+    """Return the most likely parameters near the best base of the grid."""
     from scipy.optimize import minimize_scalar
 
-    ends = np.log(grid[[max(0, place - 1), min(len(grid) - 1, place + 1)]])
+    bases = [line.base for line in lines]
+    place = int(np.argmax([line.log_likelihood for line in lines]))
+    ends = np.log([bases[max(0, place - 1)], bases[min(len(bases) - 1, place + 1)]])
     minimum = minimize_scalar(
-        lambda log_base: -_fit_line(data, float(np.exp(log_base))).likelihood, bounds=tuple(ends), method="bounded"
+        lambda log_base: -_fit_line(data, float(np.exp(log_base))).log_likelihood, bounds=tuple(ends), method="bounded"
     )
-    start, refined = _fit_line(data, float(grid[place])), _fit_line(data, float(np.exp(minimum.x)))
-    return refined if refined.likelihood > start.likelihood + 1e-9 else start
+    start, refined = _fit_line(data, bases[place]), _fit_line(data, float(np.exp(minimum.x)))
+    return refined if refined.log_likelihood > start.log_likelihood + 1e-9 else start
 
 
-def _compute_slopes(data: Preferences, best: _Best) -> Floats:
+def _compute_slopes(data: Preferences, best: _Line) -> Floats:
     """Return the derivatives of the log odds by slope, log b and side effect, shape (preferences, 3 or 2)."""
     step = 1e-4
     above, below = (data.compute_at_base(best.base * math.exp(change)) for change in (step, -step))
@@ -406,7 +401,7 @@ def _compute_slopes(data: Preferences, best: _Best) -> Floats:
     return np.stack(columns, axis=1)
 
 
-def _compute_deviation(data: Preferences, best: _Best) -> float:
+def _compute_deviation(data: Preferences, best: _Line) -> float:
     """Return the ratio of the sandwich variance of log b to its model variance, 1 without clusters.
 
     Raise if slope, base and side effect cannot be separated.
@@ -426,7 +421,7 @@ def _compute_deviation(data: Preferences, best: _Best) -> float:
     return float((model @ scores @ model)[1, 1] / model[1, 1])
 
 
-def _compute_information(data: Preferences, best: _Best, slopes: Floats) -> tuple[Floats, Floats]:
+def _compute_information(data: Preferences, best: _Line, slopes: Floats) -> tuple[Floats, Floats]:
     """Return the information H and the variance of the scores J = C/(C − 1) Σ s_g s_g' over clusters g."""
     from scipy.special import expit
 
@@ -438,9 +433,7 @@ def _compute_information(data: Preferences, best: _Best, slopes: Floats) -> tupl
     return information, sums @ sums.T * clusters / (clusters - 1)
 
 
-def _find_interval(
-    data: Preferences, grid: Floats, likelihood: Floats, best: _Best, alpha: float
-) -> tuple[float, float]:
+def _find_interval(data: Preferences, lines: Sequence[_Line], best: _Line, alpha: float) -> tuple[float, float]:
     """Return the lowest and the highest base whose profile likelihood is close enough to the largest."""
     from scipy.optimize import brentq
     from scipy.stats import chi2, f
@@ -449,21 +442,22 @@ def _find_interval(
     quantile = chi2.ppf(1 - alpha, 1) if data.clusters is None else f.ppf(1 - alpha, 1, data.clusters.max())
     cutoff = float(deviation * quantile / 2)
 
-    def find_edge(inside: float, outside: Floats) -> float:
-        def compute_margin(log_base: float) -> float:
-            return _fit_line(data, math.exp(log_base)).likelihood - best.likelihood + cutoff
+    def compute_margin(log_base: float) -> float:
+        return _fit_line(data, math.exp(log_base)).log_likelihood - best.log_likelihood + cutoff
 
+    def find_edge(inside: float, outside: Floats) -> float:
         return math.exp(brentq(compute_margin, inside, float(outside), xtol=1e-6))
 
-    bases = np.log(grid)
-    places = np.append(bases[likelihood >= best.likelihood - cutoff], math.log(best.base))
+    bases = np.log([line.base for line in lines])
+    likely = [line.log_likelihood >= best.log_likelihood - cutoff for line in lines]
+    places = np.append(bases[likely], math.log(best.base))
     lowest, highest = float(places.min()), float(places.max())
     below, above = bases[bases < lowest - 1e-12], bases[bases > highest + 1e-12]
     lower = find_edge(lowest, below[-1]) if len(below) else 0.0
     return lower, find_edge(highest, above[0]) if len(above) else math.inf
 
 
-def _test_fit(data: Preferences, best: _Best) -> tuple[float | None, dict[float, float] | None]:
+def _test_fit(data: Preferences, best: _Line) -> tuple[float | None, dict[float, float] | None]:
     """Return the p-value of the test of fit and the most likely free table of gains."""
     from scipy.stats import chi2, f
 
@@ -478,7 +472,7 @@ def _test_fit(data: Preferences, best: _Best) -> tuple[float | None, dict[float,
     freedom = int(np.linalg.matrix_rank(free / np.linalg.norm(free, axis=0).clip(1e-300))) - base.shape[1]
     if freedom < 1:
         return None, entries
-    ratio = 2 * max(0.0, likelihood - best.likelihood)
+    ratio = 2 * max(0.0, likelihood - best.log_likelihood)
     if data.clusters is None:
         return float(chi2.sf(ratio, freedom)), entries
     of_free, of_base = (
@@ -489,7 +483,7 @@ def _test_fit(data: Preferences, best: _Best) -> tuple[float | None, dict[float,
     return float(f.sf(ratio / deviation / freedom, freedom, data.clusters.max())), entries
 
 
-def _fit_table(data: Preferences, best: _Best, gains: Floats) -> tuple[Floats, float]:
+def _fit_table(data: Preferences, best: _Line, gains: Floats) -> tuple[Floats, float]:
     """Return the most likely table g₁ ≤ … ≤ g_G = 1 and its log likelihood.
 
     The parameters are the logarithms of the increments of the gains (which are normalized), slope and side effect.

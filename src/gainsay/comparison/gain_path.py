@@ -234,14 +234,12 @@ class GainPath(TextResult):
     @cached_property
     def headline(self) -> str:
         """One short sentence."""
-        changes = len(self.winners) - 1
-        low, high = self._ends
+        changes, (low, high) = len(self.winners) - 1, self._ends
+        winner, bases = self.short_names[self.winners["model"].iloc[0]], f"at every gain from b = {low} to {high}"
         if self.verdict.kind == "agree":
-            best = self.short_names[self.verdict.always_best[0]]
-            return f"{best} is best at every gain from b = {low} to {high}"
-        if changes == 0:
-            winner = self.short_names[self.winners["model"].iloc[0]]
-            return f"{winner} has the {self._best} mean at every gain from b = {low} to {high}, but is not proven best"
+            return f"{winner} is best {bases}"
+        if not changes:
+            return f"{winner} has the {self._best} mean {bases}, but is not proven best"
         times = {1: "once", 2: "twice"}.get(changes, f"{changes} times")
         proof = "no model is best at every gain" if self.verdict.kind == "genuine" else "one may be best at every gain"
         return f"The model with the {self._best} mean changes {times} between b = {low} and {high}, {proof}"

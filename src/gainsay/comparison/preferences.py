@@ -99,7 +99,7 @@ def read_preferences(
         outcome, levels, counts, ideal = _read_table(preferences, template)
     elif isinstance(preferences, Sequence) and len(preferences) == 4 and isinstance(preferences[0], Judgments):
         judgments, first, second, preferred = preferences
-        outcome = _read_numbers("preferred", _align("preferred", preferred, judgments.queries, judgments), OUTCOMES)
+        outcome = _read_numbers("preferred", preferred, OUTCOMES, judgments)
         grades = GradeCounts(settle_discounts(template, int(judgments.sizes.max())), judgments)
         levels, counts, ideal = grades.levels, grades.count(first) - grades.count(second), grades.ideal
     else:
@@ -107,9 +107,10 @@ def read_preferences(
             "preferences must be a table with columns a, b and preferred, or a tuple (judgments, scores_a, scores_b, "
             f"preferred), got {type(preferences).__name__}."
         )
-    size = len(outcome)
-    sides = np.ones(size) if side is None else _read_numbers("side", _align("side", side, size, judgments), SIDES)
-    codes = None if clusters is None else read_clusters(clusters, size, judgments)
+    sides = np.ones(len(outcome)) if side is None else _read_numbers("side", side, SIDES, judgments)
+    if len(sides) != len(outcome):
+        raise ValueError(f"side has {len(sides)} entries, but there are {len(outcome)} preferences.")
+    codes = None if clusters is None else read_clusters(clusters, len(outcome), judgments)
     if codes is not None and not codes.any():
         raise ValueError("clusters must have at least two distinct labels, got one.")
     return Preferences(template.is_ratio, outcome, levels, counts, ideal, sides, codes)
@@ -124,7 +125,7 @@ def _read_table(table: SideBySide, template: DCG) -> tuple[Floats, Floats, Float
                 f"preferences has no column {name!r} (columns: {', '.join(columns)}). Pass a and b (labels in ranked "
                 "order) and preferred."
             )
-    outcome = _read_numbers("preferred", list(table["preferred"]), OUTCOMES)
+    outcome = _read_numbers("preferred", table["preferred"], OUTCOMES)
     if not len(outcome):
         raise ValueError("preferences is empty. Pass at least one preference.")
     rankings: dict[str, list[Floats]] = {
@@ -135,12 +136,7 @@ def _read_table(table: SideBySide, template: DCG) -> tuple[Floats, Floats, Float
     for name, rows in rankings.items():
         if len(rows) != len(outcome):
             raise ValueError(f"{name} has {len(rows)} rankings, but preferred has {len(outcome)} entries.")
-    first, second = rankings["a"], rankings["b"]
-    judged = rankings["labels"] if "labels" in rankings else _find_judged(first, second, template)
-    if "labels" in rankings:
-        for name in ("a", "b"):
-            for row, (ranking, labels) in enumerate(zip(rankings[name], judged, strict=True)):
-                _validate_judged(name, row, ranking, labels)
+    first, second, judged = rankings["a"], rankings["b"], _find_judged(rankings, template)
     levels = np.unique(np.concatenate([labels[labels > 0] for labels in judged]))
     longest = max([1, *map(len, [*first, *second, *(judged if template.is_ratio else [])])])
     depth = longest if template.k is None else min(longest, template.k)
@@ -160,23 +156,14 @@ def _count_grades(rankings: Sequence[Floats], levels: Floats, discount: Floats) 
     return counts
 
 
-def _align(name: str, values: Any, size: int, judgments: Judgments | None) -> list[Any]:
-    """Return one value per preference. For scored rankings, values with query ids are matched by them."""
-    if isinstance(values, str) or not hasattr(values, "__len__"):
-        raise TypeError(f"{name} must have one entry per preference, got {_show(values)}.")
-    if judgments is not None:
-        return list(read_by_query(name, values, judgments))
-    if isinstance(values, Mapping):
-        raise TypeError(f"{name} must be in the order of the preferences, got a mapping. Pass a list.")
-    if len(values) != size:
-        raise ValueError(f"{name} has {len(values)} entries, but there are {size} preferences.")
-    return list(values)
-
-
-def _read_numbers(name: str, values: Sequence[Any], meanings: Mapping[Any, float]) -> Floats:
-    """Return the number of each value."""
-    result = np.empty(len(values))
-    for row, value in enumerate(values):
+def _read_numbers(name: str, values: Any, meanings: Mapping[Any, float], judgments: Judgments | None = None) -> Floats:
+    """Return the number of each value. For scored rankings, values with query ids are matched by them."""
+    is_list = hasattr(values, "__len__") and not isinstance(values, str)
+    if not is_list or (judgments is None and isinstance(values, Mapping)):
+        raise TypeError(f"{name} must be a list with one entry per preference, got {_show(values)}.")
+    rows = list(values if judgments is None else read_by_query(name, values, judgments))
+    result = np.empty(len(rows))
+    for row, value in enumerate(rows):
         key = value.strip().lower() if isinstance(value, str) else value
         if not isinstance(key, str | int | float | np.number) or isinstance(key, bool) or key not in meanings:
             raise ValueError(f"{name}[{row}] must be one of {', '.join(map(repr, meanings))}, got {_show(value)}.")
@@ -198,25 +185,28 @@ def _show(value: object, size: int = 80) -> str:
     return text if len(text) <= size else f"{text[:size]}…"
 
 
-def _find_judged(first: Sequence[Floats], second: Sequence[Floats], template: DCG) -> Sequence[Floats]:
-    """Return the labels of all judged documents from those of the rankings."""
-    if not template.is_ratio:
-        return [np.concatenate(pair) for pair in zip(first, second, strict=True)]
-    for row, (left, right) in enumerate(zip(first, second, strict=True)):
-        if not np.array_equal(np.sort(left), np.sort(right)):
+def _find_judged(rankings: Mapping[str, Sequence[Floats]], template: DCG) -> Sequence[Floats]:
+    """Return the labels of all judged documents, or raise if they are unknown or do not include the rankings."""
+    for row, (first, second) in enumerate(zip(rankings["a"], rankings["b"], strict=True)):
+        if "labels" in rankings:
+            _validate_judged(f"a[{row}]", first, row, rankings["labels"][row])
+            _validate_judged(f"b[{row}]", second, row, rankings["labels"][row])
+        elif template.is_ratio and not np.array_equal(np.sort(first), np.sort(second)):
             raise ValueError(
                 f"a[{row}] and b[{row}] contain different labels, so the ideal ranking is unknown (row {row} of "
                 "preferences). Pass the labels of all judged documents of each query in the column 'labels'."
             )
-    return first
+    if "labels" in rankings or template.is_ratio:
+        return rankings.get("labels", rankings["a"])
+    return [np.concatenate(pair) for pair in zip(rankings["a"], rankings["b"], strict=True)]
 
 
-def _validate_judged(name: str, row: int, ranking: Floats, judged: Floats) -> None:
+def _validate_judged(name: str, ranking: Floats, row: int, judged: Floats) -> None:
     """Raise if a ranking contains more documents of a grade than were judged."""
     shown, available = Counter(ranking.tolist()), Counter(judged.tolist())
     for label in sorted(shown):
         if label > 0 and shown[label] > available[label]:
             raise ValueError(
-                f"{name}[{row}] contains {shown[label]} documents of label {label:g}, but labels[{row}] has "
+                f"{name} contains {shown[label]} documents of label {label:g}, but labels[{row}] has "
                 f"{available[label]}. Pass the labels of all judged documents in the column 'labels'."
             )

@@ -279,8 +279,10 @@ def find_query(query: Any, queries: Any) -> int:
     >>> find_query(7, np.array([3, 7])), find_query("7", np.array([3, 7]))
     (1, 1)
     """
-    names = [str(name) for name in np.asarray(queries).tolist()]
-    if str(query) in names:
-        return names.index(str(query))
-    some = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
-    raise ValueError(f"There is no query {query!r}{nearest(str(query), names[:1000])} (ids: {some})")
+    ids = np.asarray(queries).tolist()
+    for place, name in enumerate(ids):
+        if name == query or str(name) == str(query):
+            return place
+    similar = nearest(str(query), map(str, ids[:1000]))
+    some = ", ".join(map(repr, ids[:3])) + (", …" if len(ids) > 3 else "")
+    raise ValueError(f"There is no query {query!r}{similar} (ids: {some}).")

@@ -83,8 +83,9 @@ class Rankings:
     def equal_labels(self) -> Bools:
         """Whether all documents of a query have the same label, shape (queries,)."""
         labels, sizes = self.judgments.by_query(self.judgments.labels), self.judgments.sizes
+        starts = np.cumsum(sizes) - sizes
         equal: Bools = sizes == 0
-        starts = (np.cumsum(sizes) - sizes)[~equal]
+        starts = starts[~equal]
         equal[~equal] = np.maximum.reduceat(labels, starts) == np.minimum.reduceat(labels, starts)
         return equal
 

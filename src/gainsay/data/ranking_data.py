@@ -525,15 +525,12 @@ def _convert_features(
 def _convert_query_ids(ids: Any, judgments: Judgments) -> NDArray[np.str_]:
     """Return ids of queries as text, or raise if one is missing or `qid` does not number the queries."""
     codes = judgments.query_ids
-    if codes.dtype.kind not in "iu":
-        raise TypeError(f"qid must be integers if you pass query_ids, got an array of {codes.dtype}. Omit one of them.")
-    wrong = codes != np.arange(judgments.queries)
-    if wrong.any():
-        query = int(np.argmax(wrong))
-        row = int(np.argmax(judgments.query_of_rows == query))
+    is_code = (codes == np.arange(judgments.queries)) & (codes.dtype.kind in "iu")
+    if not is_code.all():
+        query = int(np.argmin(is_code))
         raise ValueError(
-            f"qid must number the queries 0, 1, … in order of first appearance if you pass query_ids, got "
-            f"{codes[query]} in row {row}. Omit query_ids to use any ids."
+            "qid must be the integers 0, 1, … in order of first appearance if you pass query_ids, got "
+            f"{codes[query]!s} as query {query}. Omit query_ids to use any ids."
         )
     return np.array(_convert_ids("query_ids", vector("query_ids", ids).tolist()), dtype=np.str_)
 

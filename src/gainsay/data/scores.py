@@ -13,7 +13,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED
 import numpy as np
 from numpy.typing import NDArray
 
-from .._common.arrays import refuse_huge
+from .._common.arrays import validate_exact_integers
 from .arrow import NotPlainError, collapse_blanks, parse_columns, read_parquet
 from .text import (
     MAX_BYTES,
@@ -86,7 +86,7 @@ def read_scores(path: StrPath, *, column: str | None = None, max_bytes: int = MA
         raise ValueError(f"{os.fspath(path)}: expected one score per row, got an array of shape {values.shape}")
     if values.size == 0:
         raise ValueError(f"{os.fspath(path)}: the file has no scores")
-    refuse_huge(f"{os.fspath(path)}: scores", values)
+    validate_exact_integers(f"{os.fspath(path)}: scores", values)
     with np.errstate(over="ignore", invalid="ignore"):  # Numbers beyond float64 become infinite, as in text.
         scores: NDArray[np.float64] = values.reshape(-1).astype(np.float64)
     missing = np.isnan(scores)

@@ -96,11 +96,11 @@ def simulate(
     # Each table has its own stream, which is filled row by row, so that more queries do not change the first ones.
     streams = [np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(5)]
     length, ease, bar = streams[0].standard_normal((queries, 3)).T
-    sizes = _sizes(length, mean_length)
+    sizes = _draw_sizes(length, mean_length)
     qid = np.repeat(np.arange(queries), sizes)
     own = streams[1].standard_normal(qid.size)
     relevance = np.sqrt(_BETWEEN_QUERIES) * ease[qid] + np.sqrt(1 - _BETWEEN_QUERIES) * own
-    grades = _grades(relevance, bar[qid])
+    grades = _cut_into_grades(relevance, bar[qid])
     strengths = signal * streams[2].uniform(*_STRENGTHS, size=features).astype(np.float32)
     values = streams[3].standard_normal((qid.size, features), dtype=np.float32)
     _add_signals(values, strengths, grades, relevance)
@@ -151,13 +151,13 @@ def simulate_rankers(data: RankingData, seed: int) -> dict[str, Array]:
     }
 
 
-def _sizes(normal: Array, mean: float) -> NDArray[np.int64]:
+def _draw_sizes(normal: Array, mean: float) -> NDArray[np.int64]:
     """Return query lengths, log-normal with the given mean."""
     lengths: Array = np.exp(np.log(mean) - _LENGTH_SPREAD**2 / 2 + _LENGTH_SPREAD * normal)
     return np.rint(lengths).clip(1, LONGEST).astype(np.int64)
 
 
-def _grades(relevance: Array, bar: Array) -> Array:
+def _cut_into_grades(relevance: Array, bar: Array) -> Array:
     """Cut relevance, which is standard normal over all queries, into grades with the shares above."""
     fair, good, *top = (NormalDist().inv_cdf(share) for share in np.cumsum(_SHARES[:-1]).tolist())
     grades = (relevance > fair).astype(np.float64) + (relevance > good)

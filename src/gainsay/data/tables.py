@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Mapping, Sequence
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -90,31 +89,34 @@ def read_table(path: StrPath, value: Value, max_bytes: int) -> pd.DataFrame | No
     Columns are query, document and `value`, and query_text and title if the file has them. Rows without a label are
     skipped with a warning.
     """
-    lines = (text for chunk in read_chunks(path, max_bytes=max_bytes, cells=True) for text in chunk.text.split(b"\n"))
-    first = next((text for text in lines if text.strip()), b"")
+    chunks = read_chunks(path, max_bytes=max_bytes, cells=True)
+    first = next((text for chunk in chunks for text in chunk.text.split(b"\n") if text.strip()), b"")
     if not first:
         raise ValueError(f"{path}: the file is empty. Expected a header and one document per line.")
     if is_number(b"".join(first.split()[3:4])):  # a rank or a grade
         return None
     separator = max(_SEPARATORS[file_suffix(path)], key=first.decode().count)
     rows = ((line, cells) for line, cells in csv_rows(path, separator, max_bytes, strict=True) if any(cells))
-    line, cells = next(rows)
+    line, cells = next(rows, (1, []))
     header = [cell.strip() for cell in cells]
     try:
         names = find_columns(header, value)
     except ValueError as error:
         raise at_line(path, line, str(error)) from None
     positions = {role: header.index(name) for role, name in names.items()}
-    lines, table, unrated = [], [], []
-    select_cells = itemgetter(*positions.values())
+    lines: list[int] = []
+    unrated: list[int] = []
+    columns: dict[str, Any] = {role: [] for role in positions}
+    targets = [(columns[role], position) for role, position in positions.items()]
     for line, cells in rows:
         if len(cells) != len(header):
             raise at_line(path, line, f"{len(cells)} columns, but the header has {len(header)}")
         if value == "label" and not cells[positions[value]].strip():
             unrated.append(line)
-        else:
-            lines.append(line)
-            table.append(select_cells(cells))
+            continue
+        lines.append(line)
+        for column, position in targets:
+            column.append(cells[position].strip())
     if not lines:
         raise ValueError(f"{path}: the file has a header, but no row with a {value}.")
     if unrated:
@@ -122,9 +124,6 @@ def read_table(path: StrPath, value: Value, max_bytes: int) -> pd.DataFrame | No
             f"{path}: {len(unrated)} rows without a rating are ignored. The first is on line {unrated[0]}.",
             stacklevel=4,
         )
-    columns: dict[str, Any] = {
-        role: [cell.strip() for cell in column] for role, column in zip(names, zip(*table, strict=True), strict=True)
-    }
     for role in ("query", "document"):
         for line, cell in zip(lines, columns[role], strict=True):
             if not cell or "\n" in cell:

@@ -156,7 +156,7 @@ def numbered_lines(chunk: Chunk) -> Iterator[tuple[int, bytes]]:
 def csv_rows(path: StrPath, separator: str, max_bytes: int, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
     """Yield the cells of every row with the number of its last line. A quoted cell can span several lines."""
     chunks = read_chunks(path, max_bytes=max_bytes, cells=True)
-    lines = (f"{line.decode()}\n" for chunk in chunks for _, line in numbered_lines(chunk))
+    lines = (line for chunk in chunks for line in io.StringIO(chunk.text.decode(), newline="\n"))
     reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=strict)
     try:
         for cells in reader:

@@ -6,6 +6,7 @@ import gzip
 import os
 import sys
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsFloat
 
 import numpy as np
@@ -124,7 +125,7 @@ def read_qrels(path: StrPath, *, max_bytes: int = MAX_BYTES) -> pd.DataFrame:
     return _read(path, "label", max_bytes)
 
 
-class Columns(NamedTuple):
+class Listing(NamedTuple):
     """The rows of a run or of qrels, in file order."""
 
     ids: list[str]
@@ -132,12 +133,16 @@ class Columns(NamedTuple):
     query: Integers
     """The query of each row, as its position in `ids`."""
     documents: Any
-    """The id of each row's document, a `pyarrow.ChunkedArray`."""
+    """The id of each row's document: a `pandas.Series` or a `pyarrow.ChunkedArray` of text."""
     values: Floats
+    texts: Mapping[str, str] = MappingProxyType({})
+    """Query texts by query id."""
+    titles: Any = None
+    """The title of each row's document, or None if there are no titles."""
 
 
-def read_columns(path: StrPath, value: Value, max_bytes: int = MAX_BYTES) -> Columns | None:
-    """Return a run or qrels as columns, or None if `read_run` or `read_qrels` has to read the file.
+def read_listing(path: StrPath, value: Value, max_bytes: int = MAX_BYTES) -> Listing | None:
+    """Return a run or qrels as a listing, or None if `read_run` or `read_qrels` has to read the file.
 
     A document may occur twice in a query.
     """
@@ -154,7 +159,7 @@ def read_columns(path: StrPath, value: Value, max_bytes: int = MAX_BYTES) -> Col
     if not (np.isfinite(numbers) if value == "label" else ~np.isnan(numbers)).all():
         return None
     queries = queries.combine_chunks()
-    return Columns(queries.dictionary.to_pylist(), queries.indices.to_numpy().astype(np.int64), documents, numbers)
+    return Listing(queries.dictionary.to_pylist(), queries.indices.to_numpy().astype(np.int64), documents, numbers)
 
 
 def _read(path: StrPath, value: Value, max_bytes: int) -> pd.DataFrame:
@@ -164,14 +169,14 @@ def _read(path: StrPath, value: Value, max_bytes: int) -> pd.DataFrame:
         table = read_table(path, value, max_bytes)
         if table is not None:
             return table
-    columns = read_columns(path, value, max_bytes)
-    if columns is not None:
-        encoded = columns.documents.dictionary_encode().combine_chunks()
-        if not twice(columns.query * len(encoded.dictionary) + encoded.indices.to_numpy()):
+    listing = read_listing(path, value, max_bytes)
+    if listing is not None:
+        encoded = listing.documents.dictionary_encode().combine_chunks()
+        if not twice(listing.query * len(encoded.dictionary) + encoded.indices.to_numpy()):
             kind = pd.Series([""]).dtype  # The type of text depends on the version of pandas.
-            queries = pd.Series(columns.ids, dtype=kind).take(columns.query).reset_index(drop=True)
-            documents = pd.Series(columns.documents.to_pandas(), dtype=kind)
-            return pd.DataFrame({"query": queries, "document": documents, value: columns.values})
+            queries = pd.Series(listing.ids, dtype=kind).take(listing.query).reset_index(drop=True)
+            documents = pd.Series(listing.documents.to_pandas(), dtype=kind)
+            return pd.DataFrame({"query": queries, "document": documents, value: listing.values})
     return _parse_lines(path, value, max_bytes)
 
 

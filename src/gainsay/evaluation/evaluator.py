@@ -244,7 +244,6 @@ class Evaluation:
 
     def _repr_html_(self) -> str:
         from .._common.notebook import table_cell
-        from .._common.words import count
 
         size = f"{count(self.judgments.queries, 'query')}, {count(self.judgments.documents, 'document')}"
         rows = [(name, format_mean(value)) for name, value in self.mean.items()]
@@ -355,9 +354,8 @@ def _compute_means(metrics: Sequence[Metric], judgments: Judgments, values: Floa
     for column, metric in enumerate(metrics):
         if metric.empty == "skip":  # The queries that count are different for each metric.
             counted, weights = ~np.isnan(values[:, column]), _query_weights(metric, judgments)
-            means[column] = compute_means(values[counted, column, None], None if weights is None else weights[counted])[
-                0
-            ]
+            weights = None if weights is None else weights[counted]
+            means[column] = compute_means(values[counted, column, None], weights).item()
         else:
             columns_by_weights.setdefault(metric.weights, []).append(column)
     for columns in columns_by_weights.values():

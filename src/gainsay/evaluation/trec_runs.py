@@ -6,10 +6,9 @@ Rows are matched by query and document. Document ids are converted to numbers fi
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -17,6 +16,9 @@ import numpy as np
 from .._common.arrays import factorize, twice
 from .._common.checks import validate_choice
 from .._common.names import check_name
+from ..data import read_qrels, read_run
+from ..data.tables import convert_to_frame
+from ..data.trec import Listing, read_listing
 from ..judgments import Grouped, Judgments, NegativeLabels, Unjudged
 from ..metrics.names import parse_metrics
 from .evaluator import Coverage, Evaluation, Evaluator
@@ -95,7 +97,7 @@ def evaluate_run(
     """
     validate_choice("missing", missing, ("skip", "zero"))
     sources = [_Source("qrels", qrels, "label"), _Source("run", run, "score", missing == "zero")]
-    joined = _join_files(sources, skip=missing == "skip")
+    joined = _join(sources, skip=missing == "skip")
     judged, retrieved = joined.listings
     if retrieved.ids and not set(judged.ids) & set(retrieved.ids):
         raise ValueError(
@@ -120,8 +122,7 @@ class DocumentIds:
     distinct: Any
 
     def __getitem__(self, rows: Any) -> np.ndarray[Any, Any]:
-        ids = self.distinct.take(self.codes[rows])
-        return np.asarray(ids.to_pylist() if hasattr(ids, "to_pylist") else ids, dtype=object)
+        return _decode(self.distinct, self.codes[rows])
 
 
 class AlignedRuns(NamedTuple):
@@ -148,7 +149,7 @@ def align_runs(
     for name, run in runs.items():
         check_name("the name of a run", str(name))
         sources.append(_Source(f"run {name!r}", run, "score"))
-    joined = _join_files(sources)
+    joined = _join(sources)
     judgments = joined.build_judgments(negative_labels)
     coverage = {name: joined.build_coverage(number, judgments, unjudged, "zero") for number, name in enumerate(runs)}
     return AlignedRuns(judgments, dict(zip(runs, joined.scores, strict=True)), coverage, joined.documents)
@@ -163,26 +164,10 @@ class _Source(NamedTuple):
     empty: bool = False
 
 
-class _Listing(NamedTuple):
-    """The rows of a run or of qrels."""
-
-    ids: list[str]
-    """The distinct ids of queries, in order of their first row."""
-    query: Integers
-    """The query of each row, as its position in `ids`."""
-    documents: Any
-    """The id of each row's document: a `pandas.Series` or a `pyarrow.ChunkedArray` of text."""
-    values: Floats
-    texts: Mapping[str, str] = MappingProxyType({})
-    """Query texts by query id."""
-    titles: Any = None
-    """The title of each row's document, or None if there are no titles."""
-
-
 class _Joined(NamedTuple):
     """All documents that are judged or retrieved for judged queries, contiguous by query."""
 
-    listings: list[_Listing]
+    listings: list[Listing]
     queries: Grouped
     """In the order of the qrels."""
     labels: Floats
@@ -219,35 +204,15 @@ class _Joined(NamedTuple):
         )
 
 
-def _join_files(sources: Sequence[_Source], skip: bool = False) -> _Joined:
-    """Return qrels, which are the first source, and runs on the same documents.
-
-    Documents with equal scores in a run are ordered by descending id. `skip` omits queries without documents of the
-    first run, unless it retrieved nothing at all.
-    """
-    try:
-        return _join([_read_fast(source) or _read(source) for source in sources], skip)
-    except (ValueError, TypeError, OSError):
-        pass  # The readers of lines word the problem, and start with the first source.
-    return _join([_read(source) for source in sources], skip)
-
-
-def _read_fast(source: _Source) -> _Listing | None:
+def _read_fast(source: _Source) -> Listing | None:
     """Return a file as a listing, or None if `_read` has to read it. A document may occur twice in a query."""
-    from ..data.trec import read_columns
-
-    if not isinstance(source.data, str | PathLike):
+    listing = read_listing(source.data, source.value) if isinstance(source.data, str | PathLike) else None
+    if listing is None or (source.value == "score" and np.isneginf(listing.values).any()):
         return None
-    columns = read_columns(source.data, source.value)
-    if columns is None or (source.value == "score" and np.isneginf(columns.values).any()):
-        return None
-    return _Listing(*columns)
+    return listing
 
 
-def _read(source: _Source) -> _Listing:
-    from ..data import read_qrels, read_run
-    from ..data.tables import convert_to_frame
-
+def _read(source: _Source) -> Listing:
     name, data, value, empty = source
     if isinstance(data, str | PathLike):
         data = read_run(data) if value == "score" else read_qrels(data)
@@ -268,7 +233,7 @@ def _read(source: _Source) -> _Listing:
         positions, first = np.unique(query[rows], return_index=True)
         texts = {ids[at]: cells[row] for at, row in zip(positions.tolist(), rows[first].tolist(), strict=True)}
     titles = _convert_texts(frame["title"]) if "title" in frame else None
-    return _Listing(ids, query, frame["document"], values, texts, titles)
+    return Listing(ids, query, frame["document"], values, texts, titles)
 
 
 def _convert_texts(column: pd.Series) -> np.ndarray[Any, Any]:
@@ -276,12 +241,19 @@ def _convert_texts(column: pd.Series) -> np.ndarray[Any, Any]:
     return np.where(column.isna(), "", column.astype(object).map(str)).astype(object)
 
 
-def _join(listings: list[_Listing], skip: bool) -> _Joined:
-    """Return listings as `_join_files` does, or raise if a document occurs twice in a query."""
-    encoded = encode_ids([listing.documents for listing in listings])
-    pairs = list(zip(listings, encoded.codes, strict=True))
-    if any(twice(listing.query * encoded.limit + codes) for listing, codes in pairs):
-        raise ValueError("a document occurs twice in a query")
+def _join(sources: Sequence[_Source], skip: bool = False) -> _Joined:
+    """Return qrels, which are the first source, and runs on the same documents.
+
+    Documents with equal scores in a run are ordered by descending id. `skip` omits queries without documents of the
+    first run, unless it retrieved nothing at all.
+    """
+    listings = [_read_fast(source) or _read(source) for source in sources]
+    codes_by_listing, distinct = encode_ids([listing.documents for listing in listings])
+    limit = max(len(distinct), 1)
+    pairs = list(zip(listings, codes_by_listing, strict=True))
+    if any(twice(listing.query * limit + codes) for listing, codes in pairs):
+        for source in sources:
+            _read(source)  # The reader of lines raises an error with the line.
     judged, *runs = listings
     counted = _select_queries(judged, runs[0] if skip else None)
     position = {query: at for at, (query, counts) in enumerate(zip(judged.ids, counted, strict=True)) if counts}
@@ -289,35 +261,33 @@ def _join(listings: list[_Listing], skip: bool) -> _Joined:
     for listing, codes in pairs:
         query = np.array([position.get(query, -1) for query in listing.ids], dtype=np.int64)[listing.query]
         rows.append(np.flatnonzero(query >= 0))
-        keys.append(query[rows[-1]] * encoded.limit + codes[rows[-1]])
-    distinct, inverse = np.unique(np.concatenate(keys), return_inverse=True)
+        keys.append(query[rows[-1]] * limit + codes[rows[-1]])
+    joined_keys, inverse = np.unique(np.concatenate(keys), return_inverse=True)
     slots = np.split(inverse, np.cumsum([len(part) for part in keys])[:-1])
-    query, document = np.divmod(distinct, encoded.limit)
-    labels, *scores = (
-        _scatter(listing.values[part], slot, len(distinct), np.nan if listing is judged else -np.inf)
-        for listing, part, slot in zip(listings, rows, slots, strict=True)
-    )
-    order = _order_ties(query, document, scores, encoded)
-    titles = None
-    if any(listing.titles is not None for listing in listings):
-        titles = np.full(len(distinct), "", dtype=object)
-        for listing, part, slot in reversed(list(zip(listings, rows, slots, strict=True))):
-            if listing.titles is not None:  # The first listing with a title of a document is the last to write it.
-                values = listing.titles[part]
-                titles[slot[values != ""]] = values[values != ""]
-        titles = titles[order]
+    query, document = np.divmod(joined_keys, limit)
+    values = np.full((len(listings), len(query)), -np.inf)
+    values[0] = np.nan
+    titles = np.full(len(query), "", dtype=object) if any(listing.titles is not None for listing in listings) else None
+    for number in reversed(range(len(listings))):  # The titles of the first listing are written last.
+        listing, part, slot = listings[number], rows[number], slots[number]
+        values[number, slot] = listing.values[part]
+        if titles is not None and listing.titles is not None:
+            cells = listing.titles[part]
+            titles[slot[cells != ""]] = cells[cells != ""]
+    order = _order_ties(query, document, values[1:], distinct)
+    labels, *scores = values[:, order]
     return _Joined(
         listings,
         Grouped(list(position), np.bincount(query, minlength=len(judged.ids))[counted]),
-        labels[order],
-        [values[order] for values in scores],
-        DocumentIds(document[order], encoded.distinct),
+        labels,
+        scores,
+        DocumentIds(document[order], distinct),
         {query: text for listing in reversed(listings) for query, text in listing.texts.items() if query in position},
-        titles,
+        None if titles is None else titles[order],
     )
 
 
-def _select_queries(judged: _Listing, run: _Listing | None) -> Bools:
+def _select_queries(judged: Listing, run: Listing | None) -> Bools:
     """Return the mask of judged queries that count: those with retrieved documents, or all without such queries."""
     if run is not None:
         retrieved = set(run.ids)
@@ -327,14 +297,7 @@ def _select_queries(judged: _Listing, run: _Listing | None) -> Bools:
     return np.ones(len(judged.ids), dtype=bool)
 
 
-def _scatter(values: Floats, slots: Integers, size: int, default: float) -> Floats:
-    """Return an array with values in their slots and `default` elsewhere."""
-    scattered = np.full(size, default)
-    scattered[slots] = values
-    return scattered
-
-
-def _order_ties(query: Integers, document: Integers, scores: list[Floats], encoded: Encoded) -> Integers:
+def _order_ties(query: Integers, document: Integers, scores: Floats, distinct: Any) -> Integers:
     """Return the order that sorts documents of a query with equal scores by descending id.
 
     Only ids of tied documents are sorted, because sorting a million ids takes longer than all other steps.
@@ -345,9 +308,9 @@ def _order_ties(query: Integers, document: Integers, scores: list[Floats], encod
     order = np.arange(len(query))
     rows = np.flatnonzero(tied)
     if len(rows):
-        distinct, inverse = np.unique(document[rows], return_inverse=True)
-        rank = np.empty(len(distinct), dtype=np.int64)
-        rank[encoded.sort_descending(distinct)] = np.arange(len(distinct))
+        codes, inverse = np.unique(document[rows], return_inverse=True)
+        rank = np.empty(len(codes), dtype=np.int64)
+        rank[np.argsort(_decode(distinct, codes))[::-1]] = np.arange(len(codes))
         order[rows] = rows[np.lexsort((rank[inverse], query[rows]))]
     return order
 
@@ -363,44 +326,30 @@ def _find_ties(query: Integers, scores: Floats) -> Integers:
     return retrieved[order[np.concatenate((same, same + 1))]]
 
 
-class Encoded(NamedTuple):
-    """Columns of ids as numbers, with equal numbers for equal ids."""
+def encode_ids(columns: Sequence[Any]) -> tuple[list[Integers], Any]:
+    """Return several columns of ids (`pandas.Series` or `pyarrow.ChunkedArray` of text) as numbers, and the ids.
 
-    codes: list[Integers]
-    limit: int
-    """All numbers are below this."""
-    sort_descending: Callable[[Integers], Integers]
-    """Returns the positions of distinct numbers in descending order of their ids, by code points."""
-    distinct: Any
-    """The id of each number: an array of NumPy or of pyarrow."""
-
-
-def encode_ids(columns: Sequence[Any]) -> Encoded:
-    """Return the ids of several columns (`pandas.Series` or `pyarrow.ChunkedArray` of text) as numbers."""
+    Equal ids have equal numbers, which are the positions in the array of ids.
+    """
     try:
-        codes, distinct, sort_descending = _encode_by_arrow(columns)
+        codes, distinct = _encode_by_arrow(columns)
     except (ImportError, UnicodeEncodeError):  # Arrow does not support halves of surrogate pairs.
         codes, distinct = factorize(np.concatenate([np.asarray(column, dtype=object) for column in columns]))
-
-        def sort_descending(numbers: Integers) -> Integers:
-            return np.argsort(np.asarray(distinct[numbers], dtype=object))[::-1]
-
-    parts = np.split(codes.astype(np.int64), np.cumsum([len(column) for column in columns])[:-1])
-    return Encoded(parts, max(len(distinct), 1), sort_descending, distinct)
+    return np.split(codes.astype(np.int64), np.cumsum([len(column) for column in columns])[:-1]), distinct
 
 
-def _encode_by_arrow(columns: Sequence[Any]) -> tuple[Integers, Any, Callable[[Integers], Integers]]:
-    arrow, compute = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.compute")
+def _encode_by_arrow(columns: Sequence[Any]) -> tuple[Integers, Any]:
+    arrow = importlib.import_module("pyarrow")
     text = arrow.large_string()
     chunks: list[Any] = []
     for column in columns:
         array = column if isinstance(column, arrow.ChunkedArray) else arrow.chunked_array([arrow.array(column)])
         chunks += array.cast(text).chunks
     encoded = arrow.chunked_array(chunks, type=text).dictionary_encode().combine_chunks()
+    return encoded.indices.to_numpy(), encoded.dictionary
 
-    def sort_descending(numbers: Integers) -> Integers:  # Arrow compares UTF-8, which sorts as code points do.
-        ids = encoded.dictionary.take(arrow.array(numbers))
-        order: Integers = compute.array_sort_indices(ids, order="descending").to_numpy().astype(np.int64)
-        return order
 
-    return encoded.indices.to_numpy(), encoded.dictionary, sort_descending
+def _decode(distinct: Any, codes: Integers) -> np.ndarray[Any, Any]:
+    """Return the ids of numbers as an array of strings."""
+    ids = distinct.take(codes)
+    return np.asarray(ids.to_pylist() if hasattr(ids, "to_pylist") else ids, dtype=object)

@@ -39,19 +39,13 @@ Threads = Annotated[Integer, Field(ge=1, le=4096)]
 
 def _validate_gain(gain: Any) -> Any:
     """Return a gain by its name if it has one, else as the base of a power gain."""
-    if isinstance(gain, str):
-        names = ("linear", "exponential")
-        if gain not in names:
-            raise ValueError(
-                f"training_gain must be 'linear' or 'exponential' or a base of at least 1 such as 1.5, got {gain!r}"
-                f"{nearest(gain, names)}"
-            )
+    names = ("linear", "exponential")
+    if gain is None or gain in names:
         return gain
-    if isinstance(gain, bool) or not isinstance(gain, int | float | np.number):
-        raise TypeError(f"training_gain must be a name or a number, got {gain!r}")
-    if not 1 <= gain < math.inf:
-        raise ValueError(f"training_gain must be finite and at least 1, got {gain!r}")
-    return CANONICAL_BASES.get(float(gain), float(gain))
+    if isinstance(gain, int | float | np.number) and not isinstance(gain, bool) and 1 <= gain < math.inf:
+        return CANONICAL_BASES.get(float(gain), float(gain))
+    hint = nearest(str(gain), names)
+    raise ValueError(f"training_gain must be 'linear', 'exponential' or a base of at least 1, got {gain!r}{hint}")
 
 
 class CandidateValues(StrictModel):
@@ -60,7 +54,7 @@ class CandidateValues(StrictModel):
     name: Annotated[str, AfterValidator(lambda name: check_name("name", name))]
     library: Library
     params: Mapping[str, Any] = {}
-    training_gain: Annotated[Any, BeforeValidator(lambda gain: None if gain is None else _validate_gain(gain))] = None
+    training_gain: Annotated[Any, BeforeValidator(_validate_gain)] = None
     num_boost_round: Rounds | None = None
     early_stopping_rounds: Patience | None = None
     seed: Seed | None = None
@@ -76,10 +70,8 @@ class CandidateValues(StrictModel):
         if objective == default:
             gain = gain or "exponential"
         elif gain is not None:
-            raise ValueError(
-                f"training_gain must be None for the objective {objective!r}, got {gain!r}. Only {default!r} optimizes "
-                "an NDCG with a gain."
-            )
+            fix = f"Only {default!r} optimizes an NDCG with a gain."
+            raise ValueError(f"training_gain must be None for the objective {objective!r}, got {gain!r}. {fix}")
         self.__dict__.update(params=params, training_gain=gain)
         return self
 
@@ -121,7 +113,7 @@ class Candidate:
     {'num_leaves': 15}
     >>> Candidate("wrong", "lightgbm", training_gain="exp")
     Traceback (most recent call last):
-    ValueError: training_gain must be 'linear' or 'exponential' or a base of at least 1 such as 1.5, got 'exp'
+    ValueError: training_gain must be 'linear', 'exponential' or a base of at least 1, got 'exp'
     """
 
     name: str

@@ -159,10 +159,8 @@ class ExperimentConfig(StrictModel):
             raise ValueError(f"vary must be 'seed' without repeats, got {self.vary!r}. Pass repeats=5, for example.")
         names, baseline = [candidate.name for candidate in self.candidates], self.repeats.baseline
         if baseline is not None and baseline not in names:
-            raise ValueError(
-                f"repeats.baseline must be a candidate, got {baseline!r}{nearest(baseline, names)} "
-                f"(known: {listed(names, most=10)})"
-            )
+            hint = nearest(baseline, names) or f" (candidates: {listed(names)})"
+            raise ValueError(f"repeats.baseline must be a candidate, got {baseline!r}{hint}")
         return self
 
 
@@ -171,6 +169,17 @@ Files = Annotated[
 ]
 Share = Annotated[float, Field(gt=0, lt=1)]
 FeatureCount = Annotated[int, Field(ge=1, le=10**7)]
+
+
+READ_OPTIONS = {"format", "features", "zero_based", "shared_ids"}
+DATA_SOURCES: list[tuple[set[str], set[str]]] = [
+    ({"train", "valid", "test"}, READ_OPTIONS),
+    ({"folds"}, READ_OPTIONS),
+    ({"files", "k_folds"}, {*READ_OPTIONS, "seed"}),
+    ({"simulate"}, set()),
+    ({"simulate", "k_folds"}, {"seed"}),
+]
+"""Keys of the table `data` that belong together, and the keys that are optional then."""
 
 
 class SimulateTable(StrictModel):
@@ -204,25 +213,15 @@ class DataTable(StrictModel):
 
     @model_validator(mode="after")
     def _validate_together(self) -> DataTable:
-        split = [key for key in ("train", "valid", "test") if getattr(self, key) is not None]
-        others = [key for key in ("folds", "files", "simulate") if getattr(self, key) is not None]
-        sources = ["train"] * bool(split) + others
-        file_keys = self.model_fields_set & {"format", "features", "zero_based", "shared_ids"}
-        simulate, k_folds = self.simulate, self.k_folds
-        mistakes = (
-            (len(sources) != 1, "must have one of train (with valid and test), folds, files and simulate, got "
-             f"{' and '.join(sources) or 'none of them'}"),
-            (0 < len(split) < 3, "requires train, valid and test, but one is missing"),
-            (k_folds and not (self.files or simulate), "requires files or simulate for k_folds"),
-            (self.files and not k_folds, "requires k_folds for files"),
-            (simulate and bool(simulate.split) == bool(k_folds),
-             "requires either simulate.split = [0.6, 0.2, 0.2] or k_folds = 5"),
-            (self.seed is not None and not k_folds, "must not contain seed without k_folds"),
-            (simulate and file_keys, f"must not contain {', '.join(sorted(file_keys))} without files"),
-        )  # fmt: skip
-        for is_wrong, text in mistakes:
-            if is_wrong:
-                raise ValueError(f"data {text}")
+        keys = self.model_fields_set - {"clusters", "segments"}
+        if not any(required <= keys <= required | optional for required, optional in DATA_SOURCES):
+            raise ValueError(
+                "data must have either train, valid and test, or folds, or files and k_folds, or simulate. format, "
+                "features, zero_based and shared_ids require files, and seed requires k_folds, got "
+                f"{' and '.join(sorted(keys)) or 'none of them'}"
+            )
+        if self.simulate is not None and (self.simulate.split is None) == (self.k_folds is None):
+            raise ValueError("data requires either simulate.split = [0.6, 0.2, 0.2] or k_folds = 5")
         return self
 
 
@@ -352,7 +351,7 @@ def _find_files(source: Path, table: DataTable, key: str) -> list[Path]:
 
 
 def _read_files(paths: Sequence[Path], table: DataTable) -> RankingData:
-    options = table.model_dump(include={"features", "zero_based", "shared_ids"}, exclude_unset=True)
+    options = table.model_dump(include=READ_OPTIONS - {"format"}, exclude_unset=True)
     if table.format == "letor":
         return read_letor(paths, **options)
     return RankingData.concatenate([read_lightgbm(path, **options) for path in paths])

@@ -7,7 +7,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, as_completed, wait
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -211,10 +211,8 @@ def compute_total_weights(evaluator: Evaluator) -> list[float]:
     values = evaluator(np.zeros(evaluator.judgments.documents)).per_query
     query_weights, totals = evaluator.judgments.weights, []
     for metric, has_value in zip(evaluator.metrics, ~np.isnan(values.T), strict=True):
-        if query_weights is None or metric.weights == "ignore":
-            total = float(np.count_nonzero(has_value))
-        else:
-            total = float(query_weights[has_value].sum())
+        weights = None if metric.weights == "ignore" else query_weights
+        total = float((has_value if weights is None else weights[has_value]).sum())
         if not total > 0:
             raise ValueError(f"No query has a value under {metric}, because all lack relevant documents.")
         totals.append(total)
@@ -269,10 +267,8 @@ def perform(task: Task) -> Outcome:
 def uses_other_processes(executor: Executor | None) -> bool:
     """Return whether an executor trains in other processes. Raise `TypeError` if it is not an executor."""
     if executor is not None and not callable(getattr(executor, "submit", None)):
-        raise TypeError(
-            f"executor must be a concurrent.futures.Executor or None, got {type(executor).__name__}. For Dask, use "
-            "client.get_executor()."
-        )
+        fix = "For Dask, pass client.get_executor()."
+        raise TypeError(f"executor must be a concurrent.futures.Executor, got {type(executor).__name__}. {fix}")
     return executor is not None and not isinstance(executor, ThreadPoolExecutor)
 
 
@@ -304,11 +300,8 @@ def perform_all(
     if not units:
         return
     if executor is not None and uses_other_processes(executor):
-        shared = storage.share_data(parts)
-        try:
+        with storage.share_data(parts) as shared:
             _submit_all(executor, [Task(storage.directory, plan, unit, shared) for unit in units], report, shared.close)
-        finally:
-            shared.remove()
         return
     context = TrainingContext(parts, units, follow)
     # LightGBM has one number of threads per process, and trees may depend on it.
@@ -337,14 +330,9 @@ def _submit_all(
         for future in as_completed(list(waiting)):
             waiting.remove(future)
             report(future.result())
-    except BaseException as error:
+    except BaseException:
         close()  # Some executors assign more tasks than they have workers, and cannot cancel them.
-        # Dask tries a task again in another worker, and finally raises an error that is not a BrokenExecutor.
-        if not isinstance(error, BrokenExecutor) and type(error).__name__ != "KilledWorker":
-            raise
-        raise RuntimeError(
-            "The executor lost a worker process, which may have run out of memory. Use fewer workers."
-        ) from error
+        raise
     finally:
         running = [future for future in waiting if not future.cancel()]
         for future in wait(running).done:

@@ -149,10 +149,7 @@ class Experiment:
                 get_trainer(candidate.library).validate_parameters(candidate)
         self._parts, divided = divide(train, valid, test, folds)
         if config.repeats.finalists and len(divided) > 1:
-            raise ValueError(
-                "repeats.finalists must not be combined with folds, whose test queries would choose the finalists. "
-                "Pass repeats=5 to repeat all candidates."
-            )
+            raise ValueError("repeats.finalists must be None with folds. Pass repeats=5 to repeat all candidates.")
         self.directory = None if directory is None else Path(directory)
         ids = [name for fold in divided for name in self._parts[fold.test].query_ids.tolist()]
         self.plan = Plan(
@@ -260,9 +257,7 @@ class Experiment:
         if jobs is not None:
             check_whole("jobs", jobs, 1)
             if executor is not None:
-                raise ValueError(
-                    f"jobs must be None with an executor, got jobs={jobs}. Set the workers of the executor."
-                )
+                raise ValueError(f"jobs must be None with an executor, got jobs={jobs}. Set the executor's workers.")
         if uses_other_processes(executor):
             validate_importable(self.plan.metrics, "other processes")
         with ExitStack() as stack:
@@ -289,10 +284,8 @@ class Experiment:
             earlier = None
         conflicts = [] if earlier is None else self.plan.find_conflicts(earlier)
         if conflicts:
-            raise ValueError(
-                f"{storage.directory} contains another experiment: {', '.join(conflicts)}. Use another directory, or "
-                "another name for a changed candidate."
-            )
+            fix = "Use another directory, or another name for a changed candidate."
+            raise ValueError(f"{storage.directory} contains another experiment: {', '.join(conflicts)}. {fix}")
         if earlier != self.plan:
             storage.write_plan(self.plan)
 
@@ -344,11 +337,8 @@ def _reuse(storage: Storage, plan: Plan, unit: Unit, training: Training) -> None
     library = unit.candidate.library
     version, earlier = get_versions(library)[library], training.versions.get(library)
     if earlier != version:
-        warnings.warn(
-            f"{unit} was trained by {library} {earlier}, but this is {version}. Use another directory for results of "
-            "one version.",
-            stacklevel=4,
-        )
+        fix = "Use another directory for results of one version."
+        warnings.warn(f"{unit} was trained by {library} {earlier}, but this is {version}. {fix}", stacklevel=4)
     storage.write_compared_model(plan, unit, training.curves)
 
 
@@ -363,13 +353,9 @@ def _validate_unchanged(plan: Plan, trainings: Mapping[str, Training]) -> None:
     evaluated = Evaluator(custom, judgments)(training.documents[f"score {number}"]).per_query
     for metric, now in zip(custom, evaluated.T, strict=True):
         before = values[:, plan.metrics.index(metric)]
-        changed = np.flatnonzero(~np.isclose(before, now, rtol=1e-9, atol=1e-12, equal_nan=True))
-        if len(changed):
-            at = changed[0]
-            raise ValueError(
-                f"{metric} was {before[at]:.6g} on query {training.query_ids[at]} and is now {now[at]:.6g}. It has "
-                "changed since candidates were trained, or is random. Restore it, or use another directory."
-            )
+        if not np.allclose(before, now, rtol=1e-9, atol=1e-12, equal_nan=True):
+            fix = "Restore it, or use another directory."
+            raise ValueError(f"{metric} has changed since candidates were trained, or is random. {fix}")
 
 
 def _validate_data(plan: Plan, parts: Parts) -> None:
@@ -385,11 +371,9 @@ def _warn_of_data(plan: Plan, parts: Parts) -> None:
     """Warn of queries with nothing to rank, and of parts that are the same."""
     single = [name for name, part in parts.items() if len(part.labels) == len(part.query_ids)]
     if single:
-        warnings.warn(
-            f"every query of {listed(single, 4)} has one document, so there is nothing to rank. Does qid number the "
-            "rows instead of the queries?",
-            stacklevel=3,
-        )
+        fix = "Does qid number the rows instead of the queries?"
+        message = f"every query of {listed(single, 4)} has one document, so there is nothing to rank. {fix}"
+        warnings.warn(message, stacklevel=3)
     for first, second in itertools.combinations(parts, 2):
         if plan.data[first] == plan.data[second]:
             warnings.warn(f"{first} and {second} are the same data, so the results are too good", stacklevel=3)

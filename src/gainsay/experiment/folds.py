@@ -73,9 +73,7 @@ class FeatureColumns(StrictModel):
         Names are compared if both have names. With `new_categories`, categories that these columns lack follow theirs.
         """
         if data.features.shape[1] != self.number:
-            raise ValueError(
-                f"{argument} must have the {self.number} features of the training data, got {data.features.shape[1]}."
-            )
+            raise ValueError(f"{argument} must have {self.number} features, got {data.features.shape[1]}.")
         if is_sparse(data.features) != self.sparse:
             kind = "sparse" if self.sparse else "dense"
             raise ValueError(f"The features of {argument} must be {kind}, as those of the training data are.")
@@ -89,10 +87,8 @@ class FeatureColumns(StrictModel):
             codes = data.features[:, (data.feature_names or ()).index(name)]
             if (codes >= len(values)).any():
                 new = (data.categories or {})[name][int(codes[codes >= len(values)][0])]
-                raise ValueError(
-                    f"{argument} has the category {new!r} of feature {name!r}, which the training data lack. Make it a "
-                    "missing value, or refit with data that contain it."
-                )
+                fix = "Make it a missing value, or refit with data that contain it."
+                raise ValueError(f"{argument} must have trained categories, got {new!r} of feature {name!r}. {fix}")
         return data if new_categories else replace(data, categories=self.categories)
 
 
@@ -216,16 +212,11 @@ def _prepare_parts(parts: Mapping[str, Any]) -> Parts:
     width = parts[first].features.shape[1]
     for name, part in parts.items():
         if part.features.shape[1] != width:
-            raise ValueError(
-                f"{name} has {part.features.shape[1]} features, but {first} has {width}. Pass features= when you read "
-                "the files."
-            )
-    dense = [not is_sparse(part.features) for part in parts.values()]
-    if any(dense) and not all(dense):
-        names = list(parts)
-        raise ValueError(
-            f"The features of {names[dense.index(True)]} are dense and those of {names[dense.index(False)]} sparse. "
-            "Use one kind, because absent values of a sparse matrix are missing values to XGBoost."
-        )
+            number = part.features.shape[1]
+            raise ValueError(f"{name} has {number} features, but {first} has {width}. Pass features= to the reader.")
+    sparse = [name for name, part in parts.items() if is_sparse(part.features)]
+    if 0 < len(sparse) < len(parts):
+        names = " and ".join(sparse)
+        raise ValueError(f"The features of {names} are sparse, and the others are dense. Convert them to one kind.")
     aligned = same_features(list(parts.values()), list(parts))
     return {name: replace(part.contiguous(), document_ids=None) for name, part in zip(parts, aligned, strict=True)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -139,19 +139,14 @@ class Plan(ExperimentConfig):
             return [Unit(candidate, fold) for candidate in self.candidates for fold in self.folds]
         return self.list_final_units([candidate.name for candidate in self.candidates])
 
-    def list_final_units(self, names: Iterable[str]) -> list[Unit]:
+    def list_final_units(self, names: Container[str]) -> list[Unit]:
         """Return the trainings of these candidates for the comparison."""
-        selected = set(names)
-        return [
-            unit
-            for candidate in self.candidates
-            if candidate.name in selected
-            for unit in self.list_compared_units(candidate)
-        ]
+        selected = [candidate for candidate in self.candidates if candidate.name in names]
+        return [unit for candidate in selected for unit in self.list_compared_units(candidate)]
 
     def iterate_units(self) -> Iterator[Unit]:
         """Yield all possible trainings."""
-        units = [*self.list_first_units(), *self.list_final_units(candidate.name for candidate in self.candidates)]
+        units = [*self.list_first_units(), *self.list_final_units([candidate.name for candidate in self.candidates])]
         yield from {unit.slug: unit for unit in units}.values()
 
     def select_first(self, trainings: Mapping[str, Training]) -> dict[str, Training]:
@@ -222,10 +217,8 @@ class Plan(ExperimentConfig):
         except ValueError as error:
             if not modules:
                 raise
-            options = " ".join(f"--import {module}" for module in modules)
-            raise UndefinedMetricError(
-                f"Import the modules of custom metrics: {', '.join(modules)} (on the command line: {options}). {error}"
-            ) from error
+            fix = f"Import {' and '.join(modules)} (on the command line: --import {' --import '.join(modules)})."
+            raise UndefinedMetricError(f"{fix} {error}") from error
         settings = {key: value for key, value in document.items() if key not in ("format", "import_paths")}
         candidates = [Candidate(**candidate) for candidate in document["candidates"]]
         return validate_model(cls, {**settings, "candidates": candidates, "metrics": metrics})
@@ -353,9 +346,7 @@ def validate_importable(metrics: Sequence[Metric], user: str) -> None:
     for metric in metrics:
         for module, name in _find_paths(metric):
             if module == "__main__" or "<" in name:  # <lambda>, <locals>
-                raise ValueError(
-                    f"{metric} must be importable by {user}, but uses {module}.{name}. Define it with class or def at "
-                    "the top level of a module, and import the module."
-                )
+                fix = "Define it with class or def at the top level of a module."
+                raise ValueError(f"{metric} must be importable by {user}, but uses {module}.{name}. {fix}")
         if parse_metrics(str(metric)) != (metric,):
             raise ValueError(f"{metric} was defined again, so {user} would use another one. Create the metric again.")

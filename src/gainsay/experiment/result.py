@@ -81,8 +81,9 @@ class TrainedModel:
             features = RankingData(table, np.zeros(rows), group=[rows])
         data = self.features.align("X", features)
         trainer, threads = get_trainer(self.candidate.library), self.candidate.threads or 1
-        scores = predict_scores(trainer.create_predictor(self._booster, data, threads), data, [self.rounds])
-        return scores[self.rounds]
+        predict = trainer.create_predictor(self._booster, data, threads)
+        scores: Floats = predict_scores(predict, data, [self.rounds])[self.rounds]
+        return scores
 
 
 class Refit(StrictModel):
@@ -183,7 +184,7 @@ class ExperimentResult(ResultTables):
         With folds, each query is tested by the model of its fold. With repeats, the models are recipes.
         """
         metrics = dict(zip(self.plan.names, self.plan.metrics, strict=True))
-        tests = {name: its.collect_values(self._choose_rounds(its)) for name, its in self.trainings.items()}
+        tests = {name: trainings.collect_values(self._rounds[name]) for name, trainings in self.trainings.items()}
         # A query that every metric skips does not take part.
         has_value: Bools = np.logical_not(np.isnan(next(iter(tests.values()))[:, :, 0]).all(axis=1))
         has_repeats = any(test.shape[2] > 1 for test in tests.values())
@@ -227,16 +228,6 @@ class ExperimentResult(ResultTables):
         return self.comparison.leaderboard
 
     @property
-    def pairs(self) -> pd.DataFrame:
-        """Pairs of the comparison."""
-        return self.comparison.pairs
-
-    @property
-    def winners(self) -> dict[str, str]:
-        """Best model on the test set under each metric."""
-        return self.comparison.winners
-
-    @property
     def missing(self) -> list[str]:
         """One line for each candidate that is not compared, with the reason."""
         return [printable(f"Not compared: {name} ({get_last_line(text)})") for name, text in self.failures.items()]
@@ -254,8 +245,7 @@ class ExperimentResult(ResultTables):
         starts = np.cumsum([0, *(len(fold.weights) for fold in folds)])
         queries = np.concatenate([fold.documents["query"] + start for fold, start in zip(folds, starts, strict=False)])
         names = _create_distinct_names(np.concatenate([fold.query_ids for fold in folds]).astype(str))
-        rounds = {name: self._choose_rounds(trainings) for name, trainings in self.trainings.items()}
-        scores = _Scores(self.trainings, rounds)
+        scores = _Scores(self.trainings, self._rounds)
         return Rankings(Judgments(labels, qid=names[queries]), scores, has_value, self._weights)
 
     def load_model(
@@ -394,7 +384,7 @@ class ExperimentResult(ResultTables):
         if rounds is not None:
             check_whole("rounds", rounds)
         own = self._find_candidate(self._validate_candidate(candidate))
-        compared_rounds = self.compared.loc[own.name, "rounds"]
+        compared_rounds = self._rounds[own.name]
         rounds = rounds or round(fmean(compared_rounds))
         data = replace(self.plan.features.align("data", data, new_categories=True).contiguous(), document_ids=None)
         trainer, trained = get_trainer(own.library), replace(own, num_boost_round=rounds)
@@ -431,9 +421,9 @@ class ExperimentResult(ResultTables):
         lines.append(self._describe_rounds())
         for metric in comparison.primary or self.metrics[:1]:
             name = comparison.winners[metric]
-            rounds, mean = self.compared.loc[name, "rounds"], comparison.leaderboard.loc[name, metric]
+            rounds, means = self._rounds[name], comparison.leaderboard[metric].to_dict()
             text = f"round{'s' if len(rounds) > 1 else ''} {join_rounds(rounds)}"
-            lines.append(f"Best on the test set by {metric}: {name} at {text} ({mean:.4f}).")
+            lines.append(f"Best on the test set by {metric}: {name} at {text} ({means[name]:.4f}).")
         verdict = [self.verdict.text] if len(self.metrics) > 1 else []
         return "\n".join([*lines, *verdict, *(f"{note}." for note in self.notes), *self.missing])
 
@@ -467,9 +457,7 @@ class ExperimentResult(ResultTables):
         """Return a compared model or, with `refit`, a model trained on all data."""
         if refit:
             if not (stop_by is None and repeat is None and fold is None):
-                raise ValueError(
-                    "refit=True must not be combined with stop_by, repeat or fold: there is one such model."
-                )
+                raise ValueError("refit=True must not be combined with stop_by, repeat or fold.")
             stored = self._find_refit(name)
             if stored is None:
                 raise ValueError(f"{name!r} was not trained on all data. Call refit(data) first.")
@@ -489,10 +477,8 @@ class ExperimentResult(ResultTables):
         """Return one training of a candidate."""
         candidate, folds = self._find_candidate(name), [fold.name for fold in self.plan.folds]
         if fold is None and len(folds) > 1:
-            raise ValueError(
-                f"{name!r} has one model per fold ({len(folds)} folds). Pass fold={folds[0]!r}, or train one model on "
-                "all data with refit(data)."
-            )
+            fix = f"Pass fold={folds[0]!r}, or train one model on all data with refit(data)."
+            raise ValueError(f"{name!r} has one model per fold ({len(folds)} folds). {fix}")
         if fold is not None and fold not in folds:
             raise ValueError(f"fold must be one of {', '.join(filter(None, folds)) or 'no folds'}, got {fold!r}")
         place = 0 if fold is None else folds.index(fold)

@@ -11,6 +11,7 @@ import secrets
 import shutil
 import stat
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,12 +24,17 @@ from .plan import FORMAT, Plan, UndefinedMetricError, Unit, create_slug, find_di
 from .trainers import get_trainer
 from .trainings import Archive, Training
 
+# After the check of `validation` that filelock is installed.
+from filelock import FileLock, Timeout  # isort: skip
+
 if TYPE_CHECKING:
     from .._common.typing import Floats
     from .candidate import Candidate
 
 ARRAYS, MANIFEST, EXPERIMENT = "arrays.npz", "manifest.json", "experiment.json"
 SUFFIXES = {"lightgbm": "txt", "xgboost": "ubj"}
+ROW_ARRAYS = ("labels", "qid", "query_ids", "weight")
+"""The fields of `RankingData` that `SharedParts` contain, next to the features."""
 
 
 class DamagedError(Exception):
@@ -52,22 +58,13 @@ class Storage:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
 
-    @contextlib.contextmanager
-    def lock(self) -> Iterator[None]:
+    def lock(self) -> contextlib.AbstractContextManager[Any]:
         """Keep other processes from using the directory. The system releases the lock when this process ends."""
-        try:
-            from filelock import FileLock, Timeout
-        except ImportError as error:
-            raise ImportError("Experiments require filelock. Run pip install 'gainsay-ltr[experiment]'.") from error
         self.directory.mkdir(parents=True, exist_ok=True)
         try:
-            lock = FileLock(self.directory / ".lock").acquire(blocking=False)
+            return FileLock(self.directory / ".lock").acquire(blocking=False)
         except Timeout:
-            raise RuntimeError(
-                f"{self.directory} is in use by another process. Wait for it, or use another directory."
-            ) from None
-        with lock:
-            yield
+            raise RuntimeError(f"{self.directory} is in use by another process. Use another directory.") from None
 
     def get_folder(self, unit: Unit) -> Path:
         """Return the directory of a unit."""
@@ -190,16 +187,16 @@ class Storage:
         except DamagedError as error:
             return str(error)
 
-    def share_data(self, parts: Mapping[str, RankingData]) -> SharedParts:
-        """Write the data for other processes, which map them into memory."""
+    @contextlib.contextmanager
+    def share_data(self, parts: Mapping[str, RankingData]) -> Iterator[SharedParts]:
+        """Write the data for other processes, which map them into memory, and remove them at the end."""
         self._create_folder(self.directory / ".shared")
         shared = SharedParts(self.directory / ".shared" / secrets.token_hex(6), tuple(parts))
         try:
             shared.write(parts)
-        except BaseException:
+            yield shared
+        finally:
             shared.remove()
-            raise
-        return shared
 
     def remove_leftovers(self) -> None:
         """Remove partial files and copies of the data that killed runs have left."""
@@ -220,10 +217,9 @@ class Storage:
         if checksum != compute_sha256(create_canonical_json(document)):
             raise DamagedError(f"{path.name} does not have its checksum")
         if document.get("format") != FORMAT:
-            raise ValueError(
-                f"{self.directory} must have format {FORMAT}, got format {shorten(document.get('format'))}, of another "
-                "version of gainsay. Use another directory, or remove this one."
-            )
+            fix = "Another version of gainsay wrote it. Use another directory, or remove this one."
+            number = shorten(document.get("format"))
+            raise ValueError(f"{self.directory} must have format {FORMAT}, got format {number}. {fix}")
         return dict(document)
 
     def _read(self, path: Path) -> bytes:
@@ -250,6 +246,7 @@ class Storage:
         folder.mkdir(parents=True, exist_ok=True)
 
 
+@dataclass(frozen=True, eq=False)
 class SharedParts(Mapping[str, RankingData]):
     """Parts of the data as NumPy files, which are cheap to pickle and share memory between processes.
 
@@ -257,57 +254,54 @@ class SharedParts(Mapping[str, RankingData]):
     use. So each run has a folder of another name, and a missing folder means that the run has ended.
     """
 
-    _ARRAYS = ("labels", "qid", "query_ids", "weight")
-
-    def __init__(self, folder: Path, names: tuple[str, ...]) -> None:
-        self._folder = folder
-        self._names = names
+    folder: Path
+    names: tuple[str, ...]
 
     def write(self, parts: Mapping[str, RankingData]) -> None:
         """Write all parts, and allow trainings to start."""
         for place, part in enumerate(parts.values()):
-            folder = self._folder / str(place)
+            folder = self.folder / str(place)
             folder.mkdir(parents=True)
-            arrays = {name: getattr(part, name) for name in self._ARRAYS if getattr(part, name) is not None}
+            arrays = {name: getattr(part, name) for name in ROW_ARRAYS if getattr(part, name) is not None}
             for name, array in {**arrays, **parts_of(part.features)}.items():
                 np.save(folder / f"{name}.npy", array, allow_pickle=False)
             columns = {"feature_names": part.feature_names, "categories": part.categories}
             (folder / "features.json").write_text(json.dumps(columns), encoding="utf-8")
-        (self._folder / "open").touch()
+        (self.folder / "open").touch()
 
     @property
     def are_open(self) -> bool:
         """Whether a training may start."""
-        return (self._folder / "open").exists()
+        return (self.folder / "open").exists()
 
     @property
     def exist(self) -> bool:
         """Whether the run still waits for the results of trainings that have started."""
-        return self._folder.exists()
+        return self.folder.exists()
 
     def close(self) -> None:
         """Let no further training start. The ones that have started may finish."""
-        (self._folder / "open").unlink(missing_ok=True)
+        (self.folder / "open").unlink(missing_ok=True)
 
     def remove(self) -> None:
         """Remove everything. Results of trainings are dropped from now on."""
         self.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
         with contextlib.suppress(OSError):  # The parent may contain the data of other runs.
-            self._folder.parent.rmdir()
+            self.folder.parent.rmdir()
 
     def __getitem__(self, name: str) -> RankingData:
-        folder = self._folder / str(self._names.index(name))
+        folder = self.folder / str(self.names.index(name))
         arrays = {path.stem: np.load(path, mmap_mode="r", allow_pickle=False) for path in sorted(folder.glob("*.npy"))}
         columns = json.loads((folder / "features.json").read_text(encoding="utf-8"))
-        rows = {name: arrays.pop(name) for name in self._ARRAYS if name in arrays}
+        rows = {name: arrays.pop(name) for name in ROW_ARRAYS if name in arrays}
         return RankingData(features=from_parts(arrays), **rows, **columns)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
+        return iter(self.names)
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self.names)
 
 
 def _get_model_name(unit: Unit) -> str:

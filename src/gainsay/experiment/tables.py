@@ -62,11 +62,15 @@ class ResultTables:
         """
         import pandas as pd
 
-        rows = {}
-        for name, trainings in self.trainings.items():
-            rounds = self._choose_rounds(trainings)
-            rows[name] = {"rounds": rounds, **self._average_on_valid(trainings, rounds)}
-        return pd.DataFrame(list(rows.values()), index=pd.Index(rows, name="candidate"))
+        rows = [
+            {"candidate": name, "rounds": rounds, **self._average_on_valid(self.trainings[name], rounds)}
+            for name, rounds in self._rounds.items()
+        ]
+        return pd.DataFrame(rows).set_index("candidate")
+
+    @cached_property
+    def _rounds(self) -> dict[str, tuple[int, ...]]:
+        return {name: self._choose_rounds(trainings) for name, trainings in self.trainings.items()}
 
     def _choose_rounds(self, trainings: CandidateTrainings, rule: str | None = None) -> tuple[int, ...]:
         """Return for each training the round that "balanced" or a metric chooses, by default the compared one."""
@@ -101,7 +105,7 @@ class ResultTables:
                 frame.insert(0, "candidate", name)
                 frame.insert(1, "fold", training.fold)
                 frame.insert(2, "repeat", repeats.get_repeat(place))
-                frame["compared"] = frame["round"] == self.compared.loc[name, "rounds"][place]
+                frame["compared"] = frame["round"] == self._rounds[name][place]
                 frames.append(frame)
         return pd.concat(frames, ignore_index=True)
 
@@ -140,10 +144,10 @@ class ResultTables:
         rows = []
         choices = {metric: self._choose_candidates(place, metric) for place, metric in enumerate(self.plan.names)}
         for metric, chooser in itertools.permutations(self.plan.names, 2):
-            own, other = choices[metric], choices[chooser]
-            names = [names[0] if len(names) == 1 else names for names in (own, other)]
+            pair = choices[metric], choices[chooser]
+            names = [names[0] if len(names) == 1 else names for names in pair]
             columns = {"metric": metric, "chosen_by": chooser, "candidate": names[0], "other": names[1]}
-            rows.append({**columns, **self._compute_loss(metric, own, other, chooser)})
+            rows.append({**columns, **self._compute_loss(metric, *pair, chooser)})
         return pd.DataFrame(rows, columns=["metric", "chosen_by", "candidate", "other", "loss", "lower", "upper"])
 
     @cached_property
@@ -156,13 +160,12 @@ class ResultTables:
         import pandas as pd
 
         rows = []
-        for name, metric in itertools.product(self.trainings, self.plan.names):
-            candidates = (name,) * len(self.plan.folds)
-            for rule in (*self.plan.names, BALANCED):
-                if rule != metric and len(self.plan.names) > 1:
-                    columns = {"candidate": name, "metric": metric, "stopped_by": rule}
-                    loss = self._compute_loss(metric, candidates, candidates, rule, len(self.trainings))
-                    rows.append({**columns, **loss})
+        rules = (*self.plan.names, BALANCED) if len(self.plan.names) > 1 else ()
+        for name, metric, rule in itertools.product(self.trainings, self.plan.names, rules):
+            if rule != metric:
+                names = (name,) * len(self.plan.folds)
+                loss = self._compute_loss(metric, names, names, rule, len(self.trainings))
+                rows.append({"candidate": name, "metric": metric, "stopped_by": rule, **loss})
         return pd.DataFrame(rows, columns=["candidate", "metric", "stopped_by", "loss", "lower", "upper"])
 
     @cached_property
@@ -176,7 +179,7 @@ class ResultTables:
 
         rows = []
         for name, trainings in self.trainings.items():
-            rounds, folds = self.compared.loc[name, "rounds"], len(trainings.folds)
+            rounds, folds = self._rounds[name], len(trainings.folds)
             tests = trainings.collect_values(rounds)
             for repeat in range(trainings.repeats):
                 part = slice(repeat * folds, (repeat + 1) * folds)
@@ -209,28 +212,21 @@ class ResultTables:
         return float(np.average(values[has_value], weights=self._weights[has_value]))
 
     def _compute_loss(
-        self, metric: str, own: Sequence[str], other: Sequence[str], rule: str, intervals: int = 1
+        self, metric: str, chosen: Sequence[str], substitutes: Sequence[str], rule: str, intervals: int = 1
     ) -> dict[str, float]:
-        """Return the loss of a metric if its own candidates and rounds are replaced by other candidates and a rule.
+        """Return the loss of a metric if its own candidates, one per fold, and rounds are replaced by others.
 
         The interval is one of several simultaneous `intervals`.
         """
         column = self.plan.names.index(metric)
-
-        def collect(candidates: Sequence[str], by: str) -> Floats:
-            pieces = [
-                self.trainings[name].collect_fold_values(fold, self._choose_rounds(self.trainings[name], by))[:, column]
-                for fold, name in enumerate(candidates)
-            ]
-            least = min(piece.shape[1] for piece in pieces)  # A candidate with identical repeats has one.
-            if max(piece.shape[1] for piece in pieces) > least:
-                pieces = [piece.mean(axis=1, keepdims=True) for piece in pieces]
-            return np.concatenate(pieces)
-
-        first, second = collect(own, metric), collect(other, rule)
-        if first.shape != second.shape:
-            first, second = (values.mean(axis=1, keepdims=True) for values in (first, second))
-        difference = first - second
+        tests = []
+        for names, stop_by in ((chosen, metric), (substitutes, rule)):
+            for fold, name in enumerate(names):
+                rounds = self._choose_rounds(self.trainings[name], stop_by)
+                tests.append(self.trainings[name].collect_fold_values(fold, rounds)[:, column])
+        if len({values.shape[1] for values in tests}) > 1:  # A candidate with identical repeats has one.
+            tests = [values.mean(axis=1, keepdims=True) for values in tests]
+        difference = np.concatenate(tests[: len(chosen)]) - np.concatenate(tests[len(chosen) :])
         if not self.plan.metrics[column].higher_is_better:
             difference = -difference
         loss, lower, upper = compute_paired_loss(difference, self._weights, self.plan.alpha / intervals)
@@ -250,8 +246,8 @@ class ResultTables:
             )
         if self.plan.vary == "queries":
             notes.append(
-                "Repeats are trained on resampled queries (63 % distinct). Models trained on all queries are mostly a "
-                "little better"
+                "Repeats are trained on resampled queries, each with 63 % of the distinct queries. No model of all "
+                "queries is compared"
             )
         if folds > 1:
             notes.append(

@@ -11,9 +11,12 @@ import numpy as np
 from .._common.arrays import nearest
 
 try:
+    import filelock  # noqa: F401 - `storage` uses it
     from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 except ImportError as error:  # pragma: no cover - needs an environment without pydantic
-    raise ImportError("Experiments require pydantic. Run pip install 'gainsay-ltr[experiment]'.") from error
+    raise ImportError(
+        "Experiments require pydantic and filelock. Run pip install 'gainsay-ltr[experiment]'."
+    ) from error
 
 
 MAX_MISTAKES = 10

@@ -62,8 +62,8 @@ def replace_value(entry: Any, value: float) -> Any:
 
 _names: WeakIdentityMap[str] = WeakIdentityMap()
 """The names of datasets by their labels. LightGBM passes them to callbacks but not to evaluation functions."""
-_evaluators: WeakIdentityMap[dict[str, tuple[weakref.ref[Evaluator], str]]] = WeakIdentityMap()
-"""For the labels of a dataset and each name in the log: the evaluator, and its name of the metric."""
+_evaluators: WeakIdentityMap[list[tuple[weakref.ref[Evaluator], tuple[str, ...]]]] = WeakIdentityMap()
+"""The evaluators of a dataset by its labels, each with the names of its metrics in the log."""
 _watchers: WeakIdentityMap[list[weakref.WeakMethod[Any]]] = WeakIdentityMap()
 """The methods to call at the end of a training, by its model. LightGBM does not call callbacks at the end."""
 
@@ -94,8 +94,8 @@ def _list_datasets(booster: lgb.Booster) -> Iterator[tuple[str, lgb.Dataset]]:
 
 def register_evaluator(labels: Any, evaluator: Evaluator, names: tuple[str, ...]) -> None:
     """Register the evaluator of the dataset with these labels, for the names in the log."""
-    own = {name: (weakref.ref(evaluator), plain) for name, plain in zip(names, evaluator.names, strict=True)}
-    _evaluators.set(labels, {**(_evaluators.get(labels) or {}), **own})
+    others = [entry for entry in _evaluators.get(labels) or [] if entry[0]() not in (None, evaluator)]
+    _evaluators.set(labels, [*others, (weakref.ref(evaluator), names)])
 
 
 def compute_initial_values(booster: lgb.Booster) -> dict[tuple[str, str], float]:
@@ -104,16 +104,13 @@ def compute_initial_values(booster: lgb.Booster) -> dict[tuple[str, str], float]
     LightGBM passes the scores of the continued model to each dataset as initial scores.
     """
     values: dict[tuple[str, str], float] = {}
-    for name, dataset in _list_datasets(booster):
-        evaluators = _evaluators.get(dataset.get_label()) or {}
+    for dataset_name, dataset in _list_datasets(booster):
         scores: Any = dataset.get_init_score()
-        means: dict[int, dict[str, float]] = {}
-        for metric, (reference, plain) in evaluators.items():
+        for reference, names in _evaluators.get(dataset.get_label()) or []:
             evaluator = reference()
             if scores is not None and evaluator is not None:
-                if id(evaluator) not in means:
-                    means[id(evaluator)] = evaluator(scores).mean
-                values[name, metric] = means[id(evaluator)][plain]
+                means = evaluator(scores).mean.values()
+                values |= {(dataset_name, name): mean for name, mean in zip(names, means, strict=True)}
     return values
 
 
@@ -141,10 +138,8 @@ def list_builtin_names(params: dict[str, Any]) -> set[str]:
     params = {name: value for name, value in params.items() if value is not None}  # LightGBM ignores None
     metrics = next((params[alias] for alias in ("metric", "metrics", "metric_types") if alias in params), "")
     metrics = metrics.split(",") if isinstance(metrics, str) else metrics
-    names = {str(name).strip().lower() for name in metrics}
-    is_map_logged = bool(names & {"map", "mean_average_precision"})
-    names -= {"custom"}  # a custom metric may have this name
-    if not is_map_logged:
+    names = {str(name).strip().lower() for name in metrics} - {"custom"}  # a custom metric may have this name
+    if not names & {"map", "mean_average_precision"}:
         return names
     aliases = ("eval_at", "ndcg_eval_at", "ndcg_at", "map_eval_at", "map_at")
     cutoffs = next((params[alias] for alias in aliases if alias in params), (1, 2, 3, 4, 5))

@@ -184,8 +184,8 @@ class EarlyStopping(EarlyStoppingBase, Callback):
         first = self._find_result(env, run)
         if first is None or not _is_continued(env):
             return run
-        is_cv = hasattr(env.model, "boosters")
-        values = {} if is_cv else compute_initial_values(env.model)
+        is_cv = isinstance(env.model, lgb.CVBooster)
+        values = {} if isinstance(env.model, lgb.CVBooster) else compute_initial_values(env.model)
         value = values.get((first.dataset, first.metric))
         if value is None:
             functions = "gainsay's feval or eval_metric"

@@ -285,4 +285,12 @@ def _call_function(option: str, function: Function, argument: str, arguments: Fl
             f"{name} must return finite numbers of at least 0, got {values[row]} for {argument} "
             f"{number_text(arguments[row])}."
         )
+    if len(arguments) > 1:
+        for row in (0, len(arguments) - 1):
+            alone = _call_function(option, function, argument, arguments[row : row + 1])
+            if not np.isclose(values[row], alone[0], rtol=1e-9, atol=0.0):
+                raise ValueError(
+                    f"{name} must depend on the {argument} only, but returned {values[row]:g} for {argument} "
+                    f"{number_text(arguments[row])} among others and {alone[0]:g} alone."
+                )
     return values

@@ -100,25 +100,32 @@ def rank_block(
     equal = (keys[:, 1:] == keys[:, :-1]) & (keys[:, 1:] < np.inf)
     tied = np.flatnonzero(equal.any(axis=1))
     if len(tied):
-        group = np.zeros((len(tied), width), dtype=np.int64)
-        np.cumsum(~equal[tied], axis=1, out=group[:, 1:])
+        differs = ~equal[tied]
         if ties == "order":
-            positions = _sort_within(group, order[tied], order.size)
+            positions = _sort_within(differs, order[tied], order.size.bit_length())
             codes[tied] = np.where(codes[tied] == blank, blank, np.take(block.codes, positions))
         elif ties == "best":
-            codes[tied] = blank - _sort_within(group, blank - codes[tied], blank + 1)
+            codes[tied] = blank - _sort_within(differs, blank - codes[tied], blank.bit_length())
         else:
-            codes[tied] = _sort_within(group, codes[tied], blank + 1)
+            codes[tied] = _sort_within(differs, codes[tied], blank.bit_length())
     groups = _find_groups(equal, codes) if ties == "average" and len(tied) else None
     parts = RankedRows(block.queries, codes, block.sizes, groups).split(width if depth is None else depth)
     return [rows for rows in parts if rows is not None]
 
 
-def _sort_within(group: Integers, values: Integers, limit: int) -> Integers:
-    """Return the values of each row, each at least 0 and below `limit`, sorted within groups that are contiguous."""
-    keys = group * limit + values
+def _sort_within(differs: Bools, values: np.ndarray[Any, Any], bits: int) -> Integers:
+    """Return the values of each row, below 2**bits, sorted among equal scores.
+
+    `differs` marks scores that differ from the next one.
+    """
+    wide = differs.shape[1].bit_length() + bits > 31
+    keys = np.zeros(values.shape, dtype=np.int64 if wide else np.int32)
+    np.cumsum(differs, axis=1, out=keys[:, 1:])
+    keys <<= bits
+    np.bitwise_or(keys, values, out=keys, casting="unsafe")
     keys.sort(axis=1)
-    return keys - group * limit
+    keys &= (1 << bits) - 1
+    return keys
 
 
 def _find_groups(equal: Bools, codes: Codes) -> TieGroups:

@@ -145,8 +145,7 @@ class Content:
     @property
     def path(self) -> GainPath | None:
         """The gain path that was computed last, or the default one, or None."""
-        gain_paths = self.comparison.gain_paths
-        return gain_paths[-1] if gain_paths else self._default_path
+        return self.comparison.last_gains or self._default_path
 
     @cached_property
     def _default_path(self) -> GainPath | None:

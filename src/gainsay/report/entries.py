@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -31,8 +32,12 @@ class ExplainedPair(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A query: id, text, size, labels and titles by rank in both rankings and the ideal one, and both differences."""
+    """A query: its id for links and for readers, text, size, labels and titles by rank, and both differences.
 
+    Labels are those of both rankings and of the ideal one, titles those of both rankings.
+    """
+
+    name: str
     query: str
     text: str
     size: str
@@ -88,15 +93,19 @@ class Queries:
         ranked = [find_ranked_places(comparison.rankings, model, queries, metrics[0], depth) for model in self.pair[:2]]
         titles = None if judgments.titles is None else judgments.by_query(judgments.titles)
         ids, weights = judgments.query_ids[queries].tolist(), preferences.weights[places].tolist()
-        entries = []
+        entries, used = [], set[str]()
         for number, (query, name) in enumerate(zip(queries.tolist(), printables(ids), strict=True)):
             rows = [places[number] for places in ranked]
             ideal = np.sort(codes[starts[query] : starts[query + 1]])[::-1][:depth]
             labels = tuple(tuple(judgments.levels[part].tolist()) for part in (*(codes[part] for part in rows), ideal))
             size = count(int(judgments.sizes[query]), "doc")
-            place = places[number]
+            place, link = places[number], re.sub(r"[^\w.:-]", "_", name[:80])
+            while link in used:
+                link += "_"
+            used.add(link)
             entries.append(
                 Entry(
+                    name=link,
                     query=name[:80],
                     text=printable(str(judgments.texts.get(ids[number], "")))[:MAX_CHARACTERS],
                     size=size if comparison.weights is None else f"{size}, weight {weights[number]:g}",

@@ -12,6 +12,8 @@ try:
 except ImportError as error:  # pragma: no cover - needs an environment without Jinja2
     raise ImportError("reports need Jinja2: pip install 'gainsay-ltr[report]'") from error
 
+from .._common.words import format_number
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -23,13 +25,15 @@ TEMPLATES = Path(__file__).parent / "templates"
 @cache
 def get_environment() -> jinja2.Environment:
     """Return the environment of all templates, which escapes everything by default."""
-    return jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["number"] = format_number
+    return environment
 
 
 def trusted(text: str) -> Markup:
@@ -40,14 +44,16 @@ def trusted(text: str) -> Markup:
 def build_chart(chart: Chart, limit: int, *, link: str = "", height: int = 0) -> str:
     """Return the chart as a table of `limit` rows and all rows in question. `link` is the target of the rest."""
     rows, rest = chart.folded(limit)
-    return _render(chart, rows, chart.axis(rows), height or (42 if len(rows) <= 4 else 34), rest=rest, link=link)
+    height = height or (42 if len(rows) <= 4 else 34)
+    return render("chart.html.j2", "chart_table", chart, rows, chart.axis(rows), height, rest=rest, link=link)
 
 
 def build_small_chart(chart: Chart, rows: Sequence[Row], axis: Axis) -> str:
     """Return some rows of a chart as a small table without a head, on the given axis."""
-    return _render(chart, rows, axis, 26, heads=False, kind="small")
+    return render("chart.html.j2", "chart_table", chart, rows, axis, 26, heads=False, kind="small")
 
 
-def _render(*arguments: object, **options: object) -> str:
-    macros = get_environment().get_template("chart.html.j2").module
-    return str(macros.chart_table(*arguments, **options))  # type: ignore[attr-defined]
+def render(template: str, macro: str, *arguments: object, **options: object) -> str:
+    """Return the text of a macro of a template."""
+    module = get_environment().get_template(template).module
+    return str(getattr(module, macro)(*arguments, **options))

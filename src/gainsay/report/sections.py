@@ -103,7 +103,7 @@ def build_rounds_section(content: Content) -> Section | None:
     candidate = str(gaps.groupby(best["candidate"], sort=False).max().idxmax())
     text = _describe_rounds(content, best.assign(gap=gaps), candidate)
     if "compared" in best.columns:
-        text += " All other numbers belong to the rounds of the compared models."
+        text += " All other numbers are those of the compared rounds."
     if not gaps.any():
         return Section("when", "When to stop", text)
     note = "On the validation set. Each curve is drawn minus its own best."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from .._common.markup import as_text
 from .._common.shown import printable, shorten_names
 from .._common.words import confidence, count, format_difference, format_mean, p_values
-from ..comparison.pairs import DISCORDANCE, select_clearest_pairs, select_common_column
+from ..comparison.pairs import select_clearest_pairs
 from ..comparison.replacement import rank_candidates
 from ..comparison.wording import describe_losses
 from .method import describe_method, list_terms
@@ -222,12 +222,6 @@ def _build_pairs(comparison: Comparison) -> Detail:
         cells = _format_intervals(
             format_difference, table, [f"{end} {metric}" for end in ("difference", "lower", "upper")]
         )
-        if verdict.left_out[metric]:
-            common = map(format_difference, table[select_common_column(table, f"difference {metric}")])
-            cells = [
-                cell._replace(note=f"{cell.note}, {text} on the common queries")
-                for cell, text in zip(cells, common, strict=True)
-            ]
         columns.append(Column(f"\u0394 {metric}", cells))
     opposite, remarks = [], []
     for row in table.to_dict("records"):
@@ -238,10 +232,6 @@ def _build_pairs(comparison: Comparison) -> Detail:
         remarks.append("never differ" if row["flag"] == "identical" else differing)
     columns.append(Column("opposite order", opposite, numeric=False))
     columns.append(Column("p (Holm)", list(map(Cell, p_values(table["p_holm"]), remarks)), low=True))
-    if DISCORDANCE in table:
-        ends = [DISCORDANCE, f"{DISCORDANCE} lower", f"{DISCORDANCE} upper"]
-        label = f"\u0394 {verdict.metrics[1]} \u2212 \u0394 {verdict.metrics[0]}"
-        columns.append(Column(label, _format_intervals(format_difference, table, ends)))
     for metric in verdict.metrics:
         counts = zip(*(table[f"{outcome} {metric}"] for outcome in ("wins", "ties", "losses")), strict=True)
         texts = [f"{wins:,} \u00b7 {ties:,} \u00b7 {losses:,}" for wins, ties, losses in counts]

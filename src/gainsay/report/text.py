@@ -178,14 +178,15 @@ class _Lanes:
     def heads(self) -> list[Text]:
         """Return the captions, the libraries below them, and a rule."""
         cell = self.lane + self.number + 2
-        first, second = (Text(f"  {self._fit('')} ") for _ in range(2))
+        first, second = (Text(" " * (self.name + 3)) for _ in range(2))
         for lane, panel in enumerate(self.chart.panels):
-            caption = _cut(panel.caption, cell - 2)
+            caption = Text(f" {panel.caption} ", style=f"bold {CELLS[lane]}")
+            caption.truncate(cell, overflow="ellipsis")
             libraries = panel.libraries
             while len(libraries) + 1 > cell and ", " in libraries:
                 libraries = libraries[: libraries.rindex(", ")]
-            first.append(f" {caption} ", style=f"bold {CELLS[lane]}").append(" " * (cell - cell_len(caption) - 1))
-            second.append(f" {_cut(libraries, cell - 1)}".ljust(cell + 1))
+            first.append_text(caption).append(" " * (cell + 1 - caption.cell_len))
+            second.append(f" {_fit(libraries, cell)}")
         first.append(self.title.rjust(self.last - 1), style="bold")
         second.append(self.chart.level.rjust(self.last - 1))
         rule = "─" * (3 + self.name + len(self.chart.panels) * (cell + 1) + self.last - 1)
@@ -195,7 +196,7 @@ class _Lanes:
         """Return the line of a row."""
         star = f"{STAR} " if row.starred else "  "
         line = Text()
-        line.append(f"{star}{self._fit(row.name)} ", style="bold" if row.starred else "")
+        line.append(f"{star}{_fit(row.name, self.name)} ", style="bold" if row.starred else "")
         for lane, cell in enumerate(row.cells):
             line.append_text(self._cell(cell, lane)).append(" ")
         outcome = (STAR + " " if row.starred else "") + self.outcomes[row.model]
@@ -221,7 +222,7 @@ class _Lanes:
 
     def foot(self) -> Text:
         """Return the axis below the lanes."""
-        line = Text("  " + self._fit("") + " ")
+        line = Text(" " * (self.name + 3))
         for _ in self.chart.panels:
             signs = [" "] * (self.lane + self.number + 3)
             start = 1 + self._at(0.0) - len(self.chart.reference) // 2
@@ -239,16 +240,12 @@ class _Lanes:
         share = (min(max(value, self.axis.low), self.axis.high) - self.axis.low) / (self.axis.high - self.axis.low)
         return round(share * (self.lane - 1))
 
-    def _fit(self, text: str) -> str:
-        text = _cut(text, self.name)
-        return text + " " * (self.name - cell_len(text))
 
-
-def _cut(text: str, room: int) -> str:
-    """Return text that is at most so wide."""
-    while cell_len(text) > room:
-        text = text[:-2] + "…"
-    return text
+def _fit(text: str, width: int) -> str:
+    """Return a text of exactly this width, with an ellipsis if it is too long."""
+    fitted = Text(text)
+    fitted.truncate(width, overflow="ellipsis", pad=True)
+    return fitted.plain
 
 
 def _styled(text: str, base: str = "", *, colored: bool = True) -> Text:

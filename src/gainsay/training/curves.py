@@ -27,7 +27,7 @@ from .bound_metrics import (
 from .display import Display, Show, choose_display
 from .history import MetricCurve, read_history
 from .picture import create_picture
-from .view import KeptRound, choose_metrics, create_view
+from .view import KeptRound, View, choose_metrics, create_shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from ..metrics.names import MetricLike
     from ..report.plots.picture import Picture
     from .early_stopping import PatienceState
-    from .view import View
 
 __all__ = ["CurvesBase"]
 
@@ -284,12 +283,12 @@ class CurvesBase:
         import pandas as pd
 
         self._settle()
-        parts = [
-            pd.DataFrame({"dataset": dataset, "metric": metric, "round": curve.rounds, "value": curve.values})
+        rows = [
+            (dataset, metric, number, value)
             for (dataset, metric), curve in self._curves.items()
+            for number, value in zip(curve.rounds, curve.values, strict=True)
         ]
-        columns = ["dataset", "metric", "round", "value"]
-        table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
+        table = pd.DataFrame(rows, columns=["dataset", "metric", "round", "value"])
         if self.name is not None:
             table.insert(0, "candidate", self.name)
         return table
@@ -386,8 +385,8 @@ class CurvesBase:
             monitored = self._find_monitored(state)
             curve = self._curves.get(monitored)
             patience = monitored[1], state.count_rounds_left(curve, self._last_round), state.rounds
-        return create_view(
-            {name: curves[name] for name in metrics},
+        return View(
+            shown=create_shown({name: curves[name] for name in metrics}),
             title=self.name or dataset,
             dataset=dataset,
             last_round=self._last_round,
@@ -406,17 +405,15 @@ class CurvesBase:
 
 def _warn_of_lengths(recorded: Sequence[tuple[str, str, Sequence[float]]]) -> None:
     """Warn if some metrics have fewer values than others, because their rounds are unknown."""
-    longest = max(recorded, key=lambda curve: len(curve[2]))
-    for dataset, metric, values in recorded:
-        if len(values) < len(longest[2]):
-            warnings.warn(
-                f"history has {len(values)} values of {metric!r} on {dataset!r} and {len(longest[2])} of "
-                f"{longest[1]!r} on {longest[0]!r}. All of them are assigned to the rounds 1, 2, 3, …, which is wrong "
-                "if a metric was evaluated in some rounds only (every=). Pass Curves to the callbacks of the training "
-                "to record the rounds",
-                stacklevel=3,
-            )
-            return
+    lengths = {f"{metric!r} on {dataset!r}": len(values) for dataset, metric, values in recorded}
+    shortest, longest = min(lengths, key=lengths.__getitem__), max(lengths, key=lengths.__getitem__)
+    if lengths[shortest] < lengths[longest]:
+        warnings.warn(
+            f"history has {lengths[shortest]} values of {shortest} and {lengths[longest]} of {longest}. All of them "
+            "are assigned to the rounds 1, 2, 3, …, which is wrong if a metric was evaluated in some rounds only "
+            "(every=). Pass Curves to the callbacks of the training to record the rounds",
+            stacklevel=3,
+        )
 
 
 def _read_names(metrics: MetricLike | Iterable[MetricLike] | None) -> tuple[str, ...]:
@@ -424,13 +421,10 @@ def _read_names(metrics: MetricLike | Iterable[MetricLike] | None) -> tuple[str,
     if metrics is None:
         return ()
     metrics = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
-    for metric in metrics:
-        if not isinstance(metric, str | Metric):
-            raise TypeError(f"metrics must be names or Metric objects, got {metric!r}")
     if not metrics:
         raise ValueError("metrics is empty: name at least one, or omit it")
-    names = [canonical_name(str(metric)) for metric in metrics]
+    names = tuple(map(canonical_name, metrics))
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"metrics names {name!r} twice")
-    return tuple(names)
+    return names

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._common.notebook import scoped
 from .._common.palette import LIGHT
@@ -51,26 +51,20 @@ def create_picture(view: View) -> str:
         f"<p><b>{escape(printable(view.title))}</b> "
         f'<span class="m">{escape(printable(dataset))}round {view.last_round:,}{total}</span></p>'
     )
-    notes = [
-        "Each curve is drawn relative to its own best value. A mark is the first round with the best value.",
-        *(
-            f"{sentence}: {', '.join(labels)}."
-            for sentence, labels in (
-                ("A distance of 0.01 is 1 % of the best value", [m.label for m in view.shown if abs(m.curve.best) > 1]),
-                ("Lower is better", [m.label for m in view.shown if m.curve.higher_is_better is False]),
-                (f"Values more than {RANGE:g} below the best are at the bottom", list(map(_label_cut, view.shown))),
-            )
-            if any(labels)
-        ),
-    ]
+    notes = ["Each curve is drawn relative to its own best value. A mark is the first round with the best value."]
+    for sentence, metrics in (
+        ("A distance of 0.01 is 1 % of the best value", [m for m in view.shown if abs(m.curve.best) > 1]),
+        ("Lower is better", [m for m in view.shown if m.curve.higher_is_better is False]),
+        (f"Values more than {RANGE:g} below the best are at the bottom", [m for m in view.shown if _is_cut(m)]),
+    ):
+        if metrics:
+            notes.append(f"{sentence}: {', '.join(metric.label for metric in metrics)}.")
     return scoped(f'{head}{_draw_view(view)}<p class="m">{escape(" ".join(notes))}</p>')
 
 
 def _draw_view(view: View) -> str:
     """Return the curves and their values as SVG, 900 by 250 units."""
-    is_over = view.kept is not None or (view.total is None and view.seconds is None)
-    last = view.last_round if is_over else find_axis_end(view.last_round, view.total)
-    parts = []
+    last, parts = view.last_round, []
     for step in range(5):
         y = TOP + (BOTTOM - TOP) * step / 4
         parts += [
@@ -107,16 +101,6 @@ def list_ticks(last: int) -> list[int]:
     return list(dict.fromkeys([1, *range(step, last + 1, step)]))
 
 
-def find_axis_end(current: int, total: int | None) -> int:
-    """Return the end of the axis, which grows in steps up to `total`.
-
-    >>> find_axis_end(110, 120), find_axis_end(110, 1000), find_axis_end(3, None)
-    (120, 200, 10)
-    """
-    end = next(step * power for power in POWERS[1:] for step in (1, 2, 5) if current <= step * power)
-    return end if total is None or current > total else min(end, total)
-
-
 def thin_points(points: Sequence[tuple[int, float]], most: int) -> Sequence[tuple[int, float]]:
     """Return about `most` points with the same outline: the highest and the lowest of each group of points."""
     size = -(-len(points) // (most // 2))
@@ -140,9 +124,9 @@ def _share(metric: ShownMetric, value: float) -> float:
     return abs(best - value) / (RANGE * max(1.0, abs(best)))
 
 
-def _label_cut(metric: ShownMetric) -> str:
-    """Return the label of a metric whose curve leaves the picture at the bottom, or nothing."""
-    return metric.label if any(_share(metric, value) > 1 + 1e-9 for value in metric.curve.values) else ""
+def _is_cut(metric: ShownMetric) -> bool:
+    """Return whether the curve leaves the picture at the bottom."""
+    return any(_share(metric, value) > 1 + 1e-9 for value in metric.curve.values)
 
 
 def _draw_curve(metric: ShownMetric, last: int) -> str:
@@ -155,7 +139,7 @@ def _draw_curve(metric: ShownMetric, last: int) -> str:
         else:
             y = TOP + (BOTTOM - TOP) * min(_share(metric, value), 1.0)
             pieces[-1].append(f"{_x(number, last):.1f},{y:.1f}")
-    look = {"stroke": COLORS[metric.role], "stroke_width": 1.8, "stroke_dasharray": DASHES[metric.role]}
+    look: dict[str, Any] = {"stroke": COLORS[metric.role], "stroke_width": 1.8, "stroke_dasharray": DASHES[metric.role]}
     return "".join(_draw("polyline", points=" ".join(piece), fill="none", **look) for piece in pieces if piece)
 
 
@@ -193,7 +177,7 @@ def _draw_mark(role: Role, x: float, y: float, size: float) -> str:
 
 def _write(x: float, y: float, text: str, color: str = MUTED, size: int = 12, text_anchor: str = "start") -> str:
     weight = 650 if size > 12 else 400
-    look = {"font_size": size, "font_weight": weight, "fill": color, "text_anchor": text_anchor}
+    look: dict[str, Any] = {"font_size": size, "font_weight": weight, "fill": color, "text_anchor": text_anchor}
     return _draw("text", text, x=x, y=y, **look)
 
 

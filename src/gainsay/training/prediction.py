@@ -180,9 +180,9 @@ def predict(model: Predictor, features: Features, rounds: int | None = None) -> 
             )
         return model.predict(features), None
     if rounds is None:
-        has_best = booster.best is not None and booster.best <= booster.total and not booster.uses_all
-        used, reason = (booster.best, "best") if has_best else (booster.total, "all")
-        return booster.predict(used), Iteration(used, booster.total, reason)
+        if booster.best is None or booster.best > booster.total or booster.uses_all:
+            return booster.predict(booster.total), Iteration(booster.total, booster.total, "all")
+        return booster.predict(booster.best), Iteration(booster.best, booster.total, "best")
     if rounds > booster.total:
         raise ValueError(f"iteration={rounds}, but it has {booster.total} boosting rounds: pass at most that many")
     if booster.uses_all and rounds < booster.total:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from .history import MetricCurve
 
-__all__ = ["KeptRound", "Role", "Segments", "ShownMetric", "View", "choose_metrics", "create_view", "label_metric"]
+__all__ = ["KeptRound", "Role", "Segments", "ShownMetric", "View", "choose_metrics", "create_shown", "label_metric"]
 
 Role = Literal["first", "second", "third", "fourth"]
 """The color and mark of a metric: linear gain is the first, exponential gain the second, all others are gray."""
@@ -165,38 +165,22 @@ class View:
             return f"{text}\nThe best rounds are the same."
         other = "the other's" if len(shown) == 2 else "another's"
         losses = " and ".join(f"{metric.loss:.4f} of {metric.name}" for metric in shown if metric.loss == metric.loss)
-        missing = " and ".join(metric.name for metric in shown if metric.loss != metric.loss)
-        if losses:
-            text += f"\nStopping at {other} best round loses {losses}."
-        if missing:
-            text += f"\nThe loss of {missing} at {other} best round is not known, because it has no value there."
-        return text
+        return f"{text}\nStopping at {other} best round loses {losses}." if losses else text
 
 
-def create_view(
-    curves: Mapping[str, MetricCurve],
-    *,
-    title: str,
-    dataset: str,
-    last_round: int,
-    total: int | None = None,
-    seconds: float | None = None,
-    patience: tuple[str, int, int] | None = None,
-    kept: KeptRound | None = None,
-) -> View:
-    """Return a view of some metrics."""
+def create_shown(curves: Mapping[str, MetricCurve]) -> list[ShownMetric]:
+    """Return metrics with their labels, colors and losses."""
     labels = {name: label_metric(name) for name in curves}
     cutoffs = {canonical_name(name).partition("@")[2] for name in curves}
     are_ambiguous = len(set(labels.values())) < len(curves) or len(cutoffs) > 1
     roles, shown = _assign_roles(list(curves)), []
     for name, curve in curves.items():
         rounds = [other.best_round for other in curves.values() if other is not curve and other.best_round is not None]
-        losses = {number: curve.compute_loss(number) for number in rounds}
-        known = {number: loss for number, loss in losses.items() if loss == loss}
-        at = max(known, key=known.__getitem__, default=0)
+        losses = {number: loss for number in rounds if (loss := curve.compute_loss(number)) == loss}
+        at = max(losses, key=losses.__getitem__, default=0)
         label = printable(name) if are_ambiguous else labels[name]
-        shown.append(ShownMetric(name, label, roles[name], curve, known.get(at, math.nan), at))
-    return View(title, dataset, shown, last_round, total, seconds, patience, kept)
+        shown.append(ShownMetric(name, label, roles[name], curve, losses.get(at, math.nan), at))
+    return shown
 
 
 def choose_metrics(names: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ from typer import Option
 
 from ..._common.version import __version__
 from ..app import command
-from ..inputs import is_recipe, read_comparison
+from ..inputs import is_recipe, parse_numbers, read_comparison
 from ..options import Alpha, AsJson, InputOptions, Margin, Metrics, Require, Seed, reject_options
 from ..outputs import check_overwrites, format_json, print_json, print_text
 
@@ -72,7 +72,7 @@ def gate(
     if baseline == candidate:
         raise ValueError(f"--baseline and --candidate must be two different models, got {baseline!r} for both.")
     requirement: Any = require.replace("-", "_")
-    planned = None if looks is None else _parse_looks(looks)
+    planned: Any = None if looks is None else parse_numbers("--looks", looks)
     recipes = [text for text in (baseline, candidate) if is_recipe(text)]
     models = [text for text in (baseline, candidate) if text not in recipes]
     selection: dict[str, Any] = {"models" if inputs.table is None else "scores": models, "recipe": recipes}
@@ -95,14 +95,6 @@ def gate(
         if json_file is not None:
             json_file.write_text(f"{text}\n", encoding="utf-8")
     return exit_code
-
-
-def _parse_looks(text: str) -> list[int]:
-    """Return the numbers of queries of a list that is separated by commas."""
-    try:
-        return [int(number) for number in text.replace("_", "x").split(",")]
-    except ValueError:
-        raise ValueError(f"--looks must be numbers of queries such as 5000,10000,20000, got {text!r}.") from None
 
 
 @command(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -56,9 +56,7 @@ def validate_parameters(candidate: Candidate) -> None:
     if params.get("device", "cpu") == "cpu":
         unused, names = _find_unused(json.dumps(params, sort_keys=True))
         for name in unused:
-            raise ValueError(
-                f"params.{name} is unknown to XGBoost, or unused with the other parameters{nearest(name, names)}"
-            )
+            raise ValueError(f"params.{name} is not used by XGBoost with the other parameters{nearest(name, names)}")
 
 
 @lru_cache(maxsize=1024)
@@ -73,15 +71,7 @@ def _find_unused(params: str) -> tuple[list[str], list[str]]:
             return [], []
     lists = [re.search(r"Parameters: \{([^}]*)\} are not used", str(warning.message)) for warning in messages]
     unused = [name for match in lists if match for name in re.findall(r'"([^"]+)"', match[1])]
-    return unused, list(dict.fromkeys(_iterate_keys(json.loads(config))))
-
-
-def _iterate_keys(document: Any) -> Iterator[str]:
-    """Yield the keys of nested objects."""
-    if isinstance(document, dict):
-        yield from document
-        for value in document.values():
-            yield from _iterate_keys(value)
+    return unused, list(dict.fromkeys(re.findall(r'"(\w+)":', config)))
 
 
 def get_bin_settings(candidate: Candidate, documents: int) -> dict[str, Any] | None:

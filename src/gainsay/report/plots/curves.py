@@ -72,11 +72,13 @@ def plot_curves(
     """
     best = best_rounds(curves, metrics, lower_is_better)
     candidate, rows = _select_rows(best, metrics, candidate)
-    ax, colours = start(ax, theme, (6.8, 4.2))
-    own = curves[curves["candidate"] == candidate]
+    ax, colors = start(ax, theme, (6.8, 4.2))
+    candidate_curves = curves[curves["candidate"] == candidate]
     labels, lines = short_metrics(metrics), []
     for row in rows:
-        part = own[own["fold"] == row["fold"]] if "fold" in own.columns else own
+        part = candidate_curves
+        if "fold" in part.columns:
+            part = part[part["fold"] == row["fold"]]
         for role, metric, other in zip(ROLES, metrics, metrics[::-1], strict=False):
             line = select_curve(part, metric)
             losses = np.abs(line.to_numpy(float) - row[f"best {metric}"])
@@ -89,14 +91,14 @@ def plot_curves(
                 )
             )  # fmt: skip
     for place, number in enumerate(rows[0].get("compared", []) if len(rows) == 1 else []):
-        ax.axvline(number, color=colours.muted, linewidth=1.2, zorder=0, label=None if place else "compared here")
-    draw_curves(ax, colours, lines)
+        ax.axvline(number, color=colors.muted, linewidth=1.2, zorder=0, label=None if place else "compared here")
+    draw_curves(ax, colors, lines)
     name = (names or {}).get(candidate)
     short = short_names(map(str, curves["candidate"].unique()))[candidate] if name is None else name
-    title = f"{short}: {_finding(rows, metrics)}"
-    alt = " ".join(_fold_in_words(row, metrics, lower_is_better) for row in rows)
+    title = f"{short}: {_describe_rounds(rows, metrics)}"
+    alt = " ".join(_describe_fold(row, metrics, lower_is_better) for row in rows)
     alt = f"Curves of {short} over rounds, as distance from the best. {alt}"
-    return finish(ax, colours, title, alt, x="round", y="distance from its own best", pad=22 if len(rows) == 1 else 10)
+    return finish(ax, colors, title, alt, x="round", y="distance from its own best", pad=22 if len(rows) == 1 else 10)
 
 
 class DistanceCurve(NamedTuple):
@@ -115,11 +117,11 @@ class DistanceCurve(NamedTuple):
     at: int
 
 
-def draw_curves(ax: Axes, colours: Theme, curves: Sequence[DistanceCurve]) -> None:
+def draw_curves(ax: Axes, colors: Theme, curves: Sequence[DistanceCurve]) -> None:
     """Draw curves as distances from their best values, with a filled mark at 0 and a hollow one at `at`."""
     peaks = [curve.best_round for curve in curves]
     for place, curve in enumerate(curves):
-        color, (marker, style) = getattr(colours, curve.role), ROLES[curve.role]
+        color, (marker, style) = getattr(colors, curve.role), ROLES[curve.role]
         mark: dict[str, Any] = {"marker": marker, "linestyle": "", "color": color, "markersize": 6.5}
         width = 1.8 if curve.text else 1.1
         ax.plot(curve.rounds, -curve.losses, color=color, linestyle=style, linewidth=width, label=curve.label or None)
@@ -128,16 +130,16 @@ def draw_curves(ax: Axes, colours: Theme, curves: Sequence[DistanceCurve]) -> No
         ax.plot([curve.at], [-curve.loss], markerfacecolor=ax.get_facecolor(), zorder=4, **mark)
         ax.plot([curve.best_round], [0.0], zorder=5, clip_on=False, **mark)
         is_right = (curve.best_round, place) == max(zip(peaks, range(len(peaks)), strict=True))
-        text_color = getattr(colours, f"{curve.role}_text", color)
+        text_color = getattr(colors, f"{curve.role}_text", color)
         beside(ax, curve.text, (curve.best_round, 1), (2 if is_right else -2, 3), xycoords=("data", "axes fraction"),
-               colour=text_color, size=8.5, va="baseline", weight="bold")  # fmt: skip
+               color=text_color, size=8.5, va="baseline", weight="bold")  # fmt: skip
     lowest = max(1e-6, *(max(2.5 * np.nan_to_num(c.loss), np.nanquantile(c.losses, 0.8)) for c in curves))
     ax.set_ylim(-1.1 * lowest, 0.08 * lowest)
     if max(np.nanmax(curve.losses) for curve in curves) > 1.1 * lowest:
         note = f"values below {format_difference(-1.1 * lowest)} are not shown"
-        ax.text(0.99, 0.02, note, transform=ax.transAxes, fontsize=8, color=colours.muted, ha="right")
-    ax.grid(axis="y", color=colours.grid, linewidth=0.6)
-    legend_below(ax, colours, below=0.14, fontsize=9)
+        ax.text(0.99, 0.02, note, transform=ax.transAxes, fontsize=8, color=colors.muted, ha="right")
+    ax.grid(axis="y", color=colors.grid, linewidth=0.6)
+    legend_below(ax, colors, below=0.14, fontsize=9)
 
 
 def _select_rows(
@@ -166,28 +168,26 @@ def plot_best_rounds(
 ) -> Picture:
     """Draw two marks per candidate at its best rounds under both metrics, or one gray mark if the rounds are equal."""
     candidates = list(dict.fromkeys(best["candidate"]))[:MAX_CANDIDATES]
-    ax, colours = start(ax, theme, (6.8, 1.2 + 0.25 * len(candidates)))
+    ax, colors = start(ax, theme, (6.8, 1.2 + 0.25 * len(candidates)))
     rows = best[best["candidate"].isin(candidates)]
     y = rows["candidate"].map(candidates.index)
-    one, other = rounds = [rows[f"round {metric}"] for metric in metrics]
-    same = (one == other).to_numpy()
-    ax.hlines(y, one, other, color=colours.muted, linewidth=1)
-    for metric, at, look in zip(metrics, rounds, looks(colours), strict=True):
-        ax.scatter(
-            at[~same], y[~same], s=0.62 * look.size, color=look.colour, marker=look.marker, label=metric, zorder=3
-        )
-    ax.scatter(one[same], y[same], color=colours.muted, s=28, zorder=3, label="both")
+    rounds = [rows[f"round {metric}"] for metric in metrics]
+    same = (rounds[0] == rounds[1]).to_numpy()
+    ax.hlines(y, rounds[0], rounds[1], color=colors.muted, linewidth=1)
+    for metric, x, look in zip(metrics, rounds, looks(colors), strict=True):
+        ax.scatter(x[~same], y[~same], s=0.62 * look.size, color=look.color, marker=look.marker, label=metric, zorder=3)
+    ax.scatter(rounds[0][same], y[same], color=colors.muted, s=28, zorder=3, label="both")
     ax.set_yticks(range(len(candidates)), [plain(names[str(name)]) for name in candidates])
     ax.set_ylim(len(candidates) - 0.4, -0.6)
     ax.set_xlim(left=0)
-    only_across(ax, colours, 6)
-    legend_below(ax, colours, below=0.5 / (0.25 * len(candidates) + 0.4))
+    only_across(ax, colors, 6)
+    legend_below(ax, colors, below=0.5 / (0.25 * len(candidates) + 0.4))
     title = f"Both metrics choose the same round {int(same.sum())} times of {len(same)}"
-    said = (f"{names[str(it)]}: {a} and {b}." for it, a, b in zip(rows["candidate"], one, other, strict=True))
-    return finish(ax, colours, title, f"Best rounds of every candidate. {' '.join(said)}", x="best round")
+    texts = (f"{names[str(name)]}: {a} and {b}." for name, a, b in zip(rows["candidate"], *rounds, strict=True))
+    return finish(ax, colors, title, f"Best rounds of every candidate. {' '.join(texts)}", x="best round")
 
 
-def _finding(rows: Sequence[Fold], metrics: tuple[str, str]) -> str:
+def _describe_rounds(rows: Sequence[Fold], metrics: tuple[str, str]) -> str:
     equal = [row for row in rows if row[f"round {metrics[0]}"] == row[f"round {metrics[1]}"]]
     if len(rows) > 1:
         return f"the best rounds differ in {len(rows) - len(equal)} of {len(rows)} folds"
@@ -202,7 +202,7 @@ def _finding(rows: Sequence[Fold], metrics: tuple[str, str]) -> str:
     return f"{text} (stopping by the other loses {format_mean(losses[0])} and {format_mean(losses[1])})"
 
 
-def _fold_in_words(row: Fold, metrics: tuple[str, str], lower_is_better: Container[str]) -> str:
+def _describe_fold(row: Fold, metrics: tuple[str, str], lower_is_better: Container[str]) -> str:
     fold = f"Fold {row['fold']}: " if row["fold"] != "" else ""
     parts = []
     for metric in metrics:

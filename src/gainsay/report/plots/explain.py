@@ -16,7 +16,7 @@ from .style import (
     beside,
     column_width,
     finish,
-    grade_colours,
+    grade_colors,
     legend_below,
     looks,
     mixed,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 LANES = (-0.2, 0.2)
-TALL = 0.34
+HEIGHT = 0.34
 """Positions of the bars of the two metrics in the row of a grade, and their height."""
 
 STRENGTHS = (1.0, 0.72, 0.48, 0.28)
@@ -69,77 +69,71 @@ def plot_attribution(
         Labels of the models, such as `Comparison.short_names`.
     """
     metrics = attribution.metrics[:2]
-    blocks = {metric: _block(attribution, metric) for metric in metrics}
+    blocks = {metric: _get_block(attribution, metric) for metric in metrics}
     grades, bands = (list(map(str, axis)) for axis in (blocks[metrics[0]].index, blocks[metrics[0]].columns))
-    ax, colours = start(ax, theme, (7.4, 1.9 + 0.44 * (len(grades) + 1)))
+    ax, colors = start(ax, theme, (7.4, 1.9 + 0.44 * (len(grades) + 1)))
     total = len(grades) + 0.25
-    for block, lane, look in zip(blocks.values(), LANES, looks(colours), strict=False):
+    for block, lane, look in zip(blocks.values(), LANES, looks(colors), strict=False):
         cells = block.to_numpy(float)
         for row, pieces in enumerate(cells):
-            _stack(ax, colours, row + lane, pieces, look)
-        _stack(ax, colours, total + lane, np.array([cells.sum()]), look, weight="bold")
-    ax.axvline(0, color=colours.ink, linewidth=1.2, zorder=4)
-    ax.axhline(len(grades) - 0.38, color=colours.rule, linewidth=1, zorder=0)
+            _stack(ax, colors, row + lane, pieces, look)
+        _stack(ax, colors, total + lane, np.array([cells.sum()]), look, weight="bold")
+    ax.axvline(0, color=colors.ink, linewidth=1.2, zorder=4)
+    ax.axhline(len(grades) - 0.38, color=colors.rule, linewidth=1, zorder=0)
     ax.margins(x=0.16)
     ax.set_ylim(total + 0.55, -0.95)
     ax.set_yticks([*range(len(grades)), total], [*(f"grade {grade}" for grade in grades), "total"])
-    ax.get_yticklabels()[-1].set(weight="bold", color=colours.ink)
-    only_across(ax, colours, 7)
+    ax.get_yticklabels()[-1].set(weight="bold", color=colors.ink)
+    only_across(ax, colors, 7)
     short = short_names(attribution.models) if names is None else names
     first, second = (short[name] for name in attribution.models)
-    two_sides(ax, colours, (0, -0.66), second, first, size=9)
-    _legend(ax, colours, metrics, bands)
+    two_sides(ax, colors, (0, -0.66), second, first, size=9)
+    _legend(ax, colors, metrics, bands)
     note = f"contribution of a grade to {first} {MINUS} {second}"
     if attribution.lower_is_better:
         note += " (reversed for a loss)"
     totals = [f"{format_difference(float(block.to_numpy().sum()))} under {name}" for name, block in blocks.items()]
     title = f"{first} {MINUS} {second}: {', '.join(totals)}"
-    return finish(ax, colours, title, _describe_cells(blocks, first, second), x=note, wide=0.85)
+    return finish(ax, colors, title, _describe_cells(blocks, first, second), x=note, wide=0.85)
 
 
-def _block(attribution: Attribution, metric: str) -> pd.DataFrame:
+def _get_block(attribution: Attribution, metric: str) -> pd.DataFrame:
     """Return the grades that matter by bands of ranks, the highest first. Values above 0 favor the first model."""
     cells = attribution.grades_by_ranks
-    of = cells.loc[cells.index.get_level_values(0) == metric].droplevel(0).iloc[::-1]
-    matter = cells.abs().groupby(level=1).sum().sum(axis=1)
-    of = of[[bool(matter[grade]) for grade in of.index]] if matter.any() else of
-    return -1.0 * of if metric in attribution.lower_is_better else of
+    matters = cells.abs().groupby(level=1).sum().sum(axis=1) > 0
+    block = cells.loc[cells.index.get_level_values(0) == metric].droplevel(0).iloc[::-1]
+    block = block[matters.loc[block.index].to_numpy()] if matters.any() else block
+    return -1.0 * block if metric in attribution.lower_is_better else block
 
 
-def _stack(ax: Axes, colours: Theme, y: float, pieces: Floats, look: Look, weight: str = "normal") -> None:
+def _stack(ax: Axes, colors: Theme, y: float, pieces: Floats, look: Look, weight: str = "normal") -> None:
     """Draw segments outwards from 0, the first ranks nearest to it, and write their sum at the longer side."""
     ends = {True: 0.0, False: 0.0}
     for place, piece in enumerate(pieces.tolist()):
         if piece:
-            shade = mixed(colours.face, look.colour if piece > 0 else colours.muted, STRENGTHS[min(place, 3)])
-            ax.barh(y, piece, TALL, ends[piece > 0], color=shade, edgecolor=colours.face, linewidth=0.5, zorder=3)
+            shade = mixed(colors.face, look.color if piece > 0 else colors.muted, STRENGTHS[min(place, 3)])
+            ax.barh(y, piece, HEIGHT, ends[piece > 0], color=shade, edgecolor=colors.face, linewidth=0.5, zorder=3)
             ends[piece > 0] += piece
     net = float(pieces.sum())
-    beside(
-        ax,
-        format_difference(net),
-        (ends[net >= 0], y),
-        (4 if net >= 0 else -4, 0),
-        colour=look.text,
-        size=8,
-        weight=weight,
-    )
+    is_right = net >= 0
+    beside(ax, format_difference(net), (ends[is_right], y), (4 if is_right else -4, 0), color=look.text, size=8,
+           weight=weight)  # fmt: skip
 
 
-def _legend(ax: Axes, colours: Theme, metrics: Sequence[str], bands: Sequence[str]) -> None:
+def _legend(ax: Axes, colors: Theme, metrics: Sequence[str], bands: Sequence[str]) -> None:
     from matplotlib.legend_handler import HandlerTuple
     from matplotlib.patches import Patch
 
-    marks = [look.colour for look, _ in zip(looks(colours), metrics, strict=False)]
+    metric_colors = [look.color for look in looks(colors)[: len(metrics)]]
     entries: list[tuple[Artist | tuple[Artist, ...], str]] = [
-        (Patch(facecolor=colour), metric) for colour, metric in zip(marks, metrics, strict=True)
+        (Patch(facecolor=color), metric) for color, metric in zip(metric_colors, metrics, strict=True)
     ]
     for place, (band, strength) in enumerate(zip(bands, STRENGTHS, strict=False), 1):
-        shades = [mixed(colours.face, colour, strength) for colour in (*marks, colours.muted)]
+        shades = [mixed(colors.face, color, strength) for color in (*metric_colors, colors.muted)]
         more = " and beyond" if len(bands) > len(STRENGTHS) == place else ""
         entries.append((tuple(Patch(facecolor=shade) for shade in shades), f"rank {band}{more}"))
     columns = 6 if column_width(ax) > 6.5 else 3
-    legend_below(ax, colours, entries, below=0.42 / (0.44 * len(ax.get_yticks())), ncols=columns, handlelength=1.4,
+    legend_below(ax, colors, entries, below=0.42 / (0.44 * len(ax.get_yticks())), ncols=columns, handlelength=1.4,
                  handletextpad=0.4, columnspacing=1.1, handler_map={tuple: HandlerTuple(None, pad=0)})  # fmt: skip
 
 
@@ -203,84 +197,84 @@ def plot_queries(
         grades of `queries`.
     names : mapping of model to str, optional
         Labels of the models, such as `Comparison.short_names`.
+
+    Raises
+    ------
+    ValueError
+        If the table has no rows, because the metrics contradict each other on no query.
     """
     models, metrics = _read_columns(queries)
+    if not len(queries):
+        raise ValueError(f"queries has no rows: {metrics[0]} and {metrics[1]} contradict each other on no query.")
     rows = queries.head(check_whole("most", most)).to_dict("records")
     drawn_grades = {grade for model in models for labels in queries[f"labels {model}"] for grade in labels}
     levels = sorted(drawn_grades | set(grades or ()))
     depth = max([10, *(min(len(row[f"labels {model}"]), MAX_RANKS) for row in rows for model in models)])
-    ax, colours = start(ax, theme, (4.6 + 0.33 * depth, 1.5 + 0.8 * max(len(rows), 1)))
-    shades = dict(zip(levels, grade_colours(len(levels), colours), strict=True))
+    ax, colors = start(ax, theme, (4.6 + 0.33 * depth, 1.5 + 0.8 * len(rows)))
+    shades = dict(zip(levels, grade_colors(len(levels), colors), strict=True))
     short = short_names(models) if names is None else names
     width = depth + 1.0 + BARS
     middle = width - BARS / 2
     differences = np.array([[row[f"difference {metric}"] for metric in metrics] for row in rows], dtype=float)
-    scale = (BARS / 2 - 1.6) / (np.abs(differences).max(initial=0.0) or 1.0)
+    scale = (BARS / 2 - 1.6) / (np.abs(differences).max() or 1.0)
     for number, row in enumerate(rows):
         top = STEP * number
         ax.text(0, top - 0.1, f"query {plain(row['query'])[:32]}", fontsize=8.5, weight="bold", va="bottom",
-                color=colours.ink, parse_math=False)  # fmt: skip
-        for line, (model, look) in enumerate(zip(models, looks(colours), strict=True)):
-            draw_strip(ax, row[f"labels {model}"], top + line, shades, colours)
+                color=colors.ink, parse_math=False)  # fmt: skip
+        for line, (model, look) in enumerate(zip(models, looks(colors), strict=True)):
+            draw_strip(ax, row[f"labels {model}"], top + line, shades, colors)
             y, size = top + line + 0.5, abs(differences[number, line])
-            ax.text(-0.2, y, short[model], ha="right", va="center", fontsize=9, color=colours.ink, parse_math=False)
+            ax.text(-0.2, y, short[model], ha="right", va="center", fontsize=9, color=colors.ink, parse_math=False)
             # The first metric prefers the first model, and the second metric the other one, or the reverse.
             side = 1 if (row["contradiction strength"] > 0) == (line == 0) else -1
-            ax.barh(y, side * size * scale, 0.56, middle, color=look.colour, zorder=3)
-            beside(ax, amount(size), (middle + side * size * scale, y), (4 * side, 0), colour=colours.ink, size=8)
-    if rows:
-        ax.plot([middle, middle], [-0.1, STEP * len(rows) - 0.75], color=colours.ink, linewidth=1.2, zorder=4)
-        two_sides(ax, colours, (middle, -0.25), short[models[1]], short[models[0]], va="bottom")
-        for metric, look in zip(metrics, looks(colours), strict=True):
-            ax.plot([], [], color=look.colour, linewidth=5, label=metric)
-        legend_below(ax, colours, bbox_to_anchor=(middle / width, 0.0), ncols=2, handlelength=1.2, handletextpad=0.4)
-    ax.set_xlim(0, width if rows else depth)
-    ax.set_ylim(max(STEP * len(rows), 1) - 0.6, -0.8)
+            ax.barh(y, side * size * scale, 0.56, middle, color=look.color, zorder=3)
+            beside(ax, amount(size), (middle + side * size * scale, y), (4 * side, 0), color=colors.ink, size=8)
+    ax.plot([middle, middle], [-0.1, STEP * len(rows) - 0.75], color=colors.ink, linewidth=1.2, zorder=4)
+    two_sides(ax, colors, (middle, -0.25), short[models[1]], short[models[0]], va="bottom")
+    for metric, look in zip(metrics, looks(colors), strict=True):
+        ax.plot([], [], color=look.color, linewidth=5, label=metric)
+    legend_below(ax, colors, bbox_to_anchor=(middle / width, 0.0), ncols=2, handlelength=1.2, handletextpad=0.4)
+    ax.set_xlim(0, width)
+    ax.set_ylim(STEP * len(rows) - 0.6, -0.8)
     ax.set_xticks(np.arange(depth) + 0.5, [str(rank) for rank in range(1, depth + 1)])
     ax.set_yticks([])
     ax.tick_params(length=0, labelsize=8)
     without_frame(ax)
-    title, alt = _describe_queries(rows, models, metrics, short)
-    picture = finish(ax, colours, title, alt, x="rank (cells: grade of the document)" if rows else "", wide=0.7)
+    title = f"{count(len(rows), 'query')} with the strongest contradiction of {metrics[0]} and {metrics[1]}"
+    alt = _describe_strips(rows, models, metrics, short)
+    picture = finish(ax, colors, title, alt, x="rank (cells: grade of the document)", wide=0.7)
     ax.xaxis.label.set_horizontalalignment("left")
-    ax.xaxis.set_label_coords(0, -0.05 - 0.12 / max(len(rows), 1))
+    ax.xaxis.set_label_coords(0, -0.05 - 0.12 / len(rows))
     return picture
 
 
-def _describe_queries(
-    rows: Sequence[Mapping[Hashable, Any]],
-    models: Sequence[str],
-    metrics: Sequence[str],
-    short: Mapping[str, str],
-) -> tuple[str, str]:
-    """Return the title and the text alternative of the strips."""
+def _describe_strips(
+    rows: Sequence[Mapping[Hashable, Any]], models: Sequence[str], metrics: Sequence[str], short: Mapping[str, str]
+) -> str:
     first, second = (short[model] for model in models)
     alt = [f"Strips of grades from rank 1 on, {first} above {second}. Differences are the first minus the second."]
     for row in rows:
         strips = ", ".join(f"{short[model]} {_format_grades(row[f'labels {model}'])}" for model in models)
         signs = ", ".join(f"{metric} {format_difference(row[f'difference {metric}'])}" for metric in metrics)
         alt.append(f"Query {row['query']}: {strips}. {signs}.")
-    title = f"{metrics[0]} and {metrics[1]} contradict each other on no query"
-    if rows:
-        title = f"{count(len(rows), 'query')} with the strongest contradiction of {metrics[0]} and {metrics[1]}"
-    return title, " ".join(alt)
+    return " ".join(alt)
 
 
 def draw_strip(
-    ax: Axes, labels: Sequence[float], top: float, shades: Mapping[float, tuple[str, str]], colours: Theme
+    ax: Axes, labels: Sequence[float], top: float, shades: Mapping[float, tuple[str, str]], colors: Theme
 ) -> None:
     """Draw one row of colored cells that contain their grades."""
     from matplotlib.patches import Rectangle
 
     for place, grade in enumerate(labels[:MAX_RANKS]):
         shade, ink = shades[grade]
-        edge = colours.rule if shade == colours.face else shade
+        edge = colors.rule if shade == colors.face else shade
         cell = Rectangle((place + 0.05, top + 0.07), 0.9, 0.86, facecolor=shade, edgecolor=edge, linewidth=0.8)
         ax.add_patch(cell)
-        words, ink = ("·", colours.muted) if grade == 0 else (f"{grade:g}", ink)
+        words, ink = ("·", colors.muted) if grade == 0 else (f"{grade:g}", ink)
         ax.text(place + 0.5, top + 0.5, words, ha="center", va="center_baseline", fontsize=8, color=ink)
     if len(labels) > MAX_RANKS:
-        ax.text(MAX_RANKS + 0.05, top + 0.5, "…", va="center", fontsize=9, color=colours.ink)
+        ax.text(MAX_RANKS + 0.05, top + 0.5, "…", va="center", fontsize=9, color=colors.ink)
 
 
 def _format_grades(labels: Sequence[float]) -> str:
@@ -326,13 +320,13 @@ def plot_explain(
     """
     parts = compute_rank_contributions(labels, scores, k)
     depth = len(next(iter(parts.values())))
-    ax, colours = start(ax, theme, (max(5.6, 2.2 + 0.52 * depth), 4.2))
-    kinds = ((colours.third, "//"), (colours.first, ""), (colours.second, "xx"))
+    ax, colors = start(ax, theme, (max(5.6, 2.2 + 0.52 * depth), 4.2))
+    kinds = ((colors.third, "//"), (colors.first, ""), (colors.second, "xx"))
     places = np.arange(depth) + 0.5
     totals = {name: format_mean(float(values.sum())) for name, values in parts.items()}
-    for number, ((name, values), (colour, hatch)) in enumerate(zip(parts.items(), kinds, strict=True)):
+    for number, ((name, values), (color, hatch)) in enumerate(zip(parts.items(), kinds, strict=True)):
         ax.bar(
-            places + 0.27 * (number - 1), values, 0.25, color=colour, edgecolor=colours.face, hatch=hatch,
+            places + 0.27 * (number - 1), values, 0.25, color=color, edgecolor=colors.face, hatch=hatch,
             linewidth=0.6, label=f"{name} = {totals[name]}",
         )  # fmt: skip
     by_label = np.asarray(labels, dtype=float)
@@ -342,13 +336,13 @@ def plot_explain(
     below.set_xlim(0, depth)
     below.set_ylim(1, 0)
     below.axis("off")
-    draw_strip(below, strip, 0, dict(zip(levels, grade_colours(len(levels), colours), strict=True)), colours)
+    draw_strip(below, strip, 0, dict(zip(levels, grade_colors(len(levels), colors), strict=True)), colors)
     ax.set_xlim(0, depth)
     ax.set_ylim(0, 1.08 * max(1e-6, *(float(values.max()) for values in parts.values())))
     ax.set_xticks(places, [str(rank) for rank in range(1, depth + 1)])
     ax.tick_params(axis="x", length=0)
-    ax.grid(axis="y", color=colours.grid, linewidth=0.6)
-    ax.legend(frameon=False, fontsize=9, labelcolor=colours.ink)
+    ax.grid(axis="y", color=colors.grid, linewidth=0.6)
+    ax.legend(frameon=False, fontsize=9, labelcolor=colors.ink)
     added = " ".join(
         f"{name} is {totals[name]}: {', '.join(format_mean(float(value)) for value in values)}."
         for name, values in parts.items()
@@ -356,6 +350,6 @@ def plot_explain(
     alt = f"Bars: contribution of each rank. Grades from rank 1: {' '.join(f'{grade:g}' for grade in strip)}. {added}"
     title = f"One ranking, three NDCGs: {', '.join(totals.values())}"
     below_axis = "rank (cells: grade of the document)"
-    picture = finish(ax, colours, title, alt, x=below_axis, y="contribution of the rank")
+    picture = finish(ax, colors, title, alt, x=below_axis, y="contribution of the rank")
     ax.xaxis.labelpad = 36
     return picture

@@ -65,21 +65,21 @@ def plot_gains(gains: GainPath, ax: Axes | None = None, theme: str = "light") ->
     """
     if len(gains.bases) < 2:
         raise ValueError("A plot of gains requires two bases, got 1. Pass more to gains(bases).")
-    ax, colours = start(ax, theme, (7.6, 4.2))
-    line_colours, scale = _choose_colours(gains, colours), _compute_scale(gains)
-    _draw_lines(ax, colours, gains, line_colours, scale)
-    _draw_leaders(ax, colours, gains, line_colours, scale)
-    _draw_axes(ax, colours, gains, scale)
-    _draw_fitted_base(ax, colours, gains)
+    ax, colors = start(ax, theme, (7.6, 4.2))
+    line_colors, scale = _choose_colors(gains, colors), _compute_scale(gains)
+    _draw_lines(ax, colors, gains, line_colors, scale)
+    _draw_leaders(ax, colors, gains, line_colors, scale)
+    _draw_axes(ax, colors, gains, scale)
+    _draw_fitted_base(ax, colors, gains)
     base = "gain base b, gain of grade l = (bˡ − 1)/(b − 1)"
-    return finish(ax, colours, gains.headline, f"{gains.headline}. {gains.text}", x=base, y="regret")
+    return finish(ax, colors, gains.headline, f"{gains.headline}. {gains.text}", x=base, y="regret")
 
 
-def _choose_colours(gains: GainPath, theme: Theme) -> dict[str, str]:
+def _choose_colors(gains: GainPath, theme: Theme) -> dict[str, str]:
     """Return the colors of the leaders at base 1 and base 2, or no colors if they are the same model."""
     leaders = {
-        model: colour
-        for base, colour in ((1.0, theme.first), (2.0, theme.second))
+        model: color
+        for base, color in ((1.0, theme.first), (2.0, theme.second))
         for model, start, stop in gains.winners.itertuples(index=False)
         if start <= base <= stop
     }
@@ -98,25 +98,25 @@ def _compute_scale(gains: GainPath) -> float:
     return 1.05 * float(max(shown.max(initial=0.0), np.sort(largest)[:2].max(), 1e-9))
 
 
-def _draw_lines(ax: Axes, theme: Theme, gains: GainPath, line_colours: Mapping[str, str], scale: float) -> None:
+def _draw_lines(ax: Axes, theme: Theme, gains: GainPath, line_colors: Mapping[str, str], scale: float) -> None:
     """Draw the lines, thick where the model may be best, with names at their ends."""
     bases, notable, ranges = np.array(gains.bases), _list_notable(gains), gains.best_ranges
     width = 4.5 if ranges["model"].nunique() <= CROWD else 2.8
-    for model in sorted(gains.models, key=lambda model: (model in notable, model in line_colours)):
+    for model in sorted(gains.models, key=lambda model: (model in notable, model in line_colors)):
         regret = gains.regret[:, gains.models.index(model)]
-        shown, colour = np.where(regret <= scale, regret, np.nan), line_colours.get(model, theme.ink)
+        shown, color = np.where(regret <= scale, regret, np.nan), line_colors.get(model, theme.ink)
         if model not in notable:
             ax.plot(bases, shown, color=theme.muted, lw=0.6, alpha=0.5)
             continue
-        ax.plot(bases, shown, color=colour, lw=1.4)
+        ax.plot(bases, shown, color=color, lw=1.4)
         for low, high in ranges.loc[ranges["model"] == model, ["from", "to"]].to_numpy(float).tolist():
             x = np.array([low, *bases[(bases > low) & (bases < high)], high])
-            ax.plot(x, np.interp(x, bases, regret), color=colour, lw=width, solid_capstyle="round")
+            ax.plot(x, np.interp(x, bases, regret), color=color, lw=width, solid_capstyle="round")
     named = notable[:MAX_NAMES]
     ends = {model: min(float(gains.regret[-1, gains.models.index(model)]), scale) for model in named}
     ordered = sorted(named, key=ends.__getitem__)
     for model, y in zip(ordered, _spread([ends[model] for model in ordered], 1.15 * ROW * scale, scale), strict=True):
-        beside(ax, gains.short_names[model], (1.01, y), colour=line_colours.get(model, theme.ink), size=9,
+        beside(ax, gains.short_names[model], (1.01, y), color=line_colors.get(model, theme.ink), size=9,
                weight="bold", ha="left", xycoords=("axes fraction", "data"))  # fmt: skip
 
 
@@ -130,11 +130,11 @@ def _spread(places: Sequence[float], gap: float, bottom: float) -> list[float]:
     return [min(place, bottom - gap * (len(places) - 1 - index)) for index, place in enumerate(moved)]
 
 
-def _draw_leaders(ax: Axes, theme: Theme, gains: GainPath, line_colours: Mapping[str, str], scale: float) -> None:
+def _draw_leaders(ax: Axes, theme: Theme, gains: GainPath, line_colors: Mapping[str, str], scale: float) -> None:
     """Draw the leading models as a band above the best."""
     width, row = np.log(gains.bases[-1] / gains.bases[0]), ROW * scale
     for place, (model, low, high) in enumerate(gains.winners.itertuples(index=False)):
-        ax.fill_between([low, high], -1.7 * row, -0.4 * row, color=line_colours.get(model, theme.ink), lw=0)
+        ax.fill_between([low, high], -1.7 * row, -0.4 * row, color=line_colors.get(model, theme.ink), lw=0)
         if place:
             ax.axvline(low, color=theme.muted, lw=0.8, ls=":")
         name = gains.short_names[model]
@@ -161,7 +161,7 @@ def _draw_axes(ax: Axes, theme: Theme, gains: GainPath, scale: float) -> None:
     ax.axhline(0, color=theme.ink, lw=1)
     for base, look in zip((1.0, 2.0), looks(theme), strict=True):
         if first <= base <= last:
-            ax.vlines(base, 0, 1.02 * scale, color=look.colour, lw=1.2)
+            ax.vlines(base, 0, 1.02 * scale, color=look.color, lw=1.2)
 
 
 def _draw_fitted_base(ax: Axes, theme: Theme, gains: GainPath) -> None:

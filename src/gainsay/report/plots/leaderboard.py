@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,9 @@ WIDTH = 8.5
 PAD, GAP = 8.0, 14.0
 """Points around the chart, and between its panels."""
 
+LETTER_WIDTH = 0.54
+"""Width of a letter in a text, as a share of the size of the font."""
+
 CAPTIONS, TICKS = 42.0, 22.0
 """Points of height above and below the rows."""
 
@@ -61,15 +65,15 @@ def plot_leaderboard(comparison: Comparison, ax: Axes | None = None, theme: str 
     chart = content.chart
     rows = len(chart.rows)
     row = 27.0 if rows <= 4 else 22.0 if rows <= 12 else 15.5
-    wide = 72 * WIDTH if ax is None else 72 * _size(ax)[0]
-    told = _wrapped(plain(as_text(chart.advice)), 9.5, wide - 2 * PAD)
-    top = 32.0 + 15 * len(told) + (8 if told else 0)
+    text_width = 72 * (WIDTH if ax is None else _size(ax)[0]) - 2 * PAD
+    advice = _wrap(as_text(chart.advice), 9.5, text_width)
+    notes = _wrap(" ".join((*chart.notes, *content.same_number)), 7.5, text_width)
+    top = 32.0 + 15 * len(advice) + (8 if advice else 0)
     body = CAPTIONS + rows * row + TICKS if rows else 16.0 * len(comparison.metrics)
-    notes = _wrapped(" ".join((*chart.notes, *content.same_number)), 7.5, wide - 2 * PAD)
-    own = ax is None
     pixels = round((top + body + 12 * len(notes) + 10) * 96 / 72)  # whole ones, for notebooks
+    is_new = ax is None
     ax, colors = start(ax, theme, (WIDTH, pixels / 96))
-    if own:
+    if is_new:
         ax.figure.set_layout_engine("none")  # type: ignore[union-attr]
         ax.set_position((0, 0, 1, 1))
     width, height = (72 * inches for inches in _size(ax))
@@ -77,21 +81,21 @@ def plot_leaderboard(comparison: Comparison, ax: Axes | None = None, theme: str 
     ax.axis("off")
     pen = _Pen(ax, colors, 10.0 if rows <= 12 else 8.5, width)
     pen.headline(chart.headline)
-    for number, line in enumerate(told):
+    for number, line in enumerate(advice):
         pen.text(PAD, 42 + 15 * number, line, colors.muted, size=9.5, va="baseline")
+    for number, line in enumerate(notes):
+        pen.text(PAD, height - 8 - 12 * (len(notes) - 1 - number), line, colors.muted, size=7.5)
     if rows:
-        fitting = (height - top - CAPTIONS - TICKS - 12 * len(notes) - 10) / rows
-        _draw_rows(pen, chart, top, max(min(row, fitting), 4.0))
+        available = (height - top - CAPTIONS - TICKS - 12 * len(notes) - 10) / rows
+        _draw_rows(pen, chart, top, max(min(row, available), 4.0))
     else:
         for number, metric in enumerate(comparison.metrics):
             mean = comparison.leaderboard[metric].iloc[0]
             pen.text(PAD, top + 16 * number, f"{metric}: {mean:.4f}", colors.ink)
-    for number, line in enumerate(notes):
-        pen.text(PAD, height - 8 - 12 * (len(notes) - 1 - number), line, colors.muted, size=7.5)
     title = plain(as_text(chart.headline)).removesuffix(".")
     ax.set_title(title, loc="left", parse_math=False).set_visible(False)  # for the file and its text alternative
-    described = (f"{row.name}: {'; '.join(cell.description for cell in row.cells)}." for row in chart.rows)
-    return Picture(ax, plain(" ".join((as_text(chart.advice), *described))))
+    descriptions = (f"{row.name}: {'; '.join(cell.description for cell in row.cells)}." for row in chart.rows)
+    return Picture(ax, plain(" ".join((as_text(chart.advice), *descriptions))))
 
 
 class _Pen:
@@ -136,16 +140,9 @@ def width_of(texts: Iterable[str], size: float, bold: bool = False) -> float:
         return max((text_to_path.get_text_width_height_descent(text, font, False)[0] for text in texts), default=0.0)
 
 
-def _wrapped(text: str, size: float, width: float) -> list[str]:
-    """Return a text in lines of at most the given width in points."""
-    lines: list[str] = []
-    for word in text.split():
-        line = f"{lines[-1]} {word}" if lines else word
-        if lines and width_of([line], size) <= 0.97 * width:
-            lines[-1] = line
-        else:
-            lines.append(word)
-    return lines
+def _wrap(text: str, size: float, width: float) -> list[str]:
+    """Return a text in lines of about the given width in points."""
+    return textwrap.wrap(plain(text), int(width / (LETTER_WIDTH * size)))
 
 
 def _size(ax: Axes) -> tuple[float, float]:
@@ -168,12 +165,12 @@ def _draw_rows(pen: _Pen, chart: Chart, top: float, row: float) -> None:
     pen.line((PAD, pen.width - PAD), (base - 4, base - 4), colors.ink, 1)
     pen.text(pen.width - PAD, top + 12, chart.last[0], colors.ink, size=10, bold=True, ha="right")
     pen.text(pen.width - PAD, top + 26, chart.last[1], colors.muted, size=7.5, ha="right")
-    for number, (star, one) in enumerate(starred):
+    for number, (star, line) in enumerate(starred):
         y = base + (number + 0.5) * row
         if number:
             pen.line((PAD, pen.width - PAD), (y - row / 2, y - row / 2), colors.grid, 0.6, zorder=-1)
-        pen.text(PAD, y, star + plain(one.name), colors.ink, bold=one.starred)
-        pen.text(pen.width - PAD, y, star + one.outcome, colors.ink, bold=one.starred, ha="right")
+        pen.text(PAD, y, star + plain(line.name), colors.ink, bold=line.starred)
+        pen.text(pen.width - PAD, y, star + line.outcome, colors.ink, bold=line.starred, ha="right")
     for lane in range(panels):
         _draw_panel(pen, chart, lane, left + lane * (wide + GAP), wide, base, row)
 
@@ -181,9 +178,9 @@ def _draw_rows(pen: _Pen, chart: Chart, top: float, row: float) -> None:
 def _draw_panel(pen: _Pen, chart: Chart, lane: int, left: float, wide: float, base: float, row: float) -> None:
     colors, look, panel = pen.colors, looks(pen.colors)[lane], chart.panels[lane]
     axis, bottom = chart.axis(), base + len(chart.rows) * row
-    number = width_of((cell.text for one in chart.rows for cell in one.cells), pen.size, bold=True) + 16
+    number = width_of((cell.text for line in chart.rows for cell in line.cells), pen.size, bold=True) + 16
     scale = (axis, left, wide - number)
-    pen.ax.plot(left + 6, base - 30, look.marker, markersize=6.5 - lane, color=look.colour, clip_on=False)
+    pen.ax.plot(left + 6, base - 30, look.marker, markersize=6.5 - lane, color=look.color, clip_on=False)
     low = " (lower is better)" if panel.lower_is_better else ""
     pen.text(left + 15, base - 30, plain(panel.caption) + low, look.text, size=10, bold=True)
     pen.text(left + 2, base - 16, plain(panel.libraries), colors.muted, size=7.5)
@@ -192,8 +189,8 @@ def _draw_panel(pen: _Pen, chart: Chart, lane: int, left: float, wide: float, ba
         pen.line((x, x), (base, bottom), colors.grid, 0.8, zorder=1)
         if abs(x - _at(scale, 0)) > 26 + 2 * len(chart.reference) - 8:
             pen.text(x, bottom + 12, text, colors.muted, size=7.5, ha="center")
-    for place, one in enumerate(chart.rows):
-        _draw_cell(pen, one, lane, scale, (left, wide), base + (place + 0.5) * row, row)
+    for place, line in enumerate(chart.rows):
+        _draw_cell(pen, line, lane, scale, (left, wide), base + (place + 0.5) * row, row)
     zero = _at(scale, 0)
     pen.line((zero, zero), (base - 4, bottom + 2), colors.ink, 1.2, zorder=5)
     pen.text(zero, bottom + 12, chart.reference, colors.ink, size=7.5, bold=True, ha="center")
@@ -223,9 +220,9 @@ def _draw_cell(
         x = _at(scale, repeat)
         pen.line((x, x), (y - 0.27 * height, y - 0.08 * height), look.text, 1.1, zorder=4)
     size = ((8.5 if cell.highest else 6.5) - lane) * (0.72 if small else 1)
-    fill = look.colour if cell.possible else pen.ax.get_facecolor()
+    fill = look.color if cell.possible else pen.ax.get_facecolor()
     pen.ax.plot(
-        _at(scale, cell.value), y, look.marker, markersize=size, markeredgewidth=1.4, markeredgecolor=look.colour,
+        _at(scale, cell.value), y, look.marker, markersize=size, markeredgewidth=1.4, markeredgecolor=look.color,
         markerfacecolor=fill, zorder=6,
     )  # fmt: skip
     color = look.text if cell.possible else colors.muted

@@ -47,7 +47,7 @@ def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "
     -------
     Picture
     """
-    ax, colours = start(ax, theme, (6.4, 5.4))
+    ax, colors = start(ax, theme, (6.4, 5.4))
     metrics, pairs, losses = comparison.verdict.metrics, comparison.pairs, comparison.lower_is_better
     leads = np.array([compute_advantages(pairs, metric, losses) for metric in metrics], dtype=np.float64)
     turned = (leads[0] < 0) | ((leads[0] == 0) & (leads[1] < 0))
@@ -57,13 +57,13 @@ def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "
     proven = conflict & (p_values <= comparison.alpha)
     intervals = _intervals(pairs, metrics, losses, sign) if len(pairs) <= MAX_INTERVALS else []
     if intervals:
-        faint = mixed(colours.face, colours.muted, 0.4)
+        faint = mixed(colors.face, colors.muted, 0.4)
         ax.hlines(y, *intervals[0], color=faint, linewidth=1, zorder=2)
         ax.vlines(x, *intervals[1], color=faint, linewidth=1, zorder=2)
-    _scatter_pairs(ax, colours, leads, conflict, proven)
-    _draw_halves(ax, colours, [x, *intervals[:1]], [y, *intervals[1:]], comparison.margin)
+    _scatter_pairs(ax, colors, leads, conflict, proven)
+    _draw_halves(ax, colors, [x, *intervals[:1]], [y, *intervals[1:]], comparison.margin)
     ax.text(0.985, 0.02, f"opposite order: {metrics[1]} prefers the other one", transform=ax.transAxes, fontsize=8.5,
-            style="italic", color=colours.muted, ha="right", va="bottom", parse_math=False)  # fmt: skip
+            style="italic", color=colors.muted, ha="right", va="bottom", parse_math=False)  # fmt: skip
     short = [[comparison.short_names[model] for model in pairs[side]] for side in ("model_x", "model_y")]
     names = [(second, first) if flip else (first, second) for first, second, flip in zip(*short, turned, strict=True)]
     strength = np.minimum(np.abs(x), np.abs(y))
@@ -71,7 +71,7 @@ def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "
     for place in order[:1]:
         is_left = x[place] > 0.7 * ax.get_xlim()[1]
         beside(ax, f"\n{MINUS} ".join(names[place]), (x[place], y[place]), (-9 if is_left else 9, 0),
-               colour=colours.ink, size=8.5)  # fmt: skip
+               color=colors.ink, size=8.5)  # fmt: skip
     sentences = [
         f"{f' {MINUS} '.join(names[place])}: {format_difference(x[place])} and {format_difference(y[place])}, "
         f"{p_value(p_values[place])}."
@@ -80,13 +80,13 @@ def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "
     pair = " and ".join(side[0] for side in short) if len(pairs) == 1 else ""
     title = _state_conflicts(pair, p_values, conflict, proven)
     return finish(
-        ax, colours, title, _describe_conflicts(sentences, len(pairs), len(order), int(proven.sum()), metrics),
-        x=f"lead under {metrics[0]}", x_colour=colours.first_text,
-        y=f"lead under {metrics[1]}", y_colour=colours.second_text,
+        ax, colors, title, _describe_conflicts(sentences, len(pairs), len(order), int(proven.sum()), metrics),
+        x=f"lead under {metrics[0]}", x_color=colors.first_text,
+        y=f"lead under {metrics[1]}", y_color=colors.second_text,
     )  # fmt: skip
 
 
-def _draw_halves(ax: Axes, colours: Theme, x: list[Floats], y: list[Floats], margin: float) -> None:
+def _draw_halves(ax: Axes, colors: Theme, x: list[Floats], y: list[Floats], margin: float) -> None:
     """Draw the axes at 0, the shaded half of opposite order, and the margin around 0, with space for all points."""
     from matplotlib.patches import Rectangle
 
@@ -97,25 +97,25 @@ def _draw_halves(ax: Axes, colours: Theme, x: list[Floats], y: list[Floats], mar
     ax.set_xlim(1.08 * min(x_values.min(initial=0.0), -0.03 * right), right)
     ax.set_ylim(low, high)
     ax.locator_params(axis="x", nbins=7)
-    ax.add_patch(Rectangle((0, low), right, -low, color=colours.shade, linewidth=0, zorder=0))
-    ax.axhline(0, color=colours.ink, linewidth=1, zorder=1)
-    ax.axvline(0, color=colours.ink, linewidth=1, zorder=1)
+    ax.add_patch(Rectangle((0, low), right, -low, color=colors.shade, linewidth=0, zorder=0))
+    ax.axhline(0, color=colors.ink, linewidth=1, zorder=1)
+    ax.axvline(0, color=colors.ink, linewidth=1, zorder=1)
     if margin > 0:
         box = Rectangle((-margin, -margin), 2 * margin, 2 * margin, fill=False, linestyle=":", zorder=1)
-        box.set_edgecolor(colours.muted)
+        box.set_edgecolor(colors.muted)
         ax.add_patch(box)
 
 
-def _scatter_pairs(ax: Axes, colours: Theme, leads: Floats, conflict: Bools, proven: Bools) -> None:
+def _scatter_pairs(ax: Axes, colors: Theme, leads: Floats, conflict: Bools, proven: Bools) -> None:
     """Draw the points, diamonds for conflicts, filled for significant ones, and the legend."""
     for label, here, marker, edge, fill, size in (
-        ("same order", ~conflict, "o", colours.muted, colours.face, 22),
-        ("opposite order", conflict & ~proven, "D", colours.ink, colours.face, 32),
-        ("opposite order, significant (Holm)", proven, "D", colours.ink, colours.ink, 36),
+        ("same order", ~conflict, "o", colors.muted, colors.face, 22),
+        ("opposite order", conflict & ~proven, "D", colors.ink, colors.face, 32),
+        ("opposite order, significant (Holm)", proven, "D", colors.ink, colors.ink, 36),
     ):
         ax.scatter(leads[0][here], leads[1][here], s=size, marker=marker, facecolor=fill, edgecolor=edge, zorder=3,
                    label=f"{label} ({here.sum()})")  # fmt: skip
-    legend_below(ax, colours, handletextpad=0.2, columnspacing=1.0)
+    legend_below(ax, colors, handletextpad=0.2, columnspacing=1.0)
 
 
 def _intervals(pairs: pd.DataFrame, metrics: tuple[str, str], losses: Sequence[str], sign: Floats) -> list[Floats]:

@@ -118,9 +118,11 @@ def check_path(path: str | os.PathLike[str]) -> Path:
     from matplotlib.backend_bases import FigureCanvasBase
 
     target = Path(path)
-    known = FigureCanvasBase.get_supported_filetypes()
-    if target.suffix.lower().removeprefix(".") not in known:
-        raise ValueError(f"path {str(target)!r} must end in an extension of a picture: {', '.join(sorted(known))}.")
+    extensions = FigureCanvasBase.get_supported_filetypes()
+    if target.suffix.lower().removeprefix(".") not in extensions:
+        raise ValueError(
+            f"path {str(target)!r} must end in an extension of a picture: {', '.join(sorted(extensions))}."
+        )
     return check_output("path", target)
 
 

@@ -46,17 +46,17 @@ def plot_bound(bound: DisagreementBound, ax: Axes | None = None, theme: str = "l
     """
     public = PUBLIC if bound.metrics == ("ndcg_linear@10", "ndcg_exp@10") else {}
     values = sorted([(bound.two_rankings, "these labels"), *((value, name) for name, value in public.items())])
-    ax, colours = start(ax, theme, (7.0, 1.4 + 0.35 * len(values)))
-    only_across(ax, colours, 6)
+    ax, colors = start(ax, theme, (7.0, 1.4 + 0.35 * len(values)))
+    only_across(ax, colors, 6)
     for row, (value, name) in enumerate(values):
-        color = colours.muted if name in PUBLIC else colours.first
+        color = colors.muted if name in PUBLIC else colors.first
         ax.barh(row, value, height=0.55, color=color)
         ax.annotate(f"{value:.3f}", (value, row), (4, 0), textcoords="offset points", va="center", fontsize=9,
-                    color=colours.ink)  # fmt: skip
+                    color=colors.ink)  # fmt: skip
     ax.set_yticks(range(len(values)), [name for _, name in values])
     title = f"Two rankings can be in conflict by {bound.two_rankings:.2g} at most"
     first, second = bound.metrics
-    return finish(ax, colours, title, bound.text, x=f"largest conflict between {first} and {second}", left=0.3)
+    return finish(ax, colors, title, bound.text, x=f"largest conflict between {first} and {second}", left=0.3)
 
 
 def plot_sensitivity(sensitivity: Sensitivity, ax: Axes | None = None, theme: str = "light") -> Picture:
@@ -87,18 +87,18 @@ def plot_sensitivity(sensitivity: Sensitivity, ax: Axes | None = None, theme: st
     table = sensitivity.table.iloc[::-1]
     if not len(table):
         raise ValueError("The comparison has no other choice to draw. Compare models with scores.")
-    ax, colours = start(ax, theme, (7.6, 1.3 + 0.32 * len(table)))
-    only_across(ax, colours, 7)
+    ax, colors = start(ax, theme, (7.6, 1.3 + 0.32 * len(table)))
+    only_across(ax, colors, 7)
     for row, (share, lower, upper, kind) in enumerate(
         table[["reversed", "lower", "upper", "kind"]].itertuples(index=False)
     ):
-        color = colours.first if kind == "gain" else colours.ink
+        color = colors.first if kind == "gain" else colors.ink
         if np.isfinite(lower):
             ax.plot([100 * lower, 100 * upper], [row, row], color=color, lw=2.4, alpha=0.45, solid_capstyle="round")
         ax.plot([100 * share], [row], marker="o", markersize=6.5, color=color)
     ax.set_yticks(range(len(table)), table["choice"], parse_math=False)
     for label, kind in zip(ax.get_yticklabels(), table["kind"], strict=True):
-        label.set_color(colours.first if kind == "gain" else colours.ink)
+        label.set_color(colors.first if kind == "gain" else colors.ink)
     ax.set_xlim(left=0)
     x = f"reversed pairs of models in the order of {sensitivity.reference}, in percent"
-    return finish(ax, colours, sensitivity.headline, sensitivity.text, x=x, left=0.4)
+    return finish(ax, colors, sensitivity.headline, sensitivity.text, x=x, left=0.4)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Point: TypeAlias = tuple[float, float]
     Entries: TypeAlias = Sequence[tuple[Artist | tuple[Artist, ...], str]]
 
-__all__ = ["finish", "grade_colours", "looks", "mixed", "plain", "short_metrics", "start"]
+__all__ = ["finish", "grade_colors", "looks", "mixed", "plain", "short_metrics", "start"]
 
 MARGIN = 0.12
 """Inches to the left and the right of a picture, because letters are wider in some fonts and resolutions."""
@@ -40,7 +40,7 @@ class Look(NamedTuple):
 
     marker: str
     size: float
-    colour: str
+    color: str
     text: str
 
 
@@ -73,8 +73,8 @@ def finish(
     *,
     x: str = "",
     y: str = "",
-    x_colour: str = "",
-    y_colour: str = "",
+    x_color: str = "",
+    y_color: str = "",
     pad: float = 10,
     wide: float = 0.8,
     left: float = 0.0,
@@ -87,8 +87,8 @@ def finish(
     letters = max(24, int(wide * column_width(ax) * LETTERS))
     title = "\n".join(textwrap.wrap(plain(title).replace("p = ", "p\u00a0=\u00a0"), letters))
     ax.set_title(title, loc="left", fontsize=11, weight="bold", color=theme.ink, parse_math=False, pad=pad, x=-left)
-    ax.set_xlabel(x, fontsize=9.5, color=x_colour or theme.muted, parse_math=False)
-    ax.set_ylabel(y, fontsize=9.5, color=y_colour or theme.muted, parse_math=False)
+    ax.set_xlabel(x, fontsize=9.5, color=x_color or theme.muted, parse_math=False)
+    ax.set_ylabel(y, fontsize=9.5, color=y_color or theme.muted, parse_math=False)
     return Picture(ax, plain(alt))
 
 
@@ -99,19 +99,20 @@ def column_width(ax: Axes) -> float:
     return width if place is None else width * len(place.colspan) / place.get_gridspec().ncols
 
 
-def beside(ax: Axes, text: str, at: Point, offset: Point = (0, 0), *, colour: str, size: float, **look: Any) -> None:
+def beside(ax: Axes, text: str, at: Point, offset: Point = (0, 0), *, color: str, size: float, **look: Any) -> None:
     """Write a text next to a position, growing away from it. Nothing in it is parsed as a formula."""
     right, up = offset
     across = "center" if abs(right) <= 0.3 * abs(up) else "left" if right > 0 else "right"
     along = "center" if abs(up) <= 0.5 * abs(right) else "bottom" if up > 0 else "top"
     look = {"ha": across, "va": along, **look}
-    ax.annotate(text, at, offset, textcoords="offset points", fontsize=size, color=colour, parse_math=False, **look)
+    ax.annotate(text, at, offset, textcoords="offset points", fontsize=size, color=color, parse_math=False, **look)
 
 
 def legend_below(ax: Axes, theme: Theme, entries: Entries = (), *, below: float = 0.13, **look: Any) -> None:
     """Write the legend below the axes: `entries`, or by default everything with a label."""
-    given = {"handles": [handle for handle, _ in entries], "labels": [label for _, label in entries]} if entries else {}
-    look = {"bbox_to_anchor": (0.5, -below), "fontsize": 8, "ncols": 3, **given, **look}
+    if entries:
+        look |= {"handles": [handle for handle, _ in entries], "labels": [label for _, label in entries]}
+    look = {"bbox_to_anchor": (0.5, -below), "fontsize": 8, "ncols": 3, **look}
     legend = ax.legend(loc="upper center", frameon=False, labelcolor=theme.ink, **look)
     for text in legend.get_texts():
         text.set_parse_math(False)
@@ -158,13 +159,13 @@ def short_metrics(metrics: tuple[str, str]) -> dict[str, str]:
     return {metric: metric for metric in metrics}
 
 
-def mixed(face: str, colour: str, share: float) -> str:
+def mixed(face: str, color: str, share: float) -> str:
     """Mix a share of a color with the background.
 
     >>> mixed("#ffffff", "#000000", 0.5)
     '#808080'
     """
-    start, end = np.array(to_rgb(face)), np.array(to_rgb(colour))
+    start, end = np.array(to_rgb(face)), np.array(to_rgb(color))
     red, green, blue = (start + share * (end - start)).tolist()
     return to_hex((red, green, blue))
 
@@ -173,10 +174,10 @@ GRADES = (0.0, 0.11, 0.27, 0.64, 1.0)
 """Strength of the cell of a document for five grades."""
 
 
-def grade_colours(count: int, theme: Theme = LIGHT) -> list[tuple[str, str]]:
+def grade_colors(count: int, theme: Theme = LIGHT) -> list[tuple[str, str]]:
     """Return the color of the cell and of its text for `count` grades, lowest first.
 
-    >>> grade_colours(2)
+    >>> grade_colors(2)
     [('#ffffff', '#1a1e24'), ('#1a1e24', '#ffffff')]
     """
     shares = np.interp(np.linspace(0, 1, max(count, 2))[:count], np.linspace(0, 1, len(GRADES)), GRADES)
