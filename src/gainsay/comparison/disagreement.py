@@ -95,8 +95,8 @@ class DisagreementBound(TextResult):
         return (
             f"On average over {over}, {first} of one ranking is at most {above} above and {below} below {second}. If "
             "the two metrics prefer different rankings, the wrong choice costs at most "
-            f"{amount(self.two_rankings)} under one of them, and a conflict is possible on {self.possible:,} of {over}. "
-            f"{self.conclusion}"
+            f"{amount(self.two_rankings)} under one of them, and a conflict is possible on {self.possible:,} of {over}."
+            f" {self.conclusion}"
         ).rstrip()
 
     def to_dict(self) -> dict[str, Any]:
