@@ -11,7 +11,7 @@ import typer
 
 from .._common.arrays import nearest
 from ..data import read_letor, read_lightgbm, read_scores
-from ..data.frames import read_table
+from ..data.frames import get_column, read_table
 from ..data.text import to_number
 from ..judgments import Judgments
 from .options import InputOptions, MissingFileError, decode_name, open_input, reject_options
@@ -129,20 +129,43 @@ def read_comparison(options: InputOptions, metrics: Sequence[str] | None, **sett
     return compare(models, judgments, **settings)
 
 
+def read_judgments(options: InputOptions) -> Judgments | Path:
+    """Read judgments without models. Qrels are returned as their path."""
+    _validate_source(options)
+    if options.qrels is not None:
+        return options.qrels
+    if options.data is not None:
+        return read_data(options.data, options.features).judgments()
+    if options.table is None:
+        return _read_labels(options.labels, options.group)
+    table = read_table(options.table, text=options.query)
+    roles = {"label": options.label, "query": options.query}
+    labels, query_ids = (get_column(table, name, options.table, role) for role, name in roles.items())
+    return Judgments(labels, qid=query_ids)
+
+
 def _validate(options: InputOptions) -> None:
     """Raise an error for options that contradict each other, or that have no effect together."""
+    _validate_source(options)
+    if options.table is not None and options.models:
+        raise ValueError(f"With --table, models are columns, got {options.models[0]!r}. Select columns with --scores.")
+    if options.table is None and not options.models and not options.recipe:
+        raise ValueError("Pass at least one model as NAME=FILE.")
+
+
+def _validate_source(options: InputOptions) -> None:
+    """Raise an error unless there is one source of judgments, with its own options only."""
     if sum(path is not None for path in (options.data, options.qrels, options.table, options.labels)) != 1:
-        raise ValueError("Pass the judgments as exactly one of --data, --qrels, --table and --labels.")
+        raise ValueError(
+            "Pass the judgments as exactly one of --data, --qrels, --table and --labels. A file with labels and scores "
+            "is a --table."
+        )
     if (options.labels is None) != (options.group is None):
         raise ValueError("--labels and --group must be given together: all labels, and the number of rows per query.")
     for option, required in REQUIRED.items():
         value = getattr(options, option)
         if value != getattr(InputOptions, option) and not getattr(options, required):
             reject_options(f"without --{required}", **{option: value})
-    if options.table is not None and options.models:
-        raise ValueError(f"With --table, models are columns, got {options.models[0]!r}. Select columns with --scores.")
-    if options.table is None and not options.models and not options.recipe:
-        raise ValueError("Pass at least one model as NAME=FILE.")
 
 
 def read_data(path: Path, features: int | None = None) -> RankingData:

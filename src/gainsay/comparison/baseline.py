@@ -383,7 +383,7 @@ class BaselineComparison(TextResult):
         if any(self.repeats.values()):
             needs += " More repeats may help, too: see Comparison.plan."
         if self.require == "gain" and candidate.deciding.worst_lower > -self.margin:
-            needs += " To accept candidates that are only not worse, require no_loss."
+            needs += " To accept candidates that are not worse, pass require='no_loss' (--require no-loss)."
         return needs
 
 

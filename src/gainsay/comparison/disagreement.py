@@ -94,8 +94,9 @@ class DisagreementBound(TextResult):
         above, below = (amount(self.one_ranking[metric]) for metric in self.metrics)
         return (
             f"On average over {over}, {first} of one ranking is at most {above} above and {below} below {second}. If "
-            f"the two metrics prefer different rankings, one of the two differences is at most "
-            f"{amount(self.two_rankings)}, and a conflict is possible on {self.possible:,} of {over}. {self.conclusion}"
+            "the two metrics prefer different rankings, the wrong choice costs at most "
+            f"{amount(self.two_rankings)} under one of them, and a conflict is possible on {self.possible:,} of {over}."
+            f" {self.conclusion}"
         ).rstrip()
 
     def to_dict(self) -> dict[str, Any]:

@@ -185,10 +185,10 @@ class Plan(TextResult):
         claim = {
             "genuine": f"that no model is best under both metrics, if {first} and {second} are each better than all "
             f"others by {size} under one metric and equal to them under the other ({self.rivals} models)",
-            "pair": f"that {second} is better than {first}, if the difference is {size}, by the interval of this pair "
-            "and one metric",
-            "ship": f"that {second} can replace {first} (require {self.require}), if {change} under every metric "
-            f"({count(self.rivals - 1, 'candidate')}, margin {amount(self.margin)})",
+            "pair": f"which of {first} and {second} is better, if the difference is {size}, under the metric that "
+            "needs the most queries",
+            "ship": f"that {second} can replace {first} (require {self.require.replace('_', '-')}), if {change} under "
+            f"every metric ({count(self.rivals - 1, 'candidate')}, margin {amount(self.margin)})",
         }[self.claim]
         return f"The plan is to prove with probability {100 * self.power:g} %, at level {self.alpha:g}, {claim}."
 
@@ -320,6 +320,13 @@ def plan_from_sample(
     request = _read_request(claim, difference, power, require, sample.alpha, margin, sample.seed)
     if claim == "genuine" and len(metrics) < 2:
         raise ValueError(f"claim='genuine' requires two metrics, got 1 ({metrics[0]}). Use 'pair' or 'ship'.")
+    for metric in metrics:
+        low, high = sample.ranges.get(metric, (-math.inf, math.inf))
+        if abs(difference) >= high - low > 0:
+            raise ValueError(
+                f"difference must be below {high - low:g}, the range of {metric}, got {difference:g}. Pass for example "
+                "0.01."
+            )
     joint = sample.joint(metrics)
     panel = joint.panel
     if len(panel.models) < 2:

@@ -104,7 +104,7 @@ def read_score_table(
     if not models:
         raise ValueError("scores must name at least one column, got none.")
     roles = {"query": query, "label": label, "weight": weight}
-    columns = {role: get_column(table, name, source) for role, name in roles.items() if name is not None}
+    columns = {role: get_column(table, name, source, role) for role, name in roles.items() if name is not None}
     for role, column in columns.items():
         missing = column.isna()
         if missing.any():

@@ -63,12 +63,16 @@ def _parse_table(path: Path, content: io.BytesIO, separator: str, ids: str | Non
         raise at_line(path, int(line[1]), message) if line else ValueError(f"{path}: {message}") from None
 
 
-def get_column(table: pd.DataFrame, name: Hashable, source: object) -> pd.Series[Any]:
-    """Return a column, or raise an error that lists the columns if its name is missing or not unique."""
+def get_column(table: pd.DataFrame, name: Hashable, source: object, role: str | None = None) -> pd.Series[Any]:
+    """Return a column, or raise an error that lists the columns if its name is missing or not unique.
+
+    `role` is the argument that names the column.
+    """
     if name not in table:
         columns = list(map(str, table.columns))
         names = ", ".join(map(shown, columns[:20])) + (", …" if len(columns) > 20 else "")
-        raise ValueError(f"{source} has no column {name!r}{nearest(str(name), columns)} (columns: {names}).")
+        remedy = "" if role is None else f" Name the column with {role}= (--{role})."
+        raise ValueError(f"{source} has no column {name!r}{nearest(str(name), columns)} (columns: {names}).{remedy}")
     column = table[name]
     if column.ndim > 1:
         raise ValueError(f"column {name!r} occurs {column.shape[1]} times in {source}. Rename the others.")

@@ -110,6 +110,8 @@ def explain(
     sklearn     ndcg_linear    0.864           0.864        0.628
     """
     k = check_whole("k", k)
+    if isinstance(labels, Judgments):
+        raise TypeError("labels must be an array, got Judgments. Pass explain(labels, scores, qid=query_ids).")
     judgments = judgments_of(labels, group, qid, weight, negative_labels)
     return explain_judgments(judgments, scores, k)
 

@@ -190,8 +190,8 @@ def validate_data(name: str, data: Any) -> None:
     """Raise unless this is a dataset whose weights fit into the 32-bit floats of both libraries."""
     if not isinstance(data, RankingData):
         raise TypeError(
-            f"{name} must be RankingData, got {type(data).__name__}. Read files with gainsay.data.read_letor, or use "
-            "gainsay.RankingData(X, y, group=sizes)."
+            f"{name} must be RankingData, got {type(data).__name__}. Use gainsay.RankingData(X, y, qid=query_ids), "
+            "gainsay.data.from_frame(frame, label=…, query=…) or gainsay.data.read_letor(path)."
         )
     if data.weight is None or not data.weight.any():
         return

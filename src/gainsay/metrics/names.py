@@ -119,7 +119,8 @@ def _flatten(metrics: Iterable[Any]) -> Iterator[MetricLike]:
         elif isinstance(metric, Iterable):
             yield from _flatten(metric)
         else:
-            raise TypeError(f"a metric must be a name such as 'ndcg_exp@10' or a Metric, got {metric!r}.")
+            remedy = " Wrap the function: gainsay.metric('name', function)." if callable(metric) else ""
+            raise TypeError(f"a metric must be a name such as 'ndcg_exp@10' or a Metric, got {metric!r}.{remedy}")
 
 
 def _parse(text: str, library: Convention | None) -> list[Metric]:

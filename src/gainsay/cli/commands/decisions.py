@@ -129,6 +129,8 @@ def plan(
     target["require"] = require.replace("-", "_")
     test: dict[str, Any] = {"alpha": alpha, "margin": margin, "seed": seed}
     if query_sd is None:
+        if not any((inputs.data, inputs.qrels, inputs.table, inputs.labels)):
+            raise ValueError("Pass judgments and models, or plan without data with --query-sd.")
         if repeats and not inputs.recipe:
             raise ValueError("--repeats requires training recipes. Pass --recipe.")
         comparison = read_comparison(inputs, metric or NDCGS, **test)

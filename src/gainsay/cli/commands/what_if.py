@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
 from ..app import command
-from ..inputs import load_comparison, parse_numbers, read_comparison, read_data
-from ..options import Alpha, AsJson, Data, Features, InputOptions, Metrics, Plot, Qrels, Seed, reject_options
+from ..inputs import load_comparison, parse_numbers, read_comparison, read_judgments
+from ..options import Alpha, AsJson, InputOptions, Metrics, Plot, Seed, reject_options
 from ..outputs import Terminal, announce, check_picture, print_json
 
 if TYPE_CHECKING:
@@ -136,12 +136,15 @@ def gains(
         announce("Picture", plot)
 
 
-@command("bound --qrels qrels.txt", "bound --data valid.txt -k 5 --plot bound.png")
+@command(
+    "bound --qrels qrels.txt",
+    "bound --table scores.csv --query query_id",
+    "bound --data valid.txt -k 5 --plot bound.png",
+    without=("models", "scores", "unjudged", "segments", "recipe", "vary", "clusters"),
+)
 def bound(
-    data: Data = None,
-    qrels: Qrels = None,
+    inputs: InputOptions,
     k: Annotated[int, Option("--cutoff", "-k", help="Cutoff of both NDCGs, 0 for all ranks.")] = 10,
-    features: Features = None,
     plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
@@ -149,11 +152,8 @@ def bound(
     from ...comparison.disagreement import disagreement_bound
     from ...report.text import values_table
 
-    if (data is None) == (qrels is None):
-        raise ValueError("Pass the judgments as exactly one of --data and --qrels.")
-    check_picture(plot, [data, qrels])
-    judgments: Any = qrels if data is None else read_data(data, features).judgments()
-    result = disagreement_bound(judgments, k or None)
+    check_picture(plot, vars(inputs).values())
+    result = disagreement_bound(read_judgments(inputs), k or None)
     if as_json:
         print_json(result.to_dict())
     else:
