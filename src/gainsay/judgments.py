@@ -35,34 +35,30 @@ class Grouped(NamedTuple):
 class Judgments:
     """Relevance labels grouped by query, with optional query weights.
 
-    A `Judgments` object validates its input once and caches everything that does not depend on scores. You can then
-    evaluate any number of models on it. Pass it to `gainsay.evaluate` and `gainsay.compare`.
+    The input is validated once, so you can evaluate any number of models on it. Pass it to `gainsay.evaluate` and
+    `gainsay.compare`. The page "Matching rows and ids" describes how ids and indexes are matched.
 
     Parameters
     ----------
     labels : array-like, shape (documents,)
-        Relevance label (grade) of each document, by default not negative. If it is a pandas Series, all other
-        per-document arguments that have an index, and later the scores, are aligned to its index.
+        Relevance label (grade) of each document. If it is a pandas Series, all other per-document arguments that have
+        an index, and later the scores, are aligned to its index.
     group : array-like of int, shape (queries,), optional
-        Number of documents per query, in the order of `labels`, as in LightGBM and XGBoost. Zero is allowed. Pass
-        exactly one of `group` and `qid`.
+        Number of documents per query, in the order of `labels`, as in LightGBM and XGBoost. Pass exactly one of `group`
+        and `qid`.
     qid : array-like, shape (documents,), optional
-        Query id of each document, as numbers or strings. The rows of a query need not be contiguous. Queries are
-        numbered in order of first appearance. Ids that are unequal in Python, such as ``1`` and ``"1"``, identify
-        different queries.
+        Query id of each document, as numbers or strings. The rows of a query need not be contiguous.
     weight : array-like, shape (queries,) or (documents,), or mapping, optional
         Non-negative weights, at least one of them positive. A mapping, or a Series indexed by query id, is matched by
-        query id. If you pass one weight per document, as in LightGBM, the weight of a query is the mean over its
-        documents.
+        query id. Weights per document are averaged within each query, as in LightGBM.
     negative_labels : {"refuse", "allow", "zero"}, default "refuse"
-        How to treat negative labels. ``"refuse"`` raises an error. ``"zero"`` replaces them with 0, as trec_eval does.
-        ``"allow"`` keeps them. Then only linear gain is possible, and NDCG may be outside [0, 1].
+        ``"refuse"`` raises an error for negative labels. ``"zero"`` replaces them with 0, as trec_eval does.
+        ``"allow"`` keeps them, for linear gain only.
     judged : array-like of bool, shape (documents,), optional
-        False for documents without a relevance judgment. Their labels must be 0 or NaN and count as 0, except for the
-        `Judged` metric. With ``unjudged="drop"``, evaluation removes them from the ranking. By default, all documents
-        are judged.
+        False for documents without a relevance judgment. Their labels must be 0 or NaN and count as 0. Evaluation with
+        ``unjudged="drop"`` removes them. By default, all documents are judged.
     texts : mapping of query id to str, optional
-        Query texts to display in reports. Missing queries and unknown ids are ignored.
+        Query texts to display in reports.
     titles : array-like of str, shape (documents,), optional
         Document titles to display in reports.
 
@@ -73,7 +69,7 @@ class Judgments:
     sizes : ndarray of int64, shape (queries,)
         Number of documents per query.
     query_ids : ndarray, shape (queries,)
-        Query ids. If you passed `group`, these are 0, 1, 2, …
+        Query ids in order of first appearance. If you passed `group`, these are 0, 1, 2, …
     weights : ndarray of float64, shape (queries,), or None
         Query weights.
     texts : mapping of query id to str
@@ -94,8 +90,6 @@ class Judgments:
     Judgments(queries=2, documents=5, labels 0 to 3)
     >>> gs.Judgments([3, 0, 1, 2, 0], qid=["a", "b", "a", "b", "a"]).sizes
     array([3, 2])
-    >>> gs.Judgments([3, float("nan"), 1], group=[3], judged=[True, False, True])
-    Judgments(queries=1, documents=3, 1 of them unjudged, labels 0 to 3)
     """
 
     bound: tuple[tuple[Any, Any], ...] = ()

@@ -38,9 +38,8 @@ CLASSES = (0, 1, 2, 3, 6, 11)
 class Attribution(TextResult):
     """Decomposition of the difference of two models by grade, rank and query class.
 
-    `Comparison.attribution` creates it. DCG is a sum over documents, so the decomposition is exact: the cells of each
-    table sum to the difference. All numbers are in the unit of the metric. Positive numbers favor the first model, for
-    a loss the second.
+    `Comparison.attribution` creates it. DCG is a sum over documents, so the cells of each table sum exactly to the
+    difference. Positive numbers favor the first model. For a loss, they favor the second.
 
     Attributes
     ----------
@@ -48,31 +47,27 @@ class Attribution(TextResult):
         The difference is the first minus the second.
     metrics : tuple of str
         Decomposed metrics.
-    queries : int
-        Queries of positive weight with a value under all `metrics`.
-    left_out : int
-        Number of further queries with a value under only some of `metrics`.
+    queries, left_out : int
+        Queries of positive weight with a value under all `metrics`, and further queries with a value under only some.
     top_grade : int, float or str
         Highest grade.
     difference : dict
         Difference of the weighted means by metric.
     grades_by_ranks : DataFrame
-        Contribution of documents of a grade at a band of ranks. Rows are (metric, grade), columns bands of ranks. More
-        than 20 distinct labels are grouped into 10 ranges with equally many labels.
+        Contribution of each grade at each band of ranks. Rows are (metric, grade), columns bands of ranks. More than 20
+        distinct labels are grouped into 10 ranges with equally many labels.
     by_query_class : DataFrame
-        One row per class of queries, by the number of documents of the top grade: the number of queries, and their
-        contribution under each metric.
+        Number and contribution of the queries by their number of documents of the top grade.
     parts : DataFrame
-        Change from the NDCG of Järvelin & Kekäläinen to that of Burges: `discount` (`ndcg_jk` to `ndcg_linear`), `gain`
-        (`ndcg_linear` to `ndcg_exp`) and `total`, their sum. Columns are the two metrics (`from`, `to`), their
-        differences (`before`, `after`), and `change`. With negative labels, there is only `discount`.
+        Change of the difference due to the `discount` (`ndcg_jk` to `ndcg_linear`) and the `gain` (`ndcg_linear` to
+        `ndcg_exp`), and the `total`. With negative labels, only `discount`.
     parts_note : str
         A sentence if the compared metric has another gain or discount than these.
     lower_is_better : tuple of str
         The metrics whose lower values are better.
     spread : dict
-        For recipes, all numbers are means over repeats, and this is the standard deviation of `difference` between
-        repeats by metric: √(s² + s'²). Empty if both models are fixed.
+        Standard deviation of `difference` between the repeats of recipes, by metric. All other numbers are means over
+        repeats. Empty if both models are fixed.
 
     Examples
     --------
@@ -86,17 +81,9 @@ class Attribution(TextResult):
     ... }
     >>> comparison = gs.compare(models, judgments, ["ndcg_jk@10", "ndcg_exp@10"])
     >>> why = comparison.attribution("5 0 0 0 0 3 3 3 3 3", "3 3 3 3 3 0 0 0 0 5")
-    >>> {metric: round(difference, 2) for metric, difference in why.difference.items()}
-    {'ndcg_jk@10': -0.15, 'ndcg_exp@10': 0.27}
 
-    `ndcg_jk` is higher for the second model. `ndcg_exp` is higher for the first, because of the grade 5 at rank 1:
+    `ndcg_exp` is higher for the first model, because of the grade 5 at rank 1:
 
-    >>> why.grades_by_ranks.loc["ndcg_jk@10"].round(2)
-              1   2-3  4-5  6-10
-    grade
-    0      0.00  0.00  0.0  0.00
-    3     -0.22 -0.35 -0.2  0.37
-    5      0.36  0.00  0.0 -0.11
     >>> why.grades_by_ranks.loc["ndcg_exp@10"].round(2)
               1   2-3   4-5  6-10
     grade
@@ -104,7 +91,7 @@ class Attribution(TextResult):
     3     -0.15 -0.17 -0.12  0.24
     5      0.66  0.00  0.00 -0.19
 
-    The gain causes three quarters of that change, the discount one quarter:
+    `ndcg_jk` is higher for the second. Three quarters of the change are due to the gain:
 
     >>> why.parts[["before", "after", "change"]].round(2)
               before  after  change

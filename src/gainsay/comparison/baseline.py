@@ -160,8 +160,6 @@ class BaselineComparison(TextResult):
     - *Do not ship*: δ < −`margin` under some metric is proven.
     - *Undecided*: otherwise.
 
-    With probability 1 − `alpha` or more, no decision about any candidate is wrong.
-
     Attributes
     ----------
     baseline : str
@@ -169,7 +167,7 @@ class BaselineComparison(TextResult):
     metrics : tuple of str
         Metrics that decide.
     lower_is_better : tuple of str
-        The metrics for which lower values are better.
+        The metrics whose lower values are better.
     queries : int
         Number of queries on which all `metrics` are defined.
     alpha, margin, draws, seed : float, float, int, int
@@ -178,10 +176,8 @@ class BaselineComparison(TextResult):
         Condition for *ship*.
     level : float
         One-sided level of this test of each candidate.
-    looks : tuple of int
-        Planned numbers of queries, empty if no looks are planned.
-    earlier : tuple of int
-        Numbers of queries of the looks before this one.
+    looks, earlier : tuple of int
+        Planned numbers of queries, and numbers of queries of the looks before this one.
     anytime : int or None
         Sample size that the bounds are tuned to, if they are valid at any number of queries.
     repeats : dict of model to int
@@ -195,19 +191,12 @@ class BaselineComparison(TextResult):
 
     Notes
     -----
-    Let γ = α / (2 · number of candidates), and d, e the estimate of δ and its standard error. The hypotheses are
-
-    - *no_loss*: δ ≤ −Δ under at least one metric. All metrics must reject it, so each is tested at level γ without a
-      correction for their number (intersection-union test): the smallest d − k·e must exceed −Δ.
-    - *gain*: that, or δ ≤ 0 under all metrics. The largest d − c·e must exceed 0, with c the one-sided critical value
-      of the largest of all metrics (max-T). γ is not split between the two.
-    - *do not ship*: δ ≥ −Δ under all metrics. Some d + c·e must be below −Δ.
-
-    k and c are quantiles of the t distribution and are corrected for the skewness of the differences. If the two models
-    differ on fewer than 30 queries under a metric, its lower bound is −B·U, with B the range of the metric and U the
-    upper bound of Clopper and Pearson for the share of worse queries. This bound can prove
-    that nothing is lost. It never proves a gain. The intervals of the three shares of a candidate under a metric are
-    simultaneous (Goodman 1965).
+    With probability 1 − α or more, no decision about any candidate is wrong. Each candidate is tested at the one-sided
+    level α / (2 · number of candidates). *No loss* is an intersection-union test: every metric must reject δ ≤ −Δ, and
+    the level is not corrected for the number of metrics. The other two statements use the one-sided max-T over metrics.
+    If two models differ on fewer than 30 queries, a bound from the share of worse queries replaces the normal one. It
+    can prove *no loss*, but not a gain. The page "Statistical methods" has the formulas. The intervals of the three
+    shares of a candidate are simultaneous (Goodman 1965).
 
     References
     ----------

@@ -55,25 +55,16 @@ def compare(
     Parameters
     ----------
     models : mapping of name to model, or DataFrame with one column per model
-        Each model is one of:
-
-        - an array with one score per document, in the order of the labels,
-        - the path of a score file (see `gainsay.data.read_scores`),
-        - a fitted model with a `predict` method, which requires `features`,
-        - a list of three or more of these: the repeats of one training *recipe*.
-
-        The verdict on a recipe describes its mean over queries and repeats, and covers a further repeat. The verdict on
-        a single model does not cover retraining. You can mix both.
+        Each model is an array with one score per document, the path of a score file, a fitted model with a `predict`
+        method (requires `features`), or a list of three or more of these: the repeats of one training recipe.
     judgments : Judgments
         Relevance labels.
     metrics : str, Metric or iterable of these, optional
         Metrics to compare. Defaults to ``ndcg_linear@10``, ``ndcg_exp@10``, ``map`` and ``mrr``.
-        Metrics with ``higher_is_better=False`` are ranked by their lowest mean.
     features : array-like, sparse matrix, DataFrame or RankingData, optional
         Features for models that predict, one row per document.
     iteration : int or mapping of name to int, optional
-        Number of boosting rounds to predict with, for all models or by name. Defaults to the best iteration of each
-        booster, or to all rounds if it has none.
+        Number of boosting rounds to predict with. Defaults to the best iteration of each booster, or to all rounds.
     convention : str, optional
         Interpret metric names as this library does. See `parse_metrics`.
     n_jobs : int, optional
@@ -83,14 +74,11 @@ def compare(
     alpha, margin, draws, seed
         Settings of the statistical tests. See `Verdict.from_values`.
     unjudged : {"irrelevant", "drop"}, default "irrelevant"
-        How to treat unjudged documents: as label 0, or removed from the rankings (condensed lists, Sakai 2007).
-        `Comparison.unjudged` contains their share for each model.
+        Count unjudged documents as label 0, or remove them from the rankings (condensed lists, Sakai 2007).
     segments : array-like, mapping of query id to label, mapping of name to either, or DataFrame, optional
-        Query groups such as head and tail, compared separately in `Comparison.segments`. At most 50 distinct labels in
-        total. Tests are adjusted for the number of segments.
+        Query groups such as head and tail, compared separately in `Comparison.segments`.
     clusters : array-like, mapping of query id to label, or Series, optional
-        Cluster of each query. Queries of a cluster are treated as dependent, for example near duplicates or queries of
-        one session.
+        Cluster of each query. Queries of a cluster, such as near duplicates, are treated as dependent.
     vary : {"seed", "queries"}, optional
         What differs between the repeats of a recipe. It changes only the text of the verdict.
     baseline : str, optional
@@ -110,8 +98,9 @@ def compare(
 
     Notes
     -----
-    A metric with ``empty=skip`` uses only the queries with a value. Statements about both primary metrics use
-    the queries with a value under both. Labels of segments and clusters that have query ids are matched by them.
+    The verdict on a recipe covers a further repeat, the verdict on a single model does not cover retraining. Metrics
+    with ``empty=skip`` use only the queries with a value, and statements about both primary metrics the queries with
+    both values.
 
     Examples
     --------

@@ -75,14 +75,12 @@ class Comparison:
     Parameters
     ----------
     values : mapping of metric name to array, shape (queries, models) or (queries, models, repeats), or list of arrays
-        Value of each query and model. If a metric skips a query, it is NaN for every model. Recipes have a third
-        dimension for their repeats. If their numbers differ, or some models are fixed, pass a list with one array per
-        model: (queries, repeats) for a recipe and (queries,) for a fixed model.
+        Value of each query and model, NaN for every model if a metric skips the query. If the numbers of repeats
+        differ, pass a list with one array per model: (queries, repeats) for a recipe, (queries,) for a fixed model.
     models : sequence of str
         Names of the columns.
     metrics : mapping of metric name to Metric, optional
-        Definitions of the metrics. They determine the metrics whose lower values are better, and `attribution` and
-        `queries` use them. By default, names of built-in and registered metrics are resolved. Any other name is
+        Definitions of the metrics. Defaults to the built-in and registered metrics of these names. Other names are
         accepted, and higher values are better.
     weights : array, shape (queries,), optional
         Query weights.
@@ -91,21 +89,19 @@ class Comparison:
     rankings : Rankings, optional
         The scores behind the values. `attribution`, `gains`, `queries` and `ranking` require them.
     curves : DataFrame, optional
-        Metrics after each round of training: columns `candidate`, `round`, `metric`, `value`, and `fold` if there are
-        several folds.
+        Metrics after each round of training: columns `candidate`, `round`, `metric`, `value`, and optionally `fold`.
     missing : sequence of str, optional
-        One sentence for each model that is missing from the comparison. Reports show them.
+        One sentence for each model that is missing from the comparison, for reports.
     iterations : mapping of model to Iteration, optional
         Boosting round that each booster predicted with.
     ranges : mapping of metric name to (lowest, highest), optional
-        Range of each metric. Intervals end there. Defaults to `Metric.value_range` if there are `rankings`, otherwise
-        to no limits.
+        Limits of intervals. Defaults to `Metric.value_range` if there are `rankings`, otherwise to no limits.
     alpha, margin, draws, seed
         Settings of the statistical tests. See `Verdict.from_values`.
     unjudged : UnjudgedDocuments, optional
         Share of unjudged documents for each model.
     notes : sequence of str, optional
-        Notes about queries that only the runs or only the judgments contain. Reports show them.
+        Notes about queries that only the runs or only the judgments contain, for reports.
     vary : {"seed", "queries"}, optional
         What differs between the repeats of a recipe.
     clusters : array, shape (queries,), optional
@@ -129,11 +125,17 @@ class Comparison:
     - Means and tests: `leaderboard`, `standings`, `winners`, `pairs`, `conflicts`, `variance`
     - Decisions: `verdict`, `segments`, `against`, `plan`, `sensitivity`
     - Explanations: `attribution`, `gains`, `queries`, `preferences`, `largest_differences`, `ranking`
-    - Data: `frame`, `query_ids`, `repeat_counts`, `repeat_distances`, `short_names`
+    - Earlier results: `last_gains`, `last_sensitivity`
+    - Data: `frame`, `query_count`, `metric_queries`, `query_ids`, `repeat_counts`, `repeat_distances`, `short_names`
     - Reports: `plot`, `content`, `to_html`, `to_markdown`, `to_json`, `to_dict`
 
-    The attributes `query_count` and `metric_queries` contain the number of queries, in total and under each metric.
-    `last_gains` and `last_sensitivity` are the last results of `gains` and `sensitivity`, which reports contain.
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gainsay import Comparison
+    >>> values = np.random.default_rng(0).normal([0.5, 0.6], 0.1, (1000, 2))
+    >>> Comparison({"ndcg_linear@10": values, "ndcg_exp@10": values}, ["A", "B"]).verdict.kind
+    'agree'
     """
 
     last_gains: GainPath | None = None

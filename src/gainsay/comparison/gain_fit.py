@@ -177,19 +177,18 @@ def fit_gain(
 ) -> GainFit:
     r"""Fit the gain to preferences of people between rankings.
 
-    Each preference compares two rankings, a and b.
+    Each preference compares two rankings, a and b. The page "Which gain fits my users" describes how to collect them.
 
     Parameters
     ----------
     preferences : table or tuple
-        Either a DataFrame or mapping with one entry per preference in the columns `a` and `b` (labels in ranked order),
-        `preferred` (``"a"``, ``"b"`` or ``"tie"``), and `labels` (labels of all judged documents of the query), which
-        is optional if a and b contain the same labels. Or a tuple (judgments, scores_a, scores_b, preferred), with one
-        preference for each query of the judgments. A mapping and values with an index are matched by query id.
+        A DataFrame or mapping with the columns `a` and `b` (labels in ranked order), `preferred` (``"a"``, ``"b"`` or
+        ``"tie"``), and `labels` (labels of all judged documents, optional if a and b contain the same labels). Or a
+        tuple (judgments, scores_a, scores_b, preferred) with one preference per query.
     metric : str or Metric, default "ndcg_linear@10"
         Metric of the NDCG and DCG family to use with each gain.
     bases : tuple of two float, default (0.25, 4.0)
-        Lowest and highest base. Base 1 is linear gain, base 2 exponential gain. Below 1, the first grades matter most.
+        Lowest and highest base. Base 1 is linear gain, base 2 exponential gain.
     side : sequence, shape (preferences,), optional
         The ranking that was shown on the left or first: ``"a"`` (or 1), ``"b"`` (−1), or 0 if neither was. By default,
         it was always a.
@@ -206,28 +205,19 @@ def fit_gain(
     Raises
     ------
     ValueError
-        If preferences are empty, all for one side, or perfectly predicted by metric and side, or if they contradict
-        the labels, do not depend on the gain, or cannot separate gain and side. If `side` or `clusters` has the wrong
-        length.
+        If preferences are empty, all for one side, or perfectly predicted, if they contradict the labels, or if gain
+        and side cannot be separated.
 
     Notes
     -----
     With d_b the difference of the NDCG of a and b under the gain (b^l − 1)/(b − 1), P(a preferred) =
-    1/(1 + exp(−s · d_b − c · side)). Base b, slope s ≥ 0 and side effect c are estimated by maximum likelihood. The
-    interval of b contains all bases with a profile likelihood within χ²₁(1 − alpha)/2 of the largest.
-
-    With clusters, the likelihood ratio is divided by the ratio of the sandwich variance of log b to its model variance,
-    and compared with F(1, C − 1) for C clusters.
-
-    The test of fit compares this gain with a free table 0 ≤ g₁ ≤ … ≤ g_G = 1 by a likelihood ratio with G − 2 degrees
-    of freedom. If it rejects, no base describes the preferences. Use the table instead.
-
-    Preferences given at random bias the base. If 20 % of them are random, an interval with 95 % confidence contains the
-    base in only 70 % of samples.
+    1/(1 + exp(−s · d_b − c · side)). Base b, slope s ≥ 0 and side effect c are estimated by maximum likelihood, and the
+    interval of b by the profile likelihood. With clusters, the likelihood ratio is scaled by a sandwich variance. The
+    test of fit compares this gain with a free table of gains. If it rejects, use the table instead of the base.
+    The page "Statistical methods" has the details.
 
     References
     ----------
-    Kanoulas & Aslam 2009, Empirical justification of the gain and discount function for nDCG, CIKM.
     Burges et al. 2005, Learning to rank using gradient descent, ICML (the logistic model of preferences).
     Rao & Scott 1984, On chi-squared tests for multiway contingency tables, Annals of Statistics 12 (clusters).
 

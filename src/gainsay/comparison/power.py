@@ -238,11 +238,8 @@ def plan(
     power : float, default 0.8
         Probability to prove it, between 0 and 1.
     claim : {"genuine", "pair", "ship"}, default "genuine"
-        Claim to prove. ``"genuine"``: no model is best under both metrics, if one model is better than all others by
-        `difference` under the first metric, another one under the second, and all else is equal. ``"pair"``: one model
-        is better than another, by the two-sided interval of this pair and one metric. ``"ship"``: a candidate that is
-        better than the baseline by `difference` under both metrics is shipped (see `Comparison.against`), if all other
-        candidates equal the baseline.
+        Claim to prove: no model is best under both metrics, one model is better than another under one metric, or a
+        candidate ships (see `Comparison.against`).
     query : float
         Standard deviation of the difference of two models between queries.
     repeat : float, default 0.0
@@ -256,7 +253,7 @@ def plan(
     models : int, default 2
         Number of models.
     repeats : int or sequence of int, optional
-        Number of repeats of each recipe, 3 or more. Defaults to 3, 5 and 10. Not for fixed models.
+        Number of repeats of each recipe, 3 or more. Defaults to 3, 5 and 10.
     require : {"gain", "no_loss"}, default "gain"
         Condition for ``"ship"``. See `Comparison.against`.
     alpha, margin, seed
@@ -269,11 +266,10 @@ def plan(
 
     Notes
     -----
-    The mean difference of two recipes over n queries and R repeats has the variance
-    2 · repeat² / R + (query² + 2 · query_repeat² / R) / n, which gives a first guess. The test is then run on simulated
-    samples, because it is more conservative than the formula: it counts 2 · query_repeat² / R twice, estimates the
-    variance from few repeats, and considers all models. The probability to ship a candidate is computed from the normal
-    distribution. The number of differing queries is binomial and counts as independent of the differences.
+    For ``"genuine"``, one model is better than all others by `difference` under the first metric, another one under the
+    second. For ``"ship"``, the candidate is better by `difference` under both. All else is equal. The variance
+    2 · repeat² / R + (query² + 2 · query_repeat² / R) / n over n queries and R repeats gives a first guess. The test is
+    then run on simulated samples.
 
     Examples
     --------

@@ -58,8 +58,8 @@ class Verdict(TextResult):
 
     `from_values` creates it. ``kind`` is the first of these that applies:
 
-    1. ``"genuine"``: no model is best under both metrics, at level `alpha`. It may still be small: see `price`,
-       `material` and `within_margin`.
+    1. ``"genuine"``: no model is best under both metrics, at level `alpha`. Check `price`, because the disagreement
+       may be small.
     2. ``"agree"``: one model beats every other model under both metrics, at level `alpha`.
     3. ``"immaterial"``: whichever of the two metrics you choose by, you lose at most `margin` under either metric.
     4. ``"unresolved"``: none of these could be shown. `common_best` lists the models that may be best under both.
@@ -71,63 +71,49 @@ class Verdict(TextResult):
     material : bool
         Whether no model is within `margin` of the best under both metrics, at level `alpha`.
     within_margin : bool
-        Whether the third condition applies, for any kind.
-    metrics : tuple of str
-        The two metrics.
-    models : tuple of str
-        All models, in natural order of their names.
+        Whether the condition of ``"immaterial"`` applies, for any kind.
+    metrics, models : tuple of str
+        The two metrics, and all models in natural order of their names.
     queries : int
-        Queries of positive weight with a value under both metrics. All results are based on them.
+        Number of queries of positive weight with a value under both metrics.
     left_out : dict of metric name to int
-        Number of further queries with a value under this metric only (``empty=skip``).
+        Number of further queries with a value under this metric only.
     winners : dict of metric name to model
-        Model with the highest mean (lowest for a loss). Ties go to the first name and are flagged.
-    common_best : tuple of str
-        Models that may be best under both metrics: a confidence set at level 1 − `alpha`.
-    common_within_margin : tuple of str
-        Models that may be within `margin` of the best under both metrics.
+        Model with the best mean.
+    common_best, common_within_margin : tuple of str
+        Models that may be best, or within `margin` of the best, under both metrics. Confidence sets at level
+        1 − `alpha`.
     best_sets : dict of metric name to tuple of str
-        Models that may be best under each metric. They include `common_best`.
-    p_value : float
-        P-value of the hypothesis that some model is best under both metrics. Never 0, and at most `alpha` exactly if
-        the kind is ``"genuine"``.
-    margin_p_value : float
-        P-value of the hypothesis that some model is within `margin` of the best under both metrics.
-    price : float
-        Price of disagreement: whichever model you choose, at least one metric is this far below its best.
-    price_lower : float
-        Lower confidence bound of the price. Positive exactly if the kind is ``"genuine"``.
+        Models that may be best under each metric.
+    p_value, margin_p_value : float
+        P-values of the hypotheses that some model is best, or within `margin` of the best, under both metrics.
+    price, price_lower : float
+        Price of disagreement and its lower confidence bound. Whichever model you choose, at least one metric is this
+        far below its best.
     safe_choice : str
-        Model with the smallest `safe_regret_upper`. Below 30 queries, it is the model with the smallest `safe_regret`.
-    safe_regret : float
-        The larger one of its regrets under the two metrics.
-    safe_regret_upper : float
-        Upper confidence bound of that regret, valid although the model was selected by the data. Infinite below 30
-        queries.
+        Model with the smallest upper bound of its larger regret.
+    safe_regret, safe_regret_upper : float
+        Larger regret of the safe choice and its upper confidence bound, which is infinite below 30 queries.
     winner_regrets, winner_regrets_upper : dict of metric name to float
         Regret of the winner under this metric when measured by the *other* metric, and its upper bound.
     means, regrets, regrets_lower, regrets_upper : dict of metric name to dict of model to float
-        Mean, regret (gap to the best mean, 0 or more) and its confidence bounds. Each lower bound is valid separately,
-        and positive exactly if the model is not in `best_sets`. All upper bounds are simultaneous.
+        Mean, regret (gap to the best mean) and its confidence bounds. Upper bounds are simultaneous.
     detectable : float
-        Smallest true difference between the models in question that this number of queries reveals with 80 %
-        probability. Infinite if no pair differs on enough queries.
+        Smallest true difference that this number of queries reveals with 80 % probability.
     optimism : dict of metric name to float
-        Part of the mean of the winner that is due to selecting the best of five or more models, 0 for fewer models. The
-        bounds of regrets account for it.
+        Part of the mean of the winner that is due to selecting the best of five or more models.
     best_probability : dict of metric name to dict of model to float
         Share of bootstrap draws with the model as the best. A description, not a test.
     winners_differ_probability : float
-        Share of bootstrap draws without a model that is best under both metrics. Not evidence of disagreement: it is
-        close to 1 if two models tie under one metric.
+        Share of bootstrap draws without a model that is best under both metrics. A description, not a test.
     flags : tuple of Flag
         Reasons to be careful.
     alpha, margin, draws, seed : float, float, int, int
-        Settings. `draws` is the number of draws that were used.
+        Settings of the test.
     unjudged : UnjudgedDocuments or None
         Share of unjudged documents of each model, for TREC runs.
     lower_is_better : tuple of str
-        The metrics whose lower values are better.
+        Metrics whose lower values are better.
     clusters : int or None
         Number of clusters of queries. None if queries are independent.
     repeats : dict of model to int
@@ -139,10 +125,9 @@ class Verdict(TextResult):
 
     Notes
     -----
-    Queries, or clusters of queries, are the random sample. If models are fixed, the verdict does not cover retraining.
-    If they are recipes, it describes their means over queries and repeats and covers a further repeat. It is then valid
-    if no training failed. R repeats without a failure exclude failure rates above 1 − 0.05^(1/R): 63 % for 3, 26 % for
-    10.
+    Queries, or clusters of queries, are the random sample. The verdict on fixed models does not cover retraining. The
+    verdict on recipes covers a further repeat, if no training failed. `p_value` is at most `alpha`, and `price_lower`
+    positive, exactly if the kind is ``"genuine"``. The page "Statistical methods" defines the tests.
 
     Examples
     --------
@@ -153,14 +138,6 @@ class Verdict(TextResult):
     >>> verdict = Verdict.from_values(linear, exponential, models=["A", "B"])
     >>> verdict.kind, verdict.winners
     ('genuine', {'ndcg_linear@10': 'A', 'ndcg_exp@10': 'B'})
-    >>> 0 < verdict.price_lower < verdict.price
-    True
-
-    Two recipes with five repeats each: the repeats differ by more than the recipes.
-
-    >>> repeats = linear[:, :, None] + rng.normal(0, 0.05, size=(2, 5)) + rng.normal(0, 0.1, size=(500, 2, 5))
-    >>> Verdict.from_values(repeats, repeats - [[[0.10], [0.0]]], models=["A", "B"]).kind
-    'unresolved'
     """
 
     kind: Kind

@@ -46,35 +46,31 @@ _MAX_GRADES = 10
 class RankingData:
     """Features, labels and queries of a learning-to-rank dataset, one row per document.
 
-    Labels, queries and weights are validated and converted as by `Judgments`.
+    Labels, queries and weights are validated and converted as by `Judgments`. The page "Matching rows and ids"
+    describes how rows, ids and features are matched.
 
     Parameters
     ----------
     features : array-like, sparse matrix or DataFrame, shape (documents, features)
-        Feature values. float32 and float64 keep their type, and NaN is a missing value. Sparse matrices become CSR
-        matrices, whose missing entries LightGBM reads as 0 and XGBoost as missing. A DataFrame (pandas, polars,
-        pyarrow) also provides the names and the categories of columns of dtype category.
+        Feature values. NaN is a missing value. A DataFrame (pandas, polars, pyarrow) also provides the names and the
+        categories of columns of dtype category.
     labels : array-like, shape (documents,)
-        Relevance labels, finite. If they are a pandas Series, all other per-document arguments that have an index are
-        aligned to its index, including the features.
+        Relevance labels, finite. If they are a pandas Series, all arguments that have an index are aligned to it.
     group : array-like of int, shape (queries,), optional
         Number of documents per query, in row order, at least 1 each. Pass exactly one of `group` and `qid`.
     qid : array-like, shape (documents,), optional
         Query id of each document, as numbers or strings. The rows of a query need not be contiguous.
     query_ids : array-like of str, shape (queries,), optional
-        Ids of the queries of `group`, or of `qid` with codes 0, 1, … in order of first appearance. Two queries may have
-        the same id (see `concatenate`).
+        Ids of the queries of `group`, or of `qid` with codes 0, 1, … in order of first appearance.
     document_ids : array-like, shape (documents,), optional
         One id per row, converted to a string.
     weight : array-like, shape (queries,) or (documents,), or mapping, optional
         Non-negative weights per query or per document. A mapping, or a Series indexed by query id, is matched by query
         id.
     feature_names : sequence of str, optional
-        One distinct name per column of features. Omit it for DataFrames. Models of experiments have these names
-        (LightGBM replaces blanks with "_").
+        One distinct name per column of features. Omit it for DataFrames.
     categories : mapping, optional
-        Categories (strings or numbers) of each categorical feature, by name. The column contains their positions 0, 1,
-        … or NaN. LightGBM and XGBoost then split by category.
+        Categories of each categorical feature, by name. The column contains their positions 0, 1, … or NaN.
 
     Attributes
     ----------
@@ -103,6 +99,10 @@ class RankingData:
     TypeError
         If labels, weights or features are not numbers. Features of a DataFrame may also be categorical.
 
+    Notes
+    -----
+    Sparse matrices become CSR matrices. LightGBM reads their missing entries as 0, XGBoost as missing.
+
     Examples
     --------
     >>> import gainsay as gs
@@ -111,14 +111,6 @@ class RankingData:
     RankingData(3 documents, 2 queries, 2 features; labels 0: 1, 1: 1, 2: 1)
     >>> data.contiguous().group, data.query_ids.tolist()
     (array([2, 1]), ['a', 'b'])
-
-    Weights by query id; features of a DataFrame, with names and categories:
-
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"bm25": [0.5, 0.1, 0.9], "shop": pd.Categorical(["x", "y", "x"])})
-    >>> data = gs.RankingData(frame, [1, 0, 2], qid=["a", "b", "a"], weight={"b": 3, "a": 1})
-    >>> data.feature_names, data.categories, data.weight.tolist()
-    (('bm25', 'shop'), {'shop': ('x', 'y')}, [1.0, 3.0])
     """
 
     features: Any

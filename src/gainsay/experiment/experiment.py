@@ -42,7 +42,7 @@ class Experiment:
     """Train candidates, choose their rounds on the validation set, and compare them on the test set.
 
     Every metric is evaluated on the validation set after every round. Each candidate is compared at the round that
-    `stop_by` chooses, and `ExperimentResult.load_model` returns exactly the compared model.
+    `stop_by` chooses. The reference page "Experiments" describes all options and results.
 
     Parameters
     ----------
@@ -51,13 +51,11 @@ class Experiment:
     train, valid, test : RankingData
         Training, validation and test set. Omit them if you pass `folds`.
     metrics : str, Metric, or an iterable of them, optional
-        Metrics to evaluate. Defaults to those of `gainsay.compare`. With a directory or other processes, define custom
-        metrics at the top level of a module.
+        Metrics to evaluate. Defaults to those of `gainsay.compare`.
     directory : path, optional
-        Directory for models, curves, values and failures. An interrupted run continues there with the same result.
-        By default, the result and its models stay in memory.
+        Directory for models and results, in which an interrupted run continues. By default, they stay in memory.
     folds : sequence of RankingData, optional
-        Parts for LETOR's cross-validation: test on fold i, validate on fold i + 1, train on the others. See `k_folds`.
+        Parts for cross-validation: test on fold i, validate on fold i + 1, train on the others. See `k_folds`.
     primary : sequence of two metrics, optional
         The two metrics to test for disagreement. Defaults to the first two.
     stop_by : "balanced" or metric, default "balanced"
@@ -72,10 +70,10 @@ class Experiment:
     early_stopping_rounds : int, default 0
         Stop if *no* metric has improved for this many rounds. 0 trains all rounds.
     threads : int, default 1
-        Threads of each training. Many trainings side by side use processors best with one.
+        Threads of each training. Several trainings run at a time.
     repeats : int or mapping, default 1
-        Number of trainings of each candidate, 1 or at least 3. ``{"finalists": 5, "keep": 3, "baseline": "name"}``
-        repeats only the best `keep` candidates on the validation set by a primary metric, and the baseline.
+        Number of trainings of each candidate, 1 or at least 3. A mapping such as ``{"finalists": 5, "keep": 3}``
+        repeats only the best candidates on the validation set.
     vary : {"seed", "queries"}, default "seed"
         Difference between repeats: the seed, or the seed and a bootstrap sample of the training queries.
     clusters : mapping or pandas Series by query id, or sequence, optional
@@ -94,11 +92,6 @@ class Experiment:
     -----
     UserWarning
         If every query of a part has one document, or two parts are the same data.
-
-    Notes
-    -----
-    Equal candidates, data, metrics, seeds, library versions and kinds of processor give the same verdict to the last
-    digit, for every executor and after every interruption. The guide "Experiments" describes all options.
 
     Examples
     --------

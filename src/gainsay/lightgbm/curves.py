@@ -27,17 +27,14 @@ class Curves(CurvesBase, Callback):
     """A callback that shows metrics and their best rounds while LightGBM trains, and records every value.
 
     It updates a few lines in a terminal or a picture in a notebook. Elsewhere, it prints one line to stderr at the end.
-    Each metric is drawn relative to its best value, with the loss from stopping at the best round of the other metric.
-    Pass it in the callbacks of `lightgbm.train`, `lightgbm.cv` (means over the folds) or the scikit-learn estimators,
-    together with any early stopping. With `early_stopping` of gainsay it shows the remaining rounds, and in the end the
-    round that is kept. Use one object per training.
+    Pass it in the callbacks of `lightgbm.train`, `lightgbm.cv` or the scikit-learn estimators, together with any early
+    stopping. Use one object per training.
 
     Parameters
     ----------
     metrics : str, Metric or iterable of these, optional
-        The evaluated metrics to show (see `feval` and `eval_metric`, built-in metrics by their names). Default: linear
-        and exponential NDCG at one cutoff if both are evaluated, otherwise the first two. All evaluated metrics are
-        recorded.
+        The evaluated metrics to show. Default: linear and exponential NDCG at one cutoff if both are evaluated,
+        otherwise the first two. All evaluated metrics are recorded.
     dataset : str, optional
         The dataset to show, by LightGBM's name. Default: the first one that is not the training data.
     name : str, optional
@@ -53,11 +50,16 @@ class Curves(CurvesBase, Callback):
         If an argument is invalid. In the first round, if no value is evaluated or if the metric or dataset is missing.
         In a second training.
 
+    Notes
+    -----
+    Each metric is drawn relative to its best value, with the loss from stopping at the best round of the other metric.
+    With `early_stopping` of gainsay, the remaining rounds are shown. `lightgbm.cv` shows means over the folds.
+
     Examples
     --------
     >>> import lightgbm as lgb
     >>> from gainsay.data import simulate
-    >>> from gainsay.lightgbm import Curves, early_stopping, feval
+    >>> from gainsay.lightgbm import Curves, feval
     >>> train, valid = simulate(60, seed=1).split_queries(0.5, 0.5, seed=1)
     >>> train_set = lgb.Dataset(train.features, train.labels, group=train.group)
     >>> valid_set = lgb.Dataset(valid.features, valid.labels, group=valid.group, reference=train_set)
@@ -67,9 +69,6 @@ class Curves(CurvesBase, Callback):
     ...     feval=feval(["ndcg_linear@10", "ndcg_exp@10"]), callbacks=[curves])
     >>> curves.frame().columns.tolist(), len(curves.frame())
     (['dataset', 'metric', 'round', 'value'], 40)
-    >>> best = curves.best.set_index("metric")["round"]
-    >>> bool(curves.losses().loc["ndcg_exp@10", "ndcg_linear@10"] >= 0)
-    True
     """
 
     # Without `order`, LightGBM calls this callback before all others that may stop training.

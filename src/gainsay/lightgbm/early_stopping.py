@@ -53,18 +53,16 @@ def early_stopping(
 ) -> EarlyStopping:
     """Create a callback that stops training if the metric that you name does not improve for some rounds.
 
-    It monitors one metric on one dataset, and ignores all others. A loss (`higher_is_better=False`) is minimized. It
-    works in `lightgbm.train`, `lightgbm.cv` and the scikit-learn estimators, for metrics of gainsay and of LightGBM.
-    The callback sets `best_iteration` to the first round with the best value, and `best_score` to the values of that
-    round, whether it stops the training or not.
+    It monitors one metric on one dataset, and ignores all others. It sets `best_iteration` to the first round with the
+    best value, and `best_score` to the values of that round, whether it stops the training or not. The guide "Early
+    stopping" describes continued trainings and other callbacks.
 
     Parameters
     ----------
     metric : str or Metric
         The metric, such as ``"ndcg_exp@10"``, by its plain or safe name (`names=` of `feval`).
     rounds : int
-        Stop after this number of boosting rounds without improvement. With `every=n`, at least one round after the
-        best round must be evaluated.
+        Stop after this number of boosting rounds without improvement.
     dataset : str, optional
         The dataset by LightGBM's name (``"valid_0"``, or from `valid_names`). Default: the first one that is not the
         training data.
@@ -83,15 +81,23 @@ def early_stopping(
 
     Notes
     -----
-    One object can be used in several trainings, one after another or in several threads. If all values are NaN, a
-    warning states that the callback had no effect. It has no effect with dart, whose later rounds change earlier
-    trees. With a second stop of LightGBM (`early_stopping_round`, `lightgbm.early_stopping`), the first to stop sets
-    both attributes. If both stop in the same round, this callback does.
+    The callback works in `lightgbm.train`, `lightgbm.cv` and the scikit-learn estimators, for metrics of gainsay and of
+    LightGBM. One object can be used in several trainings. With `feval(…, every=n)`, at least one round after the best
+    round must be evaluated. The callback has no effect with dart, or if all values are NaN, and a warning states that.
 
-    If a training continues a model (`init_model`), its first round must be better than that model. If no round is
-    better, `best_iteration` is the number of rounds of that model, and `best_score` has its values under the metrics of
-    gainsay. If `feval` or `eval_metric` does not evaluate the metric, the value of that model is unknown, and a warning
-    states that. It is also unknown in `lightgbm.cv`, which counts the rounds of a continued model from 0.
+    Examples
+    --------
+    >>> import lightgbm as lgb
+    >>> from gainsay.data import simulate
+    >>> from gainsay.lightgbm import early_stopping, feval
+    >>> train, valid = simulate(60, seed=1).split_queries(0.5, 0.5, seed=1)
+    >>> train_set = lgb.Dataset(train.features, train.labels, group=train.group)
+    >>> valid_set = lgb.Dataset(valid.features, valid.labels, group=valid.group, reference=train_set)
+    >>> booster = lgb.train(
+    ...     {"objective": "lambdarank", "metric": "None", "verbose": -1}, train_set, 20, valid_sets=[valid_set],
+    ...     feval=feval(["ndcg_exp@10", "mrr"]), callbacks=[early_stopping("ndcg_exp@10", rounds=5, verbose=False)])
+    >>> 1 <= booster.best_iteration <= 20
+    True
     """
     return EarlyStopping(metric, rounds, dataset, min_delta, verbose)
 

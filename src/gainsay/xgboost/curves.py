@@ -21,10 +21,8 @@ class Curves(CurvesBase, Callback):
     """A callback that shows metrics and their best rounds while XGBoost trains, and records every value.
 
     It updates a few lines in a terminal or a picture in a notebook. Elsewhere, it prints one line to stderr at the end.
-    Each metric is drawn relative to its best value, with the loss from stopping at the best round of the other metric.
-    Pass it in the callbacks of `xgboost.train`, `xgboost.cv` (means over the folds) or `XGBRanker`, together with any
-    evaluation (`EvaluateRanking`, `custom_metric`, built-in metrics) and any early stopping. With `early_stopping` of
-    gainsay it shows the remaining rounds, and in the end the round that is kept. Use one object per training.
+    Pass it in the callbacks of `xgboost.train`, `xgboost.cv` or `XGBRanker`, together with any evaluation and any early
+    stopping. Use one object per training.
 
     Parameters
     ----------
@@ -49,8 +47,9 @@ class Curves(CurvesBase, Callback):
 
     Notes
     -----
-    Rounds are counted from 1 and include those of a continued model. `best_iteration` of XGBoost counts from 0. Use
-    ``verbose_eval=False`` to disable XGBoost's own lines.
+    Each metric is drawn relative to its best value, with the loss from stopping at the best round of the other metric.
+    With `early_stopping` of gainsay, the remaining rounds are shown. `xgboost.cv` shows means over the folds. Rounds
+    are counted from 1 and include those of a continued model, but `best_iteration` of XGBoost counts from 0.
 
     Examples
     --------

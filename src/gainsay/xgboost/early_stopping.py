@@ -35,26 +35,23 @@ def early_stopping(
 ) -> EarlyStopping:
     """Create a callback that stops training if the metric that you name does not improve for some rounds.
 
-    A metric of gainsay has a direction: it is maximized, or minimized if it is a loss (`higher_is_better=False`).
-    XGBoost's own callback guesses the direction from the name and minimizes `mrr`. The callback sets `best_iteration`
-    and `best_score`, whether it stops the training or not.
+    It monitors one metric on one dataset, and ignores all others. It sets `best_iteration` and `best_score`, whether it
+    stops the training or not. The guide "Early stopping" describes continued trainings and other callbacks.
 
     Parameters
     ----------
     metric : str or Metric
         The metric, such as ``"ndcg_linear@10"``, by its plain or safe name (`names=` of `custom_metric`).
     rounds : int
-        Stop after this number of boosting rounds without improvement. With `every=n`, at least one round after the
-        best round must be evaluated.
+        Stop after this number of boosting rounds without improvement.
     dataset : str, optional
         The name of the dataset in `evals` or `EvaluateRanking`. Optional if the metric is logged on one dataset only.
     min_delta : float, default 0
         The smallest increase over the best value that counts as an improvement.
     maximize : bool, optional
-        The direction, which is required for custom metrics of other origin.
+        The direction. Required only for custom metrics that gainsay does not define.
     save_best : bool, default False
-        Return the model cut after its best round. Not available in `xgboost.cv`, or with dart and gblinear, whose
-        later rounds change earlier trees or weights.
+        Return the model cut after its best round. Not available in `xgboost.cv`, or with dart and gblinear.
     verbose : bool, default True
         Print the best round.
 
@@ -63,26 +60,28 @@ def early_stopping(
     TypeError
         If an option belongs to the early stopping of another library. The message contains the right option.
     ValueError
-        If the direction is wrong for a metric of gainsay. Before training, if there is a second callback of this kind.
-        In the first round, if the metric or the dataset is not evaluated. The message lists the names in the log.
+        If the direction is wrong for a metric of gainsay, or if there is a second callback of this kind. In the first
+        round, if the metric or the dataset is not evaluated. The message lists the names in the log.
 
     Notes
     -----
-    One object can be used in several trainings, one after another or in several threads. If all values are NaN, a
-    warning states that the callback had no effect.
+    One object can be used in several trainings. With `every=n`, at least one round after the best round must be
+    evaluated. If all values are NaN, the callback has no effect, and a warning states that. In `xgboost.cv`, pass this
+    callback last, because later callbacks do not receive the last round.
 
-    Training ends before the next round starts, so all other callbacks receive the last round, in any order. In
-    `xgboost.cv`, callbacks after this one do not receive it, because XGBoost cuts its table only in that way. Pass this
-    callback last there.
-
-    With a second stop of XGBoost (`early_stopping_rounds`, `xgboost.callback.EarlyStopping`), this callback keeps a
-    separate record. With `save_best`, the model is cut after the best round of this record, and both attributes refer
-    to it. Otherwise, they refer to the callback that ended the training, or to XGBoost's if neither did.
-
-    If a training continues a model (`xgb_model`), its first round must be better than that model, with all of its
-    rounds or with those up to its `best_iteration`. If no round is better, `best_iteration` and `best_score` are those
-    of that model, and `save_best` returns it. These values are computed for the metrics of `EvaluateRanking` and
-    `custom_metric`. For other metrics, a warning states that they are unknown.
+    Examples
+    --------
+    >>> import xgboost as xgb
+    >>> from gainsay.data import simulate
+    >>> from gainsay.xgboost import EvaluateRanking, early_stopping
+    >>> train, valid = simulate(60, seed=1).split_queries(0.5, 0.5, seed=1)
+    >>> matrix = xgb.DMatrix(train.features, label=train.labels, qid=train.qid)
+    >>> booster = xgb.train(
+    ...     {"objective": "rank:ndcg", "disable_default_eval_metric": True}, matrix, 20, verbose_eval=False,
+    ...     callbacks=[EvaluateRanking({"valid": (valid.features, valid.labels, valid.qid)}, ["ndcg_exp@10", "mrr"]),
+    ...                early_stopping("ndcg_exp@10", rounds=5, verbose=False)])
+    >>> 0 <= booster.best_iteration < 20
+    True
     """
     return EarlyStopping(metric, rounds, dataset, min_delta, maximize, save_best, verbose)
 

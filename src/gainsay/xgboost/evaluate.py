@@ -34,14 +34,14 @@ class EvaluateRanking(Logger):
     """A callback that evaluates datasets after every round and logs all digits.
 
     It writes into the history that XGBoost prints, returns as `evals_result` and uses for early stopping. It works in
-    `xgboost.train` and `XGBRanker`, and with arrays in memory in `DaskXGBRanker` and `SparkXGBRanker`. In `xgboost.cv`
-    and `xgboost.dask.train`, each fold or worker has separate data, so use `custom_metric` there.
+    `xgboost.train` and `XGBRanker`, and with arrays in `DaskXGBRanker` and `SparkXGBRanker`. In `xgboost.cv` and
+    `xgboost.dask.train`, use `custom_metric`.
 
     Parameters
     ----------
     datasets : mapping of str to DMatrix, QuantileDMatrix, or tuple (X, y, qid) or (X, y, qid, weight)
         The datasets to evaluate, by their name in the history. Weights are one per query. If y is a pandas Series, X
-        and the other arrays are matched by its index. A matrix is read when a training starts.
+        and the other arrays are matched by its index.
     metrics : str, Metric or iterable of these
         The metrics to log. See `gainsay.parse_metrics`.
     every : int, default 1
@@ -60,17 +60,13 @@ class EvaluateRanking(Logger):
 
     Notes
     -----
-    Callbacks with `(X, y, qid)` can be copied, cloned and pickled, for searches of scikit-learn with several processes
-    and for the workers of a cluster. The data are read when you create the callback, so do not change them in place.
-    The pickle of a ranker with such a callback contains the data. Use ``ranker.set_params(callbacks=None)`` before
-    pickling, or `save_model`. XGBoost cannot pickle a matrix.
+    Put this callback before callbacks that read its values, because XGBoost calls them in this order. `early_stopping`
+    and `Curves` of gainsay work in any order. Before version 3.2, XGBoost calls callbacks in any order, so use
+    `custom_metric` with its own early stopping.
 
-    On a cluster, every worker evaluates all arrays. Workers that create their own callback with their part of the data
-    log the means over the queries of all workers.
-
-    Before version 3.2, XGBoost calls callbacks in any order. `early_stopping` of gainsay works in any order, but a stop
-    of XGBoost (`early_stopping_rounds`) may read the history too early and end the training with an error. Use
-    `custom_metric` with those versions.
+    Callbacks with `(X, y, qid)` can be pickled with their data, for searches with several processes and for clusters.
+    Use ``ranker.set_params(callbacks=None)`` to pickle a ranker without the data. On a cluster, every worker evaluates
+    all arrays, or logs the means over all workers if each passes its own part.
 
     Examples
     --------
