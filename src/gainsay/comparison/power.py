@@ -269,7 +269,7 @@ def plan(
     For ``"genuine"``, one model is better than all others by `difference` under the first metric, another one under the
     second. For ``"ship"``, the candidate is better by `difference` under both. All else is equal. The variance
     2 · repeat² / R + (query² + 2 · query_repeat² / R) / n over n queries and R repeats gives a first guess. The test is
-    then run on simulated samples.
+    then run on simulated samples. The probability to ship is computed from the normal distribution.
 
     Examples
     --------
