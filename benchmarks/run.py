@@ -2,7 +2,7 @@
 
     python benchmarks/run.py [--only sizes peers …] [--output RESULTS.md] [--limit 600]
 
-The file is written anew after each of them, so what is done is kept whatever happens to the rest.
+The file is written after each of them. Sections of other scripts stay.
 """
 
 from __future__ import annotations
@@ -67,6 +67,15 @@ def section(name: str, limit: float) -> str:
     return f"## {REPORTS[name]}\n\n" + "\n".join(parts)
 
 
+def read_sections(path: Path) -> dict[str, str]:
+    """Return the sections of an earlier file by script."""
+    if not path.exists():
+        return {}
+    names = {title: name for name, title in REPORTS.items()}
+    parts = path.read_text(encoding="utf-8").split("\n## ")[1:]
+    return {names[part.partition("\n")[0]]: f"## {part.rstrip()}\n" for part in parts}
+
+
 def main() -> None:
     """Write the results."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -74,12 +83,12 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=HERE / "RESULTS.md")
     parser.add_argument("--limit", type=float, default=3600, help="seconds for each")
     arguments = parser.parse_args()
-    found: dict[str, str] = {}
+    results = read_sections(arguments.output)
     for name in arguments.only:
         start = time.perf_counter()
-        found[name] = section(name, arguments.limit)
+        results[name] = section(name, arguments.limit)
         print(f"{REPORTS[name]}: {time.perf_counter() - start:.0f} s", flush=True)
-        page = [INTRODUCTION, *(found[done] for done in REPORTS if done in found)]
+        page = [INTRODUCTION, *(results[report] for report in REPORTS if report in results)]
         arguments.output.write_text("\n".join(page), encoding="utf-8")
 
 

@@ -386,7 +386,7 @@ def _build_regret_rows(
         elif not math.isfinite(worst):
             outcome = "no bound"
         else:
-            outcome = f"{round_bound(worst, up=True)} behind" if worst else "not behind"
+            outcome = f"{round_bound(worst, up=True)} behind" if worst else "0 behind"
         remark = " ".join((remarks or {}).get(model, ()))
         rows.append(Row(model, names[model], printable(model), cells, outcome, worst, model == starred, remark))
     return tuple(rows)
