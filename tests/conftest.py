@@ -200,5 +200,5 @@ def cluster_of(processes: BaseContext) -> Any:
 
 @pytest.fixture
 def screen() -> Any:
-    """A small terminal to see what was written to it; see `training/screen.py`."""
+    """A small terminal that records its output."""
     return Screen
