@@ -40,6 +40,9 @@ class TestQueries:
         judgments = gs.Judgments([0, 1, 1, 0], qid=["a", "b", "a", "b"])
         assert gs.evaluate("mrr(ties=order)", judgments, [1, 1, 1, 1]).per_query[:, 0].tolist() == [1 / 2, 1]
 
+    def test_ids_of_polars_that_end_with_nul(self):
+        assert gs.Judgments([0, 1], qid=polars.Series(["a", "a\0"])).query_ids.tolist() == ["a", "a\0"]
+
     @given(
         st.lists(st.tuples(st.integers(0, 4), st.integers(-3, 3)), min_size=1, max_size=40), st.sampled_from([int, str])
     )

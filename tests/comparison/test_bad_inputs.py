@@ -343,6 +343,7 @@ LABELS = [
     ("a table of labels", lambda: named(segments=np.full((3, 2), "x")), "segments", V, "(3, 2)"),
     ("too few clusters by id", lambda: named(clusters={"a": 1}), "clusters", V, "first is 'b'"),
     ("no cluster of a query", lambda: named(clusters=[1, 2, None]), "clusters", V, "'c'"),
+    ("an empty cluster", lambda: named(clusters={"a": "x", "b": "y", "c": ""}), "clusters", V, "'c'"),
 ]
 
 PLANS = [

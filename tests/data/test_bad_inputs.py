@@ -285,6 +285,7 @@ RANKING = [
     ranking("qid", "got 0.0", qid=[0.0] * 6),
     ranking("qid", "got 1 as", qid=[1, 0, 0, 0, 2, 2]),
     ranking("qid", "1 and '1'", qid=[1, "1", 1, 2, 2, 2], query_ids=None),
+    ranking("qid", "'1' and '1\\x00'", qid=["1", "1\0", "1", "2", "2", "2"], query_ids=None),
     ranking("qid", "at row 4", qid=["b", "a", "b", "c", None, "c"], query_ids=None),
     ranking("group", "got neither", qid=None, query_ids=None),
     ranking("group", "(entry 1)", qid=None, group=[3, 0, 3]),

@@ -79,6 +79,9 @@ class TestQueries:
         days = [datetime.date(2024, 1, day) for day in (2, 1, 2, 3, 1)]
         assert RankingData(X, Y, qid=[b"b", b"a", b"b", b"c", b"a"]).query_ids.tolist() == ["b", "a", "c"]
         assert RankingData(X, Y, qid=days).query_ids.tolist() == ["2024-01-02", "2024-01-01", "2024-01-03"]
+        for unit in ("s", "ns"):
+            names = RankingData(X, Y, qid=np.array(days, dtype=f"M8[{unit}]")).query_ids.tolist()
+            assert names == [f"2024-01-0{day} 00:00:00" for day in (2, 1, 3)]
 
     @given(st.lists(st.integers(-3, 3), min_size=1, max_size=30))
     def test_codes_in_order_of_first_appearance(self, qid):

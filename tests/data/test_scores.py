@@ -22,8 +22,14 @@ SCORES = np.array([0.5, -1.25, 3e-7])
         ("s.npz", lambda path: np.savez(path, a=SCORES, b=-SCORES), "b", -SCORES),
         ("s.parquet", lambda path: pd.DataFrame({"a": SCORES, "b": [1, 2, 3]}).to_parquet(path), "a", SCORES),
         ("s.parquet", lambda path: pd.DataFrame({"a": SCORES, "b": [1, 2, 3]}).to_parquet(path), "b", [1, 2, 3]),
+        (
+            "s.parquet",
+            lambda path: pd.DataFrame({"b": [1, 2, 3]}, pd.Index(SCORES, name="a")).to_parquet(path),
+            "a",
+            SCORES,
+        ),
     ],
-    ids=["npy", "npy of one column", "npz", "parquet", "parquet of integers"],
+    ids=["npy", "npy of one column", "npz", "parquet", "parquet of integers", "parquet of an index"],
 )
 def test_arrays(tmp_path, name, save, column, expected):
     save(tmp_path / name)

@@ -108,6 +108,7 @@ class TestTables:
             (("query-id", "corpus-id", "score"), (0, 1, 2), "\t", "utf-8"),
             (("QueryID", "product_id", "grade"), (0, 1, 2), "\t", "utf-8-sig"),
             (("topic", "docno", "label"), (0, 1, 2), ",", "utf-8"),
+            (("query", "document", "label", "2024"), (0, 1, 2, 2), "\t", "utf-8"),
         ],
     )
     def test_names_order_and_separator_of_columns(self, tmp_path, header, order, delimiter, encoding):

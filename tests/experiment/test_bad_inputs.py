@@ -157,6 +157,7 @@ LABELS = [
     ({"clusters": {"nobody": "x"}}, "clusters", "25 of 25"),
     ({"clusters": ["x"] * 24}, "clusters", "24 labels"),
     ({"clusters": pd.array([*["x"] * 24, pd.NA])}, "clusters", "is missing"),
+    ({"clusters": [*["x"] * 24, ""]}, "clusters", "is missing"),
     ({"segments": {"kind": {"nobody": "x"}}}, "segments 'kind'", "25 of 25"),
 ]
 

@@ -7,7 +7,7 @@ import math
 import pickle
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +37,7 @@ class FirstRelevantRank(gs.metrics.binary.BinaryMetric):
     """Rank of the first relevant document, or one beyond the last: lower is better."""
 
     scale: float = 1.0
+    calls: int = field(init=False, default=0)
 
     names = {"first_rank": {}}
     higher_is_better = False

@@ -24,6 +24,7 @@ from matplotlib.text import Text
 import gainsay as gs
 from gainsay._common.palette import DARK, LIGHT
 from gainsay.report.plots import Picture, plot_curves, plot_explain
+from gainsay.report.plots.curves import plot_best_rounds
 from gainsay.report.plots.explain import compute_rank_contributions
 from gainsay.report.rounds import best_rounds
 
@@ -212,6 +213,11 @@ class TestCurves:
         assert re.findall(r"\d+", gap.title) == ["2", "4"]
         equal = plot_curves(self.curves(a=[0.4, 0.4], b=[0.3, 0.3]), self.METRICS)
         assert re.findall(r"\d+", equal.title) == ["1"]
+
+    def test_names_of_candidates_are_no_formulas(self):
+        table = self.curves(a=[0.1, 0.9], b=[0.9, 0.1]).assign(candidate="$x$", fold="")
+        picture = plot_best_rounds(best_rounds(table, self.METRICS, ()), self.METRICS, names={"$x$": "$x$"})
+        assert [label.get_parse_math() for label in picture.ax.get_yticklabels()] == [False]
 
 
 class TestExplain:

@@ -82,6 +82,8 @@ def identifiers(name: str, values: Any) -> np.ndarray[Any, Any]:
     float. 1 and "1" become the same string, and strings lose NUL characters at their ends. Such ids remain objects.
     """
     array = vector(name, values)
+    if array.dtype.kind in "US" and hasattr(values, "to_list"):
+        values = values.to_list()  # polars strings may end with NUL, which NumPy strips.
     if hasattr(values, "__array__"):
         _validate_exact(name, array)
         return array

@@ -172,6 +172,7 @@ def read_clusters(clusters: Any, size: int, judgments: Judgments | None = None) 
         codes, _ = factorize(objects(labels.tolist()))
     except TypeError as error:
         raise ValueError(f"clusters must have one label each: {error}.") from None
+    codes[[isinstance(label, str) and not label for label in labels.tolist()]] = -1  # Not one cluster of empty cells.
     if (codes < 0).any():
         place = int(np.argmax(codes < 0))
         query = "" if judgments is None else f" (query {judgments.query_ids.tolist()[place]!r})"

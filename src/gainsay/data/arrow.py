@@ -131,5 +131,7 @@ def read_parquet(
             raise ValueError(f"{os.fspath(path)}: {size} bytes of values exceed max_bytes={max_bytes}")
         with describe_damage(path, expected):
             texts = [column.path for column in file.schema if column.physical_type == "BYTE_ARRAY"]
-            frame: pd.DataFrame = parquet.ParquetFile(stream, read_dictionary=texts).read(columns=columns).to_pandas()
+            table = parquet.ParquetFile(stream, read_dictionary=texts).read(columns=columns)
+            # The metadata of pandas would make a selected column the index.
+            frame: pd.DataFrame = table.to_pandas(ignore_metadata=columns is not None)
         return frame

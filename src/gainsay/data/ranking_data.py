@@ -524,7 +524,7 @@ def _convert_query_ids(ids: Any, judgments: Judgments) -> NDArray[np.str_]:
             "qid must be the integers 0, 1, … in order of first appearance if you pass query_ids, got "
             f"{codes[query]!s} as query {query}. Omit query_ids to use any ids."
         )
-    return np.array(_convert_ids("query_ids", vector("query_ids", ids).tolist()), dtype=np.str_)
+    return np.array(_convert_ids("query_ids", list(vector("query_ids", ids))), dtype=np.str_)
 
 
 def _convert_document_ids(judgments: Judgments, ids: Any) -> tuple[str, ...]:
@@ -541,8 +541,13 @@ def _convert_document_ids(judgments: Judgments, ids: Any) -> tuple[str, ...]:
 
 def _convert_distinct(ids: NDArray[Any]) -> NDArray[np.str_]:
     """Return ids as text, or raise if two of them are the same text (1 and "1")."""
+    values = ids.tolist()
+    if ids.dtype.kind in "mM":
+        import pandas as pd
+
+        values = pd.Index(ids).tolist()  # NumPy lists times in nanoseconds as integers.
     originals: dict[str, Any] = {}
-    for value, text in zip(ids.tolist(), _convert_ids("qid", ids.tolist()), strict=True):
+    for value, text in zip(values, np.array(_convert_ids("qid", values), dtype=np.str_).tolist(), strict=True):
         if text in originals:
             raise ValueError(f"qid has {originals[text]!r} and {value!r}, which are one id as text. Rename one.")
         originals[text] = value

@@ -93,9 +93,10 @@ def read_table(path: StrPath, value: Value, max_bytes: int) -> pd.DataFrame | No
     first = next((text for chunk in chunks for text in chunk.text.split(b"\n") if text.strip()), b"")
     if not first:
         raise ValueError(f"{path}: the file is empty. Expected a header and one document per line.")
-    if is_number(b"".join(first.split()[3:4])):  # a rank or a grade
-        return None
     separator = max(_SEPARATORS[file_suffix(path)], key=first.decode().count)
+    names_query = not set(map(_normalize, _QUERY)).isdisjoint(map(_normalize, first.decode().split(separator)))
+    if is_number(b"".join(first.split()[3:4])) and not names_query:  # a rank or a grade
+        return None
     rows = ((line, cells) for line, cells in csv_rows(path, separator, max_bytes, strict=True) if any(cells))
     line, cells = next(rows, (1, []))
     header = [cell.strip() for cell in cells]

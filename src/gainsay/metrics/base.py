@@ -147,7 +147,10 @@ class Metric:
         """Pickle as a call, which registers functions in the process that reads it."""
         for option, function in self._functions().items():
             require_picklable(self, option, function)
-        return create_metric, (type(self), {field.name: getattr(self, field.name) for field in fields(self)})
+        return create_metric, (
+            type(self),
+            {field.name: getattr(self, field.name) for field in fields(self) if field.init},
+        )
 
     def _set(self, **options: Any) -> None:
         """Store the canonical form of options during initialization."""

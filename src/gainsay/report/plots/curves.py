@@ -177,7 +177,7 @@ def plot_best_rounds(
     for metric, x, look in zip(metrics, rounds, looks(colors), strict=True):
         ax.scatter(x[~same], y[~same], s=0.62 * look.size, color=look.color, marker=look.marker, label=metric, zorder=3)
     ax.scatter(rounds[0][same], y[same], color=colors.muted, s=28, zorder=3, label="both")
-    ax.set_yticks(range(len(candidates)), [plain(names[str(name)]) for name in candidates])
+    ax.set_yticks(range(len(candidates)), [plain(names[str(name)]) for name in candidates], parse_math=False)
     ax.set_ylim(len(candidates) - 0.4, -0.6)
     ax.set_xlim(left=0)
     only_across(ax, colors, 6)
