@@ -252,6 +252,7 @@ CALLS = [
     *rows("k_folds", lambda it, *_: k_folds(simulate(2, seed=1), it), [(3, "2 queries", "3 folds")]),
     *rows("--repeats", lambda it, make, *_: make(repeats=parse_repeats(it)), [
         ("two", "repeats", "'two'", TypeError), ("finalists=3,keep=x", "repeats.keep", "'x'", TypeError),
+        ("finalists=3,finalists=5", "repeats", "each key once"),
     ]),
     *rows("load", lambda it, *given: Experiment.load(given[-1]), [(None, "", "no experiment", FileNotFoundError)]),
 ]  # fmt: skip

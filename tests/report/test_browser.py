@@ -11,7 +11,10 @@ from importlib.resources import files
 from pathlib import Path
 
 import matplotlib as mpl
+import numpy as np
 import pytest
+
+import gainsay as gs
 
 pytestmark = pytest.mark.slow
 
@@ -256,3 +259,17 @@ def test_it_reads_without_javascript(browser, reports):
     assert page.locator("tbody[data-k=contradictory] tr").first.is_visible()
     assert page.locator("tbody[data-k=random]").is_hidden()
     context.close()
+
+
+def test_long_names_fit_into_the_charts_of_segments(page, tmp_path):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(5, size=1600)
+    models = {f"{letter * 30} model": labels + rng.normal(size=1600) for letter in "ab"}
+    kinds = {"kind": np.arange(80) % 2}
+    comparison = gs.compare(models, gs.Judgments(labels, group=[20] * 80), segments=kinds, draws=400)
+    page.set_viewport_size({"width": DESKTOP, "height": 900})
+    page.goto(comparison.to_html(tmp_path / "report.html").as_uri())
+    excess = page.evaluate("""[...document.querySelectorAll('table.chart')].map(
+        table => table.offsetWidth - table.parentElement.clientWidth)""")
+    assert len(excess) == 3
+    assert max(excess) <= 0

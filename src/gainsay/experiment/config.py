@@ -115,6 +115,8 @@ def parse_repeats(text: str) -> Any:
     if "=" not in text:
         return int(text) if text.isdecimal() else text
     pairs = [pair.partition("=") for pair in text.split(",")]
+    if len({key for key, _, _ in pairs}) < len(pairs):
+        raise ValueError(f"repeats must contain each key once, got {text!r}.")
     return {key: int(value) if value.isdecimal() and key != "baseline" else value for key, _, value in pairs}
 
 
