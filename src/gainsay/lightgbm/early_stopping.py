@@ -136,6 +136,12 @@ class EarlyStopping(EarlyStoppingBase, Callback):
         self.before_iteration = False
         self._runs: WeakIdentityMap[_Run] = WeakIdentityMap()
 
+    def _improves(self, value: float, best: float | None, maximize: bool, min_delta: float) -> bool:
+        """Return whether a value is better, by the inequality of LightGBM's early stopping."""
+        if best is None:
+            return value == value
+        return value > best + min_delta if maximize else value < best - min_delta
+
     def get_patience(self, model: Any) -> PatienceState | None:
         """Return the state of a training, or None before its first value."""
         run = self._runs.get(model)
