@@ -60,6 +60,7 @@ def bad(argument, words, *arguments, exception=ValueError, **options):
         bad("'query'", "no column", TABLE.rename(columns={"query": "qid"})),
         bad("'bb'", "did you mean", scores=["a", "bb"]),
         bad("label", "missing value", TABLE.assign(label=TABLE["label"].where(TABLE.index != 7))),
+        bad("document", "again in row", pd.concat([TABLE, TABLE[:1]]), document="document"),
         bad("query", "row 7", TABLE.assign(query=TABLE["query"].where(TABLE.index != 7))),
         bad("'label'", "the label column", scores=["a", "label"]),
         bad("'copy'", "equal to the", TABLE.assign(copy=TABLE["label"]), scores=["a", "copy"]),

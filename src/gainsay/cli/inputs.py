@@ -27,7 +27,14 @@ if TYPE_CHECKING:
 MIN_ROWS = 5
 """Columns of smaller tables are not tested for ids."""
 
-REQUIRED = {"label": "table", "query": "table", "scores": "table", "features": "data", "unjudged": "qrels"}
+REQUIRED = {
+    "label": "table",
+    "query": "table",
+    "document": "table",
+    "scores": "table",
+    "features": "data",
+    "unjudged": "qrels",
+}
 REQUIRED |= {"vary": "recipe"}
 """Options that have no effect without another option."""
 
@@ -279,21 +286,27 @@ def load_table(options: InputOptions, recipes: Sequence[tuple[str, list[str]]]) 
     """Return the arguments of `gainsay.compare` from the columns of a CSV, TSV or Parquet file."""
     from ..comparison.tables import read_score_table
 
-    path, label, query = options.table or Path(), options.label, options.query
+    path, label, query, document = options.table or Path(), options.label, options.query, options.document
     segments, clusters = options.segments or [], options.clusters
     table = read_table(path, text=query)
     # A column with a comma in its name takes precedence.
     scores = [name for text in options.scores or [] for name in ([text] if text in table else text.split(","))]
     if options.scores is None:
-        others = {label, query, clusters, *segments, *(column for _, columns in recipes for column in columns)}
+        others = {
+            label,
+            query,
+            document,
+            clusters,
+            *segments,
+            *(column for _, columns in recipes for column in columns),
+        }
         scores = _select_scores(path, table[[name for name in table if name not in others]])
     _validate_unique("Columns of scores and names of --recipe", [*scores, *(name for name, _ in recipes)])
     if not scores and not recipes:
         raise ValueError(f"{path} has no column of scores besides {label!r} and {query!r}.")
     models = {name: name for name in scores} | dict(recipes)
-    return read_score_table(
-        table, models, query=query, label=label, segments=segments, clusters=clusters, source=str(path)
-    )
+    roles: dict[str, Any] = {"query": query, "label": label, "document": document, "clusters": clusters}
+    return read_score_table(table, models, **roles, segments=segments, source=str(path))
 
 
 def _select_scores(path: Path, table: pd.DataFrame) -> list[str]:

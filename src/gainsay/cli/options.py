@@ -102,6 +102,9 @@ class InputOptions:
     group: Annotated[Path | None, InputFile(help="With --labels: number of rows of each query.")] = None
     label: Annotated[str, Option(help="With --table: column of labels.")] = "label"
     query: Annotated[str, Option(help="With --table: column of query ids.")] = "query"
+    document: Annotated[
+        str | None, Option(help="With --table: column of document ids. A document may occur once in a query.")
+    ] = None
     scores: Annotated[
         list[str] | None,
         Option(metavar="COLUMN,COLUMN", help="With --table: columns of scores, all by default. Repeatable."),

@@ -31,6 +31,7 @@ def compare_table(
     *,
     query: str = "query",
     label: str = "label",
+    document: str | None = None,
     weight: str | None = None,
     segments: str | Sequence[str] | None = None,
     clusters: str | None = None,
@@ -49,6 +50,8 @@ def compare_table(
         Metrics to compare, as in `compare`.
     query, label : str, default "query" and "label"
         The columns of query ids and of relevance labels.
+    document : str, optional
+        The column of document ids. If you pass it, a document may occur only once in a query.
     weight : str, optional
         The column of weights. The weight of a query is the mean over its rows.
     segments : str or sequence of str, optional
@@ -65,7 +68,8 @@ def compare_table(
     Raises
     ------
     ValueError
-        If a column does not exist, has two roles or missing values, or scores are equal to the labels in every row.
+        If a column does not exist, has two roles or missing values, a document occurs twice in a query, or scores are
+        equal to the labels in every row.
 
     Examples
     --------
@@ -84,8 +88,8 @@ def compare_table(
         raise TypeError(f"scores must be a list of columns, got {scores!r}. Pass scores=[{scores!r}].")
     models = dict(scores) if isinstance(scores, Mapping) else {name: name for name in scores}
     names = [segments] if isinstance(segments, str) else list(segments or ())
-    columns: dict[str, Any] = {"query": query, "label": label, "weight": weight, "clusters": clusters}
-    arguments = read_score_table(table, models, **columns, segments=names, source=source)
+    columns: dict[str, Any] = {"query": query, "label": label, "document": document, "weight": weight}
+    arguments = read_score_table(table, models, **columns, segments=names, clusters=clusters, source=source)
     return compare(**arguments, metrics=metrics, **options)
 
 
@@ -95,6 +99,7 @@ def read_score_table(
     *,
     query: str,
     label: str,
+    document: str | None = None,
     weight: str | None = None,
     segments: Sequence[str] = (),
     clusters: str | None = None,
@@ -103,7 +108,7 @@ def read_score_table(
     """Return the arguments of `compare`. `source` is the name of the table in errors."""
     if not models:
         raise ValueError("scores must name at least one column, got none.")
-    roles = {"query": query, "label": label, "weight": weight}
+    roles = {"query": query, "label": label, "document": document, "weight": weight}
     columns = {role: get_column(table, name, source, role) for role, name in roles.items() if name is not None}
     for role, column in columns.items():
         missing = column.isna()
@@ -111,6 +116,14 @@ def read_score_table(
             raise ValueError(
                 f"{source}: the {role} column {roles[role]!r} has {count(int(missing.sum()), 'missing value')}, the "
                 f"first in row {missing.to_numpy().argmax()} (from 0). Remove these rows or add the values."
+            )
+    if document is not None:
+        repeated = table.duplicated([query, document]).to_numpy()
+        if repeated.any():
+            row = int(repeated.argmax())
+            raise ValueError(
+                f"{source}: document {columns['document'].iloc[row]!r} of query {columns['query'].iloc[row]!r} occurs "
+                f"again in row {row} (from 0). Keep one row per query and document."
             )
     labels = columns["label"].to_numpy()
 

@@ -99,7 +99,7 @@ def gate(
 
 @command(
     "plan --difference 0.005 --query-sd 0.1 --claim ship",
-    "plan --difference 0.005 --data valid.txt old=old.txt new=new.txt",
+    "plan --difference 0.005 --claim ship --data valid.txt old=old.txt new=new.txt",
     without=("segments", "vary"),
 )
 def plan(
