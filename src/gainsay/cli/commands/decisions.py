@@ -65,7 +65,7 @@ def gate(
     prints_json = str(json_file) == "-"
     if json_file is not None and not prints_json:
         check_output("--json", json_file)
-        check_overwrites({"--json": json_file}, [*vars(inputs).values(), baseline, candidate])
+        check_overwrites({"--json": json_file}, [*vars(inputs).values(), earlier, baseline, candidate])
     metrics = metric or NDCGS
     if len(metrics) > 2:
         raise ValueError(f"gate requires one metric or two, got {len(metrics)}: {', '.join(metrics)}.")
