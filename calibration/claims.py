@@ -47,7 +47,7 @@ def format_row(row: dict[str, Any]) -> str:
         str(row["row"]).replace("evidence", "–"),
         row["claim"],
         "–" if target is None else f"{sign} {target:g}",
-        format_rate(row["before"]),
+        format_rate(row.get("before")),
         format_rate(result),
         f"{result['samples']:,}" if result else "not measured",
         outcome,
