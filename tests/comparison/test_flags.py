@@ -27,6 +27,7 @@ def test_queries_with_equal_labels(equal, expected):
     scores = {"a": np.tile([1.0, 0.0], 200), "b": np.tile([0.0, 1.0], 200)}
     verdict = gs.compare(scores, gs.Judgments(labels, group=[2] * 200), draws=200).verdict
     assert ("equal labels" in [flag.code for flag in verdict.flags]) is expected
+    assert ("cannot distinguish models" in verdict.text) is (equal == 200)
 
 
 def test_equal_labels_of_other_documents():
@@ -114,6 +115,11 @@ class TestOutlyingRepeats:
         assert find_outlying_repeats(panel_of(runs)) == [("model 2", 4)]
         flag = flags_of(*runs.values())["outlying repeats"]
         assert (flag.models, "repeat 4 of model 2" in flag.message) == (("model 2",), True)
+
+    def test_a_single_recipe_cannot_be_checked(self):
+        found = flags_of(*runs_of(counts=(3, 0)).values())
+        assert "cannot be checked" in found["unchecked repeats"].message
+        assert "outlying repeats" not in found
 
     def test_repeats_without_variation_are_no_scale(self):
         runs = runs_of(counts=(3, 3))

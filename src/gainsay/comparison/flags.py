@@ -52,9 +52,9 @@ class Flag:
     ----------
     code : str
         ``"equal labels"``, ``"left-out queries"``, ``"one model"``, ``"few queries"``, ``"few clusters"``,
-        ``"uneven weights"``, ``"uneven clusters"``, ``"identical repeats"``, ``"outlying repeats"``,
-        ``"few repeats"``, ``"tied winners"``, ``"identical models"``, ``"ignored pairs"``, ``"thin pairs"``,
-        ``"lopsided pairs"`` or ``"uneven judging"``.
+        ``"uneven weights"``, ``"uneven clusters"``, ``"identical repeats"``, ``"unchecked repeats"``,
+        ``"outlying repeats"``, ``"few repeats"``, ``"tied winners"``, ``"identical models"``, ``"ignored pairs"``,
+        ``"thin pairs"``, ``"lopsided pairs"`` or ``"uneven judging"``.
     message : str
         One sentence with numbers.
     models : tuple of str
@@ -145,6 +145,10 @@ def _find_repeat_flags(panel: Panel, repeats: Sequence[Floats], estimated: Estim
             "example without sampling of queries or features, so the variance between repeats is unknown."
         )
         flags.append(Flag("identical repeats", text, same))
+    recipes = [name for name, number in zip(panel.models, panel.repeat_counts, strict=True) if number]
+    if len(recipes) == 1:
+        text = f"Outlying repeats of {recipes[0]} cannot be checked, because no other recipe shows how repeats vary."
+        flags.append(Flag("unchecked repeats", text, (recipes[0],)))
     outliers = find_outlying_repeats(panel)
     if outliers:
         names = tuple(dict.fromkeys(name for name, _ in outliers))
