@@ -23,7 +23,7 @@ DEVELOPERS = nox.project.dependency_groups(PROJECT, "dev")
 TESTS = nox.project.dependency_groups(PROJECT, "test")
 """What the tests themselves need; the rest of `dev` checks and documents. These come in new versions."""
 OLDEST = (
-    *("-n", "2", "-m", "not slow and not nightly", "--ignore=src"),
+    *("-n", "2", "-m", "not nightly", "--ignore=src"),
     # Old libraries use functions that newer versions of other libraries deprecate.
     *("-W", "ignore::DeprecationWarning"),
     # In NumPy 1, errstate of one thread may end errstate of another one.

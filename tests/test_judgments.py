@@ -40,6 +40,9 @@ class TestQueries:
         judgments = gs.Judgments([0, 1, 1, 0], qid=["a", "b", "a", "b"])
         assert gs.evaluate("mrr(ties=order)", judgments, [1, 1, 1, 1]).per_query[:, 0].tolist() == [1 / 2, 1]
 
+    @pytest.mark.skipif(
+        len(pd.factorize(np.array(["a", "a\0"], dtype=object))[1]) == 1, reason="this pandas ends texts at NUL"
+    )
     def test_ids_of_polars_that_end_with_nul(self):
         assert gs.Judgments([0, 1], qid=polars.Series(["a", "a\0"])).query_ids.tolist() == ["a", "a\0"]
 
