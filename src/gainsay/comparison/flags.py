@@ -76,6 +76,14 @@ class Flag:
         return vars(self) | {"models": list(self.models), "pairs": [list(pair) for pair in self.pairs]}
 
 
+NO_EVIDENCE_FLAG = Flag("equal labels", f"{NO_EVIDENCE}.")
+
+
+def has_evidence(flags: Sequence[Flag]) -> bool:
+    """Return whether some query can distinguish two rankings."""
+    return NO_EVIDENCE_FLAG not in flags
+
+
 def find_equal_label_flags(equal: int, queries: int) -> tuple[Flag, ...]:
     """Return a flag if most queries cannot distinguish two rankings, because all of their labels are equal.
 
@@ -85,7 +93,7 @@ def find_equal_label_flags(equal: int, queries: int) -> tuple[Flag, ...]:
     if 2 * equal <= queries:
         return ()
     text = f"{equal:,} of {queries:,} queries cannot distinguish two rankings, because they have one document or equal"
-    return (Flag("equal labels", f"{NO_EVIDENCE}." if equal == queries else f"{text} labels."),)
+    return (NO_EVIDENCE_FLAG if equal == queries else Flag("equal labels", f"{text} labels."),)
 
 
 def find_left_out_flags(counts: QueryCounts) -> tuple[Flag, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +11,12 @@ import numpy as np
 from .._common.alignment import index_of, only_counts
 from .._common.arrays import factorize, is_missing, objects
 from .._common.names import check_name, natural_order
-from .._common.words import number_text
+from .._common.words import count, number_text
+from ..data.text import one_line
 
 if TYPE_CHECKING:
+    import os
+
     from .._common.typing import Floats, Integers
     from ..judgments import Judgments
 
@@ -53,6 +57,35 @@ def validate_labels(segments: Any, ids: Any, judgments: Judgments | None = None)
             "Join small segments."
         )
     return texts
+
+
+def read_cluster_file(path: str | os.PathLike[str]) -> dict[str, str]:
+    """Read the cluster of each query from a CSV file with two columns: query ids and labels."""
+    columns = read_segment_file(path)
+    if len(columns) != 1:
+        raise ValueError(f"{path} must have one column next to the query ids, got {', '.join(columns)}")
+    return next(iter(columns.values()))
+
+
+def read_segment_file(path: str | os.PathLike[str]) -> dict[str, dict[str, str]]:
+    """Read the label of each query by column from a CSV file whose first column contains query ids."""
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            header, *rows = [[cell.strip() for cell in row] for row in csv.reader(file) if row]
+    except (ValueError, csv.Error) as error:
+        raise ValueError(f"{path}: not CSV with a line of names: {one_line(error)}") from None
+    if len(header) < 2 or len(set(header)) < len(header):
+        raise ValueError(f"{path} must have distinct names of query ids and labels in its first line, got {header}")
+    labels: dict[str, list[str]] = {}
+    for line, (query, *values) in enumerate(rows, 2):
+        if len(values) != len(header) - 1 or query in labels:
+            mistake = "two lines" if query in labels else f"{count(len(values), 'label')}"
+            raise ValueError(
+                f"{path} must have one line per query with {count(len(header) - 1, 'label')}, got {mistake} for query "
+                f"{query!r} (line {line})"
+            )
+        labels[query] = values
+    return {name: {query: row[at] for query, row in labels.items()} for at, name in enumerate(header[1:])}
 
 
 def list_labels(labels: np.ndarray[Any, Any]) -> list[str]:

@@ -121,8 +121,9 @@ def read_score_table(
         repeated = table.duplicated([query, document]).to_numpy()
         if repeated.any():
             row = int(repeated.argmax())
+            query_id, document_id = (columns[role].tolist()[row] for role in ("query", "document"))
             raise ValueError(
-                f"{source}: document {columns['document'].iloc[row]!r} of query {columns['query'].iloc[row]!r} occurs "
+                f"{source}: document {document_id!r} of query {query_id!r} occurs "
                 f"again in row {row} (from 0). Keep one row per query and document."
             )
     labels = columns["label"].to_numpy()

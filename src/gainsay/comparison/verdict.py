@@ -18,7 +18,7 @@ from .._common.typing import Floats, Ids
 from .._common.words import amount, confidence, count, format_number, listed, p_value, round_bound
 from .data import Values, Vary, read_panel, validate_alpha, validate_margin, validate_seed
 from .estimates import VarianceComponents, estimate_variance_components
-from .flags import NO_EVIDENCE, Flag, UnjudgedDocuments, find_flags, find_left_out_flags, find_uneven_judging
+from .flags import Flag, UnjudgedDocuments, find_flags, find_left_out_flags, find_uneven_judging, has_evidence
 from .inference import (
     MIN_QUERIES,
     BestTest,
@@ -456,7 +456,7 @@ def format_headline(verdict: Verdict, names: Mapping[str, str]) -> str:
     both = "" if verdict.metrics_coincide else f" under both {family}"
     if total == 1:
         return f"One {unit}: add a second one to compare it with."
-    if _is_without_evidence(verdict):
+    if not has_evidence(verdict.flags):
         return f"These queries cannot distinguish {unit}s: each has one document or equal labels."
     if verdict.kind == "genuine":
         subject = " and ".join(verdict.metrics) if family == "metrics" else f"The two {family}"
@@ -477,7 +477,7 @@ def format_advice(verdict: Verdict, names: Mapping[str, str], selected: str | No
     """
     if len(verdict.models) == 1:
         return ""
-    if _is_without_evidence(verdict):
+    if not has_evidence(verdict.flags):
         return "Check the query ids and the labels."
     level, safe = confidence(verdict.alpha), names[verdict.safe_choice]
     under = "" if verdict.metrics_coincide else " under either metric"
@@ -507,10 +507,6 @@ def format_advice(verdict: Verdict, names: Mapping[str, str], selected: str | No
     if verdict.kind == "genuine":
         return f"{format_choice('Choose', safe)} if both matter: {bound}.{evidence}"
     return f"{styled('b', '★ ')}{styled('b n', safe)} is the safe choice: {bound}.{evidence}"
-
-
-def _is_without_evidence(verdict: Verdict) -> bool:
-    return any(flag.message.startswith(NO_EVIDENCE) for flag in verdict.flags)
 
 
 def _describe_certainty(verdict: Verdict) -> str:

@@ -18,6 +18,7 @@ from .._common.arrays import nearest
 from .._common.words import listed
 from ..comparison.compare import DEFAULT_METRICS
 from ..comparison.data import validate_primary, validate_seed
+from ..comparison.labels import read_cluster_file, read_segment_file
 from ..data import RankingData, read_letor, read_lightgbm, simulate
 from ..data.text import one_line
 from ..metrics.base import Metric
@@ -25,7 +26,6 @@ from ..metrics.binary import validate_without_judged
 from ..metrics.names import parse_metric, parse_metrics
 from .candidate import Candidate, CandidateValues, Patience, Rounds, Seed, Threads, grid, validate_candidates
 from .folds import k_folds
-from .labels import read_cluster_file, read_segment_file
 from .trainers import get_trainer
 from .validation import Integer, Real, StrictModel, prefix_errors, validate_model
 

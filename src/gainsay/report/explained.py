@@ -66,8 +66,8 @@ def _conventions(conventions: pd.DataFrame) -> Table:
     for head in ("", *heads.values()):
         table.add_column(head)
     for library, row in conventions.iterrows():
-        called = CONVENTIONS[str(library)].title if library in CONVENTIONS else str(library)
-        table.add_row(called, *(str(row[column]) for column in heads))
+        title = CONVENTIONS[str(library)].title if library in CONVENTIONS else str(library)
+        table.add_row(title, *(str(row[column]) for column in heads))
     return table
 
 
