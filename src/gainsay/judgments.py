@@ -279,7 +279,7 @@ class Judgments:
 
     def _repr_html_(self) -> str:
         from ._common.notebook import table_cell
-        from ._common.words import count
+        from ._common.words import pluralize
 
         many = len(self.levels) > 7
         counts = [] if many else np.bincount(self._flat_codes, minlength=len(self.levels)).tolist()
@@ -288,9 +288,9 @@ class Judgments:
             for level, number in zip(self.levels.tolist(), counts, strict=False)
         ]
         notes = [f"labels {self.levels[0]:g} to {self.levels[-1]:g}" if many else ""]
-        notes += [f"{count(self.unjudged, 'document')} unjudged" if self.unjudged else ""]
+        notes += [f"{pluralize(self.unjudged, 'document')} unjudged" if self.unjudged else ""]
         notes += ["queries have weights" if self.weights is not None else ""]
-        size = f"{count(self.queries, 'query')}, {count(self.documents, 'document')}"
+        size = f"{pluralize(self.queries, 'query')}, {pluralize(self.documents, 'document')}"
         head = ("label", "documents", "share")
         return table_cell(f"Judgments: {size}", head, rows[::-1], ", ".join(filter(None, notes)))
 

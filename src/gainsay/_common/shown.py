@@ -10,7 +10,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from .names import natural_order
-from .words import listed
+from .words import join_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -133,4 +133,4 @@ def shorten_names(text: str, short: Mapping[str, str]) -> str:
 
 def listed_short(names: Sequence[str], short: Mapping[str, str], most: int = 6) -> str:
     """Return short names as a list in words, with at most `most` names."""
-    return listed([short[name] for name in names], most) if names else "none"
+    return join_names([short[name] for name in names], most) if names else "none"

@@ -12,22 +12,22 @@ if TYPE_CHECKING:
 MINUS = "\u2212"
 
 
-def count(number: int, thing: str) -> str:
+def pluralize(number: int, thing: str) -> str:
     """Return a number with its noun in the singular or plural.
 
-    >>> count(1, "pair"), count(30000, "query")
+    >>> pluralize(1, "pair"), pluralize(30000, "query")
     ('1 pair', '30,000 queries')
     """
     plural = f"{thing[:-1]}ies" if thing.endswith("y") else f"{thing}{'es' if thing.endswith('s') else 's'}"
     return f"{number:,} {thing if number == 1 else plural}"
 
 
-def listed(names: Sequence[str], most: int = 6, word: str = "and") -> str:
+def join_names(names: Sequence[str], most: int = 6, word: str = "and") -> str:
     """Return names as a list in words, with at most `most` names.
 
-    >>> listed(["a", "b", "c"])
+    >>> join_names(["a", "b", "c"])
     'a, b and c'
-    >>> listed([str(i) for i in range(10)], most=3)
+    >>> join_names([str(i) for i in range(10)], most=3)
     '0, 1, 2 and 7 more'
     """
     if len(names) > most:
@@ -35,15 +35,15 @@ def listed(names: Sequence[str], most: int = 6, word: str = "and") -> str:
     return f" {word} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def number_text(value: float) -> str:
+def format_exact(value: float) -> str:
     """Return the shortest text of exactly this number."""
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
 
 
-def amount(value: float) -> str:
+def format_amount(value: float) -> str:
     """Return a number with four decimals, or its first digit if it is smaller. Zero has no decimals.
 
-    >>> amount(0.0123456), amount(0.0), amount(0.000043), amount(3e-9)
+    >>> format_amount(0.0123456), format_amount(0.0), format_amount(0.000043), format_amount(3e-9)
     ('0.0123', '0', '0.00004', '3e\u221209')
     """
     return "0" if value == 0 else format_number(value)
@@ -112,28 +112,28 @@ def round_bound(value: float, up: bool) -> str:
         whole = math.ceil(scaled - 1e-6) if up else math.floor(scaled + 1e-6)
         if whole and (whole > 2 or value >= 0.001):
             return f"{whole / 10**places:.{places}f}"
-    return amount(value)
+    return format_amount(value)
 
 
-def confidence(alpha: float) -> str:
+def format_confidence(alpha: float) -> str:
     """Return the confidence level 1 - alpha in percent.
 
-    >>> confidence(0.05), confidence(0.05 / 3), confidence(0.0005)
+    >>> format_confidence(0.05), format_confidence(0.05 / 3), format_confidence(0.0005)
     ('95 %', '98.3 %', '99.95 %')
     """
     percent = 100 * (1 - alpha)
     return f"{round(percent, 1) if alpha > 0.005 else percent:g} %"
 
 
-def p_value(value: float) -> str:
+def format_p_value(value: float) -> str:
     """Return the text of a p-value.
 
-    >>> p_value(0.0123), p_value(0.00002)
+    >>> format_p_value(0.0123), format_p_value(0.00002)
     ('p = 0.012', 'p = 2e-05')
     """
-    return f"p = {p_values([value])[0]}"
+    return f"p = {format_p_values([value])[0]}"
 
 
-def p_values(values: Iterable[float]) -> list[str]:
+def format_p_values(values: Iterable[float]) -> list[str]:
     """Return the texts of a column of p-values."""
     return [f"{value:.2g}" if value >= 0.0001 else f"{value:.0e}" for value in values]

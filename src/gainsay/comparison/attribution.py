@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._common.shown import TextResult
-from .._common.words import count, number_text
+from .._common.words import format_exact, pluralize
 from ..evaluation.evaluator import shared_weights
 from ..metrics.base import max_depth
 from ..metrics.dcg import NDCG
@@ -140,7 +140,7 @@ class Attribution(TextResult):
     @property
     def text(self) -> str:
         """The difference under each metric, one per line, with the two cells that contribute most."""
-        size = count(self.queries, "query")
+        size = pluralize(self.queries, "query")
         if self.left_out:
             size += f" ({self.left_out:,} more without a value of all these metrics are left out)"
         lines = [f"Attribution of {self.models[0]} - {self.models[1]} over {size}"]
@@ -300,7 +300,7 @@ def group_grades(levels: Floats) -> Grades:
         ends = list(zip(levels[first].tolist(), levels[np.append(first[1:], count) - 1].tolist(), strict=True))
         names = tuple(f"{low:g} to {high:g}" for low, high in ends)
         if len(set(names)) < len(names):
-            names = tuple(f"{number_text(low)} to {number_text(high)}" for low, high in ends)
+            names = tuple(f"{format_exact(low)} to {format_exact(high)}" for low, high in ends)
     return Grades(names, levels[first], of_code)
 
 

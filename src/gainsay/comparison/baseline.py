@@ -14,7 +14,7 @@ import numpy as np
 
 from .._common.shown import TextResult, plain, printable
 from .._common.typing import Floats
-from .._common.words import amount, confidence, count, listed
+from .._common.words import format_amount, format_confidence, join_names, pluralize
 from .data import Panel, Vary, validate_margin
 from .estimates import ROUNDING
 from .inference import MIN_QUERIES, POWER
@@ -234,7 +234,7 @@ class BaselineComparison(TextResult):
     @property
     def one_sided_confidence(self) -> str:
         """Confidence of each deciding bound, for example "97.5 %"."""
-        return confidence(float(f"{self.level:.2g}"))
+        return format_confidence(float(f"{self.level:.2g}"))
 
     def frame(self) -> pd.DataFrame:
         """Return one row per candidate.
@@ -269,19 +269,21 @@ class BaselineComparison(TextResult):
     @property
     def text(self) -> str:
         """One paragraph with the numbers."""
-        accepted = f"A loss below {amount(self.margin)} is accepted." if self.margin > 0 else "No loss is accepted."
-        bounds = f"Intervals of changes are simultaneous at {confidence(self.alpha)} and do not decide."
+        accepted = (
+            f"A loss below {format_amount(self.margin)} is accepted." if self.margin > 0 else "No loss is accepted."
+        )
+        bounds = f"Intervals of changes are simultaneous at {format_confidence(self.alpha)} and do not decide."
         parts = []
         for candidate in self.candidates:
             changes = [f"{metric} changes by {candidate.format_difference(metric)}" for metric in self.metrics]
-            parts.append(f"{self._describe(candidate)} {listed(changes)}.{self._describe_needs(candidate)}")
+            parts.append(f"{self._describe(candidate)} {join_names(changes)}.{self._describe_needs(candidate)}")
         if "undecided" in self.decisions.values():
             parts.append(self._describe_further_tests())
         parts += [accepted, bounds]
         if self.looks:
-            planned = listed([f"{number:,}" for number in self.looks], len(self.looks))
+            planned = join_names([f"{number:,}" for number in self.looks], len(self.looks))
             parts.append(
-                f"This is look {len(self.earlier) + 1} at {count(self.queries, 'query')}. Looks are planned at "
+                f"This is look {len(self.earlier) + 1} at {pluralize(self.queries, 'query')}. Looks are planned at "
                 f"{planned} queries, and the error is controlled over all of them."
             )
         return printable(" ".join([*parts, *describe_losses(self.lower_is_better), describe_sample(self)]))
@@ -310,7 +312,10 @@ class BaselineComparison(TextResult):
         every, some = (" under every metric", " under some metric") if len(self.metrics) > 1 else ("", "")
         limit, beyond, against = "a loss", "a loss", f"against {self.baseline} is"
         if self.margin > 0:
-            limit, beyond = f"a loss of {amount(self.margin)} or more", f"a loss of more than {amount(self.margin)}"
+            limit, beyond = (
+                f"a loss of {format_amount(self.margin)} or more",
+                f"a loss of more than {format_amount(self.margin)}",
+            )
         if candidate.decision == "do not ship":
             head, reason = "Do not ship", f"{beyond} {against} proven{some}"
         elif candidate.decision == "ship" and self.require == "gain" and not self.margin:
@@ -326,12 +331,12 @@ class BaselineComparison(TextResult):
         level = f"one-sided, {self.one_sided_confidence} each, {format_sample_size(self)}"
         text = f"{head} {candidate.candidate}: {reason}. {bounds[0].upper()}{bounds[1:]} ({level})."
         if candidate.proven_losses and candidate.decision != "do not ship":
-            text += f" A loss within the margin is proven under {listed(candidate.proven_losses)}."
+            text += f" A loss within the margin is proven under {join_names(candidate.proven_losses)}."
         few = [metric for metric in self.metrics if candidate.differing[metric] < MIN_QUERIES]
         if few:
             text += (
-                f" The models differ on fewer than {MIN_QUERIES} queries under {listed(few)}, so the share of worse "
-                "queries bounds the loss."
+                f" The models differ on fewer than {MIN_QUERIES} queries under {join_names(few)}, so the share of "
+                "worse queries bounds the loss."
             )
         return text
 
@@ -382,7 +387,7 @@ def format_change(value: float) -> str:
     >>> format_change(0.0123), format_change(-0.002), format_change(0.0)
     ('+0.0123', '−0.0020', '0')
     """
-    return f"{'+' if value > 0 else '−' if value < 0 else ''}{amount(abs(value))}"
+    return f"{'+' if value > 0 else '−' if value < 0 else ''}{format_amount(abs(value))}"
 
 
 def validate_baseline(baseline: str, models: Sequence[str]) -> None:

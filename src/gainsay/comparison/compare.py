@@ -10,7 +10,7 @@ import numpy as np
 
 from .._common.checks import refuse_unordered
 from .._common.typing import Bools, Columns, Features, Floats, Listed, Models, OfQueries
-from .._common.words import listed
+from .._common.words import join_names
 from ..evaluation.evaluator import Evaluator, shared_weights, validate_judgments
 from ..evaluation.trec_runs import align_runs
 from ..judgments import Judgments, Unjudged
@@ -198,7 +198,7 @@ def _build_table(values: Floats, names: Sequence[str], recipes: Mapping[str, lis
 def _describe_iterations(iterations: Mapping[str, Iteration], recipes: Mapping[str, list[str]]) -> tuple[str, ...]:
     """Return one sentence for each recipe of boosters: the boosting rounds of its repeats."""
     return tuple(
-        f"The repeats of {name} predict with {listed([iterations[repeat].size for repeat in repeats], most=10)}"
+        f"The repeats of {name} predict with {join_names([iterations[repeat].size for repeat in repeats], most=10)}"
         for name, repeats in recipes.items()
         if all(repeat in iterations for repeat in repeats)
     )

@@ -13,7 +13,7 @@ from .._common.arrays import nearest, number_table
 from .._common.cached import cached_property
 from .._common.checks import refuse_unordered
 from .._common.shown import plain, short_names
-from .._common.words import count
+from .._common.words import pluralize
 from ..metrics.base import Metric
 from ..metrics.dcg import NDCG
 from ..metrics.names import parse_metrics
@@ -937,7 +937,7 @@ class Comparison:
         return self.primary
 
     def __repr__(self) -> str:
-        size = f"{count(len(self.models), 'model')}, {count(self.query_count, 'query')}"
+        size = f"{pluralize(len(self.models), 'model')}, {pluralize(self.query_count, 'query')}"
         return f"{type(self).__name__}({size}, metrics {', '.join(self.metrics)}{self.unjudged_remark})"
 
 

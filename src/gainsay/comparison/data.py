@@ -16,7 +16,7 @@ from .._common.arrays import number_table
 from .._common.checks import check_number, check_whole, refuse_unordered
 from .._common.names import check_text, natural_order
 from .._common.typing import Floats, Ids, Integers
-from .._common.words import count
+from .._common.words import pluralize
 from .labels import read_clusters
 
 MIN_REPEATS = 3
@@ -205,7 +205,7 @@ def validate_repeat_count(model: str, number: int, fix: str) -> None:
     """Raise `ValueError` if a recipe has too few repeats. `fix` is how to pass a fixed model."""
     if number < MIN_REPEATS:
         raise ValueError(
-            f"model {model!r} has {count(number, 'repeat')}, but a recipe requires at least {MIN_REPEATS}, better "
+            f"model {model!r} has {pluralize(number, 'repeat')}, but a recipe requires at least {MIN_REPEATS}, better "
             f"{FEW_REPEATS}. For a fixed model, {fix}."
         )
 

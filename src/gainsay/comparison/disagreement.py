@@ -10,7 +10,7 @@ import numpy as np
 
 from .._common.shown import TextResult, plain
 from .._common.typing import Floats
-from .._common.words import amount, count
+from .._common.words import format_amount, pluralize
 from ..evaluation.trec_runs import align_runs
 from ..judgments import Judgments
 from ..metrics.base import max_depth
@@ -88,15 +88,15 @@ class DisagreementBound(TextResult):
     def text(self) -> str:
         """Two sentences with the numbers."""
         first, second = self.metrics
-        over = count(self.queries, "query")
+        over = pluralize(self.queries, "query")
         if self.same_number:
             return f"On these labels ({over}), {first} and {second} are the same number for every ranking."
-        above, below = (amount(self.one_ranking[metric]) for metric in self.metrics)
+        above, below = (format_amount(self.one_ranking[metric]) for metric in self.metrics)
         return (
             f"On average over {over}, {first} of one ranking is at most {above} above and {below} below {second}. If "
             "the two metrics prefer different rankings, the wrong choice costs at most "
-            f"{amount(self.two_rankings)} under one of them, and a conflict is possible on {self.possible:,} of {over}."
-            f" {self.conclusion}"
+            f"{format_amount(self.two_rankings)} under one of them, and a conflict is possible on "
+            f"{self.possible:,} of {over}. {self.conclusion}"
         ).rstrip()
 
     def to_dict(self) -> dict[str, Any]:

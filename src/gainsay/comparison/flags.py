@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common.typing import Floats
-from .._common.words import confidence, count, listed
+from .._common.words import format_confidence, join_names, pluralize
 from ..evaluation.evaluator import HANDLING, Evaluator
 from ..metrics.binary import Judged
 from .data import FEW_REPEATS, Panel, QueryCounts
@@ -106,20 +106,20 @@ def find_left_out_flags(counts: QueryCounts) -> tuple[Flag, ...]:
     if not left_out:
         return ()
     size = "one query" if counts.common == 1 else f"{counts.common:,} queries"
-    text = f"The verdict uses the {size} on which both metrics are defined and leaves out {listed(left_out)}."
+    text = f"The verdict uses the {size} on which both metrics are defined and leaves out {join_names(left_out)}."
     return (Flag("left-out queries", text),)
 
 
 def find_flags(panel: Panel, estimated: Estimate, tied: dict[str, tuple[str, ...]], alpha: float) -> tuple[Flag, ...]:
     """Return all flags, the most serious first. `tied` contains the models with the best mean under each metric."""
     flags = []
-    clusters = count(panel.units, "cluster")
+    clusters = pluralize(panel.units, "cluster")
     if len(panel.models) == 1:
         flags.append(Flag("one model", "There is only one model to compare.", panel.models))
     elif panel.units < MIN_QUERIES:
         code, size = "few clusters", f"The {panel.queries:,} queries are in {clusters}"
         if panel.queries < MIN_QUERIES:
-            code, size = "few queries", f"The sample has {count(panel.queries, 'query')}"
+            code, size = "few queries", f"The sample has {pluralize(panel.queries, 'query')}"
         flags.append(Flag(code, f"{size} only. At least {MIN_QUERIES} are required to decide."))
     flags += _find_weight_flags(panel)
     if panel.units < panel.queries and estimated.effective < panel.units / 2:
@@ -132,7 +132,7 @@ def find_flags(panel: Panel, estimated: Estimate, tied: dict[str, tuple[str, ...
     for metric, names in tied.items():
         if len(names) > 1:
             extreme = "lowest" if metric in panel.lower_is_better else "highest"
-            text = f"{listed(names)} share the {extreme} mean {metric}. Results show {names[0]}, the first by name."
+            text = f"{join_names(names)} share the {extreme} mean {metric}. Results show {names[0]}, the first by name."
             flags.append(Flag("tied winners", text, names))
     return (*flags, *_find_pair_flags(panel, estimated, alpha))
 
@@ -149,7 +149,7 @@ def _find_repeat_flags(panel: Panel, repeats: Sequence[Floats], estimated: Estim
     )
     if same:
         text = (
-            f"Some repeats of {listed(same)} have equal values on every query. The seed may have no effect, for "
+            f"Some repeats of {join_names(same)} have equal values on every query. The seed may have no effect, for "
             "example without sampling of queries or features, so the variance between repeats is unknown."
         )
         flags.append(Flag("identical repeats", text, same))
@@ -160,12 +160,12 @@ def _find_repeat_flags(panel: Panel, repeats: Sequence[Floats], estimated: Estim
     outliers = find_outlying_repeats(panel)
     if outliers:
         names = tuple(dict.fromkeys(name for name, _ in outliers))
-        places = listed([f"repeat {number} of {name}" for name, number in outliers])
+        places = join_names([f"repeat {number} of {name}" for name, number in outliers])
         text = f"The distance of {places} from the other repeats is more than chance. A training may have failed."
         flags.append(Flag("outlying repeats", text, names))
     if few:
         text = (
-            f"{listed(few)} {'has' if len(few) == 1 else 'have'} fewer than {FEW_REPEATS} repeats. The variance "
+            f"{join_names(few)} {'has' if len(few) == 1 else 'have'} fewer than {FEW_REPEATS} repeats. The variance "
             "between repeats is estimated poorly, so only large differences are detected. With 3 repeats, bounds "
             "at 95 % may miss in up to 10 % of the samples."
         )
@@ -270,7 +270,7 @@ def _find_pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> list[Fl
         "identical models": (
             same,
             "never differ in this sample and count as one model, but may differ on up to "
-            f"{100 * unseen:.2g} % of all queries ({confidence(alpha)} confidence)",
+            f"{100 * unseen:.2g} % of all queries ({format_confidence(alpha)} confidence)",
         ),
         "ignored pairs": (
             ~same & (support < MIN_QUERIES),
@@ -295,7 +295,7 @@ def _find_pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> list[Fl
 
 
 def _flag_pairs(code: str, pairs: tuple[tuple[str, str], ...], models: int, text: str) -> Flag:
-    names = listed([f"{first} and {second}" for first, second in pairs], word="as well as")
+    names = join_names([f"{first} and {second}" for first, second in pairs], word="as well as")
     if len(pairs) > 3:
         names = f"{len(pairs)} of {math.comb(models, 2)} pairs of models"
     return Flag(code, f"{names} {text}.", tuple(dict.fromkeys(itertools.chain(*pairs))), pairs)
@@ -351,11 +351,13 @@ class UnjudgedDocuments:
         if not any(self.unjudged.values()):
             return ["Every document that the models retrieved was judged."]
         sentences = [
-            f"{name} is {listed([f'{shares[model]:.3f} for {model}' for model in models])}."
+            f"{name} is {join_names([f'{shares[model]:.3f} for {model}' for model in models])}."
             for name, shares in self.shares.items()
         ]
         counts = [f"{self.unjudged[model]:,} of {self.retrieved[model]:,} for {model}" for model in models]
-        sentences.append(f"Unjudged documents among those retrieved were {HANDLING[self.handling]}: {listed(counts)}.")
+        sentences.append(
+            f"Unjudged documents among those retrieved were {HANDLING[self.handling]}: {join_names(counts)}."
+        )
         return sentences
 
     def average_repeats(self, recipes: Mapping[str, Sequence[str]], models: Sequence[str]) -> UnjudgedDocuments:
@@ -412,7 +414,7 @@ def find_uneven_judging(unjudged: UnjudgedDocuments, in_question: Sequence[str])
             if first in in_question and abs(shares[first] - shares[second]) > MAX_JUDGED_DIFFERENCE + ROUNDING
         )
         if pairs:
-            names = listed([f"{a} and {b} ({shares[a]:.3f}, {shares[b]:.3f})" for a, b in pairs])
+            names = join_names([f"{a} and {b} ({shares[a]:.3f}, {shares[b]:.3f})" for a, b in pairs])
             if len(pairs) > 3:
                 names = f"a model in question and another in {len(pairs)} pairs"
             text = (

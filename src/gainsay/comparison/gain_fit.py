@@ -12,7 +12,7 @@ import numpy as np
 from .._common.checks import check_real
 from .._common.shown import TextResult, plain
 from .._common.typing import Floats, Ids
-from .._common.words import confidence, count, number_text, p_value
+from .._common.words import format_confidence, format_exact, format_p_value, pluralize
 from .data import validate_alpha
 from .gain_values import name_path, read_template
 from .labels import sum_by_cluster
@@ -108,22 +108,22 @@ class GainFit(TextResult):
     @property
     def text(self) -> str:
         """One paragraph with the numbers."""
-        size, units = count(self.preferences, "preference"), self.preferences
+        size, units = pluralize(self.preferences, "preference"), self.preferences
         if self.clusters is not None:
-            size, units = f"{size} in {count(self.clusters, 'cluster')}", self.clusters
+            size, units = f"{size} in {pluralize(self.clusters, 'cluster')}", self.clusters
         if self.ties:
-            size += f", {count(self.ties, 'tie')} counted half for either side"
+            size += f", {pluralize(self.ties, 'tie')} counted half for either side"
         if self.silent:
             size += f", {self.silent} without information"
         if not self.has_base:
             assert self.fit_p_value is not None
-            answer = f"no gain base fits ({p_value(self.fit_p_value)})."
+            answer = f"no gain base fits ({format_p_value(self.fit_p_value)})."
         else:
             lower, upper = self.lower > 0, math.isfinite(self.upper)
             interval = f"{self.lower:.2f} to {self.upper:.2f}" if lower and upper else "but every base fits"
             if lower != upper:
                 interval = f"{self.lower:.2f} or more" if lower else f"{self.upper:.2f} or less"
-            answer = f"gain base {self.base:.2f}, {interval} with {confidence(self.alpha)} confidence. "
+            answer = f"gain base {self.base:.2f}, {interval} with {format_confidence(self.alpha)} confidence. "
             answer += {
                 "cannot tell": "Linear (1) and exponential (2) both fit, so more preferences are needed.",
                 "linear": "Linear (1) fits, exponential (2) does not.",
@@ -132,7 +132,7 @@ class GainFit(TextResult):
             }[self.verdict]
         grades, gains = self.grades[:9], ", ".join(f"{gain:.3g}" for gain in self.gains(self.grades[:9]))
         few = " With so few, the confidence is approximate." if units < MIN_PREFERENCES else ""
-        return f"From {size}: {answer} Grades {', '.join(map(number_text, grades))} have the gains {gains}.{few}"
+        return f"From {size}: {answer} Grades {', '.join(map(format_exact, grades))} have the gains {gains}.{few}"
 
     def gains(self, labels: Sequence[float]) -> list[float]:
         """Return the gains of labels, for example for `label_gain` of LightGBM.
@@ -155,7 +155,7 @@ class GainFit(TextResult):
         if unknown:
             raise ValueError(
                 f"labels must be grades of the preferences, because no base fits, got {unknown[0]:g} (grades: "
-                f"{', '.join(map(number_text, self.table))})."
+                f"{', '.join(map(format_exact, self.table))})."
             )
         return [self.table[label] for label in values.tolist()]
 
@@ -245,7 +245,7 @@ def fit_gain(
     if np.ptp(data.outcome) == 0:
         side_of_all = {1.0: "a", 0.0: "b", 0.5: "neither side"}[float(data.outcome[0])]
         raise ValueError(
-            f"preferences must be for both sides, but all {count(len(data.outcome), 'preference')} are for "
+            f"preferences must be for both sides, but all {pluralize(len(data.outcome), 'preference')} are for "
             f"{side_of_all}. If one ranking is always preferred, exchange a and b in about half of the preferences."
         )
     grid = np.geomspace(low, high, STEPS + 1)
@@ -313,8 +313,9 @@ def _validate_slopes(lines: Sequence[_Line], number: int) -> None:
     if separated:
         place = "every base" if len(separated) == len(lines) else f"base {separated[0].base:.2f}"
         raise ValueError(
-            f"The slope cannot be estimated, because at {place} each of the {count(number, 'preference')} is for the "
-            "ranking of higher value or the same side. Pass more preferences, including rankings that are almost equal."
+            f"The slope cannot be estimated, because at {place} each of the {pluralize(number, 'preference')} is for "
+            "the ranking of higher value or the same side. Pass more preferences, including rankings that are almost "
+            "equal."
         )
     if not any(line.slope for line in lines):
         raise ValueError(

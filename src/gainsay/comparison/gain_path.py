@@ -14,7 +14,7 @@ from .._common.cached import cached_property
 from .._common.checks import check_real
 from .._common.shown import TextResult, plain, printable, short_names
 from .._common.typing import Bools, Floats
-from .._common.words import confidence, count, listed, number_text, p_value
+from .._common.words import format_confidence, format_exact, format_p_value, join_names, pluralize
 from ..evaluation.evaluator import shared_weights
 from .gain_values import estimate_gains, find_template, name_path
 from .inference import compute_regret_band, two_step_test
@@ -163,14 +163,14 @@ class GainPath(TextResult):
 
     @property
     def _ends(self) -> tuple[str, str]:
-        return number_text(self.bases[0]), number_text(self.bases[-1])
+        return format_exact(self.bases[0]), format_exact(self.bases[-1])
 
     @property
     def _best(self) -> str:
         return "lowest" if self.lower_is_better else "highest"
 
     def _describe_winners(self) -> str:
-        size = f"{count(len(self.models), 'model')} on {count(self.queries, 'query')}"
+        size = f"{pluralize(len(self.models), 'model')} on {pluralize(self.queries, 'query')}"
         low, high = self._ends
         *changing, (last, _, _) = self.winners.itertuples(index=False)
         opening = f"Under {self.metric} with gain (b^l - 1)/(b - 1),"
@@ -184,23 +184,24 @@ class GainPath(TextResult):
 
     def _describe_verdict(self) -> str:
         kind, p, always = self.verdict
-        level = confidence(self.alpha)
+        level = format_confidence(self.alpha)
         if len(self.models) == 1:
             return f"{self.models[0]} is the only model."
         if kind == "agree":
             return f"{always[0]} is proven best at every base ({level})."
         if kind == "unresolved":
-            return f"One model may be best at every base ({p_value(p)}). If so, it is {_list_names(always)} ({level})."
+            names = _list_names(always)
+            return f"One model may be best at every base ({format_p_value(p)}). If so, it is {names} ({level})."
         first, last = (_list_names(self.best_sets[self.bases[place]]) for place in (0, -1))
         low, high = self._ends
         ends = f"at b = {low} it is {first}, at b = {high} it is {last}"
-        return f"No model is best at every base ({p_value(p)}): {ends} ({level}, simultaneous)."
+        return f"No model is best at every base ({format_p_value(p)}): {ends} ({level}, simultaneous)."
 
     def _describe_fit(self, fit: GainFit) -> str:
         if not fit.has_base:
             return fit.text
         base, low, high = map(format_base, (fit.base, fit.lower, fit.upper))
-        sentence = f"Preferences fit base {base} ({low} to {high}, {confidence(fit.alpha)})"
+        sentence = f"Preferences fit base {base} ({low} to {high}, {format_confidence(fit.alpha)})"
         winners = [
             model
             for model, start, stop in self.winners.itertuples(index=False)
@@ -246,7 +247,7 @@ class GainPath(TextResult):
 
 
 def _list_names(models: Iterable[str]) -> str:
-    return listed(list(models), word="or")
+    return join_names(list(models), word="or")
 
 
 def format_base(base: float) -> str:
@@ -257,7 +258,7 @@ def format_base(base: float) -> str:
     """
     if math.isinf(base):
         return "infinity"
-    return number_text(base) if float(base).is_integer() else f"{base:.2f}"
+    return format_exact(base) if float(base).is_integer() else f"{base:.2f}"
 
 
 def select_labelled_bases(bases: Sequence[float], distance: float = 0.14) -> list[float]:

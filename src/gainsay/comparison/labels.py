@@ -11,7 +11,7 @@ import numpy as np
 from .._common.alignment import index_of, only_counts
 from .._common.arrays import factorize, is_missing, objects
 from .._common.names import check_name, natural_order
-from .._common.words import count, number_text
+from .._common.words import format_exact, pluralize
 from ..data.text import one_line
 
 if TYPE_CHECKING:
@@ -79,10 +79,10 @@ def read_segment_file(path: str | os.PathLike[str]) -> dict[str, dict[str, str]]
     labels: dict[str, list[str]] = {}
     for line, (query, *values) in enumerate(rows, 2):
         if len(values) != len(header) - 1 or query in labels:
-            mistake = "two lines" if query in labels else f"{count(len(values), 'label')}"
+            mistake = "two lines" if query in labels else f"{pluralize(len(values), 'label')}"
             raise ValueError(
-                f"{path} must have one line per query with {count(len(header) - 1, 'label')}, got {mistake} for query "
-                f"{query!r} (line {line})"
+                f"{path} must have one line per query with {pluralize(len(header) - 1, 'label')}, got {mistake} for "
+                f"query {query!r} (line {line})"
             )
         labels[query] = values
     return {name: {query: row[at] for query, row in labels.items()} for at, name in enumerate(header[1:])}
@@ -181,7 +181,7 @@ def _is_missing(label: Any) -> bool:
 def _format_label(label: Any) -> str:
     if isinstance(label, np.generic):
         label = label.item()
-    return number_text(label) if isinstance(label, float) else str(label)
+    return format_exact(label) if isinstance(label, float) else str(label)
 
 
 def read_clusters(clusters: Any, size: int, judgments: Judgments | None = None) -> Integers:

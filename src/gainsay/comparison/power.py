@@ -15,7 +15,7 @@ from .._common.arrays import nearest
 from .._common.checks import check_real, check_whole
 from .._common.shown import TextResult, printable
 from .._common.typing import Floats
-from .._common.words import amount, count, listed
+from .._common.words import format_amount, join_names, pluralize
 from .data import MIN_REPEATS, validate_alpha, validate_margin
 from .inference import MIN_QUERIES
 from .labels import sum_by_cluster
@@ -180,7 +180,7 @@ class Plan(TextResult):
 
     def _describe_claim(self) -> str:
         first, second = self.models
-        size = amount(abs(self.difference))
+        size = format_amount(abs(self.difference))
         change = f"it is {'better' if self.difference > 0 else 'worse'} by {size}" if self.difference else "it is equal"
         claim = {
             "genuine": f"that no model is best under both metrics, if {first} and {second} are each better than all "
@@ -188,7 +188,7 @@ class Plan(TextResult):
             "pair": f"which of {first} and {second} is better, if the difference is {size}, under the metric that "
             "needs the most queries",
             "ship": f"that {second} can replace {first} (require {self.require.replace('_', '-')}), if {change} under "
-            f"every metric ({count(self.rivals - 1, 'candidate')}, margin {amount(self.margin)})",
+            f"every metric ({pluralize(self.rivals - 1, 'candidate')}, margin {format_amount(self.margin)})",
         }[self.claim]
         return f"The plan is to prove with probability {100 * self.power:g} %, at level {self.alpha:g}, {claim}."
 
@@ -207,7 +207,7 @@ class Plan(TextResult):
             + (f"require about {size} queries" if size else "are not sufficient")
             for option, size in zip(self.options, sizes, strict=True)
         ]
-        return f"{listed(needs, most=len(needs))}{notes}."
+        return f"{join_names(needs, most=len(needs))}{notes}."
 
 
 def plan(

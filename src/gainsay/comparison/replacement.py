@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from .._common.markup import styled
-from .._common.words import amount, confidence, listed
+from .._common.words import format_amount, format_confidence, join_names
 from .baseline import format_change
 from .wording import format_choice, format_sample_size, label_metrics, style_metrics
 
@@ -46,13 +46,13 @@ def _format_answer(result: BaselineComparison, first: CandidateDecision, old: st
     if undecided and total > 1:
         return f"Keep {old} for now: {undecided} of {total} candidates are undecided."
     if undecided and result.require == "no_loss":
-        return f"Too close to call: a loss of {amount(result.margin)} or more by {new} is not excluded."
+        return f"Too close to call: a loss of {format_amount(result.margin)} or more by {new} is not excluded."
     if undecided:
         return f"Too close to call: {new} is not proven better than {old}."
     if total > 1:
         return f"Keep {old}: each of the {total} candidates is worse under some metric."
     losing = [label.long for label in label_metrics(result.metrics) if label.name in first.excessive_losses]
-    return f"Keep {old}: {new} is worse under {listed(losing)}."
+    return f"Keep {old}: {new} is worse under {join_names(losing)}."
 
 
 def _format_advice(result: BaselineComparison, first: CandidateDecision, names: Mapping[str, str]) -> str:
@@ -63,11 +63,11 @@ def _format_advice(result: BaselineComparison, first: CandidateDecision, names: 
         between = f" ({format_change(low)} to {format_change(high)})" if has_bounds else ""
         changes.append(f"{styled(style, format_change(first.difference[label.name]))}{between} under {label.long}")
     change = (
-        f"{' and '.join(changes)}, simultaneous at {confidence(result.alpha)}. One-sided, "
+        f"{' and '.join(changes)}, simultaneous at {format_confidence(result.alpha)}. One-sided, "
         f"{result.describe_bounds(first)} ({result.one_sided_confidence})."
     )
     if result.margin:
-        change += f" Tolerated: a loss up to {amount(result.margin)}."
+        change += f" Tolerated: a loss up to {format_amount(result.margin)}."
     if first.decision == "ship":
         return f"{format_choice('Ship', names[first.candidate])}: {change}"
     for_now = " for now" if first.decision == "undecided" else ""

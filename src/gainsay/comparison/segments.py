@@ -11,7 +11,7 @@ import numpy as np
 
 from .._common.shown import TextResult, plain, printable
 from .._common.typing import Bools
-from .._common.words import amount, confidence, count, listed
+from .._common.words import format_amount, format_confidence, join_names, pluralize
 from .inference import MIN_QUERIES
 from .labels import Labels, list_labels
 from .pairs import build_leaderboard
@@ -95,7 +95,7 @@ class Contrast:
     def text(self) -> str:
         """One sentence."""
         metrics = "both metrics" if len(self.metrics) == 2 else self.metrics[0]
-        others = listed(list(self.trails_in), word="or")
+        others = join_names(list(self.trails_in), word="or")
         return (
             f"Under {metrics}, {self.model} is best where {self.column} is {self.best_in}, "
             f"but not where {self.column} is {others}."
@@ -150,7 +150,7 @@ class Segments(TextResult):
         matches = [part for part in self.parts if key in (part.label, (part.column, part.label))]
         if len(matches) == 1:
             return matches[0]
-        names = listed([f"{part.column} {part.label}" for part in self.parts], most=12)
+        names = join_names([f"{part.column} {part.label}" for part in self.parts], most=12)
         problem = "No segment is named" if not matches else "Several columns have a segment named"
         raise KeyError(f"{problem} {key!r}. Use (column, label) of one of the segments {names}.")
 
@@ -212,11 +212,11 @@ class Segments(TextResult):
         if len(decided) > MAX_SHOWN:
             sentences.append(f"The table contains {len(decided) - MAX_SHOWN} more segments.")
         if small:
-            names = listed([f"{part.column} {part.label} ({part.units})" for part in small])
+            names = join_names([f"{part.column} {part.label} ({part.units})" for part in small])
             units = "queries" if self.whole.clusters is None else "clusters"
             sentences.append(f"Segments with fewer than {MIN_QUERIES} {units} are not decided: {names}.")
         sentences.append(
-            f"All {count(len(self.parts), 'segment')} together have {confidence(self.alpha)} confidence "
+            f"All {pluralize(len(self.parts), 'segment')} together have {format_confidence(self.alpha)} confidence "
             f"(level {self.level:.2g} each)."
         )
         return printable(" ".join([*sentences, *describe_losses(self.whole.lower_is_better), self.whole.about]))
@@ -299,9 +299,9 @@ def _describe_segment(part: Segment) -> str:
         "immaterial": f"it does not matter which metric you choose by ({ranks})",
         "unresolved": f"the best model is not proven ({ranks})",
     }[verdict.kind]
-    sentence = f"Where {part.column} is {part.label} ({count(part.queries, 'query')}), {result}."
+    sentence = f"Where {part.column} is {part.label} ({pluralize(part.queries, 'query')}), {result}."
     if verdict.kind == "agree":
         return sentence
     upper = verdict.safe_regret_upper
-    bound = f", at most {amount(upper)} from the best" if math.isfinite(upper) else ""
+    bound = f", at most {format_amount(upper)} from the best" if math.isfinite(upper) else ""
     return f"{sentence} The safe choice is {verdict.safe_choice}{bound}."

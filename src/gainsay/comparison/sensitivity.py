@@ -12,7 +12,7 @@ import numpy as np
 from .._common.arrays import nearest
 from .._common.shown import TextResult, plain
 from .._common.typing import Floats
-from .._common.words import confidence, count, listed
+from .._common.words import format_confidence, join_names, pluralize
 from ..evaluation.evaluator import Evaluator
 from ..metrics.base import Metric
 from ..metrics.function import FunctionMetric
@@ -78,7 +78,7 @@ class Sensitivity(TextResult):
     def headline(self) -> str:
         """One sentence: the choices that matter most, or that the sample is too small to rank them."""
         table = self.table
-        total, names = count(len(table), "choice"), table["choice"].tolist()
+        total, names = pluralize(len(table), "choice"), table["choice"].tolist()
         if not table["reversed"].any():
             return f"None of {total} reverses any pair of models."
         if self.queries < MIN_QUERIES or len(self.models) < MIN_MODELS:
@@ -91,20 +91,20 @@ class Sensitivity(TextResult):
         if not stronger:
             return f"Of {total}, the gain reverses most pairs."
         verb = "matters" if len(stronger) == 1 else "matter"
-        return f"Of {total}, {listed(stronger, 4)} {verb} more than the gain."
+        return f"Of {total}, {join_names(stronger, 4)} {verb} more than the gain."
 
     @property
     def text(self) -> str:
         """A short paragraph with the numbers."""
-        size = f"{count(len(self.models), 'model')} on {count(self.queries, 'query')}"
+        size = f"{pluralize(len(self.models), 'model')} on {pluralize(self.queries, 'query')}"
         parts = [f"{size}, in the order of {self.reference}. {self.headline}"]
         for row in self.table[self.table["kind"] == "gain"].to_dict("records"):
             interval = ""
             if math.isfinite(row["lower"]):
-                interval = f" ({100 * row['lower']:.1f} to {100 * row['upper']:.1f} %, {confidence(self.alpha)})"
+                interval = f" ({100 * row['lower']:.1f} to {100 * row['upper']:.1f} %, {format_confidence(self.alpha)})"
             parts.append(f"The {row['choice']} reverses {100 * row['reversed']:.1f} % of the pairs{interval}.")
         changed = self.table.loc[self.table["winner_changes"] > 0.5, "choice"].tolist()
-        change = f"changes under {listed(changed)}" if changed else "is the same under every choice"
+        change = f"changes under {join_names(changed)}" if changed else "is the same under every choice"
         parts.append(f"The winner, {self.winner}, {change}.")
         return " ".join(parts)
 

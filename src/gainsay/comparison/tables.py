@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._common.words import count
+from .._common.words import pluralize
 from ..data.features import as_pandas
 from ..data.frames import get_column, read_table
 from ..data.text import one_line
@@ -114,8 +114,8 @@ def read_score_table(
         missing = column.isna()
         if missing.any():
             raise ValueError(
-                f"{source}: the {role} column {roles[role]!r} has {count(int(missing.sum()), 'missing value')}, the "
-                f"first in row {missing.to_numpy().argmax()} (from 0). Remove these rows or add the values."
+                f"{source}: the {role} column {roles[role]!r} has {pluralize(int(missing.sum()), 'missing value')}, "
+                f"the first in row {missing.to_numpy().argmax()} (from 0). Remove these rows or add the values."
             )
     if document is not None:
         repeated = table.duplicated([query, document]).to_numpy()

@@ -15,7 +15,15 @@ from .._common.checks import refuse_unordered
 from .._common.markup import as_text, styled
 from .._common.shown import TextResult, plain, printable
 from .._common.typing import Floats, Ids
-from .._common.words import amount, confidence, count, format_number, listed, p_value, round_bound
+from .._common.words import (
+    format_amount,
+    format_confidence,
+    format_number,
+    format_p_value,
+    join_names,
+    pluralize,
+    round_bound,
+)
 from .data import Values, Vary, read_panel, validate_alpha, validate_margin, validate_seed
 from .estimates import VarianceComponents, estimate_variance_components
 from .flags import Flag, UnjudgedDocuments, find_flags, find_left_out_flags, find_uneven_judging, has_evidence
@@ -338,7 +346,7 @@ class Verdict(TextResult):
         parts = (format_question(self), format_headline(self, names), format_advice(self, names))
         text = [as_text(part).removeprefix("★ ") for part in parts if part] + [_describe_means(self)]
         if self.kind == "unresolved" and 1 < len(self.common_best) < len(self.models):
-            text.append(f"The best under both may be {listed(list(self.common_best), word='or')}.")
+            text.append(f"The best under both may be {join_names(list(self.common_best), word='or')}.")
         if self.winners[self.metrics[0]] != self.winners[self.metrics[1]]:
             text.append(_describe_cost(self))
         text += describe_losses(self.lower_is_better)
@@ -479,7 +487,7 @@ def format_advice(verdict: Verdict, names: Mapping[str, str], selected: str | No
         return ""
     if not has_evidence(verdict.flags):
         return "Check the query ids and the labels."
-    level, safe = confidence(verdict.alpha), names[verdict.safe_choice]
+    level, safe = format_confidence(verdict.alpha), names[verdict.safe_choice]
     under = "" if verdict.metrics_coincide else " under either metric"
     units = verdict.clusters or verdict.queries
     if units < MIN_QUERIES:
@@ -501,7 +509,7 @@ def format_advice(verdict: Verdict, names: Mapping[str, str], selected: str | No
     worst = f"at worst {round_bound(verdict.safe_regret_upper, up=True)} behind the best"
     bound = f"{worst if verdict.safe_regret_upper else 'not behind any other'}{under} ({level})"
     if verdict.kind == "immaterial":
-        margin = f", no more than your margin of {amount(verdict.margin)}" if verdict.margin else ""
+        margin = f", no more than your margin of {format_amount(verdict.margin)}" if verdict.margin else ""
         return f"{format_choice('Choose', safe)}: {bound}{margin}."
     evidence = _describe_certainty(verdict)
     if verdict.kind == "genuine":
@@ -512,14 +520,14 @@ def format_advice(verdict: Verdict, names: Mapping[str, str], selected: str | No
 def _describe_certainty(verdict: Verdict) -> str:
     """Return how sure a genuine disagreement is, or how to resolve an unresolved verdict, after a blank."""
     if verdict.kind == "genuine":
-        certainty = p_value(verdict.p_value).replace(" ", "\u00a0")
+        certainty = format_p_value(verdict.p_value).replace(" ", "\u00a0")
         text = (
             f" The disagreement is not chance ({certainty}). Any choice loses at least "
             f"{round_bound(verdict.price_lower, up=False)} under one of the two."
         )
         if not verdict.margin:
             return text
-        margin = f"your margin of {amount(verdict.margin)}"
+        margin = f"your margin of {format_amount(verdict.margin)}"
         if verdict.material:
             return f"{text} That exceeds {margin}."
         if verdict.within_margin:
@@ -530,7 +538,7 @@ def _describe_certainty(verdict: Verdict) -> str:
     detectable = ""
     if math.isfinite(verdict.detectable):
         size = round_bound(verdict.detectable, up=True)
-        detectable = f" {count(verdict.queries, 'query')} can prove differences of about {size} or more."
+        detectable = f" {pluralize(verdict.queries, 'query')} can prove differences of about {size} or more."
     evidence = "queries and repeats" if verdict.repeats else "queries"
     return f"{detectable} {styled('b', f'Add {evidence}, not {name_unit(verdict)}s.')}"
 
@@ -558,7 +566,7 @@ def _describe_means(verdict: Verdict) -> str:
     text = f"{' and '.join(parts)}."
     if max(verdict.optimism.values()) < MIN_OPTIMISM:
         return text
-    optimism = " and ".join(f"{amount(value)} of {metric}" for metric, value in verdict.optimism.items())
+    optimism = " and ".join(f"{format_amount(value)} of {metric}" for metric, value in verdict.optimism.items())
     number = f"{len(verdict.models)} {name_unit(verdict)}s"
     return f"{text} About {optimism} is due to selecting the best of {number}."
 
@@ -567,7 +575,7 @@ def _describe_cost(verdict: Verdict) -> str:
     """Return the cost of choosing by one metric under the other."""
     parts = []
     for metric, other in (verdict.metrics, verdict.metrics[::-1]):
-        regret = amount(verdict.winner_regrets[metric])
+        regret = format_amount(verdict.winner_regrets[metric])
         cost = f"adds {regret} to {other}" if other in verdict.lower_is_better else f"costs {regret} of {other}"
         parts.append(f"choosing {verdict.winners[metric]} {cost}")
     return f"In this sample {parts[0]}, and {parts[1]}."

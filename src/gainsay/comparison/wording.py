@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from .._common.markup import styled
-from .._common.words import count, listed, round_bound
+from .._common.words import join_names, pluralize, round_bound
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,7 +52,7 @@ def describe_sample(evidence: Evidence) -> str:
     if len(recipes) == 1:
         subject = f"{next(iter(recipes))} is a recipe, trained {times}"
     else:
-        names = "The models" if len(recipes) == len(evidence.models) else listed(list(recipes))
+        names = "The models" if len(recipes) == len(evidence.models) else join_names(list(recipes))
         subject = f"{names} are recipes, trained {times} each"
     coverage = {
         "seed": ". Another seed is covered, other training data are not",
@@ -62,7 +62,9 @@ def describe_sample(evidence: Evidence) -> str:
     }[evidence.vary]
     fixed = [model for model in evidence.models if model not in recipes]
     rest = (
-        f" {listed(fixed)} {'is' if len(fixed) == 1 else 'are'} fixed, so retraining is not covered." if fixed else ""
+        f" {join_names(fixed)} {'is' if len(fixed) == 1 else 'are'} fixed, so retraining is not covered."
+        if fixed
+        else ""
     )
     failures = (
         f"Results are valid if no training failed: {fewest} repeats without a failure exclude failure rates above "
@@ -78,8 +80,8 @@ def name_unit(evidence: Evidence) -> str:
 
 def format_sample_size(evidence: Evidence) -> str:
     """Return the number of queries, and of their clusters."""
-    clusters = "" if evidence.clusters is None else f" in {count(evidence.clusters, 'cluster')}"
-    return f"{count(evidence.queries, 'query')}{clusters}"
+    clusters = "" if evidence.clusters is None else f" in {pluralize(evidence.clusters, 'cluster')}"
+    return f"{pluralize(evidence.queries, 'query')}{clusters}"
 
 
 def format_range(median: int, upper: int | None) -> str:
@@ -103,7 +105,7 @@ def describe_losses(losses: Sequence[str]) -> list[str]:
     """
     if len(losses) < 2:
         return [f"A lower value of {metric} is better." for metric in losses]
-    return [f"Lower values of {listed(losses, most=len(losses))} are better."]
+    return [f"Lower values of {join_names(losses, most=len(losses))} are better."]
 
 
 class MetricLabel(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from .._common.cached import cached_property
-from .._common.words import count
+from .._common.words import pluralize
 from ..training.bound_metrics import BoundMetrics
 from ..training.partial_sums import compute_ratios
 from .cluster import Cluster, Totals, evaluate_partition
@@ -95,7 +95,7 @@ class ClusterEvaluation:
     def __repr__(self) -> str:
         width = max(len(name) for name in self.mean)
         lines = "\n".join(f"  {name:<{width}}  {value:.6f}" for name, value in self.mean.items())
-        size = f"{count(self.queries, 'query')} in {count(len(self._totals.queries), 'partition')}"
+        size = f"{pluralize(self.queries, 'query')} in {pluralize(len(self._totals.queries), 'partition')}"
         return f"Evaluation of {size}\n{lines}"
 
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._common.arrays import is_missing, numbers, refuse_unready, vector
 from .._common.names import check_text
-from .._common.words import count
+from .._common.words import pluralize
 from ..judgments import Judgments
 from .features import (
     Categories,
@@ -166,11 +166,13 @@ class RankingData:
     def __repr__(self) -> str:
         grades, counts = np.unique(self.labels, return_counts=True)
         if grades.size <= _MAX_GRADES:
-            labels = ", ".join(f"{grade:g}: {count}" for grade, count in zip(grades, counts, strict=True))
+            labels = ", ".join(f"{grade:g}: {pluralize}" for grade, count in zip(grades, counts, strict=True))
         else:
             labels = f"from {grades[0]:g} to {grades[-1]:g}"
         rows, columns = self.features.shape
-        size = f"{count(rows, 'document')}, {count(len(self.query_ids), 'query')}, {count(columns, 'feature')}"
+        size = (
+            f"{pluralize(rows, 'document')}, {pluralize(len(self.query_ids), 'query')}, {pluralize(columns, 'feature')}"
+        )
         extra = ("" if self.document_ids is None else "; document ids") + ("" if self.weight is None else "; weighted")
         extra += "; sparse" if is_sparse(self.features) else ""
         extra += f"; {len(self.categories)} categorical" if self.categories else ""

@@ -11,7 +11,7 @@ from .._common.cached import cached_property
 from .._common.checks import check_whole, validate_choice
 from .._common.cpus import cpus
 from .._common.sums import compute_means, scale_weights
-from .._common.words import count, format_mean
+from .._common.words import format_mean, pluralize
 from ..judgments import Judgments, Unjudged
 from ..metrics.names import MetricLike, parse_metrics
 from .groups import AlignedScores, bind_metrics
@@ -240,12 +240,12 @@ class Evaluation:
         width = max(len(name) for name in self.mean)
         lines = "\n".join(f"  {name:<{width}}  {format_mean(value)}" for name, value in self.mean.items())
         notes = "".join(f"\n  {note}" for note in self.notes)
-        return f"Evaluation of {count(self.judgments.queries, 'query')}\n{lines}{notes}"
+        return f"Evaluation of {pluralize(self.judgments.queries, 'query')}\n{lines}{notes}"
 
     def _repr_html_(self) -> str:
         from .._common.notebook import table_cell
 
-        size = f"{count(self.judgments.queries, 'query')}, {count(self.judgments.documents, 'document')}"
+        size = f"{pluralize(self.judgments.queries, 'query')}, {pluralize(self.judgments.documents, 'document')}"
         rows = [(name, format_mean(value)) for name, value in self.mean.items()]
         return table_cell(f"Evaluation: {size}", ("metric", "mean"), rows, *self.notes)
 

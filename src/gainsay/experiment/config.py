@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from .._common.arrays import nearest
-from .._common.words import listed
+from .._common.words import join_names
 from ..comparison.compare import DEFAULT_METRICS
 from ..comparison.data import validate_primary, validate_seed
 from ..comparison.labels import read_cluster_file, read_segment_file
@@ -161,7 +161,7 @@ class ExperimentConfig(StrictModel):
             raise ValueError(f"vary must be 'seed' without repeats, got {self.vary!r}. Pass repeats=5, for example.")
         names, baseline = [candidate.name for candidate in self.candidates], self.repeats.baseline
         if baseline is not None and baseline not in names:
-            hint = nearest(baseline, names) or f" (candidates: {listed(names)})"
+            hint = nearest(baseline, names) or f" (candidates: {join_names(names)})"
             raise ValueError(f"repeats.baseline must be a candidate, got {baseline!r}{hint}")
         return self
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common.checks import check_whole
-from .._common.words import count, listed
+from .._common.words import join_names, pluralize
 from ..evaluation.evaluator import Evaluator, shared_weights
 from ..judgments import Judgments
 from .config import BALANCED, ExperimentConfig, read_toml
@@ -297,7 +297,7 @@ class Experiment:
             perform_all(storage, self.plan, pending, self._parts, progress.advance, executor, jobs, progress.follow)
         except BaseException as error:
             if self.directory is not None:
-                remaining = count(progress.total - progress.done, "training")
+                remaining = pluralize(progress.total - progress.done, "training")
                 error.add_note(f"{remaining} left. The others are in {self.directory}. Run again to continue.")
             raise
         finally:
@@ -307,7 +307,7 @@ class Experiment:
     def __repr__(self) -> str:
         folds = f", {len(self.plan.folds)} folds" if len(self.plan.folds) > 1 else ""
         repeats = f", {self.plan.repeats.number} repeats" if self.plan.repeats.number > 1 else ""
-        size = f"{count(len(self.plan.candidates), 'candidate')}{folds}{repeats}"
+        size = f"{pluralize(len(self.plan.candidates), 'candidate')}{folds}{repeats}"
         return f"Experiment({size}, metrics {', '.join(self.plan.names)})"
 
 
@@ -365,7 +365,7 @@ def _warn_of_data(plan: Plan, parts: Parts) -> None:
     single = [name for name, part in parts.items() if len(part.labels) == len(part.query_ids)]
     if single:
         fix = "Does qid number the rows instead of the queries?"
-        message = f"every query of {listed(single, 4)} has one document, so there is nothing to rank. {fix}"
+        message = f"every query of {join_names(single, 4)} has one document, so there is nothing to rank. {fix}"
         warnings.warn(message, stacklevel=3)
     for first, second in itertools.combinations(parts, 2):
         if plan.data[first] == plan.data[second]:

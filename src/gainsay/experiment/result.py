@@ -15,7 +15,7 @@ from .._common.cached import cached_property
 from .._common.checks import check_whole
 from .._common.markup import as_text
 from .._common.shown import printable, printables
-from .._common.words import count
+from .._common.words import pluralize
 from ..comparison.comparison import Comparison
 from ..comparison.rankings import Rankings
 from ..comparison.verdict import Verdict
@@ -517,7 +517,7 @@ class ExperimentResult(ResultTables):
 
     def __repr__(self) -> str:
         failed = f", {len(self.failures)} failed" if self.failures else ""
-        size = f"{count(len(self.candidates), 'candidate')}{failed}, {count(len(self._weights), 'query')}"
+        size = f"{pluralize(len(self.candidates), 'candidate')}{failed}, {pluralize(len(self._weights), 'query')}"
         return f"ExperimentResult({size}, metrics {', '.join(self.metrics)})"
 
 

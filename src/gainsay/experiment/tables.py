@@ -12,7 +12,7 @@ import numpy as np
 from .._common.cached import cached_property
 from .._common.names import natural_order
 from .._common.sums import scale_weights
-from .._common.words import listed
+from .._common.words import join_names
 from .config import BALANCED
 from .trainings import CandidateTrainings, find_balanced_round, orient
 
@@ -241,7 +241,7 @@ class ResultTables:
             notes.append(self._describe_finalists())
         if self.identical:
             notes.append(
-                f"All repeats of {listed(self.identical, MAX_NAMES)} are identical, because another seed changes "
+                f"All repeats of {join_names(self.identical, MAX_NAMES)} are identical, because another seed changes "
                 "nothing. Each is compared as a fixed model. Sample documents or features, or use vary='queries'"
             )
         if self.plan.vary == "queries":
@@ -261,7 +261,7 @@ class ResultTables:
         rejected = [str(name) for name in table.index[~table]]
         baseline = "" if repeats.baseline is None else f", and the baseline {repeats.baseline}"
         verb = "was" if len(rejected) == 1 else "were"
-        once = f". {listed(rejected, MAX_NAMES)} {verb} trained once" if rejected else ""
+        once = f". {join_names(rejected, MAX_NAMES)} {verb} trained once" if rejected else ""
         return (
             f"The compared finalists are the best {repeats.keep} on valid by {' or '.join(self.plan.primary_metrics)}"
             f"{baseline}, trained {repeats.number} times anew. The training that chose them is not counted{once}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 import numpy as np
 
 from .._common.checks import validate_choice
-from .._common.words import number_text
+from .._common.words import format_exact
 from ..ranking import formulas
 from ..ranking.rows import ideal_rows, row_sums, sums_at, table_of
 from .base import LabelStatistics, Metric, max_depth
@@ -285,7 +285,7 @@ class GAP(Metric):
     def option_text(self, option: str) -> str:
         """Return the text of an option in the name of the metric."""
         is_table = option == "thresholds" and self.thresholds != "equal"
-        return "/".join(map(number_text, self.thresholds)) if is_table else super().option_text(option)
+        return "/".join(map(format_exact, self.thresholds)) if is_table else super().option_text(option)
 
     def bind(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> GradedStatistics:
         """Compute the probability of relevance of each label, and its sums in the ideal order."""

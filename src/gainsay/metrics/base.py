@@ -11,7 +11,7 @@ import numpy as np
 
 from .._common.cached import cached_property
 from .._common.checks import check_whole, validate_choice
-from .._common.words import number_text
+from .._common.words import format_exact
 from ..ranking.layout import Ties
 from .registry import METRICS, is_built_in, origin_of, require_picklable
 
@@ -205,7 +205,7 @@ class Metric:
     def option_text(self, option: str) -> str:
         """Return the text of an option in the name of the metric."""
         value = getattr(self, option)
-        return value if isinstance(value, str) else number_text(value)
+        return value if isinstance(value, str) else format_exact(value)
 
     @classmethod
     def option_names(cls) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from .._common.checks import check_real, validate_choice
-from .._common.words import number_text
+from .._common.words import format_exact
 from ..ranking import formulas
 from ..ranking.rows import row_sums, sums_at, table_of
 from .base import LabelStatistics, Metric, max_depth
@@ -76,7 +76,7 @@ class RBP(BinaryMetric):
         super().__post_init__()
         self._set(p=check_real("p", self.p, 0.0, 1.0))
         if self.p in (0, 1):
-            raise ValueError(f"p must be between 0 and 1, both excluded, got {number_text(self.p)}.")
+            raise ValueError(f"p must be between 0 and 1, both excluded, got {format_exact(self.p)}.")
         validate_choice("gain", self.gain, ("binary", "graded"))
 
     def bind(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> RelevanceStatistics:
@@ -164,8 +164,8 @@ class ERR(Metric):
         if levels[0] < 0 or levels[-1] > self.max_label:
             outside = levels[0] if levels[0] < 0 else levels[-1]
             raise ValueError(
-                f"{self} supports labels from 0 to {number_text(self.max_label)}, got {number_text(outside)}. Pass the "
-                "highest grade of the scale as max_label."
+                f"{self} supports labels from 0 to {format_exact(self.max_label)}, got {format_exact(outside)}. Pass "
+                "the highest grade of the scale as max_label."
             )
         stop = table_of(exponential(levels) / np.exp2(self.max_label))
         empty = np.ones((judgments.queries, 1), dtype=bool)

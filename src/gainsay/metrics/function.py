@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common.checks import check_flag
-from .._common.words import count
+from .._common.words import pluralize
 from .base import Empty, Metric
 from .registry import METRICS, origin_of
 
@@ -96,7 +96,7 @@ class FunctionMetric(Metric, abstract=True):
         return values
 
     def _value(self, labels: Floats, scores: Floats, query: Any) -> float:
-        place = f"query {query!s} ({count(len(labels), 'document')})"
+        place = f"query {query!s} ({pluralize(len(labels), 'document')})"
         try:
             value = self.function(labels.copy(), scores.copy())  # The function may sort them in place.
         except Exception as error:

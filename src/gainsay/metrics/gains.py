@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from .._common.arrays import nearest
-from .._common.words import number_text
+from .._common.words import format_exact
 from .registry import NAME, Registry
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def format_option(option: str, value: Gain | Discount) -> str:
     if isinstance(value, str):
         return value
     if not callable(value):
-        return "/".join(">".join(map(number_text, item if isinstance(item, tuple) else (item,))) for item in value)
+        return "/".join(">".join(map(format_exact, item if isinstance(item, tuple) else (item,))) for item in value)
     name = getattr(value, "__name__", None)
     if not isinstance(name, str) or not re.fullmatch(NAME, name):
         kind = "a lambda" if name == "<lambda>" else f"an object without a name ({value!r})"
@@ -184,8 +184,8 @@ def gains_of(gain: Gain, labels: Floats, gain_base: float | None = None) -> Floa
     missing = [label for label in labels.tolist() if label not in entries]
     if missing:
         raise ValueError(
-            f"gain has no entry for label {number_text(missing[0])}, only for {', '.join(map(number_text, entries))}. "
-            "Add the missing labels."
+            f"gain has no entry for label {format_exact(missing[0])}, only for "
+            f"{', '.join(map(format_exact, entries))}. Add the missing labels."
         )
     return np.array([entries[label] for label in labels.tolist()])
 
@@ -265,7 +265,7 @@ def _validate_discount(values: Floats, name: str) -> None:
 def _call_function(option: str, function: Function, argument: str, arguments: Floats) -> Floats:
     """Return the gains of labels or the discounts of ranks, or raise if a function does not return one for each."""
     name = f"{option} {getattr(function, '__name__', repr(function))!r}"
-    first = f"{argument}s {', '.join(map(number_text, arguments[:6].tolist()))}{', …' if len(arguments) > 6 else ''}"
+    first = f"{argument}s {', '.join(map(format_exact, arguments[:6].tolist()))}{', …' if len(arguments) > 6 else ''}"
     try:
         values = np.asarray(function(arguments.copy()), dtype=np.float64)
     except Exception as error:
@@ -283,7 +283,7 @@ def _call_function(option: str, function: Function, argument: str, arguments: Fl
         row = int(np.argmax(invalid))
         raise ValueError(
             f"{name} must return finite numbers of at least 0, got {values[row]} for {argument} "
-            f"{number_text(arguments[row])}."
+            f"{format_exact(arguments[row])}."
         )
     if len(arguments) > 1:
         for row in (0, len(arguments) - 1):
@@ -291,6 +291,6 @@ def _call_function(option: str, function: Function, argument: str, arguments: Fl
             if not np.isclose(values[row], alone[0], rtol=1e-9, atol=0.0):
                 raise ValueError(
                     f"{name} must depend on the {argument} only, but returned {values[row]:g} for {argument} "
-                    f"{number_text(arguments[row])} among others and {alone[0]:g} alone."
+                    f"{format_exact(arguments[row])} among others and {alone[0]:g} alone."
                 )
     return values

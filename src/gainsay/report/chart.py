@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .._common.markup import styled
 from .._common.shown import printable
-from .._common.words import amount, confidence, count, format_mean, format_number, round_bound
+from .._common.words import format_amount, format_confidence, format_mean, format_number, pluralize, round_bound
 from ..comparison.replacement import describe_replacement, rank_candidates
 from ..comparison.verdict import format_advice, format_headline, format_question
 from ..comparison.wording import describe_selection, format_choice, format_open_question, label_metrics
@@ -216,7 +216,7 @@ def build_verdict_chart(verdict: Verdict, names: Mapping[str, str], selected: st
 
     The star is on the model that a validation set selected, or on the safe choice.
     """
-    merged, level = verdict.metrics_coincide, confidence(verdict.alpha)
+    merged, level = verdict.metrics_coincide, format_confidence(verdict.alpha)
     metrics = verdict.metrics[:1] if merged else verdict.metrics
     chart = Chart(
         question=format_question(verdict),
@@ -246,7 +246,7 @@ def build_verdict_chart(verdict: Verdict, names: Mapping[str, str], selected: st
 
 def build_metric_chart(comparison: Comparison) -> Chart:
     """Return the chart of a comparison under a single metric."""
-    (metric,), names, level = comparison.metrics, comparison.short_names, confidence(comparison.alpha)
+    (metric,), names, level = comparison.metrics, comparison.short_names, format_confidence(comparison.alpha)
     winner, selected, total = comparison.winners[metric], comparison.selected, len(comparison.models)
     standings = comparison.standings.set_index("model")
     possible = standings.index[standings["may_be_best"]].tolist()
@@ -259,7 +259,7 @@ def build_metric_chart(comparison: Comparison) -> Chart:
         headline, advice = "One model: add a second one to compare it with.", ""
     elif len(possible) == 1:
         headline, bounds[winner] = f"{styled('n l', names[winner])} is best under {metric}.", 0.0
-        distance = amount(sorted(row.regret for row in numbers.values())[1])
+        distance = format_amount(sorted(row.regret for row in numbers.values())[1])
         advice = f"{choice}: it is proven better than every other model ({level}). The next is {distance} behind."
     else:
         headline = format_open_question([names[model] for model in possible], total, "model", f" under {metric}")
@@ -269,7 +269,7 @@ def build_metric_chart(comparison: Comparison) -> Chart:
     if selected is not None and total > 1:
         advice = describe_selection(selected, winner, bounds, names, f" under {metric}", level)
     table = _MetricTable(metric, winner, possible, numbers, metric in comparison.lower_is_better)
-    size = f"{count(total, 'model')}, {count(comparison.query_count, 'query')}"
+    size = f"{pluralize(total, 'model')}, {pluralize(comparison.query_count, 'query')}"
     return Chart(
         question=f"Which model is best under {metric}? {size}.",
         headline=headline,
@@ -287,7 +287,7 @@ def build_baseline_chart(
 ) -> Chart:
     """Return the chart of every candidate against a baseline, highest under the first metric first."""
     question, answer, advice = describe_replacement(result, names)
-    metrics, level = (result.metrics[:1] if merged else result.metrics), confidence(result.alpha)
+    metrics, level = (result.metrics[:1] if merged else result.metrics), format_confidence(result.alpha)
     first, baseline = rank_candidates(result)[0], result.baseline
     starred = first.candidate if first.decision == "ship" else baseline
     places = _count_places(abs(decided.difference[metric]) for decided in result.candidates for metric in metrics)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .._common.shown import printable, printables
-from .._common.words import count
+from .._common.words import pluralize
 from ..comparison.queries import find_ranked_places
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Queries:
             rows = [places[number] for places in ranked]
             ideal = np.sort(codes[starts[query] : starts[query + 1]])[::-1][:depth]
             labels = tuple(tuple(judgments.levels[part].tolist()) for part in (*(codes[part] for part in rows), ideal))
-            size = count(int(judgments.sizes[query]), "doc")
+            size = pluralize(int(judgments.sizes[query]), "doc")
             place, link = places[number], re.sub(r"[^\w.:-]", "_", name[:80])
             while link in used:
                 link += "_"

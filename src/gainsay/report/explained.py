@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from .._common.words import count
+from .._common.words import pluralize
 from ..metrics.conventions import CONVENTIONS
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def explanation(numbers: Sequence[Number], conventions: pd.DataFrame, queries: i
     """
     first = numbers[0].heading
     ways = sum(number.heading == first for number in numbers)
-    title = f"{count(ways, 'number')} called {first}"
-    title = f"One ranking, {title}" if queries == 1 else f"{title}, means over {count(queries, 'query')}"
+    title = f"{pluralize(ways, 'number')} called {first}"
+    title = f"One ranking, {title}" if queries == 1 else f"{title}, means over {pluralize(queries, 'query')}"
     names = max(len(name) for number in numbers for name in number.names)
     parts: list[RenderableType] = [Text(title, style="bold"), Text()]
     for heading in dict.fromkeys(number.heading for number in numbers):

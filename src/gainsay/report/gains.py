@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._common.words import confidence
+from .._common.words import format_confidence
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,6 +37,6 @@ def gains_tables(gains: GainPath) -> list[tuple[str, pd.DataFrame]]:
         swaps = swaps.assign(first=swaps["first"].map(names), second=swaps["second"].map(names)).set_index("first")
         rest = len(gains.swaps) - len(swaps)
         more = f" ({rest} more pairs)" if rest else ""
-        caption = f"Bases that reverse the order of two models, {confidence(gains.alpha)} intervals{more}"
+        caption = f"Bases that reverse the order of two models, {format_confidence(gains.alpha)} intervals{more}"
         tables.append((caption, swaps.round(2)))
     return tables

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .._common.shown import printable
-from .._common.words import amount, confidence
+from .._common.words import format_amount, format_confidence
 from ..comparison.wording import SAMPLE, describe_sample
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def describe_method(comparison: Comparison) -> list[str]:
     """Return scope and method as sentences."""
-    level = confidence(comparison.alpha)
+    level = format_confidence(comparison.alpha)
     if comparison.primary is None:
         return [
             SAMPLE,
@@ -28,7 +28,7 @@ def describe_method(comparison: Comparison) -> list[str]:
         f"(two-step moment inequalities after Romano, Shaikh and Wolf, 2014, with a Gaussian multiplier bootstrap of "
         f"{verdict.draws:,} draws, seed {verdict.seed}, level {verdict.alpha:g}). Two t-tests between the two winners "
         f"cannot replace it: they show a conflict between two models, but a third may be best under both.",
-        f"A difference up to {amount(verdict.margin)} counts as negligible (the margin)."
+        f"A difference up to {format_amount(verdict.margin)} counts as negligible (the margin)."
         if verdict.margin > 0
         else "No difference was declared negligible (the margin is 0).",
         f"Intervals have simultaneous {level} confidence: those of means over all models of a metric, those of "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common.shown import printable
-from .._common.words import MINUS, count
+from .._common.words import MINUS, pluralize
 from ..comparison.wording import label_metrics
 from .entries import MAX_RANKS
 from .tables import Section
@@ -28,7 +28,7 @@ def build_queries_section(content: Content) -> Section | None:
     queries = content.queries
     if queries is None:
         return None
-    total, number = count(len(queries.preferences.queries), "query"), queries.contradictory
+    total, number = pluralize(len(queries.preferences.queries), "query"), queries.contradictory
     text = (
         f"On {number:,} of {total} the two metrics prefer different models. The strongest come first. They are not "
         "typical, the random sample is."

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._common.markup import as_html, styled
 from .._common.shown import printable, shorten_names
-from .._common.words import amount, count, format_number, listed
+from .._common.words import format_amount, format_number, join_names, pluralize
 from ..comparison.wording import label_metrics
 from .chart import build_verdict_chart
 from .queries import build_queries_section
@@ -89,7 +89,7 @@ def _format_grades(names: list[str], number: int) -> str:
     """Write some of a number of grades."""
     if any(" to " in name for name in names):
         return f"{len(names)} of {number} ranges of grades"
-    return f"grade{'s' if len(names) > 1 else ''} {listed(names)}"
+    return f"grade{'s' if len(names) > 1 else ''} {join_names(names)}"
 
 
 def build_rounds_section(content: Content) -> Section | None:
@@ -148,7 +148,7 @@ def _describe_rounds(content: Content, best: pd.DataFrame, candidate: str) -> st
     if not all(map(math.isfinite, losses)):
         return f"{text} A metric has no value there, so the loss of stopping there is unknown."
     worse = " and ".join(
-        f"{styled(style, amount(loss))} worse by {label.short}"
+        f"{styled(style, format_amount(loss))} worse by {label.short}"
         for style, label, loss in zip("le", labels, losses, strict=True)
     )
     return f"{text} On the validation set, stopping at the other metric's round is {worse}."
@@ -213,7 +213,7 @@ def build_segments_section(content: Content) -> Section | None:
 
         figures = [
             f"<div><h3>{escape(part.column)}: {escape(part.label)} "
-            f'<span class="m">({count(part.queries, "query")}, {100 * part.share:.0f} %)</span></h3>'
+            f'<span class="m">({pluralize(part.queries, "query")}, {100 * part.share:.0f} %)</span></h3>'
             f'<p class="mini">{as_html(chart.headline)}</p>{build_small_chart(chart, rows, axis)}</div>'
             for part, chart, rows in zip(parts, charts, selections, strict=True)
         ]
@@ -223,7 +223,7 @@ def build_segments_section(content: Content) -> Section | None:
     text = contrasts or "No model is proven best in one segment and ruled out in another."
     note = f"All on one scale, in the order of the chart above. Each interval has {charts[0].level} confidence."
     more = len(segments.parts) - len(parts)
-    note += f" {count(more, 'segment')} more." if more else ""
+    note += f" {pluralize(more, 'segment')} more." if more else ""
     return Section("segments", "Segments", shorten_names(text, comparison.short_names), draw, note)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .._common.markup import as_text
 from .._common.shown import printable, shorten_names
-from .._common.words import confidence, count, format_difference, format_mean, p_values
+from .._common.words import format_confidence, format_difference, format_mean, format_p_values, pluralize
 from ..comparison.pairs import select_clearest_pairs
 from ..comparison.replacement import rank_candidates
 from ..comparison.wording import describe_losses
@@ -108,7 +108,7 @@ def build_details(content: Content) -> tuple[Detail, ...]:
     """Return the folded parts at the end of a report."""
     comparison, short = content.comparison, content.comparison.short_names
     models, metrics, parts = len(comparison.models), len(comparison.metrics), list[Detail]()
-    title = f"All {count(models, 'model')}" if models > 1 else "The model"
+    title = f"All {pluralize(models, 'model')}" if models > 1 else "The model"
     title += f" under all {metrics} metrics" if metrics > 1 else " under the metric"
     if comparison.primary is not None:
         parts.append(Detail("verdict", "The verdict, word for word", [shorten_names(comparison.verdict.text, short)]))
@@ -163,7 +163,7 @@ def describe_scope(comparison: Comparison) -> list[str]:
             both = " and ".join(map(printable, comparison.primary))
             text[-1] += (
                 f" Statements about {both} together (chart, verdict, opposite order, which queries) use "
-                f"the {count(comparison.verdict.queries, 'query')} of both."
+                f"the {pluralize(comparison.verdict.queries, 'query')} of both."
             )
     if comparison.iterations:
         short = comparison.short_names
@@ -199,8 +199,8 @@ def build_leaderboard(comparison: Comparison) -> Table:
         sizes = [comparison.iterations[model].size if model in comparison.iterations else NONE for model in models]
         columns.append(Column("rounds", sizes, numeric=False))
     same = len(set(comparison.metric_queries.values())) == 1
-    queries = count(comparison.query_count, "query") if same else "the queries of each metric"
-    level = confidence(comparison.alpha)
+    queries = pluralize(comparison.query_count, "query") if same else "the queries of each metric"
+    level = format_confidence(comparison.alpha)
     caption = f"Means over {queries}, with simultaneous {level} confidence intervals{comparison.unjudged_remark}"
     return Table(caption, columns)
 
@@ -228,10 +228,10 @@ def _build_pairs(comparison: Comparison) -> Detail:
         proven = row["p_holm"] <= comparison.alpha
         note = "proven" if proven else "maybe by chance"
         opposite.append(Cell("yes", note, strong=proven) if row["conflict"] else Cell("no"))
-        differing = f"differ on {count(round(row['differing']), 'query')}" if row["flag"] else ""
+        differing = f"differ on {pluralize(round(row['differing']), 'query')}" if row["flag"] else ""
         remarks.append("never differ" if row["flag"] == "identical" else differing)
     columns.append(Column("opposite order", opposite, numeric=False))
-    columns.append(Column("p (Holm)", list(map(Cell, p_values(table["p_holm"]), remarks)), low=True))
+    columns.append(Column("p (Holm)", list(map(Cell, format_p_values(table["p_holm"]), remarks)), low=True))
     for metric in verdict.metrics:
         counts = zip(*(table[f"{outcome} {metric}"] for outcome in ("wins", "ties", "losses")), strict=True)
         texts = [f"{wins:,} \u00b7 {ties:,} \u00b7 {losses:,}" for wins, ties, losses in counts]
@@ -250,8 +250,9 @@ def build_sensitivity(sensitivity: Sensitivity) -> Table:
         shares.append(Cell(share, f"{lower} to {upper}" if math.isfinite(row["lower"]) else ""))
         counted = row["pairs"] is not None and row["pairs"] == row["pairs"]
         pairs.append(f"{int(row['reversed_pairs']):,} of {int(row['pairs']):,}" if counted else NONE)
+    level = format_confidence(sensitivity.alpha)
     return Table(
-        f"Choices instead of {sensitivity.reference}, with {confidence(sensitivity.alpha)} intervals over models",
+        f"Choices instead of {sensitivity.reference}, with {level} intervals over models",
         [
             Column("choice", [row["choice"] for row in rows], numeric=False),
             Column("reversed pairs", shares, low=True),

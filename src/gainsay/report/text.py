@@ -14,7 +14,7 @@ from rich.text import Text
 
 from .._common.markup import pieces
 from .._common.shown import printable
-from .._common.words import count, format_number
+from .._common.words import format_number, pluralize
 from .chart import STAR
 from .tables import Table as TableData
 from .tables import build_decisions, build_leaderboard, build_sensitivity, describe_scope, list_notes
@@ -131,7 +131,7 @@ def chart_lines(content: Content, width: int, *, unicode: bool = True, every: bo
         for row in chart.rows
         if row.cells[lane].highest
     ]
-    size = f"{count(queries, 'query')}{comparison.unjudged_remark}"
+    size = f"{pluralize(queries, 'query')}{comparison.unjudged_remark}"
     text = f"{size}; {'mean' if len(winners) == 1 else 'means'} at the line: {', '.join(winners)}."
     lines += [_shown(line) for line in textwrap.wrap(text, min(width, MAX_WIDTH))]
     for line in () if unicode else lines:
@@ -145,7 +145,7 @@ def next_lines(content: Content, *commands: tuple[str, str]) -> list[Text]:
     verdict = None if comparison.primary is None else comparison.verdict
     if verdict is not None and verdict.kind == "unresolved" and math.isfinite(verdict.detectable):
         size = format_number(verdict.detectable, 3)
-        steps.insert(0, ("more queries", f"{count(verdict.queries, 'query')} can prove differences from {size}"))
+        steps.insert(0, ("more queries", f"{pluralize(verdict.queries, 'query')} can prove differences from {size}"))
     width = max((len(purpose) for purpose, _ in steps), default=0) + 1
     starts = ["Next", *[""] * len(steps)]
     return [

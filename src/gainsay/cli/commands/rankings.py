@@ -31,7 +31,7 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Score a run against qrels, like trec_eval. Files are in TREC formats, or CSV with a header."""
-    from ..._common.words import count
+    from ..._common.words import pluralize
     from ...comparison.compare import DEFAULT_METRICS
     from ...evaluation.trec_runs import evaluate_run
     from ...report.text import frame_table, values_table
@@ -55,7 +55,7 @@ def score(
     terminal = Terminal()
     if per_query:
         terminal.print(frame_table("By query", result.frame()))
-    terminal.print(values_table(f"Mean over {count(result.judgments.queries, 'query')}", result.mean))
+    terminal.print(values_table(f"Mean over {pluralize(result.judgments.queries, 'query')}", result.mean))
     for note in result.coverage.sentences:
         terminal.print_text(note)
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..._common.arrays import numbers
 from ..._common.checks import check_whole
 from ..._common.shown import short_names
-from ..._common.words import MINUS, amount, count, format_difference, format_mean
+from ..._common.words import MINUS, format_amount, format_difference, format_mean, pluralize
 from ...evaluation.evaluator import evaluate
 from ...judgments import Judgments
 from .style import (
@@ -228,7 +228,7 @@ def plot_queries(
             # The first metric prefers the first model, and the second metric the other one, or the reverse.
             side = 1 if (row["contradiction strength"] > 0) == (line == 0) else -1
             ax.barh(y, side * size * scale, 0.56, middle, color=look.color, zorder=3)
-            beside(ax, amount(size), (middle + side * size * scale, y), (4 * side, 0), color=colors.ink, size=8)
+            beside(ax, format_amount(size), (middle + side * size * scale, y), (4 * side, 0), color=colors.ink, size=8)
     ax.plot([middle, middle], [-0.1, STEP * len(rows) - 0.75], color=colors.ink, linewidth=1.2, zorder=4)
     two_sides(ax, colors, (middle, -0.25), short[models[1]], short[models[0]], va="bottom")
     for metric, look in zip(metrics, looks(colors), strict=True):
@@ -240,7 +240,7 @@ def plot_queries(
     ax.set_yticks([])
     ax.tick_params(length=0, labelsize=8)
     without_frame(ax)
-    title = f"{count(len(rows), 'query')} with the strongest contradiction of {metrics[0]} and {metrics[1]}"
+    title = f"{pluralize(len(rows), 'query')} with the strongest contradiction of {metrics[0]} and {metrics[1]}"
     alt = _describe_strips(rows, models, metrics, short)
     picture = finish(ax, colors, title, alt, x="rank (cells: grade of the document)", wide=0.7)
     ax.xaxis.label.set_horizontalalignment("left")

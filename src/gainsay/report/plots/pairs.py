@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..._common.words import MINUS, count, format_difference, p_value
+from ..._common.words import MINUS, format_difference, format_p_value, pluralize
 from ...comparison.pairs import compute_advantages
 from .style import beside, finish, legend_below, mixed, start
 
@@ -74,7 +74,7 @@ def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "
                color=colors.ink, size=8.5)  # fmt: skip
     sentences = [
         f"{f' {MINUS} '.join(names[place])}: {format_difference(x[place])} and {format_difference(y[place])}, "
-        f"{p_value(p_values[place])}."
+        f"{format_p_value(p_values[place])}."
         for place in order[:12]
     ]
     pair = " and ".join(side[0] for side in short) if len(pairs) == 1 else ""
@@ -128,9 +128,9 @@ def _intervals(pairs: pd.DataFrame, metrics: tuple[str, str], losses: Sequence[s
 
 
 def _state_conflicts(pair: str, p_values: Floats, conflict: Bools, proven: Bools) -> str:
-    conflicts, pairs = int(conflict.sum()), count(len(conflict), "pair")
+    conflicts, pairs = int(conflict.sum()), pluralize(len(conflict), "pair")
     if pair and conflicts:
-        return f"The two metrics put {pair} in opposite order ({p_value(p_values[0])})"
+        return f"The two metrics put {pair} in opposite order ({format_p_value(p_values[0])})"
     if pair:
         return f"The two metrics do not put {pair} in opposite order"
     if not conflicts:
@@ -142,8 +142,8 @@ def _state_conflicts(pair: str, p_values: Floats, conflict: Bools, proven: Bools
 def _describe_conflicts(sentences: list[str], pairs: int, conflicts: int, proven: int, metrics: tuple[str, str]) -> str:
     first, second = metrics
     opening = (
-        f"Scatter plot of {count(pairs, 'pair')} of models, lead under {first} across, under {second} up. "
-        f"{count(conflicts, 'pair')} in opposite order, {proven} of them significantly."
+        f"Scatter plot of {pluralize(pairs, 'pair')} of models, lead under {first} across, under {second} up. "
+        f"{pluralize(conflicts, 'pair')} in opposite order, {proven} of them significantly."
     )
     more = [f"{conflicts - 12} more are in the table of pairs."] if conflicts > 12 else []
     return " ".join([opening, *sentences, *more])
