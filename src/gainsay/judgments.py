@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from ._common.alignment import align_rows, align_weights, index_of
-from ._common.arrays import factorize, identifiers, integers, nearest, numbers, refuse_unready, vector
+from ._common.arrays import factorize, identifiers, integers, nearest, numbers, validate_ready, vector
 from ._common.cached import cached_property
-from ._common.checks import validate_choice
-from ._common.names import check_text
+from ._common.names import validate_text
 from ._common.sums import scale_weights
+from ._common.validation import validate_choice
 from .ranking.layout import Layout
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class Judgments:
         >>> gs.evaluate("mrr", gs.Judgments.from_frame(frame), frame["score"]).mean
         {'mrr': 0.75}
         """
-        refuse_unready("frame", frame)
+        validate_ready("frame", frame)
         if isinstance(frame, Mapping) or not hasattr(frame, "columns"):
             raise TypeError(f"frame must be a DataFrame of pandas, polars or pyarrow, got {type(frame).__name__}.")
         columns = list(map(str, getattr(frame, "column_names", frame.columns)))
@@ -410,7 +410,7 @@ class Judgments:
         for query, text in by_query.items():
             if not isinstance(text, str):
                 raise TypeError(f"texts must be strings, got {text!r} for query {query!r}.")
-            check_text(f"the text of query {query!r}", text)
+            validate_text(f"the text of query {query!r}", text)
         return by_query
 
     def _validate_titles(self, titles: ArrayLike | None) -> np.ndarray[Any, Any] | None:
@@ -535,7 +535,7 @@ def _validate_ids(ids: np.ndarray[Any, Any]) -> None:
     if ids.dtype.kind in "UO":
         for query in ids.tolist():
             if isinstance(query, str) and not query.isascii():
-                check_text(f"the query id {query!r}", query)
+                validate_text(f"the query id {query!r}", query)
 
 
 def _find_missing(keys: np.ndarray[Any, Any]) -> Bools:

@@ -15,7 +15,7 @@ import pytest
 from tests.bad_inputs import BadInput, bad_inputs
 
 import gainsay as gs
-from gainsay._common.checks import check_real, check_whole
+from gainsay._common.validation import validate_integer, validate_real
 
 BEYOND = 2**53 + 1
 """The first integer that is no float64."""
@@ -106,10 +106,10 @@ SCORES = pd.Series([2.0, 1.0, 2.0, 1.0], index=ROWS)
 DUPLICATES = gs.Judgments(pd.Series([1, 0, 1], index=["q1", "q1", "q2"]), qid=[1, 1, 2])
 NO_NUMBERS = (True, np.bool_(True), "3", None, [3], np.array([3]), 3j)
 VALUES = [
-    ("n", "0 and 1,", lambda: check_real("n", 1.5, 0.0, 1.0)),
-    ("n", "got nan", lambda: check_real("n", nan, 0.0, 1.0)),
-    ("n", "at least 0,", lambda: check_real("n", -1, 0.0)),
-    ("n", "NaN", lambda: check_real("n", nan)),
+    ("n", "0 and 1,", lambda: validate_real("n", 1.5, 0.0, 1.0)),
+    ("n", "got nan", lambda: validate_real("n", nan, 0.0, 1.0)),
+    ("n", "at least 0,", lambda: validate_real("n", -1, 0.0)),
+    ("n", "NaN", lambda: validate_real("n", nan)),
     ("scores", "in row 0", lambda: evaluate([-BEYOND, 0.5])),
     ("scores", "in row 1", lambda: evaluate([-1, 2**63])),
     ("run's score", "between", lambda: evaluate_run({"q": {"a": BEYOND, "b": 0.5}})),
@@ -133,9 +133,12 @@ VALUES = [
     ("qid", "does not match", lambda: gs.Judgments(LABELS, qid=QUERIES.reset_index(drop=True))),
 ]
 CASES = [
-    *(BadInput(f"whole {n!r}", partial(check_whole, "n", n, unit="m"), "n", TypeError, "m, at") for n in NO_NUMBERS),
-    *(BadInput(f"real {n!r}", partial(check_real, "n", n), "n", TypeError, "a number") for n in NO_NUMBERS),
-    *(BadInput(f"{n}", partial(check_whole, "n", n), "n", ValueError, "at least 1") for n in (0, 2.5, nan, inf, -inf)),
+    *(BadInput(f"int {n!r}", partial(validate_integer, "n", n, unit="m"), "n", TypeError, "m, at") for n in NO_NUMBERS),
+    *(BadInput(f"real {n!r}", partial(validate_real, "n", n), "n", TypeError, "a number") for n in NO_NUMBERS),
+    *(
+        BadInput(f"{n}", partial(validate_integer, "n", n), "n", ValueError, "at least 1")
+        for n in (0, 2.5, nan, inf, -inf)
+    ),
     *(
         BadInput(f"{argument} {remedy}", partial(call, values), argument, TypeError, words)
         for values, words, remedy in UNREADY
@@ -159,7 +162,7 @@ def test_bad_inputs(case):
 
 @pytest.mark.parametrize("value", [3, 3.0, np.int8(3), np.uint64(3), np.float32(3), np.float64(3)])
 def test_numbers_of_all_kinds(value):
-    for check, kind in ((check_whole, int), (check_real, float)):
+    for check, kind in ((validate_integer, int), (validate_real, float)):
         number = check("n", value)
         assert number == 3
         assert type(number) is kind

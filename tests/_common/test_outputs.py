@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.bad_inputs import BadInput, bad_inputs
 
-from gainsay._common.outputs import check_output
+from gainsay._common.outputs import validate_output
 from gainsay.comparison.comparison import Comparison
 
 pytestmark = pytest.mark.slow
@@ -54,7 +54,7 @@ def idle(monkeypatch):
 
 @bad_inputs(PATHS)
 def test_paths_that_cannot_be_written(case, folder, idle):
-    assert case.check(lambda path: check_output("path", path), folder).startswith("path ")
+    assert case.check(lambda path: validate_output("path", path), folder).startswith("path ")
     for method in ("to_html", "to_markdown", "to_json"):
         case.check(getattr(idle, method), folder)
 
@@ -63,10 +63,10 @@ def test_paths_that_can_be_written(folder, idle):
     (folder / "link").symlink_to(folder / "new")
     (folder / "file").write_text("old")
     for name in ("file", "new", "link"):
-        assert check_output("path", folder / name) == folder / name
+        assert validate_output("path", folder / name) == folder / name
     assert (folder / "file").read_text() == "old"
     assert not (folder / "new").exists()
-    assert str(check_output("path", os.devnull)) == os.devnull
+    assert str(validate_output("path", os.devnull)) == os.devnull
     for method in ("to_html", "to_markdown", "to_json"):
         with pytest.raises(AssertionError, match="work was begun"):
             getattr(idle, method)(folder / "report")
@@ -76,7 +76,7 @@ def test_paths_that_can_be_written(folder, idle):
 def test_permissions(folder, monkeypatch, name):
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(PermissionError, match="permissions"):
-        check_output("path", folder / name)
+        validate_output("path", folder / name)
 
 
 def run_without(package, code):

@@ -20,7 +20,7 @@ from tests.adapters.drivers import LightGBMTrain, XGBoostTrain, make_part, xgb_m
 from tests.bad_inputs import BadInput, bad_inputs
 
 import gainsay as gs
-from gainsay.dask import evaluate, evaluate_rounds, require_whole_queries
+from gainsay.dask import evaluate, evaluate_rounds, validate_whole_queries
 from gainsay.dask.rounds import predict_stages
 from gainsay.training.partial_sums import add_exact_sums, exact_sum, round_sum
 
@@ -168,12 +168,12 @@ class TestSplitQueries:
     )
     def test_are_found_among_ids_of_any_kind(self, parts, query, places):
         with pytest.raises(ValueError, match=f"query {query} ") as caught:
-            require_whole_queries([dask.delayed(part) for part in parts])
+            validate_whole_queries([dask.delayed(part) for part in parts])
         assert f"partitions {places}" in str(caught.value)
 
     def test_whole_queries(self):
-        require_whole_queries(list(np.arange(40)[:, None]))
-        require_whole_queries([ids(1, "a"), ids("1", 2), np.array([3])])
+        validate_whole_queries(list(np.arange(40)[:, None]))
+        validate_whole_queries([ids(1, "a"), ids("1", 2), np.array([3])])
 
 
 class TestExactSum:

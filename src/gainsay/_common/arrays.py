@@ -21,7 +21,7 @@ def vector(name: str, values: Any) -> np.ndarray[Any, Any]:
 
     Masked entries of masked arrays become None.
     """
-    refuse_unready(name, values)
+    validate_ready(name, values)
     try:
         array = np.asarray(values)
     except ValueError:
@@ -60,7 +60,7 @@ def numbers(name: str, values: Any) -> np.ndarray[Any, Any]:
 
 def number_table(name: str, values: Any) -> Floats:
     """Return `values` with any number of dimensions as float64, each column converted by `numbers`, or raise."""
-    refuse_unready(name, values)
+    validate_ready(name, values)
     try:
         array = np.ma.asarray(values) if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
     except ValueError:
@@ -161,7 +161,7 @@ def _from_objects(name: str, array: np.ndarray[Any, Any]) -> Floats:
     return converted
 
 
-def refuse_unready(name: str, values: Any) -> None:
+def validate_ready(name: str, values: Any) -> None:
     """Raise with a fix for values that are lazy, on a GPU, or otherwise not convertible."""
     home = type(values).__module__.partition(".")[0]
     if home == "polars" and type(values).__name__ == "LazyFrame":

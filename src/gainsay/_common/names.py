@@ -9,22 +9,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def check_name(argument: str, name: str) -> str:
+def validate_name(argument: str, name: str) -> str:
     """Return a name, or raise if it is blank or cannot be written. The message starts with `argument`."""
     if not name.strip():
         raise ValueError(f"{argument} must not be blank, got {name!r}.")
-    return check_text(argument, name)
+    return validate_text(argument, name)
 
 
-def check_text(argument: str, text: str) -> str:
+def validate_text(argument: str, text: str) -> str:
     r"""Return text, or raise if it cannot be written.
 
     Python strings may contain halves of surrogate pairs, for example from file names that are not UTF-8. Files, tables
     and terminals do not support them.
 
-    >>> check_text("name", "LambdaMART, 31 leaves")
+    >>> validate_text("name", "LambdaMART, 31 leaves")
     'LambdaMART, 31 leaves'
-    >>> check_text("name", "31\ud83d")
+    >>> validate_text("name", "31\ud83d")
     Traceback (most recent call last):
     ValueError: name cannot be written as UTF-8, because its character 2 is half of a surrogate pair: '31\ud83d'
     """
@@ -38,8 +38,8 @@ def check_text(argument: str, text: str) -> str:
     return text
 
 
-def check_ids(argument: str, rows: Iterable[tuple[Any, ...]]) -> None:
-    """Raise if an id, one of the first two entries of a row, cannot be written (see `check_text`)."""
+def validate_ids(argument: str, rows: Iterable[tuple[Any, ...]]) -> None:
+    """Raise if an id, one of the first two entries of a row, cannot be written (see `validate_text`)."""
     for row in rows:
         for text in row[:2]:
             if isinstance(text, str) and not text.isascii():

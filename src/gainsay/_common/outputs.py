@@ -7,12 +7,12 @@ import stat
 from pathlib import Path
 
 
-def check_output(what: str, path: str | os.PathLike[str]) -> Path:
+def validate_output(what: str, path: str | os.PathLike[str]) -> Path:
     """Return the path of an output file, or raise if it cannot be written.
 
     Nothing is created. Existing files will be overwritten. Messages start with `what`.
 
-    >>> check_output("path", "missing/report.html")
+    >>> validate_output("path", "missing/report.html")
     Traceback (most recent call last):
     FileNotFoundError: path 'missing/report.html': directory 'missing' does not exist. Create it or choose another path.
     """

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
-from .._common.outputs import check_output
+from .._common.outputs import validate_output
 from .._common.shown import plain, printable
 
 if TYPE_CHECKING:
@@ -82,11 +82,11 @@ def print_comparison(
         terminal.print_text(comparison.segments.text)
 
 
-def check_report(page: Path) -> None:
+def validate_report(page: Path) -> None:
     """Raise an error if an HTML report, or the data next to it, cannot be written."""
     from ..report.html import find_data_path
 
-    check_output("the HTML report", page)
+    validate_output("the HTML report", page)
     find_data_path(page)
 
 
@@ -99,7 +99,7 @@ def plan_report(directory: Path) -> Path | None:
         typer.echo(f"no HTML report: {error}", err=True)
         return None
     if directory.exists():
-        check_report(page)
+        validate_report(page)
     return page
 
 
@@ -115,16 +115,16 @@ def announce_report(page: Path, open_it: bool) -> None:
         announce("gainsay: warning", "no browser is available to open the report.")
 
 
-def check_picture(path: Path | None, inputs: Iterable[object]) -> None:
-    """Raise an error if the picture of --plot cannot be written. See `check_overwrites`."""
+def validate_picture(path: Path | None, inputs: Iterable[object]) -> None:
+    """Raise an error if the picture of --plot cannot be written. See `validate_overwrites`."""
     if path is not None:
-        from ..report.plots.picture import check_path
+        from ..report.plots.picture import validate_picture_path
 
-        check_path(path)
-        check_overwrites({"--plot": path}, inputs)
+        validate_picture_path(path)
+        validate_overwrites({"--plot": path}, inputs)
 
 
-def check_overwrites(outputs: dict[str, Path | None], inputs: Iterable[object]) -> None:
+def validate_overwrites(outputs: dict[str, Path | None], inputs: Iterable[object]) -> None:
     """Raise an error if an output is also an input file, or if two options write the same file.
 
     Inputs are the values of options: paths, and texts such as `NAME=FILE,FILE` or `FILE:COLUMN`.

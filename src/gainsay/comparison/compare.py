@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .._common.checks import refuse_unordered
 from .._common.typing import Bools, Columns, Features, Floats, Listed, Models, OfQueries
+from .._common.validation import validate_ordered
 from .._common.words import join_names
 from ..evaluation.evaluator import Evaluator, shared_weights, validate_judgments
 from ..evaluation.trec_runs import align_runs
@@ -114,8 +114,8 @@ def compare(
     'good'
     """
     validate_judgments("compare(models, judgments)", judgments, models=models, metrics=metrics)
-    refuse_unordered("metrics", metrics)
-    refuse_unordered("primary", primary)
+    validate_ordered("metrics", metrics)
+    validate_ordered("primary", primary)
     parsed = parse_metrics(DEFAULT_METRICS if metrics is None else metrics, convention=convention)
     primary_metrics = parsed[:2] if primary is None else parse_metrics(primary, convention=convention)
     evaluator = Evaluator(parsed, judgments, n_jobs, unjudged=unjudged)

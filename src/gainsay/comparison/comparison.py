@@ -11,8 +11,8 @@ import numpy as np
 
 from .._common.arrays import nearest, number_table
 from .._common.cached import cached_property
-from .._common.checks import refuse_unordered
 from .._common.shown import plain, short_names
+from .._common.validation import validate_ordered
 from .._common.words import pluralize
 from ..metrics.base import Metric
 from ..metrics.dcg import NDCG
@@ -167,7 +167,7 @@ class Comparison:
         baseline: str | None = None,
         selected: str | None = None,
     ) -> None:
-        refuse_unordered("models", models)
+        validate_ordered("models", models)
         self.models = tuple(models)
         labels = {metric: f"values[{metric!r}]" for metric in values}
         self.values, repeats = read_tables(values, labels, self.models, weights=weights, clusters=clusters)

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._common.alignment import index_of
 from .._common.arrays import number_table
-from .._common.checks import check_number, check_whole, refuse_unordered
-from .._common.names import check_text, natural_order
+from .._common.names import natural_order, validate_text
 from .._common.typing import Floats, Ids, Integers
+from .._common.validation import validate_integer, validate_number, validate_ordered
 from .._common.words import pluralize
 from .labels import read_clusters
 
@@ -164,7 +164,7 @@ class QueryCounts(NamedTuple):
 
 def validate_alpha(alpha: float) -> float:
     """Return `alpha` as a float, or raise `ValueError` unless it is between 0 and 0.5."""
-    level = check_number("alpha", alpha)
+    level = validate_number("alpha", alpha)
     if not 0 < level < 0.5:
         raise ValueError(f"alpha must be between 0 and 0.5, both excluded, got {alpha!r}.")
     return level
@@ -172,7 +172,7 @@ def validate_alpha(alpha: float) -> float:
 
 def validate_margin(margin: float) -> float:
     """Return `margin` as a float, or raise `ValueError` if it is negative or not finite."""
-    width = check_number("margin", margin)
+    width = validate_number("margin", margin)
     if not 0 <= width < math.inf:
         raise ValueError(f"margin must be finite and 0 or more, got {margin!r}.")
     return width
@@ -183,7 +183,7 @@ def validate_seed(seed: int, draws: int, alpha: float) -> tuple[int, int]:
 
     At least ``10 / alpha`` draws are required, because the test uses their ``1 - alpha/10`` quantile.
     """
-    seed, draws = check_whole("seed", seed, 0), check_whole("draws", draws)
+    seed, draws = validate_integer("seed", seed, 0), validate_integer("draws", draws)
     least = max(100, math.ceil(10 / alpha - 1e-9))
     if draws < least:
         raise ValueError(f"draws must be at least {least} for alpha={alpha:g}, got {draws}.")
@@ -223,7 +223,7 @@ def validate_model_names(models: Sequence[str] | None, columns: int) -> tuple[st
             raise TypeError(f"models[{place}] must be a string, got {name!r} of type {type(name).__name__}.")
         if name in models[:place]:
             raise ValueError(f"models must be distinct, got {name!r} at {models.index(name)} and {place}.")
-    return tuple(check_text(f"models[{place}]", str(name)) for place, name in enumerate(models))
+    return tuple(validate_text(f"models[{place}]", str(name)) for place, name in enumerate(models))
 
 
 def read_panel(
@@ -241,7 +241,7 @@ def read_panel(
     of the arrays in messages, by default ``values['metric']``.
     """
     labels = labels or {metric: f"values[{metric!r}]" for metric in values}
-    refuse_unordered("models", models)
+    validate_ordered("models", models)
     models = models if models is None or isinstance(models, str) else tuple(models)
     tables, repeats = read_tables(values, labels, models, weights=weights, clusters=clusters)
     return build_panel(tables, repeats, models, weights, labels, lower_is_better, clusters, vary)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from .._common.checks import check_real
 from .._common.shown import TextResult, plain
 from .._common.typing import Floats, Ids
+from .._common.validation import validate_real
 from .._common.words import format_confidence, format_exact, format_p_value, pluralize
 from .data import validate_alpha
 from .gain_values import name_path, read_template
@@ -279,7 +279,7 @@ def fit_gain(
 def _validate_range(bases: object) -> tuple[float, float]:
     if not isinstance(bases, Sequence) or isinstance(bases, str) or len(bases) != 2:
         raise TypeError(f"bases must be the lowest and the highest base, such as (0.25, 4), got {bases!r}.")
-    low, high = (check_real(f"bases[{place}]", base, 0.0) for place, base in enumerate(bases))
+    low, high = (validate_real(f"bases[{place}]", base, 0.0) for place, base in enumerate(bases))
     if not 0 < low < high < math.inf:
         raise ValueError(f"bases must be two finite numbers above 0, the lower one first, got {bases!r}.")
     return low, high

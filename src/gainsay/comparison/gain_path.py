@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from .._common.cached import cached_property
-from .._common.checks import check_real
 from .._common.shown import TextResult, plain, printable, short_names
 from .._common.typing import Bools, Floats
+from .._common.validation import validate_real
 from .._common.words import format_confidence, format_exact, format_p_value, join_names, pluralize
 from ..evaluation.evaluator import shared_weights
 from .gain_values import estimate_gains, find_template, name_path
@@ -282,7 +282,7 @@ def validate_bases(bases: Iterable[float] | None) -> tuple[float, ...]:
         return DEFAULT_BASES
     if isinstance(bases, str) or not isinstance(bases, Iterable):
         raise TypeError(f"bases must be a list of numbers such as [1, 1.5, 2], got {bases!r}.")
-    numbers = [check_real(f"bases[{place}]", base, 1.0) for place, base in enumerate(bases)]
+    numbers = [validate_real(f"bases[{place}]", base, 1.0) for place, base in enumerate(bases)]
     if not numbers:
         raise ValueError("bases is empty. Pass at least one base, for example [1, 1.5, 2].")
     for place, base in enumerate(numbers):

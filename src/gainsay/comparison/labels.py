@@ -10,7 +10,7 @@ import numpy as np
 
 from .._common.alignment import index_of, only_counts
 from .._common.arrays import factorize, is_missing, objects
-from .._common.names import check_name, natural_order
+from .._common.names import natural_order, validate_name
 from .._common.words import format_exact, pluralize
 from ..data.text import one_line
 
@@ -48,7 +48,7 @@ def validate_labels(segments: Any, ids: Any, judgments: Judgments | None = None)
                 raise ValueError(f"{title} has no label for query {query}. Pass a label such as 'other'.")
         texts[name] = np.array([_format_label(label) for label in rows], dtype=object)
         for text in list_labels(texts[name]):
-            check_name(f"{title}: a label", text)
+            validate_name(f"{title}: a label", text)
     sizes = {name: len(list_labels(labels)) for name, labels in texts.items()}
     if sum(sizes.values()) > MAX_SEGMENTS:
         counts = ", ".join(f"{name} {number}" for name, number in sizes.items())

@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 
 from .._common.arrays import nearest
-from .._common.checks import check_whole, refuse_unordered
 from .._common.typing import Floats
+from .._common.validation import validate_integer, validate_ordered
 
 Requirement: TypeAlias = Literal["gain", "no_loss"]
 
@@ -60,8 +60,8 @@ def validate_requirement(require: Requirement, margin: float) -> None:
 
 def validate_looks(looks: Sequence[int]) -> tuple[int, ...]:
     """Return the planned numbers of queries, or raise unless they are increasing whole numbers."""
-    refuse_unordered("looks", looks)
-    planned = tuple(check_whole("looks", number) for number in np.atleast_1d(np.asarray(looks, dtype=object)))
+    validate_ordered("looks", looks)
+    planned = tuple(validate_integer("looks", number) for number in np.atleast_1d(np.asarray(looks, dtype=object)))
     if not planned or any(first >= second for first, second in itertools.pairwise(planned)):
         raise ValueError(
             f"looks must be increasing numbers of queries, got {list(planned)}. Pass for example 5000, 10000."
@@ -78,7 +78,7 @@ def read_looks(
     conservative if one was skipped. This look is the planned one that is nearest by the ratio of queries. `settings`
     must be those of the record.
     """
-    tuned = None if anytime is False else ANYTIME_QUERIES if anytime is True else check_whole("anytime", anytime)
+    tuned = None if anytime is False else ANYTIME_QUERIES if anytime is True else validate_integer("anytime", anytime)
     record = None if earlier is None else read_record(earlier)
     planned = () if looks is None else validate_looks(looks)
     planned = planned or tuple(record["looks"] if record else ())

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 
 from .._common.arrays import nearest
-from .._common.checks import check_real, check_whole
 from .._common.shown import TextResult, printable
 from .._common.typing import Floats
+from .._common.validation import validate_integer, validate_real
 from .._common.words import format_amount, join_names, pluralize
 from .data import MIN_REPEATS, validate_alpha, validate_margin
 from .inference import MIN_QUERIES
@@ -280,19 +280,19 @@ def plan(
     >>> 0.95 < plan.queries / 785 < 1.05
     True
     """
-    size = check_whole("models", models, 2)
+    size = validate_integer("models", models, 2)
     spreads = {"query": query, "repeat": repeat, "query_repeat": query_repeat}
     for name, value in spreads.items():
-        if not math.isfinite(check_real(name, value, 0.0)):
+        if not math.isfinite(validate_real(name, value, 0.0)):
             raise ValueError(f"{name} must be finite, got {value!r}.")
     if not any(spreads.values()):
         raise ValueError("query, repeat and query_repeat are all 0. Pass at least one positive standard deviation.")
-    correlation = check_real("correlation", correlation, -1.0, 1.0)
+    correlation = validate_real("correlation", correlation, -1.0, 1.0)
     components = build_covariances(float(query), float(repeat), float(query_repeat), correlation, size)
     if repeats is not None and not components.recipes.any():
         raise ValueError(f"repeats={repeats!r} requires recipes. Pass repeat or query_repeat, how much repeats differ.")
     request = _read_request(claim, difference, power, require, alpha, margin, seed)
-    share = check_real("differing", differing, 0.0, 1.0)
+    share = validate_real("differing", differing, 0.0, 1.0)
     if share == 0:
         raise ValueError("differing must be above 0, got 0. Pass the share of differing queries.")
     pilot = _Pilot(share, np.zeros(2), np.ones(1), np.full(1, share))
@@ -366,11 +366,11 @@ def _read_request(
     width = validate_margin(margin)
     validate_requirement(require, width)
     lowest = -width if claim == "ship" and require == "no_loss" else 0.0
-    if not lowest < check_real("difference", difference) < math.inf:
+    if not lowest < validate_real("difference", difference) < math.inf:
         raise ValueError(f"difference must be above {lowest:g}, got {difference!r}.")
-    if not 0 < check_real("power", power) < 1:
+    if not 0 < validate_real("power", power) < 1:
         raise ValueError(f"power must be between 0 and 1, both excluded, got {power!r}.")
-    level, seed = validate_alpha(alpha), check_whole("seed", seed, 0)
+    level, seed = validate_alpha(alpha), validate_integer("seed", seed, 0)
     return _Request(claim, float(difference), float(power), require, level, width, seed)
 
 
@@ -381,7 +381,7 @@ def _read_repeats(repeats: int | Sequence[int] | None, present: int | None = Non
     numbers = np.atleast_1d(np.asarray(repeats, dtype=object))
     if not len(numbers):
         raise ValueError(f"repeats is empty. Pass at least one number of repeats, {MIN_REPEATS} or more.")
-    return sorted({check_whole("repeats", number, MIN_REPEATS) for number in numbers})
+    return sorted({validate_integer("repeats", number, MIN_REPEATS) for number in numbers})
 
 
 def _choose_pair(

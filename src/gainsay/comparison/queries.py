@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._common.arrays import nearest
-from .._common.checks import check_whole
 from .._common.sums import scale_weights
+from .._common.validation import validate_integer
 from ..metrics.gains import gains_of
 from ..ranking.rows import RankedRows
 from .attribution import group_grades, simplify_labels
@@ -68,7 +68,7 @@ def find_contradictory_queries(
     """
     import pandas as pd
 
-    limit = check_whole("most", most)
+    limit = validate_integer("most", most)
     first, second = values
     preferences = compute_preferences(rankings, values)
     strength = preferences.contradiction_strength
@@ -183,7 +183,7 @@ def find_largest_differences(
     """
     import pandas as pd
 
-    limit, metric = check_whole("most", most), next(iter(values))
+    limit, metric = validate_integer("most", most), next(iter(values))
     first = values[metric]
     scaled, _ = scale_weights(np.ones(len(first)) if weights is None else weights)
     difference = np.nan_to_num(compute_difference(first))

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._common.cached import cached_property
-from .._common.checks import refuse_unordered
 from .._common.markup import as_text, styled
 from .._common.shown import TextResult, plain, printable
 from .._common.typing import Floats, Ids
+from .._common.validation import validate_ordered
 from .._common.words import (
     format_amount,
     format_confidence,
@@ -432,7 +432,7 @@ class _Tests:
 
 
 def _read_losses(names: tuple[str, str], higher_is_better: Sequence[bool]) -> list[str]:
-    refuse_unordered("higher_is_better", higher_is_better)
+    validate_ordered("higher_is_better", higher_is_better)
     directions = tuple(higher_is_better) if isinstance(higher_is_better, Iterable) else ()
     if len(directions) != 2 or not all(higher in (True, False) for higher in directions):
         raise TypeError(f"higher_is_better must contain True or False for each metric, got {higher_is_better!r}.")
@@ -440,7 +440,7 @@ def _read_losses(names: tuple[str, str], higher_is_better: Sequence[bool]) -> li
 
 
 def _read_metric_names(metric_names: Sequence[str]) -> tuple[str, str]:
-    refuse_unordered("metric_names", metric_names)
+    validate_ordered("metric_names", metric_names)
     several = isinstance(metric_names, Iterable) and not isinstance(metric_names, str)
     names = tuple(metric_names) if several else ()
     if len(names) != 2 or names[0] == names[1] or not all(isinstance(name, str) for name in names):

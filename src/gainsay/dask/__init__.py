@@ -20,8 +20,8 @@ try:
 except ImportError as error:  # pragma: no cover - needs an environment without Dask
     raise ImportError("gainsay.dask needs Dask: pip install 'gainsay-ltr[dask]'") from error
 
-from .cluster import require_whole_queries
+from .cluster import validate_whole_queries
 from .evaluation import ClusterEvaluation, evaluate
 from .rounds import ClusterCurves, evaluate_rounds
 
-__all__ = ["ClusterCurves", "ClusterEvaluation", "evaluate", "evaluate_rounds", "require_whole_queries"]
+__all__ = ["ClusterCurves", "ClusterEvaluation", "evaluate", "evaluate_rounds", "validate_whole_queries"]

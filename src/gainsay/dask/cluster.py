@@ -47,7 +47,7 @@ def split_partitions(name: str, values: Any) -> list[Any]:
     return parts
 
 
-def require_whole_queries(qid: Any) -> None:
+def validate_whole_queries(qid: Any) -> None:
     """Raise an error if a query is in more than one partition.
 
     The distributed trainings of LightGBM and XGBoost do not check this, and use the parts of such a query as separate
@@ -66,9 +66,9 @@ def require_whole_queries(qid: Any) -> None:
     Examples
     --------
     >>> import dask.array as da
-    >>> from gainsay.dask import require_whole_queries
-    >>> require_whole_queries(da.from_array([1, 1, 2, 2, 2], chunks=(2, 3)))
-    >>> require_whole_queries(da.from_array([1, 1, 2, 2, 2], chunks=(3, 2)))
+    >>> from gainsay.dask import validate_whole_queries
+    >>> validate_whole_queries(da.from_array([1, 1, 2, 2, 2], chunks=(2, 3)))
+    >>> validate_whole_queries(da.from_array([1, 1, 2, 2, 2], chunks=(3, 2)))
     Traceback (most recent call last):
         ...
     ValueError: query 2 is in partitions 0 and 1: a metric needs all documents of a query at once. Repartition the

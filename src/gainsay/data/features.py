@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._common.arrays import refuse_unready
-from .._common.names import check_text
+from .._common.arrays import validate_ready
+from .._common.names import validate_text
 from .frames import get_column
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def as_matrix(features: Any) -> Any:
 
     Masked entries of masked arrays become NaN.
     """
-    refuse_unready("features", features)
+    validate_ready("features", features)
     if isinstance(features, np.ma.MaskedArray):
         return np.where(np.ma.getmaskarray(features), np.nan, _as_floats(features.data))
     if not is_sparse(features):
@@ -64,7 +64,7 @@ def validate_names(names: Any, columns: int) -> tuple[str, ...] | None:
     for position, name in enumerate(names):
         if not isinstance(name, str):
             raise TypeError(f"feature_names[{position}] must be a string, got {name!r}")
-        check_text(f"feature_names[{position}]", name)
+        validate_text(f"feature_names[{position}]", name)
         if (first := position_of_name.setdefault(name, position)) != position:
             raise ValueError(f"feature_names must be distinct, got {name!r} at {first} and {position}")
     return tuple(map(str, names))

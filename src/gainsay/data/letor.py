@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from .._common.checks import validate_choice
+from .._common.validation import validate_choice
 from .ranking_data import RankingData
 from .svmlight import Layout, Rows, TableBuilder, parse_label, parse_value
 from .text import (

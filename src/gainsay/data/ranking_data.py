@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._common.arrays import is_missing, numbers, refuse_unready, vector
-from .._common.names import check_text
+from .._common.arrays import is_missing, numbers, validate_ready, vector
+from .._common.names import validate_text
 from .._common.words import pluralize
 from ..judgments import Judgments
 from .features import (
@@ -166,7 +166,7 @@ class RankingData:
     def __repr__(self) -> str:
         grades, counts = np.unique(self.labels, return_counts=True)
         if grades.size <= _MAX_GRADES:
-            labels = ", ".join(f"{grade:g}: {pluralize}" for grade, count in zip(grades, counts, strict=True))
+            labels = ", ".join(f"{grade:g}: {count}" for grade, count in zip(grades, counts, strict=True))
         else:
             labels = f"from {grades[0]:g} to {grades[-1]:g}"
         rows, columns = self.features.shape
@@ -445,7 +445,7 @@ def from_frame(
     >>> data.feature_names
     ('bm25',)
     """
-    refuse_unready("frame", frame)
+    validate_ready("frame", frame)
     table = as_pandas(frame, "frame")
     if len(table) == 0:
         raise ValueError("frame must have at least one document, but has no rows")
@@ -494,7 +494,7 @@ def _convert_features(
     judgments: Judgments, features: Any, names: Any, categories: Any
 ) -> tuple[Any, tuple[str, ...] | None, Categories | None]:
     """Return features as a matrix in the order of the labels, with their names and categories."""
-    refuse_unready("features", features)
+    validate_ready("features", features)
     features = judgments.in_row_order("features", features)
     if hasattr(features, "columns"):
         if names is not None or categories:
@@ -533,7 +533,7 @@ def _convert_document_ids(judgments: Judgments, ids: Any) -> tuple[str, ...]:
     """Return one text per row, or raise if ids are missing."""
     if isinstance(ids, str):
         raise TypeError(f"document_ids must be a sequence of ids, got the string {ids!r}")
-    refuse_unready("document_ids", ids)
+    validate_ready("document_ids", ids)
     ids = judgments.in_row_order("document_ids", ids)
     texts = tuple(_convert_ids("document_ids", ids.to_pylist() if hasattr(ids, "to_pylist") else list(ids)))
     if len(texts) != judgments.documents:
@@ -567,7 +567,7 @@ def _convert_ids(name: str, ids: list[Any]) -> list[str]:
         "".join(ids).encode()
     except UnicodeEncodeError:
         for position, text in enumerate(ids):
-            check_text(f"{name}[{position}]", text)
+            validate_text(f"{name}[{position}]", text)
     return ids
 
 

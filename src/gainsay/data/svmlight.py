@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from .._common.checks import check_whole
+from .._common.validation import validate_integer
 from .decimals import INDEX_DIGITS, PADDING, Bytes, Integers, pad, parse_indices, parse_numbers
 from .text import Chunk, StrPath, at_line, numbered_lines, shown, to_number
 
@@ -48,7 +48,7 @@ class Layout:
     @classmethod
     def from_arguments(cls, *, queries: bool, features: int | None, zero_based: bool, dtype: DTypeLike) -> Layout:
         """Return the layout for the arguments of a reader, or raise if one of them is invalid."""
-        width = None if features is None else check_whole("features", features)
+        width = None if features is None else validate_integer("features", features)
         kind = np.dtype(dtype)
         if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
             raise TypeError(f"dtype must be float32 or float64, got {kind}")

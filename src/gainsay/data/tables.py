@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from .._common.arrays import numbers
-from .._common.names import check_ids
+from .._common.names import validate_ids
 from .text import StrPath, at_line, csv_rows, file_suffix, is_number, one_line, parse_number, read_chunks, shown
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def convert_to_frame(name: str, data: Any, value: Value, *, empty: bool = False,
                     f"{query!r}"
                 )
         rows = [(query, document, number) for query, entries in data.items() for document, number in entries.items()]
-        check_ids(name, rows)
+        validate_ids(name, rows)
         values = numbers(f"{name}'s {value}", [row[2] for row in rows])  # pandas would round large integers.
         frame = pd.DataFrame([row[:2] for row in rows], columns=["query", "document"], dtype=object)
         frame[value] = values

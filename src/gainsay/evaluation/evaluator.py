@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from .._common.cached import cached_property
-from .._common.checks import check_whole, validate_choice
 from .._common.cpus import cpus
 from .._common.sums import compute_means, scale_weights
+from .._common.validation import validate_choice, validate_integer
 from .._common.words import format_mean, pluralize
 from ..judgments import Judgments, Unjudged
 from ..metrics.names import MetricLike, parse_metrics
@@ -34,7 +34,7 @@ _MAX_IDS = 6
 def validate_threads(n_jobs: int | None) -> None:
     """Raise unless a number of threads is None or a whole number of at least 1."""
     if n_jobs is not None:
-        check_whole("n_jobs", n_jobs, unit="threads")
+        validate_integer("n_jobs", n_jobs, unit="threads")
 
 
 def validate_judgments(call: str, judgments: Any, **others: Any) -> None:

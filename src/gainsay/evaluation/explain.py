@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from .._common.arrays import numbers
-from .._common.checks import check_whole
+from .._common.validation import validate_integer
 from .._common.words import format_mean
 from ..judgments import Judgments, NegativeLabels
 from ..metrics.binary import BinaryMetric
@@ -109,7 +109,7 @@ def explain(
     lightgbm       ndcg_exp    0.628           0.864        0.628
     sklearn     ndcg_linear    0.864           0.864        0.628
     """
-    k = check_whole("k", k)
+    k = validate_integer("k", k)
     if isinstance(labels, Judgments):
         raise TypeError("labels must be an array, got Judgments. Pass explain(labels, scores, qid=query_ids).")
     judgments = judgments_of(labels, group, qid, weight, negative_labels)
@@ -191,7 +191,7 @@ def distinct_numbers(judgments: Judgments, scores: Numbers, k: int = 10) -> list
     NDCG@10 0.8213 ndcg_linear@10 ('CatBoost', 'scikit-learn', 'trec_eval', 'torchmetrics', 'ranx',
     'XGBoost ndcg@10, ndcg_exp_gain=False')
     """
-    k = check_whole("k", k)
+    k = validate_integer("k", k)
     results = []
     for heading, templates in _HEADINGS.items():
         groups: dict[float, tuple[dict[str, str], list[tuple[bool, str]]]] = {}

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from .._common.arrays import factorize, twice
-from .._common.checks import validate_choice
-from .._common.names import check_name
+from .._common.names import validate_name
+from .._common.validation import validate_choice
 from ..data import read_qrels, read_run
 from ..data.tables import convert_to_frame
 from ..data.trec import Listing, read_listing
@@ -147,7 +147,7 @@ def align_runs(
     """
     sources = [_Source("qrels", qrels, "label")]
     for name, run in runs.items():
-        check_name("the name of a run", str(name))
+        validate_name("the name of a run", str(name))
         sources.append(_Source(f"run {name!r}", run, "score"))
     joined = _join(sources)
     judgments = joined.build_judgments(negative_labels)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from .._common.arrays import nearest
-from .._common.names import check_name
+from .._common.names import validate_name
 from ..metrics.gains import CANONICAL_BASES
 from .validation import Integer, StrictModel, validate_model
 
@@ -51,7 +51,7 @@ def _validate_gain(gain: Any) -> Any:
 class CandidateValues(StrictModel):
     """The fields of a candidate, which `Candidate` and the tables of a file share."""
 
-    name: Annotated[str, AfterValidator(lambda name: check_name("name", name))]
+    name: Annotated[str, AfterValidator(lambda name: validate_name("name", name))]
     library: Library
     params: Mapping[str, Any] = {}
     training_gain: Annotated[Any, BeforeValidator(_validate_gain)] = None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._common.checks import check_whole
+from .._common.validation import validate_integer
 from .._common.words import join_names, pluralize
 from ..evaluation.evaluator import Evaluator, shared_weights
 from ..judgments import Judgments
@@ -248,7 +248,7 @@ class Experiment:
             If results cannot be written. Run again to continue.
         """
         if jobs is not None:
-            check_whole("jobs", jobs, 1)
+            validate_integer("jobs", jobs, 1)
             if executor is not None:
                 raise ValueError(f"jobs must be None with an executor, got jobs={jobs}. Set the executor's workers.")
         if uses_other_processes(executor):

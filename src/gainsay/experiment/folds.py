@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from .._common.checks import check_whole
+from .._common.validation import validate_integer
 from ..data import RankingData
 from ..data.features import is_sparse, parts_of
 from ..data.ranking_data import same_features
@@ -163,11 +163,11 @@ def k_folds(data: RankingData, k: int = 5, *, seed: int = 0) -> list[RankingData
     >>> [len(fold.query_ids) for fold in k_folds(simulate(17, seed=1, mean_length=5), 5, seed=3)]
     [4, 4, 3, 3, 3]
     """
-    k = check_whole("k_folds", k, 3)
+    k = validate_integer("k_folds", k, 3)
     queries = len(data.query_ids)
     if queries < k:
         raise ValueError(f"{queries} queries cannot be divided into {k} folds")
-    shuffled = np.random.default_rng(check_whole("seed", seed, 0)).permutation(queries)
+    shuffled = np.random.default_rng(validate_integer("seed", seed, 0)).permutation(queries)
     return [data.take_queries(np.sort(codes)) for codes in np.array_split(shuffled, k)]
 
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from .._common.arrays import nearest
 from .._common.cached import cached_property
-from .._common.checks import check_whole
 from .._common.markup import as_text
 from .._common.shown import printable, printables
+from .._common.validation import validate_integer
 from .._common.words import pluralize
 from ..comparison.comparison import Comparison
 from ..comparison.rankings import Rankings
@@ -382,7 +382,7 @@ class ExperimentResult(ResultTables):
         """
         validate_data("data", data)
         if rounds is not None:
-            check_whole("rounds", rounds)
+            validate_integer("rounds", rounds)
         own = self._find_candidate(self._validate_candidate(candidate))
         compared_rounds = self._rounds[own.name]
         rounds = rounds or round(fmean(compared_rounds))

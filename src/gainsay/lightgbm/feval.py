@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._common.checks import check_whole
+from .._common.validation import validate_integer
 from ..training.bound_metrics import (
     BoundMetrics,
     LibraryObject,
@@ -134,7 +134,7 @@ class Feval(LibraryObject):
 
     def __init__(self, bound_metrics: BoundMetrics, every: int) -> None:
         self.bound_metrics = bound_metrics
-        self.every = check_whole("every", every, unit="rounds")
+        self.every = validate_integer("every", every, unit="rounds")
         self._datasets: WeakIdentityMap[_Dataset] = WeakIdentityMap()
 
     def __reduce__(self) -> tuple[Any, ...]:

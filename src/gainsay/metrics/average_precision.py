@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from .._common.checks import validate_choice
+from .._common.validation import validate_choice
 from .._common.words import format_exact
 from ..ranking import formulas
 from ..ranking.rows import ideal_rows, row_sums, sums_at, table_of

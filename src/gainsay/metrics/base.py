@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 import numpy as np
 
 from .._common.cached import cached_property
-from .._common.checks import check_whole, validate_choice
+from .._common.validation import validate_choice, validate_integer
 from .._common.words import format_exact
 from ..ranking.layout import Ties
-from .registry import METRICS, is_built_in, origin_of, require_picklable
+from .registry import METRICS, is_built_in, origin_of, validate_picklable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,7 +102,7 @@ class Metric:
 
     def __post_init__(self) -> None:
         if self.k is not None:
-            self._set(k=check_whole("k", self.k))
+            self._set(k=validate_integer("k", self.k))
             if self.k >= MAX_CUTOFF:
                 raise ValueError(
                     f"k must be a whole number of at least 1 and below 10**18, got {self.k!r:.40}. Omit it to count "
@@ -146,7 +146,7 @@ class Metric:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as a call, which registers functions in the process that reads it."""
         for option, function in self._functions().items():
-            require_picklable(self, option, function)
+            validate_picklable(self, option, function)
         return create_metric, (
             type(self),
             {field.name: getattr(self, field.name) for field in fields(self) if field.init},

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from .._common.checks import check_real, validate_choice
+from .._common.validation import validate_choice, validate_real
 from ..ranking import formulas
 from ..ranking.rows import blank_code, row_sums, sums_at, table_of
 from .base import Empty, LabelStatistics, Metric, max_depth
@@ -76,7 +76,7 @@ class BinaryMetric(Metric, abstract=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set(min_label=check_real("min_label", self.min_label))
+        self._set(min_label=validate_real("min_label", self.min_label))
 
     def value_range(self, judgments: Judgments) -> tuple[float, float]:
         """Return 0 and 1, because all of these metrics are shares or probabilities."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from .._common.checks import check_real, validate_choice
+from .._common.validation import validate_choice, validate_real
 from .._common.words import format_exact
 from ..ranking import formulas
 from ..ranking.rows import row_sums, sums_at, table_of
@@ -74,7 +74,7 @@ class RBP(BinaryMetric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set(p=check_real("p", self.p, 0.0, 1.0))
+        self._set(p=validate_real("p", self.p, 0.0, 1.0))
         if self.p in (0, 1):
             raise ValueError(f"p must be between 0 and 1, both excluded, got {format_exact(self.p)}.")
         validate_choice("gain", self.gain, ("binary", "graded"))
@@ -152,7 +152,7 @@ class ERR(Metric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set(max_label=check_real("max_label", self.max_label, 0.0, 1023.0))
+        self._set(max_label=validate_real("max_label", self.max_label, 0.0, 1023.0))
 
     def value_range(self, judgments: Judgments) -> tuple[float, float]:
         """Return 0 and 1."""

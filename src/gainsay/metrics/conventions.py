@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._common.checks import validate_choice
+from .._common.validation import validate_choice
 from .binary import BinaryMetric
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .._common.checks import check_real
+from .._common.validation import validate_real
 from ..ranking import formulas
 from ..ranking.rows import ideal_rows, sums_at, table_of
 from .base import LabelStatistics, Metric, max_depth
@@ -148,7 +148,7 @@ class DCG(Metric):
         super().__post_init__()
         gain, gain_base = self._canonical_gain()
         discount = canonical_discount(self.discount)
-        base = check_real("base", self.base, 1.0)
+        base = validate_real("base", self.base, 1.0)
         if base in (1, np.inf):
             raise ValueError(f"base must be finite and above 1, because it is the base of a logarithm, got {base:g}.")
         if discount in ("log2", "log"):
@@ -170,7 +170,7 @@ class DCG(Metric):
             return gain, None
         if self.gain_base is None:
             raise ValueError("gain='power' requires gain_base, for example gain_base=1.5 (1: linear, 2: exponential).")
-        base = check_real("gain_base", self.gain_base, 1.0)
+        base = validate_real("gain_base", self.gain_base, 1.0)
         if base == np.inf:
             raise ValueError("gain_base must be finite, because otherwise only the highest grade counts.")
         return (CANONICAL_BASES[base], None) if base in CANONICAL_BASES else ("power", base)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._common.checks import check_flag
+from .._common.validation import validate_flag
 from .._common.words import pluralize
 from .base import Empty, Metric
 from .registry import METRICS, origin_of
@@ -51,7 +51,7 @@ class FunctionMetric(Metric, abstract=True):
             raise TypeError(f"name must be a string, got {self.name!r}. Call gs.metric(name, function).")
         if not callable(self.function):
             raise TypeError(f"function must be a function of the labels and scores of a query, got {self.function!r}.")
-        self._set(higher_is_better=check_flag("higher_is_better", self.higher_is_better))
+        self._set(higher_is_better=validate_flag("higher_is_better", self.higher_is_better))
         for field in fields(self):
             if field.name in UNSUPPORTED and getattr(self, field.name) != field.default:
                 raise ValueError(

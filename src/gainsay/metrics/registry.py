@@ -69,7 +69,7 @@ class UnpicklableError(TypeError):
     """A metric cannot be sent to another process, because it contains a function that cannot be pickled."""
 
 
-def require_picklable(metric: object, part: str, function: Any) -> None:
+def validate_picklable(metric: object, part: str, function: Any) -> None:
     """Raise `UnpicklableError` for a lambda or a nested function.
 
     Functions of a notebook or script are accepted, because the picklers of clusters can send them.

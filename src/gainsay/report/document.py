@@ -39,9 +39,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from .._common.checks import check_whole
-from .._common.outputs import check_output
+from .._common.outputs import validate_output
 from .._common.shown import plain
+from .._common.validation import validate_integer
 from .._common.version import __version__
 from .._kernel.config import find_path
 from .tables import MAX_PAIRS
@@ -76,8 +76,8 @@ def to_json(content: Content, path: str | os.PathLike[str] | None = None, *, que
     ValueError
         If `queries` is negative.
     """
-    queries = check_whole("queries", queries, 0)
-    target = None if path is None else check_output("path", path)
+    queries = validate_integer("queries", queries, 0)
+    target = None if path is None else validate_output("path", path)
     document = build_document(content, queries)
     text = "{\n" + ",\n".join(f"{_encode(key)}: {_encode_lines(value)}" for key, value in document.items()) + "\n}\n"
     if target is not None:

@@ -8,11 +8,11 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
-from .._common.checks import check_whole
 from .._common.markup import as_html, as_text
-from .._common.outputs import check_output
+from .._common.outputs import validate_output
 from .._common.palette import DARK, LIGHT
 from .._common.shown import printable
+from .._common.validation import validate_integer
 from .._common.version import __version__
 from .content import Content
 from .document import to_json
@@ -84,7 +84,7 @@ def write_html(
     ValueError
         If `queries` is negative.
     """
-    queries, target = check_whole("queries", queries, 0), check_output("path", path)
+    queries, target = validate_integer("queries", queries, 0), validate_output("path", path)
     data = find_data_path(target)
     to_json(content, data, queries=queries)
     target.write_bytes(_build_page(content, queries, heading or Heading(), data).encode("utf-8", "replace"))
@@ -96,7 +96,7 @@ def find_data_path(target: Path) -> Path:
 
     An existing file is only replaced if it begins like the data of a report.
     """
-    path = check_output("path", target.with_suffix(".json"))
+    path = validate_output("path", target.with_suffix(".json"))
     if path.is_file():
         with path.open("rb") as file:
             start = file.read(256)

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from .._common.markup import as_text
-from .._common.outputs import check_output
+from .._common.outputs import validate_output
 from .._common.words import format_mean, format_number
 from .sections import build_sections
 from .tables import build_details, list_notes
@@ -27,7 +27,7 @@ def to_markdown(content: Content, path: str | os.PathLike[str] | None = None) ->
     OSError
         If the file cannot be written, which is checked first.
     """
-    target = None if path is None else check_output("path", path)
+    target = None if path is None else validate_output("path", path)
     text = "\n".join(_lines(content)) + "\n"
     if target is not None:
         target.write_bytes(text.encode("utf-8", "replace"))

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, TypeVar, ge
 import numpy as np
 
 from .._common.arrays import nearest
-from .._common.checks import validate_choice
 from .._common.shown import call_text
+from .._common.validation import validate_choice
 from ..evaluation.evaluator import Evaluator, validate_threads
 from ..judgments import Judgments, NegativeLabels
 from ..metrics.base import Metric
@@ -161,7 +161,7 @@ def create_clash_error(name: str, library: str, remedy: str) -> ValueError:
     )
 
 
-def check_optional_name(argument: str, value: Any) -> str | None:
+def validate_optional_name(argument: str, value: Any) -> str | None:
     """Return `value` if it is a name or None, or raise an error."""
     if value is None or isinstance(value, str):
         return value

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .._common.checks import check_flag
+from .._common.validation import validate_flag
 from ..metrics.base import Metric
 from .bound_metrics import (
     canonical_name,
-    check_optional_name,
     describe_unknown_dataset,
     describe_unlogged_metric,
     find_metric,
+    validate_optional_name,
 )
 from .display import Display, Show, choose_display
 from .history import MetricCurve, read_history
@@ -65,9 +65,11 @@ class CurvesBase:
     ) -> None:
         super().__init__()
         self.metrics = _read_names(metrics)
-        self.dataset = check_optional_name("dataset", dataset)
-        self.name = check_optional_name("name", name)
-        self.higher_is_better = None if higher_is_better is None else check_flag("higher_is_better", higher_is_better)
+        self.dataset = validate_optional_name("dataset", dataset)
+        self.name = validate_optional_name("name", name)
+        self.higher_is_better = (
+            None if higher_is_better is None else validate_flag("higher_is_better", higher_is_better)
+        )
         self.show = show
         choose_display(show)  # raises an error if it is invalid
         self._curves: dict[tuple[str, str], MetricCurve] = {}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from .._common.checks import check_real, check_whole
 from .._common.shown import call_text
-from .bound_metrics import check_optional_name, describe_unknown_dataset, describe_unlogged_metric, find_metric
+from .._common.validation import validate_integer, validate_real
+from .bound_metrics import describe_unknown_dataset, describe_unlogged_metric, find_metric, validate_optional_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -52,9 +52,9 @@ class EarlyStoppingBase:
         super().__init__()
         self._own_metric = find_metric(metric)
         self.metric = str(self._own_metric or metric)
-        self.rounds = check_whole("rounds", rounds, unit="boosting rounds")
-        self.dataset = check_optional_name("dataset", dataset)
-        self.min_delta = check_real("min_delta", min_delta, 0.0)
+        self.rounds = validate_integer("rounds", rounds, unit="boosting rounds")
+        self.dataset = validate_optional_name("dataset", dataset)
+        self.min_delta = validate_real("min_delta", min_delta, 0.0)
         self.verbose = verbose
 
     def _get_options(self) -> dict[str, Any]:

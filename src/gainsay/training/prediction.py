@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from .._common.arrays import nearest, numbers, refuse_unready
-from .._common.checks import check_whole
-from .._common.names import check_name
+from .._common.arrays import nearest, numbers, validate_ready
+from .._common.names import validate_name
 from .._common.shown import printables
+from .._common.validation import validate_integer
 from ..data import RankingData, read_scores
 from ..data.features import as_matrix, is_sparse
 
@@ -92,7 +92,7 @@ def read_predictions(
     for name in models:
         if not isinstance(name, str):
             raise TypeError(f"names of models must be strings, got {name!r}")
-        check_name("the name of a model", name)
+        validate_name("the name of a model", name)
     rounds = _read_rounds(iteration, list(models))
     predictions, iterations = {}, {}
     for name, source in models.items():
@@ -115,7 +115,7 @@ def _read_rounds(iteration: Any, names: list[str]) -> dict[str, int]:
     if iteration is None:
         return {}
     if not isinstance(iteration, Mapping):
-        rounds = check_whole("iteration", iteration, unit="boosting rounds")
+        rounds = validate_integer("iteration", iteration, unit="boosting rounds")
         return dict.fromkeys(names, rounds)
     for name in iteration:
         if name not in names:
@@ -124,7 +124,8 @@ def _read_rounds(iteration: Any, names: list[str]) -> dict[str, int]:
                 f"(there are {', '.join(printables(names))})"
             )
     return {
-        name: check_whole(f"iteration[{name!r}]", rounds, unit="boosting rounds") for name, rounds in iteration.items()
+        name: validate_integer(f"iteration[{name!r}]", rounds, unit="boosting rounds")
+        for name, rounds in iteration.items()
     }
 
 
@@ -134,7 +135,7 @@ def _read_scores(source: Any, features: Any, rounds: int | None) -> tuple[Any, I
         kind = f"the scores in {fspath(source)}"
     else:
         kind = "scores"
-        refuse_unready("scores", source)
+        validate_ready("scores", source)
         if hasattr(source, "predict"):
             if features is None:
                 raise ValueError("it is a model, which predicts from features. Pass features=, one row per document")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import xgboost as xgb
 
 from .._common.arrays import nearest
-from .._common.checks import check_flag
+from .._common.validation import validate_flag
 from ..metrics.base import Metric
 from ..training.bound_metrics import WeakIdentityMap, create_clash_error, factory, find_logged_name
 from ..training.early_stopping import STOPPING_OPTIONS, EarlyStoppingBase, PatienceState
@@ -142,7 +142,7 @@ class EarlyStopping(EarlyStoppingBase, Callback):
     ) -> None:
         super().__init__(metric, rounds, dataset, min_delta, verbose)
         self.maximize = _find_direction(self._own_metric or self.metric, maximize)
-        self.save_best = check_flag("save_best", save_best)
+        self.save_best = validate_flag("save_best", save_best)
         self._runs: dict[int, _Run] = {}
         """By thread, because the model at the end of a training may be another object than at the start."""
 
@@ -322,7 +322,7 @@ def cut_booster(booster: xgb.Booster, rounds: int) -> xgb.Booster:
 def _find_direction(metric: Metric | str, maximize: bool | None) -> bool:
     """Return whether a higher value is better, or raise an error if it is unknown or contradicts `maximize`."""
     if maximize is not None:
-        maximize = check_flag("maximize", maximize)
+        maximize = validate_flag("maximize", maximize)
     if isinstance(metric, Metric):
         if maximize is not None and maximize != metric.higher_is_better:
             better = "higher" if metric.higher_is_better else "lower"

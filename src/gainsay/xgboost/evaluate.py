@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import xgboost as xgb
 
-from .._common.checks import check_whole
+from .._common.validation import validate_integer
 from ..training.bound_metrics import BoundMetrics, create_clash_error
 from ..training.partial_sums import Partition
 from .common import REMEDY, BoundMatrix, Logger, compute_means, compute_sums, describe_estimators
@@ -104,7 +104,7 @@ class EvaluateRanking(Logger):
         if not datasets:
             raise ValueError("datasets is empty: name at least one, for example {'valid': dvalid}")
         self.bound_metrics = BoundMetrics(metrics, convention, negative_labels, n_jobs, names)
-        self.every = check_whole("every", every, unit="rounds")
+        self.every = validate_integer("every", every, unit="rounds")
         self.missing = missing
         self._sources: dict[str, Any] = dict(datasets)
         self._bound = {name: self._bind(name, data) for name, data in datasets.items()}

@@ -8,12 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from ..._common.outputs import check_output
+from ..._common.outputs import validate_output
 from ..._common.shown import printable
 from ..app import command
 from ..inputs import read_comparison
 from ..options import Alpha, AsJson, InputOptions, Margin, Metrics, Open, Seed, decode_name, reject_options
-from ..outputs import Terminal, announce, announce_report, check_overwrites, check_report, print_comparison, print_json
+from ..outputs import (
+    Terminal,
+    announce,
+    announce_report,
+    print_comparison,
+    print_json,
+    validate_overwrites,
+    validate_report,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,15 +94,15 @@ def _check_outputs(inputs: InputOptions, html: Path | None, markdown: Path | Non
     """Raise an error if an output cannot be written, before any input is read."""
     outputs = {"--html": html, "--markdown": markdown, "--per-query": per_query}
     if html is not None:
-        check_report(html)
+        validate_report(html)
         outputs["--html (json)"] = html.with_suffix(".json")
     if markdown is not None:
-        check_output("the Markdown report", markdown)
+        validate_output("the Markdown report", markdown)
     if per_query is not None:
-        check_output("--per-query", per_query)
+        validate_output("--per-query", per_query)
         if not per_query.name.endswith(FORMATS):
             raise ValueError(f"--per-query must end with one of {', '.join(FORMATS)}, got {str(per_query)!r}.")
-    check_overwrites(outputs, vars(inputs).values())
+    validate_overwrites(outputs, vars(inputs).values())
 
 
 def _prepare_table(path: Path, frame: pd.DataFrame) -> pd.DataFrame:

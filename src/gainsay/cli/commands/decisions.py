@@ -13,7 +13,7 @@ from ..._common.version import __version__
 from ..app import command
 from ..inputs import is_recipe, parse_numbers, read_comparison
 from ..options import Alpha, AsJson, InputOptions, Margin, Metrics, Require, Seed, reject_options
-from ..outputs import check_overwrites, format_json, print_json, print_text
+from ..outputs import format_json, print_json, print_text, validate_overwrites
 
 SCHEMA = 2
 """The version of the JSON output, which increases when a key changes its meaning or is removed."""
@@ -60,12 +60,12 @@ def gate(
     metric, the loss is proven to exceed --margin. By default, the metrics are both NDCGs at 10. Pass one or two others
     with --metric. Invalid input exits with 1 or 2.
     """
-    from ..._common.outputs import check_output
+    from ..._common.outputs import validate_output
 
     prints_json = str(json_file) == "-"
     if json_file is not None and not prints_json:
-        check_output("--json", json_file)
-        check_overwrites({"--json": json_file}, [*vars(inputs).values(), earlier, baseline, candidate])
+        validate_output("--json", json_file)
+        validate_overwrites({"--json": json_file}, [*vars(inputs).values(), earlier, baseline, candidate])
     metrics = metric or NDCGS
     if len(metrics) > 2:
         raise ValueError(f"gate requires one metric or two, got {len(metrics)}: {', '.join(metrics)}.")

@@ -11,7 +11,7 @@ from typer import Option
 from ..app import command
 from ..inputs import load_comparison
 from ..options import AsJson, Open, reject_options
-from ..outputs import Terminal, announce_report, check_report, plan_report, print_comparison, print_json
+from ..outputs import Terminal, announce_report, plan_report, print_comparison, print_json, validate_report
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,7 +77,7 @@ def report(
 ) -> None:
     """Write the HTML report of a finished experiment."""
     page = output or directory / "report.html"
-    check_report(page)
+    validate_report(page)
     announce_report(load_comparison(directory).to_html(page), open_it)
 
 

@@ -11,7 +11,7 @@ from typer import Option
 from ..app import command
 from ..inputs import load_comparison, parse_numbers, read_comparison, read_judgments
 from ..options import Alpha, AsJson, InputOptions, Metrics, Plot, Seed, reject_options
-from ..outputs import Terminal, announce, check_picture, print_json
+from ..outputs import Terminal, announce, print_json, validate_picture
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +57,7 @@ def sensitivity(
 
     The first metric is the reference. The models are read as for compare.
     """
-    check_picture(plot, vars(inputs).values())
+    validate_picture(plot, vars(inputs).values())
     if experiment is not None:
         reject_options("with --experiment", metric=metric)
     comparison = _read_comparison(inputs, experiment, metric, alpha, seed)
@@ -114,7 +114,7 @@ def gains(
     from ...report.gains import gains_tables
     from ...report.text import frame_table
 
-    check_picture(plot, vars(inputs).values())
+    validate_picture(plot, vars(inputs).values())
     if experiment is None:
         metric = metric or "ndcg_linear@10"
     comparison = _read_comparison(inputs, experiment, [str(metric)], alpha, seed)
@@ -152,7 +152,7 @@ def bound(
     from ...comparison.disagreement import disagreement_bound
     from ...report.text import values_table
 
-    check_picture(plot, vars(inputs).values())
+    validate_picture(plot, vars(inputs).values())
     result = disagreement_bound(read_judgments(inputs), k or None)
     if as_json:
         print_json(result.to_dict())

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._common.arrays import numbers
-from ..._common.checks import check_whole
 from ..._common.shown import short_names
+from ..._common.validation import validate_integer
 from ..._common.words import MINUS, format_amount, format_difference, format_mean, pluralize
 from ...evaluation.evaluator import evaluate
 from ...judgments import Judgments
@@ -206,7 +206,7 @@ def plot_queries(
     models, metrics = _read_columns(queries)
     if not len(queries):
         raise ValueError(f"queries has no rows: {metrics[0]} and {metrics[1]} contradict each other on no query.")
-    rows = queries.head(check_whole("most", most)).to_dict("records")
+    rows = queries.head(validate_integer("most", most)).to_dict("records")
     drawn_grades = {grade for model in models for labels in queries[f"labels {model}"] for grade in labels}
     levels = sorted(drawn_grades | set(grades or ()))
     depth = max([10, *(min(len(row[f"labels {model}"]), MAX_RANKS) for row in rows for model in models)])
@@ -294,7 +294,7 @@ def compute_rank_contributions(labels: Numbers, scores: Numbers, k: int = 10) ->
     >>> parts["ndcg_exp@3"].round(3).tolist()
     [0.131, 0.579, 0.0]
     """
-    k = check_whole("k", k)
+    k = validate_integer("k", k)
     judgments = Judgments(labels, group=[len(numbers("labels", labels))])
     cutoffs, parts = range(1, min(k, judgments.documents) + 1), {}
     for family in FAMILIES:

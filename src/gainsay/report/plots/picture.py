@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..._common.outputs import check_output
+from ..._common.outputs import validate_output
 
 if TYPE_CHECKING:
     import os
@@ -75,7 +75,7 @@ class Picture:
         OSError
             If the file cannot be written.
         """
-        target = check_path(path)
+        target = validate_picture_path(path)
         described = _DESCRIPTION.get(target.suffix.lower())
         metadata = {"Title": self.title, described: self.alt} if described else None
         self.figure.savefig(target, dpi=dpi, metadata=metadata)
@@ -113,7 +113,7 @@ _DESCRIPTION = {".png": "Description", ".svg": "Description", ".pdf": "Subject"}
 """The metadata field of the text alternative in each format."""
 
 
-def check_path(path: str | os.PathLike[str]) -> Path:
+def validate_picture_path(path: str | os.PathLike[str]) -> Path:
     """Return the path of a picture. Raise if the picture cannot be written there."""
     from matplotlib.backend_bases import FigureCanvasBase
 
@@ -123,7 +123,7 @@ def check_path(path: str | os.PathLike[str]) -> Path:
         raise ValueError(
             f"path {str(target)!r} must end in an extension of a picture: {', '.join(sorted(extensions))}."
         )
-    return check_output("path", target)
+    return validate_output("path", target)
 
 
 def embedded(draw: Callable[[str], Picture]) -> str:
@@ -149,7 +149,7 @@ def draw_and_save(path: str | os.PathLike[str] | None, draw: Callable[[], Pictur
     """Return the picture that `draw` makes, and save it if a path is given. An invalid path raises before drawing."""
     if path is None:
         return draw()
-    check_path(path)
+    validate_picture_path(path)
     picture = draw()
     picture.save(path)
     return picture

@@ -19,16 +19,16 @@ def validate_choice(argument: str, value: object, choices: Sequence[str]) -> Non
         )
 
 
-def check_whole(argument: str, value: Any, least: int = 1, unit: str = "") -> int:
+def validate_integer(argument: str, value: Any, least: int = 1, unit: str = "") -> int:
     """Return `value` as an int if it is a whole number of at least `least`, or raise.
 
     Integers of Python and NumPy are accepted, and floats without a fraction, because tables, JSON and tuners convert
     integers to floats. Truth values are rejected. `unit` is the counted noun. Other types raise a
     `TypeError`. Fractions and small numbers raise a `ValueError`.
 
-    >>> check_whole("k", 10.0)
+    >>> validate_integer("k", 10.0)
     10
-    >>> check_whole("rounds", 2.5, unit="boosting rounds")
+    >>> validate_integer("rounds", 2.5, unit="boosting rounds")
     Traceback (most recent call last):
     ValueError: rounds must be a whole number of boosting rounds, at least 1, got 2.5
     """
@@ -40,35 +40,35 @@ def check_whole(argument: str, value: Any, least: int = 1, unit: str = "") -> in
     return int(value)
 
 
-def check_real(argument: str, value: Any, low: float = -math.inf, high: float = math.inf) -> float:
+def validate_real(argument: str, value: Any, low: float = -math.inf, high: float = math.inf) -> float:
     """Return `value` as a float if it is a real number of Python or NumPy with low <= value <= high, or raise.
 
-    Truth values are rejected, as by `check_whole`.
+    Truth values are rejected, as by `validate_integer`.
 
-    >>> check_real("p", np.float32(0.5), 0, 1)
+    >>> validate_real("p", np.float32(0.5), 0, 1)
     0.5
-    >>> check_real("min_delta", -1, 0)
+    >>> validate_real("min_delta", -1, 0)
     Traceback (most recent call last):
     ValueError: min_delta must be at least 0, got -1
     """
-    check_number(argument, value)
+    validate_number(argument, value)
     if not low <= value <= high:
         bounds = f"be at least {low:g}" if high == math.inf else f"be between {low:g} and {high:g}"
         raise ValueError(f"{argument} must {'not be NaN' if low == -math.inf else bounds}, got {value!r}")
     return float(value)
 
 
-def check_number(argument: str, value: Any) -> float:
+def validate_number(argument: str, value: Any) -> float:
     """Return `value` as a float if it is a real number of Python or NumPy, NaN included, or raise `TypeError`."""
     if not _is_number(value):
         raise TypeError(f"{argument} must be a number, got {value!r}")
     return float(value)
 
 
-def check_flag(argument: str, value: Any) -> bool:
+def validate_flag(argument: str, value: Any) -> bool:
     """Return `value` as a bool if it is a truth value of Python or NumPy, or raise `TypeError`.
 
-    >>> check_flag("maximize", "min")
+    >>> validate_flag("maximize", "min")
     Traceback (most recent call last):
     TypeError: maximize must be True or False, got 'min'
     """
@@ -77,10 +77,10 @@ def check_flag(argument: str, value: Any) -> bool:
     return bool(value)
 
 
-def refuse_unordered(argument: str, value: Any) -> None:
+def validate_ordered(argument: str, value: Any) -> None:
     """Raise `TypeError` for a set, because the order of strings in it differs between runs of Python.
 
-    >>> refuse_unordered("metrics", {"map"})
+    >>> validate_ordered("metrics", {"map"})
     Traceback (most recent call last):
     TypeError: metrics must have an order, got a set. Pass a list.
     """
