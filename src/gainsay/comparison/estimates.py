@@ -172,7 +172,8 @@ def count_wins(values: Floats, tolerance: Floats) -> Integers:
     wins = np.zeros((metrics, models, models), dtype=np.int64)
     for row, table in enumerate(values):
         for k in range(models):
-            wins[row, k] = np.count_nonzero(table > table[k] + tolerance[row], axis=1)
+            above = table > table[k] + tolerance[row]
+            wins[row, k] = above.view(np.uint8).sum(axis=1, dtype=np.uint32)  # faster than a sum of Booleans
     return wins
 
 

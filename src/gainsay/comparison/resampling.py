@@ -163,19 +163,18 @@ class BootstrapDraws:
         for row, shifts in zip(rows, shift, strict=True):
             error = self.estimated.error[row, k]
             used = (error > 0) & (error < np.inf) & (shifts + self.max_t[row, k].max(initial=0.0) > 0)
-            binding, slack = used & (shifts == 0), np.flatnonzero(used & (shifts < 0))
+            binding, slack = np.flatnonzero(used & (shifts == 0)), np.flatnonzero(used & (shifts < 0))
             if self.factor is not None:
                 t = self.compute_t(row, k, used, part) + shifts[used, None]
                 np.maximum(largest, t.max(axis=0, initial=0.0), out=largest)
                 continue
+            # The map is monotonic, so the maximum over models without a shift comes first.
             draws = self._by_draw[row][part]
-            draws -= draws[:, [k]]
-            if len(slack):
-                t = map_to_t(draws[:, slack] / error[slack], self.estimated.freedom) + shifts[slack]
-                np.maximum(largest, t.max(axis=1), out=largest)
-            draws *= np.divide(1.0, error, out=np.zeros_like(error), where=binding)
-            # The map is monotonic, so the maximum comes first.
-            np.maximum(largest, map_to_t(draws.max(axis=1), self.estimated.freedom), out=largest)
+            unshifted = (draws.take(binding, axis=1) - draws[:, [k]]) * (1.0 / error[binding])
+            np.maximum(largest, map_to_t(unshifted.max(axis=1, initial=0.0), self.estimated.freedom), out=largest)
+            t = map_to_t((draws.take(slack, axis=1) - draws[:, [k]]) / error[slack], self.estimated.freedom)
+            t += shifts[slack]
+            np.maximum(largest, t.max(axis=1, initial=0.0), out=largest)
         return largest
 
     def find_shifted_quantile(
