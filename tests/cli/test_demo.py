@@ -8,7 +8,7 @@ import re
 import pytest
 from tests.cli.shell import gainsay
 
-from gainsay.cli.commands import demo
+from gainsay.cli import demo
 
 pytestmark = pytest.mark.slow
 

@@ -15,8 +15,8 @@ from tests.metrics.one_query import value
 
 import gainsay as gs
 from gainsay.metrics import safe_name
+from gainsay.metrics.base import METRICS
 from gainsay.metrics.names import OTHER_NAMES, parse_metric
-from gainsay.metrics.registry import METRICS
 
 
 def quadratic(labels):

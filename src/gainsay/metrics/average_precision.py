@@ -11,7 +11,7 @@ import numpy as np
 
 from .._common.validation import validate_choice
 from .._common.words import format_exact
-from ..ranking import formulas
+from ..ranking import compiled
 from ..ranking.rows import ideal_rows, row_sums, sums_at, table_of
 from .base import LabelStatistics, Metric, max_depth
 from .binary import BinaryMetric, RelevanceStatistics
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 
     from .._common.typing import Bools, Floats, Integers
     from ..judgments import Judgments
-    from ..ranking.formulas import Formula
-    from ..ranking.rows import RankedRows
-    from ..ranking.tie_groups import TieGroups
+    from ..ranking.compiled import Formula
+    from ..ranking.rows import RankedRows, TieGroups
 
 Denominator = Literal["min_R_k", "R", "hits"]
 
@@ -154,7 +153,7 @@ class AP(BinaryMetric):
             return None
         harmonic = HarmonicNumbers.up_to(statistics.widest)
         divisors = self._divisors(statistics.relevant, cutoffs)
-        return formulas.precisions(statistics.code, harmonic.high, harmonic.low, divisors)
+        return compiled.precisions(statistics.code, harmonic.high, harmonic.low, divisors)
 
     def _divisors(self, relevant: Integers, cutoffs: Sequence[int | None]) -> Floats:
         """Return D for queries with these numbers of relevant documents, at each cutoff."""

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .._common.validation import validate_real
-from ..ranking import formulas
+from ..ranking import compiled
 from ..ranking.rows import ideal_rows, sums_at, table_of
-from .base import LabelStatistics, Metric, max_depth
+from .base import METRICS, LabelStatistics, Metric, max_depth, origin_of
 from .gains import (
     CANONICAL_BASES,
     DISCOUNTS_WITH_BASE,
@@ -30,14 +30,13 @@ from .gains import (
     power,
     raised,
 )
-from .registry import METRICS, origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .._common.typing import Floats
     from ..judgments import Judgments
-    from ..ranking.formulas import Formula
+    from ..ranking.compiled import Formula
     from ..ranking.rows import RankedRows
 
 
@@ -251,7 +250,7 @@ class DCG(Metric):
         return (
             None
             if statistics.gains.top is not None
-            else formulas.gains(statistics.gains.table, statistics.gains.discount)
+            else compiled.gains(statistics.gains.table, statistics.gains.discount)
         )
 
     is_ratio: ClassVar[bool] = False

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from ..app import command
-from ..inputs import load_comparison
-from ..options import AsJson, Open, reject_options
-from ..outputs import Terminal, announce_report, plan_report, print_comparison, print_json, validate_report
+from .app import command
+from .inputs import load_comparison
+from .options import AsJson, Open, reject_options
+from .outputs import Terminal, announce_report, plan_report, print_comparison, print_json, validate_report
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ...experiment import ExperimentResult
+    from ..experiment import ExperimentResult
 
 
 @command("run experiment.toml", "run experiment.toml --repeats 5 --open")
@@ -34,8 +34,8 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Train the candidates of an experiment and compare them. An interrupted experiment resumes."""
-    from ...experiment import Experiment
-    from ...experiment.config import parse_repeats
+    from ..experiment import Experiment
+    from ..experiment.config import parse_repeats
 
     if as_json:
         reject_options("with --json", open=open_it)
@@ -90,8 +90,8 @@ def _nest_rows(frame: pd.DataFrame) -> dict[str, Any]:
 
 def print_experiment(terminal: Terminal, result: ExperimentResult) -> None:
     """Print the comparison of an experiment and the rounds of its candidates."""
-    from ...experiment.tables import join_rounds
-    from ...report.text import frame_table
+    from ..experiment.tables import join_rounds
+    from ..report.text import frame_table
 
     tables = {
         "Round of each compared model": result.compared["rounds"].map(join_rounds).to_frame(),

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from ..app import command
-from ..inputs import load_comparison, parse_numbers, read_comparison, read_judgments
-from ..options import Alpha, AsJson, InputOptions, Metrics, Plot, Seed, reject_options
-from ..outputs import Terminal, announce, print_json, validate_picture
+from .app import command
+from .inputs import load_comparison, parse_numbers, read_comparison, read_judgments
+from .options import Alpha, AsJson, InputOptions, Metrics, Plot, Seed, reject_options
+from .outputs import Terminal, announce, print_json, validate_picture
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...comparison.comparison import Comparison
+    from ..comparison.comparison import Comparison
 
 ExperimentDirectory = Annotated[
     Path | None, Option(exists=True, file_okay=False, help="Instead of models: directory of an experiment.")
@@ -66,7 +66,7 @@ def sensitivity(
     if as_json:
         print_json(result.to_dict())
     else:
-        from ...report.text import choices_table
+        from ..report.text import choices_table
 
         terminal = Terminal()
         terminal.print_text(result.text)
@@ -111,8 +111,8 @@ def gains(
     The gains are (b^l - 1)/(b - 1): linear for b = 1, exponential for b = 2. With --experiment, its primary metrics are
     the default.
     """
-    from ...report.gains import gains_tables
-    from ...report.text import frame_table
+    from ..report.gains import gains_tables
+    from ..report.text import frame_table
 
     validate_picture(plot, vars(inputs).values())
     if experiment is None:
@@ -149,8 +149,8 @@ def bound(
     as_json: AsJson = False,
 ) -> None:
     """Bound how far linear and exponential NDCG can disagree, from the labels alone, before there is a model."""
-    from ...comparison.disagreement import disagreement_bound
-    from ...report.text import values_table
+    from ..comparison.disagreement import disagreement_bound
+    from ..report.text import values_table
 
     validate_picture(plot, vars(inputs).values())
     result = disagreement_bound(read_judgments(inputs), k or None)
@@ -163,7 +163,7 @@ def bound(
         rows["two rankings: conflict"] = result.two_rankings
         terminal.print(values_table("Largest possible differences", rows))
     if plot is not None:
-        from ...report.plots import plot_bound
+        from ..report.plots import plot_bound
 
         plot_bound(result).save(plot)
         announce("Picture", plot)

@@ -10,12 +10,12 @@ from typing import Annotated, Any
 import typer
 from typer import Option
 
-from ..._common.validation import validate_choice
-from ..._common.version import __version__
-from ..app import command
-from ..inputs import is_recipe, parse_numbers, read_comparison
-from ..options import Alpha, AsJson, InputOptions, Margin, Metrics, Require, Seed, reject_options
-from ..outputs import format_json, print_json, print_text, validate_overwrites
+from .._common.validation import validate_choice
+from .._common.version import __version__
+from .app import command
+from .inputs import is_recipe, parse_numbers, read_comparison
+from .options import Alpha, AsJson, InputOptions, Margin, Metrics, Require, Seed, reject_options
+from .outputs import format_json, print_json, print_text, validate_overwrites
 
 SCHEMA = 2
 """The version of the JSON output, which increases when a key changes its meaning or is removed."""
@@ -70,7 +70,7 @@ def gate(
     metric, the loss is proven to exceed --margin. By default, the metrics are both NDCGs at 10. Pass one or two others
     with --metric. Invalid input exits with 1 or 2.
     """
-    from ..._common.outputs import validate_output
+    from .._common.outputs import validate_output
 
     prints_json = str(json_file) == "-"
     if json_file is not None and not prints_json:
@@ -133,7 +133,7 @@ def plan(
     The variance is that of the given models, which are read as for compare, or that of --query-sd. Models given as
     --recipe also have a variance over repeats.
     """
-    from ...comparison.power import plan as plan_from_variances
+    from ..comparison.power import plan as plan_from_variances
 
     validate_choice("--claim", claim, ("genuine", "pair", "ship"))
     if claim != "ship":

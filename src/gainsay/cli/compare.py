@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from ..._common.outputs import validate_output
-from ..._common.shown import printable
-from ..app import command
-from ..inputs import read_comparison
-from ..options import Alpha, AsJson, InputOptions, Margin, Metrics, Open, Seed, decode_name, reject_options
-from ..outputs import (
+from .._common.outputs import validate_output
+from .._common.shown import printable
+from .app import command
+from .inputs import read_comparison
+from .options import Alpha, AsJson, InputOptions, Margin, Metrics, Open, Seed, decode_name, reject_options
+from .outputs import (
     Terminal,
     announce,
     announce_report,
@@ -58,7 +58,7 @@ def compare(
     columns. With --table, models and repeats of recipes are columns. The first column of files of --segments and
     --clusters contains query ids. FILE:COLUMN selects one of the others.
     """
-    from ...report.text import decisions_table
+    from ..report.text import decisions_table
 
     if html is None:
         reject_options("without --html", open=open_it)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from ..app import command
-from ..options import Open
-from ..outputs import Terminal, announce_report, plan_report, print_comparison
+from .app import command
+from .options import Open
+from .outputs import Terminal, announce_report, plan_report, print_comparison
 
 if TYPE_CHECKING:
-    from ...comparison.comparison import Comparison
-    from ...experiment import Candidate
+    from ..comparison.comparison import Comparison
+    from ..experiment import Candidate
 
 TREES: dict[str, tuple[Any, str, tuple[int, int]]] = {
     "lgb": ("lightgbm", "num_leaves", (7, 63)),
@@ -49,8 +49,8 @@ def demo(
     The first part compares three simulated rankers. Linear and exponential NDCG disagree on the best. The second part
     trains eight candidates of both libraries on simulated data. A report contains both.
     """
-    from ...data.simulate import simulate
-    from ...experiment import Experiment
+    from ..data.simulate import simulate
+    from ..experiment import Experiment
     from .experiments import print_experiment
 
     terminal = Terminal()
@@ -75,8 +75,8 @@ def demo(
     terminal.print()
     print_experiment(terminal, result)
     if page is not None:
-        from ...report.content import Appendix, Content
-        from ...report.html import Heading, write_html
+        from ..report.content import Appendix, Content
+        from ..report.html import Heading, write_html
 
         trained = result.comparison
         trained.notes = (*trained.notes, f"Data: {source}")
@@ -88,8 +88,8 @@ def demo(
 
 def compare_rankers(seed: int) -> Comparison:
     """Compare three simulated rankers. The two NDCGs disagree on the best."""
-    from ...comparison.compare import compare
-    from ...data.simulate import simulate, simulate_rankers
+    from ..comparison.compare import compare
+    from ..data.simulate import simulate, simulate_rankers
 
     data = simulate(RANKER_QUERIES, seed, mean_length=40, features=1)
     return compare(simulate_rankers(data, seed), data.judgments(), ["ndcg_linear@10", "ndcg_exp@10"], seed=seed)
@@ -112,7 +112,7 @@ def explain_winners(comparison: Comparison) -> str | None:
 
 def _build_candidates(rounds: int) -> list[Candidate]:
     """Return eight candidates: both libraries, both training gains, small and large trees."""
-    from ...experiment import Candidate
+    from ..experiment import Candidate
 
     gains: dict[str, Any] = {"linear": "linear", "exp": "exponential"}
     return [
