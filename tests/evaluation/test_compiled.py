@@ -21,7 +21,7 @@ IN_CORE = ["ndcg_linear", "ndcg_exp", "ndcg_power(gain_base=1.5)", "ndcg_jk", "n
            "map(min_label=2)", "mrr", "mrr(min_label=3)", "precision", "precision(denominator=min_k_n)", "recall",
            "rbp", "rbp(p=0.5)", "rbp(gain=graded)"]  # fmt: skip
 WITH_CUTOFF = ["hit", "hit(min_label=2)"]
-IN_NUMPY = ["rprec", "err(max_label=3)", "gap", "map(denominator=hits)", "hit"]
+IN_NUMPY = ["rprec", "err(max_label=3)", "gap", "map(ties=order,denominator=hits)", "hit"]
 TIES = ("average", "order", "worst", "best")
 
 

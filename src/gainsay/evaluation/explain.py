@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -246,7 +247,8 @@ def _shorten(metric: Metric, name: str, value: float, judgments: Judgments, scor
     """Return the name of a metric without the options that do not change its value."""
     (plain,) = parse_metrics(name)
     for option in metric.option_names():
-        shorter = replace(metric, **{option: getattr(plain, option)})
-        if shorter != metric and abs(_mean(shorter, judgments, scores) - value) <= _TOLERANCE:
-            metric = shorter
+        with suppress(ValueError):  # map(denominator=hits) is not averaged over ties.
+            shorter = replace(metric, **{option: getattr(plain, option)})
+            if shorter != metric and abs(_mean(shorter, judgments, scores) - value) <= _TOLERANCE:
+                metric = shorter
     return str(metric)

@@ -152,9 +152,10 @@ def _parse(text: str, library: Convention | None) -> list[Metric]:
     for option, value in own_options.items():
         if option in preset and value != preset[option]:
             preset_text = getattr(preset[option], "__name__", preset[option])
+            remedy = ",".join(f"{name}={value}" for name, value in {**preset, option: value}.items())
             raise ValueError(
                 f"{text!r} contradicts itself, because {name} has {option}={preset_text}. Write "
-                f"{next(iter(metric.names), name)}({option}={value})."
+                f"{next(iter(metric.names), name)}({remedy})."
             )
     options = {**(library.options(metric) if library else {}), **preset, **own_options}
     required = [field.name for field in fields(metric) if field.default is MISSING and field.name not in options]
