@@ -459,7 +459,7 @@ def examine_experiment(result: Any, test: Any, repeat: int | None) -> dict[str, 
 CUTOFFS = ("", "@1", "@3", "@10")
 TIES = ("average", "order", "worst", "best")
 METRICS = (
-    *("map", "map(denominator=R)", "map(ties=order,denominator=hits)", "rbp", "rbp(p=0.5)", "rbp(gain=graded)"),
+    *("map", "map(denominator=R)", "map(denominator=hits)", "rbp", "rbp(p=0.5)", "rbp(gain=graded)"),
     *("err(max_label=4)", "dcg_linear", "dcg_exp", "dcg_power(gain_base=1.5)", "dcg_jk", "cg", "cg_exp"),
     *("ndcg_linear", "ndcg_exp", "ndcg_power(gain_base=3)", "ndcg_jk", "ndcg(gain=0/1/3/7/15)", "gap", "judged"),
     *(
@@ -482,7 +482,7 @@ def metric_names() -> list[str]:
     found = []
     for name in METRICS:
         bare, _, options = name.rstrip(")").partition("(")
-        for ties in TIES:
+        for ties in TIES[1:] if "hits" in options else TIES:
             all_options = ",".join(filter(None, (options, f"ties={ties}")))
             found += [f"{bare}({all_options}){cutoff}" for cutoff in ("",) + CUTOFFS[1:] * (bare != "rprec")]
     return found
