@@ -136,7 +136,6 @@ OTHERS = [
     BadCall("sensitivity --table two.csv --repeats [", "'['", "regular expression"),
     BadCall("bound", "--qrels", "exactly one"),
     BadCall("bound --table two.csv --label nothing", "--label", "no column 'nothing'"),
-    BadCall("gains --table two.csv --plot path.xyz", "path.xyz", "must end in"),
     BadCall("score first.txt first.txt", "topic iteration"),
     BadCall(f"{SCORE} --import not_there.py", "--import not_there.py", "No module"),
     BadCall(f"{SCORE} --import json.py", "--import json.py", "another module"),

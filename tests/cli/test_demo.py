@@ -18,20 +18,6 @@ def test_genuine_with_any_seed():
     assert (verdict.kind, verdict.safe_choice) == ("genuine", "blend")
 
 
-@pytest.fixture
-def few(monkeypatch):
-    monkeypatch.setattr(demo, "RANKER_QUERIES", 400)
-
-
-def test_names_the_grades_that_decide(few):
-    comparison = demo.compare_rankers(2)
-    cells = comparison.attribution("fair", "excellent").grades_by_ranks.sum(axis=1)
-    linear, exponential = (cells[metric] for metric in comparison.metrics)
-    numbers = [float(number) for number in re.findall(r"(?<![@\w.])\d+(?:\.\d+)?", demo.explain_winners(comparison))]
-    expected = [linear.idxmax(), linear.max(), exponential.idxmin(), -exponential.min()]
-    assert numbers == pytest.approx(expected, abs=0.0005)
-
-
 @pytest.fixture(scope="module")
 def outputs(tmp_path_factory):
     """The result of the command, and the folder with the report."""

@@ -60,8 +60,6 @@ def demo(
     terminal.print_text(f"1. {description}")
     terminal.print()
     print_comparison(terminal, rankers)
-    terminal.print_text(explain_winners(rankers) or "")
-    terminal.print()
     source = f"simulated, {queries} queries, seed {seed}"
     parts = simulate(queries, seed).split_queries(0.5, 0.2, 0.3, seed=seed)
     sizes = zip(("train", "valid", "test"), parts, strict=True)
@@ -93,21 +91,6 @@ def compare_rankers(seed: int) -> Comparison:
 
     data = simulate(RANKER_QUERIES, seed, mean_length=40, features=1)
     return compare(simulate_rankers(data, seed), data.judgments(), ["ndcg_linear@10", "ndcg_exp@10"], seed=seed)
-
-
-def explain_winners(comparison: Comparison) -> str | None:
-    """Return the grades that make the two winners differ, or None if one model wins under both metrics."""
-    first, second = comparison.metrics
-    winner, rival = comparison.winners[first], comparison.winners[second]
-    if winner == rival:
-        return None
-    cells = comparison.attribution(winner, rival).grades_by_ranks
-    grades = cells.index.get_level_values("grade").unique()
-    gained, lost = (cells.loc[[metric]].to_numpy().sum(axis=1) for metric in (first, second))
-    return (
-        f"Why: {winner} ranks documents of grade {grades[gained.argmax()]} higher ({gained.max():.3f} of {first}), "
-        f"{rival} those of grade {grades[lost.argmin()]} ({-lost.min():.3f} of {second})."
-    )
 
 
 def _build_candidates(rounds: int) -> list[Candidate]:

@@ -115,15 +115,6 @@ def announce_report(page: Path, open_it: bool) -> None:
         announce("gainsay: warning", "no browser is available to open the report.")
 
 
-def validate_picture(path: Path | None, inputs: Iterable[object]) -> None:
-    """Raise an error if the picture of --plot cannot be written. See `validate_overwrites`."""
-    if path is not None:
-        from ..report.plots.picture import validate_picture_path
-
-        validate_picture_path(path)
-        validate_overwrites({"--plot": path}, inputs)
-
-
 def validate_overwrites(outputs: dict[str, Path | None], inputs: Iterable[object]) -> None:
     """Raise an error if an output is also an input file, or if two options write the same file.
 

@@ -10,8 +10,8 @@ from typer import Option
 
 from .app import command
 from .inputs import load_comparison, parse_numbers, read_comparison, read_judgments
-from .options import Alpha, AsJson, InputOptions, Metrics, Plot, Seed, reject_options
-from .outputs import Terminal, announce, print_json, validate_picture
+from .options import Alpha, AsJson, InputOptions, Metrics, Seed, reject_options
+from .outputs import Terminal, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +37,7 @@ def _read_comparison(
 @command(
     "sensitivity --data valid.txt a.txt b.txt c.txt",
     "sensitivity --qrels qrels.txt run_*.txt --repeats '_seed[0-9]+'",
-    "sensitivity --experiment runs/grid --plot choices.png",
+    "sensitivity --experiment runs/grid",
     without=("segments", "vary"),
 )
 def sensitivity(
@@ -50,14 +50,12 @@ def sensitivity(
     ] = None,
     alpha: Alpha = 0.05,
     seed: Seed = 0,
-    plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
     """Show which other choices would reverse pairs of models: gain, discount, cutoff, metric, ties, repeats, queries.
 
     The first metric is the reference. The models are read as for compare.
     """
-    validate_picture(plot, vars(inputs).values())
     if experiment is not None:
         reject_options("with --experiment", metric=metric)
     comparison = _read_comparison(inputs, experiment, metric, alpha, seed)
@@ -71,9 +69,6 @@ def sensitivity(
         terminal = Terminal()
         terminal.print_text(result.text)
         terminal.print(choices_table(result))
-    if plot is not None:
-        comparison.plot.sensitivity(path=plot, groups=groups)
-        announce("Picture", plot)
 
 
 def _group_names(names: Sequence[str], pattern: str | None) -> dict[str, str] | None:
@@ -90,7 +85,7 @@ def _group_names(names: Sequence[str], pattern: str | None) -> dict[str, str] | 
 
 
 @command(
-    "gains --data valid.txt lgb=model.txt other=scores.npy --plot path.png",
+    "gains --data valid.txt lgb=model.txt other=scores.npy",
     "gains --experiment runs/grid --bases 1,1.5,2",
     without=("segments", "recipe", "vary", "clusters"),
 )
@@ -103,7 +98,6 @@ def gains(
     bases: Annotated[str | None, Option(help="Bases, e.g. 1,1.5,2. By default, 25 from 1 to 4.")] = None,
     alpha: Alpha = 0.05,
     seed: Seed = 0,
-    plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare models at gains from linear to exponential and beyond, and show the best at each gain.
@@ -114,7 +108,6 @@ def gains(
     from ..report.gains import gains_tables
     from ..report.text import frame_table
 
-    validate_picture(plot, vars(inputs).values())
     if experiment is None:
         metric = metric or "ndcg_linear@10"
     comparison = _read_comparison(inputs, experiment, [str(metric)], alpha, seed)
@@ -131,28 +124,23 @@ def gains(
             terminal.print(frame_table(title, frame))
         for text in comparison.notes:
             terminal.print_text(text)
-    if plot is not None:
-        comparison.plot.gains(path=plot, bases=numbers, metric=metric)
-        announce("Picture", plot)
 
 
 @command(
     "bound --qrels qrels.txt",
     "bound --table scores.csv --query query_id",
-    "bound --data valid.txt -k 5 --plot bound.png",
+    "bound --data valid.txt -k 5",
     without=("models", "scores", "unjudged", "segments", "recipe", "vary", "clusters"),
 )
 def bound(
     inputs: InputOptions,
     k: Annotated[int, Option("--cutoff", "-k", help="Cutoff of both NDCGs, 0 for all ranks.")] = 10,
-    plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
     """Bound how far linear and exponential NDCG can disagree, from the labels alone, before there is a model."""
     from ..comparison.disagreement import disagreement_bound
     from ..report.text import values_table
 
-    validate_picture(plot, vars(inputs).values())
     result = disagreement_bound(read_judgments(inputs), k or None)
     if as_json:
         print_json(result.to_dict())
@@ -162,8 +150,3 @@ def bound(
         rows = {f"one ranking: {name} above the other": value for name, value in result.one_ranking.items()}
         rows["two rankings: conflict"] = result.two_rankings
         terminal.print(values_table("Largest possible differences", rows))
-    if plot is not None:
-        from ..report.plots import plot_bound
-
-        plot_bound(result).save(plot)
-        announce("Picture", plot)
