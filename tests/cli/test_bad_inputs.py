@@ -131,7 +131,7 @@ NO_EFFECT = [
 ]
 
 OTHERS = [
-    BadCall("gains --table two.csv --bases 1,1_5", "'1,1_5'", "--bases"),
+    BadCall("explain --labels 1,1_5", "'1,1_5'", "--labels"),
     BadCall("sensitivity --table two.csv --repeats _seed", "'_seed'", "no repeats"),
     BadCall("sensitivity --table two.csv --repeats [", "'['", "regular expression"),
     BadCall("bound", "--qrels", "exactly one"),

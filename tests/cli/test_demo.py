@@ -8,13 +8,13 @@ import re
 import pytest
 from tests.cli.shell import gainsay
 
-from gainsay.cli import demo
+from gainsay.cli import experiments
 
 pytestmark = pytest.mark.slow
 
 
 def test_genuine_with_any_seed():
-    verdict = demo.compare_rankers(2**31 - 1).verdict
+    verdict = experiments.compare_rankers(2**31 - 1).verdict
     assert (verdict.kind, verdict.safe_choice) == ("genuine", "blend")
 
 
@@ -23,7 +23,7 @@ def outputs(tmp_path_factory):
     """The result of the command, and the folder with the report."""
     folder = tmp_path_factory.mktemp("demo")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(demo, "RANKER_QUERIES", 3000)
+        patch.setattr(experiments, "RANKER_QUERIES", 3000)
         return gainsay("demo --queries 30 --rounds 2 --seed 5 --directory", folder), folder
 
 
