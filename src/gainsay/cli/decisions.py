@@ -15,7 +15,7 @@ from .._common.version import __version__
 from .app import command
 from .inputs import is_recipe, parse_numbers, read_comparison
 from .options import Alpha, AsJson, InputOptions, Margin, Metrics, Require, Seed, reject_options
-from .outputs import format_json, print_json, print_text, validate_overwrites
+from .outputs import Terminal, format_json, print_json, validate_overwrites
 
 SCHEMA = 2
 """The version of the JSON output, which increases when a key changes its meaning or is removed."""
@@ -103,7 +103,7 @@ def gate(
     if prints_json:
         typer.echo(text)
     else:
-        print_text(sentence)
+        Terminal().print_text(sentence)
         if json_file is not None:
             json_file.write_text(f"{text}\n", encoding="utf-8")
     return exit_code
@@ -156,4 +156,4 @@ def plan(
     if as_json:
         print_json(result.to_dict())
     else:
-        print_text(result.text)
+        Terminal().print_text(result.text)

@@ -48,11 +48,6 @@ def print_json(content: Any) -> None:
     typer.echo(format_json(content))
 
 
-def print_text(text: str) -> None:
-    """Print text on one line."""
-    typer.echo(printable(text))
-
-
 def print_comparison(
     terminal: Terminal,
     comparison: Comparison,

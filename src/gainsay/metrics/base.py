@@ -225,10 +225,8 @@ class Metric:
         """Pickle as a call, which registers functions in the process that reads it."""
         for option, function in self._functions().items():
             validate_picklable(self, option, function)
-        return create_metric, (
-            type(self),
-            {field.name: getattr(self, field.name) for field in fields(self) if field.init},
-        )
+        options = {field.name: getattr(self, field.name) for field in fields(self) if field.init}
+        return partial(type(self), **options), ()
 
     def _set(self, **options: Any) -> None:
         """Store the canonical form of options during initialization."""
@@ -349,11 +347,6 @@ def _register(cls: type[Metric]) -> None:
         METRICS.validate(name, origin)
     for name, preset in names.items():
         METRICS.add(name, (cls, preset), origin)
-
-
-def create_metric(metric: type[Metric], options: Mapping[str, Any]) -> Metric:
-    """Return a metric from its pickle, which registers its functions."""
-    return metric(**options)
 
 
 def max_depth(cutoffs: Sequence[int | None], width: int) -> int:

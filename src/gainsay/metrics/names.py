@@ -29,16 +29,13 @@ OTHER_NAMES = {
     "p": "precision",
     "pre": "precision",
     "r_precision": "rprec",
-    "graded_ap": "gap",
     "success": "hit",
     "hit_rate": "hit",
     "ndcg_cut": "ndcg_linear",
     "map_cut": "map",
     "ndcg1": "ndcg_jk",
     "ndcg2": "ndcg_exp",
-    "ndcg_exponential": "ndcg_exp",
     "ndcg_burges": "ndcg_exp",
-    "ndcg_lin": "ndcg_linear",
 }
 """Names in other programs, with the name here."""
 

@@ -93,12 +93,6 @@ class TieGroups:
         # A sum that converts its input does not release the interpreter lock.
         return np.add.reduceat(values.astype(np.float64, copy=False), self.offsets)
 
-    def within(self, depth: int) -> TieGroups:
-        """Return the groups as they are in rows of the first `depth` ranks, which all of them must reach."""
-        if depth == self.width:
-            return self
-        return TieGroups(self.row * depth + self.before, np.minimum(self.lengths, depth - self.before), depth)
-
     def members(self, rows: int) -> Bools:
         """Return the mask of documents that belong to a group, shape (rows, width)."""
         members = np.zeros(rows * self.width, dtype=bool)
@@ -116,7 +110,10 @@ class TieGroups:
 
         `out` is contiguous with shape (rows, depth), and all groups must reach these ranks.
         """
-        inside = self.within(out.shape[1])
+        depth, inside = out.shape[1], self
+        if depth < self.width:  # The groups as they are in rows of the first ranks.
+            lengths = np.minimum(self.lengths, depth - self.before)
+            inside = TieGroups(self.row * depth + self.before, lengths, depth)
         out.ravel()[inside.positions] = inside.spread(self.totals(values) / self.lengths)
 
 
