@@ -52,41 +52,29 @@ class HarmonicNumbers:
         return difference
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class TiedPrecisions:
-    """Expected precisions at relevant documents within tie groups.
+def _sum_tied_precisions(
+    relevant: Bools, hits: Integers, groups: TieGroups, harmonic: HarmonicNumbers, cutoffs: Sequence[int | None]
+) -> tuple[TieGroups, Floats]:
+    """Return the tie groups with relevant and other documents, and their expected sums of precisions by row and cutoff.
 
     Let a group have t documents, r of them relevant, with s documents before it, R_s of them relevant. Its place i has
     (r/t) (R_s + 1 + (i - 1) b) / (s + i) with b = (r - 1)/(t - 1). The sum over the first m places is
-    (r/t) (b m + (R_s + 1 - b (s + 1)) (H(s + m) - H(s))).
+    (r/t) (b m + (R_s + 1 - b (s + 1)) (H(s + m) - H(s))). `hits` counts relevant documents up to each rank.
     """
-
-    groups: TieGroups
-    share: Floats
-    slope: Floats
-    start: Floats
-    harmonic: HarmonicNumbers
-
-    @classmethod
-    def of(cls, relevant: Bools, hits: Integers, groups: TieGroups, harmonic: HarmonicNumbers) -> TiedPrecisions:
-        """Return those of groups with relevant and other documents. `hits` counts relevant ones up to each rank."""
-        hits, relevant = hits.ravel(), relevant.ravel()
-        earlier = hits[groups.starts] - relevant[groups.starts]
-        r = hits[groups.starts + groups.lengths - 1] - earlier
-        mixed = np.flatnonzero((r > 0) & (r < groups.lengths))  # In other groups, every order has the same value.
-        groups, r, earlier = groups.select(mixed), r[mixed], earlier[mixed]
-        slope = (r - 1) / (groups.lengths - 1)
-        start = earlier + 1 - slope * (groups.before + 1)
-        return cls(groups, r / groups.lengths, slope, start, harmonic)
-
-    def sums(self, rows: int, k: int | None) -> Floats:
-        """Return the sum over the first k ranks of each row."""
-        before, places = self.groups.before, self.groups.lengths
-        if k is not None:
-            places = np.clip(k - before, 0, places)
-        sums = self.share * (self.slope * places + self.start * self.harmonic.between(before, before + places))
-        by_row: Floats = np.bincount(self.groups.row, weights=sums, minlength=rows).astype(np.float64)
-        return by_row
+    rows, hits, relevant = len(relevant), hits.ravel(), relevant.ravel()
+    earlier = hits[groups.starts] - relevant[groups.starts]
+    r = hits[groups.starts + groups.lengths - 1] - earlier
+    mixed = np.flatnonzero((r > 0) & (r < groups.lengths))  # In other groups, every order has the same value.
+    groups, r, earlier = groups.select(mixed), r[mixed], earlier[mixed]
+    before, lengths = groups.before, groups.lengths
+    share, slope = r / lengths, (r - 1) / (lengths - 1)
+    start = earlier + 1 - slope * (before + 1)
+    sums = np.empty((rows, len(cutoffs)))
+    for column, k in enumerate(cutoffs):
+        places = lengths if k is None else np.clip(k - before, 0, lengths)
+        precisions = share * (slope * places + start * harmonic.between(before, before + places))
+        sums[:, column] = np.bincount(groups.row, weights=precisions, minlength=rows)
+    return groups, sums
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,18 +127,17 @@ class AP(BinaryMetric):
         ranks = np.arange(1, depth + 1)
         within = relevant[:, :depth] if groups is None else relevant  # Groups may exceed the cutoff.
         hits = np.add.accumulate(within, axis=1, dtype=np.int32)
-        certain, tied = relevant, None
+        certain, tied_sums = relevant, None
         if groups is not None:
             harmonic = HarmonicNumbers.up_to(statistics.widest)
-            tied = TiedPrecisions.of(relevant, hits, groups.reaching(depth), harmonic)
-            certain = relevant & ~tied.groups.members(len(relevant))
+            mixed, tied_sums = _sum_tied_precisions(relevant, hits, groups.reaching(depth), harmonic, cutoffs)
+            certain = relevant & ~mixed.members(len(relevant))
         terms = (hits[:, :depth] * certain[:, :depth]) * (1.0 / ranks)
         if self.denominator == "hits":
             return np.stack([row_sums(terms[:, :k]) / np.maximum(hits[:, :k][:, -1], 1) for k in cutoffs], axis=1)
         sums = sums_at(terms, cutoffs)
-        if tied is not None:
-            for column, k in enumerate(cutoffs):
-                sums[:, column] += tied.sums(len(terms), k)
+        if tied_sums is not None:
+            sums += tied_sums
         return sums / self._divisors(statistics.relevant[rows.queries], cutoffs)
 
     def formula(self, statistics: RelevanceStatistics, cutoffs: Sequence[int | None]) -> Formula | None:
