@@ -482,7 +482,7 @@ def metric_names() -> list[str]:
     found = []
     for name in METRICS:
         bare, _, options = name.rstrip(")").partition("(")
-        for ties in TIES:
+        for ties in TIES[1:] if "hits" in options else TIES:
             all_options = ",".join(filter(None, (options, f"ties={ties}")))
             found += [f"{bare}({all_options}){cutoff}" for cutoff in ("",) + CUTOFFS[1:] * (bare != "rprec")]
     return found

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from .experiment import k_folds as k_folds
     from .judgments import Judgments as Judgments
     from .metrics import AP as AP
-    from .metrics import CG as CG
     from .metrics import DCG as DCG
     from .metrics import ERR as ERR
     from .metrics import GAP as GAP
@@ -75,7 +74,7 @@ _NAMES = {
     "evaluation.trec_runs": "evaluate_run",
     "experiment": "Candidate Experiment ExperimentResult grid k_folds",
     "judgments": "Judgments",
-    "metrics": "AP CG DCG ERR GAP NDCG RBP RR Hit Judged Metric Precision Recall RPrecision metric parse_metrics",
+    "metrics": "AP DCG ERR GAP NDCG RBP RR Hit Judged Metric Precision Recall RPrecision metric parse_metrics",
 }
 """The public names of each module."""
 

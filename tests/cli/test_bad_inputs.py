@@ -96,8 +96,8 @@ DECISIONS = [
     BadCall(f"{GATE} better.npy --json no/x.json", "no"),
     BadCall(f"{GATE} better.npy -m mrr -m map -m err", "got 3", "metric or two"),
     BadCall("gate --baseline a.npy", "--candidate", code=2),
-    BadCall(f"{GATE} better.npy --require noloss", "'noloss'", "require must be"),
-    BadCall(f"{GATE} better.npy --require no-loss", "require='no_loss'", "Pass margin=,"),
+    BadCall(f"{GATE} better.npy --require noloss", "'noloss'", "--require must be"),
+    BadCall(f"{GATE} better.npy --require no-loss", "--require no-loss", "requires --margin above"),
     BadCall(f"{GATE} better.npy --margin 2", "margin must be below 1", "got 2.0."),
     BadCall(f"{GATE} no.npy", "'no.npy'", "no file", 2),
     BadCall(f"{GATE} better.npy -m my_metric", "'my_metric'", "--import"),
@@ -106,7 +106,9 @@ DECISIONS = [
     BadCall(f"{VARIANCE} --require no-loss", "--require", "without --claim ship"),
     BadCall(PLAN, "--query-sd", "plan without data"),
     BadCall(f"{PLAN} --table two.csv --repeats 5", "--recipe", "requires training recipes"),
-    BadCall(f"{PLAN} --query-sd 0", "query", "are all 0"),
+    BadCall(f"{PLAN} --query-sd 0", "--query-sd", "must be above"),
+    BadCall(f"{VARIANCE} --claim all", "'all'", "--claim must be"),
+    BadCall(f"{GATE} better.npy --looks 100 --anytime", "--looks", "only one of"),
     BadCall("plan --query-sd 1", "--difference", code=2),
 ]
 
@@ -129,12 +131,11 @@ NO_EFFECT = [
 ]
 
 OTHERS = [
-    BadCall("gains --table two.csv --bases 1,1_5", "'1,1_5'", "--bases"),
+    BadCall("explain --labels 1,1_5", "'1,1_5'", "--labels"),
     BadCall("sensitivity --table two.csv --repeats _seed", "'_seed'", "no repeats"),
     BadCall("sensitivity --table two.csv --repeats [", "'['", "regular expression"),
     BadCall("bound", "--qrels", "exactly one"),
     BadCall("bound --table two.csv --label nothing", "--label", "no column 'nothing'"),
-    BadCall("gains --table two.csv --plot path.xyz", "path.xyz", "must end in"),
     BadCall("score first.txt first.txt", "topic iteration"),
     BadCall(f"{SCORE} --import not_there.py", "--import not_there.py", "No module"),
     BadCall(f"{SCORE} --import json.py", "--import json.py", "another module"),

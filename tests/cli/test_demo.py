@@ -8,28 +8,14 @@ import re
 import pytest
 from tests.cli.shell import gainsay
 
-from gainsay.cli.commands import demo
+from gainsay.cli import experiments
 
 pytestmark = pytest.mark.slow
 
 
 def test_genuine_with_any_seed():
-    verdict = demo.compare_rankers(2**31 - 1).verdict
+    verdict = experiments.compare_rankers(2**31 - 1).verdict
     assert (verdict.kind, verdict.safe_choice) == ("genuine", "blend")
-
-
-@pytest.fixture
-def few(monkeypatch):
-    monkeypatch.setattr(demo, "RANKER_QUERIES", 400)
-
-
-def test_names_the_grades_that_decide(few):
-    comparison = demo.compare_rankers(2)
-    cells = comparison.attribution("fair", "excellent").grades_by_ranks.sum(axis=1)
-    linear, exponential = (cells[metric] for metric in comparison.metrics)
-    numbers = [float(number) for number in re.findall(r"(?<![@\w.])\d+(?:\.\d+)?", demo.explain_winners(comparison))]
-    expected = [linear.idxmax(), linear.max(), exponential.idxmin(), -exponential.min()]
-    assert numbers == pytest.approx(expected, abs=0.0005)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +23,7 @@ def outputs(tmp_path_factory):
     """The result of the command, and the folder with the report."""
     folder = tmp_path_factory.mktemp("demo")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(demo, "RANKER_QUERIES", 3000)
+        patch.setattr(experiments, "RANKER_QUERIES", 3000)
         return gainsay("demo --queries 30 --rounds 2 --seed 5 --directory", folder), folder
 
 

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
         "compare --data data.txt worse={columns.csv}:worse",
         "compare --data data.txt old.npy lgb={lgb.txt}",
         "compare --data data.txt old.npy --segments {kinds.csv}:kind",
-        "gains --table {two.csv} --bases 1,2",
+        "sensitivity --table {two.csv}",
         "plan --difference 0.05 --claim pair --table {two.csv}",
     ],
 )

@@ -20,7 +20,7 @@ class TestRanges:
         ("expected", "names"),
         [
             ((0, 1), ["ndcg_linear@10", "ndcg_exp", "ndcg_jk@3", "ndcg(gain=0/1/3/7)@3", "map", "mrr", "precision@3"]),
-            ((0, 1), ["map(denominator=hits)@3", "recall@3", "hit@3", "rbp(p=0.8)", "rbp(gain=graded)"]),
+            ((0, 1), ["map(ties=order,denominator=hits)@3", "recall@3", "hit@3", "rbp(p=0.8)", "rbp(gain=graded)"]),
             ((0, 1), ["err(max_label=4)@3"]),
             ((0, math.inf), ["dcg_linear@10", "dcg_exp@10", "cg@10"]),
             ((-math.inf, math.inf), ["ndcg(gain=-1/1/3/7)@3"]),
@@ -41,7 +41,7 @@ class TestRanges:
     @pytest.mark.parametrize("ties", ["average", "order", "worst", "best"])
     def test_no_value_lies_beyond(self, ties):
         rng = np.random.default_rng(0)
-        names = ["ndcg_linear@3", "ndcg_exp", "ndcg_jk@2", "map@3", "map(denominator=hits)", "mrr", "precision@3", "cg"]
+        names = ["ndcg_linear@3", "ndcg_exp", "ndcg_jk@2", "map@3", "map(denominator=R)", "mrr", "precision@3", "cg"]
         names += ["recall@3", "hit@2", "rbp", "rbp(gain=graded)", "err(max_label=4)", "dcg_exp@3"]
         metrics = gs.parse_metrics(names)
         for _ in range(50):

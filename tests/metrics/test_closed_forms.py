@@ -17,7 +17,6 @@ NEVER = -math.inf
 LOG3 = math.log2(3)
 SQRT2 = math.sqrt(2)
 AP_SUM = 1 / 2 + 2 / 3 + 3 / 5 + 4 / 6
-HALVES = "gap(thresholds=0.5/0.5)"
 
 CASES = [  # metric, labels, scores (None: ranked as listed), value
     ("dcg_linear", [3, 1, 2], None, 3 + 1 / LOG3 + 2 / 2),
@@ -38,21 +37,17 @@ CASES = [  # metric, labels, scores (None: ranked as listed), value
     ("map", [0, 1, 1, 0, 1, 1], None, AP_SUM / 4),
     ("map@3", [0, 1, 1, 0, 1, 1], None, (1 / 2 + 2 / 3) / 3),
     ("map(denominator=R)@3", [0, 1, 1, 0, 1, 1], None, (1 / 2 + 2 / 3) / 4),
-    ("map(denominator=hits)@3", [0, 1, 1, 0, 1, 1], None, (1 / 2 + 2 / 3) / 2),
-    ("map(denominator=hits)", [0, 1, 1], [2, 1, NEVER], 1 / 2 / 1),
+    ("map(ties=order,denominator=hits)@3", [0, 1, 1, 0, 1, 1], None, (1 / 2 + 2 / 3) / 2),
+    ("map(ties=order,denominator=hits)", [0, 1, 1], [2, 1, NEVER], 1 / 2 / 1),
     ("map(min_label=0)", [1, 2, 0], None, 1),
     ("map(min_label=9)", [1, 2, 0], None, 0),
-    # With thresholds 1/2, 1/2 a document of grade 1 counts 1/2, one of grade 2 counts 1, two together the lower.
-    (HALVES, [1, 2, 0, 1], None, (1 / 2 + (1 / 2 + 1) / 2 + (1 / 2 + 1 / 2 + 1 / 2) / 4) / (1 / 2 + 1 + 1 / 2)),
     # One user finds ranks 1, 2 and 4 relevant, one rank 2 only: sums of precisions 11/4 and 1/2, R 3 and 1.
-    (HALVES, [1, 2, 0, 1], None, (0.5 * 11 / 4 + 0.5 * 1 / 2) / (0.5 * 3 + 0.5 * 1)),
-    ("gap(thresholds=0.2/0.8)", [1, 2, 0, 1], None, (0.2 * 11 / 4 + 0.8 * 1 / 2) / (0.2 * 3 + 0.8 * 1)),
+    ("gap", [1, 2, 0, 1], None, (11 / 4 + 1 / 2) / (3 + 1)),
     # Two ranks have room for 2 and 1 relevant documents of the two users; in all they have 3 and 1.
     ("gap@2", [1, 2, 0, 1], None, (1 + (1 + 2) / 2) / (2 + 1)),
     ("gap(denominator=R)@2", [1, 2, 0, 1], None, (1 + (1 + 2) / 2) / (3 + 1)),
     ("gap", [2, 1], [0, 0], (3 / 3 + 2.5 / 3) / 2),
     ("gap", [1, 2, 0], [1, 0, 0], (1 + 3 / 2 + 1 + 3 / 3) / 2 / (1 + 2)),
-    (HALVES, [4, 1], [0, 1], (1 / 2 + (1 / 2 + 1) / 2) / (1 + 1 / 2)),  # a label above the last grade counts as it
     ("gap", [2.9, 1.5], [0, 1], 2.5 / 3),  # fractions count as the grade below
     ("mrr", [0, 1, 1], None, 1 / 2),
     ("mrr@2", [0, 0, 1], None, 0),

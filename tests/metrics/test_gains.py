@@ -130,7 +130,7 @@ class TestFunctions:
         [
             (gs.NDCG(gain=squared, k=10), "ndcg(gain=squared)@10"),
             (gs.DCG(gain="linear", discount=shelves), "dcg_linear(discount=shelves)"),
-            (gs.CG(gain=squared, ties="order"), "cg(ties=order,gain=squared)"),
+            (gs.DCG(gain=squared, discount="none"), "dcg(gain=squared,discount=none)"),
             (gs.NDCG(gain="linear", discount=[1, 0.5, 0.25], k=3), "ndcg_linear(discount=1/0.5/0.25)@3"),
             (gs.NDCG(gain="exponential", discount=[1], k=1), "ndcg_exp(discount=1)@1"),
             (gs.NDCG(gain=lambda labels: labels * 3, name="tripled", k=5), "tripled@5"),

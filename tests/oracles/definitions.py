@@ -71,18 +71,15 @@ def average_precision(
     return total / divisors[denominator] if divisors[denominator] else 0.0
 
 
-def graded_average_precision(
-    ranking: Labels, judged: Labels, k: int | None, *, g: Sequence[float] | None = None, denominator: str = "min_R_k"
-) -> float:
-    """As Robertson, Kanoulas & Yilmaz have it, by pairs of documents; g[i - 1] is the g_i of the paper.
+def graded_average_precision(ranking: Labels, judged: Labels, k: int | None, *, denominator: str = "min_R_k") -> float:
+    """As Robertson, Kanoulas & Yilmaz have it, by pairs of documents, with equally likely grades.
 
-    Without g all grades are equally likely, 1 each. The paper knows no cutoff: with one, divide by what the ideal
-    ranking has, or, with denominator R, by what that has without a cutoff.
+    The paper knows no cutoff: with one, divide by what the ideal ranking has, or, with denominator R, by what that has
+    without a cutoff.
     """
 
     def likely_relevant(label: float) -> float:
-        grades = max(int(label), 0)
-        return float(grades) if g is None else math.fsum(g[:grades])
+        return float(max(int(label), 0))
 
     def expected_precisions(labels: Labels) -> float:
         """The sum over ranks n of 1/n times the sum of delta over all m up to n."""
@@ -178,11 +175,9 @@ METRICS: dict[str, Definition] = {
     "map": average_precision,
     "map(min_label=2)": partial(average_precision, min_label=2),
     "map(denominator=R)": partial(average_precision, denominator="R"),
-    "map(denominator=hits)": partial(average_precision, denominator="hits"),
+    "map(ties=order,denominator=hits)": partial(average_precision, denominator="hits"),
     "gap": graded_average_precision,
     "gap(denominator=R)": partial(graded_average_precision, denominator="R"),
-    "gap(thresholds=0.5/0/0.2/0.3)": partial(graded_average_precision, g=(0.5, 0.0, 0.2, 0.3)),
-    "gap(thresholds=0/0.7/0.3)": partial(graded_average_precision, g=(0.0, 0.7, 0.3)),
     "mrr": reciprocal_rank,
     "mrr(min_label=3)": partial(reciprocal_rank, min_label=3),
     "precision": precision,

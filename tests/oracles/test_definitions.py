@@ -60,7 +60,8 @@ def assert_defined(definitions, queries, cutoffs):
     average = [list(definitions.rankings_with_multiplicity(*query)) for query in queries]
     settled = {ties: [[(rank(*query), 1)] for query in queries] for ties, rank in definitions.RANKINGS.items()}
     for name, definition in definitions.METRICS.items():
-        for ties, rankings in {"average": average, **settled}.items():
+        averaged = {} if "hits" in name else {"average": average}
+        for ties, rankings in {**averaged, **settled}.items():
             metrics = [replace(metric, k=k, ties=ties) for metric in gs.parse_metrics(name) for k in cutoffs]
             expected = [
                 [definitions.mean_over_orders(definition, labels, own, k) for k in cutoffs]

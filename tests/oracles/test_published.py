@@ -127,5 +127,5 @@ def test_average_precision():
     assert ranked(example["labels"], "map") == [example["expected"]["ap"]]
     for k in (1, 3):
         for denominator in ("min_R_k", "R", "hits"):
-            found = ranked(example["labels"], f"map(denominator={denominator})@{k}")
+            found = ranked(example["labels"], f"map(ties=order,denominator={denominator})@{k}")
             assert found == [example["expected"][f"ap_at_{k}"][f"denominator_{denominator}"]]

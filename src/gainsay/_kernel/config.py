@@ -6,8 +6,7 @@ from typing import Any, Literal, NamedTuple, overload
 
 from .._common.cpus import cpus
 from .._common.version import __version__
-from .library import find_library
-from .sorting import sort_addresses
+from .library import find_library, sort_addresses
 
 MODULES = ("numpy", "pandas", "scipy", "lightgbm", "xgboost", "catboost", "sklearn", "dask", "pyarrow", "matplotlib")
 

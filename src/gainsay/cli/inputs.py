@@ -34,8 +34,8 @@ REQUIRED = {
     "scores": "table",
     "features": "data",
     "unjudged": "qrels",
+    "vary": "recipe",
 }
-REQUIRED |= {"vary": "recipe"}
 """Options that have no effect without another option."""
 
 
@@ -114,7 +114,11 @@ def read_comparison(options: InputOptions, metrics: Sequence[str] | None, **sett
     from ..comparison.compare import compare, compare_runs
 
     recipes = [parse_recipe(text) for text in options.recipe or []]
-    _validate(options)
+    _validate_source(options)
+    if options.table is not None and options.models:
+        raise ValueError(f"With --table, models are columns, got {options.models[0]!r}. Select columns with --scores.")
+    if options.table is None and not options.models and not recipes:
+        raise ValueError("Pass at least one model as NAME=FILE.")
     settings |= {"metrics": metrics, "unjudged": options.unjudged, "vary": options.vary}
     if options.table is not None:
         return compare(**load_table(options, recipes), **settings)
@@ -149,15 +153,6 @@ def read_judgments(options: InputOptions) -> Judgments | Path:
     roles = {"label": options.label, "query": options.query}
     labels, query_ids = (get_column(table, name, options.table, role) for role, name in roles.items())
     return Judgments(labels, qid=query_ids)
-
-
-def _validate(options: InputOptions) -> None:
-    """Raise an error for options that contradict each other, or that have no effect together."""
-    _validate_source(options)
-    if options.table is not None and options.models:
-        raise ValueError(f"With --table, models are columns, got {options.models[0]!r}. Select columns with --scores.")
-    if options.table is None and not options.models and not options.recipe:
-        raise ValueError("Pass at least one model as NAME=FILE.")
 
 
 def _validate_source(options: InputOptions) -> None:
@@ -292,14 +287,8 @@ def load_table(options: InputOptions, recipes: Sequence[tuple[str, list[str]]]) 
     # A column with a comma in its name takes precedence.
     scores = [name for text in options.scores or [] for name in ([text] if text in table else text.split(","))]
     if options.scores is None:
-        others = {
-            label,
-            query,
-            document,
-            clusters,
-            *segments,
-            *(column for _, columns in recipes for column in columns),
-        }
+        repeats = [column for _, columns in recipes for column in columns]
+        others = {label, query, document, clusters, *segments, *repeats}
         scores = _select_scores(path, table[[name for name in table if name not in others]])
     _validate_unique("Columns of scores and names of --recipe", [*scores, *(name for name, _ in recipes)])
     if not scores and not recipes:

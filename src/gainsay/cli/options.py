@@ -81,7 +81,6 @@ Require = Annotated[str, Option(metavar="gain|no-loss", help="Ship a gain only, 
 Seed = Annotated[int, Option(help="Seed of the bootstrap draws.")]
 AsJson = Annotated[bool, Option("--json", help="Print JSON instead of tables.")]
 Open = Annotated[bool, Option("--open", help="Open the report in the browser.")]
-Plot = Annotated[Path | None, Option(help="Write a picture to this .png, .svg or .pdf file.")]
 Data = Annotated[Path | None, InputFile(help="LETOR data, or LightGBM data next to its .query file.")]
 Qrels = Annotated[Path | None, InputFile(help="TREC qrels, or CSV of query, document, rating.")]
 Features = Annotated[int | None, Option(help="With --data: number of features, if rows omit zeros.")]

@@ -48,11 +48,6 @@ def print_json(content: Any) -> None:
     typer.echo(format_json(content))
 
 
-def print_text(text: str) -> None:
-    """Print text on one line."""
-    typer.echo(printable(text))
-
-
 def print_comparison(
     terminal: Terminal,
     comparison: Comparison,
@@ -113,15 +108,6 @@ def announce_report(page: Path, open_it: bool) -> None:
     announce("Report", page)
     if open_it and typer.launch(page.resolve().as_uri()):
         announce("gainsay: warning", "no browser is available to open the report.")
-
-
-def validate_picture(path: Path | None, inputs: Iterable[object]) -> None:
-    """Raise an error if the picture of --plot cannot be written. See `validate_overwrites`."""
-    if path is not None:
-        from ..report.plots.picture import validate_picture_path
-
-        validate_picture_path(path)
-        validate_overwrites({"--plot": path}, inputs)
 
 
 def validate_overwrites(outputs: dict[str, Path | None], inputs: Iterable[object]) -> None:

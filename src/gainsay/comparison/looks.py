@@ -55,7 +55,7 @@ def validate_requirement(require: Requirement, margin: float) -> None:
             f"require must be {' or '.join(map(repr, names))}, got {require!r}{nearest(str(require), names)}."
         )
     if require == "no_loss" and margin == 0:
-        raise ValueError("require='no_loss' requires a margin above 0. Pass margin=, the largest acceptable loss.")
+        raise ValueError("margin must be above 0 for require='no_loss', got 0. Pass the largest acceptable loss.")
 
 
 def validate_looks(looks: Sequence[int]) -> tuple[int, ...]:
@@ -238,10 +238,12 @@ def read_record(earlier: Any) -> dict[str, Any]:
         try:
             earlier = json.loads(Path(earlier).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise ValueError(f"earlier={str(earlier)!r} must be a JSON file of an earlier look ({error}).") from None
+            raise ValueError(
+                f"earlier must be a JSON file of an earlier look, got {str(earlier)!r} ({error})."
+            ) from None
     record = earlier.get("against") or earlier if isinstance(earlier, Mapping) else None
     if not isinstance(record, Mapping) or not record.get("looks"):
-        raise ValueError("earlier must be a decision with planned looks. Pass the JSON of a decision made with looks=.")
+        raise ValueError("earlier must be a decision with planned looks. Pass the JSON of such a decision.")
     candidates = record.get("candidates") or [record["candidate"]]
     return {**record, "candidates": list(candidates), "metrics": list(record["metrics"])}
 

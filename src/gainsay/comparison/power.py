@@ -315,7 +315,9 @@ def plan_from_sample(
     """Plan from the variances of a sample. Without `models`, choose two of the `candidates`."""
     request = _read_request(claim, difference, power, require, sample.alpha, margin, sample.seed)
     if claim == "genuine" and len(metrics) < 2:
-        raise ValueError(f"claim='genuine' requires two metrics, got 1 ({metrics[0]}). Use 'pair' or 'ship'.")
+        raise ValueError(
+            f"A genuine disagreement requires two metrics, got 1 ({metrics[0]}). Use the claim 'pair' or 'ship'."
+        )
     for metric in metrics:
         low, high = sample.ranges.get(metric, (-math.inf, math.inf))
         if abs(difference) >= high - low > 0:
@@ -330,8 +332,8 @@ def plan_from_sample(
     if panel.units < MIN_QUERIES:
         units = "queries" if panel.clusters is None else "clusters of queries"
         raise ValueError(
-            f"Variances require at least {MIN_QUERIES} {units}, got {panel.units} {units}. Use gainsay.plan with "
-            "standard deviations."
+            f"Variances require at least {MIN_QUERIES} {units}, got {panel.units} {units}. Use gainsay.plan "
+            "(--query-sd on the command line) with standard deviations."
         )
     components = estimate_covariances(joint)
     pair = _choose_pair(joint, components, claim, models, candidates)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -262,7 +263,8 @@ def _list_choices(base: Metric, longest: int, has_negative_labels: bool) -> list
             choices.append((f"cutoff {k}", "cutoff", replace(base, k=k)))
     ties: Any = "order" if base.ties == "average" else "average"
     name = "ties in the order of the data" if ties == "order" else "average over orders of ties"
-    choices.append((name, "ties", replace(base, ties=ties)))
+    with suppress(ValueError):  # map(denominator=hits) is not averaged over ties.
+        choices.append((name, "ties", replace(base, ties=ties)))
     return choices
 
 

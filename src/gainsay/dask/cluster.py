@@ -12,7 +12,7 @@ from dask.base import compute
 from dask.delayed import Delayed, delayed
 
 from .._common.arrays import factorize, identifiers
-from ..metrics.registry import UnpicklableError
+from ..metrics.base import UnpicklableError
 from ..training.partial_sums import Partition, add_exact_sums, round_sum, stack_rows
 
 if TYPE_CHECKING:

@@ -78,12 +78,6 @@ class Coverage:
     missing: str = "skip"
 
     @property
-    def documents(self) -> str:
-        """The number of unjudged documents and their handling, in words."""
-        handling = f", {HANDLING[self.handling]}" if self.unjudged else ""
-        return f"unjudged: {self.unjudged:,} of {self.retrieved:,} retrieved documents{handling}"
-
-    @property
     def queries(self) -> list[str]:
         """The queries that only the run or only the qrels have, in words."""
         sentences = []
@@ -97,7 +91,10 @@ class Coverage:
     @property
     def sentences(self) -> list[str]:
         """All notes on documents and queries, in words."""
-        return [*([self.documents] if self.unjudged else []), *self.queries]
+        if not self.unjudged:
+            return self.queries
+        size = f"{self.unjudged:,} of {self.retrieved:,} retrieved documents"
+        return [f"unjudged: {size}, {HANDLING[self.handling]}", *self.queries]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attributes as JSON values."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from .._common.validation import validate_integer
 from .._common.words import format_mean
 from ..judgments import Judgments, NegativeLabels
 from ..metrics.binary import BinaryMetric
-from ..metrics.conventions import CONVENTIONS
+from ..metrics.conventions import CONVENTIONS, DEFECT
 from ..metrics.names import parse_metrics
 from .evaluator import Evaluator
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from ..metrics.base import Metric
 
 _METRICS = ("ndcg_linear", "ndcg_exp", "ndcg_jk", "map", "mrr", "precision", "recall")
+
+_NDCG_NAMES = {"linear": "ndcg_linear", "exponential": "ndcg_exp", None: "both, by name"}
+"""The metric that a library calls NDCG, by its gain."""
 
 _HEADINGS = {
     "NDCG@{k}": ("ndcg_exp@{k}", "ndcg_linear@{k}", "ndcg_jk@{k}"),
@@ -134,35 +138,25 @@ def explain_judgments(judgments: Judgments, scores: Numbers, k: int) -> pd.DataF
     names = [f"{name}@{k}" for name in _METRICS]
     if judgments.levels[0] < 0:
         names.remove(f"ndcg_exp@{k}")
+    empty = judgments.relevant(np.nextafter(0.0, 1.0)) == 0
+    has_defect = judgments.weights is not None and bool(empty.any())
     rows = {}
-    for library in (None, *CONVENTIONS):
-        metrics = parse_metrics(names, convention=library)
+    for name in ("gainsay", *CONVENTIONS):
+        library = CONVENTIONS.get(name)
+        metrics = parse_metrics(names, convention=None if library is None else name)
         values = dict(zip(names, Evaluator(metrics, judgments)(scores).mean.values(), strict=True))
-        rows[library or "gainsay"] = {
-            "calls NDCG": _ndcg_name(library),
-            f"NDCG@{k}": values.get(f"{_ndcg_name(library)}@{k}", float("nan")),
+        ndcg = _NDCG_NAMES[None if library is None else library.gain]
+        note = "ties averaged over all orders" if library is None else library.note
+        rows[name] = {
+            "calls NDCG": ndcg,
+            f"NDCG@{k}": values.get(f"{ndcg}@{k}", float("nan")),
             **values,
             "ties": metrics[0].ties,
             "empty": metrics[0].option_text("empty"),
             "scores": metrics[0].scores,
-            "note": _note(library, judgments),
+            "note": "" if note == DEFECT and not has_defect else note,
         }
     return ConventionTable(pd.DataFrame.from_dict(rows, orient="index").rename_axis("convention"))
-
-
-def _ndcg_name(library: str | None) -> str:
-    gain = CONVENTIONS[library].gain if library else None
-    return {"linear": "ndcg_linear", "exponential": "ndcg_exp", None: "both, by name"}[gain]
-
-
-def _note(library: str | None, judgments: Judgments) -> str:
-    """Return the note of a convention, or an empty string if it does not apply to these judgments."""
-    if library is None:
-        return "ties averaged over all orders"
-    if library in ("lightgbm", "xgboost"):
-        applies = judgments.weights is not None and bool(np.any(judgments.relevant(np.nextafter(0.0, 1.0)) == 0))
-        return CONVENTIONS[library].note if applies else ""
-    return CONVENTIONS[library].note
 
 
 @dataclass(frozen=True)
@@ -246,7 +240,8 @@ def _shorten(metric: Metric, name: str, value: float, judgments: Judgments, scor
     """Return the name of a metric without the options that do not change its value."""
     (plain,) = parse_metrics(name)
     for option in metric.option_names():
-        shorter = replace(metric, **{option: getattr(plain, option)})
-        if shorter != metric and abs(_mean(shorter, judgments, scores) - value) <= _TOLERANCE:
-            metric = shorter
+        with suppress(ValueError):  # map(denominator=hits) is not averaged over ties.
+            shorter = replace(metric, **{option: getattr(plain, option)})
+            if shorter != metric and abs(_mean(shorter, judgments, scores) - value) <= _TOLERANCE:
+                metric = shorter
     return str(metric)

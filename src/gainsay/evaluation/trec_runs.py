@@ -97,20 +97,19 @@ def evaluate_run(
     """
     validate_choice("missing", missing, ("skip", "zero"))
     sources = [_Source("qrels", qrels, "label"), _Source("run", run, "score", missing == "zero")]
-    joined = _join(sources, skip=missing == "skip")
-    judged, retrieved = joined.listings
-    if retrieved.ids and not set(judged.ids) & set(retrieved.ids):
+    aligned = _align(sources, ["run"], negative_labels, unjudged, missing)
+    coverage = aligned.coverage["run"]
+    if coverage.not_judged and not coverage.retrieved:
         raise ValueError(
-            f"run and qrels must have a query in common, but the run has {_first(retrieved.ids)} and the qrels have "
-            f"{_first(judged.ids)}"
+            f"run and qrels must have a query in common, but the run has {_first(coverage.not_judged)} and the qrels "
+            f"have {_first(coverage.not_retrieved)}"
         )
-    judgments = joined.build_judgments(negative_labels)
-    evaluator = Evaluator(parse_metrics(metrics, convention=convention), judgments, n_jobs, unjudged=unjudged)
-    coverage = joined.build_coverage(0, judgments, unjudged, missing)
-    return replace(evaluator(joined.scores[0]), coverage=coverage)
+    parsed = parse_metrics(metrics, convention=convention)
+    evaluator = Evaluator(parsed, aligned.judgments, n_jobs, unjudged=unjudged)
+    return replace(evaluator(aligned.scores["run"]), coverage=coverage)
 
 
-def _first(ids: list[str]) -> str:
+def _first(ids: Sequence[str]) -> str:
     return ", ".join(map(repr, ids[:3])) + (", …" if len(ids) > 3 else "")
 
 
@@ -122,7 +121,8 @@ class DocumentIds:
     distinct: Any
 
     def __getitem__(self, rows: Any) -> np.ndarray[Any, Any]:
-        return _decode(self.distinct, self.codes[rows])
+        ids = self.distinct.take(self.codes[rows])
+        return np.asarray(ids.to_pylist() if hasattr(ids, "to_pylist") else ids, dtype=object)
 
 
 class AlignedRuns(NamedTuple):
@@ -149,10 +149,7 @@ def align_runs(
     for name, run in runs.items():
         validate_name("the name of a run", str(name))
         sources.append(_Source(f"run {name!r}", run, "score"))
-    joined = _join(sources)
-    judgments = joined.build_judgments(negative_labels)
-    coverage = {name: joined.build_coverage(number, judgments, unjudged, "zero") for number, name in enumerate(runs)}
-    return AlignedRuns(judgments, dict(zip(runs, joined.scores, strict=True)), coverage, joined.documents)
+    return _align(sources, list(runs), negative_labels, unjudged, "zero")
 
 
 class _Source(NamedTuple):
@@ -162,46 +159,6 @@ class _Source(NamedTuple):
     data: Any
     value: Value
     empty: bool = False
-
-
-class _Joined(NamedTuple):
-    """All documents that are judged or retrieved for judged queries, contiguous by query."""
-
-    listings: list[Listing]
-    queries: Grouped
-    """In the order of the qrels."""
-    labels: Floats
-    """NaN for documents without a judgment."""
-    scores: list[Floats]
-    """Of each run, -inf for documents that it did not retrieve."""
-    documents: DocumentIds
-    texts: dict[str, str]
-    titles: Any
-
-    def build_judgments(self, negative_labels: NegativeLabels) -> Judgments:
-        """Return the judgments, in which documents with a label are judged."""
-        return Judgments(
-            self.labels,
-            qid=self.queries,
-            negative_labels=negative_labels,
-            judged=~np.isnan(self.labels),
-            texts=self.texts,
-            titles=self.titles,
-        )
-
-    def build_coverage(self, number: int, judgments: Judgments, unjudged: Unjudged, missing: str) -> Coverage:
-        """Return the coverage of a run."""
-        judged, run = self.listings[0].ids, self.listings[number + 1].ids
-        retrieved = self.scores[number] > -np.inf
-        judged_set, run_set = set(judged), set(run)
-        return Coverage(
-            retrieved=int(retrieved.sum()),
-            unjudged=int((retrieved & ~np.asarray(judgments.judged)).sum()),
-            handling=unjudged,
-            not_retrieved=tuple(query for query in judged if query not in run_set),
-            not_judged=tuple(query for query in run if query not in judged_set),
-            missing=missing,
-        )
 
 
 def _read_fast(source: _Source) -> Listing | None:
@@ -241,11 +198,17 @@ def _convert_texts(column: pd.Series) -> np.ndarray[Any, Any]:
     return np.where(column.isna(), "", column.astype(object).map(str)).astype(object)
 
 
-def _join(sources: Sequence[_Source], skip: bool = False) -> _Joined:
-    """Return qrels, which are the first source, and runs on the same documents.
+def _align(
+    sources: Sequence[_Source],
+    names: Sequence[str],
+    negative_labels: NegativeLabels,
+    unjudged: Unjudged,
+    missing: Literal["skip", "zero"],
+) -> AlignedRuns:
+    """Return qrels, which are the first source, and runs with these names on the same documents, contiguous by query.
 
-    Documents with equal scores in a run are ordered by descending id. `skip` omits queries without documents of the
-    first run, unless it retrieved nothing at all.
+    Queries are in the order of the qrels. Documents with equal scores in a run are ordered by descending id. "skip"
+    omits queries without documents of the first run, unless it retrieved nothing at all.
     """
     listings = [_read_fast(source) or _read(source) for source in sources]
     codes_by_listing, distinct = encode_ids([listing.documents for listing in listings])
@@ -255,7 +218,7 @@ def _join(sources: Sequence[_Source], skip: bool = False) -> _Joined:
         for source in sources:
             _read(source)  # The reader of lines raises an error with the line.
     judged, *runs = listings
-    counted = _select_queries(judged, runs[0] if skip else None)
+    counted = _select_queries(judged, runs[0] if missing == "skip" else None)
     position = {query: at for at, (query, counts) in enumerate(zip(judged.ids, counted, strict=True)) if counts}
     rows, keys = [], []  # of each listing: the rows that count, and their query and document as one number
     for listing, codes in pairs:
@@ -276,14 +239,35 @@ def _join(sources: Sequence[_Source], skip: bool = False) -> _Joined:
             titles[slot[cells != ""]] = cells[cells != ""]
     order = _order_ties(query, document, values[1:], distinct)
     labels, *scores = values[:, order]
-    return _Joined(
-        listings,
-        Grouped(list(position), np.bincount(query, minlength=len(judged.ids))[counted]),
+    texts = {query: text for listing in reversed(listings) for query, text in listing.texts.items()}
+    judgments = Judgments(
         labels,
-        scores,
-        DocumentIds(document[order], distinct),
-        {query: text for listing in reversed(listings) for query, text in listing.texts.items() if query in position},
-        None if titles is None else titles[order],
+        qid=Grouped(list(position), np.bincount(query, minlength=len(judged.ids))[counted]),
+        negative_labels=negative_labels,
+        judged=~np.isnan(labels),
+        texts={query: text for query, text in texts.items() if query in position},
+        titles=None if titles is None else titles[order],
+    )
+    coverage = [
+        _build_coverage(judged, run, run_scores, judgments, unjudged, missing)
+        for run, run_scores in zip(runs, scores, strict=True)
+    ]
+    scores_by_name, coverage_by_name = dict(zip(names, scores, strict=True)), dict(zip(names, coverage, strict=True))
+    return AlignedRuns(judgments, scores_by_name, coverage_by_name, DocumentIds(document[order], distinct))
+
+
+def _build_coverage(
+    judged: Listing, run: Listing, scores: Floats, judgments: Judgments, unjudged: Unjudged, missing: str
+) -> Coverage:
+    retrieved = scores > -np.inf
+    judged_set, run_set = set(judged.ids), set(run.ids)
+    return Coverage(
+        retrieved=int(retrieved.sum()),
+        unjudged=int((retrieved & ~np.asarray(judgments.judged)).sum()),
+        handling=unjudged,
+        not_retrieved=tuple(query for query in judged.ids if query not in run_set),
+        not_judged=tuple(query for query in run.ids if query not in judged_set),
+        missing=missing,
     )
 
 
@@ -356,9 +340,3 @@ def _sort_descending(ids: Any) -> Integers:
     compute = importlib.import_module("pyarrow.compute")  # Several times faster. UTF-8 is in the order of code points.
     order: Integers = compute.array_sort_indices(ids, order="descending").to_numpy().astype(np.int64)
     return order
-
-
-def _decode(distinct: Any, codes: Integers) -> np.ndarray[Any, Any]:
-    """Return the ids of numbers as an array of strings."""
-    ids = distinct.take(codes)
-    return np.asarray(ids.to_pylist() if hasattr(ids, "to_pylist") else ids, dtype=object)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from .._common.names import natural_order
+from ..metrics.base import origin_of
 from ..metrics.names import parse_metrics
-from ..metrics.registry import origin_of
 from .candidate import MAX_SEED, Candidate
 from .config import BALANCED, ExperimentConfig
 from .folds import FeatureColumns, Fold

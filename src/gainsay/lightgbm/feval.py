@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
     from ..evaluation.evaluator import Evaluator
     from ..judgments import NegativeLabels
-    from ..metrics.names import MetricLike
-    from ..metrics.safe import Names
+    from ..metrics.names import MetricLike, Names
 
 EvalTuple = tuple[str, float, bool]
 

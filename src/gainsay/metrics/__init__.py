@@ -5,14 +5,12 @@ from .base import Metric
 from .binary import RR, Hit, Judged, Precision, Recall, RPrecision
 from .cascade import ERR, RBP
 from .conventions import CONVENTIONS
-from .dcg import CG, DCG, NDCG
+from .dcg import DCG, NDCG
 from .function import FunctionMetric, metric
-from .names import MetricLike, parse_metrics
-from .safe import plain_name, safe_name
+from .names import MetricLike, parse_metrics, plain_name, safe_name
 
 __all__ = [
     "AP",
-    "CG",
     "CONVENTIONS",
     "DCG",
     "ERR",

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 import numpy as np
 
 from .._common.validation import validate_choice
-from .._common.words import format_exact
-from ..ranking import formulas
+from ..ranking import compiled
 from ..ranking.rows import ideal_rows, row_sums, sums_at, table_of
 from .base import LabelStatistics, Metric, max_depth
 from .binary import BinaryMetric, RelevanceStatistics
@@ -21,9 +20,8 @@ if TYPE_CHECKING:
 
     from .._common.typing import Bools, Floats, Integers
     from ..judgments import Judgments
-    from ..ranking.formulas import Formula
-    from ..ranking.rows import RankedRows
-    from ..ranking.tie_groups import TieGroups
+    from ..ranking.compiled import Formula
+    from ..ranking.rows import RankedRows, TieGroups
 
 Denominator = Literal["min_R_k", "R", "hits"]
 
@@ -54,41 +52,29 @@ class HarmonicNumbers:
         return difference
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class TiedPrecisions:
-    """Expected precisions at relevant documents within tie groups.
+def _sum_tied_precisions(
+    relevant: Bools, hits: Integers, groups: TieGroups, harmonic: HarmonicNumbers, cutoffs: Sequence[int | None]
+) -> tuple[TieGroups, Floats]:
+    """Return the tie groups with relevant and other documents, and their expected sums of precisions by row and cutoff.
 
     Let a group have t documents, r of them relevant, with s documents before it, R_s of them relevant. Its place i has
     (r/t) (R_s + 1 + (i - 1) b) / (s + i) with b = (r - 1)/(t - 1). The sum over the first m places is
-    (r/t) (b m + (R_s + 1 - b (s + 1)) (H(s + m) - H(s))).
+    (r/t) (b m + (R_s + 1 - b (s + 1)) (H(s + m) - H(s))). `hits` counts relevant documents up to each rank.
     """
-
-    groups: TieGroups
-    share: Floats
-    slope: Floats
-    start: Floats
-    harmonic: HarmonicNumbers
-
-    @classmethod
-    def of(cls, relevant: Bools, hits: Integers, groups: TieGroups, harmonic: HarmonicNumbers) -> TiedPrecisions:
-        """Return those of groups with relevant and other documents. `hits` counts relevant ones up to each rank."""
-        hits, relevant = hits.ravel(), relevant.ravel()
-        earlier = hits[groups.starts] - relevant[groups.starts]
-        r = hits[groups.starts + groups.lengths - 1] - earlier
-        mixed = np.flatnonzero((r > 0) & (r < groups.lengths))  # In other groups, every order has the same value.
-        groups, r, earlier = groups.select(mixed), r[mixed], earlier[mixed]
-        slope = (r - 1) / (groups.lengths - 1)
-        start = earlier + 1 - slope * (groups.before + 1)
-        return cls(groups, r / groups.lengths, slope, start, harmonic)
-
-    def sums(self, rows: int, ranks: Integers | None = None) -> Floats:
-        """Return the sum over the first ranks of each row, by default over all ranks."""
-        before, places = self.groups.before, self.groups.lengths
-        if ranks is not None:
-            places = np.clip(ranks[self.groups.row] - before, 0, places)
-        sums = self.share * (self.slope * places + self.start * self.harmonic.between(before, before + places))
-        by_row: Floats = np.bincount(self.groups.row, weights=sums, minlength=rows).astype(np.float64)
-        return by_row
+    rows, hits, relevant = len(relevant), hits.ravel(), relevant.ravel()
+    earlier = hits[groups.starts] - relevant[groups.starts]
+    r = hits[groups.starts + groups.lengths - 1] - earlier
+    mixed = np.flatnonzero((r > 0) & (r < groups.lengths))  # In other groups, every order has the same value.
+    groups, r, earlier = groups.select(mixed), r[mixed], earlier[mixed]
+    before, lengths = groups.before, groups.lengths
+    share, slope = r / lengths, (r - 1) / (lengths - 1)
+    start = earlier + 1 - slope * (before + 1)
+    sums = np.empty((rows, len(cutoffs)))
+    for column, k in enumerate(cutoffs):
+        places = lengths if k is None else np.clip(k - before, 0, lengths)
+        precisions = share * (slope * places + start * harmonic.between(before, before + places))
+        sums[:, column] = np.bincount(groups.row, weights=precisions, minlength=rows)
+    return groups, sums
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +85,8 @@ class AP(BinaryMetric):
     ----------
     denominator : {"min_R_k", "R", "hits"}
         D: the relevant documents that fit into k ranks (LightGBM, XGBoost, CatBoost), all relevant documents
-        (trec_eval, ranx), or the relevant documents among the first k (torchmetrics).
+        (trec_eval, ranx), or the relevant documents among the first k (torchmetrics), which requires another `ties`
+        than "average".
     min_label : float, default 1
         The lowest label of a relevant document.
     k, ties, empty, scores, weights
@@ -127,25 +114,30 @@ class AP(BinaryMetric):
     def __post_init__(self) -> None:
         super().__post_init__()
         validate_choice("denominator", self.denominator, get_args(Denominator))
+        if self.denominator == "hits" and self.ties == "average":
+            raise ValueError(
+                "ties must be 'order', 'worst' or 'best' for denominator='hits', which gainsay does not average over "
+                "ties, got 'average'. Pass for example ties='order'."
+            )
 
     def score(self, rows: RankedRows, statistics: RelevanceStatistics, cutoffs: Sequence[int | None]) -> Floats:
         """Return AP at each cutoff."""
         relevant = statistics.at_ranks(rows)
-        ranks = np.arange(1, max_depth(cutoffs, rows.width) + 1)
-        within = relevant if rows.tie_groups is not None else relevant[:, : len(ranks)]  # Groups may exceed the cutoff.
+        depth, groups = max_depth(cutoffs, rows.width), rows.tie_groups
+        ranks = np.arange(1, depth + 1)
+        within = relevant[:, :depth] if groups is None else relevant  # Groups may exceed the cutoff.
         hits = np.add.accumulate(within, axis=1, dtype=np.int32)
-        certain, tied = relevant, None
-        if rows.tie_groups is not None:
+        certain, tied_sums = relevant, None
+        if groups is not None:
             harmonic = HarmonicNumbers.up_to(statistics.widest)
-            tied = TiedPrecisions.of(relevant, hits, rows.tie_groups.reaching(len(ranks)), harmonic)
-            certain = relevant & ~tied.groups.members(len(relevant))
-        terms = (hits[:, : len(ranks)] * certain[:, : len(ranks)]) * (1.0 / ranks)
+            mixed, tied_sums = _sum_tied_precisions(relevant, hits, groups.reaching(depth), harmonic, cutoffs)
+            certain = relevant & ~mixed.members(len(relevant))
+        terms = (hits[:, :depth] * certain[:, :depth]) * (1.0 / ranks)
         if self.denominator == "hits":
-            return np.stack([_per_hit(relevant, hits, rows, terms, tied, k) for k in cutoffs], axis=1)
+            return np.stack([row_sums(terms[:, :k]) / np.maximum(hits[:, :k][:, -1], 1) for k in cutoffs], axis=1)
         sums = sums_at(terms, cutoffs)
-        if tied is not None:
-            for column, k in enumerate(cutoffs):
-                sums[:, column] += tied.sums(len(terms), None if k is None else np.full(len(terms), k))
+        if tied_sums is not None:
+            sums += tied_sums
         return sums / self._divisors(statistics.relevant[rows.queries], cutoffs)
 
     def formula(self, statistics: RelevanceStatistics, cutoffs: Sequence[int | None]) -> Formula | None:
@@ -154,7 +146,7 @@ class AP(BinaryMetric):
             return None
         harmonic = HarmonicNumbers.up_to(statistics.widest)
         divisors = self._divisors(statistics.relevant, cutoffs)
-        return formulas.precisions(statistics.code, harmonic.high, harmonic.low, divisors)
+        return compiled.precisions(statistics.code, harmonic.high, harmonic.low, divisors)
 
     def _divisors(self, relevant: Integers, cutoffs: Sequence[int | None]) -> Floats:
         """Return D for queries with these numbers of relevant documents, at each cutoff."""
@@ -162,73 +154,6 @@ class AP(BinaryMetric):
         if self.denominator == "R":
             return divisors
         return np.minimum(divisors, [np.inf if k is None else k for k in cutoffs])
-
-
-def _per_hit(
-    relevant: Bools, hits: Integers, rows: RankedRows, terms: Floats, tied: TiedPrecisions | None, k: int | None
-) -> Floats:
-    """Return the expectation of (sum of precisions) / (hits among the first k ranks).
-
-    The number of hits is uncertain only if the cutoff splits a tie group.
-    """
-    number = np.arange(len(hits))
-    last = (rows.sizes if k is None else np.minimum(rows.sizes, k)) - 1
-    values: Floats = _sums_up_to(terms, tied, last + 1) / np.maximum(hits[number, last], 1)
-    if rows.tie_groups is None:
-        return values
-    group, is_split = rows.tie_groups.find(number, last)
-    group, row = group[is_split], number[is_split]
-    if len(group):
-        before = last + 1
-        before[row] = rows.tie_groups.before[group]
-        certain = _sums_up_to(terms, tied, before)[row]
-        values[row] = _per_uncertain_hit(relevant, hits, certain, rows.tie_groups, group, row, last[row])
-    return values
-
-
-def _sums_up_to(terms: Floats, tied: TiedPrecisions | None, ranks: Integers) -> Floats:
-    """Return the (expected) sum of precisions at relevant documents over the first ranks of each row."""
-    sums = row_sums(np.where(np.arange(terms.shape[1]) < ranks[:, None], terms, 0.0))
-    return sums if tied is None else sums + tied.sums(len(terms), ranks)
-
-
-def _per_uncertain_hit(
-    relevant: Bools, hits: Integers, certain: Floats, groups: TieGroups, group: Integers, row: Integers, last: Integers
-) -> Floats:
-    """Return the same for rows whose rank `last` is in a tie group. `certain` are their sums before the group.
-
-    Let the group have t documents, r of them relevant, with s documents before it, R_s of them relevant. Of its places,
-    m count. The number h of relevant documents on these places is hypergeometric. Given h, they are spread evenly over
-    the m places.
-    """
-    s, t = groups.before[group], groups.lengths[group]
-    r = groups.totals(relevant.ravel()[groups.positions])[group]
-    m = last - s + 1
-    earlier = hits[row, s] - relevant[row, s]
-    ranks = np.arange(1, int(last.max()) + 2)
-    inside = (ranks > s[:, None]) & (ranks <= last[:, None] + 1)
-    reciprocal = row_sums(inside / ranks)
-    weighted = row_sums(inside * (ranks - s[:, None] - 1) / ranks)
-    h = np.arange(int(np.minimum(m, r).max(initial=0)) + 1)
-    per_place = h / m[:, None]
-    sums = per_place * (
-        ((earlier + 1) * reciprocal)[:, None] + np.maximum(h - 1, 0) / np.maximum(m - 1, 1)[:, None] * weighted[:, None]
-    )
-    return row_sums(_hypergeometric(t, r, m, h) * (certain[:, None] + sums) / np.maximum(earlier[:, None] + h, 1))
-
-
-def _hypergeometric(t: Integers, r: Floats, m: Integers, h: Integers) -> Floats:
-    """Return the probability of h relevant documents on m of t places with r relevant documents, for every row."""
-    from scipy.special import betaln
-
-    t, m, r = t[:, None], m[:, None], r[:, None]
-    possible = (h <= np.minimum(r, m)) & (h >= m - (t - r))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        logs = -betaln(1 + h, 1 + r - h) - betaln(1 + m - h, 1 + t - r - m + h)
-    logs = np.where(possible, logs, -np.inf)
-    shares: Floats = np.exp(logs - logs.max(axis=1, keepdims=True))
-    shares /= row_sums(shares)[:, None]
-    return shares
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,21 +168,17 @@ class GradedStatistics(LabelStatistics):
 class GAP(Metric):
     """Graded average precision: GAP@k = sum over ranks r <= k of 1/r * sum over i <= r of G(min(l_i, l_r)) / D.
 
-    A user considers documents relevant from a random grade on, and G(l) is the probability that this threshold is at
-    most l. GAP is the expected sum of precisions at relevant ranks over the expected number of relevant documents. With
-    a single threshold, for example with labels 0 and 1, it is AP.
+    A user considers documents relevant from a random grade on. All grades are equally likely, so G(l) is the whole part
+    of the label (0 for negative labels). GAP is the expected sum of precisions at relevant ranks over the expected
+    number of relevant documents. With labels 0 and 1, it is AP.
 
     Parameters
     ----------
-    thresholds : "equal" or sequence of float, default "equal"
-        Probabilities of the thresholds 1, 2, 3, …, of which only the ratios matter. "equal" needs no highest grade,
-        because it cancels. A label above the last grade counts as that grade, and a label between two grades as the
-        lower. In a name: `gap(thresholds=0.2/0.8)`.
     denominator : {"min_R_k", "R"}, default "min_R_k"
         D: the same sum in the ideal order, which is the sum of G over its first k documents, or over all documents.
     k, ties, empty, scores, weights
-        See `Metric`. A query is empty if no document reaches a possible threshold. With averaged ties, every threshold
-        contributes its probability times its contribution to `AP`. The cost grows with the number of grades.
+        See `Metric`. With averaged ties, every grade contributes its contribution to `AP`. The cost grows with the
+        number of grades.
 
     References
     ----------
@@ -272,7 +193,6 @@ class GAP(Metric):
     True
     """
 
-    thresholds: Any = "equal"
     denominator: Literal["min_R_k", "R"] = "min_R_k"
 
     names: ClassVar[Mapping[str, Mapping[str, Any]]] = {"gap": {}}
@@ -280,19 +200,10 @@ class GAP(Metric):
     def __post_init__(self) -> None:
         super().__post_init__()
         validate_choice("denominator", self.denominator, ("min_R_k", "R"))
-        self._set(thresholds=_probabilities(self.thresholds))
-
-    def option_text(self, option: str) -> str:
-        """Return the text of an option in the name of the metric."""
-        is_table = option == "thresholds" and self.thresholds != "equal"
-        return "/".join(map(format_exact, self.thresholds)) if is_table else super().option_text(option)
 
     def bind(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> GradedStatistics:
         """Compute the probability of relevance of each label, and its sums in the ideal order."""
         grades = np.maximum(np.floor(judgments.levels), 0.0)
-        if self.thresholds != "equal":
-            reached = np.append(0.0, np.cumsum(self.thresholds))
-            grades = reached[np.minimum(grades, len(reached) - 1).astype(np.int64)]
         depths = [None] * len(cutoffs) if self.denominator == "R" else cutoffs
         likely, ideal = table_of(grades), np.zeros((judgments.queries, len(cutoffs)))
         for block in judgments.layout.blocks:
@@ -339,20 +250,3 @@ def _thresholds(likely: Floats) -> Iterator[tuple[Floats, Floats]]:
     at = number[row, column] - 1
     lowest[at, row, 0], share[at, row, 0] = ordered[row, column], steps[row, column]
     yield from zip(lowest, share, strict=True)
-
-
-def _probabilities(thresholds: Any) -> Literal["equal"] | tuple[float, ...]:
-    """Return the probabilities of thresholds from numbers or the text in a name, or raise `ValueError`."""
-    if isinstance(thresholds, str) and thresholds == "equal":
-        return "equal"
-    try:
-        parts = thresholds.split("/") if isinstance(thresholds, str) else np.atleast_1d(thresholds)
-        probabilities = tuple(float(part) for part in parts)
-    except (TypeError, ValueError):
-        probabilities = ()
-    if not probabilities or not np.isfinite(probabilities).all() or min(probabilities) < 0 or not any(probabilities):
-        raise ValueError(
-            "thresholds must be 'equal' or the probabilities of grades 1, 2, …, such as (0.2, 0.8) or '0.2/0.8', "
-            f"finite, not negative and not all 0, got {thresholds!r}."
-        )
-    return probabilities

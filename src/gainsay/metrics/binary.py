@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from .._common.validation import validate_choice, validate_real
-from ..ranking import formulas
+from ..ranking import compiled
 from ..ranking.rows import blank_code, row_sums, sums_at, table_of
 from .base import Empty, LabelStatistics, Metric, max_depth
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from .._common.typing import Bools, Floats, Integers
     from ..judgments import Judgments
-    from ..ranking.formulas import Formula
+    from ..ranking.compiled import Formula
     from ..ranking.rows import RankedRows
 
 
@@ -59,7 +59,7 @@ class RelevanceStatistics(LabelStatistics):
 
     def sum_of_hits(self, divisors: Floats) -> Formula:
         """Return the formula of the hits divided by these numbers."""
-        return formulas.gains(self.marks, np.ones(self.widest), divisors)
+        return compiled.gains(self.marks, np.ones(self.widest), divisors)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,7 +239,7 @@ class Hit(BinaryMetric):
 
     def formula(self, statistics: RelevanceStatistics, cutoffs: Sequence[int | None]) -> Formula | None:
         """Return the sum of the chances of the ranks. Without a cutoff, rounding would make it differ from 1."""
-        return None if None in cutoffs else formulas.first_relevant(statistics.code, np.ones(statistics.widest))
+        return None if None in cutoffs else compiled.first_relevant(statistics.code, np.ones(statistics.widest))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -274,7 +274,7 @@ class RR(BinaryMetric):
 
     def formula(self, statistics: RelevanceStatistics, cutoffs: Sequence[int | None]) -> Formula:
         """Return the chances of the ranks, each divided by the rank."""
-        return formulas.first_relevant(statistics.code, np.arange(1.0, statistics.widest + 1))
+        return compiled.first_relevant(statistics.code, np.arange(1.0, statistics.widest + 1))
 
 
 def first_relevant(

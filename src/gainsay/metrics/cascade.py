@@ -10,7 +10,7 @@ import numpy as np
 
 from .._common.validation import validate_choice, validate_real
 from .._common.words import format_exact
-from ..ranking import formulas
+from ..ranking import compiled
 from ..ranking.rows import row_sums, sums_at, table_of
 from .base import LabelStatistics, Metric, max_depth
 from .binary import BinaryMetric, RelevanceStatistics, split_by_magnitude
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 
     from .._common.typing import Floats, Integers
     from ..judgments import Judgments
-    from ..ranking.formulas import Formula
-    from ..ranking.rows import RankedRows
-    from ..ranking.tie_groups import TieGroups
+    from ..ranking.compiled import Formula
+    from ..ranking.rows import RankedRows, TieGroups
 
 MAX_PLACES = 4_000
 """Largest number of tied places for ERR. The cost is quadratic: seconds per query at this size."""
@@ -106,8 +105,8 @@ class RBP(BinaryMetric):
         """Return the sum of marks or scaled labels times discount."""
         discount = self._discount(statistics)
         if not isinstance(statistics, GradedStatistics):
-            return formulas.gains(statistics.marks, discount)
-        return formulas.gains(statistics.table, discount, statistics.highest[:, None])
+            return compiled.gains(statistics.marks, discount)
+        return compiled.gains(statistics.table, discount, statistics.highest[:, None])
 
     def _discount(self, statistics: RelevanceStatistics) -> Floats:
         return (1.0 - self.p) * np.power(self.p, np.arange(statistics.widest, dtype=np.float64))

@@ -1,4 +1,4 @@
-"""Discounted cumulated gain: DCG, NDCG and CG."""
+"""Discounted cumulated gain: DCG and NDCG."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .._common.validation import validate_real
-from ..ranking import formulas
+from ..ranking import compiled
 from ..ranking.rows import ideal_rows, sums_at, table_of
-from .base import LabelStatistics, Metric, max_depth
+from .base import METRICS, LabelStatistics, Metric, max_depth, origin_of
 from .gains import (
     CANONICAL_BASES,
     DISCOUNTS_WITH_BASE,
@@ -30,14 +30,13 @@ from .gains import (
     power,
     raised,
 )
-from .registry import METRICS, origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .._common.typing import Floats
     from ..judgments import Judgments
-    from ..ranking.formulas import Formula
+    from ..ranking.compiled import Formula
     from ..ranking.rows import RankedRows
 
 
@@ -93,6 +92,8 @@ class GainStatistics(LabelStatistics):
 class DCG(Metric):
     """Discounted cumulated gain: DCG@k = sum over ranks r <= k of gain(label at r) * discount(r).
 
+    Without a discount, it is the cumulated gain CG of Järvelin & Kekäläinen 2002: `cg` and `cg_exp`.
+
     Parameters
     ----------
     gain : {"linear", "exponential", "power"}, table, mapping or function
@@ -142,6 +143,8 @@ class DCG(Metric):
         "dcg_exp": {"gain": "exponential"},
         "dcg_power": {"gain": "power"},
         "dcg_jk": {"gain": "linear", "discount": "jk"},
+        "cg": {"gain": "linear", "discount": "none"},
+        "cg_exp": {"gain": "exponential", "discount": "none"},
     }
 
     def __post_init__(self) -> None:
@@ -251,7 +254,7 @@ class DCG(Metric):
         return (
             None
             if statistics.gains.top is not None
-            else formulas.gains(statistics.gains.table, statistics.gains.discount)
+            else compiled.gains(statistics.gains.table, statistics.gains.discount)
         )
 
     is_ratio: ClassVar[bool] = False
@@ -272,7 +275,7 @@ class DCG(Metric):
         for option, function in self._functions().items():
             first = (inspect.getdoc(function) or "").partition("\n")[0]
             parts.append(f"{option} {'.'.join(origin_of(function))}{f' ({first})' if first else ''}")
-        kind = next(cls.__name__ for cls in type(self).__mro__ if cls in (NDCG, CG, DCG))
+        kind = "NDCG" if isinstance(self, NDCG) else "DCG"
         return super().meaning or (f"{kind} with {' and '.join(parts)}." if parts else "")
 
     def _gains(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> DiscountedGains:
@@ -354,7 +357,9 @@ class NDCG(DCG):
     True
     """
 
-    names: ClassVar[Mapping[str, Mapping[str, Any]]] = {f"n{name}": options for name, options in DCG.names.items()}
+    names: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        f"n{name}": options for name, options in DCG.names.items() if name.startswith("dcg")
+    }
 
     is_ratio = True
 
@@ -368,32 +373,3 @@ class NDCG(DCG):
         """Return the formula of DCG, divided by the ideal."""
         sums = super().formula(statistics, cutoffs)
         return None if sums is None else replace(sums, divisors=statistics.ideal)
-
-
-@dataclass(frozen=True, kw_only=True)
-class CG(DCG):
-    """Cumulated gain: CG@k = sum over ranks r <= k of gain(label at r); DCG without a discount.
-
-    Parameters
-    ----------
-    gain, gain_base, name
-        See `DCG`. The default is linear, as in Järvelin & Kekäläinen 2002.
-    k, ties, empty, scores, weights
-        See `Metric`.
-
-    Examples
-    --------
-    >>> import gainsay as gs
-    >>> gs.evaluate([gs.CG(k=3)], gs.Judgments([3, 2, 3, 0], group=[4]), [4, 3, 2, 1]).mean
-    {'cg@3': 8.0}
-    """
-
-    gain: Any = "linear"
-    discount: Discount = "none"
-
-    names: ClassVar[Mapping[str, Mapping[str, Any]]] = {"cg": {}, "cg_exp": {"gain": "exponential"}}
-
-    def __post_init__(self) -> None:
-        if self.discount != "none":
-            raise ValueError(f"discount must be 'none' for CG, got {self.discount!r}. Use DCG.")
-        super().__post_init__()

@@ -12,8 +12,7 @@ import numpy as np
 
 from .._common.validation import validate_flag
 from .._common.words import pluralize
-from .base import Empty, Metric
-from .registry import METRICS, origin_of
+from .base import METRICS, Empty, Metric, origin_of
 
 if TYPE_CHECKING:
     from .._common.typing import Floats, Integers

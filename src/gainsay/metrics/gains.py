@@ -10,7 +10,7 @@ import numpy as np
 
 from .._common.arrays import nearest
 from .._common.words import format_exact
-from .registry import NAME, Registry
+from .base import NAME, Registry
 
 if TYPE_CHECKING:
     from .._common.typing import Floats

@@ -1,4 +1,4 @@
-"""Parsing of metric names: `name(option=value,…)@k`."""
+"""Parsing of metric names, `name(option=value,…)@k`, and safe names of letters, digits and underscores."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import MISSING, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from .._common.arrays import nearest
 from ..metrics import average_precision, binary, cascade, dcg  # noqa: F401  # Registers their metrics.
-from .base import Metric
+from .base import METRICS, Metric
 from .conventions import Convention, get_convention
-from .registry import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,16 +29,13 @@ OTHER_NAMES = {
     "p": "precision",
     "pre": "precision",
     "r_precision": "rprec",
-    "graded_ap": "gap",
     "success": "hit",
     "hit_rate": "hit",
     "ndcg_cut": "ndcg_linear",
     "map_cut": "map",
     "ndcg1": "ndcg_jk",
     "ndcg2": "ndcg_exp",
-    "ndcg_exponential": "ndcg_exp",
     "ndcg_burges": "ndcg_exp",
-    "ndcg_lin": "ndcg_linear",
 }
 """Names in other programs, with the name here."""
 
@@ -50,6 +46,16 @@ _GRAMMAR = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(\((?P<options>[^()]*)\)
 
 _TREC_NAME = re.compile(r"(?P<name>[A-Za-z_]+)[_.](?P<k>[0-9]+(,[0-9]+)*)")
 """A name with a cutoff as trec_eval writes it: ndcg_cut_10 in its output, ndcg_cut.10 as its option."""
+
+
+Names = Literal["plain", "safe"]
+"""The form of metric names in logs."""
+
+_SIGNS = {".": "_dot_", "/": "_then_", ">": "_gives_", "-": "minus_", "+": "plus_"}
+"""Characters of numbers and tables, with their text in safe names."""
+
+_PLAIN = re.compile(r"(?P<name>\w+)(\((?P<options>[^()]*)\))?(@(?P<k>\d+))?", re.ASCII)
+_SAFE = re.compile(r"(?P<name>\w+?)(?P<options>(__[A-Za-z]\w*?_is_\w+?)?)(_at_(?P<k>\d+))?", re.ASCII)
 
 
 def parse_metrics(*metrics: MetricLike | Iterable[MetricLike], convention: str | None = None) -> tuple[Metric, ...]:
@@ -143,9 +149,10 @@ def _parse(text: str, library: Convention | None) -> list[Metric]:
     for option, value in own_options.items():
         if option in preset and value != preset[option]:
             preset_text = getattr(preset[option], "__name__", preset[option])
+            remedy = ",".join(f"{name}={value}" for name, value in {**preset, option: value}.items())
             raise ValueError(
                 f"{text!r} contradicts itself, because {name} has {option}={preset_text}. Write "
-                f"{next(iter(metric.names), name)}({option}={value})."
+                f"{next(iter(metric.names), name)}({remedy})."
             )
     options = {**(library.options(metric) if library else {}), **preset, **own_options}
     required = [field.name for field in fields(metric) if field.default is MISSING and field.name not in options]
@@ -224,3 +231,78 @@ def _parse_cutoffs(text: str, cutoffs: str) -> list[int]:
         if not re.fullmatch(r"\s*0*[1-9][0-9]{0,17}\s*", part):
             raise ValueError(f"the cutoff of {text!r} must be a whole number of at least 1, got {part[:40]!r}.")
     return [int(part) for part in parts]
+
+
+def validate_names(names: str) -> None:
+    """Raise unless `names` is "plain" or "safe"."""
+    if names not in get_args(Names):
+        raise ValueError(f"names must be 'plain' or 'safe', got {names!r}{nearest(str(names), get_args(Names))}")
+
+
+def safe_name(metric: Metric | str) -> str:
+    """Return the name of a metric with letters, digits and underscores only: `[A-Za-z_][A-Za-z0-9_]*`.
+
+    `@` becomes `_at_` and each option `__option_is_value`. In values, `.`, `/`, `>`, `-` and `+` become `_dot_`,
+    `_then_`, `_gives_`, `minus_` and `plus_`. `plain_name` restores the name, so different metrics have different safe
+    names.
+
+    Parameters
+    ----------
+    metric : Metric or str
+        A metric or its name.
+
+    Raises
+    ------
+    ValueError
+        If the name could not be restored, such as a custom metric named `clicks_at_5`.
+
+    Examples
+    --------
+    >>> from gainsay.metrics.names import plain_name, safe_name
+    >>> safe_name("ndcg_exp@10"), safe_name("mrr")
+    ('ndcg_exp_at_10', 'mrr')
+    >>> safe_name("rbp(ties=worst,p=0.95)@20")
+    'rbp__ties_is_worst__p_is_0_dot_95_at_20'
+    >>> plain_name("rbp__ties_is_worst__p_is_0_dot_95_at_20")
+    'rbp(ties=worst,p=0.95)@20'
+    """
+    plain = str(metric)
+    match = _PLAIN.fullmatch(plain)
+    if match is None:
+        raise ValueError(f"{plain!r} has no safe name, because it is not the name of a metric such as 'ndcg_exp@10'.")
+    safe = match["name"]
+    for option in (match["options"] or "").split(",") if match["options"] else ():
+        name, _, value = option.partition("=")
+        for sign, word in _SIGNS.items():
+            value = value.replace(sign, word)
+        safe += f"__{name}_is_{value}"
+    safe += "" if match["k"] is None else f"_at_{match['k']}"
+    if plain_name(safe) != plain:
+        raise ValueError(
+            f"{plain!r} has no safe name, because {safe!r} would be restored as {plain_name(safe)!r}. Rename the "
+            "metric, or the function in its name."
+        )
+    return safe
+
+
+def plain_name(safe: str) -> str:
+    """Return the name of a metric from its safe name. Other names are returned unchanged."""
+    match = _SAFE.fullmatch(safe)
+    if match is None:
+        return safe
+    options = []
+    for option in match["options"].split("__")[1:]:
+        name, _, value = option.partition("_is_")
+        for sign, word in _SIGNS.items():
+            value = value.replace(word, sign)
+        options.append(f"{name}={value}")
+    options_text = f"({','.join(options)})" if options else ""
+    return f"{match['name']}{options_text}" + ("" if match["k"] is None else f"@{match['k']}")
+
+
+def safe_name_or_none(name: str) -> str | None:
+    """Return the safe name of a metric, or None if it has none, as the built-in metrics of a library."""
+    try:
+        return safe_name(name)
+    except ValueError:
+        return None

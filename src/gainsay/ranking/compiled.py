@@ -1,4 +1,4 @@
-"""Ranking and evaluation of all queries in the compiled core.
+"""Ranking and evaluation of all queries in the compiled core, and the three formulas that it computes.
 
 Its values equal those of the NumPy code in this package and in the metrics, to the last bit.
 """
@@ -6,21 +6,19 @@ Its values equal those of the NumPy code in this package and in the metrics, to 
 from __future__ import annotations
 
 import ctypes
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from .._kernel.library import find_library
-from .._kernel.sorting import sort_addresses
-from .formulas import Kind
+from .._kernel.library import find_library, sort_addresses
 from .layout import Ties
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .._common.typing import Bools, Floats
-    from .formulas import Formula
     from .layout import Layout
 
 ALL = 2**63 - 1
@@ -31,6 +29,43 @@ MAX_KEY_BITS = 51
 
 SUCCESS, NOT_A_NUMBER, NO_MEMORY = range(3)
 """Return values of the core."""
+
+
+Kind = Literal["gains", "precisions", "first relevant"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Formula:
+    """The formula of a metric. Use the functions below to create one.
+
+    Values are divided by `divisors`, shape (queries or 1, cutoffs or 1). Documents with at least `code` are relevant.
+    """
+
+    kind: Kind
+    by_rank: Floats
+    divisors: Floats | float = 1.0
+    code: int = 0
+    table: Floats | None = None
+    high: Floats | None = None
+    low: Floats | None = None
+
+
+def gains(table: Floats, discount: Floats, divisors: Floats | float = 1.0) -> Formula:
+    """Return the sum of `table[code] * discount[rank]` with ranks from 0. Tied documents have the mean of their gains.
+
+    `table` is created by `table_of`, so it has an entry for ranks without a document.
+    """
+    return Formula("gains", discount, divisors, table=table)
+
+
+def precisions(code: int, high: Floats, low: Floats, divisors: Floats) -> Formula:
+    """Return the sum of precisions at relevant documents. `high` and `low` are `HarmonicNumbers` for all ranks."""
+    return Formula("precisions", 1.0 / np.arange(1, len(high)), divisors, code, high=high, low=low)
+
+
+def first_relevant(code: int, costs: Floats) -> Formula:
+    """Return the sum over ranks of the chance of the first relevant document, divided by `costs[rank]`."""
+    return Formula("first relevant", costs, code=code)
 
 
 class _Data(ctypes.Structure):

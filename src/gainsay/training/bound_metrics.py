@@ -18,8 +18,16 @@ from ..evaluation.evaluator import Evaluator, validate_threads
 from ..judgments import Judgments, NegativeLabels
 from ..metrics.base import Metric
 from ..metrics.binary import validate_without_judged
-from ..metrics.names import MetricLike, parse_metric, parse_metrics
-from ..metrics.safe import Names, plain_name, safe_name, safe_name_or_none, validate_names
+from ..metrics.names import (
+    MetricLike,
+    Names,
+    parse_metric,
+    parse_metrics,
+    plain_name,
+    safe_name,
+    safe_name_or_none,
+    validate_names,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence

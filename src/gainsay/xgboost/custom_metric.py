@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from .._common.typing import Floats
     from ..judgments import NegativeLabels
-    from ..metrics.names import MetricLike
-    from ..metrics.safe import Names
+    from ..metrics.names import MetricLike, Names
 
 calls: ContextVar[list[tuple[CustomMetric, weakref.ref[xgb.DMatrix]]] | None] = ContextVar("calls", default=None)
 """The custom metrics and matrices of the first round of a training that continues a model.

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from .._common.typing import Floats
     from ..judgments import NegativeLabels
-    from ..metrics.names import MetricLike
-    from ..metrics.safe import Names
+    from ..metrics.names import MetricLike, Names
 
 
 class _Evaluated(NamedTuple):

@@ -1,4 +1,4 @@
-"""The command `gainsay compare`: several models on the same judgments."""
+"""The commands `gainsay compare`, `gainsay sensitivity` and `gainsay bound`: several models on the same judgments."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from ..._common.outputs import validate_output
-from ..._common.shown import printable
-from ..app import command
-from ..inputs import read_comparison
-from ..options import Alpha, AsJson, InputOptions, Margin, Metrics, Open, Seed, decode_name, reject_options
-from ..outputs import (
+from .._common.outputs import validate_output
+from .._common.shown import printable
+from .app import command
+from .inputs import load_comparison, read_comparison, read_judgments
+from .options import Alpha, AsJson, InputOptions, Margin, Metrics, Open, Seed, decode_name, reject_options
+from .outputs import (
     Terminal,
     announce,
     announce_report,
@@ -24,6 +24,8 @@ from ..outputs import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
 FORMATS = (".csv", ".csv.gz", ".parquet")
@@ -58,7 +60,7 @@ def compare(
     columns. With --table, models and repeats of recipes are columns. The first column of files of --segments and
     --clusters contains query ids. FILE:COLUMN selects one of the others.
     """
-    from ...report.text import decisions_table
+    from ..report.text import decisions_table
 
     if html is None:
         reject_options("without --html", open=open_it)
@@ -127,3 +129,84 @@ def _prepare_table(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
             if cells.dtype.kind not in "fiub"
         }
     )
+
+
+@command(
+    "sensitivity --data valid.txt a.txt b.txt c.txt",
+    "sensitivity --qrels qrels.txt run_*.txt --repeats '_seed[0-9]+'",
+    "sensitivity --experiment runs/grid",
+    without=("segments", "vary"),
+)
+def sensitivity(
+    inputs: InputOptions,
+    experiment: Annotated[
+        Path | None, Option(exists=True, file_okay=False, help="Instead of models: directory of an experiment.")
+    ] = None,
+    metric: Metrics = None,
+    repeats: Annotated[
+        str | None,
+        Option(metavar="REGEX", help="Part of names that differs between repeats. Models that differ in it are one."),
+    ] = None,
+    alpha: Alpha = 0.05,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Show which other choices would reverse pairs of models: gain, discount, cutoff, metric, ties, repeats, queries.
+
+    The first metric is the reference. The models are read as for compare.
+    """
+    if experiment is None:
+        comparison = read_comparison(inputs, metric, alpha=alpha, seed=seed)
+    else:  # It has its own data and settings.
+        reject_options("with --experiment", metric=metric, alpha=alpha != 0.05, seed=seed)
+        inputs.reject("with --experiment")
+        comparison = load_comparison(experiment)
+    groups = _group_names(comparison.models, repeats)
+    result = comparison.sensitivity(groups=groups)
+    if as_json:
+        print_json(result.to_dict())
+    else:
+        from ..report.text import choices_table
+
+        terminal = Terminal()
+        terminal.print_text(result.text)
+        terminal.print(choices_table(result))
+
+
+def _group_names(names: Sequence[str], pattern: str | None) -> dict[str, str] | None:
+    """Return the names without the part that differs between repeats."""
+    if pattern is None:
+        return None
+    try:
+        groups = {name: re.sub(pattern, "", name) for name in names}
+    except re.error as error:
+        raise ValueError(f"--repeats must be a regular expression, got {pattern!r}: {error}.") from None
+    if len(set(groups.values())) == len(names):
+        raise ValueError(f"--repeats {pattern!r} finds no repeats among the models {', '.join(names[:3])}, …")
+    return groups
+
+
+@command(
+    "bound --qrels qrels.txt",
+    "bound --table scores.csv --query query_id",
+    "bound --data valid.txt -k 5",
+    without=("models", "scores", "unjudged", "segments", "recipe", "vary", "clusters"),
+)
+def bound(
+    inputs: InputOptions,
+    k: Annotated[int, Option("--cutoff", "-k", help="Cutoff of both NDCGs, 0 for all ranks.")] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Bound how far linear and exponential NDCG can disagree, from the labels alone, before there is a model."""
+    from ..comparison.disagreement import disagreement_bound
+    from ..report.text import values_table
+
+    result = disagreement_bound(read_judgments(inputs), k or None)
+    if as_json:
+        print_json(result.to_dict())
+    else:
+        terminal = Terminal()
+        terminal.print_text(result.text)
+        rows = {f"one ranking: {name} above the other": value for name, value in result.one_ranking.items()}
+        rows["two rankings: conflict"] = result.two_rankings
+        terminal.print(values_table("Largest possible differences", rows))

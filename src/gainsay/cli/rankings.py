@@ -9,12 +9,12 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from ..._common.shown import printable
-from ...data.frames import get_column, read_table
-from ..app import command
-from ..inputs import parse_numbers
-from ..options import AsJson, InputArgument, Metrics, Unjudged, reject_options
-from ..outputs import Terminal, print_json
+from .._common.shown import printable
+from ..data.frames import get_column, read_table
+from .app import command
+from .inputs import parse_numbers
+from .options import AsJson, InputArgument, Metrics, Unjudged, reject_options
+from .outputs import Terminal, print_json
 
 
 @command(
@@ -31,10 +31,10 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Score a run against qrels, like trec_eval. Files are in TREC formats, or CSV with a header."""
-    from ..._common.words import pluralize
-    from ...comparison.compare import DEFAULT_METRICS
-    from ...evaluation.trec_runs import evaluate_run
-    from ...report.text import frame_table, values_table
+    from .._common.words import pluralize
+    from ..comparison.compare import DEFAULT_METRICS
+    from ..evaluation.trec_runs import evaluate_run
+    from ..report.text import frame_table, values_table
 
     result = evaluate_run(
         metric or DEFAULT_METRICS,
@@ -71,8 +71,8 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Show every value that libraries print for one ranking, and which libraries print it."""
-    from ...evaluation.explain import distinct_numbers, explain_judgments, judgments_of
-    from ...report.explained import explanation
+    from ..evaluation.explain import distinct_numbers, explain_judgments, judgments_of
+    from ..report.explained import explanation
 
     if (file is None) == (labels is None):
         raise ValueError("Pass either a file or --labels.")
@@ -103,8 +103,8 @@ def metrics(as_json: AsJson = False) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from ...metrics.conventions import CONVENTIONS
-    from ...metrics.registry import METRICS
+    from ..metrics.base import METRICS
+    from ..metrics.conventions import CONVENTIONS
 
     rows: list[dict[str, Any]] = []
     for name, (metric, options) in METRICS.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,11 +10,12 @@ from typing import Annotated, Any
 import typer
 from typer import Option
 
-from ..._common.version import __version__
-from ..app import command
-from ..inputs import is_recipe, parse_numbers, read_comparison
-from ..options import Alpha, AsJson, InputOptions, Margin, Metrics, Require, Seed, reject_options
-from ..outputs import format_json, print_json, print_text, validate_overwrites
+from .._common.validation import validate_choice
+from .._common.version import __version__
+from .app import command
+from .inputs import is_recipe, parse_numbers, read_comparison
+from .options import Alpha, AsJson, InputOptions, Margin, Metrics, Require, Seed, reject_options
+from .outputs import Terminal, format_json, print_json, validate_overwrites
 
 SCHEMA = 2
 """The version of the JSON output, which increases when a key changes its meaning or is removed."""
@@ -21,6 +23,14 @@ SCHEMA = 2
 NDCGS = ["ndcg_linear@10", "ndcg_exp@10"]
 
 EXIT_CODES = {"ship": 0, "do not ship": 3, "undecided": 4}
+
+
+def parse_requirement(require: str, margin: float) -> Any:
+    """Return the requirement of --require as in Python, or raise if it is unknown or needs --margin."""
+    validate_choice("--require", require, ("gain", "no-loss"))
+    if require == "no-loss" and margin == 0:
+        raise ValueError("--require no-loss requires --margin above 0, got 0. Pass the largest acceptable loss.")
+    return require.replace("-", "_")
 
 
 @command(
@@ -60,7 +70,7 @@ def gate(
     metric, the loss is proven to exceed --margin. By default, the metrics are both NDCGs at 10. Pass one or two others
     with --metric. Invalid input exits with 1 or 2.
     """
-    from ..._common.outputs import validate_output
+    from .._common.outputs import validate_output
 
     prints_json = str(json_file) == "-"
     if json_file is not None and not prints_json:
@@ -71,7 +81,9 @@ def gate(
         raise ValueError(f"gate requires one metric or two, got {len(metrics)}: {', '.join(metrics)}.")
     if baseline == candidate:
         raise ValueError(f"--baseline and --candidate must be two different models, got {baseline!r} for both.")
-    requirement: Any = require.replace("-", "_")
+    if anytime and (looks or earlier):
+        raise ValueError("--anytime must not be combined with --looks or --earlier. Pass only one of them.")
+    requirement = parse_requirement(require, margin)
     planned: Any = None if looks is None else parse_numbers("--looks", looks)
     recipes = [text for text in (baseline, candidate) if is_recipe(text)]
     models = [text for text in (baseline, candidate) if text not in recipes]
@@ -91,7 +103,7 @@ def gate(
     if prints_json:
         typer.echo(text)
     else:
-        print_text(sentence)
+        Terminal().print_text(sentence)
         if json_file is not None:
             json_file.write_text(f"{text}\n", encoding="utf-8")
     return exit_code
@@ -121,28 +133,27 @@ def plan(
     The variance is that of the given models, which are read as for compare, or that of --query-sd. Models given as
     --recipe also have a variance over repeats.
     """
-    from ...comparison.power import plan as plan_from_variances
+    from ..comparison.power import plan as plan_from_variances
 
+    validate_choice("--claim", claim, ("genuine", "pair", "ship"))
     if claim != "ship":
         reject_options("without --claim ship", margin=margin, require=require != "gain")
     target: dict[str, Any] = {"difference": difference, "power": power, "claim": claim, "repeats": repeats or None}
-    target["require"] = require.replace("-", "_")
+    target["require"] = parse_requirement(require, margin)
     test: dict[str, Any] = {"alpha": alpha, "margin": margin, "seed": seed}
     if query_sd is None:
         if not any((inputs.data, inputs.qrels, inputs.table, inputs.labels)):
             raise ValueError("Pass judgments and models, or plan without data with --query-sd.")
         if repeats and not inputs.recipe:
             raise ValueError("--repeats requires training recipes. Pass --recipe.")
-        comparison = read_comparison(inputs, metric or NDCGS, **test)
-        try:
-            result = comparison.plan(**target)
-        except ValueError as error:
-            raise ValueError(f"{error} (Pass --query-sd to plan without models.)") from None
+        result = read_comparison(inputs, metric or NDCGS, **test).plan(**target)
     else:
         reject_options("with --query-sd", metric=metric, repeats=repeats)
         inputs.reject("with --query-sd")
+        if not 0 < query_sd < math.inf:
+            raise ValueError(f"--query-sd must be above 0 and finite, got {query_sd:g}.")
         result = plan_from_variances(query=query_sd, **target, **test)
     if as_json:
         print_json(result.to_dict())
     else:
-        print_text(result.text)
+        Terminal().print_text(result.text)
