@@ -92,18 +92,6 @@ class TestScreen:
         live.remove("b")
         assert screen().feed(terminal.getvalue()).text == "a has ended"
 
-    def test_lines_of_an_ended_training_stay_in_place(self, screen, monkeypatch):
-        terminal = use_terminal(monkeypatch)
-        live, over = Screen(terminal), []
-        live.add("a", lines("one", "two"), is_over=lambda: bool(over))
-        live.update("a")
-        terminal.write("\n>>> typed by the user\n")  # not by Python
-        over.append(True)
-        print("an answer")
-        live.remove("a", [("the end", "")])
-        assert screen().feed(terminal.getvalue()).text == "one\ntwo\n>>> typed by the user\nan answer\nthe end"
-        assert sys.stdout is terminal
-
     def test_a_closed_terminal_does_not_end_the_training(self, monkeypatch):
         terminal = use_terminal(monkeypatch)
         live = Screen(terminal)

@@ -74,15 +74,15 @@ class Curves(CurvesBase, Callback):
     # Without `order`, LightGBM calls this callback before all others that may stop training.
     _name = "Curves"
     _directions: ClassVar = {**dict.fromkeys(_HIGHER, True), **dict.fromkeys(_LOWER, False)}
-    _training_name: str | None = None
 
     def finish_round(self, env: CallbackEnv) -> None:
         """Record the values of a round."""
         if env.iteration == env.begin_iteration or self._model is not env.model:
             self._begin("lightgbm", env.end_iteration)
             self._model = env.model
-            name = getattr(env.model, "_train_data_name", None)  # a CVBooster returns a function for any name
-            self._training_name = name if isinstance(name, str) else None
+            name = getattr(env.model, "_train_data_name", None)
+            if isinstance(name, str):  # a CVBooster returns a function for any name
+                self._training_names = (*self._training_names, name)
             register_names(env.model)
             watch_end(env.model, self._end)
         results = [read_result(entry) for entry in env.evaluation_result_list or []]
@@ -91,21 +91,15 @@ class Curves(CurvesBase, Callback):
         if duplicate is not None:
             raise create_clash_error(duplicate, "LightGBM", REMEDY)
         self._record(env.iteration + 1, results)
-        if env.iteration == env.end_iteration - 1 and self._patience() is None:
+        if env.iteration == env.end_iteration - 1 and self._get_patience() is None:
             self._end()  # otherwise, early stopping reports the end after it has checked this round
 
-    def _training_names(self) -> tuple[str, ...]:
-        return ("training", "train", *([self._training_name] if self._training_name else []))
-
-    def _patience(self) -> PatienceState | None:
+    def _get_patience(self) -> PatienceState | None:
         return get_patience(self._model)
 
-    def _is_over(self) -> bool:
-        return self._find_kept_round() is not None
-
-    def _find_kept_round(self) -> int | None:
+    def _find_selected_round(self) -> int | None:
         best: Any = getattr(self._model, "best_iteration", 0)
         return best if isinstance(best, int) and best > 0 else None
 
-    def _remedy(self, metrics: list[str]) -> str:
+    def _describe_remedy(self, metrics: list[str]) -> str:
         return f"pass valid_sets=[…] and feval=gainsay.lightgbm.feval({metrics})"

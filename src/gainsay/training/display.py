@@ -12,6 +12,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Literal
 
 from .picture import create_picture
+from .view import to_ascii
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -62,29 +63,22 @@ class Screen:
         from rich.console import Console
 
         self.stream = stream
-        self.ascii_only = not supports_unicode(stream)
+        self._ascii_only = not supports_unicode(stream)
         self._console = Console(file=stream, force_terminal=True, highlight=False, markup=False, emoji=False)
         self._live: Any = None
-        self._blocks: dict[object, tuple[Callable[[int], list[Segments]], Callable[[], bool]]] = {}
+        self._blocks: dict[object, Callable[[int], list[Segments]]] = {}
         self._hidden: set[object] = set()
         self._lock = threading.RLock()
         """Locked to start and stop, never to draw, because rich has a lock for that."""
         self._last = 0.0
         self._is_refreshing = False
 
-    @property
-    def width(self) -> int:
-        """The number of columns. One stays free, because some terminals wrap after the last."""
-        return max(self._console.width - 1, 20)
-
-    def add(
-        self, key: object, create_lines: Callable[[int], list[Segments]], is_over: Callable[[], bool] = lambda: False
-    ) -> None:
-        """Add a block. `create_lines` gets the width, and `is_over` returns whether the training has ended."""
+    def add(self, key: object, create_lines: Callable[[int], list[Segments]]) -> None:
+        """Add a block. `create_lines` gets the width."""
         from rich.live import Live
 
         with self._lock:
-            self._blocks[key] = (create_lines, is_over)
+            self._blocks[key] = create_lines
             if self._live is None:
                 self._live = Live(
                     self,
@@ -95,7 +89,6 @@ class Screen:
                     redirect_stderr=is_terminal(sys.stderr),
                 )
                 self._hidden.add(key)  # nothing to draw yet
-                self._console.push_render_hook(self)  # type: ignore[arg-type]  # called before that of `Live`
                 with self._ignore_closed_terminal():
                     self._live.start()
                     self._console.show_cursor()  # a failed training must not leave a hidden cursor
@@ -120,35 +113,28 @@ class Screen:
                 live, self._live = self._live, None
                 with self._ignore_closed_terminal():
                     live.stop()
-                self._console.pop_render_hook()
             if line is not None:
                 self.print_line(line)
 
     def print_line(self, line: Segments) -> None:
         """Print a line above the blocks."""
-        from rich.text import Text
-
         hidden = set(self._hidden)
         with self._ignore_closed_terminal():
-            self._console.print(Text.assemble(*line), soft_wrap=True)
+            self._console.print(self._create_text(line), soft_wrap=True)
         self._hidden = hidden & set(self._blocks)
 
-    def process_renderables(self, renderables: list[Any]) -> list[Any]:
-        """Leave the lines of ended trainings in place, because the user may have typed below them."""
-        if not self._is_refreshing:
-            for key in [key for key, (_, is_over) in list(self._blocks.items()) if is_over()]:
-                del self._blocks[key]
-                self._live._live_render._shape = None
-        return renderables
-
-    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+    def _create_text(self, line: Segments) -> Any:
         from rich.text import Text
 
-        for key, (create_lines, _) in list(self._blocks.items()):
+        return Text.assemble(*((to_ascii(text) if self._ascii_only else text, style) for text, style in line))
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+        width = max(self._console.width - 1, 20)  # one column stays free, because some terminals wrap after the last
+        for key, create_lines in list(self._blocks.items()):
             if key not in self._hidden:
-                for line in create_lines(self.width):
-                    text = Text.assemble(*line)
-                    text.truncate(self.width, overflow="crop" if self.ascii_only else "ellipsis")
+                for line in create_lines(width):
+                    text = self._create_text(line)
+                    text.truncate(width, overflow="crop")
                     yield text
         if not self._is_refreshing:
             self._hidden.update(self._blocks)
@@ -179,11 +165,11 @@ def get_screen(stream: Any) -> Screen:
 class Display:
     """The output of one training: one line at the end, for logs.
 
-    `create_view` returns the current state, or None before the first round. `is_over` returns whether the training has
-    ended without a call of `end`. The end of the process counts as the end of the training.
+    `create_view` returns the current state, or None before the first round. The end of the process counts as the end of
+    the training.
     """
 
-    def __init__(self, create_view: Callable[[], View | None], is_over: Callable[[], bool]) -> None:
+    def __init__(self, create_view: Callable[[], View | None]) -> None:
         self._create_view = create_view
         _running.add(self)
 
@@ -195,8 +181,9 @@ class Display:
         self.cancel()
         view, stream = self._create_view(), sys.stderr
         if view is not None and stream is not None:
+            text = "".join(text for text, _ in view.create_final_line())
             encoding = getattr(stream, "encoding", None) or "utf-8"
-            text = "".join(text for text, _ in view.create_final_line(ascii_only=not supports_unicode(stream)))
+            text = text if supports_unicode(stream) else to_ascii(text)
             print(text.encode(encoding, "replace").decode(encoding), file=stream, flush=True)
 
     def cancel(self) -> None:
@@ -207,10 +194,10 @@ class Display:
 class TerminalDisplay(Display):
     """Live lines, which one line replaces at the end."""
 
-    def __init__(self, create_view: Callable[[], View | None], is_over: Callable[[], bool]) -> None:
-        super().__init__(create_view, is_over)
+    def __init__(self, create_view: Callable[[], View | None]) -> None:
+        super().__init__(create_view)
         self._screen = get_screen(sys.stderr)
-        self._screen.add(self, self._create_lines, is_over)
+        self._screen.add(self, self._create_lines)
 
     def update(self) -> None:
         self._screen.update(self)
@@ -218,8 +205,7 @@ class TerminalDisplay(Display):
     def end(self) -> None:
         _running.discard(self)
         view = self._create_view()
-        line = None if view is None else view.create_final_line(ascii_only=self._screen.ascii_only)
-        self._screen.remove(self, line)
+        self._screen.remove(self, None if view is None else view.create_final_line())
 
     def cancel(self) -> None:
         super().cancel()
@@ -227,31 +213,28 @@ class TerminalDisplay(Display):
 
     def _create_lines(self, width: int) -> list[Segments]:
         view = self._create_view()
-        return [] if view is None else view.create_lines(width, ascii_only=self._screen.ascii_only)
+        return [] if view is None else view.create_lines(width)
 
 
 class NotebookDisplay(Display):
     """One output of a cell that is replaced in place, at the latest when the cell has ended."""
 
-    def __init__(self, create_view: Callable[[], View | None], is_over: Callable[[], bool]) -> None:
-        super().__init__(create_view, is_over)
+    def __init__(self, create_view: Callable[[], View | None]) -> None:
+        super().__init__(create_view)
         self._handle: Any = None
         self._last = 0.0
-        self._has_rounds = False
         self._lock = threading.Lock()
         self._shell = sys.modules["IPython"].get_ipython() if is_notebook() else None
         if self._shell is not None:
             self._shell.events.register("post_run_cell", self._finish_cell)
 
     def update(self) -> None:
-        self._has_rounds = True
         if time.monotonic() - self._last >= NOTEBOOK_INTERVAL:
             self._draw()
 
     def end(self) -> None:
         self.cancel()
-        if self._has_rounds:
-            self._draw()
+        self._draw()
 
     def cancel(self) -> None:
         super().cancel()
@@ -263,14 +246,14 @@ class NotebookDisplay(Display):
         self.end()
 
     def _draw(self) -> None:
-        from IPython import display as ipython_display
-
-        display: Any = ipython_display
         with self._lock:
             self._last = time.monotonic()
             view = self._create_view()
             if view is None:
                 return
+            from IPython import display as ipython_display
+
+            display: Any = ipython_display
             content = display.HTML(create_picture(view))
             if self._handle is None:
                 self._handle = display.display(content, display_id=True)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from ..metrics.names import MetricLike
-    from .history import MetricCurve
+    from .view import MetricCurve
 
 STOPPING_OPTIONS = {
     "stopping_rounds": "rounds=",

@@ -115,15 +115,15 @@ class Curves(CurvesBase, Callback):
                     raise create_clash_error(metric, "XGBoost", REMEDY)
                 if len(values) > seen:
                     value = values[-1][0] if isinstance(values[-1], tuple) else values[-1]
-                    higher = self._direction(metric) if curve is None else curve.higher_is_better
+                    higher = self._find_direction(metric) if curve is None else curve.higher_is_better
                     yield dataset, metric, float(value), higher
 
-    def _patience(self) -> PatienceState | None:
+    def _get_patience(self) -> PatienceState | None:
         return get_patience(self._model)
 
-    def _find_kept_round(self) -> int | None:
+    def _find_selected_round(self) -> int | None:
         best = getattr(self, "_best", None)
         return None if best is None or best == self._initial_best else int(best) + 1
 
-    def _remedy(self, metrics: list[str]) -> str:
+    def _describe_remedy(self, metrics: list[str]) -> str:
         return f"evaluate it with EvaluateRanking({{…}}, {metrics}) in callbacks, or with custom_metric"
