@@ -136,11 +136,9 @@ class EarlyStopping(EarlyStoppingBase, Callback):
         self.before_iteration = False
         self._runs: WeakIdentityMap[_Run] = WeakIdentityMap()
 
-    def _improves(self, value: float, best: float | None, maximize: bool, min_delta: float) -> bool:
-        """Return whether a value is better, by the inequality of LightGBM's early stopping."""
-        if best is None:
-            return value == value
-        return value > best + min_delta if maximize else value < best - min_delta
+    @staticmethod
+    def _exceeds(value: float, best: float, min_delta: float) -> bool:
+        return value > best + min_delta  # the inequality of LightGBM's early stopping, which rounds differently
 
     def get_patience(self, model: Any) -> PatienceState | None:
         """Return the state of a training, or None before its first value."""

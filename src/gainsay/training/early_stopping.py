@@ -71,7 +71,11 @@ class EarlyStoppingBase:
         """Return whether a value is better than the best one by more than `min_delta`. NaN is never better."""
         if best is None:
             return value == value
-        return (value - best if maximize else best - value) > min_delta
+        return self._exceeds(value, best, min_delta) if maximize else self._exceeds(-value, -best, min_delta)
+
+    @staticmethod
+    def _exceeds(value: float, best: float, min_delta: float) -> bool:
+        return value - best > min_delta
 
     def _describe_unknown_start(self, functions: str) -> str:
         """Return the warning that the value of the continued model is not known."""
