@@ -137,9 +137,6 @@ class Feval(LibraryObject):
         self.every = validate_integer("every", every, unit="rounds")
         self._datasets: WeakIdentityMap[_Dataset] = WeakIdentityMap()
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.bound_metrics, self.every)
-
     def __repr__(self) -> str:
         return self.bound_metrics.format_call(feval, every=self.every)
 

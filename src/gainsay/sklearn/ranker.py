@@ -14,7 +14,7 @@ except ImportError as error:  # pragma: no cover - needs an environment without 
     raise ImportError("GroupedLGBMRanker needs LightGBM: pip install 'gainsay-ltr[lightgbm]'") from error
 
 from ..judgments import Judgments
-from .queries import COLUMN, QuerySummary, drop_queries, get_queries, list_columns
+from .scoring import COLUMN, QuerySummary, drop_queries, get_queries, list_columns
 
 if TYPE_CHECKING:
     from .._common.typing import Integers

@@ -34,10 +34,13 @@ EVALUATIONS = {"lightgbm": "feval", "xgboost": "EvaluateRanking", "catboost": "e
 
 
 class WeakIdentityMap(Generic[T]):
-    """A mapping whose keys are compared by identity. An entry is removed when its key is deleted."""
+    """A mapping whose keys are compared by identity. An entry is removed when its key is deleted. Copies are empty."""
 
     def __init__(self) -> None:
         self._entries: dict[int, tuple[weakref.ref[Any], T]] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), ()
 
     def get(self, key: object) -> T | None:
         """Return the value of this object, or None."""

@@ -18,8 +18,7 @@ try:
 except ImportError as error:  # pragma: no cover - needs an environment without XGBoost
     raise ImportError("gainsay.xgboost needs XGBoost: pip install 'gainsay-ltr[xgboost]'") from error
 
-from .checkpoint import checkpoint
-from .curves import Curves
+from .curves import Curves, checkpoint
 from .custom_metric import custom_metric, full_precision
 from .early_stopping import early_stopping
 from .evaluate import EvaluateRanking

@@ -98,9 +98,6 @@ class CustomMetric(LibraryObject):
         """The values of each dataset that `full_precision` has not read, by thread."""
         self._matrices: WeakIdentityMap[BoundMatrix] = WeakIdentityMap()
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.bound_metrics,)
-
     def __repr__(self) -> str:
         return self.bound_metrics.format_call(custom_metric)
 
@@ -197,9 +194,6 @@ class FullPrecision(Logger):
         if not isinstance(log, CustomMetric):
             raise TypeError(f"log must be the result of gainsay.xgboost.custom_metric, got {type(log).__name__}")
         self.log = log
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.log,)
 
     def __repr__(self) -> str:
         return f"full_precision({self.log!r})"

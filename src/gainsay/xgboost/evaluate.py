@@ -109,21 +109,19 @@ class EvaluateRanking(Logger):
         self._sources: dict[str, Any] = dict(datasets)
         self._bound = {name: self._bind(name, data) for name, data in datasets.items()}
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the content of a pickle, which has no matrices. Arrays are bound again when a training starts."""
         sources = {name: None if isinstance(data, xgb.DMatrix) else data for name, data in self._sources.items()}
-        return _create, (self.bound_metrics, self.every, self.missing, sources)
+        return {**self.__dict__, "_sources": sources, "_bound": {}}
+
+    def __copy__(self) -> EvaluateRanking:
+        return self  # the data are only read
+
+    def __deepcopy__(self, memo: Any) -> EvaluateRanking:
+        return self
 
     def __repr__(self) -> str:
         return self.bound_metrics.format_call(EvaluateRanking, list(self._sources), every=self.every)
-
-    def __copy__(self) -> EvaluateRanking:
-        copy = _create(self.bound_metrics, self.every, self.missing, dict(self._sources))
-        copy._bound = dict(self._bound)
-        return copy
-
-    def __deepcopy__(self, memo: Any) -> EvaluateRanking:
-        """Return a copy with the same data, which are only read."""
-        return self.__copy__()
 
     def _bind(self, name: str, data: Any) -> _Evaluated:
         if not isinstance(name, str):
@@ -198,12 +196,3 @@ class EvaluateRanking(Logger):
             return compute_sums(partition, model.predict(data, **cut), number, f" on {data_name!r}")
 
         return compute_means(sums, len(self.bound_metrics.names))
-
-
-def _create(bound_metrics: BoundMetrics, every: int, missing: float, sources: dict[str, Any]) -> EvaluateRanking:
-    """Return a callback that reads its data when a training starts. None is a matrix that was not pickled."""
-    callback: EvaluateRanking = EvaluateRanking.__new__(EvaluateRanking)
-    Logger.__init__(callback)
-    callback.bound_metrics, callback.every, callback.missing = bound_metrics, every, missing
-    callback._sources, callback._bound = sources, {}
-    return callback
