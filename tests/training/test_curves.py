@@ -161,9 +161,11 @@ class TestViews:
             "● linear 0.5100 best 0.5400 at 2 ▁██▁ −0.0300 at 4",
             "◆ exp 0.4500 best 0.4500 at 4 ▁▁▁█ −0.0700 at 2",
         ]
-        final_line = join(view.create_final_line())
-        assert final_line.startswith(f"a model  ● {LINEAR} 0.5400 @2  ◆ {EXP} 0.4500 @4  3.0 s")
-        assert final_line.endswith("−0.0300 at 4, −0.0700 at 2")
+        final_line = view.create_final_line()
+        assert final_line.startswith(
+            f"a model: {LINEAR} is best at round 2 (0.5400), {EXP} at round 4 (0.4500), on valid"
+        )
+        assert final_line.endswith(f"loses 0.0300 of {LINEAR} and 0.0700 of {EXP}. 3.0 s")
         assert "mrr stops in 7" in join(self.view(patience=("mrr", 7, 50)).create_lines(79)[0])
         assert view.create_lines(79)[1][1] == ("●", "color(33)")
 
@@ -171,7 +173,7 @@ class TestViews:
         curve = MetricCurve(True)
         curve.add(1, 0.5)
         view = View("<b>\x1b[2J", "<i>", create_shown({EXP: curve, "<b>[x]": curve}), last_round=1)
-        assert "\x1b" not in "".join(map(join, view.create_lines(79))) + join(view.create_final_line())
+        assert "\x1b" not in "".join(map(join, view.create_lines(79))) + view.create_final_line()
         page = create_picture(view).replace("<p><b>", "", 1)
         assert not {"<b>", "<i>", "\x1b"} & set(re.findall("<[bi]>|\x1b", page))
 

@@ -47,7 +47,7 @@ class TestScreen:
             state["n"] = number
             live.update("a")
             assert screen().feed(terminal.getvalue()).text == f"first {number}\nsecond"
-        live.remove("a", [("[red]a has ended", "")])
+        live.remove("a", "[red]a has ended")
         assert screen().feed(terminal.getvalue()).text == "[red]a has ended"
         assert not terminal.getvalue().rpartition("\x1b[?25")[2].startswith("l")  # the cursor is visible
 
@@ -64,7 +64,7 @@ class TestScreen:
         sys.stdout.writelines(["first\n", "second\n"])
         live.update("a")
         assert screen().feed(terminal.getvalue()).text == "LightGBM prints\nTraceback\nfirst\nsecond\none\ntwo"
-        live.remove("a", [("end", "")])
+        live.remove("a", "end")
         print("afterwards")
         assert screen().feed(terminal.getvalue()).text.endswith("second\nend\nafterwards")
 
@@ -86,7 +86,7 @@ class TestScreen:
         live.update("a")
         live.update("b")
         assert screen().feed(terminal.getvalue()).text == "a\nb"
-        live.remove("a", [("a has ended", "")])
+        live.remove("a", "a has ended")
         live.update("b")
         assert screen().feed(terminal.getvalue()).text == "a has ended\nb"
         live.remove("b")
@@ -99,7 +99,7 @@ class TestScreen:
         monkeypatch.undo()
         terminal.close()
         live.update("a")
-        live.remove("a", [("end", "")])
+        live.remove("a", "end")
 
 
 class TestTerminals:
@@ -118,7 +118,9 @@ class TestTerminals:
         monkeypatch.setenv("NO_COLOR", no_color)
         monkeypatch.setenv("TERM", "xterm-256color")
         live = Screen(terminal)
-        live.print_line([("●", "color(33)")])
+        live.add("a", lambda width: [[("●", "color(33)")]])
+        live.update("a")
+        live.remove("a")
         assert ("38;5;33" in terminal.getvalue()) is not bool(no_color)
 
 
@@ -179,7 +181,7 @@ class TestRealTerminal:
         assert shown[0].startswith("Training until ndcg_exp@10 does not improve")
         assert shown[-1].startswith("and then ")
         end = " ".join(shown[-5:])
-        assert end.count("●") == 1
+        assert end.count("ndcg_exp@10 at round") == 1
         assert "kept round" in end
         assert not [line for line in shown if line.startswith(" ◆")]
         assert any(line.startswith("[10]") and line.endswith(tuple("0123456789")) for line in shown)
@@ -187,7 +189,7 @@ class TestRealTerminal:
     def test_without_a_terminal_one_line(self):
         finished = self.run(is_terminal=False)
         assert finished.stderr.count("\n") == 1
-        assert "◆ ndcg_exp@10 0." in finished.stderr
+        assert "ndcg_exp@10 at round" in finished.stderr
 
 
 def test_rich_is_imported_only_for_a_terminal():

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import dask.array as da
 import numpy as np
 import pandas as pd
 from dask.base import compute
@@ -24,10 +23,10 @@ from ..training.partial_sums import Partition, add_exact_sums, compute_ratios, r
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import dask.array as da
     import dask.dataframe
 
     from .._common.typing import Floats, Integers, Partitions
-    from ..evaluation.evaluator import Evaluation
     from ..judgments import NegativeLabels
     from ..metrics.base import Metric
     from ..metrics.names import MetricLike
@@ -77,8 +76,7 @@ def validate_whole_queries(qid: Any) -> None:
 
     Examples
     --------
-    >>> import dask.array as da
-    >>> from gainsay.dask import validate_whole_queries
+    >>>     >>> from gainsay.dask import validate_whole_queries
     >>> validate_whole_queries(da.from_array([1, 1, 2, 2, 2], chunks=(2, 3)))
     >>> validate_whole_queries(da.from_array([1, 1, 2, 2, 2], chunks=(3, 2)))
     Traceback (most recent call last):
@@ -228,12 +226,6 @@ def _in_partition(number: int) -> Iterator[None]:
         raise kind(f"in partition {number}: {error}") from error.__cause__
 
 
-def evaluate_partition(bound_metrics: BoundMetrics, number: int, scores: Any, **data: Any) -> Evaluation | None:
-    """Return the values of the queries of a partition, or None without queries."""
-    with _in_partition(number):
-        return Partition(bound_metrics, **data).evaluate(scores)
-
-
 @dataclass(frozen=True, eq=False)
 class ClusterEvaluation:
     """Values of metrics on a cluster. The means are local, and the values by query stay on the cluster.
@@ -275,12 +267,7 @@ class ClusterEvaluation:
         Nothing is computed until you call `compute`. Partitions are then evaluated again, and the values stay on the
         workers.
         """
-        counts = self._totals.queries.tolist()
-        chunks = [
-            da.from_delayed(values, shape=(queries, len(self.metrics)), dtype=np.float64)
-            for values, queries in zip(self._cluster.map(_values), counts, strict=True)
-        ]
-        values: da.Array = da.concatenate(chunks, axis=0)
+        values: da.Array = self.frame().to_dask_array(lengths=self._totals.queries.tolist())
         return values
 
     def frame(self) -> dask.dataframe.DataFrame:
@@ -360,8 +347,7 @@ def evaluate(
 
     Examples
     --------
-    >>> import dask.array as da
-    >>> from gainsay.data import simulate
+    >>>     >>> from gainsay.data import simulate
     >>> from gainsay.dask import evaluate
     >>> data = simulate(4, seed=1, mean_length=20)
     >>> ends = data.group.cumsum().tolist()
@@ -372,7 +358,7 @@ def evaluate(
     >>> {name: round(value, 3) for name, value in result.mean.items()}
     {'ndcg_exp@10': 0.377, 'mrr': 0.572}
     >>> result.per_query
-    dask.array<concatenate, shape=(4, 2), dtype=float64, chunksize=(2, 2), chunktype=numpy.ndarray>
+    dask.array<values, shape=(4, 2), dtype=float64, chunksize=(2, 2), chunktype=numpy.ndarray>
     >>> result.frame().compute().round(3)
            ndcg_exp@10    mrr
     query
@@ -386,17 +372,12 @@ def evaluate(
     return ClusterEvaluation(bound_metrics.metrics, cluster.compute_totals(), cluster)
 
 
-def _values(bound_metrics: BoundMetrics, number: int, **data: Any) -> Floats:
-    """Return the values by query of a partition, shape (queries, metrics)."""
-    evaluation = evaluate_partition(bound_metrics, number, **data)
-    return np.zeros((0, len(bound_metrics.metrics))) if evaluation is None else evaluation.per_query
-
-
 def _frame(
-    empty: pd.DataFrame, bound_metrics: BoundMetrics, number: int, first: int | None, **data: Any
+    empty: pd.DataFrame, bound_metrics: BoundMetrics, number: int, first: int | None, scores: Any, **data: Any
 ) -> pd.DataFrame:
     """Return the values by query of a partition as a DataFrame, numbered from `first` without ids."""
-    evaluation = evaluate_partition(bound_metrics, number, **data)
+    with _in_partition(number):
+        evaluation = Partition(bound_metrics, **data).evaluate(scores)
     if evaluation is None:
         return empty
     frame = evaluation.frame()

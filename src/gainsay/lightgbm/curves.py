@@ -9,13 +9,12 @@ import lightgbm as lgb
 
 from ..training.bound_metrics import create_clash_error, factory
 from ..training.curves import CurvesBase
+from ..training.early_stopping import get_active_run
 from .common import REMEDY, Callback, read_result, register_names, watch_end
-from .early_stopping import get_patience
 
 if TYPE_CHECKING:
     from lightgbm.callback import CallbackEnv
 
-    from ..training.early_stopping import PatienceState
 
 _HIGHER = ("auc", "auc_mu", "average_precision", "map", "mean_average_precision", "ndcg", "lambdarank")
 _LOWER = (
@@ -93,11 +92,8 @@ class Curves(CurvesBase, Callback):
         if duplicate is not None:
             raise create_clash_error(duplicate, "LightGBM", REMEDY)
         self._record(env.iteration + 1, results)
-        if env.iteration == env.end_iteration - 1 and self._get_patience() is None:
+        if env.iteration == env.end_iteration - 1 and get_active_run(env.model) is None:
             self._end()  # otherwise, early stopping reports the end after it has checked this round
-
-    def _get_patience(self) -> PatienceState | None:
-        return get_patience(self._model)
 
     def _find_selected_round(self) -> int | None:
         best: Any = getattr(self._model, "best_iteration", 0)

@@ -26,6 +26,7 @@ from .bound_metrics import (
     validate_optional_name,
 )
 from .display import Display, Show, choose_display
+from .early_stopping import get_active_run
 from .picture import create_picture
 from .view import MetricCurve, SelectedRound, View, choose_metrics, create_shown
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
     from ..metrics.names import MetricLike
     from ..report.plots.picture import Picture
-    from .early_stopping import PatienceState
+    from .early_stopping import StoppingRun
 
 UNKNOWN_DIRECTION = "it is not known whether a higher {!r} is better: pass higher_is_better=True or False"
 
@@ -112,8 +113,8 @@ class CurvesBase:
         for dataset, metric, value, higher in results:
             self._add(round_number, dataset, metric, value, higher)
         self._last_round = round_number
-        if (state := self._get_patience()) is not None:
-            self._monitored = self._find_monitored(state)
+        if (run := get_active_run(self._model)) is not None:
+            self._monitored = self._find_monitored(run)
         if not self._is_checked:
             try:
                 self._choose_shown()
@@ -142,9 +143,9 @@ class CurvesBase:
     def _end(self) -> None:
         """Show the end of the training."""
         if self._model is not None:
-            state = self._get_patience()
-            self._monitored = self._monitored if state is None else self._find_monitored(state)
-            best_round = self._find_selected_round() if state is None else state.best_round
+            run = get_active_run(self._model)
+            self._monitored = self._monitored if run is None else self._find_monitored(run)
+            best_round = self._find_selected_round() if run is None else run.best_round
             if best_round is not None:
                 _, metric = dataset_and_metric = self._monitored or ("", "")
                 curve = self._curves.get(dataset_and_metric)
@@ -163,10 +164,6 @@ class CurvesBase:
         return self._directions.get(metric.partition("@")[0], self.higher_is_better)
 
     # Overridden for each library
-
-    def _get_patience(self) -> PatienceState | None:
-        """Return the state of early stopping of gainsay."""
-        raise NotImplementedError
 
     def _find_selected_round(self) -> int | None:
         """Return the round that the model predicts with if another callback has stopped the training."""
@@ -373,10 +370,10 @@ class CurvesBase:
         curves = self._get_curves(dataset)
         is_shown = self._display is not None
         patience = None
-        if self._model is not None and (state := self._get_patience()) is not None:
-            monitored = self._find_monitored(state)
-            curve = self._curves.get(monitored)
-            patience = monitored[1], state.count_rounds_left(curve, self._last_round), state.rounds
+        if (run := get_active_run(self._model)) is not None:
+            monitored = self._find_monitored(run)
+            left = run.count_rounds_left(self._curves.get(monitored), self._last_round)
+            patience = monitored[1], left, run.patience
         return View(
             shown=create_shown({name: curves[name] for name in metrics}),
             title=self.name or dataset,
@@ -388,11 +385,9 @@ class CurvesBase:
             selected_round=self._selected_round,
         )
 
-    def _find_monitored(self, state: PatienceState) -> tuple[str, str]:
+    def _find_monitored(self, run: StoppingRun) -> tuple[str, str]:
         """Return the dataset and the metric that early stopping monitors, by their names in the log."""
-        dataset = state.dataset or self._choose_dataset()
-        names = (name for name in self._get_curves(dataset) if canonical_name(name) == canonical_name(state.metric))
-        return dataset, next(names, state.metric)
+        return run.dataset or self._choose_dataset(), run.logged_name or run.metric
 
 
 def _warn_of_lengths(recorded: Sequence[tuple[str, str, Sequence[float]]]) -> None:

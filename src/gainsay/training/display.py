@@ -104,7 +104,7 @@ class Screen:
             self._live.refresh()
         self._is_refreshing = False
 
-    def remove(self, key: object, line: Segments | None = None) -> None:
+    def remove(self, key: object, line: str = "") -> None:
         """Remove a block and print a line instead. Stop with the last block."""
         with self._lock:
             self._blocks.pop(key, None)
@@ -113,27 +113,26 @@ class Screen:
                 live, self._live = self._live, None
                 with self._ignore_closed_terminal():
                     live.stop()
-            if line is not None:
+            if line:
                 self.print_line(line)
 
-    def print_line(self, line: Segments) -> None:
+    def print_line(self, line: str) -> None:
         """Print a line above the blocks."""
         hidden = set(self._hidden)
         with self._ignore_closed_terminal():
-            self._console.print(self._create_text(line), soft_wrap=True)
+            self._console.print(to_ascii(line) if self._ascii_only else line, soft_wrap=True)
         self._hidden = hidden & set(self._blocks)
 
-    def _create_text(self, line: Segments) -> Any:
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
         from rich.text import Text
 
-        return Text.assemble(*((to_ascii(text) if self._ascii_only else text, style) for text, style in line))
-
-    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
         width = max(self._console.width - 1, 20)  # one column stays free, because some terminals wrap after the last
         for key, create_lines in list(self._blocks.items()):
             if key not in self._hidden:
                 for line in create_lines(width):
-                    text = self._create_text(line)
+                    text = Text.assemble(
+                        *((to_ascii(text) if self._ascii_only else text, style) for text, style in line)
+                    )
                     text.truncate(width, overflow="crop")
                     yield text
         if not self._is_refreshing:
@@ -181,10 +180,8 @@ class Display:
         self.cancel()
         view, stream = self._create_view(), sys.stderr
         if view is not None and stream is not None:
-            text = "".join(text for text, _ in view.create_final_line())
             encoding = getattr(stream, "encoding", None) or "utf-8"
-            text = text if supports_unicode(stream) else to_ascii(text)
-            print(text.encode(encoding, "replace").decode(encoding), file=stream, flush=True)
+            print(view.create_final_line().encode(encoding, "replace").decode(encoding), file=stream, flush=True)
 
     def cancel(self) -> None:
         """Show nothing more."""
@@ -205,7 +202,7 @@ class TerminalDisplay(Display):
     def end(self) -> None:
         _running.discard(self)
         view = self._create_view()
-        self._screen.remove(self, None if view is None else view.create_final_line())
+        self._screen.remove(self, "" if view is None else view.create_final_line())
 
     def cancel(self) -> None:
         super().cancel()

@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 
 RANGE = 0.04
 """The range of the vertical axis below the best value, for values up to 1. Otherwise a share of the best value."""
+NOTE = (
+    "Each curve is the distance from its own best value, relative to that value if it is above 1. A mark is the first "
+    "round with the best value. Distances above 0.04 are at the bottom."
+)
 MAX_POINTS = 280
-MAX_TICKS = 5
 LEFT, RIGHT, TOP, BOTTOM = 56.0, 616.0, 22.0, 212.0
 # Viewers without style sheets, such as that of GitHub, show the light colors.
 MUTED, GRID = f"var(--muted,{LIGHT.muted})", f"var(--grid,{LIGHT.grid})"
@@ -41,16 +44,7 @@ def create_picture(view: View) -> str:
     columns = "".join(f"<th>{name}</th>" for name in names)
     rows = "".join(_create_row(metric, view) for metric in view.shown)
     table = f'<table class="t"><thead><tr>{columns}</tr></thead><tbody>{rows}</tbody></table>'
-    notes = ["Each curve is drawn relative to its own best value. A mark is the first round with the best value."]
-    for sentence, metrics in (
-        ("A distance of 0.01 is 1 % of the best value", [m for m in view.shown if abs(m.curve.best) > 1]),
-        ("Lower is better", [m for m in view.shown if m.curve.higher_is_better is False]),
-        (f"Values more than {RANGE:g} below the best are at the bottom", [m for m in view.shown if _is_cut(m)]),
-    ):
-        if metrics:
-            notes.append(f"{sentence}: {', '.join(metric.label for metric in metrics)}.")
-    stop, note = escape(_describe_stop(view)), escape(" ".join(notes))
-    return scoped(f'{head}{_draw_curves(view)}{table}<p>{stop}</p><p class="m">{note}</p>')
+    return scoped(f'{head}{_draw_curves(view)}{table}<p>{escape(_describe_stop(view))}</p><p class="m">{NOTE}</p>')
 
 
 def _create_row(metric: ShownMetric, view: View) -> str:
@@ -80,7 +74,7 @@ def _draw_curves(view: View) -> str:
         y, label = TOP + (BOTTOM - TOP) * step / 4, f"−{RANGE * step / 4:.2f}" if step else "best"
         parts.append(f'<line x1="{LEFT}" x2="{RIGHT}" y1="{y}" y2="{y}" stroke="{GRID}"/>')
         parts.append(_write(44, y + 4, label, MUTED, "end"))
-    parts += [_write(_x(tick, last), 232, f"{tick:,}", MUTED) for tick in list_ticks(last)]
+    parts += [_write(_x(tick, last), 232, f"{tick:,}", MUTED) for tick in {1, last}]
     marks: dict[int, int] = {}
     for metric in view.shown:
         best_round, color = metric.curve.best_round, COLORS[metric.role]
@@ -96,17 +90,6 @@ def _draw_curves(view: View) -> str:
     )
 
 
-def list_ticks(last: int) -> list[int]:
-    """Return round numbers for an axis from 1 to `last`.
-
-    >>> list_ticks(120), list_ticks(200), list_ticks(3), list_ticks(1)
-    ([1, 50, 100], [1, 50, 100, 150, 200], [1, 2, 3], [1])
-    """
-    steps = (step * 10**power for power in range(12) for step in (1, 2, 5))
-    step = next(step for step in steps if last < step * MAX_TICKS)
-    return list(dict.fromkeys([1, *range(step, last + 1, step)]))
-
-
 def _x(number: float, last: int) -> float:
     return LEFT + (RIGHT - LEFT) * (number - 1) / max(last - 1, 1)
 
@@ -115,11 +98,6 @@ def _share(metric: ShownMetric, value: float) -> float:
     """Return the distance of a value from the best one, as a share of the vertical axis."""
     best = metric.curve.best
     return abs(best - value) / (RANGE * max(1.0, abs(best)))
-
-
-def _is_cut(metric: ShownMetric) -> bool:
-    """Return whether the curve leaves the picture at the bottom."""
-    return any(_share(metric, value) > 1 + 1e-9 for value in metric.curve.values)
 
 
 def _draw_curve(metric: ShownMetric, last: int) -> str:

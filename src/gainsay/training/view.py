@@ -161,19 +161,10 @@ class View:
             title = set_cell_size(title, max(room - 1, 0)) + "…"
         return title + right
 
-    def create_final_line(self) -> Segments:
+    def create_final_line(self) -> str:
         """Return one line, for a training that has ended."""
-        segments = [(printable(self.title), "")]
-        for shown in self.shown:
-            segments += [("  ", ""), shown.mark, (f" {printable(shown.name)} {shown.format_best(' @')}", "")]
-        if self.selected_round:
-            segments.append((f"  {self.selected_round}", ""))
-        if self.seconds is not None:
-            segments.append((f"  {self.seconds:.1f} s", ""))
-        if self.differ:
-            losses = ", ".join(filter(None, (shown.format_loss() for shown in self.shown)))
-            segments.append((f"  best rounds differ{f': {losses}' if losses else ''}", ""))
-        return segments
+        seconds = "" if self.seconds is None else f" {self.seconds:.1f} s"
+        return " ".join(f"{printable(self.title)}: {self.describe()}{seconds}".split())
 
     def describe(self) -> str:
         """Return the best rounds, and the losses at the best round of the other metric, in words."""

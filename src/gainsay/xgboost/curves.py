@@ -9,12 +9,9 @@ import xgboost as xgb
 from ..training.bound_metrics import create_clash_error
 from ..training.curves import CurvesBase
 from .common import DIRECTIONS, REMEDY, Callback, log_first
-from .early_stopping import get_patience
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from ..training.early_stopping import PatienceState
 
 
 class Curves(CurvesBase, Callback):
@@ -117,9 +114,6 @@ class Curves(CurvesBase, Callback):
                     value = values[-1][0] if isinstance(values[-1], tuple) else values[-1]
                     higher = self._find_direction(metric) if curve is None else curve.higher_is_better
                     yield dataset, metric, float(value), higher
-
-    def _get_patience(self) -> PatienceState | None:
-        return get_patience(self._model)
 
     def _find_selected_round(self) -> int | None:
         best = getattr(self, "_best", None)
