@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from .picture import create_picture
 from .view import to_ascii
@@ -17,9 +17,9 @@ from .view import to_ascii
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from .view import Segments, View
+    from .view import View
 
-__all__ = ["Display", "Screen", "Show", "choose_display", "is_notebook", "is_terminal"]
+__all__ = ["Display", "Show", "choose_display", "is_notebook", "is_terminal"]
 
 Show = Literal["terminal", "notebook", "line"]
 TERMINAL_INTERVAL = 0.25
@@ -53,114 +53,6 @@ def is_notebook() -> bool:
     return shell is not None and hasattr(shell, "kernel")
 
 
-class Screen:
-    """Live lines at the bottom of a terminal, one block per key, below all output of Python.
-
-    Output hides a block until its next update, so no lines of a failed training remain below the output.
-    """
-
-    def __init__(self, stream: Any) -> None:
-        from rich.console import Console
-
-        self.stream = stream
-        self._ascii_only = not supports_unicode(stream)
-        self._console = Console(file=stream, force_terminal=True, highlight=False, markup=False, emoji=False)
-        self._live: Any = None
-        self._blocks: dict[object, Callable[[int], list[Segments]]] = {}
-        self._hidden: set[object] = set()
-        self._lock = threading.RLock()
-        """Locked to start and stop, never to draw, because rich has a lock for that."""
-        self._last = 0.0
-        self._is_refreshing = False
-
-    def add(self, key: object, create_lines: Callable[[int], list[Segments]]) -> None:
-        """Add a block. `create_lines` gets the width."""
-        from rich.live import Live
-
-        with self._lock:
-            self._blocks[key] = create_lines
-            if self._live is None:
-                self._live = Live(
-                    self,
-                    console=self._console,
-                    auto_refresh=False,
-                    transient=True,
-                    redirect_stdout=is_terminal(sys.stdout),
-                    redirect_stderr=is_terminal(sys.stderr),
-                )
-                self._hidden.add(key)  # nothing to draw yet
-                with self._ignore_closed_terminal():
-                    self._live.start()
-                    self._console.show_cursor()  # a failed training must not leave a hidden cursor
-
-    def update(self, key: object) -> None:
-        """Draw again if the last time is long enough ago."""
-        self._hidden.discard(key)
-        if time.monotonic() - self._last < TERMINAL_INTERVAL or self._live is None:
-            return
-        self._last = time.monotonic()
-        self._is_refreshing = True
-        with self._ignore_closed_terminal():
-            self._live.refresh()
-        self._is_refreshing = False
-
-    def remove(self, key: object, line: str = "") -> None:
-        """Remove a block and print a line instead. Stop with the last block."""
-        with self._lock:
-            self._blocks.pop(key, None)
-            self._hidden.discard(key)
-            if not self._blocks and self._live is not None:
-                live, self._live = self._live, None
-                with self._ignore_closed_terminal():
-                    live.stop()
-            if line:
-                self.print_line(line)
-
-    def print_line(self, line: str) -> None:
-        """Print a line above the blocks."""
-        hidden = set(self._hidden)
-        with self._ignore_closed_terminal():
-            self._console.print(to_ascii(line) if self._ascii_only else line, soft_wrap=True)
-        self._hidden = hidden & set(self._blocks)
-
-    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
-        from rich.text import Text
-
-        width = max(self._console.width - 1, 20)  # one column stays free, because some terminals wrap after the last
-        for key, create_lines in list(self._blocks.items()):
-            if key not in self._hidden:
-                for line in create_lines(width):
-                    text = Text.assemble(
-                        *((to_ascii(text) if self._ascii_only else text, style) for text, style in line)
-                    )
-                    text.truncate(width, overflow="crop")
-                    yield text
-        if not self._is_refreshing:
-            self._hidden.update(self._blocks)
-
-    @contextlib.contextmanager
-    def _ignore_closed_terminal(self) -> Iterator[None]:
-        """Continue the training without output if the terminal is closed."""
-        try:
-            yield
-        except (OSError, ValueError):
-            if not getattr(self.stream, "closed", True):
-                raise
-            self._blocks.clear()
-
-
-_screens: dict[int, Screen] = {}
-
-
-def get_screen(stream: Any) -> Screen:
-    """Return the screen of a terminal, which all trainings share."""
-    stream = getattr(stream, "rich_proxied_file", stream)
-    screen = _screens.get(id(stream))
-    if screen is None or screen.stream is not stream:
-        screen = _screens[id(stream)] = Screen(stream)
-    return screen
-
-
 class Display:
     """The output of one training: one line at the end, for logs.
 
@@ -181,7 +73,9 @@ class Display:
         view, stream = self._create_view(), sys.stderr
         if view is not None and stream is not None:
             encoding = getattr(stream, "encoding", None) or "utf-8"
-            print(view.create_final_line().encode(encoding, "replace").decode(encoding), file=stream, flush=True)
+            line = view.create_final_line().encode(encoding, "replace").decode(encoding)
+            with _ignore_closed(stream):
+                print(line, file=stream, flush=True)
 
     def cancel(self) -> None:
         """Show nothing more."""
@@ -189,28 +83,75 @@ class Display:
 
 
 class TerminalDisplay(Display):
-    """Live lines, which one line replaces at the end."""
+    """Live lines at the bottom of a terminal, which one line replaces at the end. The latest training has them.
+
+    Output of Python appears above the lines and hides them until the next update, so that no lines of a failed training
+    remain below the output.
+    """
+
+    _latest: ClassVar[TerminalDisplay | None] = None
 
     def __init__(self, create_view: Callable[[], View | None]) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
         super().__init__(create_view)
-        self._screen = get_screen(sys.stderr)
-        self._screen.add(self, self._create_lines)
+        if TerminalDisplay._latest is not None:
+            TerminalDisplay._latest._remove_lines()
+        TerminalDisplay._latest = self
+        stream = getattr(sys.stderr, "rich_proxied_file", sys.stderr)
+        self._console = Console(file=stream, force_terminal=True, highlight=False, markup=False, emoji=False)
+        self._live = Live(
+            self,  # type: ignore[arg-type]  # has __rich_console__
+            console=self._console,
+            auto_refresh=False,
+            transient=True,
+            redirect_stdout=is_terminal(sys.stdout),
+            redirect_stderr=is_terminal(sys.stderr),
+        )
+        self._is_hidden, self._is_refreshing, self._last = True, False, 0.0
+        with _ignore_closed(stream):
+            self._live.start()
+            self._console.show_cursor()  # a failed training must not leave a hidden cursor
 
     def update(self) -> None:
-        self._screen.update(self)
-
-    def end(self) -> None:
-        _running.discard(self)
-        view = self._create_view()
-        self._screen.remove(self, "" if view is None else view.create_final_line())
+        self._is_hidden = False
+        if time.monotonic() - self._last >= TERMINAL_INTERVAL and self._live.is_started:
+            self._last, self._is_refreshing = time.monotonic(), True
+            with _ignore_closed(self._console.file):
+                self._live.refresh()
+            self._is_refreshing = False
 
     def cancel(self) -> None:
         super().cancel()
-        self._screen.remove(self)
+        self._remove_lines()
 
-    def _create_lines(self, width: int) -> list[Segments]:
-        view = self._create_view()
-        return [] if view is None else view.create_lines(width)
+    def _remove_lines(self) -> None:
+        self._is_hidden = True
+        with _ignore_closed(self._console.file):
+            self._live.stop()
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+        from rich.text import Text
+
+        view = None if self._is_hidden else self._create_view()
+        width = max(console.width - 1, 20)  # one column stays free, because some terminals wrap after the last
+        is_ascii = not supports_unicode(console.file)
+        for line in [] if view is None else view.create_lines(width):
+            text = Text.assemble(*((to_ascii(text) if is_ascii else text, style) for text, style in line))
+            text.truncate(width, overflow="crop")
+            yield text
+        self._is_hidden = not self._is_refreshing
+
+
+@contextlib.contextmanager
+def _ignore_closed(stream: Any) -> Iterator[None]:
+    """Continue the training without output if the terminal is closed."""
+    try:
+        yield
+    except (OSError, ValueError):
+        if not getattr(stream, "closed", True):
+            raise
 
 
 class NotebookDisplay(Display):
