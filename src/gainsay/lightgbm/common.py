@@ -60,7 +60,7 @@ def replace_value(entry: Any, value: float) -> Any:
     return (*entry[:2], value, *entry[3:])
 
 
-_names: WeakIdentityMap[str] = WeakIdentityMap()
+dataset_names: WeakIdentityMap[str] = WeakIdentityMap()
 """The names of datasets by their labels. LightGBM passes them to callbacks but not to evaluation functions."""
 _evaluators: WeakIdentityMap[list[tuple[weakref.ref[Evaluator], tuple[str, ...]]]] = WeakIdentityMap()
 """The evaluators of a dataset by its labels, each with the names of its metrics in the log."""
@@ -76,12 +76,7 @@ def register_names(model: Any) -> None:
         for name, dataset in _list_datasets(booster):
             labels = dataset.get_label()
             if labels is not None:
-                _names.set(labels, f"{name!r}{suffix}")
-
-
-def get_name(labels: Any) -> str | None:
-    """Return the registered name of the dataset with these labels."""
-    return _names.get(labels)
+                dataset_names.set(labels, f"{name!r}{suffix}")
 
 
 def _list_datasets(booster: lgb.Booster) -> Iterator[tuple[str, lgb.Dataset]]:

@@ -31,7 +31,7 @@ from .picture import create_picture
 from .view import MetricCurve, SelectedRound, View, choose_metrics, create_shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from typing import Self
 
     import pandas as pd
@@ -78,12 +78,17 @@ class CurvesBase:
         self._last_round = 0
         self._display: Display | None = None
         self._has_begun = self._is_checked = False
-        self._monitored: tuple[str, str] | None = None
-        """The dataset and the metric of early stopping of gainsay, by their names in the log."""
+        self._stopping: StoppingRun | None = None
+        """The early stopping of gainsay in this training."""
         self._selected_round: SelectedRound | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_display": None, "_model": None}  # the recorded values can be pickled
+        return {
+            **self.__dict__,
+            "_display": None,
+            "_model": None,
+            "_stopping": None,
+        }  # the recorded values can be pickled
 
     def __del__(self) -> None:
         if getattr(self, "_display", None) is not None:
@@ -113,8 +118,7 @@ class CurvesBase:
         for dataset, metric, value, higher in results:
             self._add(round_number, dataset, metric, value, higher)
         self._last_round = round_number
-        if (run := get_active_run(self._model)) is not None:
-            self._monitored = self._find_monitored(run)
+        self._stopping = get_active_run(self._model) or self._stopping
         if not self._is_checked:
             try:
                 self._choose_shown()
@@ -143,14 +147,14 @@ class CurvesBase:
     def _end(self) -> None:
         """Show the end of the training."""
         if self._model is not None:
-            run = get_active_run(self._model)
-            self._monitored = self._monitored if run is None else self._find_monitored(run)
-            best_round = self._find_selected_round() if run is None else run.best_round
+            run = self._stopping = get_active_run(self._model) or self._stopping
+            best_round = self._find_selected_round() or (run and run.best_round)
             if best_round is not None:
-                _, metric = dataset_and_metric = self._monitored or ("", "")
-                curve = self._curves.get(dataset_and_metric)
+                curve = None if run is None else self._curves.get(self._find_monitored(run))
                 value = math.nan if curve is None else curve.get(best_round)
-                self._selected_round = SelectedRound(best_round, value, metric)
+                self._selected_round = SelectedRound(
+                    best_round, value, "" if run is None else self._find_monitored(run)[1]
+                )
         self._model = None
         if self._display is not None:
             self._display.end()
@@ -211,7 +215,7 @@ class CurvesBase:
         Stopping at the other's best round loses 0.0100 of ndcg_linear@10 and 0.0200 of ndcg_exp@10.
         """
         curves = cls(metrics, dataset=dataset, name=name, higher_is_better=higher_is_better, show=False)
-        recorded = list(_read_history(history))
+        recorded = _read_history(history)
         _warn_of_lengths(recorded)
         for data_name, metric, values in recorded:
             higher = curves._find_direction(metric)
@@ -370,7 +374,7 @@ class CurvesBase:
         curves = self._get_curves(dataset)
         is_shown = self._display is not None
         patience = None
-        if (run := get_active_run(self._model)) is not None:
+        if self._model is not None and (run := self._stopping) is not None:
             monitored = self._find_monitored(run)
             left = run.count_rounds_left(self._curves.get(monitored), self._last_round)
             patience = monitored[1], left, run.patience
@@ -390,7 +394,7 @@ class CurvesBase:
         return run.dataset or self._choose_dataset(), run.logged_name or run.metric
 
 
-def _warn_of_lengths(recorded: Sequence[tuple[str, str, Sequence[float]]]) -> None:
+def _warn_of_lengths(recorded: list[tuple[str, str, list[float]]]) -> None:
     """Warn if some metrics have fewer values than others, because their rounds are unknown."""
     lengths = {f"{metric!r} on {dataset!r}": len(values) for dataset, metric, values in recorded}
     shortest, longest = min(lengths, key=lengths.__getitem__), max(lengths, key=lengths.__getitem__)
@@ -417,35 +421,31 @@ def _read_names(metrics: MetricLike | Iterable[MetricLike] | None) -> tuple[str,
     return names
 
 
-def _read_history(history: Any) -> Iterable[tuple[str, str, Sequence[float]]]:
-    """Yield dataset, metric and values of every curve in a history of LightGBM or XGBoost.
+def _read_history(history: Any) -> list[tuple[str, str, list[float]]]:
+    """Return dataset, metric and values of every curve in a history of LightGBM or XGBoost.
 
     A history is a dictionary by dataset and metric (`lightgbm.record_evaluation`, `evals_result`), or the result of a
     cross-validation: a dictionary or table with columns such as `valid ndcg_exp@10-mean`.
     """
-    table = history if isinstance(history, Mapping) else _read_columns(history)
-    is_empty = True
-    for name, values in table.items():
+    if not isinstance(history, Mapping) and not hasattr(history, "columns"):
+        raise TypeError(f"history must be a dictionary by dataset and metric, got {type(history).__name__}")
+    columns = history if isinstance(history, Mapping) else {str(name): history[name] for name in history.columns}
+    curves: list[tuple[str, str, list[float]]] = []
+    for name, values in columns.items():
         if isinstance(values, Mapping):
-            for metric, curve in values.items():
-                if not str(metric).endswith(("-stdv", "-std")):
-                    is_empty = False
-                    yield str(name), str(metric).removesuffix("-mean"), _read_numbers(f"{name}, {metric}", curve)
-        elif means := re.fullmatch(r"([^ -]+)[ -](.+)-mean", str(name)):
-            is_empty = False
-            yield means[1], means[2], _read_numbers(str(name), values)
-    if is_empty:
+            means = {metric: curve for metric, curve in values.items() if not str(metric).endswith(("-stdv", "-std"))}
+            curves += [
+                (str(name), str(metric).removesuffix("-mean"), _read_numbers(f"{name}, {metric}", curve))
+                for metric, curve in means.items()
+            ]
+        elif parts := re.fullmatch(r"([^ -]+)[ -](.+)-mean", str(name)):
+            curves.append((parts[1], parts[2], _read_numbers(str(name), values)))
+    if not curves:
         raise ValueError(
             "history has no curves: pass a dictionary {'valid': {'ndcg_exp@10': [0.51, 0.52]}} as filled by "
             "lightgbm.record_evaluation or evals_result, or the result of lightgbm.cv or xgboost.cv"
         )
-
-
-def _read_columns(history: Any) -> Mapping[str, Any]:
-    """Return the columns of a table."""
-    if not hasattr(history, "columns"):
-        raise TypeError(f"history must be a dictionary by dataset and metric, got {type(history).__name__}")
-    return {str(name): history[name] for name in history.columns}
+    return curves
 
 
 def _read_numbers(location: str, curve: Any) -> list[float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._common.shown import call_text
@@ -78,8 +79,7 @@ class EarlyStoppingBase:
         self.verbose = verbose
 
     def _get_options(self) -> dict[str, Any]:
-        """Return the options of the callback, in the order of the constructor."""
-        return {"rounds": self.rounds, "dataset": self.dataset, "min_delta": self.min_delta, "verbose": self.verbose}
+        return {name: getattr(self, name) for name in signature(type(self)).parameters if name != "metric"}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.metric, *self._get_options().values())

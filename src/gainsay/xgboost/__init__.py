@@ -19,8 +19,7 @@ except ImportError as error:  # pragma: no cover - needs an environment without 
     raise ImportError("gainsay.xgboost needs XGBoost: pip install 'gainsay-ltr[xgboost]'") from error
 
 from .curves import Curves, checkpoint
-from .custom_metric import custom_metric, full_precision
 from .early_stopping import early_stopping
-from .evaluate import EvaluateRanking
+from .evaluate import EvaluateRanking, custom_metric, full_precision
 
 __all__ = ["Curves", "EvaluateRanking", "checkpoint", "custom_metric", "early_stopping", "full_precision"]

@@ -18,7 +18,7 @@ from ..training.bound_metrics import create_clash_error, factory, find_logged_na
 from ..training.early_stopping import STOPPING_OPTIONS, EarlyStoppingBase, StoppingRun, active_runs
 from ..training.prediction import find_trees
 from .common import DIRECTIONS, REMEDY, Callback, get_loggers, log_first
-from .custom_metric import calls
+from .evaluate import calls
 
 if TYPE_CHECKING:
     from ..metrics.names import MetricLike
@@ -127,11 +127,6 @@ class EarlyStopping(EarlyStoppingBase, Callback):
         self.save_best = validate_flag("save_best", save_best)
         self._runs: dict[int, _Run] = {}
         """By thread, because the model at the end of a training may be another object than at the start."""
-
-    def _get_options(self) -> dict[str, Any]:
-        options = super()._get_options()
-        verbose = options.pop("verbose")
-        return {**options, "maximize": self.maximize, "save_best": self.save_best, "verbose": verbose}
 
     def before_training(self, model: Any) -> Any:
         """Start a new record."""
