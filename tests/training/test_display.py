@@ -155,17 +155,15 @@ print("and then", curves.rounds)
 @pytest.mark.posix
 @pytest.mark.slow
 class TestRealTerminal:
-    def run(self, is_terminal=True, **environment):
-        """Run the script in a terminal of 80 columns, or with pipes, and return all that it wrote."""
+    def run(self):
+        """Run the script in a terminal of 80 columns, and return all that it wrote."""
         import fcntl
         import pty
         import struct
         import termios
 
-        environment = {**os.environ, "TERM": "xterm", "OMP_NUM_THREADS": "1", "LC_ALL": "C.UTF-8", **environment}
+        environment = {**os.environ, "TERM": "xterm", "OMP_NUM_THREADS": "1", "LC_ALL": "C.UTF-8"}
         command = [sys.executable, "-W", "ignore", "-c", SCRIPT]
-        if not is_terminal:
-            return subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
@@ -195,11 +193,6 @@ class TestRealTerminal:
         assert "kept round" in end
         assert not [line for line in shown if line.startswith(" ◆")]
         assert any(line.startswith("[10]") and line.endswith(tuple("0123456789")) for line in shown)
-
-    def test_without_a_terminal_one_line(self):
-        finished = self.run(is_terminal=False)
-        assert finished.stderr.count("\n") == 1
-        assert "ndcg_exp@10 at round" in finished.stderr
 
 
 def test_rich_is_imported_only_for_a_terminal():

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import WeakSet
 
 import lightgbm as lgb
 
 from ..training.bound_metrics import create_clash_error, factory
 from ..training.curves import CurvesBase
 from ..training.early_stopping import get_active_run
-from .common import REMEDY, Callback, read_result, register_names, watch_end
+from .common import REMEDY, Callback, read_result, register_names, shown_curves
 
 if TYPE_CHECKING:
     from lightgbm.callback import CallbackEnv
@@ -85,7 +86,7 @@ class Curves(CurvesBase, Callback):
             if isinstance(name, str):  # a CVBooster returns a function for any name
                 self._training_names = (*self._training_names, name)
             register_names(env.model)
-            watch_end(env.model, self._end)
+            shown_curves.set(env.model, WeakSet([*(shown_curves.get(env.model) or ()), self]))
         results = [read_result(entry) for entry in env.evaluation_result_list or []]
         counts = Counter(result[:2] for result in results)
         duplicate = next((metric for (_, metric), count in counts.items() if count > 1), None)

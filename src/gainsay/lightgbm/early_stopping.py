@@ -26,7 +26,7 @@ from .common import (
     read_result,
     register_names,
     replace_value,
-    report_end,
+    shown_curves,
 )
 
 if TYPE_CHECKING:
@@ -143,7 +143,8 @@ class EarlyStopping(EarlyStoppingBase, Callback):
                 f"{outcome}, {start}best iteration is {run.best_round} "
                 f"with {self.metric} = {run.best:.6g} on {run.dataset}"
             )
-            report_end(env.model)
+            for curves in shown_curves.get(env.model) or ():
+                curves._end()
             self._runs.remove(env.model)
             active_runs.remove(env.model)
             raise EarlyStopException(run.best_round - 1, run.best_results)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from .._common.shown import printable
+from .._common.words import pluralize
 from .bound_metrics import canonical_name
 
 if TYPE_CHECKING:
@@ -123,11 +124,6 @@ class View:
     patience: tuple[str, int, int] | None = None
     selected_round: SelectedRound | None = None
 
-    @property
-    def differ(self) -> bool:
-        """Whether the best rounds differ."""
-        return len({shown.curve.best_round for shown in self.shown} - {None}) > 1
-
     def create_lines(self, width: int) -> list[Segments]:
         """Return a title and one line per metric. Lines that do not fit into `width` columns are longer."""
         label_width = max((len(shown.label) for shown in self.shown), default=0)
@@ -171,18 +167,14 @@ class View:
         shown = [shown for shown in self.shown if shown.curve.best_round is not None]
         if not shown:
             return f"No metric has a value on {printable(self.dataset)} in {self.last_round:,} rounds."
-        best = ", ".join(
-            f"{metric.name} {'is best ' if not index else ''}at round {metric.curve.best_round:,} "
-            f"({metric.curve.best:.4f})"
-            for index, metric in enumerate(shown)
-        )
-        rounds = f"{self.last_round:,} round{'' if self.last_round == 1 else 's'}"
-        text = f"{best}, on {printable(self.dataset)} over {rounds}."
+        best = ", ".join(f"{m.name} at round {m.curve.best_round:,} ({m.curve.best:.4f})" for m in shown)
+        best = best.replace(" at round", " is best at round", 1)
+        text = f"{best}, on {printable(self.dataset)} over {pluralize(self.last_round, 'round')}."
         if self.selected_round is not None:
             text += f"\nEarly stopping {self.selected_round}."
         if len(shown) == 1:
             return text
-        if not self.differ:
+        if len({metric.curve.best_round for metric in shown}) == 1:
             return f"{text}\nThe best rounds are the same."
         other = "the other's" if len(shown) == 2 else "another's"
         losses = " and ".join(f"{metric.loss:.4f} of {metric.name}" for metric in shown if metric.loss == metric.loss)
