@@ -25,7 +25,7 @@ from shapes import Data, make_data
 from timing import machine
 
 import gainsay as gs
-from gainsay.dask.cluster import PartitionSums, _add_partitions, _sum_partition
+from gainsay.dask.evaluation import PartitionSums, _add_partitions, _sum_partition
 from gainsay.dask.rounds import predict_stages
 from gainsay.data import simulate
 from gainsay.training.bound_metrics import BoundMetrics

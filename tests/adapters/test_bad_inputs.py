@@ -272,6 +272,7 @@ STOP = [
     BadInput("negative min_delta", lambda stop: stop("mrr", 3, min_delta=-0.1), "min_delta", ValueError, "at least"),
     BadInput("number for dataset", lambda stop: stop("mrr", 3, dataset=0), "dataset", TypeError, "got 0"),
     BadInput("no rounds", lambda stop: stop("mrr"), "'rounds'", TypeError, "missing"),
+    BadInput("no metric", lambda stop: stop(20), "'rounds'", TypeError, "metric and rounds"),
     BadInput("0 rounds", lambda stop: stop("mrr", 0), "rounds", ValueError, "at least 1"),
     BadInput("stopping_rounds", lambda stop: stop("mrr", stopping_rounds=5), "stopping_rounds=", TypeError, "rounds="),
     BadInput("first_metric_only", lambda stop: stop("mrr", 5, first_metric_only=1), "first_metric_only=", TypeError),

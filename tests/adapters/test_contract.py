@@ -503,9 +503,16 @@ def test_one_line_comes_at_the_end_where_there_is_no_terminal(adapter, theirs, c
     best = curves.best[curves.best["dataset"] == "valid"].set_index("metric")
     linear, exp = best.loc["ndcg_linear@10"], best.loc["ndcg_exp@10"]
     assert out == ""
-    values = f"● ndcg_linear@10 {linear.value:.4f} @{linear['round']}  ◆ ndcg_exp@10 {exp.value:.4f} @{exp['round']}"
-    kept = "" if theirs else f"kept round {best.loc['mrr', 'round']}: {best.loc['mrr', 'value']:.4f} (mrr)  "
-    assert error.startswith(f"small  {values}  {kept}")
+    values = (
+        f"ndcg_linear@10 is best at round {linear['round']} ({linear.value:.4f}), "
+        f"ndcg_exp@10 at round {exp['round']} ({exp.value:.4f}), on valid over {curves.rounds} rounds."
+    )
+    kept = (
+        ""
+        if theirs
+        else f" Early stopping kept round {best.loc['mrr', 'round']}: {best.loc['mrr', 'value']:.4f} (mrr)."
+    )
+    assert error.startswith(f"small: {values}{kept} ")
     assert error.count("\n") == 1
     train(adapter, rounds=3, callbacks=[adapter.module.Curves(show=False)])
     assert capsys.readouterr().err == ""

@@ -181,6 +181,7 @@ def labelled(features):
 
 DONE = [
     ("refit without data", lambda result, parts: result.refit(), "data", TypeError, "missing 1 required"),
+    ("predict: None", lambda result, parts: result.predict(None), "X", TypeError, "got None"),
     ("refit: None", lambda result, parts: result.refit(None), "data", TypeError, "got NoneType"),
     ("refit: array", lambda result, parts: result.refit(parts.test.features), "data", TypeError, "got ndarray"),
     ("refit: columns", lambda result, parts: result.refit(other_columns(parts, 29)), "data", ValueError, "30 features"),

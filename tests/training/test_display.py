@@ -7,11 +7,12 @@ import io
 import os
 import subprocess
 import sys
+from typing import NamedTuple
 
 import pytest
 
 from gainsay.training import display
-from gainsay.training.display import Screen, is_terminal
+from gainsay.training.display import TerminalDisplay, is_terminal
 
 pytestmark = pytest.mark.slow
 
@@ -34,84 +35,81 @@ def use_terminal(monkeypatch):
     return stream
 
 
-def lines(*texts):
-    return lambda width: [[(text, "")] for text in texts]
+class View(NamedTuple):
+    """The lines of a training, and the line at its end."""
+
+    lines: list[str]
+    end: str = ""
+
+    def create_lines(self, width):
+        return [[(text, "bold")] for text in self.lines]
+
+    def create_final_line(self):
+        return self.end
+
+
+def show(*lines, end=""):
+    view = View(list(lines), end)
+    return TerminalDisplay(lambda: view), view
 
 
 class TestScreen:
     def test_lines_are_rewritten_in_place(self, screen, monkeypatch):
         terminal = use_terminal(monkeypatch)
-        live, state = Screen(terminal), {"n": 0}
-        live.add("a", lambda width: [[(f"first {state['n']}", "bold")], [("second", "")]])
+        live, view = show("", "second", end="[red]a has ended")
         for number in range(5):
-            state["n"] = number
-            live.update("a")
+            view.lines[0] = f"first {number}"
+            live.update()
             assert screen().feed(terminal.getvalue()).text == f"first {number}\nsecond"
-        live.remove("a", [("[red]a has ended", "")])
+        live.end()
         assert screen().feed(terminal.getvalue()).text == "[red]a has ended"
         assert not terminal.getvalue().rpartition("\x1b[?25")[2].startswith("l")  # the cursor is visible
 
     def test_output_appears_above_and_hides_lines_until_the_next_update(self, screen, monkeypatch):
         terminal = use_terminal(monkeypatch)
-        live = Screen(terminal)
-        live.add("a", lines("one", "two"))
-        live.update("a")
+        live, _ = show("one", "two", end="end")
+        live.update()
         print("LightGBM prints")
         assert screen().feed(terminal.getvalue()).text == "LightGBM prints\none\ntwo"
         print("Traceback", file=sys.stderr)
         assert screen().feed(terminal.getvalue()).text == "LightGBM prints\nTraceback"
-        live.update("a")
+        live.update()
         sys.stdout.writelines(["first\n", "second\n"])
-        live.update("a")
+        live.update()
         assert screen().feed(terminal.getvalue()).text == "LightGBM prints\nTraceback\nfirst\nsecond\none\ntwo"
-        live.remove("a", [("end", "")])
+        live.end()
         print("afterwards")
         assert screen().feed(terminal.getvalue()).text.endswith("second\nend\nafterwards")
 
     def test_output_of_another_stream_stays_there(self, monkeypatch):
-        terminal = use_terminal(monkeypatch)
+        use_terminal(monkeypatch)
         file = io.StringIO()
         monkeypatch.setattr(sys, "stdout", file)
-        live = Screen(terminal)
-        live.add("a", lines("one"))
+        live, _ = show("one")
         print("to a file")
-        live.remove("a")
+        live.end()
         assert file.getvalue() == "to a file\n"
 
-    def test_several_trainings(self, screen, monkeypatch):
+    def test_the_latest_of_several_trainings_has_the_lines(self, screen, monkeypatch):
         terminal = use_terminal(monkeypatch)
-        live = Screen(terminal)
-        live.add("a", lines("a"))
-        live.add("b", lines("b"))
-        live.update("a")
-        live.update("b")
-        assert screen().feed(terminal.getvalue()).text == "a\nb"
-        live.remove("a", [("a has ended", "")])
-        live.update("b")
+        first, _ = show("a", end="a has ended")
+        first.update()
+        second, _ = show("b", end="b has ended")
+        first.update()
+        second.update()
+        assert screen().feed(terminal.getvalue()).text == "b"
+        first.end()
+        second.update()
         assert screen().feed(terminal.getvalue()).text == "a has ended\nb"
-        live.remove("b")
-        assert screen().feed(terminal.getvalue()).text == "a has ended"
-
-    def test_lines_of_an_ended_training_stay_in_place(self, screen, monkeypatch):
-        terminal = use_terminal(monkeypatch)
-        live, over = Screen(terminal), []
-        live.add("a", lines("one", "two"), is_over=lambda: bool(over))
-        live.update("a")
-        terminal.write("\n>>> typed by the user\n")  # not by Python
-        over.append(True)
-        print("an answer")
-        live.remove("a", [("the end", "")])
-        assert screen().feed(terminal.getvalue()).text == "one\ntwo\n>>> typed by the user\nan answer\nthe end"
-        assert sys.stdout is terminal
+        second.end()
+        assert screen().feed(terminal.getvalue()).text == "a has ended\nb has ended"
 
     def test_a_closed_terminal_does_not_end_the_training(self, monkeypatch):
         terminal = use_terminal(monkeypatch)
-        live = Screen(terminal)
-        live.add("a", lines("line"))
-        monkeypatch.undo()
+        live, _ = show("line", end="end")
         terminal.close()
-        live.update("a")
-        live.remove("a", [("end", "")])
+        live.update()
+        live.end()
 
 
 class TestTerminals:
@@ -129,8 +127,10 @@ class TestTerminals:
         terminal = use_terminal(monkeypatch)
         monkeypatch.setenv("NO_COLOR", no_color)
         monkeypatch.setenv("TERM", "xterm-256color")
-        live = Screen(terminal)
-        live.print_line([("●", "color(33)")])
+        monkeypatch.setattr(View, "create_lines", lambda view, width: [[("●", "color(33)")]])
+        live, _ = show()
+        live.update()
+        live.end()
         assert ("38;5;33" in terminal.getvalue()) is not bool(no_color)
 
 
@@ -155,17 +155,15 @@ print("and then", curves.rounds)
 @pytest.mark.posix
 @pytest.mark.slow
 class TestRealTerminal:
-    def run(self, is_terminal=True, **environment):
-        """Run the script in a terminal of 80 columns, or with pipes, and return all that it wrote."""
+    def run(self):
+        """Run the script in a terminal of 80 columns, and return all that it wrote."""
         import fcntl
         import pty
         import struct
         import termios
 
-        environment = {**os.environ, "TERM": "xterm", "OMP_NUM_THREADS": "1", "LC_ALL": "C.UTF-8", **environment}
+        environment = {**os.environ, "TERM": "xterm", "OMP_NUM_THREADS": "1", "LC_ALL": "C.UTF-8"}
         command = [sys.executable, "-W", "ignore", "-c", SCRIPT]
-        if not is_terminal:
-            return subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
@@ -191,15 +189,10 @@ class TestRealTerminal:
         assert shown[0].startswith("Training until ndcg_exp@10 does not improve")
         assert shown[-1].startswith("and then ")
         end = " ".join(shown[-5:])
-        assert end.count("●") == 1
+        assert end.count("ndcg_exp@10 at round") == 1
         assert "kept round" in end
         assert not [line for line in shown if line.startswith(" ◆")]
         assert any(line.startswith("[10]") and line.endswith(tuple("0123456789")) for line in shown)
-
-    def test_without_a_terminal_one_line(self):
-        finished = self.run(is_terminal=False)
-        assert finished.stderr.count("\n") == 1
-        assert "◆ ndcg_exp@10 0." in finished.stderr
 
 
 def test_rich_is_imported_only_for_a_terminal():

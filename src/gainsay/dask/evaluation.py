@@ -1,30 +1,229 @@
-"""Metrics over the partitions of Dask collections."""
+"""Metrics over the partitions of Dask collections: their evaluation in tasks, and the exact sums over all of them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import dask.array as da
 import numpy as np
 import pandas as pd
+from dask.base import compute
+from dask.delayed import Delayed, delayed
 
+from .._common.arrays import factorize, identifiers
 from .._common.cached import cached_property
 from .._common.words import pluralize
+from ..metrics.base import UnpicklableError
 from ..training.bound_metrics import BoundMetrics
-from ..training.partial_sums import compute_ratios
-from .cluster import Cluster, Totals, evaluate_partition
+from ..training.partial_sums import Partition, add_exact_sums, compute_ratios, round_sum, stack_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import dask.array as da
     import dask.dataframe
 
-    from .._common.typing import Floats, Partitions
+    from .._common.typing import Floats, Integers, Partitions
     from ..judgments import NegativeLabels
     from ..metrics.base import Metric
     from ..metrics.names import MetricLike
+
+
+def split_partitions(name: str, values: Any) -> list[Any]:
+    """Return the partitions of a Dask array, Series, DataFrame or Delayed, or of a list with one entry each."""
+    if isinstance(values, Delayed):
+        return [values]
+    if isinstance(values, list | tuple):
+        parts = list(values)
+        if any(isinstance(part, int | float | str | np.generic) for part in parts):
+            raise TypeError(f"{name} is a list of numbers or strings: pass one array or Delayed per partition")
+    elif hasattr(values, "to_delayed"):
+        chunks = values.to_delayed()
+        if isinstance(chunks, np.ndarray) and chunks.ndim > 1 and chunks.shape[1] > 1:
+            raise ValueError(
+                f"{name} is cut into {chunks.shape[1]} chunks along its columns: keep rows together with "
+                f"{name}.rechunk({{1: -1}})"
+            )
+        parts = list(np.ravel(chunks))
+    else:
+        raise TypeError(
+            f"{name} must be a Dask array, Series or DataFrame, or a list of one Delayed or Future per partition, got "
+            f"{type(values).__name__}. Use gainsay.evaluate for data in memory"
+        )
+    if not parts:
+        raise ValueError(f"{name} has no partitions")
+    return parts
+
+
+def validate_whole_queries(qid: Any) -> None:
+    """Raise an error if a query is in more than one partition.
+
+    The distributed trainings of LightGBM and XGBoost do not check this, and use the parts of such a query as separate
+    queries. `gainsay.dask.evaluate` checks it.
+
+    Parameters
+    ----------
+    qid : dask array or Series, or list of Delayed, shape (documents,)
+        The query of each document. Within a partition the rows of a query need not be contiguous.
+
+    Raises
+    ------
+    ValueError
+        If a query is split. The message contains the query and its partitions.
+
+    Examples
+    --------
+    >>>     >>> from gainsay.dask import validate_whole_queries
+    >>> validate_whole_queries(da.from_array([1, 1, 2, 2, 2], chunks=(2, 3)))
+    >>> validate_whole_queries(da.from_array([1, 1, 2, 2, 2], chunks=(3, 2)))
+    Traceback (most recent call last):
+        ...
+    ValueError: query 2 is in partitions 0 and 1: a metric needs all documents of a query at once. Repartition the
+    data so that no query is split
+    """
+    list_ids = delayed(_list_ids, pure=False)
+    ids = [list_ids(part) for part in split_partitions("qid", qid)]
+    compute(delayed(_validate_whole_queries, pure=False)(ids))
+
+
+def _list_ids(qid: Any) -> Any:
+    return factorize(identifiers("qid", qid))[1]
+
+
+def _validate_whole_queries(ids_of_partitions: Sequence[np.ndarray[Any, Any]]) -> None:
+    """Raise if a query is in several partitions. Each partition contains its ids once."""
+    parts = [np.asarray(ids) for ids in ids_of_partitions]
+    if len({part.dtype.kind for part in parts}) > 1:
+        parts = [part.astype(object) for part in parts]  # NumPy would convert numbers to text.
+    codes, ids = factorize(np.concatenate(parts))
+    split = np.flatnonzero(np.bincount(codes, minlength=len(ids)) > 1)
+    if len(split):
+        *numbers, last = np.repeat(np.arange(len(parts)), list(map(len, parts)))[codes == split[0]].tolist()
+        more = f" (and {len(split) - 1} more queries in several)" if len(split) > 1 else ""
+        raise ValueError(
+            f"query {ids[split[0]]!s} is in partitions {', '.join(map(str, numbers))} and {last}{more}: a metric "
+            "needs all documents of a query at once. Repartition the data so that no query is split"
+        )
+
+
+class PartitionSums(NamedTuple):
+    """The evaluation of one partition."""
+
+    sums: Floats
+    """The exact sums of w * v and of w, as rows to add, shape (rows, stages, metrics, 2)."""
+    queries: int
+    documents: int
+    query_ids: np.ndarray[Any, Any]
+    """All ids, or without `qid` the first one."""
+    counts: bool
+    """Whether a query has documents and a positive weight."""
+
+
+class Totals(NamedTuple):
+    """The evaluation of all partitions."""
+
+    sums: Floats
+    """The sums of w * v and of w, shape (stages, metrics, 2)."""
+    queries: Integers
+    """The number of queries of each partition."""
+    documents: int
+    first_id: np.ndarray[Any, Any]
+    """The id of the first query."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cluster:
+    """Metrics, and the arguments of each partition by name."""
+
+    bound_metrics: BoundMetrics
+    partitions: Sequence[dict[str, Any]]
+
+    @classmethod
+    def from_collections(cls, bound_metrics: BoundMetrics, **collections: Partitions | None) -> Cluster:
+        """Return the partitions after all checks that do not need data. Collections that are None are omitted."""
+        if (collections["group"] is None) == (collections["qid"] is None):
+            passed = "both" if collections["qid"] is not None else "neither"
+            raise ValueError(
+                "pass exactly one of group= (documents per query, by partition) and qid= (the query of each document), "
+                f"got {passed}"
+            )
+        columns = {name: split_partitions(name, values) for name, values in collections.items() if values is not None}
+        first, expected = next((name, len(parts)) for name, parts in columns.items())
+        for name, parts in columns.items():
+            if len(parts) != expected:
+                raise ValueError(
+                    f"{name} has {len(parts)} partitions but {first} has {expected}: they must be cut at the same rows"
+                )
+        return cls(
+            bound_metrics, [dict(zip(columns, parts, strict=True)) for parts in zip(*columns.values(), strict=True)]
+        )
+
+    def map(self, work: Callable[..., Any], **more: Sequence[Any]) -> list[Any]:
+        """Return `work(bound_metrics, number, **arguments)` as Delayed, with values of `more` for each partition."""
+        lazily, bound_metrics = delayed(work, pure=False), delayed(self.bound_metrics, traverse=False)
+        return [
+            lazily(bound_metrics, number, **part, **{name: values[number] for name, values in more.items()})
+            for number, part in enumerate(self.partitions)
+        ]
+
+    def compute_totals(self, predict_stages: Callable[[Any], Iterator[Any]] | None = None) -> Totals:
+        """Evaluate all partitions and add the sums, or raise an error if a query is split or no query counts.
+
+        `predict_stages` converts a partition of `features` into arrays of scores. By default there are `scores`.
+        """
+        stages = delayed(predict_stages, traverse=False)
+        parts = self.map(_sum_partition, predict_stages=[stages] * len(self.partitions))
+        has_ids = "qid" in self.partitions[0]
+        try:
+            totals: Totals = compute(delayed(_add_partitions, pure=False)(parts, has_ids))[0]
+        except TypeError as error:  # If an object cannot be sent to the workers, Dask's error hides the reason.
+            cause: BaseException | None = error
+            while cause is not None and not isinstance(cause, UnpicklableError):
+                cause = cause.__cause__ or cause.__context__
+            raise cause or error from None
+        return totals
+
+
+def _sum_partition(
+    bound_metrics: BoundMetrics, number: int, predict_stages: Any, scores: Any = None, features: Any = None, **data: Any
+) -> PartitionSums:
+    """Evaluate a partition at each stage."""
+    with _in_partition(number):
+        part = Partition(bound_metrics, **data)
+        stages = [scores] if predict_stages is None else predict_stages(features)
+        sums = stack_rows([part.compute_exact_sums(stage) for stage in stages])
+    if part.evaluator is None:
+        return PartitionSums(sums, 0, 0, np.zeros(0, dtype=np.int64), part.counts)
+    judgments = part.evaluator.judgments
+    ids = judgments.query_ids if "qid" in data else judgments.query_ids[:1].copy()
+    return PartitionSums(sums, judgments.queries, judgments.documents, ids, part.counts)
+
+
+def _add_partitions(parts: Sequence[PartitionSums], has_ids: bool) -> Totals:
+    """Add the sums of all partitions, or raise if there are no documents or weights or a query is split."""
+    documents = sum(part.documents for part in parts)
+    if documents == 0:
+        raise ValueError(f"labels must have documents, but it is empty in all of {len(parts)} partitions")
+    if not any(part.counts for part in parts):
+        raise ValueError("weight must not be 0 for every query. At least one must be positive")
+    if has_ids:
+        _validate_whole_queries([part.query_ids for part in parts])
+    sums = round_sum(add_exact_sums([part.sums for part in parts]))
+    first_id = next(part.query_ids[:1].copy() for part in parts if part.queries)
+    return Totals(sums, np.array([part.queries for part in parts]), documents, first_id)
+
+
+@contextmanager
+def _in_partition(number: int) -> Iterator[None]:
+    """Prepend the number of the partition to an error."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"in partition {number}: {error}") from error.__cause__
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +267,7 @@ class ClusterEvaluation:
         Nothing is computed until you call `compute`. Partitions are then evaluated again, and the values stay on the
         workers.
         """
-        counts = self._totals.queries.tolist()
-        chunks = [
-            da.from_delayed(values, shape=(queries, len(self.metrics)), dtype=np.float64)
-            for values, queries in zip(self._cluster.map(_values), counts, strict=True)
-        ]
-        values: da.Array = da.concatenate(chunks, axis=0)
+        values: da.Array = self.frame().to_dask_array(lengths=self._totals.queries.tolist())
         return values
 
     def frame(self) -> dask.dataframe.DataFrame:
@@ -153,8 +347,7 @@ def evaluate(
 
     Examples
     --------
-    >>> import dask.array as da
-    >>> from gainsay.data import simulate
+    >>>     >>> from gainsay.data import simulate
     >>> from gainsay.dask import evaluate
     >>> data = simulate(4, seed=1, mean_length=20)
     >>> ends = data.group.cumsum().tolist()
@@ -165,7 +358,7 @@ def evaluate(
     >>> {name: round(value, 3) for name, value in result.mean.items()}
     {'ndcg_exp@10': 0.377, 'mrr': 0.572}
     >>> result.per_query
-    dask.array<concatenate, shape=(4, 2), dtype=float64, chunksize=(2, 2), chunktype=numpy.ndarray>
+    dask.array<values, shape=(4, 2), dtype=float64, chunksize=(2, 2), chunktype=numpy.ndarray>
     >>> result.frame().compute().round(3)
            ndcg_exp@10    mrr
     query
@@ -179,17 +372,12 @@ def evaluate(
     return ClusterEvaluation(bound_metrics.metrics, cluster.compute_totals(), cluster)
 
 
-def _values(bound_metrics: BoundMetrics, number: int, **data: Any) -> Floats:
-    """Return the values by query of a partition, shape (queries, metrics)."""
-    evaluation = evaluate_partition(bound_metrics, number, **data)
-    return np.zeros((0, len(bound_metrics.metrics))) if evaluation is None else evaluation.per_query
-
-
 def _frame(
-    empty: pd.DataFrame, bound_metrics: BoundMetrics, number: int, first: int | None, **data: Any
+    empty: pd.DataFrame, bound_metrics: BoundMetrics, number: int, first: int | None, scores: Any, **data: Any
 ) -> pd.DataFrame:
     """Return the values by query of a partition as a DataFrame, numbered from `first` without ids."""
-    evaluation = evaluate_partition(bound_metrics, number, **data)
+    with _in_partition(number):
+        evaluation = Partition(bound_metrics, **data).evaluate(scores)
     if evaluation is None:
         return empty
     frame = evaluation.frame()

@@ -14,8 +14,8 @@ import pandas as pd
 from .._common.arrays import integers, nearest
 from ..training.bound_metrics import BoundMetrics, canonical_name
 from ..training.partial_sums import compute_ratios
-from ..training.prediction import validate_categories
-from .cluster import Cluster
+from ..training.prediction import find_booster, validate_categories
+from .evaluation import Cluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -145,7 +145,8 @@ def evaluate_rounds(
     """
     bound_metrics = BoundMetrics(metrics, convention, negative_labels, n_jobs=1)
     booster = _get_booster(model)
-    numbers = _validate_rounds(rounds, _count_rounds(booster))
+    trained = booster.current_iteration() if _is_lightgbm(booster) else booster.num_boosted_rounds()
+    numbers = _validate_rounds(rounds, trained)
     cluster = Cluster.from_collections(
         bound_metrics, labels=labels, features=features, weight=weight, group=group, qid=qid
     )
@@ -177,7 +178,7 @@ def predict_stages(booster: Any, rounds: Sequence[int], features: Any) -> Iterat
     if features.shape[0] == 0:
         yield from (np.zeros(0) for _ in rounds)
         return
-    steps = (_predict_lightgbm if _library(booster) == "lightgbm" else _predict_xgboost)(booster, features)
+    steps = (_predict_lightgbm if _is_lightgbm(booster) else _predict_xgboost)(booster, features)
     for number, scores in enumerate(itertools.islice(steps, rounds[-1]), start=1):
         if number in rounds:
             yield scores
@@ -187,24 +188,17 @@ def _get_booster(model: Any) -> Any:
     """Return the booster of a model of LightGBM or XGBoost, or of the dict that `xgboost.dask.train` returns."""
     if isinstance(model, dict) and "booster" in model:
         return model["booster"]
-    if hasattr(type(model), "get_booster"):
-        return model.get_booster()  # Raises an error if it is not fitted, as `booster_` does.
-    if hasattr(type(model), "booster_"):
-        return model.booster_
-    if type(model).__name__ == "Booster" and _library(model) in ("lightgbm", "xgboost"):
-        return model
-    raise TypeError(
-        f"model must be a model of LightGBM or XGBoost, or the result of xgboost.dask.train, got {type(model).__name__}"
-    )
+    _, booster = find_booster(model)
+    if booster is None:
+        raise TypeError(
+            "model must be a model of LightGBM or XGBoost, or the result of xgboost.dask.train, got "
+            f"{type(model).__name__}"
+        )
+    return booster
 
 
-def _count_rounds(booster: Any) -> int:
-    """Return the number of rounds of a booster."""
-    return int(booster.current_iteration() if _library(booster) == "lightgbm" else booster.num_boosted_rounds())
-
-
-def _library(booster: Any) -> str:
-    return type(booster).__module__.partition(".")[0]
+def _is_lightgbm(booster: Any) -> bool:
+    return find_booster(booster)[0] == "lightgbm"
 
 
 def _predict_lightgbm(booster: Any, features: Any) -> Iterator[np.ndarray[Any, Any]]:

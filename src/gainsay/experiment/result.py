@@ -73,6 +73,8 @@ class TrainedModel:
 
     def predict(self, features: Features | RankingData) -> Floats:
         """Return one score per row. See `ExperimentResult.predict`."""
+        if features is None:
+            raise TypeError("X must be an array, a DataFrame or RankingData with one row per document, got None")
         if not isinstance(features, RankingData):
             table: Any = features
             rows = table.shape[0] if hasattr(table, "shape") else len(table)

@@ -15,8 +15,7 @@ try:
 except ImportError as error:  # pragma: no cover - needs an environment without LightGBM
     raise ImportError("gainsay.lightgbm needs LightGBM: pip install 'gainsay-ltr[lightgbm]'") from error
 
-from .checkpoint import checkpoint
-from .curves import Curves
+from .curves import Curves, checkpoint
 from .early_stopping import early_stopping
 from .feval import eval_metric, feval
 

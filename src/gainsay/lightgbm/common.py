@@ -60,12 +60,12 @@ def replace_value(entry: Any, value: float) -> Any:
     return (*entry[:2], value, *entry[3:])
 
 
-_names: WeakIdentityMap[str] = WeakIdentityMap()
+dataset_names: WeakIdentityMap[str] = WeakIdentityMap()
 """The names of datasets by their labels. LightGBM passes them to callbacks but not to evaluation functions."""
 _evaluators: WeakIdentityMap[list[tuple[weakref.ref[Evaluator], tuple[str, ...]]]] = WeakIdentityMap()
 """The evaluators of a dataset by its labels, each with the names of its metrics in the log."""
-_watchers: WeakIdentityMap[list[weakref.WeakMethod[Any]]] = WeakIdentityMap()
-"""The methods to call at the end of a training, by its model. LightGBM does not call callbacks at the end."""
+shown_curves: WeakIdentityMap[weakref.WeakSet[Any]] = WeakIdentityMap()
+"""The `Curves` of a training by its model. Early stopping ends them, because LightGBM calls no callback at the end."""
 
 
 def register_names(model: Any) -> None:
@@ -76,12 +76,7 @@ def register_names(model: Any) -> None:
         for name, dataset in _list_datasets(booster):
             labels = dataset.get_label()
             if labels is not None:
-                _names.set(labels, f"{name!r}{suffix}")
-
-
-def get_name(labels: Any) -> str | None:
-    """Return the registered name of the dataset with these labels."""
-    return _names.get(labels)
+                dataset_names.set(labels, f"{name!r}{suffix}")
 
 
 def _list_datasets(booster: lgb.Booster) -> Iterator[tuple[str, lgb.Dataset]]:
@@ -112,19 +107,6 @@ def compute_initial_values(booster: lgb.Booster) -> dict[tuple[str, str], float]
                 means = evaluator(scores).mean.values()
                 values |= {(dataset_name, name): mean for name, mean in zip(names, means, strict=True)}
     return values
-
-
-def watch_end(model: Any, method: Any) -> None:
-    """Call a method when early stopping of gainsay ends a training."""
-    _watchers.set(model, [*(_watchers.get(model) or []), weakref.WeakMethod(method)])
-
-
-def report_end(model: Any) -> None:
-    """Call the methods that watch the end of a training."""
-    for reference in _watchers.get(model) or []:
-        method = reference()
-        if method is not None:
-            method()
 
 
 def find_validation_set(env: CallbackEnv, results: list[Result]) -> str | None:

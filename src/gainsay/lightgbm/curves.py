@@ -1,19 +1,21 @@
-"""Live curves of a training with LightGBM."""
+"""Callbacks that record a training with LightGBM: live curves, and the last complete round if training fails."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import WeakSet
 
-from ..training.bound_metrics import create_clash_error
+import lightgbm as lgb
+
+from ..training.bound_metrics import create_clash_error, factory
 from ..training.curves import CurvesBase
-from .common import REMEDY, Callback, read_result, register_names, watch_end
-from .early_stopping import get_patience
+from ..training.early_stopping import get_active_run
+from .common import REMEDY, Callback, read_result, register_names, shown_curves
 
 if TYPE_CHECKING:
     from lightgbm.callback import CallbackEnv
 
-    from ..training.early_stopping import PatienceState
 
 _HIGHER = ("auc", "auc_mu", "average_precision", "map", "mean_average_precision", "ndcg", "lambdarank")
 _LOWER = (
@@ -74,38 +76,92 @@ class Curves(CurvesBase, Callback):
     # Without `order`, LightGBM calls this callback before all others that may stop training.
     _name = "Curves"
     _directions: ClassVar = {**dict.fromkeys(_HIGHER, True), **dict.fromkeys(_LOWER, False)}
-    _training_name: str | None = None
 
     def finish_round(self, env: CallbackEnv) -> None:
         """Record the values of a round."""
         if env.iteration == env.begin_iteration or self._model is not env.model:
             self._begin("lightgbm", env.end_iteration)
             self._model = env.model
-            name = getattr(env.model, "_train_data_name", None)  # a CVBooster returns a function for any name
-            self._training_name = name if isinstance(name, str) else None
+            name = getattr(env.model, "_train_data_name", None)
+            if isinstance(name, str):  # a CVBooster returns a function for any name
+                self._training_names = (*self._training_names, name)
             register_names(env.model)
-            watch_end(env.model, self._end)
+            shown_curves.set(env.model, WeakSet([*(shown_curves.get(env.model) or ()), self]))
         results = [read_result(entry) for entry in env.evaluation_result_list or []]
         counts = Counter(result[:2] for result in results)
         duplicate = next((metric for (_, metric), count in counts.items() if count > 1), None)
         if duplicate is not None:
             raise create_clash_error(duplicate, "LightGBM", REMEDY)
         self._record(env.iteration + 1, results)
-        if env.iteration == env.end_iteration - 1 and self._patience() is None:
+        if env.iteration == env.end_iteration - 1 and get_active_run(env.model) is None:
             self._end()  # otherwise, early stopping reports the end after it has checked this round
 
-    def _training_names(self) -> tuple[str, ...]:
-        return ("training", "train", *([self._training_name] if self._training_name else []))
-
-    def _patience(self) -> PatienceState | None:
-        return get_patience(self._model)
-
-    def _is_over(self) -> bool:
-        return self._find_kept_round() is not None
-
-    def _find_kept_round(self) -> int | None:
+    def _find_selected_round(self) -> int | None:
         best: Any = getattr(self._model, "best_iteration", 0)
         return best if isinstance(best, int) and best > 0 else None
 
-    def _remedy(self, metrics: list[str]) -> str:
+    def _describe_remedy(self, metrics: list[str]) -> str:
         return f"pass valid_sets=[…] and feval=gainsay.lightgbm.feval({metrics})"
+
+
+@factory("callbacks=[checkpoint()]")
+def checkpoint() -> Checkpoint:
+    """Create a callback that keeps the model and the curves in case training fails.
+
+    `lightgbm.train`, `lightgbm.cv` and `LGBMRanker.fit` return nothing if a model diverges (its scores are NaN), if a
+    callback raises an error, or if you press Ctrl-C. With this callback, the result of the completed rounds is still
+    available.
+
+    Returns
+    -------
+    Checkpoint
+        `rounds` is the number of rounds that are complete, evaluation included, as the booster counts them. `booster`
+        is the `Booster`, the `CVBooster` of all folds, or None before the first round is complete. It may have one tree
+        more, so predict and save with ``num_iteration=checkpoint.rounds``. `curves` are the values of the complete
+        rounds, in the form of `lightgbm.record_evaluation`.
+
+    Examples
+    --------
+    >>> import lightgbm as lgb
+    >>> from gainsay.data import simulate
+    >>> from gainsay.lightgbm import feval, checkpoint
+    >>> data = simulate(30, seed=1)
+    >>> train = lgb.Dataset(data.features, data.labels, group=data.group)
+    >>> params = {"objective": "regression_l1", "learning_rate": 1e100, "metric": "None", "verbose": -1}
+    >>> saved = checkpoint()
+    >>> try:
+    ...     lgb.train(params, train, valid_sets=[train], feval=feval("mrr"), callbacks=[saved])
+    ... except ValueError as error:
+    ...     print(str(error).partition(":")[0])
+    in boosting round 5 on 'training'
+    >>> saved.rounds, len(saved.curves["training"]["mrr"])
+    (4, 4)
+    >>> saved.booster.predict(data.features, num_iteration=saved.rounds).shape == data.labels.shape
+    True
+    """
+    return Checkpoint()
+
+
+class Checkpoint(Callback):
+    """A callback for LightGBM, created by `checkpoint`."""
+
+    _name = "checkpoint"
+
+    def __init__(self) -> None:
+        self.order = 20  # with the recording callbacks, before any callback that may stop training
+        self.before_iteration = False
+        self._start()
+
+    def _start(self) -> None:
+        self.rounds = 0
+        self.booster: lgb.Booster | lgb.CVBooster | None = None
+        self.curves: dict[str, dict[str, list[float]]] = {}
+        self._record = lgb.record_evaluation(self.curves)
+
+    def finish_round(self, env: CallbackEnv) -> None:
+        """Record a round."""
+        if env.iteration == env.begin_iteration:
+            self._start()
+            register_names(env.model)
+        self._record(env)
+        self.booster, self.rounds = env.model, env.iteration + 1

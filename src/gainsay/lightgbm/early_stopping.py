@@ -16,7 +16,7 @@ from ..training.bound_metrics import (
     factory,
     find_logged_name,
 )
-from ..training.early_stopping import STOPPING_OPTIONS, EarlyStoppingBase, PatienceState
+from ..training.early_stopping import STOPPING_OPTIONS, EarlyStoppingBase, StoppingRun, active_runs
 from .common import (
     REMEDY,
     Callback,
@@ -26,7 +26,7 @@ from .common import (
     read_result,
     register_names,
     replace_value,
-    report_end,
+    shown_curves,
 )
 
 if TYPE_CHECKING:
@@ -102,26 +102,11 @@ def early_stopping(
     return EarlyStopping(metric, rounds, dataset, min_delta, verbose)
 
 
-_active: WeakIdentityMap[EarlyStopping] = WeakIdentityMap()
-"""The last callback of each training, by its model."""
-
-
-def get_patience(model: Any) -> PatienceState | None:
-    """Return the state of early stopping of a training, or None."""
-    stopping = _active.get(model)
-    return None if stopping is None else stopping.get_patience(model)
-
-
 @dataclass
-class _Run:
-    """The state of one training."""
+class _Run(StoppingRun):
+    """The state of one training. It is inactive with dart."""
 
-    enabled: bool
-    best_round: int
-    last_evaluated: int = 0
-    dataset: str | None = None
-    logged_name: str | None = None
-    best: Result | None = None
+    is_active: bool = True
     best_results: Any = None
 
 
@@ -136,56 +121,45 @@ class EarlyStopping(EarlyStoppingBase, Callback):
         self.before_iteration = False
         self._runs: WeakIdentityMap[_Run] = WeakIdentityMap()
 
-    def _improves(self, value: float, best: float | None, maximize: bool, min_delta: float) -> bool:
-        """Return whether a value is better, by the inequality of LightGBM's early stopping."""
-        if best is None:
-            return value == value
-        return value > best + min_delta if maximize else value < best - min_delta
-
-    def get_patience(self, model: Any) -> PatienceState | None:
-        """Return the state of a training, or None before its first value."""
-        run = self._runs.get(model)
-        if run is None or run.best is None:
-            return None
-        return PatienceState(run.best.dataset, run.best.metric, self.rounds, run.best_round + 1)
+    @staticmethod
+    def _exceeds(value: float, best: float, min_delta: float) -> bool:
+        return value > best + min_delta  # the inequality of LightGBM's early stopping, which rounds differently
 
     def finish_round(self, env: CallbackEnv) -> None:
         """Check the value of a round, and raise LightGBM's `EarlyStopException` to stop."""
         run = self._runs.get(env.model)
         if run is None or env.iteration == env.begin_iteration:
             run = self._start(env)
-        if not run.enabled:
+        if not run.is_active:
             return
-        current = self._find_result(env, run)
-        if current is not None:
-            run.last_evaluated = env.iteration
-            best = None if run.best is None else run.best.value
-            if self._improves(current.value, best, current.maximize, self.min_delta):
-                run.best, run.best_round, run.best_results = current, env.iteration, env.evaluation_result_list
-        is_last = env.iteration == env.end_iteration - 1
-        is_over = run.last_evaluated > run.best_round and env.iteration - run.best_round >= self.rounds
-        if run.best is not None and (is_last or is_over):
+        round_number, current = env.iteration + 1, self._find_result(env, run)
+        if current is not None and self._record(run, round_number, current.value, current.maximize, self.min_delta):
+            run.best_results = env.evaluation_result_list
+        is_last = round_number == env.end_iteration
+        if run.best is not None and (is_last or run.is_over(round_number)):
             outcome = "Did not stop early" if is_last else "Early stopping"
-            start = "" if run.best_round >= env.begin_iteration else "no round is better than the continued model, "
+            start = "" if run.best_round > env.begin_iteration else "no round is better than the continued model, "
             self._print(
-                f"{outcome}, {start}best iteration is {run.best_round + 1} "
-                f"with {self.metric} = {run.best.value:.6g} on {run.best.dataset}"
+                f"{outcome}, {start}best iteration is {run.best_round} "
+                f"with {self.metric} = {run.best:.6g} on {run.dataset}"
             )
-            report_end(env.model)
+            for curves in shown_curves.get(env.model) or ():
+                curves._end()
             self._runs.remove(env.model)
-            raise EarlyStopException(run.best_round, run.best_results)
+            active_runs.remove(env.model)
+            raise EarlyStopException(run.best_round - 1, run.best_results)
         if is_last:
             warnings.warn(self._describe_missing_values(run.dataset), stacklevel=2)
 
     def _start(self, env: CallbackEnv) -> _Run:
         """Begin a training, with the value of the model that it continues."""
-        run = _Run(enabled=not _is_dart(env), best_round=env.begin_iteration - 1)
+        run = _Run(self.metric, self.rounds, env.begin_iteration, env.begin_iteration, is_active=not _is_dart(env))
         self._runs.set(env.model, run)
         register_names(env.model)
         self._print(f"Training until {self.metric} does not improve for {self.rounds} rounds")
-        if not run.enabled:
+        if not run.is_active:
             return run
-        _active.set(env.model, self)
+        active_runs.set(env.model, run)
         if _has_other_stop():
             warnings.warn(
                 f"LightGBM's own early stopping is active next to the one on {self.metric!r}, and the first to stop "
@@ -203,7 +177,7 @@ class EarlyStopping(EarlyStoppingBase, Callback):
             functions = "gainsay's feval or eval_metric"
             warnings.warn(CONTINUED_CV if is_cv else self._describe_unknown_start(functions), stacklevel=4)
         elif value == value:
-            run.best = first._replace(value=value)
+            run.best = value
             entries = [(entry, values.get(read_result(entry)[:2])) for entry in env.evaluation_result_list or []]
             run.best_results = [replace_value(entry, initial) for entry, initial in entries if initial is not None]
         return run

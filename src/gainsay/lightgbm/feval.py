@@ -16,7 +16,7 @@ from ..training.bound_metrics import (
     factory,
     in_round,
 )
-from .common import REMEDY, get_name, list_builtin_names, register_evaluator
+from .common import REMEDY, dataset_names, list_builtin_names, register_evaluator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -136,9 +136,6 @@ class Feval(LibraryObject):
         self.every = validate_integer("every", every, unit="rounds")
         self._datasets: WeakIdentityMap[_Dataset] = WeakIdentityMap()
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.bound_metrics, self.every)
-
     def __repr__(self) -> str:
         return self.bound_metrics.format_call(feval, every=self.every)
 
@@ -166,7 +163,7 @@ class Feval(LibraryObject):
             register_evaluator(labels, data.evaluator, self.bound_metrics.names)
         if rounds % self.every:
             return []
-        with in_round(rounds + 1, f" on {get_name(labels) or describe_size(data.evaluator.judgments)}"):
+        with in_round(rounds + 1, f" on {dataset_names.get(labels) or describe_size(data.evaluator.judgments)}"):
             means = data.evaluator(scores).mean.values()
         metrics = zip(self.bound_metrics.names, means, self.bound_metrics.metrics, strict=True)
         return [(name, mean, metric.higher_is_better) for name, mean, metric in metrics]

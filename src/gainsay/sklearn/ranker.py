@@ -14,7 +14,7 @@ except ImportError as error:  # pragma: no cover - needs an environment without 
     raise ImportError("GroupedLGBMRanker needs LightGBM: pip install 'gainsay-ltr[lightgbm]'") from error
 
 from ..judgments import Judgments
-from .queries import COLUMN, QuerySummary, drop_queries, get_queries, list_columns
+from .scoring import COLUMN, QuerySummary, drop_queries, get_queries, list_columns
 
 if TYPE_CHECKING:
     from .._common.typing import Integers
@@ -230,10 +230,7 @@ def _create_arguments(sets: list[_Grouped]) -> dict[str, Any]:
     if not sets:
         return {}
     features, labels, groups, weights, init_scores, _ = map(list, zip(*sets, strict=True))
-    rest = {"eval_group": groups}
-    for name, values in (("eval_sample_weight", weights), ("eval_init_score", init_scores)):
-        if any(value is not None for value in values):
-            rest[name] = values
+    rest = {"eval_group": groups, "eval_sample_weight": weights, "eval_init_score": init_scores}
     if "eval_X" in signature(lgb.LGBMRanker.fit).parameters:
         return {"eval_X": tuple(features), "eval_y": tuple(labels), **rest}
     return {"eval_set": list(zip(features, labels, strict=True)), **rest}

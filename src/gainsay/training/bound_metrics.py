@@ -14,6 +14,7 @@ import numpy as np
 from .._common.arrays import nearest
 from .._common.shown import call_text
 from .._common.validation import validate_choice
+from .._common.words import join_names
 from ..evaluation.evaluator import Evaluator, validate_threads
 from ..judgments import Judgments, NegativeLabels
 from ..metrics.base import Metric
@@ -41,10 +42,13 @@ EVALUATIONS = {"lightgbm": "feval", "xgboost": "EvaluateRanking", "catboost": "e
 
 
 class WeakIdentityMap(Generic[T]):
-    """A mapping whose keys are compared by identity. An entry is removed when its key is deleted."""
+    """A mapping whose keys are compared by identity. An entry is removed when its key is deleted. Copies are empty."""
 
     def __init__(self) -> None:
         self._entries: dict[int, tuple[weakref.ref[Any], T]] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), ()
 
     def get(self, key: object) -> T | None:
         """Return the value of this object, or None."""
@@ -201,10 +205,11 @@ def find_logged_name(metric: str, names: Container[str]) -> str | None:
 
 
 def factory(usage: str, **suggestions: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Decorate a function that creates a callback or a metric, so that two mistakes raise one line.
+    """Decorate a function that creates a callback or a metric, so that three mistakes raise one line.
 
     In the first, the function itself was passed to a library, which calls it with its data. `usage` is the right
-    argument. In the second, an option belongs to a similar function. `suggestions` are the right options.
+    argument. In the second, an option belongs to a similar function. `suggestions` are the right options. In the third,
+    a required argument is missing.
 
     >>> @factory("callbacks=[stop('mrr', rounds=5)]", stopping_rounds="rounds=")
     ... def stop(metric, rounds): ...
@@ -214,8 +219,9 @@ def factory(usage: str, **suggestions: str) -> Callable[[Callable[P, T]], Callab
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
-        options = list(signature(function).parameters)
-        accepts_all = options[-1:] == ["options"]
+        parameters = signature(function).parameters
+        options, accepts_all = list(parameters), "options" in parameters
+        required = [name for name, option in parameters.items() if option.default is option.empty and name != "options"]
 
         @wraps(function)
         def checked(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -226,6 +232,10 @@ def factory(usage: str, **suggestions: str) -> Callable[[Callable[P, T]], Callab
                 if name not in options:
                     remedy = f": write {suggestions[name]}" if name in suggestions else nearest(name, options)
                     raise TypeError(f"{function.__name__}() has no option {name}={remedy}")
+            missing = [name for name in required[len(args) :] if name not in kwargs]
+            if missing:
+                arguments = join_names(required)
+                raise TypeError(f"{function.__name__}() is missing {missing[0]!r}. Pass {arguments}: {usage}.")
             return function(*args, **kwargs)
 
         return checked

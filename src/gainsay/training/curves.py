@@ -6,9 +6,10 @@ The subclasses are `gainsay.lightgbm.Curves` and `gainsay.xgboost.Curves`.
 from __future__ import annotations
 
 import math
+import re
 import warnings
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from html import escape
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -25,12 +26,12 @@ from .bound_metrics import (
     validate_optional_name,
 )
 from .display import Display, Show, choose_display
-from .history import MetricCurve, read_history
+from .early_stopping import get_active_run
 from .picture import create_picture
-from .view import KeptRound, View, choose_metrics, create_shown
+from .view import MetricCurve, SelectedRound, View, choose_metrics, create_shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from typing import Self
 
     import pandas as pd
@@ -38,9 +39,7 @@ if TYPE_CHECKING:
 
     from ..metrics.names import MetricLike
     from ..report.plots.picture import Picture
-    from .early_stopping import PatienceState
-
-__all__ = ["CurvesBase"]
+    from .early_stopping import StoppingRun
 
 UNKNOWN_DIRECTION = "it is not known whether a higher {!r} is better: pass higher_is_better=True or False"
 
@@ -53,6 +52,8 @@ class CurvesBase:
 
     _model: Any = None
     """The model during the training."""
+    _training_names: tuple[str, ...] = ("training", "train")
+    """The possible names of the training data."""
 
     def __init__(
         self,
@@ -77,12 +78,17 @@ class CurvesBase:
         self._last_round = 0
         self._display: Display | None = None
         self._has_begun = self._is_checked = False
-        self._monitored: tuple[str, str] | None = None
-        """The dataset and the metric of early stopping of gainsay, by their names in the log."""
-        self._kept: KeptRound | None = None
+        self._stopping: StoppingRun | None = None
+        """The early stopping of gainsay in this training."""
+        self._selected_round: SelectedRound | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_display": None, "_model": None}  # the recorded values can be pickled
+        return {
+            **self.__dict__,
+            "_display": None,
+            "_model": None,
+            "_stopping": None,
+        }  # the recorded values can be pickled
 
     def __del__(self) -> None:
         if getattr(self, "_display", None) is not None:
@@ -104,20 +110,15 @@ class CurvesBase:
             curves = reference()
             return curves._create_view() if curves is not None and curves._curves else None
 
-        def is_over() -> bool:
-            curves = reference()
-            return curves is None or curves._is_over()
-
         display = choose_display(self.show)
-        self._display = None if display is None else display(create_current_view, is_over)
+        self._display = None if display is None else display(create_current_view)
 
     def _record(self, round_number: int, results: Iterable[tuple[str, str, float, bool | None]]) -> None:
         """Record the values of a round. The first one must have all metrics to show."""
         for dataset, metric, value, higher in results:
             self._add(round_number, dataset, metric, value, higher)
         self._last_round = round_number
-        if (state := self._patience()) is not None:
-            self._monitored = self._find_monitored(state)
+        self._stopping = get_active_run(self._model) or self._stopping
         if not self._is_checked:
             try:
                 self._choose_shown()
@@ -139,51 +140,40 @@ class CurvesBase:
         self._last_round = max(self._last_round, round_number)
 
     def _settle(self) -> None:
-        """Show the end of a training that has ended without a call of the callback."""
-        if self._model is not None and self._is_over():
+        """Show the end of a training that another callback has ended, after which LightGBM calls no callback."""
+        if self._model is not None and self._find_selected_round() is not None:
             self._end()
 
     def _end(self) -> None:
         """Show the end of the training."""
         if self._model is not None:
-            state = self._patience()
-            self._monitored = self._monitored if state is None else self._find_monitored(state)
-            best = self._find_kept_round() if state is None else state.best_round
-            if best is not None:
-                curve = None if self._monitored is None else self._curves.get(self._monitored)
-                value = math.nan if curve is None else curve.get(best)
-                self._kept = KeptRound(best, value, self._monitored[1] if self._monitored else "")
+            run = self._stopping = get_active_run(self._model) or self._stopping
+            best_round = self._find_selected_round() or (run and run.best_round)
+            if best_round is not None:
+                curve = None if run is None else self._curves.get(self._find_monitored(run))
+                value = math.nan if curve is None else curve.get(best_round)
+                self._selected_round = SelectedRound(
+                    best_round, value, "" if run is None else self._find_monitored(run)[1]
+                )
         self._model = None
         if self._display is not None:
             self._display.end()
         self._display = None
 
-    def _direction(self, metric: str) -> bool | None:
+    def _find_direction(self, metric: str) -> bool | None:
         """Return whether a higher value is better, or None if it is unknown."""
-        own = find_metric(metric)
-        if own is not None:
-            return own.higher_is_better
+        own_metric = find_metric(metric)
+        if own_metric is not None:
+            return own_metric.higher_is_better
         return self._directions.get(metric.partition("@")[0], self.higher_is_better)
 
     # Overridden for each library
 
-    def _training_names(self) -> tuple[str, ...]:
-        """Return the possible names of the training data."""
-        return ("training", "train")
-
-    def _patience(self) -> PatienceState | None:
-        """Return the state of early stopping of gainsay."""
-        raise NotImplementedError
-
-    def _find_kept_round(self) -> int | None:
+    def _find_selected_round(self) -> int | None:
         """Return the round that the model predicts with if another callback has stopped the training."""
         raise NotImplementedError
 
-    def _is_over(self) -> bool:
-        """Return whether the training has ended without a call of the callback."""
-        return False
-
-    def _remedy(self, metrics: list[str]) -> str:
+    def _describe_remedy(self, metrics: list[str]) -> str:
         """Return the advice for evaluating metrics."""
         raise NotImplementedError
 
@@ -225,10 +215,10 @@ class CurvesBase:
         Stopping at the other's best round loses 0.0100 of ndcg_linear@10 and 0.0200 of ndcg_exp@10.
         """
         curves = cls(metrics, dataset=dataset, name=name, higher_is_better=higher_is_better, show=False)
-        recorded = list(read_history(history))
+        recorded = _read_history(history)
         _warn_of_lengths(recorded)
         for data_name, metric, values in recorded:
-            higher = curves._direction(metric)
+            higher = curves._find_direction(metric)
             if higher is None:
                 raise ValueError(UNKNOWN_DIRECTION.format(metric))
             for number, value in enumerate(values, start=1):
@@ -314,18 +304,21 @@ class CurvesBase:
         from ..report.plots.style import finish, start
 
         self._settle()
-        view, lines = self._create_view(), []
-        for metric in view.shown:
-            curve = metric.curve
-            if curve.best_round is not None:
-                losses = [curve.compute_loss(number) for number in curve.rounds]
-                text = f"{metric.label}: round {curve.best_round}" if len(view.shown) <= 2 else ""
-                lines.append(
-                    DistanceCurve(
-                        metric.name, text, metric.role, curve.rounds, np.array(losses), curve.best_round, metric.loss,
-                        metric.at,
-                    )
-                )  # fmt: skip
+        view = self._create_view()
+        lines = [
+            DistanceCurve(
+                metric.name,
+                f"{metric.label}: round {metric.curve.best_round}" if len(view.shown) <= 2 else "",
+                metric.role,
+                metric.curve.rounds,
+                np.array([metric.curve.compute_loss(number) for number in metric.curve.rounds]),
+                metric.curve.best_round,
+                metric.loss,
+                metric.loss_round,
+            )
+            for metric in view.shown
+            if metric.curve.best_round is not None
+        ]
         ax, colors = start(ax, theme, (6.8, 4.2))
         draw_curves(ax, colors, lines)
         return finish(ax, colors, view.title, view.describe(), x="round", y="distance from its own best", pad=22)
@@ -353,15 +346,14 @@ class CurvesBase:
         names = list(dict.fromkeys(name for name, _ in self._curves))
         name = dataset or self.dataset
         if name is None:
-            training = self._training_names()
-            return next((name for name in names if name not in training), names[0] if names else "")
+            return next((name for name in names if name not in self._training_names), names[0] if names else "")
         if name not in names:
             raise ValueError(describe_unknown_dataset(name, names))
         return name
 
     def _choose_shown(self) -> tuple[str, list[str]]:
         """Return the dataset and the metrics to show, or raise an error if they are missing."""
-        remedy = self._remedy(list(self.metrics) or ["ndcg_linear@10", "ndcg_exp@10"])
+        remedy = self._describe_remedy(list(self.metrics) or ["ndcg_linear@10", "ndcg_exp@10"])
         if not self._curves:
             raise ValueError(f"Curves has nothing to show: no dataset or no metric is evaluated. Please {remedy}")
         dataset = self._choose_dataset()
@@ -381,12 +373,11 @@ class CurvesBase:
         dataset, metrics = self._choose_shown()
         curves = self._get_curves(dataset)
         is_shown = self._display is not None
-        state = None if self._model is None else self._patience()
         patience = None
-        if state is not None:
-            monitored = self._find_monitored(state)
-            curve = self._curves.get(monitored)
-            patience = monitored[1], state.count_rounds_left(curve, self._last_round), state.rounds
+        if self._model is not None and (run := self._stopping) is not None:
+            monitored = self._find_monitored(run)
+            left = run.count_rounds_left(self._curves.get(monitored), self._last_round)
+            patience = monitored[1], left, run.patience
         return View(
             shown=create_shown({name: curves[name] for name in metrics}),
             title=self.name or dataset,
@@ -395,17 +386,15 @@ class CurvesBase:
             total=self._total if is_shown else None,
             seconds=perf_counter() - self._started if is_shown else None,
             patience=patience,
-            kept=self._kept,
+            selected_round=self._selected_round,
         )
 
-    def _find_monitored(self, state: PatienceState) -> tuple[str, str]:
+    def _find_monitored(self, run: StoppingRun) -> tuple[str, str]:
         """Return the dataset and the metric that early stopping monitors, by their names in the log."""
-        dataset = state.dataset or self._choose_dataset()
-        names = (name for name in self._get_curves(dataset) if canonical_name(name) == canonical_name(state.metric))
-        return dataset, next(names, state.metric)
+        return run.dataset or self._choose_dataset(), run.logged_name or run.metric
 
 
-def _warn_of_lengths(recorded: Sequence[tuple[str, str, Sequence[float]]]) -> None:
+def _warn_of_lengths(recorded: list[tuple[str, str, list[float]]]) -> None:
     """Warn if some metrics have fewer values than others, because their rounds are unknown."""
     lengths = {f"{metric!r} on {dataset!r}": len(values) for dataset, metric, values in recorded}
     shortest, longest = min(lengths, key=lengths.__getitem__), max(lengths, key=lengths.__getitem__)
@@ -430,3 +419,41 @@ def _read_names(metrics: MetricLike | Iterable[MetricLike] | None) -> tuple[str,
         if names.count(name) > 1:
             raise ValueError(f"metrics names {name!r} twice")
     return names
+
+
+def _read_history(history: Any) -> list[tuple[str, str, list[float]]]:
+    """Return dataset, metric and values of every curve in a history of LightGBM or XGBoost.
+
+    A history is a dictionary by dataset and metric (`lightgbm.record_evaluation`, `evals_result`), or the result of a
+    cross-validation: a dictionary or table with columns such as `valid ndcg_exp@10-mean`.
+    """
+    if not isinstance(history, Mapping) and not hasattr(history, "columns"):
+        raise TypeError(f"history must be a dictionary by dataset and metric, got {type(history).__name__}")
+    columns = history if isinstance(history, Mapping) else {str(name): history[name] for name in history.columns}
+    curves: list[tuple[str, str, list[float]]] = []
+    for name, values in columns.items():
+        if isinstance(values, Mapping):
+            means = {metric: curve for metric, curve in values.items() if not str(metric).endswith(("-stdv", "-std"))}
+            curves += [
+                (str(name), str(metric).removesuffix("-mean"), _read_numbers(f"{name}, {metric}", curve))
+                for metric, curve in means.items()
+            ]
+        elif parts := re.fullmatch(r"([^ -]+)[ -](.+)-mean", str(name)):
+            curves.append((parts[1], parts[2], _read_numbers(str(name), values)))
+    if not curves:
+        raise ValueError(
+            "history has no curves: pass a dictionary {'valid': {'ndcg_exp@10': [0.51, 0.52]}} as filled by "
+            "lightgbm.record_evaluation or evals_result, or the result of lightgbm.cv or xgboost.cv"
+        )
+    return curves
+
+
+def _read_numbers(location: str, curve: Any) -> list[float]:
+    """Return the values of a curve. Cross-validation of XGBoost pairs each value with its deviation."""
+    try:
+        values = [value[0] if isinstance(value, tuple) else value for value in curve]
+        if isinstance(curve, Mapping | Set | str) or any(isinstance(value, str | bool) for value in values):
+            raise TypeError
+        return [float(value) for value in values]
+    except (TypeError, ValueError):
+        raise ValueError(f"history of {location} must have one number per round, in order, got {curve!r:.80}") from None

@@ -9,16 +9,17 @@ import sys
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from .picture import create_picture
+from .view import to_ascii
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from .view import Segments, View
+    from .view import View
 
-__all__ = ["Display", "Screen", "Show", "choose_display", "is_notebook", "is_terminal"]
+__all__ = ["Display", "Show", "choose_display", "is_notebook", "is_terminal"]
 
 Show = Literal["terminal", "notebook", "line"]
 TERMINAL_INTERVAL = 0.25
@@ -52,138 +53,14 @@ def is_notebook() -> bool:
     return shell is not None and hasattr(shell, "kernel")
 
 
-class Screen:
-    """Live lines at the bottom of a terminal, one block per key, below all output of Python.
-
-    Output hides a block until its next update, so no lines of a failed training remain below the output.
-    """
-
-    def __init__(self, stream: Any) -> None:
-        from rich.console import Console
-
-        self.stream = stream
-        self.ascii_only = not supports_unicode(stream)
-        self._console = Console(file=stream, force_terminal=True, highlight=False, markup=False, emoji=False)
-        self._live: Any = None
-        self._blocks: dict[object, tuple[Callable[[int], list[Segments]], Callable[[], bool]]] = {}
-        self._hidden: set[object] = set()
-        self._lock = threading.RLock()
-        """Locked to start and stop, never to draw, because rich has a lock for that."""
-        self._last = 0.0
-        self._is_refreshing = False
-
-    @property
-    def width(self) -> int:
-        """The number of columns. One stays free, because some terminals wrap after the last."""
-        return max(self._console.width - 1, 20)
-
-    def add(
-        self, key: object, create_lines: Callable[[int], list[Segments]], is_over: Callable[[], bool] = lambda: False
-    ) -> None:
-        """Add a block. `create_lines` gets the width, and `is_over` returns whether the training has ended."""
-        from rich.live import Live
-
-        with self._lock:
-            self._blocks[key] = (create_lines, is_over)
-            if self._live is None:
-                self._live = Live(
-                    self,
-                    console=self._console,
-                    auto_refresh=False,
-                    transient=True,
-                    redirect_stdout=is_terminal(sys.stdout),
-                    redirect_stderr=is_terminal(sys.stderr),
-                )
-                self._hidden.add(key)  # nothing to draw yet
-                self._console.push_render_hook(self)  # type: ignore[arg-type]  # called before that of `Live`
-                with self._ignore_closed_terminal():
-                    self._live.start()
-                    self._console.show_cursor()  # a failed training must not leave a hidden cursor
-
-    def update(self, key: object) -> None:
-        """Draw again if the last time is long enough ago."""
-        self._hidden.discard(key)
-        if time.monotonic() - self._last < TERMINAL_INTERVAL or self._live is None:
-            return
-        self._last = time.monotonic()
-        self._is_refreshing = True
-        with self._ignore_closed_terminal():
-            self._live.refresh()
-        self._is_refreshing = False
-
-    def remove(self, key: object, line: Segments | None = None) -> None:
-        """Remove a block and print a line instead. Stop with the last block."""
-        with self._lock:
-            self._blocks.pop(key, None)
-            self._hidden.discard(key)
-            if not self._blocks and self._live is not None:
-                live, self._live = self._live, None
-                with self._ignore_closed_terminal():
-                    live.stop()
-                self._console.pop_render_hook()
-            if line is not None:
-                self.print_line(line)
-
-    def print_line(self, line: Segments) -> None:
-        """Print a line above the blocks."""
-        from rich.text import Text
-
-        hidden = set(self._hidden)
-        with self._ignore_closed_terminal():
-            self._console.print(Text.assemble(*line), soft_wrap=True)
-        self._hidden = hidden & set(self._blocks)
-
-    def process_renderables(self, renderables: list[Any]) -> list[Any]:
-        """Leave the lines of ended trainings in place, because the user may have typed below them."""
-        if not self._is_refreshing:
-            for key in [key for key, (_, is_over) in list(self._blocks.items()) if is_over()]:
-                del self._blocks[key]
-                self._live._live_render._shape = None
-        return renderables
-
-    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
-        from rich.text import Text
-
-        for key, (create_lines, _) in list(self._blocks.items()):
-            if key not in self._hidden:
-                for line in create_lines(self.width):
-                    text = Text.assemble(*line)
-                    text.truncate(self.width, overflow="crop" if self.ascii_only else "ellipsis")
-                    yield text
-        if not self._is_refreshing:
-            self._hidden.update(self._blocks)
-
-    @contextlib.contextmanager
-    def _ignore_closed_terminal(self) -> Iterator[None]:
-        """Continue the training without output if the terminal is closed."""
-        try:
-            yield
-        except (OSError, ValueError):
-            if not getattr(self.stream, "closed", True):
-                raise
-            self._blocks.clear()
-
-
-_screens: dict[int, Screen] = {}
-
-
-def get_screen(stream: Any) -> Screen:
-    """Return the screen of a terminal, which all trainings share."""
-    stream = getattr(stream, "rich_proxied_file", stream)
-    screen = _screens.get(id(stream))
-    if screen is None or screen.stream is not stream:
-        screen = _screens[id(stream)] = Screen(stream)
-    return screen
-
-
 class Display:
     """The output of one training: one line at the end, for logs.
 
-    `create_view` returns the current state, or None before the first round. `is_over` returns whether the training has
-    ended without a call of `end`. The end of the process counts as the end of the training.
+    `create_view` returns the current state, or None before the first round. The end of the process counts as the end of
+    the training.
     """
 
-    def __init__(self, create_view: Callable[[], View | None], is_over: Callable[[], bool]) -> None:
+    def __init__(self, create_view: Callable[[], View | None]) -> None:
         self._create_view = create_view
         _running.add(self)
 
@@ -196,8 +73,9 @@ class Display:
         view, stream = self._create_view(), sys.stderr
         if view is not None and stream is not None:
             encoding = getattr(stream, "encoding", None) or "utf-8"
-            text = "".join(text for text, _ in view.create_final_line(ascii_only=not supports_unicode(stream)))
-            print(text.encode(encoding, "replace").decode(encoding), file=stream, flush=True)
+            line = view.create_final_line().encode(encoding, "replace").decode(encoding)
+            with _ignore_closed(stream):
+                print(line, file=stream, flush=True)
 
     def cancel(self) -> None:
         """Show nothing more."""
@@ -205,53 +83,96 @@ class Display:
 
 
 class TerminalDisplay(Display):
-    """Live lines, which one line replaces at the end."""
+    """Live lines at the bottom of a terminal, which one line replaces at the end. The latest training has them.
 
-    def __init__(self, create_view: Callable[[], View | None], is_over: Callable[[], bool]) -> None:
-        super().__init__(create_view, is_over)
-        self._screen = get_screen(sys.stderr)
-        self._screen.add(self, self._create_lines, is_over)
+    Output of Python appears above the lines and hides them until the next update, so that no lines of a failed training
+    remain below the output.
+    """
+
+    _latest: ClassVar[TerminalDisplay | None] = None
+
+    def __init__(self, create_view: Callable[[], View | None]) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        super().__init__(create_view)
+        if TerminalDisplay._latest is not None:
+            TerminalDisplay._latest._remove_lines()
+        TerminalDisplay._latest = self
+        stream = getattr(sys.stderr, "rich_proxied_file", sys.stderr)
+        self._console = Console(file=stream, force_terminal=True, highlight=False, markup=False, emoji=False)
+        self._live = Live(
+            self,  # type: ignore[arg-type]  # has __rich_console__
+            console=self._console,
+            auto_refresh=False,
+            transient=True,
+            redirect_stdout=is_terminal(sys.stdout),
+            redirect_stderr=is_terminal(sys.stderr),
+        )
+        self._is_hidden, self._is_refreshing, self._last = True, False, 0.0
+        with _ignore_closed(stream):
+            self._live.start()
+            self._console.show_cursor()  # a failed training must not leave a hidden cursor
 
     def update(self) -> None:
-        self._screen.update(self)
-
-    def end(self) -> None:
-        _running.discard(self)
-        view = self._create_view()
-        line = None if view is None else view.create_final_line(ascii_only=self._screen.ascii_only)
-        self._screen.remove(self, line)
+        self._is_hidden = False
+        if time.monotonic() - self._last >= TERMINAL_INTERVAL and self._live.is_started:
+            self._last, self._is_refreshing = time.monotonic(), True
+            with _ignore_closed(self._console.file):
+                self._live.refresh()
+            self._is_refreshing = False
 
     def cancel(self) -> None:
         super().cancel()
-        self._screen.remove(self)
+        self._remove_lines()
 
-    def _create_lines(self, width: int) -> list[Segments]:
-        view = self._create_view()
-        return [] if view is None else view.create_lines(width, ascii_only=self._screen.ascii_only)
+    def _remove_lines(self) -> None:
+        self._is_hidden = True
+        with _ignore_closed(self._console.file):
+            self._live.stop()
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+        from rich.text import Text
+
+        view = None if self._is_hidden else self._create_view()
+        width = max(console.width - 1, 20)  # one column stays free, because some terminals wrap after the last
+        is_ascii = not supports_unicode(console.file)
+        for line in [] if view is None else view.create_lines(width):
+            text = Text.assemble(*((to_ascii(text) if is_ascii else text, style) for text, style in line))
+            text.truncate(width, overflow="crop")
+            yield text
+        self._is_hidden = not self._is_refreshing
+
+
+@contextlib.contextmanager
+def _ignore_closed(stream: Any) -> Iterator[None]:
+    """Continue the training without output if the terminal is closed."""
+    try:
+        yield
+    except (OSError, ValueError):
+        if not getattr(stream, "closed", True):
+            raise
 
 
 class NotebookDisplay(Display):
     """One output of a cell that is replaced in place, at the latest when the cell has ended."""
 
-    def __init__(self, create_view: Callable[[], View | None], is_over: Callable[[], bool]) -> None:
-        super().__init__(create_view, is_over)
+    def __init__(self, create_view: Callable[[], View | None]) -> None:
+        super().__init__(create_view)
         self._handle: Any = None
         self._last = 0.0
-        self._has_rounds = False
         self._lock = threading.Lock()
         self._shell = sys.modules["IPython"].get_ipython() if is_notebook() else None
         if self._shell is not None:
             self._shell.events.register("post_run_cell", self._finish_cell)
 
     def update(self) -> None:
-        self._has_rounds = True
         if time.monotonic() - self._last >= NOTEBOOK_INTERVAL:
             self._draw()
 
     def end(self) -> None:
         self.cancel()
-        if self._has_rounds:
-            self._draw()
+        self._draw()
 
     def cancel(self) -> None:
         super().cancel()
@@ -263,14 +184,14 @@ class NotebookDisplay(Display):
         self.end()
 
     def _draw(self) -> None:
-        from IPython import display as ipython_display
-
-        display: Any = ipython_display
         with self._lock:
             self._last = time.monotonic()
             view = self._create_view()
             if view is None:
                 return
+            from IPython import display as ipython_display
+
+            display: Any = ipython_display
             content = display.HTML(create_picture(view))
             if self._handle is None:
                 self._handle = display.display(content, display_id=True)

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from dataclasses import dataclass
+from inspect import signature
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._common.shown import call_text
 from .._common.validation import validate_integer, validate_real
-from .bound_metrics import describe_unknown_dataset, describe_unlogged_metric, find_metric, validate_optional_name
+from .bound_metrics import (
+    WeakIdentityMap,
+    describe_unknown_dataset,
+    describe_unlogged_metric,
+    find_metric,
+    validate_optional_name,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from ..metrics.names import MetricLike
-    from .history import MetricCurve
+    from .view import MetricCurve
 
 STOPPING_OPTIONS = {
     "stopping_rounds": "rounds=",
@@ -25,20 +33,33 @@ STOPPING_OPTIONS = {
 """Suggestions for the options of early stopping in LightGBM, XGBoost and their estimators."""
 
 
-class PatienceState(NamedTuple):
-    """The state of early stopping, which ends the training `rounds` after the best round of a metric."""
+@dataclass
+class StoppingRun:
+    """Early stopping in one training: the monitored metric and its best round so far.
 
-    dataset: str | None
+    Rounds are counted from 1 in the model, so `start` is the number of rounds of the continued model.
+    """
+
     metric: str
-    rounds: int
+    patience: int
+    start: int
     best_round: int
+    last_evaluated: int = 0
+    dataset: str | None = None
+    logged_name: str | None = None
+    best: float | None = None
+
+    def is_over(self, round_number: int) -> bool:
+        """Return whether a metric has been evaluated after its best round, and the patience is over."""
+        waited = round_number - max(self.best_round, self.start)
+        return self.best is not None and self.last_evaluated > self.best_round and waited >= self.patience
 
     def count_rounds_left(self, curve: MetricCurve | None, current_round: int) -> int:
         """Return after how many further rounds without improvement the training ends."""
-        best = self.best_round
-        if curve is not None and curve.best_round == current_round and current_round > best:
+        best = max(self.best_round, self.start)
+        if curve is not None and curve.best_round == current_round:
             best = current_round  # curves record a round before early stopping does
-        return max(self.rounds - (current_round - best), 0)
+        return max(self.patience - (current_round - best), 0)
 
 
 class EarlyStoppingBase:
@@ -58,8 +79,7 @@ class EarlyStoppingBase:
         self.verbose = verbose
 
     def _get_options(self) -> dict[str, Any]:
-        """Return the options of the callback, in the order of the constructor."""
-        return {"rounds": self.rounds, "dataset": self.dataset, "min_delta": self.min_delta, "verbose": self.verbose}
+        return {name: getattr(self, name) for name in signature(type(self)).parameters if name != "metric"}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.metric, *self._get_options().values())
@@ -67,11 +87,22 @@ class EarlyStoppingBase:
     def __repr__(self) -> str:
         return call_text(type(self)._factory, self.metric, **self._get_options())
 
-    def _improves(self, value: float, best: float | None, maximize: bool, min_delta: float) -> bool:
-        """Return whether a value is better than the best one by more than `min_delta`. NaN is never better."""
-        if best is None:
-            return value == value
-        return (value - best if maximize else best - value) > min_delta
+    def _record(self, run: StoppingRun, round_number: int, value: float, maximize: bool, min_delta: float) -> bool:
+        """Return whether a value is better than the best one by more than `min_delta`, and store it. NaN never is."""
+        run.last_evaluated = round_number
+        if run.best is None:
+            improves = value == value
+        else:
+            improves = (
+                self._exceeds(value, run.best, min_delta) if maximize else self._exceeds(-value, -run.best, min_delta)
+            )
+        if improves:
+            run.best, run.best_round = value, round_number
+        return improves
+
+    @staticmethod
+    def _exceeds(value: float, best: float, min_delta: float) -> bool:
+        return value - best > min_delta
 
     def _describe_unknown_start(self, functions: str) -> str:
         """Return the warning that the value of the continued model is not known."""
@@ -99,3 +130,13 @@ class EarlyStoppingBase:
         names = list(dict.fromkeys(metric for name in datasets for metric in logged[name]))
         advice = f". {remedy}" if self._own_metric else ""
         return describe_unlogged_metric(self.metric, ", ".join(map(repr, datasets)), names) + advice
+
+
+active_runs: WeakIdentityMap[StoppingRun] = WeakIdentityMap()
+"""The early stopping of each training in progress, by its model."""
+
+
+def get_active_run(model: Any) -> StoppingRun | None:
+    """Return the early stopping of a training, or None before its first value."""
+    run = active_runs.get(model)
+    return None if run is None or run.best is None else run

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -19,11 +18,12 @@ from .._common.shown import printables
 from .._common.validation import validate_integer
 from ..data import RankingData, read_scores
 from ..data.features import as_matrix, is_sparse
+from .bound_metrics import LIBRARIES
 
 if TYPE_CHECKING:
     from .._common.typing import Features, Floats, Frame, Predictor, Scores
 
-__all__ = ["Iteration", "find_trees", "predict", "read_predictions", "validate_categories"]
+__all__ = ["Iteration", "find_booster", "find_trees", "predict", "read_predictions", "validate_categories"]
 
 
 class Iteration(NamedTuple):
@@ -131,10 +131,8 @@ def _read_rounds(iteration: Any, names: list[str]) -> dict[str, int]:
 
 def _read_scores(source: Any, features: Any, rounds: int | None) -> tuple[Any, Iteration | None]:
     """Return unconverted scores, and the number of rounds of a booster."""
-    if isinstance(source, str | PathLike):
-        kind = f"the scores in {fspath(source)}"
-    else:
-        kind = "scores"
+    is_path = isinstance(source, str | PathLike)
+    if not is_path:
         validate_ready("scores", source)
         if hasattr(source, "predict"):
             if features is None:
@@ -145,21 +143,22 @@ def _read_scores(source: Any, features: Any, rounds: int | None) -> tuple[Any, I
                 f"it is neither scores nor a path nor a model with a predict method, but {type(source).__name__}"
             )
     if rounds is not None:
+        kind = f"the scores in {fspath(source)}" if is_path else "scores"
         raise ValueError(
             f"iteration applies to boosters, but this model is {kind}. Pass iteration={{'name': rounds}} with the "
             "names of the boosters"
         )
-    return read_scores(fspath(source)) if isinstance(source, str | PathLike) else source, None
+    return read_scores(fspath(source)) if is_path else source, None
 
 
-@dataclass(frozen=True)
-class _Booster:
-    """A boosted model: its number of rounds, its best number, its predictions, and the reason if it uses all rounds."""
+class _Booster(NamedTuple):
+    """A boosted model: its number of rounds, its best number, the arguments of `predict` for a number, and limits."""
 
     total: int
     best: int | None
-    predict: Callable[[int], Any]
+    arguments: Callable[[int], dict[str, Any]]
     uses_all: str = ""
+    """The reason if it always predicts with all rounds."""
 
 
 def predict(model: Predictor, features: Features, rounds: int | None = None) -> tuple[Any, Iteration | None]:
@@ -168,11 +167,7 @@ def predict(model: Predictor, features: Features, rounds: int | None = None) -> 
     Boosters and estimators of LightGBM, XGBoost and CatBoost predict with `rounds`, by default with those up to their
     best iteration, or with all rounds.
     """
-    libraries = {"lightgbm": _read_lightgbm, "xgboost": _read_xgboost, "catboost": _read_catboost}
-    features = _convert_features(model, features)
-    modules = (kind.__module__.partition(".")[0] for kind in type(model).__mro__)
-    library = next((module for module in modules if module in libraries), None)
-    booster = None if library is None else libraries[library](model, features)
+    features, booster = _convert_features(model, features), _read_booster(model)
     if booster is None:
         if rounds is not None:
             raise ValueError(
@@ -180,15 +175,50 @@ def predict(model: Predictor, features: Features, rounds: int | None = None) -> 
                 "not apply: pass the booster itself, or its scores after the round that you need"
             )
         return model.predict(features), None
+    total, best, arguments, uses_all = booster
     if rounds is None:
-        if booster.best is None or booster.best > booster.total or booster.uses_all:
-            return booster.predict(booster.total), Iteration(booster.total, booster.total, "all")
-        return booster.predict(booster.best), Iteration(booster.best, booster.total, "best")
-    if rounds > booster.total:
-        raise ValueError(f"iteration={rounds}, but it has {booster.total} boosting rounds: pass at most that many")
-    if booster.uses_all and rounds < booster.total:
-        raise ValueError(f"iteration={rounds} of its {booster.total} rounds is not available: {booster.uses_all}")
-    return booster.predict(rounds), Iteration(rounds, booster.total, "given")
+        used = total if best is None else min(best, total)
+        iteration = Iteration(used, total, "best" if used == best else "all")
+    elif rounds > total:
+        raise ValueError(f"iteration={rounds}, but it has {total} boosting rounds: pass at most that many")
+    elif uses_all and rounds < total:
+        raise ValueError(f"iteration={rounds} of its {total} rounds is not available: {uses_all}")
+    else:
+        iteration = Iteration(rounds, total, "given")
+    return model.predict(features, **arguments(iteration.used)), iteration
+
+
+def find_booster(model: Any) -> tuple[str, Any]:
+    """Return the library of a model of LightGBM or XGBoost and its booster, or the library of another model and None.
+
+    An estimator that is not fitted raises the error of its library.
+    """
+    modules = (kind.__module__.partition(".")[0] for kind in type(model).__mro__)
+    library, kind = next((module for module in modules if module in LIBRARIES), ""), type(model)
+    if library == "lightgbm":
+        own_booster = model if hasattr(kind, "current_iteration") else None
+        return library, model.booster_ if hasattr(kind, "booster_") else own_booster
+    if library == "xgboost":
+        own_booster = model if hasattr(kind, "num_boosted_rounds") else None
+        return library, model.get_booster() if hasattr(kind, "get_booster") else own_booster
+    return library, None
+
+
+def _read_booster(model: Any) -> _Booster | None:
+    """Return the rounds of a boosted model, or None for other models."""
+    library, booster = find_booster(model)
+    if library == "catboost" and getattr(model, "tree_count_", None) is not None:
+        return _Booster(model.tree_count_, _find_best_of_catboost(model), lambda rounds: {"ntree_end": rounds})
+    if booster is None:
+        return None
+    if library == "lightgbm":
+        best = booster.best_iteration if (booster.best_iteration or 0) > 0 else None
+        return _Booster(booster.current_iteration(), best, lambda rounds: {"num_iteration": rounds})
+    total, best = booster.num_boosted_rounds(), booster.attr("best_iteration")
+    if json.loads(booster.save_config())["learner"]["gradient_booster"]["name"] == "gblinear":
+        return _Booster(total, None, lambda rounds: {}, "a linear booster keeps its last state only")
+    best = None if best is None else int(best) + 1
+    return _Booster(total, best, lambda rounds: {"iteration_range": (0, rounds)})
 
 
 def _convert_features(model: Any, features: Any) -> Any:
@@ -213,35 +243,6 @@ def _convert_features(model: Any, features: Any) -> Any:
     if hasattr(type(model), "get_booster"):
         validate_categories(model.get_booster(), features)
     return features
-
-
-def _read_lightgbm(model: Any, features: Any) -> _Booster | None:
-    is_estimator = hasattr(type(model), "booster_")
-    if not is_estimator and not hasattr(type(model), "current_iteration"):
-        return None
-    booster = model.booster_ if is_estimator else model  # raises an error if it is not fitted
-    best = booster.best_iteration if (booster.best_iteration or 0) > 0 else None
-    return _Booster(booster.current_iteration(), best, lambda rounds: model.predict(features, num_iteration=rounds))
-
-
-def _read_xgboost(model: Any, features: Any) -> _Booster | None:
-    is_estimator = hasattr(type(model), "get_booster")
-    if not is_estimator and not hasattr(type(model), "num_boosted_rounds"):
-        return None
-    booster = model.get_booster() if is_estimator else model  # raises an error if it is not fitted
-    total, best = booster.num_boosted_rounds(), booster.attr("best_iteration")
-    if json.loads(booster.save_config())["learner"]["gradient_booster"]["name"] == "gblinear":
-        reason = "a linear booster keeps its last state only"
-        return _Booster(total, None, lambda rounds: model.predict(features), reason)
-    best = None if best is None else int(best) + 1
-    return _Booster(total, best, lambda rounds: model.predict(features, iteration_range=(0, rounds)))
-
-
-def _read_catboost(model: Any, features: Any) -> _Booster | None:
-    if not hasattr(model, "tree_count_") or model.tree_count_ is None:
-        return None
-    best = _find_best_of_catboost(model)
-    return _Booster(model.tree_count_, best, lambda rounds: model.predict(features, ntree_end=rounds))
 
 
 def _find_best_of_catboost(model: Any) -> int | None:

@@ -1,41 +1,77 @@
-"""A training at one moment, as lines of text."""
+"""A training at one moment: its curves, and the same content as lines of text."""
 
 from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+import numpy as np
+
 from .._common.shown import printable
+from .._common.words import pluralize
 from .bound_metrics import canonical_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from .history import MetricCurve
-
-__all__ = ["KeptRound", "Role", "Segments", "ShownMetric", "View", "choose_metrics", "create_shown", "label_metric"]
+    from collections.abc import Mapping, Sequence
 
 Role = Literal["first", "second", "third", "fourth"]
 """The color and mark of a metric: linear gain is the first, exponential gain the second, all others are gray."""
 Segments = list[tuple[str, str]]
 """Pieces of a line, each with a style of rich."""
 
-MARKS: dict[Role, str] = {"first": "●o", "second": "◆x", "third": "▲^", "fourth": "■#"}
-"""The mark of each role, and its mark in ASCII."""
+MARKS: dict[Role, str] = {"first": "●", "second": "◆", "third": "▲", "fourth": "■"}
 TERMINAL_COLORS: dict[Role, str] = {"first": "color(33)", "second": "color(208)"}
 NDCG_ROLES: dict[str, Role] = {"linear": "first", "exp": "second"}
+BLOCKS = "▁▂▃▄▅▆▇█"
+ASCII = str.maketrans("●◆▲■▁▂▃▄▅▆▇█−…", "ox^#_.:-=+*#-~")
 SPARKLINE_RANGE = 0.03
 """The lowest block of a sparkline is this far below the best value, for values up to 1."""
 MAX_SPARKLINE, MIN_SPARKLINE = 24, 6
+
+
+class MetricCurve:
+    """One metric on one dataset over the rounds.
+
+    `best_round` is the first round with the best value, or None if the direction of the metric is unknown.
+    """
+
+    __slots__ = ("best", "best_round", "higher_is_better", "rounds", "values")
+
+    def __init__(self, higher_is_better: bool | None) -> None:
+        self.higher_is_better = higher_is_better
+        self.rounds: list[int] = []
+        self.values: list[float] = []
+        self.best = math.nan
+        self.best_round: int | None = None
+
+    def add(self, round_number: int, value: float) -> None:
+        """Append the value of a round. NaN is never the best value."""
+        self.rounds.append(round_number)
+        self.values.append(value)
+        if self.higher_is_better is None or value != value:
+            return
+        if self.best_round is None or (value > self.best if self.higher_is_better else value < self.best):
+            self.best, self.best_round = value, round_number
+
+    def get(self, round_number: int) -> float:
+        """Return the value of a round, or NaN if the metric was not evaluated in it."""
+        index = bisect_left(self.rounds, round_number)
+        return self.values[index] if self.rounds[index : index + 1] == [round_number] else math.nan
+
+    def compute_loss(self, round_number: int) -> float:
+        """Return how much worse the metric is in a round than at its best."""
+        difference = self.best - self.get(round_number)
+        return difference if self.higher_is_better else -difference
 
 
 @dataclass(frozen=True)
 class ShownMetric:
     """A metric in a view: its logged name, its label, color and mark, and its curve.
 
-    `loss` is how much worse it is at `at`, the best round of another metric. It is NaN without another metric.
+    `loss` is how much worse it is at `loss_round`, the best round of another metric. It is NaN without another metric.
     """
 
     name: str
@@ -43,25 +79,24 @@ class ShownMetric:
     role: Role
     curve: MetricCurve
     loss: float = math.nan
-    at: int = 0
+    loss_round: int = 0
 
-    def get_mark(self, ascii_only: bool) -> tuple[str, str]:
-        """Return the mark and its color in a terminal."""
-        return MARKS[self.role][ascii_only], TERMINAL_COLORS.get(self.role, "")
+    @property
+    def mark(self) -> tuple[str, str]:
+        """The mark and its color in a terminal."""
+        return MARKS[self.role], TERMINAL_COLORS.get(self.role, "")
 
     def format_best(self, separator: str) -> str:
         """Return the best value and its round."""
         return "n/a" if self.curve.best_round is None else f"{self.curve.best:.4f}{separator}{self.curve.best_round}"
 
-    def format_loss(self, ascii_only: bool) -> str:
+    def format_loss(self) -> str:
         """Return the loss: below the best value, or above it if a lower value is better."""
-        if not self.loss > 0:
-            return ""
-        sign = "+" if self.curve.higher_is_better is False else "-" if ascii_only else "−"
-        return f"{sign}{self.loss:.4f} at {self.at}"
+        sign = "+" if self.curve.higher_is_better is False else "−"
+        return f"{sign}{self.loss:.4f} at {self.loss_round}" if self.loss > 0 else ""
 
 
-class KeptRound(NamedTuple):
+class SelectedRound(NamedTuple):
     """The round that a model predicts with after early stopping, and the monitored metric with its value, if known."""
 
     round: int
@@ -87,81 +122,59 @@ class View:
     total: int | None = None
     seconds: float | None = None
     patience: tuple[str, int, int] | None = None
-    kept: KeptRound | None = None
+    selected_round: SelectedRound | None = None
 
-    @property
-    def differ(self) -> bool:
-        """Whether the best rounds differ."""
-        return len({shown.curve.best_round for shown in self.shown} - {None}) > 1
-
-    def create_lines(self, width: int, *, ascii_only: bool = False) -> list[Segments]:
+    def create_lines(self, width: int) -> list[Segments]:
         """Return a title and one line per metric. Lines that do not fit into `width` columns are longer."""
-        labels = [_clean(shown.label, ascii_only) for shown in self.shown]
-        label_width = max(map(len, labels), default=0)
+        label_width = max((len(shown.label) for shown in self.shown), default=0)
         values = [
-            f" {label:<{label_width}} {shown.curve.values[-1]:.4f}  best {shown.format_best(' at ')}"
-            for label, shown in zip(labels, self.shown, strict=True)
+            f" {shown.label:<{label_width}} {shown.curve.values[-1]:.4f}  best {shown.format_best(' at ')}"
+            for shown in self.shown
         ]
-        losses = [shown.format_loss(ascii_only) for shown in self.shown]
+        losses = [shown.format_loss() for shown in self.shown]
         left, right = (max(map(len, texts), default=0) for texts in (values, losses))
         room = min(MAX_SPARKLINE, width - left - right - 6)
-        lines: list[Segments] = [[(self._format_head(width, ascii_only), "bold")]]
+        lines: list[Segments] = [[(self._format_head(width), "bold")]]
         for shown, value, loss in zip(self.shown, values, losses, strict=True):
-            mark, color = shown.get_mark(ascii_only)
-            line = [(" ", ""), (mark, color), (f"{value:<{left}}", "")]
+            line = [(" ", ""), shown.mark, (f"{value:<{left}}", "")]
             if room >= MIN_SPARKLINE:
-                line.append((f"  {draw_sparkline(shown.curve, room, ascii_only):<{room}}", color))
+                line.append((f"  {draw_sparkline(shown.curve, room):<{room}}", shown.mark[1]))
             lines.append([*line, (f"  {loss}".rstrip(), "")])
         return lines
 
-    def _format_head(self, width: int, ascii_only: bool) -> str:
+    def _format_head(self, width: int) -> str:
         from rich.cells import cell_len, set_cell_size
 
         right = f"   round {self.last_round}{f'/{self.total}' if self.total else ''}"
         if self.patience is not None:
             metric, left, _ = self.patience
-            marks = [shown.get_mark(ascii_only)[0] for shown in self.shown if shown.name == metric]
+            marks = [shown.mark[0] for shown in self.shown if shown.name == metric]
             right += f"  {marks[0] if marks else label_metric(metric)} stops in {left}"
         if self.seconds is not None:
             right += f"  {self.seconds:.0f} s"
-        title, ellipsis = _clean(self.title, ascii_only), "..." if ascii_only else "…"
-        room = width - len(right)
+        title, room = printable(self.title), width - len(right)
         if cell_len(title) > room:
-            title = set_cell_size(title, max(room - len(ellipsis), 0)) + ellipsis
+            title = set_cell_size(title, max(room - 1, 0)) + "…"
         return title + right
 
-    def create_final_line(self, *, ascii_only: bool = False) -> Segments:
+    def create_final_line(self) -> str:
         """Return one line, for a training that has ended."""
-        segments = [(_clean(self.title, ascii_only), "")]
-        for shown in self.shown:
-            value = f" {_clean(shown.name, ascii_only)} {shown.format_best(' @')}"
-            segments += [("  ", ""), shown.get_mark(ascii_only), (value, "")]
-        if self.kept:
-            segments.append((f"  {_clean(str(self.kept), ascii_only)}", ""))
-        if self.seconds is not None:
-            segments.append((f"  {self.seconds:.1f} s", ""))
-        if self.differ:
-            losses = ", ".join(filter(None, (shown.format_loss(ascii_only) for shown in self.shown)))
-            segments.append((f"  best rounds differ{f': {losses}' if losses else ''}", ""))
-        return segments
+        seconds = "" if self.seconds is None else f" {self.seconds:.1f} s"
+        return " ".join(f"{printable(self.title)}: {self.describe()}{seconds}".split())
 
     def describe(self) -> str:
         """Return the best rounds, and the losses at the best round of the other metric, in words."""
         shown = [shown for shown in self.shown if shown.curve.best_round is not None]
         if not shown:
             return f"No metric has a value on {printable(self.dataset)} in {self.last_round:,} rounds."
-        best = ", ".join(
-            f"{metric.name} {'is best ' if not index else ''}at round {metric.curve.best_round:,} "
-            f"({metric.curve.best:.4f})"
-            for index, metric in enumerate(shown)
-        )
-        rounds = f"{self.last_round:,} round{'' if self.last_round == 1 else 's'}"
-        text = f"{best}, on {printable(self.dataset)} over {rounds}."
-        if self.kept is not None:
-            text += f"\nEarly stopping {self.kept}."
+        best = ", ".join(f"{m.name} at round {m.curve.best_round:,} ({m.curve.best:.4f})" for m in shown)
+        best = best.replace(" at round", " is best at round", 1)
+        text = f"{best}, on {printable(self.dataset)} over {pluralize(self.last_round, 'round')}."
+        if self.selected_round is not None:
+            text += f"\nEarly stopping {self.selected_round}."
         if len(shown) == 1:
             return text
-        if not self.differ:
+        if len({metric.curve.best_round for metric in shown}) == 1:
             return f"{text}\nThe best rounds are the same."
         other = "the other's" if len(shown) == 2 else "another's"
         losses = " and ".join(f"{metric.loss:.4f} of {metric.name}" for metric in shown if metric.loss == metric.loss)
@@ -177,9 +190,9 @@ def create_shown(curves: Mapping[str, MetricCurve]) -> list[ShownMetric]:
     for name, curve in curves.items():
         rounds = [other.best_round for other in curves.values() if other is not curve and other.best_round is not None]
         losses = {number: loss for number in rounds if (loss := curve.compute_loss(number)) == loss}
-        at = max(losses, key=losses.__getitem__, default=0)
+        loss_round = max(losses, key=losses.__getitem__, default=0)
         label = printable(name) if are_ambiguous else labels[name]
-        shown.append(ShownMetric(name, label, roles[name], curve, losses.get(at, math.nan), at))
+        shown.append(ShownMetric(name, label, roles[name], curve, losses.get(loss_round, math.nan), loss_round))
     return shown
 
 
@@ -209,23 +222,23 @@ def label_metric(name: str) -> str:
     return gain[1] if gain else printable(name)
 
 
-def draw_sparkline(curve: MetricCurve, width: int, ascii_only: bool = False) -> str:
+def draw_sparkline(curve: MetricCurve, width: int) -> str:
     """Return a curve as blocks, at most `width` columns wide. Better values are higher, and NaN is blank.
 
     If there are more values than columns, each column is the best of equally many values.
     """
-    span = SPARKLINE_RANGE * max(1.0, abs(curve.best) if curve.best == curve.best else 1.0)
-    values = curve.get_upward_values()
+    values = np.array(curve.values) * (-1 if curve.higher_is_better is False else 1)
     step = max(-(-len(values) // width), 1)
-    columns = [_find_highest(values[start : start + step]) for start in range(0, len(values), step)]
-    best = _find_highest(columns)
-    blocks = "_.:-=+*#" if ascii_only else "▁▂▃▄▅▆▇█"
-    heights = (7 * (1 - (best - value) / span) if value == value else math.nan for value in columns)
-    return "".join(" " if height != height else blocks[max(0, round(height))] for height in heights)
+    columns = np.fmax.reduceat(values, np.arange(0, len(values), step))
+    best = np.fmax.reduce(columns)
+    span = SPARKLINE_RANGE * max(1.0, abs(best) if best == best else 1.0)
+    heights = (7 * (1 - (best - columns) / span)).tolist()
+    return "".join(" " if height != height else BLOCKS[max(0, round(height))] for height in heights)
 
 
-def _find_highest(values: Iterable[float]) -> float:
-    return max((value for value in values if value == value), default=math.nan)
+def to_ascii(text: str) -> str:
+    """Return a text for terminals that write only ASCII."""
+    return text.translate(ASCII).encode("ascii", "replace").decode()
 
 
 def _assign_roles(names: list[str]) -> dict[str, Role]:
@@ -236,9 +249,3 @@ def _assign_roles(names: list[str]) -> dict[str, Role]:
         preferred = NDCG_ROLES.get(label_metric(name))
         roles[name] = preferred if preferred in free else free[0] if free else "fourth"
     return roles
-
-
-def _clean(text: str, ascii_only: bool) -> str:
-    """Return a text without control characters, and without other characters than ASCII if the stream requires it."""
-    text = printable(text)
-    return text.encode("ascii", "replace").decode() if ascii_only else text

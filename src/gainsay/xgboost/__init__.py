@@ -18,10 +18,8 @@ try:
 except ImportError as error:  # pragma: no cover - needs an environment without XGBoost
     raise ImportError("gainsay.xgboost needs XGBoost: pip install 'gainsay-ltr[xgboost]'") from error
 
-from .checkpoint import checkpoint
-from .curves import Curves
-from .custom_metric import custom_metric, full_precision
+from .curves import Curves, checkpoint
 from .early_stopping import early_stopping
-from .evaluate import EvaluateRanking
+from .evaluate import EvaluateRanking, custom_metric, full_precision
 
 __all__ = ["Curves", "EvaluateRanking", "checkpoint", "custom_metric", "early_stopping", "full_precision"]

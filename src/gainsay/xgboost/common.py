@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xgboost as xgb
@@ -111,7 +111,14 @@ class BoundMatrix:
         self._source = _read(dmatrix)
         labels, boundaries, weight = self._source
         whole = not xgb.collective.is_distributed()
-        group = _compute_sizes(boundaries) if whole or dmatrix.num_row() else None
+        group = None
+        if whole or dmatrix.num_row():
+            if len(boundaries) == 0:
+                raise ValueError(
+                    "the DMatrix has no groups: pass qid= (the query of each document), because ranking metrics need "
+                    "queries"
+                )
+            group = np.diff(np.asarray(boundaries).astype(np.int64))
         weight = weight if len(weight) else None
         self.partition = Partition(bound_metrics, labels, group=group, weight=weight, whole=whole)
         self.rounds = 0
@@ -126,14 +133,6 @@ class BoundMatrix:
 def _read(dmatrix: xgb.DMatrix) -> tuple[Any, Any, Any]:
     """Return labels, group boundaries and query weights of a DMatrix."""
     return dmatrix.get_label(), dmatrix.get_uint_info("group_ptr"), dmatrix.get_weight()
-
-
-def _compute_sizes(boundaries: Any) -> Any:
-    if len(boundaries) == 0:
-        raise ValueError(
-            "the DMatrix has no groups: pass qid= (the query of each document), because ranking metrics need queries"
-        )
-    return np.diff(np.asarray(boundaries).astype(np.int64))
 
 
 def compute_sums(partition: Partition, predictions: Any, round_number: int, dataset: str = "") -> Floats:
@@ -160,16 +159,11 @@ def compute_means(sums: Callable[[], Floats], metrics: int) -> list[float]:
         failure = error
     *flat, failures = _allreduce([*own.ravel(), failure is not None], xgb.collective.Op.SUM)
     if failures:
-        _raise_everywhere(failure)
+        rank = xgb.collective.get_rank()
+        (failed,) = map(int, _allreduce([-1 if failure is None else rank], xgb.collective.Op.MAX))
+        message = xgb.collective.broadcast(str(failure), failed)
+        raise failure or ValueError(f"on worker {failed}: {message}")
     return compute_ratios(np.reshape(flat, own.shape)).tolist()  # type: ignore[no-any-return]
-
-
-def _raise_everywhere(own: Exception | None) -> NoReturn:
-    """Raise the error of this worker, or that of another worker."""
-    rank = xgb.collective.get_rank()
-    (failed,) = map(int, _allreduce([-1 if own is None else rank], xgb.collective.Op.MAX))
-    message = xgb.collective.broadcast(str(own), failed)
-    raise own or ValueError(f"on worker {failed}: {message}")
 
 
 def _allreduce(values: list[float], operation: xgb.collective.Op) -> list[float]:

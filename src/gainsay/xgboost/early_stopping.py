@@ -6,6 +6,7 @@ import json
 import threading
 import warnings
 import weakref
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import xgboost as xgb
@@ -13,11 +14,11 @@ import xgboost as xgb
 from .._common.arrays import nearest
 from .._common.validation import validate_flag
 from ..metrics.base import Metric
-from ..training.bound_metrics import WeakIdentityMap, create_clash_error, factory, find_logged_name
-from ..training.early_stopping import STOPPING_OPTIONS, EarlyStoppingBase, PatienceState
+from ..training.bound_metrics import create_clash_error, factory, find_logged_name
+from ..training.early_stopping import STOPPING_OPTIONS, EarlyStoppingBase, StoppingRun, active_runs
 from ..training.prediction import find_trees
 from .common import DIRECTIONS, REMEDY, Callback, get_loggers, log_first
-from .custom_metric import calls
+from .evaluate import calls
 
 if TYPE_CHECKING:
     from ..metrics.names import MetricLike
@@ -86,43 +87,24 @@ def early_stopping(
     return EarlyStopping(metric, rounds, dataset, min_delta, maximize, save_best, verbose)
 
 
-_active: WeakIdentityMap[EarlyStopping] = WeakIdentityMap()
-"""The callback of each training in progress, by its booster."""
+@dataclass
+class _Run(StoppingRun):
+    """The state of one training. `reference` is its model, because another callback may return a shorter one."""
 
-
-def get_patience(model: Any) -> PatienceState | None:
-    """Return the state of early stopping of a training, or None."""
-    stopping = _active.get(model)
-    return None if stopping is None else stopping.get_patience()
-
-
-class _Run:
-    """The state of one training. Round -1 is the continued model, and rounds are counted from 0 in this training."""
-
-    def __init__(self, model: Any) -> None:
-        self.model = weakref.ref(model)  # another callback may return a shorter model
-        self.first_round: int = model.num_boosted_rounds()
-        self.initial_best: str | None = model.attr("best_iteration") if self.first_round else None
-        self.history: Any = {}
-        self.last_checked = -1
-        self.dataset: str | None = None
-        self.logged_name = ""
-        self.values_seen = 0
-        self.best: float | None = None
-        self.best_epoch = self.last_evaluated = 0
-        self.is_continued = self.has_stopped = False
-
-    @property
-    def best_round(self) -> int:
-        """The best round, counted from 0 in the model."""
-        return self.first_round + self.best_epoch
+    reference: Any = None
+    initial_best: str | None = None
+    is_continued: bool = False
+    has_stopped: bool = False
+    history: Any = field(default_factory=dict)
+    last_checked: int = 0
+    values_seen: int = 0
 
     @property
     def initial_lengths(self) -> list[int]:
         """The two lengths of the continued model: up to its best round, and complete."""
         best = (self.initial_best or "").strip()
-        rounds = int(best) + 1 if best.isdigit() else self.first_round
-        return sorted({min(rounds, self.first_round), self.first_round})
+        rounds = int(best) + 1 if best.isdigit() else self.start
+        return sorted({min(rounds, self.start), self.start})
 
 
 class EarlyStopping(EarlyStoppingBase, Callback):
@@ -146,22 +128,10 @@ class EarlyStopping(EarlyStoppingBase, Callback):
         self._runs: dict[int, _Run] = {}
         """By thread, because the model at the end of a training may be another object than at the start."""
 
-    def _get_options(self) -> dict[str, Any]:
-        options = super()._get_options()
-        verbose = options.pop("verbose")
-        return {**options, "maximize": self.maximize, "save_best": self.save_best, "verbose": verbose}
-
-    def get_patience(self) -> PatienceState | None:
-        """Return the state of the training in this thread, or None before the first value."""
-        run = self._runs.get(threading.get_ident())
-        if run is None or run.best is None:
-            return None
-        return PatienceState(run.dataset, self.metric, self.rounds, run.best_round + 1)
-
     def before_training(self, model: Any) -> Any:
         """Start a new record."""
-        second = _active.get(model)
-        if second is not None and second is not self:
+        second = active_runs.get(model)
+        if second is not None and second is not self._runs.get(threading.get_ident()):
             raise ValueError(
                 f"two early_stopping callbacks in one training, on {second.metric!r} and on {self.metric!r}: a model "
                 "has one best round. Keep one, and read the best round of the other metric from evals_result"
@@ -177,9 +147,12 @@ class EarlyStopping(EarlyStoppingBase, Callback):
                     "from the one that was evaluated"
                 )
             warnings.warn(f"under {booster} {reason}: the model of the best round cannot be restored", stacklevel=2)
-        _active.set(model, self)
-        run = self._runs[threading.get_ident()] = _Run(model)
-        run.is_continued = run.first_round > 0 and unstable is None
+        start: int = model.num_boosted_rounds()
+        run = _Run(self.metric, self.rounds, start, start, reference=weakref.ref(model), last_checked=start)
+        run.initial_best = model.attr("best_iteration") if start else None
+        run.is_continued = start > 0 and unstable is None
+        self._runs[threading.get_ident()] = run
+        active_runs.set(model, run)
         if run.is_continued:
             calls.set([])
         return model
@@ -195,29 +168,25 @@ class EarlyStopping(EarlyStoppingBase, Callback):
         run = self._runs[threading.get_ident()]
         run.history = evals_log
         log_first(model, epoch, evals_log)
-        self._check(run, model, epoch)
-        is_over = run.last_evaluated > run.best_epoch and epoch - max(run.best_epoch, -1) >= self.rounds
-        run.has_stopped = run.best is not None and is_over
+        round_number = run.start + epoch + 1
+        self._check(run, model, round_number)
+        run.has_stopped = run.is_over(round_number)
         if run.has_stopped:
             self._set_best(run, model)  # at once, because xgboost.cv and a second stop with save_best read it
         return run.has_stopped and not isinstance(model, xgb.Booster)
 
-    def _check(self, run: _Run, model: Any, epoch: int) -> None:
+    def _check(self, run: _Run, model: Any, round_number: int) -> None:
         """Check the value of a round, if it was evaluated."""
         curve = self._find_curve(run)
-        if curve is None:
-            remedy = f"Pass EvaluateRanking({{…}}, [{self.metric!r}]) in callbacks, or custom_metric="
-            raise ValueError(self._describe_missing_metric(run.history, self.dataset, remedy))
-        if len(curve) > epoch + 1:
-            raise create_clash_error(run.logged_name, "XGBoost", REMEDY)
-        if run.is_continued and run.last_checked < 0:
+        if len(curve) > round_number - run.start:
+            raise create_clash_error(str(run.logged_name), "XGBoost", REMEDY)
+        if run.is_continued and run.last_checked == run.start:
             self._evaluate_start(run, model)
-        run.last_checked = epoch
+        run.last_checked = round_number
         if len(curve) > run.values_seen:
-            run.values_seen, run.last_evaluated = len(curve), epoch
+            run.values_seen = len(curve)
             value = float(curve[-1][0] if isinstance(curve[-1], tuple) else curve[-1])
-            if self._improves(value, run.best, self.maximize, self.min_delta):
-                run.best, run.best_epoch = value, epoch
+            self._record(run, round_number, value, self.maximize, self.min_delta)
 
     def _evaluate_start(self, run: _Run, model: Any) -> None:
         """Use the better length of the continued model as the value to beat."""
@@ -229,19 +198,18 @@ class EarlyStopping(EarlyStoppingBase, Callback):
                 functions = "EvaluateRanking or custom_metric"
                 warnings.warn(self._describe_unknown_start(functions), stacklevel=2)
                 return
-            if self._improves(value, run.best, self.maximize, 0.0):
-                run.best, run.best_epoch = value, rounds - 1 - run.first_round
+            self._record(run, rounds, value, self.maximize, 0.0)
 
     def _compute_value(self, run: _Run, model: Any, rounds: int, recorded: list[Any]) -> float | None:
         """Return the value of the first rounds of a model as it would be logged, or None for other metrics."""
-        metric, loggers = run.logged_name, get_loggers(model)
+        metric, dataset, loggers = str(run.logged_name), str(run.dataset), get_loggers(model)
         for logger in loggers:
-            value = logger.compute_value(model, rounds, str(run.dataset), metric)
+            value = logger.compute_value(model, rounds, dataset, metric)
             if value is not None:
                 return value
         recorded = [(log, matrix) for log, matrix in recorded if metric in log.bound_metrics.names]
         datasets = [name for name, history in run.history.items() if metric in history]
-        place = datasets.index(str(run.dataset))  # XGBoost evaluates its own datasets first, in the order of history
+        place = datasets.index(dataset)  # XGBoost evaluates its own datasets first, in the order of history
         if place >= len(recorded):
             return None
         log, matrix = recorded[place]
@@ -252,52 +220,50 @@ class EarlyStopping(EarlyStoppingBase, Callback):
     def after_training(self, model: Any) -> Any:
         """Print the best round, and cut the model there if `save_best`."""
         run = self._runs.pop(threading.get_ident())
-        trained = run.model()
-        trained = model if trained is None else trained
-        _active.remove(trained)
-        last = trained.num_boosted_rounds() - run.first_round - 1
-        if run.history and run.last_checked < last:  # another callback stopped the training before this one was called
-            self._check(run, trained, last)
+        trained = model if run.reference() is None else run.reference()
+        active_runs.remove(trained)
+        last_round = trained.num_boosted_rounds()
+        if run.history and run.last_checked < last_round:  # another callback stopped before this one was called
+            self._check(run, trained, last_round)
         if run.best is None:
             if run.values_seen:
                 warnings.warn(self._describe_missing_values(run.dataset), stacklevel=2)
             return model
-        is_cut = model.num_boosted_rounds() < trained.num_boosted_rounds()
+        is_cut = model.num_boosted_rounds() < last_round
         has_second_stop = is_cut or trained.attr("best_iteration") != run.initial_best
         keeps_attributes = has_second_stop and not run.has_stopped and not self.save_best
         self._print_best(run, keeps_attributes)
         if keeps_attributes:
             return model
-        result = cut_booster(trained, run.best_round + 1) if self.save_best else model
+        result = cut_booster(trained, run.best_round) if self.save_best else model
         self._set_best(run, result)
         return result
 
     def _set_best(self, run: _Run, model: Any) -> None:
-        model.set_attr(best_score=str(run.best), best_iteration=str(run.best_round))
+        model.set_attr(best_score=str(run.best), best_iteration=str(run.best_round - 1))
 
     def _print_best(self, run: _Run, keeps_attributes: bool) -> None:
         if not self.verbose or xgb.collective.get_rank() != 0:
             return
-        start = "No round is better than the continued model: its best" if run.best_epoch < 0 else "Best"
+        start = "Best" if run.best_round > run.start else "No round is better than the continued model: its best"
         second = (
             ". best_iteration and best_score of the model are those of another stopping" if keeps_attributes else ""
         )
         value = f"{self.metric} = {run.best:.6g} on {run.dataset}"
-        text = f"{start} iteration is {run.best_round} (counted from 0) with {value}{second}"
+        text = f"{start} iteration is {run.best_round - 1} (counted from 0) with {value}{second}"
         xgb.collective.communicator_print(f"{text}\n")
 
-    def _find_curve(self, run: _Run) -> list[Any] | None:
-        """Return the values of the metric, or None if it is not logged."""
+    def _find_curve(self, run: _Run) -> list[Any]:
+        """Return the values of the metric, or raise an error if it is not logged."""
         if run.dataset is None:
             datasets = [name for name, history in run.history.items() if find_logged_name(self.metric, history)]
-            if self.dataset is not None:
-                datasets = [name for name in datasets if name == self.dataset]
+            datasets = [name for name in datasets if self.dataset in (None, name)]
             if len(datasets) > 1:
                 raise ValueError(f"{self.metric!r} is logged on {', '.join(datasets)}: pass dataset=, one of these")
             if not datasets:
-                return None
-            run.dataset = datasets[0]
-            run.logged_name = str(find_logged_name(self.metric, run.history[run.dataset]))
+                remedy = f"Pass EvaluateRanking({{…}}, [{self.metric!r}]) in callbacks, or custom_metric="
+                raise ValueError(self._describe_missing_metric(run.history, self.dataset, remedy))
+            run.dataset, run.logged_name = datasets[0], find_logged_name(self.metric, run.history[datasets[0]])
         curve: list[Any] = run.history[run.dataset][run.logged_name]
         return curve
 
