@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from ._common.alignment import align_rows, align_weights, index_of
-from ._common.arrays import factorize, identifiers, integers, nearest, numbers, validate_ready, vector
+from ._common.arrays import (
+    align_rows,
+    align_weights,
+    factorize,
+    identifiers,
+    index_of,
+    integers,
+    nearest,
+    numbers,
+    validate_ready,
+    vector,
+)
 from ._common.cached import cached_property
-from ._common.names import validate_text
 from ._common.sums import scale_weights
-from ._common.validation import validate_choice
+from ._common.validation import validate_choice, validate_text
 from .ranking.layout import Layout
 
 if TYPE_CHECKING:
@@ -278,7 +287,7 @@ class Judgments:
         )
 
     def _repr_html_(self) -> str:
-        from ._common.notebook import table_cell
+        from ._common.theme import table_cell
         from ._common.words import pluralize
 
         many = len(self.levels) > 7

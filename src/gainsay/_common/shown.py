@@ -9,11 +9,10 @@ import unicodedata
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-from .names import natural_order
-from .words import join_names
+from .words import natural_order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
 MAX_SHORT = 34
 """Maximum number of characters of a short name."""
@@ -129,8 +128,3 @@ def shorten_names(text: str, short: Mapping[str, str]) -> str:
         if any(unicodedata.bidirectional(character) in ("R", "AL") for character in name):
             text = text.replace(name, f"\u2068{name}\u2069")
     return text
-
-
-def listed_short(names: Sequence[str], short: Mapping[str, str], most: int = 6) -> str:
-    """Return short names as a list in words, with at most `most` names."""
-    return join_names([short[name] for name in names], most) if names else "none"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._common.arrays import validate_ready
-from .._common.names import validate_text
+from .._common.validation import validate_text
 from .frames import get_column
 
 if TYPE_CHECKING:

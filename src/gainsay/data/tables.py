@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import warnings
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from .._common.arrays import numbers
-from .._common.names import validate_ids
+from .._common.validation import validate_text
 from .text import StrPath, at_line, csv_rows, file_suffix, is_number, one_line, parse_number, read_chunks, shown
 
 if TYPE_CHECKING:
@@ -179,7 +180,9 @@ def convert_to_frame(name: str, data: Any, value: Value, *, empty: bool = False,
                     f"{query!r}"
                 )
         rows = [(query, document, number) for query, entries in data.items() for document, number in entries.items()]
-        validate_ids(name, rows)
+        for text in itertools.chain.from_iterable(row[:2] for row in rows):
+            if isinstance(text, str) and not text.isascii():
+                validate_text(f"the id {text!r} of {name}", text)
         values = numbers(f"{name}'s {value}", [row[2] for row in rows])  # pandas would round large integers.
         frame = pd.DataFrame([row[:2] for row in rows], columns=["query", "document"], dtype=object)
         frame[value] = values

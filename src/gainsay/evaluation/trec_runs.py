@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from .._common.arrays import factorize, twice
-from .._common.names import validate_name
-from .._common.validation import validate_choice
+from .._common.validation import validate_choice, validate_name
 from ..data import read_qrels, read_run
 from ..data.tables import convert_to_frame
 from ..data.trec import Listing, read_listing

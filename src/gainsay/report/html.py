@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 from .._common.markup import as_html, as_text
-from .._common.outputs import validate_output
-from .._common.palette import DARK, LIGHT
 from .._common.shown import printable
-from .._common.validation import validate_integer
+from .._common.theme import DARK, LIGHT
+from .._common.validation import validate_integer, validate_output
 from .._common.version import __version__
 from .content import Content
 from .document import to_json
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     import os
     from pathlib import Path
 
-    from .._common.palette import Theme
+    from .._common.theme import Theme
 
 
 MAX_ROWS = 12

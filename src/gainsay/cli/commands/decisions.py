@@ -60,7 +60,7 @@ def gate(
     metric, the loss is proven to exceed --margin. By default, the metrics are both NDCGs at 10. Pass one or two others
     with --metric. Invalid input exits with 1 or 2.
     """
-    from ..._common.outputs import validate_output
+    from ..._common.validation import validate_output
 
     prints_json = str(json_file) == "-"
     if json_file is not None and not prints_json:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-    from ..._common.palette import Theme
+    from ..._common.theme import Theme
     from ...comparison.comparison import Comparison
     from ..chart import Axis, Chart, Row
 
