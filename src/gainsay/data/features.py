@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._common.arrays import validate_ready
 from .._common.validation import validate_text
-from .frames import get_column
+from .tables import get_column
 
 if TYPE_CHECKING:
     import pandas as pd

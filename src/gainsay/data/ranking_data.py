@@ -31,7 +31,7 @@ from .features import (
     validate_categories,
     validate_names,
 )
-from .frames import get_column
+from .tables import get_column
 
 if TYPE_CHECKING:
     import pandas as pd

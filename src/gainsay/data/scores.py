@@ -14,17 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._common.arrays import validate_exact_integers
-from .arrow import NotPlainError, collapse_blanks, parse_columns, read_parquet
+from .tables import read_parquet
 from .text import (
+    BLOCK_BYTES,
     MAX_BYTES,
+    NotPlainError,
     StrPath,
     at_line,
+    collapse_blanks,
     csv_rows,
     describe_damage,
     file_suffix,
     is_number,
+    list_columns,
     numbered_lines,
     one_line,
+    parse_columns,
     parse_number,
     read_chunks,
     shown,
@@ -32,7 +37,6 @@ from .text import (
 
 # None means any blanks.
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": None}
-_PIECE = csv.field_size_limit() // 2
 
 
 def read_scores(path: StrPath, *, column: str | None = None, max_bytes: int = MAX_BYTES) -> NDArray[np.float64]:
@@ -99,19 +103,16 @@ def read_scores(path: StrPath, *, column: str | None = None, max_bytes: int = MA
 
 def _select_column(path: StrPath, names: list[str], column: str | None) -> str:
     """Return the name of the column to read."""
-    listed = ", ".join(map(shown, names[:20])) + (", …" if len(names) > 20 else "")
+    name = os.fspath(path)
     if column is None:
         if len(names) != 1:
-            raise ValueError(
-                f"{os.fspath(path)}: {len(names)} columns, name one with column= (on the command line FILE:COLUMN): "
-                f"{listed}"
-            )
+            fix = "name one with column= (on the command line FILE:COLUMN)"
+            raise ValueError(f"{name}: {len(names)} columns, {fix}: {list_columns(names)}")
         return names[0]
     if names.count(column) != 1:
-        problem = (
-            f"column {column!r} occurs {names.count(column)} times" if column in names else f"no column {column!r}"
-        )
-        raise ValueError(f"{os.fspath(path)}: {problem}. The columns are {listed}.")
+        count = names.count(column)
+        problem = f"column {column!r} occurs {count} times" if count else f"no column {column!r}"
+        raise ValueError(f"{name}: {problem}. The columns are {list_columns(names)}.")
     return column
 
 
@@ -174,23 +175,14 @@ def _read_text(path: StrPath, separator: str | None, column: str | None, max_byt
 
 def _iter_plain_rows(path: StrPath, max_bytes: int, separator: str | None, header: bool) -> Iterator[bytes]:
     """Yield the lines without the header, or raise if Arrow may read them differently than `_iter_rows`."""
-    ended = False
-    for chunk in read_chunks(path, max_bytes=max_bytes, cells=separator is not None):
-        text = chunk.text
-        if separator and b"\r" in text:
-            text = text.replace(b"\r\n", b"\n")
+    for chunk in read_chunks(path, max_bytes=max_bytes, size=BLOCK_BYTES, cells=separator is not None):
+        text = chunk.text.replace(b"\r\n", b"\n") if separator else collapse_blanks(chunk.text)
         # Quotes change the meaning of separators, and in ASCII no other characters are blanks.
         if b'"' in text or b"\r" in text if separator else not text.isascii():
             raise NotPlainError
-        text = text if separator else collapse_blanks(text)
-        # The csv module limits the size of cells, and no line is longer than two pieces.
-        if any(text.find(b"\n", at, at + _PIECE) < 0 for at in range(0, len(text) - _PIECE, _PIECE)):
-            raise NotPlainError
-        rows = text.rstrip(b"\n")
-        is_end = np.frombuffer(rows, dtype=np.uint8) == ord("\n")
-        if rows and (ended or is_end[0] or (is_end[1:] & is_end[:-1]).any()):
-            raise NotPlainError  # An empty line is not at the end.
-        ended = ended or not rows or len(text) > len(rows) + 1
+        lengths = np.diff(np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n")), prepend=-1)
+        if lengths.min() == 1 or lengths.max() > csv.field_size_limit():
+            raise NotPlainError  # Arrow skips empty lines, and the csv module limits the size of cells.
         yield text.partition(b"\n")[2] if header and chunk.first_line == 1 else text
 
 
