@@ -122,6 +122,10 @@ class Judgments:
         if len(values) == 0:
             raise ValueError("labels must have at least one document, got an empty array.")
         self.sizes, self.query_ids, self._rows = _group_rows(len(values), group, self.in_row_order("qid", qid))
+        if self.query_ids.dtype.kind in "UO":
+            for query in self.query_ids.tolist():
+                if isinstance(query, str) and not query.isascii():
+                    validate_text(f"the query id {query!r}", query)
         self.judged = None if judged is None else self._validate_judged(self.in_row_order("judged", judged), values)
         if self.judged is not None:
             values = np.where(self.judged, values, values.dtype.type(0))
@@ -375,18 +379,23 @@ class Judgments:
 
         With `mean`, document weights are averaged by adding them one by one in 32 bits, as in LightGBM.
         """
-        if self.weights is None:
+        weights = self.weights
+        if weights is None:
             return None
-        if not mean:
-            return _as_float32(self.weights).astype(np.float64)
-        documents = self._document_weights
-        if documents is None:
-            documents = np.repeat(self.weights, self.sizes)
-        with np.errstate(over="ignore"):
-            sums = self.layout.sequential_sums(_as_float32(documents))
-        if np.isinf(sums).any():
-            raise _beyond_float32(documents.max())
-        return (sums / np.maximum(self.sizes, 1).astype(np.float32)).astype(np.float64)
+        if mean:
+            documents = self._document_weights
+            weights = np.repeat(weights, self.sizes) if documents is None else documents
+        with np.errstate(over="ignore", under="ignore"):
+            narrow = weights.astype(np.float32)
+            by_query = narrow
+            if mean:
+                by_query = self.layout.sequential_sums(narrow) / np.maximum(self.sizes, 1).astype(np.float32)
+        if not np.isfinite(by_query).all() or not narrow.any():
+            raise ValueError(
+                "weight must fit into 32-bit floats for metrics with weights=float32 or float32_mean, got "
+                f"{weights.max():g}. Scale all weights, or use weights=query."
+            )
+        return by_query.astype(np.float64)
 
     def _validate_labels(self, values: np.ndarray[Any, Any], negative_labels: str) -> np.ndarray[Any, Any]:
         invalid = ~np.isfinite(values)
@@ -500,9 +509,7 @@ def _group_rows(documents: int, group: Any, qid: Any) -> tuple[Integers, np.ndar
             "single query, pass group=[len(labels)]."
         )
     if isinstance(qid, Grouped):
-        ids = np.array(qid.ids, dtype=object)
-        _validate_ids(ids)
-        return qid.sizes, ids, None
+        return qid.sizes, np.array(qid.ids, dtype=object), None
     if qid is not None:
         return _group_by_ids(documents, identifiers("qid", qid))
     sizes = integers("group", group)
@@ -522,7 +529,12 @@ def _group_by_ids(documents: int, qid: np.ndarray[Any, Any]) -> tuple[Integers, 
     if len(qid) != documents:
         hint = " (did you mean group=?)" if len(qid) < documents else ""
         raise ValueError(f"qid must have one entry per document, got {len(qid)} entries for {documents} labels{hint}.")
-    missing = _find_missing(qid)
+    if qid.dtype.kind == "O":
+        import pandas as pd
+
+        missing = np.asarray(pd.isna(qid))
+    else:
+        missing = qid != qid  # NaN and NaT.
     if missing.any():
         raise ValueError(
             f"qid is missing for {int(missing.sum())} of {documents} documents, the first at row "
@@ -530,7 +542,6 @@ def _group_by_ids(documents: int, qid: np.ndarray[Any, Any]) -> tuple[Integers, 
         )
     starts = np.flatnonzero(np.concatenate(([True], qid[1:] != qid[:-1])))
     run_codes, ids = _factorize(qid[starts])
-    _validate_ids(ids)
     lengths = np.diff(np.append(starts, documents))
     sizes = np.bincount(run_codes, weights=lengths, minlength=len(ids)).astype(np.int64)
     if len(ids) == len(starts):
@@ -539,50 +550,14 @@ def _group_by_ids(documents: int, qid: np.ndarray[Any, Any]) -> tuple[Integers, 
     return sizes, ids, rows
 
 
-def _validate_ids(ids: np.ndarray[Any, Any]) -> None:
-    """Raise if a query id cannot be written to a file."""
-    if ids.dtype.kind in "UO":
-        for query in ids.tolist():
-            if isinstance(query, str) and not query.isascii():
-                validate_text(f"the query id {query!r}", query)
-
-
-def _find_missing(keys: np.ndarray[Any, Any]) -> Bools:
-    """Return the mask of keys that are NaN, NaT, None or pandas.NA."""
-    if keys.dtype.kind == "O":
-        import pandas as pd
-
-        return np.asarray(pd.isna(keys))
-    missing: Bools = keys != keys
-    return missing
-
-
 def _factorize(keys: np.ndarray[Any, Any]) -> tuple[Integers, np.ndarray[Any, Any]]:
     """Return the number of each key and the distinct keys, in order of first appearance."""
     if keys.dtype.kind == "O":
-        codes, objects = factorize(keys)
-        return codes, np.asarray(objects)
+        codes, ids = factorize(keys)
+        return codes, np.asarray(ids)
     distinct, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(first)
-    number = np.empty(len(order), dtype=np.int64)
-    number[order] = np.arange(len(order))
-    return number[inverse.ravel()], distinct[order]
-
-
-def _as_float32(weights: Floats) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """Return weights as 32-bit floats, or raise if they overflow or are all 0."""
-    with np.errstate(over="ignore", under="ignore"):
-        narrow = weights.astype(np.float32)
-    if np.isinf(narrow).any() or not narrow.any():
-        raise _beyond_float32(weights.max())
-    return narrow
-
-
-def _beyond_float32(weight: float) -> ValueError:
-    return ValueError(
-        f"weight must fit into 32-bit floats for metrics with weights=float32 or float32_mean, got {weight:g}. Scale "
-        "all weights, or use weights=query."
-    )
+    return np.argsort(order)[inverse.ravel()], distinct[order]
 
 
 def _levels_and_codes(values: np.ndarray[Any, Any]) -> tuple[Floats, Codes]:
@@ -590,9 +565,7 @@ def _levels_and_codes(values: np.ndarray[Any, Any]) -> tuple[Floats, Codes]:
 
     Positions have the narrowest signed type that includes -1.
     """
-    if (
-        len(values) and values.min() >= 0 and values.max() < 256
-    ):  # Grades are usually whole, so sorting is not necessary.
+    if values.min(initial=0) >= 0 and values.max(initial=0) < 256:  # Grades are whole, so sorting is not necessary.
         grades = values.astype(np.uint8)
         if (grades == values).all():
             exists = np.bincount(grades, minlength=256) > 0

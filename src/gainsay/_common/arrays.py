@@ -265,7 +265,13 @@ def align_weights(weight: Any, query_ids: Any, documents: int, index: pd.Index[A
     own_index = index_of(weight)
     if own_index is None:
         return weight
-    rows = _match_rows(weight, own_index, index, documents)
+    rows = None
+    if len(own_index) == documents:
+        of_rows = None if index is None else _find_positions(own_index, index)
+        if index is None or own_index.equals(index):
+            rows = weight
+        elif of_rows is not None:
+            rows = weight.take(of_rows)
     positions = _find_positions(own_index, query_ids)
     if rows is not None and positions is not None and len(query_ids) == documents:
         if not np.array_equal(np.asarray(rows), np.asarray(weight.take(positions))):
@@ -277,16 +283,6 @@ def align_weights(weight: Any, query_ids: Any, documents: int, index: pd.Index[A
     if rows is not None and (positions is None or index is not None or only_counts(own_index)):
         return rows
     return _match_queries(weight, query_ids, "its index", numbered)
-
-
-def _match_rows(weight: Any, own_index: pd.Index[Any], index: pd.Index[Any] | None, documents: int) -> Any:
-    """Return one weight per document in the order of the rows, or None if the index does not match."""
-    if len(own_index) != documents:
-        return None
-    if index is None or own_index.equals(index):
-        return weight
-    positions = _find_positions(own_index, index)
-    return None if positions is None else weight.take(positions)
 
 
 def _match_queries(weight: Any, query_ids: Any, where: str, numbered: bool) -> Any:

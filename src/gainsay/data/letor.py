@@ -243,8 +243,8 @@ def _parse_lines(path: StrPath, chunk: Chunk, separator: bytes, layout: Layout, 
             labels.append(parse_label(cells[0], layout))
             values = [float("nan") if cell.lower() in _MISSING else parse_value(cell, layout) for cell in cells[1:]]
         except ValueError as error:
-            hint = ". Pass header=True if the first line contains names." if number == 1 else ""
-            raise at_line(path, number, f"{str(error).removesuffix('.')}{hint}") from None
+            hint = " Pass header=True if the first line contains names." if number == 1 else ""
+            raise at_line(path, number, f"{str(error).removesuffix('.')}.{hint}") from None
         if width is not None and len(values) != width:
             cause = "features= is" if layout.features else "the lines before have"
             raise at_line(path, number, f"{len(values)} features, but {cause} {width}: {shown(line)}")

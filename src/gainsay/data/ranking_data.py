@@ -20,7 +20,6 @@ from .features import (
     Categories,
     as_matrix,
     as_pandas,
-    build_frame,
     frame_to_matrix,
     is_categorical,
     is_numeric,
@@ -227,7 +226,15 @@ class RankingData:
         """
         if is_sparse(self.features):
             raise ValueError("features must be dense, got a sparse matrix. Pass data.features to the libraries.")
-        return build_frame(self.features[rows], self.feature_names, self.categories)
+        import pandas as pd
+
+        names = None if self.feature_names is None else list(self.feature_names)
+        frame = pd.DataFrame(self.features[rows], columns=names)
+        for name, values in (self.categories or {}).items():
+            codes = frame[name].fillna(-1).to_numpy().astype(np.int64)
+            column = pd.Categorical.from_codes(codes, categories=pd.Index(list(values)))
+            frame[name] = pd.Series(column, index=frame.index)
+        return frame
 
     def judgments(self, negative_labels: NegativeLabels = "refuse") -> Judgments:
         """Return labels, queries and weights as `Judgments` for evaluation.
@@ -453,11 +460,9 @@ def from_frame(
     roles = {name for name in names.values() if name is not None}
     unused: list[Hashable] = []
     if features is None:
-        features = []
-        for name in table.columns:
-            if name not in roles:
-                column = get_column(table, name, "frame")
-                (features if is_numeric(column) or is_categorical(column) else unused).append(name)
+        others = {name: get_column(table, name, "frame") for name in table.columns if name not in roles}
+        unused = [name for name, column in others.items() if not is_numeric(column) and not is_categorical(column)]
+        features = [name for name in others if name not in unused]
     features = list(features)
     if not features:
         raise ValueError("no feature columns: frame has no other numeric or categorical column")
@@ -472,7 +477,7 @@ def from_frame(
         qid=columns["query"].to_numpy(),
         document_ids=columns["document"].tolist() if "document" in columns else None,
         weight=columns["weight"].to_numpy() if "weight" in columns else None,
-        feature_names=tuple(str(name) for name in features),
+        feature_names=tuple(map(str, features)),
         categories=categories,
     )
     if unused:

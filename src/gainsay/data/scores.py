@@ -33,6 +33,7 @@ from .text import (
     parse_number,
     read_chunks,
     shown,
+    validate_size,
 )
 
 # None means any blanks.
@@ -74,7 +75,7 @@ def read_scores(path: StrPath, *, column: str | None = None, max_bytes: int = MA
     >>> read_scores(path, column="second")
     array([1.5, 2. ])
     """
-    suffix = file_suffix(path)
+    name, suffix = os.fspath(path), file_suffix(path)
     if suffix in _SEPARATORS:
         return _read_text(path, _SEPARATORS[suffix], column, max_bytes)
     if suffix in (".npy", ".npz"):
@@ -83,21 +84,19 @@ def read_scores(path: StrPath, *, column: str | None = None, max_bytes: int = MA
         values = read_parquet(path, lambda names: _select_column(path, names, column), max_bytes).iloc[:, 0].to_numpy()
     else:
         supported = ".npy, .npz, .csv, .tsv, .txt, .parquet"
-        raise ValueError(f"{os.fspath(path)}: unknown format {suffix!r}. Supported are {supported}.")
+        raise ValueError(f"{name}: unknown format {suffix!r}. Supported are {supported}.")
     if values.dtype.kind not in "iuf":
-        raise ValueError(f"{os.fspath(path)}: expected numbers, got values of type {one_line(values.dtype)}")
+        raise ValueError(f"{name}: expected numbers, got values of type {one_line(values.dtype)}")
     if values.ndim not in (1, 2) or values.shape[1:] not in ((), (1,)):
-        raise ValueError(f"{os.fspath(path)}: expected one score per row, got an array of shape {values.shape}")
+        raise ValueError(f"{name}: expected one score per row, got an array of shape {values.shape}")
     if values.size == 0:
-        raise ValueError(f"{os.fspath(path)}: the file has no scores")
-    validate_exact_integers(f"{os.fspath(path)}: scores", values)
+        raise ValueError(f"{name}: the file has no scores")
+    validate_exact_integers(f"{name}: scores", values)
     with np.errstate(over="ignore", invalid="ignore"):  # Numbers beyond float64 become infinite, as in text.
         scores: NDArray[np.float64] = values.reshape(-1).astype(np.float64)
     missing = np.isnan(scores)
     if missing.any():
-        raise ValueError(
-            f"{os.fspath(path)}: {missing.sum()} scores are NaN, the first in row {np.argmax(missing)} (from 0)"
-        )
+        raise ValueError(f"{name}: {missing.sum()} scores are NaN, the first in row {missing.argmax()} (from 0)")
     return scores
 
 
@@ -126,21 +125,16 @@ def _load_array(path: StrPath, column: str | None, max_bytes: int) -> NDArray[An
         if isinstance(content, np.ndarray):
             if column is not None:
                 raise ValueError(f"{os.fspath(path)}: the file contains a single array. Omit column={column!r}.")
-            _validate_size(path, content.nbytes, max_bytes)
+            validate_size(path, content.nbytes, max_bytes)
             return content
         with content:
             name = _select_column(path, content.files, column)
-            _validate_size(path, sum(member.file_size for member in content.zip.infolist()), max_bytes)
+            validate_size(path, sum(member.file_size for member in content.zip.infolist()), max_bytes)
             with describe_damage(path, expected):
                 # Methods that NumPy does not write may decompress without a limit within one read.
                 if {member.compress_type for member in content.zip.infolist()} - {ZIP_STORED, ZIP_DEFLATED}:
                     raise ValueError("unknown compression")
                 return np.asarray(content[name])
-
-
-def _validate_size(path: StrPath, size: int, max_bytes: int) -> None:
-    if size > max_bytes:
-        raise ValueError(f"{os.fspath(path)}: {size} bytes of values exceed max_bytes={max_bytes}")
 
 
 def _read_text(path: StrPath, separator: str | None, column: str | None, max_bytes: int) -> NDArray[np.float64]:

@@ -7,7 +7,6 @@ many at a time, and exactly as `float` parses them.
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from .._common.validation import validate_integer
-from .text import Chunk, StrPath, at_line, numbered_lines, parse_number, shown, to_number
+from .text import Chunk, StrPath, at_line, numbered_lines, parse_number, shown
 
 Bytes: TypeAlias = NDArray[np.uint8]
 Integers: TypeAlias = NDArray[np.int64]
@@ -377,12 +376,7 @@ def parse_label(token: bytes, layout: Layout) -> float:
 
 def parse_value(token: bytes, layout: Layout) -> float:
     """Return a feature value (nan: missing), or raise ValueError with the problem."""
-    try:
-        value = to_number(token)
-    except ValueError:
-        raise ValueError(f"the feature value {shown(token)} is not a number") from None
-    if math.isinf(value):
-        raise ValueError(f"the feature value {shown(token)} is infinite. Expected a finite number or nan (missing).")
+    value = parse_number(token, "feature value", finite=True, nan=True)
     with np.errstate(over="ignore"):
         if np.isinf(layout.dtype.type(value)):
             raise ValueError(f"the feature value {shown(token)} exceeds {layout.dtype}. Pass dtype=numpy.float64.")

@@ -13,7 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._common.arrays import nearest
-from .text import MAX_BYTES, StrPath, at_line, describe_damage, exact_floats, list_columns, one_line, read_chunks
+from .text import (
+    MAX_BYTES,
+    StrPath,
+    at_line,
+    describe_damage,
+    exact_floats,
+    list_columns,
+    one_line,
+    read_chunks,
+    validate_size,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,10 +94,8 @@ def read_parquet(
         if duplicate is not None:  # Old versions of pyarrow do not read such files.
             raise ValueError(f"{os.fspath(path)} has two columns {duplicate!r}. Rename one of them.")
         columns = None if select is None else [select(names)]
-        if columns is not None:
-            size = 8 * metadata.num_rows
-        if size > max_bytes:  # before Arrow decodes any value
-            raise ValueError(f"{os.fspath(path)}: {size} bytes of values exceed max_bytes={max_bytes}")
+        # Before Arrow decodes any value.
+        validate_size(path, size if columns is None else 8 * metadata.num_rows, max_bytes)
         with describe_damage(path, expected):
             texts = [column.path for column in file.schema if column.physical_type == "BYTE_ARRAY"]
             table = parquet.ParquetFile(stream, read_dictionary=texts).read(columns=columns)

@@ -65,6 +65,12 @@ def shown(token: bytes | str) -> str:
     return repr(text if len(text) <= 40 else text[:39] + "…")
 
 
+def validate_size(path: StrPath, size: int, max_bytes: int) -> None:
+    """Raise if the values of a binary file have more than `max_bytes` bytes."""
+    if size > max_bytes:
+        raise ValueError(f"{os.fspath(path)}: {size} bytes of values exceed max_bytes={max_bytes}")
+
+
 @contextmanager
 def describe_damage(path: StrPath, expected: str) -> Iterator[None]:
     """Turn every exception of a reader of binary files into one `ValueError` that names the file."""
@@ -197,14 +203,15 @@ def is_number(token: bytes) -> bool:
     return True
 
 
-def parse_number(token: bytes, name: str, *, finite: bool) -> float:
-    """Return the number that a token spells, or raise `ValueError` for text, NaN and, if `finite`, infinity."""
+def parse_number(token: bytes, name: str, *, finite: bool, nan: bool = False) -> float:
+    """Return the number that a token spells, or raise for text and, if `finite`, infinity, and unless `nan`, NaN."""
     try:
         value = to_number(token)
     except ValueError:
         raise ValueError(f"the {name} {shown(token)} is not a number") from None
-    if math.isnan(value) or (finite and math.isinf(value)):
-        raise ValueError(f"the {name} must be {'finite' if finite else 'a number'}, got {shown(token)}")
+    if (math.isnan(value) and not nan) or (math.isinf(value) and finite):
+        expected = f"{'finite' if finite else 'a number'}{' or nan (missing)' if nan else ''}"
+        raise ValueError(f"the {name} must be {expected}, got {shown(token)}")
     return value
 
 
