@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, Literal, NamedTuple, overload
 
-from .._common.version import __version__
+from .._common import __version__
 from .library import find_library
 from .sorting import sort_addresses
 

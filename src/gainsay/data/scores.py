@@ -18,7 +18,6 @@ from .tables import read_parquet
 from .text import (
     BLOCK_BYTES,
     MAX_BYTES,
-    NotPlainError,
     StrPath,
     at_line,
     collapse_blanks,
@@ -173,10 +172,10 @@ def _iter_plain_rows(path: StrPath, max_bytes: int, separator: str | None, heade
         text = chunk.text.replace(b"\r\n", b"\n") if separator else collapse_blanks(chunk.text)
         # Quotes change the meaning of separators, and in ASCII no other characters are blanks.
         if b'"' in text or b"\r" in text if separator else not text.isascii():
-            raise NotPlainError
+            raise ValueError("quotes, carriage returns or blanks that are not ASCII")
         lengths = np.diff(np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n")), prepend=-1)
         if lengths.min() == 1 or lengths.max() > csv.field_size_limit():
-            raise NotPlainError  # Arrow skips empty lines, and the csv module limits the size of cells.
+            raise ValueError("empty or long lines")  # Arrow skips empty lines, and the csv module limits cells.
         yield text.partition(b"\n")[2] if header and chunk.first_line == 1 else text
 
 

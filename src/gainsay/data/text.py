@@ -225,10 +225,6 @@ def exact_floats(version: str) -> dict[str, Any]:
     return {} if (major, minor) >= (3, 1) else {"float_precision": "round_trip"}
 
 
-class NotPlainError(Exception):
-    """The text may mean something else to Arrow than to the readers of lines."""
-
-
 def parse_columns(
     texts: Iterable[bytes], separator: str, kinds: Mapping[int, Kind], min_cells: int, max_cells: int
 ) -> Any:
@@ -237,7 +233,7 @@ def parse_columns(
     Parameters
     ----------
     texts
-        Parts of the text, each of whole lines. Read them with `size=BLOCK_BYTES`.
+        Parts of the text, each of whole lines. Read them with `size=BLOCK_BYTES`. A `ValueError` ends the parsing.
     separator
         Separates the cells of a row. Quotes have no meaning.
     kinds
@@ -271,7 +267,7 @@ def parse_columns(
                 reading = reader.ReadOptions(column_names=[str(column) for column in range(cells)], use_threads=False)
             tables.append(reader.read_csv(arrow.BufferReader(text), reading, parsing, converting))
         return arrow.concat_tables(tables).unify_dictionaries() if tables else None
-    except (NotPlainError, ValueError, arrow.ArrowException):
+    except (ValueError, arrow.ArrowException):
         return None
 
 

@@ -8,11 +8,10 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
-from .._common.markup import as_html, as_text
-from .._common.shown import printable
+from .._common import __version__
+from .._common.shown import as_html, as_text, printable
 from .._common.theme import DARK, LIGHT
 from .._common.validation import validate_integer, validate_output
-from .._common.version import __version__
 from .content import Content
 from .document import to_json
 from .environment import TEMPLATES, build_chart, get_environment, trusted

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer import Option
 
-from ..._common.version import __version__
+from ..._common import __version__
 from ..app import command
 from ..inputs import is_recipe, parse_numbers, read_comparison
 from ..options import Alpha, AsJson, InputOptions, Margin, Metrics, Require, Seed, reject_options
