@@ -436,19 +436,13 @@ class Judgments:
         if titles is None:
             return None
         by_row = np.array(list(self.in_row_order("titles", titles)), dtype=object)
-        if len(by_row) != self.documents:
-            raise ValueError(
-                f"titles must have one entry per document, got {len(by_row)} entries for {self.documents} labels."
-            )
+        _validate_length("titles", by_row, self.documents)
         return by_row
 
     def _validate_judged(self, judged: Any, labels: np.ndarray[Any, Any]) -> Bools:
         """Return the mask of judged documents, or raise if an unjudged document has a label."""
         mask = vector("judged", judged)
-        if len(mask) != len(labels):
-            raise ValueError(
-                f"judged must have one entry per document, got {len(mask)} entries for {len(labels)} labels."
-            )
+        _validate_length("judged", mask, len(labels))
         if mask.dtype.kind == "O" and all(isinstance(value, bool | np.bool_) for value in mask):
             mask = mask.astype(bool)
         if mask.dtype.kind != "b":
@@ -526,9 +520,7 @@ def _group_rows(documents: int, group: Any, qid: Any) -> tuple[Integers, np.ndar
 
 
 def _group_by_ids(documents: int, qid: np.ndarray[Any, Any]) -> tuple[Integers, np.ndarray[Any, Any], Integers | None]:
-    if len(qid) != documents:
-        hint = " (did you mean group=?)" if len(qid) < documents else ""
-        raise ValueError(f"qid must have one entry per document, got {len(qid)} entries for {documents} labels{hint}.")
+    _validate_length("qid", qid, documents, " (did you mean group=?)" if len(qid) < documents else "")
     if qid.dtype.kind == "O":
         import pandas as pd
 
@@ -548,6 +540,13 @@ def _group_by_ids(documents: int, qid: np.ndarray[Any, Any]) -> tuple[Integers, 
         return sizes, ids, None
     rows = np.argsort(np.repeat(run_codes, lengths), kind="stable")
     return sizes, ids, rows
+
+
+def _validate_length(name: str, values: np.ndarray[Any, Any], documents: int, hint: str = "") -> None:
+    if len(values) != documents:
+        raise ValueError(
+            f"{name} must have one entry per document, got {len(values)} entries for {documents} labels{hint}."
+        )
 
 
 def _factorize(keys: np.ndarray[Any, Any]) -> tuple[Integers, np.ndarray[Any, Any]]:

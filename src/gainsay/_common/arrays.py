@@ -230,13 +230,7 @@ def align_rows(index: pd.Index[Any] | None, name: str, values: Any) -> Any:
     A `ValueError` is raised if rows do not match one to one.
     """
     own_index = index_of(values)
-    if (
-        index is None
-        or own_index is None
-        or own_index is index
-        or len(own_index) != len(index)
-        or own_index.equals(index)
-    ):
+    if index is None or own_index is None or len(own_index) != len(index) or own_index.equals(index):
         return values  # Callers reject a wrong number of rows.
     positions = _find_positions(own_index, index)
     if positions is None:
