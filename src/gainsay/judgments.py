@@ -556,7 +556,9 @@ def _factorize(keys: np.ndarray[Any, Any]) -> tuple[Integers, np.ndarray[Any, An
         return codes, np.asarray(ids)
     distinct, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(first)
-    return np.argsort(order)[inverse.ravel()], distinct[order]
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = np.arange(len(order))
+    return number[inverse.ravel()], distinct[order]
 
 
 def _levels_and_codes(values: np.ndarray[Any, Any]) -> tuple[Floats, Codes]:
