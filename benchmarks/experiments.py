@@ -28,7 +28,7 @@ from shapes import make_data
 from timing import interleaved, machine, ratio
 
 import gainsay as gs
-from gainsay._common.cpus import cpus
+from gainsay._kernel.config import cpus
 from gainsay.experiment import Candidate, Experiment
 from gainsay.lightgbm import feval
 from gainsay.xgboost import EvaluateRanking

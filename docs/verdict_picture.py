@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import gainsay as gs
-from gainsay._common.palette import DARK, LIGHT, Theme
+from gainsay._common.theme import DARK, LIGHT, Theme
 from gainsay.data import simulate, simulate_rankers
 
 HERE = Path(__file__).parent

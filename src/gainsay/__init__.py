@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ._common.version import __version__ as __version__
+from ._common import __version__ as __version__
 
 if TYPE_CHECKING:
     from . import catboost as catboost

@@ -7,7 +7,7 @@ import signal
 import sys
 from typing import Any
 
-from ._common.version import __version__
+from ._common import __version__
 
 
 def main() -> None:

@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from ._common.alignment import align_rows, align_weights, index_of
-from ._common.arrays import factorize, identifiers, integers, nearest, numbers, validate_ready, vector
+from ._common.arrays import (
+    align_rows,
+    align_weights,
+    factorize,
+    identifiers,
+    index_of,
+    integers,
+    nearest,
+    numbers,
+    validate_ready,
+    vector,
+)
 from ._common.cached import cached_property
-from ._common.names import validate_text
 from ._common.sums import scale_weights
-from ._common.validation import validate_choice
+from ._common.validation import validate_choice, validate_text
 from .ranking.layout import Layout
 
 if TYPE_CHECKING:
@@ -113,6 +122,10 @@ class Judgments:
         if len(values) == 0:
             raise ValueError("labels must have at least one document, got an empty array.")
         self.sizes, self.query_ids, self._rows = _group_rows(len(values), group, self.in_row_order("qid", qid))
+        if self.query_ids.dtype.kind in "UO":
+            for query in self.query_ids.tolist():
+                if isinstance(query, str) and not query.isascii():
+                    validate_text(f"the query id {query!r}", query)
         self.judged = None if judged is None else self._validate_judged(self.in_row_order("judged", judged), values)
         if self.judged is not None:
             values = np.where(self.judged, values, values.dtype.type(0))
@@ -278,7 +291,7 @@ class Judgments:
         )
 
     def _repr_html_(self) -> str:
-        from ._common.notebook import table_cell
+        from ._common.theme import table_cell
         from ._common.words import pluralize
 
         many = len(self.levels) > 7
@@ -366,18 +379,23 @@ class Judgments:
 
         With `mean`, document weights are averaged by adding them one by one in 32 bits, as in LightGBM.
         """
-        if self.weights is None:
+        weights = self.weights
+        if weights is None:
             return None
-        if not mean:
-            return _as_float32(self.weights).astype(np.float64)
-        documents = self._document_weights
-        if documents is None:
-            documents = np.repeat(self.weights, self.sizes)
-        with np.errstate(over="ignore"):
-            sums = self.layout.sequential_sums(_as_float32(documents))
-        if np.isinf(sums).any():
-            raise _beyond_float32(documents.max())
-        return (sums / np.maximum(self.sizes, 1).astype(np.float32)).astype(np.float64)
+        if mean:
+            documents = self._document_weights
+            weights = np.repeat(weights, self.sizes) if documents is None else documents
+        with np.errstate(over="ignore", under="ignore"):
+            narrow = weights.astype(np.float32)
+            by_query = narrow
+            if mean:
+                by_query = self.layout.sequential_sums(narrow) / np.maximum(self.sizes, 1).astype(np.float32)
+        if not np.isfinite(by_query).all() or not narrow.any():
+            raise ValueError(
+                "weight must fit into 32-bit floats for metrics with weights=float32 or float32_mean, got "
+                f"{weights.max():g}. Scale all weights, or use weights=query."
+            )
+        return by_query.astype(np.float64)
 
     def _validate_labels(self, values: np.ndarray[Any, Any], negative_labels: str) -> np.ndarray[Any, Any]:
         invalid = ~np.isfinite(values)
@@ -418,19 +436,13 @@ class Judgments:
         if titles is None:
             return None
         by_row = np.array(list(self.in_row_order("titles", titles)), dtype=object)
-        if len(by_row) != self.documents:
-            raise ValueError(
-                f"titles must have one entry per document, got {len(by_row)} entries for {self.documents} labels."
-            )
+        _validate_length("titles", by_row, self.documents)
         return by_row
 
     def _validate_judged(self, judged: Any, labels: np.ndarray[Any, Any]) -> Bools:
         """Return the mask of judged documents, or raise if an unjudged document has a label."""
         mask = vector("judged", judged)
-        if len(mask) != len(labels):
-            raise ValueError(
-                f"judged must have one entry per document, got {len(mask)} entries for {len(labels)} labels."
-            )
+        _validate_length("judged", mask, len(labels))
         if mask.dtype.kind == "O" and all(isinstance(value, bool | np.bool_) for value in mask):
             mask = mask.astype(bool)
         if mask.dtype.kind != "b":
@@ -491,9 +503,7 @@ def _group_rows(documents: int, group: Any, qid: Any) -> tuple[Integers, np.ndar
             "single query, pass group=[len(labels)]."
         )
     if isinstance(qid, Grouped):
-        ids = np.array(qid.ids, dtype=object)
-        _validate_ids(ids)
-        return qid.sizes, ids, None
+        return qid.sizes, np.array(qid.ids, dtype=object), None
     if qid is not None:
         return _group_by_ids(documents, identifiers("qid", qid))
     sizes = integers("group", group)
@@ -510,10 +520,13 @@ def _group_rows(documents: int, group: Any, qid: Any) -> tuple[Integers, np.ndar
 
 
 def _group_by_ids(documents: int, qid: np.ndarray[Any, Any]) -> tuple[Integers, np.ndarray[Any, Any], Integers | None]:
-    if len(qid) != documents:
-        hint = " (did you mean group=?)" if len(qid) < documents else ""
-        raise ValueError(f"qid must have one entry per document, got {len(qid)} entries for {documents} labels{hint}.")
-    missing = _find_missing(qid)
+    _validate_length("qid", qid, documents, " (did you mean group=?)" if len(qid) < documents else "")
+    if qid.dtype.kind == "O":
+        import pandas as pd
+
+        missing = np.asarray(pd.isna(qid))
+    else:
+        missing = qid != qid  # NaN and NaT.
     if missing.any():
         raise ValueError(
             f"qid is missing for {int(missing.sum())} of {documents} documents, the first at row "
@@ -521,7 +534,6 @@ def _group_by_ids(documents: int, qid: np.ndarray[Any, Any]) -> tuple[Integers, 
         )
     starts = np.flatnonzero(np.concatenate(([True], qid[1:] != qid[:-1])))
     run_codes, ids = _factorize(qid[starts])
-    _validate_ids(ids)
     lengths = np.diff(np.append(starts, documents))
     sizes = np.bincount(run_codes, weights=lengths, minlength=len(ids)).astype(np.int64)
     if len(ids) == len(starts):
@@ -530,29 +542,18 @@ def _group_by_ids(documents: int, qid: np.ndarray[Any, Any]) -> tuple[Integers, 
     return sizes, ids, rows
 
 
-def _validate_ids(ids: np.ndarray[Any, Any]) -> None:
-    """Raise if a query id cannot be written to a file."""
-    if ids.dtype.kind in "UO":
-        for query in ids.tolist():
-            if isinstance(query, str) and not query.isascii():
-                validate_text(f"the query id {query!r}", query)
-
-
-def _find_missing(keys: np.ndarray[Any, Any]) -> Bools:
-    """Return the mask of keys that are NaN, NaT, None or pandas.NA."""
-    if keys.dtype.kind == "O":
-        import pandas as pd
-
-        return np.asarray(pd.isna(keys))
-    missing: Bools = keys != keys
-    return missing
+def _validate_length(name: str, values: np.ndarray[Any, Any], documents: int, hint: str = "") -> None:
+    if len(values) != documents:
+        raise ValueError(
+            f"{name} must have one entry per document, got {len(values)} entries for {documents} labels{hint}."
+        )
 
 
 def _factorize(keys: np.ndarray[Any, Any]) -> tuple[Integers, np.ndarray[Any, Any]]:
     """Return the number of each key and the distinct keys, in order of first appearance."""
     if keys.dtype.kind == "O":
-        codes, objects = factorize(keys)
-        return codes, np.asarray(objects)
+        codes, ids = factorize(keys)
+        return codes, np.asarray(ids)
     distinct, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(first)
     number = np.empty(len(order), dtype=np.int64)
@@ -560,30 +561,12 @@ def _factorize(keys: np.ndarray[Any, Any]) -> tuple[Integers, np.ndarray[Any, An
     return number[inverse.ravel()], distinct[order]
 
 
-def _as_float32(weights: Floats) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """Return weights as 32-bit floats, or raise if they overflow or are all 0."""
-    with np.errstate(over="ignore", under="ignore"):
-        narrow = weights.astype(np.float32)
-    if np.isinf(narrow).any() or not narrow.any():
-        raise _beyond_float32(weights.max())
-    return narrow
-
-
-def _beyond_float32(weight: float) -> ValueError:
-    return ValueError(
-        f"weight must fit into 32-bit floats for metrics with weights=float32 or float32_mean, got {weight:g}. Scale "
-        "all weights, or use weights=query."
-    )
-
-
 def _levels_and_codes(values: np.ndarray[Any, Any]) -> tuple[Floats, Codes]:
     """Return the distinct values, ascending, and the position among them of each value.
 
     Positions have the narrowest signed type that includes -1.
     """
-    if (
-        len(values) and values.min() >= 0 and values.max() < 256
-    ):  # Grades are usually whole, so sorting is not necessary.
+    if values.min(initial=0) >= 0 and values.max(initial=0) < 256:  # Grades are whole, so sorting is not necessary.
         grades = values.astype(np.uint8)
         if (grades == values).all():
             exists = np.bincount(grades, minlength=256) > 0

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.bad_inputs import BadInput, bad_inputs
 
-from gainsay._common.outputs import validate_output
+from gainsay._common.validation import validate_output
 from gainsay.comparison.comparison import Comparison
 
 pytestmark = pytest.mark.slow

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import gainsay as gs
-from gainsay._common.cpus import cpus
 from gainsay._kernel import config
+from gainsay._kernel.config import cpus
 from gainsay._kernel.library import Library
 
 

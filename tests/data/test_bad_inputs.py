@@ -178,7 +178,7 @@ LETOR = [
     letor("1 qid:1 1:0.5 4:1", "4 is beyond"),
     letor("1 qid:" + "x" * 257 + " 1:1", "256 bytes"),
     letor("1 qid:1 1:abc", "value 'abc'"),
-    letor("1 qid:1 1:inf", "'inf' is infinite"),
+    letor("1 qid:1 1:inf", "got 'inf'"),
     letor("1 qid:1 1:1e39", "float32"),
     letor("1 qid:1 1:" + "x" * 100, "'" + "x" * 39 + "…'"),
     letor(b"1 qid:1 1:0.5 \x00\x01", "0x00"),

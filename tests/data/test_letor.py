@@ -73,15 +73,15 @@ def test_document_ids_are_read_from_comments(write):
 @pytest.mark.parametrize("size", [1, 7, 64, 10_000])
 def test_chunks_of_any_size_give_the_same_data(write, size):
     path = write("\n".join(f"{i % 5} qid:{i // 7} {1 + i % 3}:{i}.25 9:1 # docid = d{i}" for i in range(60)) + "\n\n\n")
-    layout = Layout.from_arguments(queries=True, features=None, zero_based=False, dtype=np.float32)
+    layout = Layout(queries=True, features=None, zero_based=False, dtype=np.float32)
     builder = TableBuilder(layout, 2**30)
     builder.read_file(path, read_chunks(path, size=size))
-    table = builder.build()
+    *arrays, document_ids = builder.build()
     whole = read_letor(path)
-    for name in ("features", "labels", "qid"):
-        np.testing.assert_array_equal(getattr(table, name), getattr(whole, name))
-    assert table.document_ids == whole.document_ids
-    assert len(table.document_ids) == 60
+    for array, name in zip(arrays, ("features", "labels", "qid"), strict=True):
+        np.testing.assert_array_equal(array, getattr(whole, name))
+    assert document_ids == whole.document_ids
+    assert len(document_ids) == 60
 
 
 def test_query_ids_are_kept_as_written(write):

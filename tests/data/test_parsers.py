@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gainsay.data import letor, svmlight
-from gainsay.data.decimals import pad, parse_numbers
-from gainsay.data.svmlight import Layout, TableBuilder
+from gainsay.data.svmlight import Layout, TableBuilder, pad, parse_numbers
 from gainsay.data.text import Chunk
 
 HARD = [
@@ -116,7 +115,7 @@ def mutated(text, edits):
 @given(st.lists(row, min_size=1, max_size=5), st.booleans(), st.lists(edit, max_size=3))
 def test_svmlight_agrees_with_a_plain_reader(rows, queries, edits):
     text = mutated(as_text(rows, queries), edits)
-    layout = Layout.from_arguments(queries=queries, features=50, zero_based=False, dtype=np.float32)
+    layout = Layout(queries=queries, features=50, zero_based=False, dtype=np.float32)
 
     def by_lines(chunk, layout, builder):
         return svmlight._parse_lines("file", chunk, layout, builder)
@@ -164,7 +163,7 @@ def dense_reference(text, width):
 )
 def test_columns_agree_with_a_plain_reader(table, width, edits):
     text = mutated("".join(f"1,{','.join(values)}\n" for values in table), edits)
-    layout = Layout.from_arguments(queries=False, features=width, zero_based=False, dtype=np.float32)
+    layout = Layout(queries=False, features=width, zero_based=False, dtype=np.float32)
 
     def by_lines(chunk, separator, layout, width):
         return letor._parse_lines("file", chunk, separator, layout, width)
@@ -179,7 +178,7 @@ def test_columns_agree_with_a_plain_reader(table, width, edits):
 
 def read_column(values):
     """Return what the fast parser makes of these cells, one per line after a label."""
-    layout = Layout.from_arguments(queries=False, features=None, zero_based=False, dtype=np.float64)
+    layout = Layout(queries=False, features=None, zero_based=False, dtype=np.float64)
     chunk = Chunk("".join(f"1,{value}\n" for value in values).encode(), 1)
     rows = letor._parse_chunk(chunk, b",", layout, None)
     return None if rows is None else rows.features[:, 0]

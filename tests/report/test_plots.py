@@ -22,7 +22,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 import gainsay as gs
-from gainsay._common.palette import DARK, LIGHT
+from gainsay._common.theme import DARK, LIGHT
 from gainsay.report.plots import Picture, plot_curves, plot_explain
 from gainsay.report.plots.curves import plot_best_rounds
 from gainsay.report.plots.explain import compute_rank_contributions

@@ -1,1 +1,3 @@
-"""Helpers that do not depend on ranking: arrays, names, checks, text and the version."""
+"""The version, and helpers that do not depend on ranking: arrays, arguments and text."""
+
+__version__ = "0.1.0"

@@ -1,9 +1,12 @@
-"""Validation of single arguments."""
+"""Validation of single arguments: choices, numbers, flags, names and paths of outputs."""
 
 from __future__ import annotations
 
 import math
+import os
+import stat
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -86,6 +89,71 @@ def validate_ordered(argument: str, value: Any) -> None:
     """
     if isinstance(value, set | frozenset):
         raise TypeError(f"{argument} must have an order, got a set. Pass a list.")
+
+
+def validate_name(argument: str, name: str) -> str:
+    """Return a name, or raise if it is blank or cannot be written. The message starts with `argument`."""
+    if not name.strip():
+        raise ValueError(f"{argument} must not be blank, got {name!r}.")
+    return validate_text(argument, name)
+
+
+def validate_text(argument: str, text: str) -> str:
+    r"""Return text, or raise if it cannot be written.
+
+    Python strings may contain halves of surrogate pairs, for example from file names that are not UTF-8. Files, tables
+    and terminals do not support them.
+
+    >>> validate_text("name", "LambdaMART, 31 leaves")
+    'LambdaMART, 31 leaves'
+    >>> validate_text("name", "31\ud83d")
+    Traceback (most recent call last):
+    ValueError: name cannot be written as UTF-8, because its character 2 is half of a surrogate pair: '31\ud83d'
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"{argument} cannot be written as UTF-8, because its character {error.start} is half of a surrogate pair: "
+            f"{text!r}"
+        ) from None
+    return text
+
+
+def validate_output(what: str, path: str | os.PathLike[str]) -> Path:
+    """Return the path of an output file, or raise if it cannot be written.
+
+    Nothing is created. Existing files will be overwritten. Messages start with `what`.
+
+    >>> validate_output("path", "missing/report.html")
+    Traceback (most recent call last):
+    FileNotFoundError: path 'missing/report.html': directory 'missing' does not exist. Create it or choose another path.
+    """
+    output = Path(path)
+    named = f"{what} {str(output)!r}"
+    try:
+        mode = os.stat(output).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        mode = None
+    except OSError as error:  # The name is too long, or links form a circle.
+        raise OSError(f"{named} cannot be written: {error.strerror}. Choose another path.") from None
+    except ValueError as error:
+        raise ValueError(f"{named} is not a valid path: {error}.") from None
+    if mode is not None:
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(f"{named} is a directory. Add a file name.")
+        if not os.access(output, os.W_OK):
+            raise PermissionError(f"{named} is not writable. Change its permissions or choose another path.")
+        return output
+    folder = Path(os.path.realpath(output)).parent  # The target of a link may not exist yet.
+    shown = folder if output.is_symlink() else output.parent
+    if not folder.exists():
+        raise FileNotFoundError(f"{named}: directory {str(shown)!r} does not exist. Create it or choose another path.")
+    if not folder.is_dir():
+        raise NotADirectoryError(f"{named}: {str(shown)!r} is not a directory. Choose another path.")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(f"{named}: its directory is not writable. Change its permissions or choose another path.")
+    return output
 
 
 def _is_number(value: object) -> bool:

@@ -1,8 +1,9 @@
-"""Text of numbers, counts and lists of names."""
+"""Text of numbers, counts and lists of names, and the natural order of names."""
 
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -33,6 +34,22 @@ def join_names(names: Sequence[str], most: int = 6, word: str = "and") -> str:
     if len(names) > most:
         return f"{', '.join(names[:most])} {word} {len(names) - most} more"
     return f" {word} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def natural_order(names: Iterable[str]) -> list[str]:
+    """Return names in natural order, which compares numbers within names by value.
+
+    >>> natural_order(["model 10", "model 2", "base"])
+    ['base', 'model 2', 'model 10']
+    """
+    return sorted(names, key=_natural_key)
+
+
+def _natural_key(name: str) -> tuple[list[tuple[int, str]], str]:
+    pieces = re.split(r"([0-9]+)", name)
+    pieces[1::2] = [digits.lstrip("0") for digits in pieces[1::2]]
+    lengths = [len(piece) if place % 2 else 0 for place, piece in enumerate(pieces)]
+    return list(zip(lengths, pieces, strict=True)), name
 
 
 def format_exact(value: float) -> str:
@@ -86,19 +103,6 @@ def format_difference(value: float) -> str:
     ('+0.0123', '\u22120.0123', '0')
     """
     return "0" if value == 0 else format_number(value, plus=True)
-
-
-def format_share(value: float) -> str:
-    """Return a share in percent.
-
-    >>> format_share(0.931), format_share(0.0004), format_share(0.9996), format_share(1.0)
-    ('93 %', '< 1 %', '> 99 %', '100 %')
-    """
-    if 0 < value < 0.005:
-        return "< 1 %"
-    if 0.995 < value < 1:
-        return "> 99 %"
-    return f"{100 * value:.0f} %"
 
 
 def round_bound(value: float, up: bool) -> str:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Literal, NamedTuple, overload
 
-from .._common.cpus import cpus
-from .._common.version import __version__
+from .._common import __version__
 from .library import find_library, sort_addresses
 
 MODULES = ("numpy", "pandas", "scipy", "lightgbm", "xgboost", "catboost", "sklearn", "dask", "pyarrow", "matplotlib")
+
+
+def cpus() -> int:
+    """Return the number of CPUs that the process can use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS and Windows.
+        return os.cpu_count() or 1
 
 
 class EvaluationPath(NamedTuple):

@@ -20,8 +20,8 @@ try:
 except ImportError:  # pragma: no cover - needs an environment without typer
     sys.exit("The command line requires typer and rich. Run: pip install 'gainsay-ltr[cli]'")
 
+from .._common import __version__
 from .._common.shown import printable
-from .._common.version import __version__
 from .options import Imports, InputOptions, MissingFileError
 
 if TYPE_CHECKING:

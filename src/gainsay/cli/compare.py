@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from .._common.outputs import validate_output
 from .._common.shown import printable
+from .._common.validation import validate_output
 from .app import command
 from .inputs import load_comparison, read_comparison, read_judgments
 from .options import Alpha, AsJson, InputOptions, Margin, Metrics, Open, Seed, decode_name, reject_options

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 from typer import Option
 
+from .._common import __version__
 from .._common.validation import validate_choice
-from .._common.version import __version__
 from .app import command
 from .inputs import is_recipe, parse_numbers, read_comparison
 from .options import Alpha, AsJson, InputOptions, Margin, Metrics, Require, Seed, reject_options
@@ -70,7 +70,7 @@ def gate(
     metric, the loss is proven to exceed --margin. By default, the metrics are both NDCGs at 10. Pass one or two others
     with --metric. Invalid input exits with 1 or 2.
     """
-    from .._common.outputs import validate_output
+    from .._common.validation import validate_output
 
     prints_json = str(json_file) == "-"
     if json_file is not None and not prints_json:

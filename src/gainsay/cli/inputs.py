@@ -11,7 +11,7 @@ import typer
 
 from .._common.arrays import nearest
 from ..data import read_letor, read_lightgbm, read_scores
-from ..data.frames import get_column, read_table
+from ..data.tables import get_column, read_table
 from ..data.text import to_number
 from ..judgments import Judgments
 from .options import InputOptions, MissingFileError, decode_name, open_input, reject_options

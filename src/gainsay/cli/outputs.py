@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
-from .._common.outputs import validate_output
 from .._common.shown import plain, printable
+from .._common.validation import validate_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

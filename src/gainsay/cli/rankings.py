@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from typer import Option
 
 from .._common.shown import printable
-from ..data.frames import get_column, read_table
+from ..data.tables import get_column, read_table
 from .app import command
 from .inputs import parse_numbers
 from .options import AsJson, InputArgument, Metrics, Unjudged, reject_options

@@ -11,12 +11,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._common.alignment import index_of
-from .._common.arrays import number_table
-from .._common.names import natural_order, validate_text
+from .._common.arrays import index_of, number_table
 from .._common.typing import Floats, Ids, Integers
-from .._common.validation import validate_integer, validate_number, validate_ordered
-from .._common.words import pluralize
+from .._common.validation import validate_integer, validate_number, validate_ordered, validate_text
+from .._common.words import natural_order, pluralize
 from .labels import read_clusters
 
 MIN_REPEATS = 3

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._common.alignment import index_of, only_counts
-from .._common.arrays import factorize, is_missing, objects
-from .._common.names import natural_order, validate_name
-from .._common.words import format_exact, pluralize
+from .._common.arrays import factorize, index_of, is_missing, objects, only_counts
+from .._common.validation import validate_name
+from .._common.words import format_exact, natural_order, pluralize
 from ..data.text import one_line
 
 if TYPE_CHECKING:

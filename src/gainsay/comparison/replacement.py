@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from .._common.markup import styled
+from .._common.shown import styled
 from .._common.words import format_amount, format_confidence, join_names
 from .baseline import format_change
 from .wording import format_choice, format_sample_size, label_metrics, style_metrics

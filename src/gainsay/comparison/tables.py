@@ -11,7 +11,7 @@ import numpy as np
 
 from .._common.words import pluralize
 from ..data.features import as_pandas
-from ..data.frames import get_column, read_table
+from ..data.tables import get_column, read_table
 from ..data.text import one_line
 from ..judgments import Judgments
 from .compare import compare

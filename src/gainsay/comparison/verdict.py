@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._common.cached import cached_property
-from .._common.markup import as_text, styled
-from .._common.shown import TextResult, plain, printable
+from .._common.shown import TextResult, as_text, plain, printable, styled
 from .._common.typing import Floats, Ids
 from .._common.validation import validate_ordered
 from .._common.words import (

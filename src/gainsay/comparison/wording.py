@@ -6,7 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from .._common.markup import styled
+from .._common.shown import styled
 from .._common.words import join_names, pluralize, round_bound
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._common.arrays import validate_ready
-from .._common.names import validate_text
-from .frames import get_column
+from .._common.validation import validate_text
+from .tables import get_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -160,18 +160,6 @@ def from_parts(parts: Mapping[str, NDArray[Any]]) -> Any:
     from scipy.sparse import csr_matrix
 
     return csr_matrix((parts["values"], parts["indices"], parts["starts"]), shape=tuple(parts["shape"].tolist()))
-
-
-def build_frame(features: Any, names: tuple[str, ...] | None, categories: Categories | None) -> pd.DataFrame:
-    """Return dense features as a DataFrame with their names and categorical columns."""
-    import pandas as pd
-
-    frame = pd.DataFrame(features, columns=None if names is None else list(names))
-    for name, values in (categories or {}).items():
-        codes = frame[name].fillna(-1).to_numpy().astype(np.int64)
-        column = pd.Categorical.from_codes(codes, categories=pd.Index(list(values)))
-        frame[name] = pd.Series(column, index=frame.index)
-    return frame
 
 
 def as_pandas(frame: Any, name: str) -> pd.DataFrame:

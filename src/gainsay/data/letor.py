@@ -7,7 +7,6 @@ import io
 import itertools
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -16,17 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 from .._common.validation import validate_choice
 from .ranking_data import RankingData
 from .svmlight import Layout, Rows, TableBuilder, parse_label, parse_value
-from .text import (
-    MAX_BYTES,
-    Chunk,
-    StrPath,
-    at_line,
-    exact_floats,
-    numbered_lines,
-    parse_number,
-    read_chunks,
-    shown,
-)
+from .text import MAX_BYTES, Chunk, StrPath, at_line, exact_floats, numbered_lines, parse_number, read_chunks, shown
 
 _LINES_TO_DETECT_FORMAT = 100
 # As in LightGBM, empty cells and "na" in any case are missing values, and so is the number nan.
@@ -92,7 +81,7 @@ def read_letor(
     >>> read_letor([path, path], shared_ids="separate").query_ids.tolist()
     ['7', '8', '7', '8']
     """
-    layout = Layout.from_arguments(queries=True, features=features, zero_based=zero_based, dtype=dtype)
+    layout = Layout(queries=True, features=features, zero_based=zero_based, dtype=dtype)
     validate_choice("shared_ids", shared_ids, get_args(SharedIds))
     paths = [path] if isinstance(path, str | os.PathLike) else list(path)
     if not paths:
@@ -100,14 +89,8 @@ def read_letor(
     builder = TableBuilder(layout, max_bytes, shared_ids)
     for file in paths:
         builder.read_file(file, read_chunks(file, max_bytes=max_bytes))
-    table = builder.build()
-    return RankingData(
-        features=table.features,
-        labels=table.labels,
-        qid=table.qid,
-        query_ids=np.array(table.query_ids, dtype=np.str_),
-        document_ids=table.document_ids,
-    )
+    matrix, labels, qid, document_ids = builder.build()
+    return RankingData(matrix, labels, qid=qid, query_ids=np.array(builder.query_ids), document_ids=document_ids)
 
 
 def read_lightgbm(
@@ -168,7 +151,7 @@ def read_lightgbm(
     >>> read_lightgbm(path).group.tolist()
     [2, 1]
     """
-    layout = Layout.from_arguments(queries=False, features=features, zero_based=zero_based, dtype=dtype)
+    layout = Layout(queries=False, features=features, zero_based=zero_based, dtype=dtype)
     name = os.fspath(path)
     separator, chunks = _detect_separator(read_chunks(path, max_bytes=max_bytes))
     builder = TableBuilder(layout, max_bytes)
@@ -177,33 +160,31 @@ def read_lightgbm(
             raise ValueError(f"{name}: header=True, but SVMlight files have no header. Omit header.")
         builder.read_file(path, chunks)
     else:
-        layout = replace(layout, form="label\\tvalue\\t…" if separator == b"\t" else "label,value,…")
+        layout.form = "label\\tvalue\\t…" if separator == b"\t" else "label,value,…"
         builder.add_file(path, _parse_columns(path, chunks, separator, layout, builder, header=header))
-    table = builder.build()
+    matrix, labels, _, _ = builder.build()
     sizes = _read_numbers(f"{name}.query" if query is None else query, "group size", max_bytes)
     if weight is None and os.path.exists(f"{name}.weight"):
         weight = f"{name}.weight"
     weights = None if weight is None else _read_numbers(weight, "weight", max_bytes)
-    if weights is not None and weights.size != table.labels.size:
-        raise ValueError(f"{weight}: {weights.size} weights, but {name} has {table.labels.size} documents.")
+    if weights is not None and weights.size != labels.size:
+        raise ValueError(f"{weight}: {weights.size} weights, but {name} has {labels.size} documents.")
     try:
-        return RankingData(table.features, table.labels, group=sizes, weight=weights)
+        return RankingData(matrix, labels, group=sizes, weight=weights)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
 
 
 def _detect_separator(chunks: Iterator[Chunk]) -> tuple[bytes | None, Iterator[Chunk]]:
     """Return the separator of the columns, None for SVMlight, and all chunks."""
-    first = list(itertools.islice(chunks, 1))
-    lines = [
-        line.partition(b"#")[0] for chunk in first for line in chunk.text.split(b"\n", _LINES_TO_DETECT_FORMAT)[:-1]
-    ]
+    first = next(chunks, Chunk(b"", 1))
+    lines = [line.partition(b"#")[0] for line in first.text.split(b"\n", _LINES_TO_DETECT_FORMAT)[:-1]]
     separator = None
     if any(b"," in line for line in lines):
         separator = b","
     elif not any(b":" in line for line in lines) and any(b"\t" in line for line in lines):
         separator = b"\t"
-    return separator, itertools.chain(first, chunks)
+    return separator, itertools.chain([first], chunks)
 
 
 def _parse_columns(
@@ -262,8 +243,8 @@ def _parse_lines(path: StrPath, chunk: Chunk, separator: bytes, layout: Layout, 
             labels.append(parse_label(cells[0], layout))
             values = [float("nan") if cell.lower() in _MISSING else parse_value(cell, layout) for cell in cells[1:]]
         except ValueError as error:
-            hint = ". Pass header=True if the first line contains names." if number == 1 else ""
-            raise at_line(path, number, f"{error}{hint}") from None
+            hint = " Pass header=True if the first line contains names." if number == 1 else ""
+            raise at_line(path, number, f"{str(error).removesuffix('.')}.{hint}") from None
         if width is not None and len(values) != width:
             cause = "features= is" if layout.features else "the lines before have"
             raise at_line(path, number, f"{len(values)} features, but {cause} {width}: {shown(line)}")

@@ -13,14 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._common.arrays import is_missing, numbers, validate_ready, vector
-from .._common.names import validate_text
+from .._common.validation import validate_text
 from .._common.words import pluralize
 from ..judgments import Judgments
 from .features import (
     Categories,
     as_matrix,
     as_pandas,
-    build_frame,
     frame_to_matrix,
     is_categorical,
     is_numeric,
@@ -31,7 +30,7 @@ from .features import (
     validate_categories,
     validate_names,
 )
-from .frames import get_column
+from .tables import get_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -151,8 +150,6 @@ class RankingData:
             texts = _convert_distinct(judgments.query_ids)
             weight = judgments.weights if judgments.document_weights is None else judgments.document_weights
         features, feature_names, categories = _convert_features(judgments, features, feature_names, categories)
-        if len(texts) != judgments.queries:
-            raise ValueError(f"query_ids must have one id per query ({judgments.queries}), got {len(texts)}")
         set_once = partial(object.__setattr__, self)
         set_once("features", features)
         set_once("labels", judgments.labels)
@@ -170,13 +167,12 @@ class RankingData:
         else:
             labels = f"from {grades[0]:g} to {grades[-1]:g}"
         rows, columns = self.features.shape
-        size = (
-            f"{pluralize(rows, 'document')}, {pluralize(len(self.query_ids), 'query')}, {pluralize(columns, 'feature')}"
-        )
-        extra = ("" if self.document_ids is None else "; document ids") + ("" if self.weight is None else "; weighted")
+        size = f"{pluralize(rows, 'document')}, {pluralize(len(self.query_ids), 'query')}"
+        extra = "; document ids" if self.document_ids is not None else ""
+        extra += "; weighted" if self.weight is not None else ""
         extra += "; sparse" if is_sparse(self.features) else ""
         extra += f"; {len(self.categories)} categorical" if self.categories else ""
-        return f"RankingData({size}; labels {labels}{extra})"
+        return f"RankingData({size}, {pluralize(columns, 'feature')}; labels {labels}{extra})"
 
     @property
     def group(self) -> NDArray[np.int64]:
@@ -230,7 +226,15 @@ class RankingData:
         """
         if is_sparse(self.features):
             raise ValueError("features must be dense, got a sparse matrix. Pass data.features to the libraries.")
-        return build_frame(self.features[rows], self.feature_names, self.categories)
+        import pandas as pd
+
+        names = None if self.feature_names is None else list(self.feature_names)
+        frame = pd.DataFrame(self.features[rows], columns=names)
+        for name, values in (self.categories or {}).items():
+            codes = frame[name].fillna(-1).to_numpy().astype(np.int64)
+            column = pd.Categorical.from_codes(codes, categories=pd.Index(list(values)))
+            frame[name] = pd.Series(column, index=frame.index)
+        return frame
 
     def judgments(self, negative_labels: NegativeLabels = "refuse") -> Judgments:
         """Return labels, queries and weights as `Judgments` for evaluation.
@@ -282,10 +286,10 @@ class RankingData:
             raise ValueError(f"codes must be between 0 and {queries - 1}, got {chosen[np.argmax(wrong)]}")
         sizes = self._sizes()
         by_query = np.argsort(self.qid, kind="stable")
-        starts, lengths = np.cumsum(sizes) - sizes, sizes[chosen]
-        # The position of every new row within its query is added to the start of that query in by_query.
-        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        return self._pick(by_query[np.repeat(starts[chosen], lengths) + within], chosen, lengths)
+        lengths = sizes[chosen]
+        # In by_query, each query begins this much further than in the new rows.
+        shifts = (np.cumsum(sizes) - sizes)[chosen] - (np.cumsum(lengths) - lengths)
+        return self._pick(by_query[np.arange(lengths.sum()) + np.repeat(shifts, lengths)], chosen, lengths)
 
     def split_queries(self, *fractions: float, seed: int) -> tuple[RankingData, ...]:
         """Split the data at random into parts of whole queries.
@@ -325,8 +329,8 @@ class RankingData:
         shuffled = np.random.default_rng(seed).permutation(queries)
         return tuple(self.take_queries(np.sort(codes)) for codes in np.split(shuffled, ends[:-1]))
 
-    @classmethod
-    def concatenate(cls, parts: Iterable[RankingData]) -> RankingData:
+    @staticmethod
+    def concatenate(parts: Iterable[RankingData]) -> RankingData:
         """Join datasets.
 
         Queries of different parts remain different queries, even if their ids are equal. Document ids are kept if every
@@ -358,15 +362,14 @@ class RankingData:
         parts = same_features(parts, [f"part {place}" for place in range(len(parts))])
         before = np.cumsum([0] + [len(part.query_ids) for part in parts[:-1]])
         documents = [part.document_ids for part in parts if part.document_ids is not None]
-        return cls(
+        return replace(
+            parts[0],
             features=stack_rows([part.features for part in parts]),
             labels=np.concatenate([part.labels for part in parts]),
             qid=np.concatenate([part.qid + offset for part, offset in zip(parts, before, strict=True)]),
             query_ids=np.concatenate([part.query_ids for part in parts]),
             document_ids=tuple(itertools.chain(*documents)) if len(documents) == len(parts) else None,
             weight=_join_weights(parts),
-            feature_names=parts[0].feature_names,
-            categories=parts[0].categories,
         )
 
     def _sizes(self) -> NDArray[np.int64]:
@@ -378,15 +381,14 @@ class RankingData:
         if weight is not None:
             weight = weight[codes] if len(weight) == len(self.query_ids) else weight[rows]
         names = self.document_ids
-        return RankingData(
+        return replace(
+            self,
             features=self.features[rows],
             labels=self.labels[rows],
             qid=np.repeat(np.arange(codes.size), sizes),
             query_ids=self.query_ids[codes],
             document_ids=None if names is None else tuple(names[row] for row in rows.tolist()),
             weight=weight,
-            feature_names=self.feature_names,
-            categories=self.categories,
         )
 
 
@@ -458,11 +460,9 @@ def from_frame(
     roles = {name for name in names.values() if name is not None}
     unused: list[Hashable] = []
     if features is None:
-        features = []
-        for name in table.columns:
-            if name not in roles:
-                column = get_column(table, name, "frame")
-                (features if is_numeric(column) or is_categorical(column) else unused).append(name)
+        others = {name: get_column(table, name, "frame") for name in table.columns if name not in roles}
+        unused = [name for name, column in others.items() if not is_numeric(column) and not is_categorical(column)]
+        features = [name for name in others if name not in unused]
     features = list(features)
     if not features:
         raise ValueError("no feature columns: frame has no other numeric or categorical column")
@@ -477,7 +477,7 @@ def from_frame(
         qid=columns["query"].to_numpy(),
         document_ids=columns["document"].tolist() if "document" in columns else None,
         weight=columns["weight"].to_numpy() if "weight" in columns else None,
-        feature_names=tuple(str(name) for name in features),
+        feature_names=tuple(map(str, features)),
         categories=categories,
     )
     if unused:
@@ -526,7 +526,10 @@ def _convert_query_ids(ids: Any, judgments: Judgments) -> NDArray[np.str_]:
             "qid must be the integers 0, 1, … in order of first appearance if you pass query_ids, got "
             f"{codes[query]!s} as query {query}. Omit query_ids to use any ids."
         )
-    return np.array(_convert_ids("query_ids", list(vector("query_ids", ids))), dtype=np.str_)
+    texts = np.array(_convert_ids("query_ids", list(vector("query_ids", ids))), dtype=np.str_)
+    if len(texts) != judgments.queries:
+        raise ValueError(f"query_ids must have one id per query ({judgments.queries}), got {len(texts)}")
+    return texts
 
 
 def _convert_document_ids(judgments: Judgments, ids: Any) -> tuple[str, ...]:

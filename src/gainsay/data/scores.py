@@ -14,25 +14,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._common.arrays import validate_exact_integers
-from .arrow import NotPlainError, collapse_blanks, parse_columns, read_parquet
+from .tables import read_parquet
 from .text import (
+    BLOCK_BYTES,
     MAX_BYTES,
     StrPath,
     at_line,
+    collapse_blanks,
     csv_rows,
     describe_damage,
     file_suffix,
     is_number,
+    list_columns,
     numbered_lines,
     one_line,
+    parse_columns,
     parse_number,
     read_chunks,
     shown,
+    validate_size,
 )
 
 # None means any blanks.
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": None}
-_PIECE = csv.field_size_limit() // 2
 
 
 def read_scores(path: StrPath, *, column: str | None = None, max_bytes: int = MAX_BYTES) -> NDArray[np.float64]:
@@ -70,7 +74,7 @@ def read_scores(path: StrPath, *, column: str | None = None, max_bytes: int = MA
     >>> read_scores(path, column="second")
     array([1.5, 2. ])
     """
-    suffix = file_suffix(path)
+    name, suffix = os.fspath(path), file_suffix(path)
     if suffix in _SEPARATORS:
         return _read_text(path, _SEPARATORS[suffix], column, max_bytes)
     if suffix in (".npy", ".npz"):
@@ -79,39 +83,34 @@ def read_scores(path: StrPath, *, column: str | None = None, max_bytes: int = MA
         values = read_parquet(path, lambda names: _select_column(path, names, column), max_bytes).iloc[:, 0].to_numpy()
     else:
         supported = ".npy, .npz, .csv, .tsv, .txt, .parquet"
-        raise ValueError(f"{os.fspath(path)}: unknown format {suffix!r}. Supported are {supported}.")
+        raise ValueError(f"{name}: unknown format {suffix!r}. Supported are {supported}.")
     if values.dtype.kind not in "iuf":
-        raise ValueError(f"{os.fspath(path)}: expected numbers, got values of type {one_line(values.dtype)}")
+        raise ValueError(f"{name}: expected numbers, got values of type {one_line(values.dtype)}")
     if values.ndim not in (1, 2) or values.shape[1:] not in ((), (1,)):
-        raise ValueError(f"{os.fspath(path)}: expected one score per row, got an array of shape {values.shape}")
+        raise ValueError(f"{name}: expected one score per row, got an array of shape {values.shape}")
     if values.size == 0:
-        raise ValueError(f"{os.fspath(path)}: the file has no scores")
-    validate_exact_integers(f"{os.fspath(path)}: scores", values)
+        raise ValueError(f"{name}: the file has no scores")
+    validate_exact_integers(f"{name}: scores", values)
     with np.errstate(over="ignore", invalid="ignore"):  # Numbers beyond float64 become infinite, as in text.
         scores: NDArray[np.float64] = values.reshape(-1).astype(np.float64)
     missing = np.isnan(scores)
     if missing.any():
-        raise ValueError(
-            f"{os.fspath(path)}: {missing.sum()} scores are NaN, the first in row {np.argmax(missing)} (from 0)"
-        )
+        raise ValueError(f"{name}: {missing.sum()} scores are NaN, the first in row {missing.argmax()} (from 0)")
     return scores
 
 
 def _select_column(path: StrPath, names: list[str], column: str | None) -> str:
     """Return the name of the column to read."""
-    listed = ", ".join(map(shown, names[:20])) + (", …" if len(names) > 20 else "")
+    name = os.fspath(path)
     if column is None:
         if len(names) != 1:
-            raise ValueError(
-                f"{os.fspath(path)}: {len(names)} columns, name one with column= (on the command line FILE:COLUMN): "
-                f"{listed}"
-            )
+            fix = "name one with column= (on the command line FILE:COLUMN)"
+            raise ValueError(f"{name}: {len(names)} columns, {fix}: {list_columns(names)}")
         return names[0]
     if names.count(column) != 1:
-        problem = (
-            f"column {column!r} occurs {names.count(column)} times" if column in names else f"no column {column!r}"
-        )
-        raise ValueError(f"{os.fspath(path)}: {problem}. The columns are {listed}.")
+        count = names.count(column)
+        problem = f"column {column!r} occurs {count} times" if count else f"no column {column!r}"
+        raise ValueError(f"{name}: {problem}. The columns are {list_columns(names)}.")
     return column
 
 
@@ -125,21 +124,16 @@ def _load_array(path: StrPath, column: str | None, max_bytes: int) -> NDArray[An
         if isinstance(content, np.ndarray):
             if column is not None:
                 raise ValueError(f"{os.fspath(path)}: the file contains a single array. Omit column={column!r}.")
-            _validate_size(path, content.nbytes, max_bytes)
+            validate_size(path, content.nbytes, max_bytes)
             return content
         with content:
             name = _select_column(path, content.files, column)
-            _validate_size(path, sum(member.file_size for member in content.zip.infolist()), max_bytes)
+            validate_size(path, sum(member.file_size for member in content.zip.infolist()), max_bytes)
             with describe_damage(path, expected):
                 # Methods that NumPy does not write may decompress without a limit within one read.
                 if {member.compress_type for member in content.zip.infolist()} - {ZIP_STORED, ZIP_DEFLATED}:
                     raise ValueError("unknown compression")
                 return np.asarray(content[name])
-
-
-def _validate_size(path: StrPath, size: int, max_bytes: int) -> None:
-    if size > max_bytes:
-        raise ValueError(f"{os.fspath(path)}: {size} bytes of values exceed max_bytes={max_bytes}")
 
 
 def _read_text(path: StrPath, separator: str | None, column: str | None, max_bytes: int) -> NDArray[np.float64]:
@@ -174,23 +168,14 @@ def _read_text(path: StrPath, separator: str | None, column: str | None, max_byt
 
 def _iter_plain_rows(path: StrPath, max_bytes: int, separator: str | None, header: bool) -> Iterator[bytes]:
     """Yield the lines without the header, or raise if Arrow may read them differently than `_iter_rows`."""
-    ended = False
-    for chunk in read_chunks(path, max_bytes=max_bytes, cells=separator is not None):
-        text = chunk.text
-        if separator and b"\r" in text:
-            text = text.replace(b"\r\n", b"\n")
+    for chunk in read_chunks(path, max_bytes=max_bytes, size=BLOCK_BYTES, cells=separator is not None):
+        text = chunk.text.replace(b"\r\n", b"\n") if separator else collapse_blanks(chunk.text)
         # Quotes change the meaning of separators, and in ASCII no other characters are blanks.
         if b'"' in text or b"\r" in text if separator else not text.isascii():
-            raise NotPlainError
-        text = text if separator else collapse_blanks(text)
-        # The csv module limits the size of cells, and no line is longer than two pieces.
-        if any(text.find(b"\n", at, at + _PIECE) < 0 for at in range(0, len(text) - _PIECE, _PIECE)):
-            raise NotPlainError
-        rows = text.rstrip(b"\n")
-        is_end = np.frombuffer(rows, dtype=np.uint8) == ord("\n")
-        if rows and (ended or is_end[0] or (is_end[1:] & is_end[:-1]).any()):
-            raise NotPlainError  # An empty line is not at the end.
-        ended = ended or not rows or len(text) > len(rows) + 1
+            raise ValueError("quotes, carriage returns or blanks that are not ASCII")
+        lengths = np.diff(np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n")), prepend=-1)
+        if lengths.min() == 1 or lengths.max() > csv.field_size_limit():
+            raise ValueError("empty or long lines")  # Arrow skips empty lines, and the csv module limits cells.
         yield text.partition(b"\n")[2] if header and chunk.first_line == 1 else text
 
 

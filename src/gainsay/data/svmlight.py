@@ -1,25 +1,25 @@
 """Rows of `label [qid:query] index:value …  # comment`, the format of SVMlight and LETOR.
 
 Two parsers read the same lines. `_parse_chunk` works on arrays of tokens and returns None for anything unusual.
-`_parse_lines` then reads one line at a time. It decides what is valid and words the errors.
+`_parse_lines` then reads one line at a time. It decides what is valid and words the errors. Decimal numbers are parsed
+many at a time, and exactly as `float` parses them.
 """
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from .._common.validation import validate_integer
-from .decimals import INDEX_DIGITS, PADDING, Bytes, Integers, pad, parse_indices, parse_numbers
-from .text import Chunk, StrPath, at_line, numbered_lines, shown, to_number
+from .text import Chunk, StrPath, at_line, numbered_lines, parse_number, shown
 
+Bytes: TypeAlias = NDArray[np.uint8]
+Integers: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.floating[Any]]
 Runs: TypeAlias = tuple[list[str], Integers]
 """The query id and the number of rows of each run of rows with the same query."""
@@ -27,33 +27,28 @@ Runs: TypeAlias = tuple[list[str], Integers]
 NO_RUNS: Runs = ([], np.zeros(0, dtype=np.int64))
 # NumPy stores all ids in the width of the longest one.
 MAX_ID_BYTES = 256
+# The parsers read windows of a fixed width, which may extend beyond both ends of the text.
+PADDING = 64
+# A mantissa of up to 15 digits is an exact double, and so is a power of ten up to 10^22. One division of the two then
+# gives the correctly rounded value, the same that `float` returns (Clinger 1990).
+_EXACT_DIGITS = 15
+_WINDOW = _EXACT_DIGITS + 1
+_POWERS = np.array([float(10**places) for places in range(_WINDOW)])
+INDEX_DIGITS = 9
 _DOCUMENT = re.compile(rb"\bdocid\s*=\s*(\S+)")
 
 
-@dataclass(frozen=True, slots=True)
 class Layout:
-    """How to read the lines of a file."""
+    """How to read the lines of a file. Invalid arguments raise an error."""
 
-    queries: bool
-    """Whether `qid:` follows the label."""
-    form: str
-    """The expected line, for error messages."""
-    features: int | None
-    """The number of columns, or None for as many as occur."""
-    first_index: int
-    """The index of the first column, 0 or 1."""
-    dtype: np.dtype[Any]
-    """The type of the feature values."""
-
-    @classmethod
-    def from_arguments(cls, *, queries: bool, features: int | None, zero_based: bool, dtype: DTypeLike) -> Layout:
-        """Return the layout for the arguments of a reader, or raise if one of them is invalid."""
-        width = None if features is None else validate_integer("features", features)
-        kind = np.dtype(dtype)
-        if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
-            raise TypeError(f"dtype must be float32 or float64, got {kind}")
-        form = "label qid:query index:value …" if queries else "label index:value …"
-        return cls(queries=queries, form=form, features=width, first_index=0 if zero_based else 1, dtype=kind)
+    def __init__(self, *, queries: bool, features: int | None, zero_based: bool, dtype: DTypeLike) -> None:
+        self.queries = queries
+        self.form = "label qid:query index:value …" if queries else "label index:value …"
+        self.features = None if features is None else validate_integer("features", features)
+        self.first_index = 0 if zero_based else 1
+        self.dtype = np.dtype(dtype)
+        if self.dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
+            raise TypeError(f"dtype must be float32 or float64, got {self.dtype}")
 
 
 class Rows(NamedTuple):
@@ -63,16 +58,6 @@ class Rows(NamedTuple):
     features: Floats
     queries: Runs = NO_RUNS
     document_ids: list[str] | None = None
-
-
-class Table(NamedTuple):
-    """All rows of one or several files."""
-
-    labels: NDArray[np.float64]
-    features: Floats
-    qid: Integers
-    query_ids: list[str]
-    document_ids: tuple[str, ...] | None
 
 
 class TableBuilder:
@@ -88,7 +73,7 @@ class TableBuilder:
         self._rows, self._width = 0, layout.features or 0
         self._parts: list[Rows] = []
         self._qid: list[Integers] = []
-        self._ids: list[str] = []
+        self.query_ids: list[str] = []
         self._paths: list[str] = []  # the file in which each query begins
         self._code_of_id: dict[str, int] = {}
 
@@ -130,9 +115,9 @@ class TableBuilder:
 
     def _number(self, name: str) -> int:
         """Return the number of a query, or raise if it occurs in an earlier file and `shared_ids` is "refuse"."""
-        code = self._code_of_id.setdefault(name, len(self._ids))
-        if code == len(self._ids):
-            self._ids.append(name)
+        code = self._code_of_id.setdefault(name, len(self.query_ids))
+        if code == len(self.query_ids):
+            self.query_ids.append(name)
             self._paths.append(self._path)
         elif self._shared_ids == "refuse" and self._paths[code] != self._path:
             raise ValueError(
@@ -141,8 +126,11 @@ class TableBuilder:
             )
         return code
 
-    def build(self) -> Table:
-        """Join all rows. Each part is released after it is copied, so that memory does not double."""
+    def build(self) -> tuple[Floats, NDArray[np.float64], Integers, tuple[str, ...] | None]:
+        """Return features, labels, query numbers and document ids of all rows.
+
+        Each part is released after it is copied, so that memory does not double.
+        """
         parts, self._parts = self._parts, []
         labels = np.concatenate([part.labels for part in parts])
         documents = None
@@ -154,7 +142,7 @@ class TableBuilder:
             block = parts.pop().features
             features[end - len(block) : end, : block.shape[1]] = block
             end -= len(block)
-        return Table(labels, features, np.concatenate(self._qid), self._ids, documents)
+        return features, labels, np.concatenate(self._qid), documents
 
 
 # ---------------------------------------------------------------------------------------------------- arrays of tokens
@@ -265,6 +253,89 @@ def _parse_pairs(buffer: Bytes, tokens: _Tokens, row: Integers, layout: Layout) 
     return None if np.isinf(cast).any() else (column, cast)
 
 
+def pad(text: bytes) -> Bytes:
+    """Return the text as an array of bytes with blanks on either side, as the other functions require."""
+    blanks = b" " * PADDING
+    return np.frombuffer(b"".join((blanks, text, blanks)), dtype=np.uint8)
+
+
+def parse_indices(buffer: Bytes, starts: Integers, ends: Integers) -> Integers | None:
+    """Return the values of unsigned integers of at most nine digits, or None if a token is something else."""
+    length = ends - starts
+    width = int(length.max(initial=0))
+    if width > INDEX_DIGITS:
+        return None
+    value = np.zeros(starts.size, dtype=np.int32)
+    valid = length > 0
+    position = ends.copy()
+    for place in range(width):
+        position -= 1
+        digit = buffer[position] - np.uint8(ord("0"))
+        inside = length > place
+        valid &= (digit < 10) | ~inside
+        value += np.multiply(digit * inside, 10**place, dtype=np.int32)
+    return value.astype(np.int64) if valid.all() else None
+
+
+def parse_numbers(buffer: Bytes, starts: Integers, ends: Integers) -> NDArray[np.float64] | None:
+    """Return the values of decimal numbers, bit for bit those of `float`, or None if a token is not a number."""
+    value, is_plain = _parse_plain(buffer, starts, ends)
+    if not is_plain.all():
+        rest = np.flatnonzero(~is_plain)
+        values = _parse_any_notation(buffer, starts[rest], ends[rest])
+        if values is None:
+            return None
+        value[rest] = values
+    return value
+
+
+def _parse_plain(buffer: Bytes, starts: Integers, ends: Integers) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Parse numbers that consist of a sign, at most 15 digits and at most one point. The mask is False for others."""
+    first = buffer[starts]
+    negative = first == ord("-")
+    length = ends - starts - (negative | (first == ord("+")))
+    mantissa, power = np.zeros(starts.size), np.ones(starts.size)
+    decimals = np.zeros(starts.size, dtype=np.int64)
+    points = np.zeros(starts.size, dtype=np.int64)
+    plain = length <= _WINDOW
+    position = ends.copy()
+    for place in range(min(int(length.max(initial=0)), _WINDOW)):  # from the last character to the first
+        position -= 1
+        byte = buffer[position]
+        digit = byte - np.uint8(ord("0"))
+        inside = length > place
+        is_digit = (digit < 10) & inside
+        is_point = (byte == ord(".")) & inside
+        plain &= is_digit | is_point | ~inside
+        mantissa += (digit * is_digit) * power
+        power *= 1.0 + 9.0 * is_digit
+        decimals += np.multiply(is_point, place, dtype=np.int64)
+        points += is_point
+    plain &= (points <= 1) & (length > points) & (length - points <= _EXACT_DIGITS)
+    decimals[~plain] = 0
+    mantissa /= _POWERS[decimals]
+    return np.where(negative, -mantissa, mantissa), plain
+
+
+def _parse_any_notation(buffer: Bytes, starts: Integers, ends: Integers) -> NDArray[np.float64] | None:
+    """Parse numbers in any notation of `float` (exponents, many digits, nan) except underscores."""
+    length = ends - starts
+    width = max(int(length.max()), 1)
+    if width > PADDING:
+        return None
+    windows = np.ndarray((buffer.size - width + 1,), dtype=f"S{width}", buffer=buffer, strides=(1,))
+    tokens = windows[starts]
+    characters = tokens.view(np.uint8).reshape(-1, width)
+    characters[np.arange(width) >= length[:, None]] = 0
+    if (characters == ord("_")).any() or (characters >= 128).any():
+        return None
+    try:
+        with np.errstate(over="ignore"):  # Numbers beyond float64 become infinite, as in `float`.
+            return tokens.astype(np.float64)
+    except ValueError:
+        return None
+
+
 # ------------------------------------------------------------------------------------------------- one line at a time
 
 
@@ -298,22 +369,14 @@ def _parse_lines(path: StrPath, chunk: Chunk, layout: Layout, builder: TableBuil
 def parse_label(token: bytes, layout: Layout) -> float:
     """Return the label, or raise ValueError with the problem."""
     try:
-        label = to_number(token)
-    except ValueError:
-        raise ValueError(f"the label {shown(token)} is not a number. Expected '{layout.form}'.") from None
-    if not math.isfinite(label):
-        raise ValueError(f"the label {shown(token)} is not finite. Every document requires a label.")
-    return label
+        return parse_number(token, "label", finite=True)
+    except ValueError as error:
+        raise ValueError(f"{error}. Expected '{layout.form}'.") from None
 
 
 def parse_value(token: bytes, layout: Layout) -> float:
     """Return a feature value (nan: missing), or raise ValueError with the problem."""
-    try:
-        value = to_number(token)
-    except ValueError:
-        raise ValueError(f"the feature value {shown(token)} is not a number") from None
-    if math.isinf(value):
-        raise ValueError(f"the feature value {shown(token)} is infinite. Expected a finite number or nan (missing).")
+    value = parse_number(token, "feature value", finite=True, nan=True)
     with np.errstate(over="ignore"):
         if np.isinf(layout.dtype.type(value)):
             raise ValueError(f"the feature value {shown(token)} exceeds {layout.dtype}. Pass dtype=numpy.float64.")
@@ -343,20 +406,14 @@ def _iter_pairs(tokens: list[bytes], layout: Layout) -> Iterator[tuple[int, floa
             raise ValueError(f"found {shown(token)} among the features. {fix}")
         if not colon or not index.isdigit():
             raise ValueError(f"expected 'index:value' with a whole number as index, found {shown(token)}")
-        column = _parse_column(index, layout)
+        if len(index.lstrip(b"0")) > INDEX_DIGITS:
+            raise ValueError(f"feature index {shown(index)} is too large. At most {INDEX_DIGITS} digits are supported.")
+        column = int(index) - layout.first_index
+        if column < 0:
+            raise ValueError("feature index 0, but indices start at 1. Pass zero_based=True if they start at 0.")
+        if layout.features is not None and column >= layout.features:
+            raise ValueError(f"feature index {int(index)} is beyond the {layout.features} columns of features=")
         if column <= last:
             raise ValueError(f"feature index {int(index)} follows {last + layout.first_index}. Indices must ascend.")
         last = column
         yield column, parse_value(number, layout)
-
-
-def _parse_column(index: bytes, layout: Layout) -> int:
-    """Return the column of a feature index."""
-    if len(index.lstrip(b"0")) > INDEX_DIGITS:
-        raise ValueError(f"feature index {shown(index)} is too large. At most {INDEX_DIGITS} digits are supported.")
-    column = int(index) - layout.first_index
-    if column < 0:
-        raise ValueError("feature index 0, but indices start at 1. Pass zero_based=True if they start at 0.")
-    if layout.features is not None and column >= layout.features:
-        raise ValueError(f"feature index {int(index)} is beyond the {layout.features} columns of features=")
-    return column

@@ -1,20 +1,23 @@
-"""Text files, plain or gzip, as chunks of whole lines, and the numbers in them.
+"""Text files, plain or gzip, as chunks of whole lines, and the numbers and columns in them.
 
-All readers use this module, so that they agree on lines, line numbers and the spelling of numbers.
+All readers use this module, so that they agree on lines, line numbers and the spelling of numbers. pyarrow parses
+columns if it is installed. It accepts a file only if it agrees with the readers of lines. In all other cases these read
+the file or word the error.
 """
 
 from __future__ import annotations
 
 import csv
 import gzip
+import importlib
 import io
 import math
 import os
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -34,6 +37,13 @@ CONTROL = bytes(set(range(32)) - set(b"\t\n\r")) + b"\x7f"
 _CONTROL_BYTE = re.compile(b"[%s]" % re.escape(CONTROL))
 # Old Macintosh files end lines with a carriage return only, so all later lines would look like a part of the first.
 _RETURN_WITHIN_LINE = re.compile(rb"\r[^\r\n]")
+_TABS_AND_RETURNS_TO_BLANKS = bytes.maketrans(b"\t\r", b"  ")
+
+Kind: TypeAlias = Literal["category", "text", "number"]
+# Large blocks make calls of Arrow cheap.
+BLOCK_BYTES = 16 * 2**20
+# Arrow prepares a column for every cell of the first row, and no table of ids and scores has more cells.
+MAX_CELLS = 64
 
 
 class Chunk(NamedTuple):
@@ -55,6 +65,12 @@ def shown(token: bytes | str) -> str:
     return repr(text if len(text) <= 40 else text[:39] + "…")
 
 
+def validate_size(path: StrPath, size: int, max_bytes: int) -> None:
+    """Raise if the values of a binary file have more than `max_bytes` bytes."""
+    if size > max_bytes:
+        raise ValueError(f"{os.fspath(path)}: {size} bytes of values exceed max_bytes={max_bytes}")
+
+
 @contextmanager
 def describe_damage(path: StrPath, expected: str) -> Iterator[None]:
     """Turn every exception of a reader of binary files into one `ValueError` that names the file."""
@@ -62,6 +78,11 @@ def describe_damage(path: StrPath, expected: str) -> Iterator[None]:
         yield
     except Exception as error:  # zipfile, zlib, NumPy and pyarrow raise many types of errors, including OSError.
         raise ValueError(f"{os.fspath(path)}: {expected} ({one_line(error)})") from error
+
+
+def list_columns(columns: Sequence[Any], separator: str = ", ") -> str:
+    """Return the names of columns for an error message, at most twenty."""
+    return separator.join(shown(str(column)) for column in columns[:20]) + (", …" if len(columns) > 20 else "")
 
 
 def one_line(text: object, longest: int = 300) -> str:
@@ -182,14 +203,15 @@ def is_number(token: bytes) -> bool:
     return True
 
 
-def parse_number(token: bytes, name: str, *, finite: bool) -> float:
-    """Return the number that a token spells, or raise `ValueError` for text, NaN and, if `finite`, infinity."""
+def parse_number(token: bytes, name: str, *, finite: bool, nan: bool = False) -> float:
+    """Return the number that a token spells, or raise for text and, if `finite`, infinity, and unless `nan`, NaN."""
     try:
         value = to_number(token)
     except ValueError:
         raise ValueError(f"the {name} {shown(token)} is not a number") from None
-    if math.isnan(value) or (finite and math.isinf(value)):
-        raise ValueError(f"the {name} must be {'finite' if finite else 'a number'}, got {shown(token)}")
+    if (math.isnan(value) and not nan) or (math.isinf(value) and finite):
+        expected = f"{'finite' if finite else 'a number'}{' or nan (missing)' if nan else ''}"
+        raise ValueError(f"the {name} must be {expected}, got {shown(token)}")
     return value
 
 
@@ -201,3 +223,60 @@ def exact_floats(version: str) -> dict[str, Any]:
     """
     major, minor = (int(part) for part in version.split(".")[:2])
     return {} if (major, minor) >= (3, 1) else {"float_precision": "round_trip"}
+
+
+def parse_columns(
+    texts: Iterable[bytes], separator: str, kinds: Mapping[int, Kind], min_cells: int, max_cells: int
+) -> Any:
+    """Return columns of a text as a table of Arrow, or None if another reader has to look at it.
+
+    Parameters
+    ----------
+    texts
+        Parts of the text, each of whole lines. Read them with `size=BLOCK_BYTES`. A `ValueError` ends the parsing.
+    separator
+        Separates the cells of a row. Quotes have no meaning.
+    kinds
+        The type of each column to return, by its position in a row.
+    min_cells, max_cells
+        Limits on the number of cells in a row.
+    """
+    try:
+        arrow, reader = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.csv")
+    except ImportError:
+        return None
+    types = {"category": arrow.dictionary(arrow.int32(), arrow.string()), "text": arrow.string()}
+    names = {str(position): types.get(kind, arrow.float64()) for position, kind in kinds.items()}
+    parsing = reader.ParseOptions(delimiter=separator, quote_char=False, double_quote=False, escape_char=False)
+    converting = reader.ConvertOptions(
+        column_types=names, include_columns=list(names), null_values=[], strings_can_be_null=False, check_utf8=False
+    )
+    tables, reading = [], None
+    try:
+        for text in texts:
+            if text.startswith(BOM):  # Arrow would remove it.
+                return None
+            if not text or text.isspace():
+                continue
+            if reading is None:
+                start = len(text) - len(text.lstrip(b"\n"))
+                cells = text.count(separator.encode(), start, text.index(b"\n", start)) + 1
+                if not min_cells <= cells <= min(max_cells, MAX_CELLS):
+                    return None
+                # One thread is fast enough and leaves the other processors to trainings that run at the same time.
+                reading = reader.ReadOptions(column_names=[str(column) for column in range(cells)], use_threads=False)
+            tables.append(reader.read_csv(arrow.BufferReader(text), reading, parsing, converting))
+        return arrow.concat_tables(tables).unify_dictionaries() if tables else None
+    except (ValueError, arrow.ArrowException):
+        return None
+
+
+def collapse_blanks(text: bytes) -> bytes:
+    """Return lines with one blank between cells and none around them."""
+    blank = np.frombuffer(text, dtype=np.uint8) <= ord(" ")
+    if blank[0] or (blank[1:] & blank[:-1]).any():
+        text = text.translate(_TABS_AND_RETURNS_TO_BLANKS)
+        while b"  " in text:
+            text = text.replace(b"  ", b" ")
+        return text.replace(b" \n", b"\n").replace(b"\n ", b"\n").removeprefix(b" ")
+    return text.translate(_TABS_AND_RETURNS_TO_BLANKS) if b"\t" in text or b"\r" in text else text

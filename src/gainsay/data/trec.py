@@ -1,25 +1,50 @@
-"""Runs (retrieved documents) and qrels (judged documents) in TREC's formats."""
+"""Runs (retrieved documents) and qrels (judged documents): TREC's formats, tables with a header, and mappings."""
 
 from __future__ import annotations
 
 import gzip
+import itertools
 import os
+import re
 import sys
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, SupportsFloat
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsFloat, TypeAlias
 
 import numpy as np
 
-from .._common.arrays import twice
-from .arrow import Kind, collapse_blanks, parse_columns
-from .tables import Value, build_frame, convert_to_frame, is_table, read_table
-from .text import BOM, CONTROL, MAX_BYTES, StrPath, at_line, numbered_lines, parse_number, read_chunks, shown
+from .._common.arrays import numbers, twice
+from .._common.validation import validate_text
+from .text import (
+    BLOCK_BYTES,
+    BOM,
+    CONTROL,
+    MAX_BYTES,
+    Kind,
+    StrPath,
+    at_line,
+    collapse_blanks,
+    csv_rows,
+    file_suffix,
+    is_number,
+    list_columns,
+    numbered_lines,
+    one_line,
+    parse_columns,
+    parse_number,
+    read_chunks,
+    shown,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from .._common.typing import Floats, Frame, Integers
+
+
+Value: TypeAlias = Literal["score", "label"]
+"""The number of a row: a score in runs, a label in qrels."""
 
 
 class _Format(NamedTuple):
@@ -33,6 +58,21 @@ class _Format(NamedTuple):
 _FORMATS: dict[str, _Format] = {
     "score": _Format("topic Q0 document rank score tag", 4, 6, sys.maxsize),
     "label": _Format("topic iteration document grade", 3, 4, 4),
+}
+_SEPARATORS = {".csv": (",", ";", "\t"), ".tsv": ("\t",)}
+
+# Case, blanks, `_` and `-` are ignored, and the first name that occurs is used. In PyTerrier's tables, `query` is the
+# text of the query `qid`, and `docid` is a number within an index. The id of a document is `docno`.
+_TEXT = ("query_text", "query_string", "search_query", "search_term", "query")
+_QUERY = ("query_id", "qid", "topic_id", "topic", "query", *_TEXT[:-1])
+_DOCUMENT = (
+    *("document", "docno", "doc_id", "document_id", "doc", "corpus_id", "passage_id", "product_id", "item_id"),
+    *("product", "item", "url"),
+)
+_TITLE = ("title", "doc_title", "document_title", "product_title", "item_title")
+_VALUES: dict[str, tuple[str, ...]] = {
+    "label": ("label", "relevance", "rel", "grade", "rating", "judgment", "judgement", "relevance_grade"),
+    "score": ("score",),
 }
 
 
@@ -146,27 +186,27 @@ def read_listing(path: StrPath, value: Value, max_bytes: int = MAX_BYTES) -> Lis
 
     A document may occur twice in a query.
     """
-    if is_table(path):
+    if file_suffix(path) in _SEPARATORS:
         return None
     form = _FORMATS[value]
-    texts = (collapse_blanks(chunk.text) for chunk in read_chunks(path, max_bytes=max_bytes))
+    texts = (collapse_blanks(chunk.text) for chunk in read_chunks(path, max_bytes=max_bytes, size=BLOCK_BYTES))
     kinds: dict[int, Kind] = {0: "category", 2: "text", form.position: "number"}
     table = parse_columns(texts, " ", kinds, form.min_fields, form.max_fields)
     if table is None:
         return None
     queries, documents, values = table.columns
-    numbers = values.to_numpy()
-    if not (np.isfinite(numbers) if value == "label" else ~np.isnan(numbers)).all():
+    values = values.to_numpy()
+    if not (np.isfinite(values) if value == "label" else ~np.isnan(values)).all():
         return None
     queries = queries.combine_chunks()
-    return Listing(queries.dictionary.to_pylist(), queries.indices.to_numpy().astype(np.int64), documents, numbers)
+    return Listing(queries.dictionary.to_pylist(), queries.indices.to_numpy().astype(np.int64), documents, values)
 
 
 def _read(path: StrPath, value: Value, max_bytes: int) -> pd.DataFrame:
     import pandas as pd
 
-    if is_table(path):
-        table = read_table(path, value, max_bytes)
+    if file_suffix(path) in _SEPARATORS:
+        table = _read_table(path, value, max_bytes)
         if table is not None:
             return table
     listing = read_listing(path, value, max_bytes)
@@ -182,7 +222,8 @@ def _read(path: StrPath, value: Value, max_bytes: int) -> pd.DataFrame:
 
 def _parse_lines(path: StrPath, value: Value, max_bytes: int) -> pd.DataFrame:
     """Read a file line by line, or raise with the first problem and its line."""
-    lines, queries, documents, numbers = [], [], [], []
+    form = _FORMATS[value]
+    lines, queries, documents, values = [], [], [], []
     ids: dict[bytes, str] = {}  # One string per query instead of one per line.
     for chunk in read_chunks(path, max_bytes=max_bytes):
         for line, text in numbered_lines(chunk):
@@ -190,25 +231,132 @@ def _parse_lines(path: StrPath, value: Value, max_bytes: int) -> pd.DataFrame:
             if not fields:
                 continue
             try:
-                numbers.append(_parse_fields(fields, value))
+                if not form.min_fields <= len(fields) <= form.max_fields:
+                    hint = " (read_run reads runs)" if len(fields) > form.max_fields else ""
+                    raise ValueError(f"{len(fields)} columns in {shown(b' '.join(fields))}{hint}")
+                values.append(parse_number(fields[form.position], value, finite=value == "label"))
             except ValueError as error:
-                raise at_line(path, line, f"{error}. Expected '{_FORMATS[value].line}'.") from None
+                raise at_line(path, line, f"{error}. Expected '{form.line}'.") from None
             queries.append(ids.get(fields[0]) or ids.setdefault(fields[0], fields[0].decode()))
             documents.append(fields[2].decode())
             lines.append(line)
     if not lines:
-        raise ValueError(f"{os.fspath(path)}: the file is empty. Expected lines '{_FORMATS[value].line}'.")
-    return build_frame(path, lines, {"query": queries, "document": documents, value: np.array(numbers)})
+        raise ValueError(f"{os.fspath(path)}: the file is empty. Expected lines '{form.line}'.")
+    return _build_frame(path, lines, {"query": queries, "document": documents, value: np.array(values)})
 
 
-def _parse_fields(fields: list[bytes], value: Value) -> float:
-    """Return the number of a line, or raise ValueError with the problem."""
-    form = _FORMATS[value]
-    if len(fields) < form.min_fields:
-        raise ValueError(f"{len(fields)} columns in {shown(b' '.join(fields))}")
-    if len(fields) > form.max_fields:
-        raise ValueError(f"{len(fields)} columns (read_run reads runs)")
-    return parse_number(fields[form.position], value, finite=value == "label")
+def _read_table(path: StrPath, value: Value, max_bytes: int) -> pd.DataFrame | None:
+    """Read judgments or a run from a delimited file with a header, or return None for a file in TREC's format.
+
+    Columns are query, document and `value`, and query_text and title if the file has them. Rows without a label are
+    skipped with a warning.
+    """
+    chunks = read_chunks(path, max_bytes=max_bytes, cells=True)
+    first = next((text for chunk in chunks for text in chunk.text.split(b"\n") if text.strip()), b"")
+    if not first:
+        raise ValueError(f"{path}: the file is empty. Expected a header and one document per line.")
+    separator = max(_SEPARATORS[file_suffix(path)], key=first.decode().count)
+    names_query = not set(map(_normalize, _QUERY)).isdisjoint(map(_normalize, first.decode().split(separator)))
+    if is_number(b"".join(first.split()[3:4])) and not names_query:  # a rank or a grade
+        return None
+    rows = ((line, cells) for line, cells in csv_rows(path, separator, max_bytes, strict=True) if any(cells))
+    line, cells = next(rows, (1, []))
+    header = [cell.strip() for cell in cells]
+    try:
+        names = find_columns(header, value)
+    except ValueError as error:
+        raise at_line(path, line, str(error)) from None
+    positions = [header.index(name) for name in names.values()]
+    lines: list[int] = []
+    unrated: list[int] = []
+    entries: list[list[Any]] = []
+    for line, cells in rows:
+        if len(cells) != len(header):
+            raise at_line(path, line, f"{len(cells)} columns, but the header has {len(header)}")
+        entry: list[Any] = [cells[position].strip() for position in positions]
+        if value == "label" and not entry[2]:
+            unrated.append(line)
+            continue
+        for role, cell in zip(("query", "document"), entry, strict=False):
+            if not cell or "\n" in cell:
+                problem = "contains a line break" if cell else "is empty. Every row requires one."
+                raise at_line(path, line, f"the column {shown(names[role])} {problem}")
+        try:
+            entry[2] = parse_number(entry[2].encode(), value, finite=value == "label")
+        except ValueError as error:
+            raise at_line(path, line, str(error)) from None
+        lines.append(line)
+        entries.append(entry)
+    if not lines:
+        raise ValueError(f"{path}: the file has a header, but no row with a {value}.")
+    if unrated:
+        warnings.warn(
+            f"{path}: {len(unrated)} rows without a rating are ignored. The first is on line {unrated[0]}.",
+            stacklevel=4,
+        )
+    columns = dict(zip(names, map(list, zip(*entries, strict=True)), strict=True))
+    for role in columns.keys() & {"query_text", "title"}:
+        columns[role] = list(map(one_line, columns[role]))
+    return _build_frame(path, lines, columns)
+
+
+def find_columns(columns: Sequence[Any], value: Value) -> dict[str, Any]:
+    """Return the columns of a table by role: query, document, `value` and, if there are such, query_text and title.
+
+    A `ValueError` is raised if a column is missing, two have the same name, or two could be the label.
+
+    >>> find_columns(["Query ID", "Query Text", "Doc ID", "Rating"], "label")
+    {'query': 'Query ID', 'document': 'Doc ID', 'label': 'Rating', 'query_text': 'Query Text'}
+    """
+    accepted = {"query": _QUERY, "document": _DOCUMENT, value: _VALUES[value], "query_text": _TEXT, "title": _TITLE}
+    normalized = [_normalize(str(column)) for column in columns]
+    if value == "label" and "corpusid" in normalized and not {*map(_normalize, _VALUES["label"])} & {*normalized}:
+        accepted[value] = ("score",)  # The collections of BEIR call labels so.
+    matches = {
+        role: [columns[normalized.index(name)] for name in map(_normalize, names) if name in normalized]
+        for role, names in accepted.items()
+    }
+    for role in ("query", "document", value):
+        if not matches[role]:
+            others = ", ".join(name for name in accepted[role] if name != role) or "no other name"
+            raise ValueError(f"no column {role!r} (also accepted: {others}). Its columns are {list_columns(columns)}.")
+    if len(matches[value]) > 1:
+        both = list_columns(matches[value], " and ")
+        raise ValueError(f"{both} could each be the {value}. Remove or rename all but one.")
+    roles = {role: matches[role][0] for role in ("query", "document", value)}
+    texts = [column for column in matches["query_text"] if column != roles["query"]]
+    roles |= {role: names[0] for role, names in (("query_text", texts), ("title", matches["title"])) if names}
+    for column in roles.values():
+        same = [name for name in columns if _normalize(str(name)) == _normalize(str(column))]
+        if len(same) > 1:
+            raise ValueError(f"column names must be unique, got {list_columns(same, ' and ')}. Rename one of them.")
+    return roles
+
+
+def _normalize(name: str) -> str:
+    """Return a column name without case, blanks, `_` and `-`."""
+    return re.sub(r"[\s_-]", "", name).lower()
+
+
+def _build_frame(path: StrPath, lines: list[int], columns: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the columns of a file as a DataFrame, or raise if a document occurs twice in a query.
+
+    `lines` are the line numbers of the rows.
+    """
+    import pandas as pd
+
+    frame = pd.DataFrame(columns)
+    again = frame.duplicated(["query", "document"]).to_numpy()
+    if again.any():
+        row = int(np.argmax(again))
+        query, document = frame["query"].iloc[row], frame["document"].iloc[row]
+        first = int(np.argmax(((frame["query"] == query) & (frame["document"] == document)).to_numpy()))
+        raise at_line(
+            path,
+            lines[row],
+            f"document {shown(document)} of query {shown(query)} already occurs on line {lines[first]}",
+        )
+    return frame
 
 
 def write_run(run: Mapping[Any, Mapping[Any, SupportsFloat]] | Frame, path: StrPath, tag: str = "gainsay") -> None:
@@ -275,3 +423,74 @@ def _is_word(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return field.split() == [field] and field.translate(None, CONTROL) == field
+
+
+def convert_to_frame(name: str, data: Any, value: Value, *, empty: bool = False, expected: str = "") -> pd.DataFrame:
+    """Return a run or qrels as a DataFrame with columns query, document and `value`. Ids are strings.
+
+    Error messages start with `name` and list what is `expected` in addition to mappings and DataFrames. Data without
+    rows are accepted if `empty`.
+    """
+    import pandas as pd
+
+    if isinstance(data, Mapping):
+        for query, documents in data.items():
+            if not isinstance(documents, Mapping):
+                raise TypeError(
+                    f"{name} must map each query to {{document: {value}}}, got {type(documents).__name__} for query "
+                    f"{query!r}"
+                )
+        rows = [(query, document, number) for query, entries in data.items() for document, number in entries.items()]
+        for text in itertools.chain.from_iterable(row[:2] for row in rows):
+            if isinstance(text, str) and not text.isascii():
+                validate_text(f"the id {text!r} of {name}", text)
+        values = numbers(f"{name}'s {value}", [row[2] for row in rows])  # pandas would round large integers.
+        frame = pd.DataFrame([row[:2] for row in rows], columns=["query", "document"], dtype=object)
+        frame[value] = values
+    elif hasattr(data, "to_pandas") or isinstance(data, pd.DataFrame):
+        frame = data if isinstance(data, pd.DataFrame) else data.to_pandas()
+        try:
+            roles = {column: role for role, column in find_columns(list(frame.columns), value).items()}
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
+        frame = frame[list(roles)].rename(columns=roles)
+    else:
+        raise TypeError(
+            f"{name} must be {expected}a mapping {{query: {{document: {value}}}}} or a DataFrame with columns query, "
+            f"document, {value}, got {type(data).__name__}"
+        )
+    if frame.empty and not empty:
+        raise ValueError(f"{name} is empty")
+    return _validate_rows(name, frame, value)
+
+
+def _validate_rows(name: str, frame: pd.DataFrame, value: str) -> pd.DataFrame:
+    """Return a frame with ids as strings, or raise if an id or a number is missing or a document occurs twice."""
+    for column in ("query", "document"):
+        missing = frame[column].isna().to_numpy()
+        if missing.any():
+            raise ValueError(
+                f"{name} has no {column} in {missing.sum()} of {len(frame)} rows, the first is row {missing.argmax()}. "
+                "Every row requires one."
+            )
+    if frame["query"].dtype == object:
+        originals: dict[str, Any] = {}
+        distinct = frame["query"].drop_duplicates()
+        for text, query in zip(distinct.astype(str), distinct, strict=True):
+            if originals.setdefault(text, query) != query:
+                raise ValueError(
+                    f"{name} has the queries {originals[text]!r} and {query!r}, which are the same text. Convert all "
+                    "ids to strings if they are one query, otherwise rename one of them."
+                )
+    values = numbers(f"{name}'s {value}", frame[value].to_numpy())
+    frame = frame.assign(query=frame["query"].astype(str), document=frame["document"].astype(str), **{value: values})
+    if (bad := np.isnan(values)).any():
+        row = frame[bad].iloc[0]
+        raise ValueError(
+            f"{name} has {bad.sum()} NaN, the first for document {row['document']!r} of query {row['query']!r}"
+        )
+    twice = frame.duplicated(["query", "document"]).to_numpy()
+    if twice.any():
+        row = frame[twice].iloc[0]
+        raise ValueError(f"{name} has document {row['document']!r} of query {row['query']!r} more than once")
+    return frame

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from .._common.cached import cached_property
-from .._common.cpus import cpus
 from .._common.sums import compute_means, scale_weights
 from .._common.validation import validate_choice, validate_integer
 from .._common.words import format_mean, pluralize
+from .._kernel.config import cpus
 from ..judgments import Judgments, Unjudged
 from ..metrics.names import MetricLike, parse_metrics
 from .groups import AlignedScores, bind_metrics
@@ -240,7 +240,7 @@ class Evaluation:
         return f"Evaluation of {pluralize(self.judgments.queries, 'query')}\n{lines}{notes}"
 
     def _repr_html_(self) -> str:
-        from .._common.notebook import table_cell
+        from .._common.theme import table_cell
 
         size = f"{pluralize(self.judgments.queries, 'query')}, {pluralize(self.judgments.documents, 'document')}"
         rows = [(name, format_mean(value)) for name, value in self.mean.items()]

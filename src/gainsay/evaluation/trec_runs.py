@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from .._common.arrays import factorize, twice
-from .._common.names import validate_name
-from .._common.validation import validate_choice
+from .._common.validation import validate_choice, validate_name
 from ..data import read_qrels, read_run
-from ..data.tables import convert_to_frame
-from ..data.trec import Listing, read_listing
+from ..data.trec import Listing, convert_to_frame, read_listing
 from ..judgments import Grouped, Judgments, NegativeLabels, Unjudged
 from ..metrics.names import parse_metrics
 from .evaluator import Coverage, Evaluation, Evaluator
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from .._common.typing import Bools, Floats, Integers, Listed
-    from ..data.tables import Value
+    from ..data.trec import Value
     from ..metrics.names import MetricLike
 
 

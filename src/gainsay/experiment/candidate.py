@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from .._common.arrays import nearest
-from .._common.names import validate_name
+from .._common.validation import validate_name
 from ..metrics.gains import CANONICAL_BASES
 from .validation import Integer, StrictModel, validate_model
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._common.cpus import cpus
+from .._kernel.config import cpus
 from ..evaluation.evaluator import Evaluator, shared_weights
 from ..training.bound_metrics import in_round
 from .plan import Plan, Unit

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._common.alignment import index_of, only_counts
+from .._common.arrays import index_of, only_counts
 from ..comparison.labels import read_by_query, read_clusters, validate_labels
 from ..judgments import Judgments
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from .._common.names import natural_order
+from .._common.words import natural_order
 from ..metrics.base import origin_of
 from ..metrics.names import parse_metrics
 from .candidate import MAX_SEED, Candidate

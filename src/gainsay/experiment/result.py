@@ -12,8 +12,7 @@ import numpy as np
 
 from .._common.arrays import nearest
 from .._common.cached import cached_property
-from .._common.markup import as_text
-from .._common.shown import printable, printables
+from .._common.shown import as_text, printable, printables
 from .._common.validation import validate_integer
 from .._common.words import pluralize
 from ..comparison.comparison import Comparison

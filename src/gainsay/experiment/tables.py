@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common.cached import cached_property
-from .._common.names import natural_order
 from .._common.sums import scale_weights
-from .._common.words import join_names
+from .._common.words import join_names, natural_order
 from .config import BALANCED
 from .trainings import CandidateTrainings, find_balanced_round, orient
 

@@ -10,8 +10,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from .._common.markup import styled
-from .._common.shown import printable
+from .._common.shown import printable, styled
 from .._common.words import format_amount, format_confidence, format_mean, format_number, pluralize, round_bound
 from ..comparison.replacement import describe_replacement, rank_candidates
 from ..comparison.verdict import format_advice, format_headline, format_question
@@ -120,7 +119,7 @@ class Chart:
     Attributes
     ----------
     question, headline, advice : str
-        Text with emphasis, see `gainsay._common.markup`.
+        Text with emphasis, see `gainsay._common.shown`.
     panels : tuple of Panel
         One per primary metric, or a single one if both metrics are the same number.
     rows : tuple of Row

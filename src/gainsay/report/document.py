@@ -39,10 +39,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from .._common.outputs import validate_output
+from .._common import __version__
 from .._common.shown import plain
-from .._common.validation import validate_integer
-from .._common.version import __version__
+from .._common.validation import validate_integer, validate_output
 from .._kernel.config import find_path
 from .tables import MAX_PAIRS
 

@@ -8,12 +8,10 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
-from .._common.markup import as_html, as_text
-from .._common.outputs import validate_output
-from .._common.palette import DARK, LIGHT
-from .._common.shown import printable
-from .._common.validation import validate_integer
-from .._common.version import __version__
+from .._common import __version__
+from .._common.shown import as_html, as_text, printable
+from .._common.theme import DARK, LIGHT
+from .._common.validation import validate_integer, validate_output
 from .content import Content
 from .document import to_json
 from .environment import TEMPLATES, build_chart, get_environment, trusted
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
     import os
     from pathlib import Path
 
-    from .._common.palette import Theme
+    from .._common.theme import Theme
 
 
 MAX_ROWS = 12

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from .._common.markup import as_text
-from .._common.outputs import validate_output
+from .._common.shown import as_text
+from .._common.validation import validate_output
 from .._common.words import format_mean, format_number
 from .sections import build_sections
 from .tables import build_details, list_notes

@@ -6,8 +6,8 @@ from functools import cache
 from html import escape
 from typing import TYPE_CHECKING
 
-from .._common.markup import as_html, as_text
-from .._common.notebook import scoped, table_cell
+from .._common.shown import as_html, as_text
+from .._common.theme import scoped, table_cell
 from .tables import list_notes
 
 if TYPE_CHECKING:

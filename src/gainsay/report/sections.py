@@ -10,8 +10,7 @@ import math
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from .._common.markup import as_html, styled
-from .._common.shown import printable, shorten_names
+from .._common.shown import as_html, printable, shorten_names, styled
 from .._common.words import format_amount, format_number, join_names, pluralize
 from ..comparison.wording import label_metrics
 from .chart import build_verdict_chart

@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from .._common.markup import as_text
-from .._common.shown import printable, shorten_names
+from .._common.shown import as_text, printable, shorten_names
 from .._common.words import format_confidence, format_difference, format_mean, format_p_values, pluralize
 from ..comparison.pairs import select_clearest_pairs
 from ..comparison.replacement import rank_candidates

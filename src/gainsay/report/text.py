@@ -12,8 +12,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from .._common.markup import pieces
-from .._common.shown import printable
+from .._common.shown import pieces, printable
 from .._common.words import format_number, pluralize
 from .chart import STAR
 from .tables import Table as TableData

@@ -5,9 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from .._common.notebook import scoped
-from .._common.palette import LIGHT
 from .._common.shown import printable
+from .._common.theme import LIGHT, scoped
 from .view import MARKS, label_metric
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
-from ..._common.version import __version__
+from ..._common import __version__
 
 if TYPE_CHECKING:
     from ...data import RankingData

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from ..._common.palette import Theme
+    from ..._common.theme import Theme
     from ..._common.typing import Floats
     from .picture import Picture
 

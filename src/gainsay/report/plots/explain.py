@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-    from ..._common.palette import Theme
+    from ..._common.theme import Theme
     from ..._common.typing import Floats, Numbers
     from ...comparison.attribution import Attribution
     from .picture import Picture

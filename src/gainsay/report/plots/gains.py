@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from ..._common.palette import Theme
+    from ..._common.theme import Theme
     from ...comparison.gain_path import GainPath
     from .picture import Picture
 

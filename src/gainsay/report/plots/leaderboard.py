@@ -11,7 +11,7 @@ from matplotlib.offsetbox import AnnotationBbox, HPacker, TextArea
 from matplotlib.patches import FancyBboxPatch
 from matplotlib.textpath import text_to_path
 
-from ..._common.markup import as_text, pieces
+from ..._common.shown import as_text, pieces
 from ..chart import STAR
 from ..content import Content
 from .picture import Picture
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-    from ..._common.palette import Theme
+    from ..._common.theme import Theme
     from ...comparison.comparison import Comparison
     from ..chart import Axis, Chart, Row
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from ..._common.palette import Theme
+    from ..._common.theme import Theme
     from ..._common.typing import Bools, Floats
     from ...comparison.comparison import Comparison
     from .picture import Picture

@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..._common.outputs import validate_output
+from ..._common.validation import validate_output
 
 if TYPE_CHECKING:
     import os

@@ -10,8 +10,8 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from ..._common.palette import LIGHT, theme_named
 from ..._common.shown import printable
+from ..._common.theme import LIGHT, theme_named
 from .picture import Picture
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-    from ..._common.palette import Theme
+    from ..._common.theme import Theme
 
     Point: TypeAlias = tuple[float, float]
     Entries: TypeAlias = Sequence[tuple[Artist | tuple[Artist, ...], str]]
