@@ -62,36 +62,31 @@ class Progress:
     """
 
     def __init__(self, plan: Plan, total: int, done: int, show: bool) -> None:
-        self.total, self.done = total, done
-        self._plan = plan
-        self._lock = threading.Lock()
-        self._tasks: dict[str, Any] = {}
-        self._bars: Any = None
-        self._stream = sys.stdout if is_notebook() else sys.stderr
-        self._show = show and self._stream is not None  # pythonw has no streams.
-        if self._show and done:
-            self._print(f"{done} of {total} are already finished")
-        if self._show and self._stream.isatty():
-            self._start_bars()
-
-    def _start_bars(self) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
         from rich.progress import Progress as Bars
 
+        self.total, self.done = total, done
+        self._plan = plan
+        self._lock = threading.Lock()
+        self._tasks: dict[str, Any] = {}
+        stream = sys.stdout if is_notebook() else sys.stderr  # pythonw has none.
+        options = {"markup": False, "emoji": False, "highlight": False, "force_jupyter": False}
+        self._console = Console(file=stream, quiet=not show or stream is None, **options)
         name, values = (TextColumn(f"{{task.{field}}}", markup=False) for field in ("description", "fields[values]"))
-        console = Console(file=self._stream, markup=False, highlight=False)
         columns = (name, BarColumn(), MofNCompleteColumn(), values, TimeElapsedColumn())
-        self._bars = Bars(*columns, console=console, transient=True)
+        has_terminal = not self._console.quiet and stream.isatty()
+        self._bars = Bars(*columns, console=self._console, transient=True, disable=not has_terminal)
+        self._trainings = self._bars.add_task("trainings", total=total, completed=done, values="")
+        if done:
+            self._print(f"{done} of {total} are already finished")
         self._bars.start()
-        self._trainings = self._bars.add_task("trainings", total=self.total, completed=self.done, values="")
 
     def follow(self, unit: Unit) -> Callable[[Sequence[float]], None] | None:
         """Start a training in this process, and return a function for the values of each round, or None."""
-        if self._bars is None:
+        if self._bars.disable:
             return None
-        total = unit.candidate.num_boost_round
-        task = self._bars.add_task(self._to_text([str(unit)]), total=total, values="")
+        task = self._bars.add_task(self._to_text([str(unit)]), total=unit.candidate.num_boost_round, values="")
         with self._lock:
             self._tasks[unit.slug] = task
 
@@ -107,12 +102,9 @@ class Progress:
         with self._lock:
             self.done += 1
             number, task = self.done, self._tasks.pop(outcome.unit.slug, None)
-        if self._bars is not None:
-            self._bars.update(self._trainings, completed=number)
-            if task is not None:
-                self._bars.remove_task(task)
-        if not self._show:
-            return
+        self._bars.update(self._trainings, completed=number)
+        if task is not None:
+            self._bars.remove_task(task)
         title = f"[{number}/{self.total}] {outcome.unit}"
         if outcome.failure is not None:
             self._print(f"{title}: failed, {get_last_line(outcome.failure)}")
@@ -121,17 +113,12 @@ class Progress:
 
     def stop(self) -> None:
         """End the reports."""
-        if self._bars is not None:
-            self._bars.stop()
+        self._bars.stop()
 
     def _print(self, *parts: str) -> None:
-        text = self._to_text(parts)
-        if self._bars is None:
-            print(text, file=self._stream, flush=True)
-        else:
-            self._bars.console.print(text, soft_wrap=True)
+        self._console.print(self._to_text(parts), soft_wrap=True)
 
     def _to_text(self, parts: Iterable[str]) -> str:
         """Return text in characters that the stream can write."""
-        encoding = getattr(self._stream, "encoding", None) or "utf-8"
+        encoding = self._console.encoding
         return "  ".join(map(printable, parts)).encode(encoding, "replace").decode(encoding)
