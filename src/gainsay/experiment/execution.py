@@ -18,11 +18,10 @@ import numpy as np
 from .._common.cpus import cpus
 from ..evaluation.evaluator import Evaluator, shared_weights
 from ..training.bound_metrics import in_round
-from .plan import Plan, Unit
+from .plan import Plan, Unit, find_stored_rounds, orient
 from .progress import Outcome, describe_best_values
-from .storage import SharedParts, Storage, create_canonical_json
+from .storage import SharedParts, Storage, Training, create_canonical_json
 from .trainers import get_trainer, get_versions, predict_scores
-from .trainings import Training, find_stored_rounds, orient
 
 if TYPE_CHECKING:
     from ..judgments import Judgments
@@ -184,19 +183,17 @@ def train_candidate(
     predict = trainer.create_predictor(trainer.load(model), test, threads)
     scores = predict_scores(predict, test, find_stored_rounds(orient(curves, metrics)))
     weights = shared_weights(on_test.metrics, on_test.judgments)
+    documents = {f"score {number}": values for number, values in scores.items()}
     return model, Training(
-        unit.fold.name,
-        curves,
-        {number: on_test(values).per_query for number, values in scores.items()},
-        np.ones(len(test.query_ids)) if weights is None else weights,
-        np.array(compute_total_weights(on_valid)),
-        test.query_ids,
-        {
-            "label": test.labels,
-            "query": test.qid.astype(np.int32),
-            **{f"score {number}": values for number, values in scores.items()},
-        },
-        get_versions(candidate.library),
+        fold=unit.fold.name,
+        curves=curves,
+        rounds=np.array(list(scores)),
+        test=np.stack([on_test(values).per_query for values in scores.values()]),
+        weights=np.ones(len(test.query_ids)) if weights is None else weights,
+        valid_weight=np.array(compute_total_weights(on_valid)),
+        query_ids=test.query_ids,
+        documents={"label": test.labels, "query": test.qid.astype(np.int32), **documents},
+        versions=get_versions(candidate.library),
     )
 
 
@@ -244,7 +241,9 @@ def perform(task: Task) -> Outcome:
     shared = task.data if isinstance(task.data, SharedParts) else None
     if shared is not None and not shared.are_open:
         raise CalledOffError(unit)
-    context = TrainingContext(task.data) if isinstance(task.data, SharedParts) else task.data
+    context = task.data
+    if isinstance(context, SharedParts):
+        context = TrainingContext({name: context.read(name) for name in unit.fold.parts})
     started = time.perf_counter()
     try:
         model, training = train_candidate(unit.seeded_candidate, unit, task.plan.metrics, context)

@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._common.alignment import index_of, only_counts
 from .._common.validation import validate_integer
 from .._common.words import join_names, pluralize
+from ..comparison.labels import read_by_query, read_clusters, validate_labels
 from ..evaluation.evaluator import Evaluator, shared_weights
 from ..judgments import Judgments
 from .config import BALANCED, ExperimentConfig, read_toml
 from .execution import compute_total_weights, perform_all, uses_other_processes
 from .folds import FeatureColumns, compute_fingerprint, divide
-from .labels import align_clusters, align_segments
 from .plan import Plan, Unit, find_import_paths, validate_importable
 from .progress import Progress
 from .result import ExperimentResult, create_result
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from ..metrics.names import MetricLike
     from .candidate import Candidate
     from .folds import Parts
-    from .trainings import Training
+    from .storage import Training
 
 
 class Experiment:
@@ -150,8 +151,8 @@ class Experiment:
             folds=divided,
             data={name: compute_fingerprint(part) for name, part in self._parts.items()},
             features=FeatureColumns.from_data(next(iter(self._parts.values()))),
-            clusters=None if clusters is None else align_clusters(clusters, ids),
-            segments=None if segments is None else align_segments(segments, ids),
+            clusters=None if clusters is None else _align_clusters(clusters, ids),
+            segments=None if segments is None else _align_segments(segments, ids),
         )
         _validate_data(self.plan, self._parts)
         _warn_of_data(self.plan, self._parts)
@@ -214,7 +215,8 @@ class Experiment:
             raise ValueError(f"{directory}: experiment.json cannot be read: {error}") from None
         if plan is None:
             raise FileNotFoundError(f"{directory} contains no experiment, because it has no experiment.json.")
-        trainings = _load_trainings(storage, plan, plan.iterate_units())
+        units = [*plan.list_first_units(), *plan.list_units()]
+        trainings = _load_trainings(storage, plan, units)
         _validate_unchanged(plan, trainings)
         return create_result(storage, plan, trainings, storage.directory)
 
@@ -262,10 +264,11 @@ class Experiment:
             stack.enter_context(storage.lock())
             self._write_plan(storage)
             storage.remove_leftovers()
-            trainings = self._train(storage, self.plan.list_first_units(), executor, jobs, progress)
-            if self.plan.repeats.finalists:
-                names = self.plan.list_finalists(self.plan.select_first(trainings))
-                trainings |= self._train(storage, self.plan.list_final_units(names), executor, jobs, progress)
+            first = self.plan.list_first_units()
+            trainings = self._train(storage, first, executor, jobs, progress) if first else {}
+            curves = {unit.candidate.name: trainings[unit.slug].curves for unit in first if unit.slug in trainings}
+            units = self.plan.list_units(self.plan.list_finalists(curves))
+            trainings |= self._train(storage, units, executor, jobs, progress)
             return create_result(storage, self.plan, trainings, self.directory)
 
     def _write_plan(self, storage: Storage) -> None:
@@ -338,17 +341,48 @@ def _reuse(storage: Storage, plan: Plan, unit: Unit, training: Training) -> None
 def _validate_unchanged(plan: Plan, trainings: Mapping[str, Training]) -> None:
     """Raise `ValueError` if a custom metric has changed: evaluate it again on the stored scores of one training."""
     custom = [metric for metric in plan.metrics if find_import_paths([metric])]
-    training = next((trainings[unit.slug] for unit in plan.iterate_units() if unit.slug in trainings), None)
-    if not custom or training is None:
+    if not custom or not trainings:
         return
-    number, values = next(iter(training.test.items()))
+    training = next(iter(trainings.values()))
+    number = training.rounds[0]
     judgments = Judgments(training.documents["label"], qid=training.documents["query"])
     evaluated = Evaluator(custom, judgments)(training.documents[f"score {number}"]).per_query
     for metric, now in zip(custom, evaluated.T, strict=True):
-        before = values[:, plan.metrics.index(metric)]
+        before = training.test[0][:, plan.metrics.index(metric)]
         if not np.allclose(before, now, rtol=1e-9, atol=1e-12, equal_nan=True):
             fix = "Restore it, or use another directory."
             raise ValueError(f"{metric} has changed since candidates were trained, or is random. {fix}")
+
+
+def _align_clusters(clusters: Any, ids: Sequence[str]) -> tuple[str, ...]:
+    """Return the cluster of each test query, from labels by query id or in the order of the ids."""
+    judgments = _create_judgments(ids)
+    labels = read_by_query("clusters", _use_text_ids(clusters), judgments)
+    read_clusters(labels, len(labels), judgments)  # Raises if a label is missing.
+    by_id = dict(zip(judgments.query_ids.tolist(), map(str, labels), strict=True))
+    return tuple(by_id[name] for name in ids)
+
+
+def _align_segments(segments: Any, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the labels of the test queries by column. See `gainsay.compare`."""
+    judgments = _create_judgments(ids)
+    columns = validate_labels(_use_text_ids(segments), judgments.query_ids, judgments)
+    places = {name: place for place, name in enumerate(judgments.query_ids.tolist())}
+    return {name: tuple(labels[places[query]] for query in ids) for name, labels in columns.items()}
+
+
+def _create_judgments(ids: Sequence[str]) -> Judgments:
+    """Return one document for each query, because several folds may have a query of the same id."""
+    distinct = list(dict.fromkeys(ids))
+    return Judgments(np.zeros(len(distinct)), qid=distinct)
+
+
+def _use_text_ids(labels: Any) -> Any:
+    """Return labels with text as ids, because `RankingData` stores ids as text."""
+    if isinstance(labels, Mapping):
+        return {str(key): _use_text_ids(value) for key, value in labels.items()}
+    index = index_of(labels)
+    return labels if index is None or only_counts(index) else labels.set_axis(index.map(str))
 
 
 def _validate_data(plan: Plan, parts: Parts) -> None:
