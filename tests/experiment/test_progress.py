@@ -7,7 +7,7 @@ import re
 import sys
 
 from gainsay.experiment import Candidate
-from gainsay.experiment.progress import Progress
+from gainsay.experiment.execution import Progress
 
 
 class Terminal(io.StringIO):

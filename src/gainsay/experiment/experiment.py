@@ -21,10 +21,9 @@ from ..comparison.labels import read_by_query, read_clusters, validate_labels
 from ..evaluation.evaluator import Evaluator, shared_weights
 from ..judgments import Judgments
 from .config import BALANCED, ExperimentConfig, read_toml
-from .execution import compute_total_weights, perform_all, uses_other_processes
+from .execution import Progress, compute_total_weights, perform_all, uses_other_processes
 from .folds import FeatureColumns, compute_fingerprint, divide
 from .plan import Plan, Unit, find_import_paths, validate_importable
-from .progress import Progress
 from .result import ExperimentResult, create_result
 from .storage import DamagedError, Storage
 from .trainers import get_trainer, get_versions
@@ -155,7 +154,6 @@ class Experiment:
             segments=None if segments is None else _align_segments(segments, ids),
         )
         _validate_data(self.plan, self._parts)
-        _warn_of_data(self.plan, self._parts)
 
     @classmethod
     def from_toml(
@@ -386,16 +384,13 @@ def _use_text_ids(labels: Any) -> Any:
 
 
 def _validate_data(plan: Plan, parts: Parts) -> None:
-    """Raise if data do not suit the metrics, before hours of training."""
+    """Raise if data do not suit the metrics, and warn of single documents and equal parts, before hours of training."""
     for name in dict.fromkeys(part for fold in plan.folds for part in (fold.valid, fold.test)):
         with prefix_errors(f"{name}: "):
             judgments = parts[name].judgments()
             compute_total_weights(Evaluator(plan.metrics, judgments))
             shared_weights(plan.metrics, judgments)
 
-
-def _warn_of_data(plan: Plan, parts: Parts) -> None:
-    """Warn of queries with nothing to rank, and of parts that are the same."""
     single = [name for name, part in parts.items() if len(part.labels) == len(part.query_ids)]
     if single:
         fix = "Does qid number the rows instead of the queries?"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import UserDict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -24,8 +24,8 @@ from ..data import RankingData
 from ..judgments import Judgments
 from .candidate import Candidate
 from .config import BALANCED, validate_stop_by
+from .execution import get_last_line
 from .folds import FeatureColumns, compute_fingerprint, validate_data
-from .progress import get_last_line
 from .storage import DamagedError, Storage
 from .tables import ResultTables, join_rounds
 from .trainers import get_trainer, get_versions, predict_scores
@@ -113,6 +113,7 @@ class Refit(StrictModel):
     versions: dict[str, str]
 
 
+@dataclass(eq=False, repr=False)
 class ExperimentResult(ResultTables):
     """The result of an experiment, returned by `Experiment.run` and `Experiment.load`.
 
@@ -150,26 +151,20 @@ class ExperimentResult(ResultTables):
         Directory of the experiment.
     """
 
-    def __init__(
-        self,
-        plan: Plan,
-        trainings: Mapping[str, Repeats],
-        failures: Mapping[str, str] | None = None,
-        directory: Path | None = None,
-        *,
-        first: Mapping[str, Floats] | None = None,
-        model_files: Mapping[str, bytes] | None = None,
-    ) -> None:
-        self.plan = plan
-        self.identical = tuple(name for name, repeats in trainings.items() if _are_identical(repeats))
+    plan: Plan
+    trainings: Mapping[str, Repeats]
+    failures: Mapping[str, str] = field(default_factory=dict)
+    directory: Path | None = None
+    first: Mapping[str, Floats] = field(default_factory=dict)
+    model_files: Mapping[str, bytes] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.identical = tuple(name for name, repeats in self.trainings.items() if _are_identical(repeats))
         self.trainings = {
-            name: repeats[:1] if name in self.identical else repeats for name, repeats in trainings.items()
+            name: repeats[:1] if name in self.identical else repeats for name, repeats in self.trainings.items()
         }
-        self.candidates, self.metrics = tuple(trainings), plan.names
-        self.failures, self.directory = dict(failures or {}), directory
-        self._by_name = {candidate.name: candidate for candidate in plan.candidates}
-        self._first = first or {}
-        self._model_files = model_files or {}
+        self.candidates, self.metrics = tuple(self.trainings), self.plan.names
+        self._by_name = {candidate.name: candidate for candidate in self.plan.candidates}
         self._refits: dict[str, tuple[bytes, Refit]] = {}
         self._loaded: dict[tuple[str, str | None, bool], TrainedModel] = {}
 
@@ -436,7 +431,7 @@ class ExperimentResult(ResultTables):
         name = self.selected if name is None else name
         if name in self.trainings:
             return name
-        if name in self._first:
+        if name in self.first:
             finalists = ", ".join(printables(self.candidates))
             raise KeyError(f"{name!r} was trained once and is not a finalist. Finalists: {finalists}")
         if name in self.failures:
@@ -460,7 +455,7 @@ class ExperimentResult(ResultTables):
         rounds = self._choose_round(unit, training, stop_by)
         try:
             content = (
-                self._model_files[unit.slug] if self.directory is None else Storage(self.directory).read_model(unit)
+                self.model_files[unit.slug] if self.directory is None else Storage(self.directory).read_model(unit)
             )
         except DamagedError as error:
             raise RuntimeError(f"{unit}: {error}. Run the experiment again.") from error

@@ -8,6 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from .._common.cached import cached_property
 from .._common.names import natural_order
@@ -17,8 +18,6 @@ from .config import BALANCED
 from .plan import find_balanced_round, orient
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from .._common.typing import Floats
     from .plan import Plan
     from .storage import Training
@@ -36,7 +35,7 @@ class ResultTables:
     plan: Plan
     trainings: Mapping[str, Repeats]
     identical: tuple[str, ...]
-    _first: Mapping[str, Floats]
+    first: Mapping[str, Floats]
 
     @cached_property
     def selected(self) -> str:
@@ -63,8 +62,6 @@ class ResultTables:
         There is one round per training: repeat after repeat, with the folds of each. `valid M` is the mean on the
         validation set over repeats and folds, at these rounds.
         """
-        import pandas as pd
-
         rows = []
         for name in self.trainings:
             rounds = tuple(number for repeat in self._choose_rounds(name) for _, number in repeat)
@@ -117,7 +114,7 @@ class ResultTables:
 
         One row per candidate: `valid M` for each primary metric M, and `finalist`. Empty without finalists.
         """
-        return self.plan.create_finalist_table(self._first)
+        return self.plan.create_finalist_table(self.first)
 
     @cached_property
     def curves(self) -> pd.DataFrame:
@@ -126,8 +123,6 @@ class ResultTables:
         Columns `candidate`, `fold`, `repeat` (0 if there is only one), `round`, `metric`, `value`, and `compared`:
         whether the candidate is compared at this round.
         """
-        import pandas as pd
-
         frames = []
         for name, repeat, training in self._iterate_trainings():
             rounds, metrics = training.curves.shape
@@ -150,8 +145,6 @@ class ResultTables:
 
         One row per candidate, or with repeats or folds per candidate, repeat and fold.
         """
-        import pandas as pd
-
         rows = {
             (name, repeat, training.fold): [
                 self.plan.choose_round(training.curves, metric) for metric in self.plan.names
@@ -173,8 +166,6 @@ class ResultTables:
         first minus the second (reversed if `metric` is a loss), with a paired confidence interval from `lower` to
         `upper` at level 1 − alpha. With repeats, the interval covers other queries and other repeats.
         """
-        import pandas as pd
-
         rows = []
         choices = {metric: self._choose_candidates(place, metric) for place, metric in enumerate(self.plan.names)}
         for metric, chooser in itertools.permutations(self.plan.names, 2):
@@ -191,8 +182,6 @@ class ResultTables:
         `stopped_by` is the rule that chose the round: another metric or "balanced". See `choice_loss` for the columns.
         The intervals of all candidates under one rule are simultaneous (Bonferroni). You can select the largest loss.
         """
-        import pandas as pd
-
         rows = []
         rules = (*self.plan.names, BALANCED) if len(self.plan.names) > 1 else ()
         for name, metric, rule in itertools.product(self.trainings, self.plan.names, rules):
@@ -209,8 +198,6 @@ class ResultTables:
         `rounds` (one per fold), and for each metric M `valid M` and `test M`, the means at these rounds. The test
         results show how much repeats differ. Do not choose a repeat by them.
         """
-        import pandas as pd
-
         rows = []
         for name, rounds in self.compared["rounds"].items():
             tests, valid, folds = self._collect_test(name), self._collect_valid(name), len(self.plan.folds)
