@@ -41,11 +41,6 @@ class Fold(StrictModel):
     valid: str
     test: str
 
-    def concatenate_training_data(self, parts: Parts) -> RankingData:
-        """Return the parts to train on as one dataset."""
-        train = [parts[name] for name in self.train]
-        return train[0] if len(train) == 1 else RankingData.concatenate(train)
-
     @property
     def parts(self) -> tuple[str, ...]:
         """Names of all its parts."""

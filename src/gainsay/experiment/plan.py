@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from .._common.names import natural_order
+from ..data import RankingData
 from ..metrics.names import parse_metrics
 from ..metrics.registry import origin_of
 from .candidate import MAX_SEED, Candidate
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from .._common.typing import Floats
-    from ..data import RankingData
     from ..metrics.base import Metric
     from .folds import Parts
 
@@ -58,7 +58,8 @@ class Unit:
 
     def select_data(self, parts: Parts) -> tuple[RankingData, RankingData]:
         """Return training and validation data."""
-        train = self.fold.concatenate_training_data(parts)
+        pieces = [parts[name] for name in self.fold.train]
+        train = pieces[0] if len(pieces) == 1 else RankingData.concatenate(pieces)
         if self.resampled:
             train = resample(train, compute_seed(self.candidate, self.repeat))
         return train, parts[self.fold.valid]
