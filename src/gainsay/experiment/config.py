@@ -40,10 +40,6 @@ MAX_BYTES = 2**20
 """Limit on the size of a TOML file, which is written by hand."""
 MAX_KEY_PARTS = 64
 """Limit on the parts of a dotted key. No valid key has more than four."""
-REASONS: dict[type, str] = {
-    RecursionError: "tables or lists are nested too deeply",
-    MemoryError: "data must fit into memory. Use less data or fewer features.",
-}
 
 
 def validate_stop_by(stop_by: Any, metrics: Sequence[Metric]) -> str:
@@ -299,9 +295,15 @@ def _located(source: Path, prefix: str = "") -> Iterator[None]:
     """Put the path of the file before the message of an error, which becomes printable text."""
     try:
         yield
-    except (ValueError, TypeError, RecursionError, MemoryError) as error:
-        message = REASONS.get(type(error)) or "\n".join(map(one_line, str(error).split("\n")))
-        raise ValueError(f"{source}: {prefix}{message}") from None
+    except (ValueError, TypeError) as error:
+        message = "\n".join(map(one_line, str(error).split("\n")))
+    except RecursionError:
+        message = "tables or lists are nested too deeply"
+    except MemoryError:
+        message = "data must fit into memory. Use less data or fewer features."
+    else:
+        return
+    raise ValueError(f"{source}: {prefix}{message}")
 
 
 def _validate_keys(text: str) -> None:
