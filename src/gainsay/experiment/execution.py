@@ -392,11 +392,13 @@ class Progress:
         self._plan = plan
         self._tasks: dict[str, Any] = {}
         stream = sys.stdout if is_notebook() else sys.stderr  # pythonw has none.
-        options = {"markup": False, "emoji": False, "highlight": False, "force_jupyter": False}
-        self._console = Console(file=stream, quiet=not show or stream is None, **options)
+        quiet = not show or stream is None
+        self._console = Console(
+            file=stream, quiet=quiet, markup=False, emoji=False, highlight=False, force_jupyter=False
+        )
         name, values = (TextColumn(f"{{task.{field}}}", markup=False) for field in ("description", "fields[values]"))
         columns = (name, BarColumn(), MofNCompleteColumn(), values, TimeElapsedColumn())
-        has_terminal = not self._console.quiet and stream.isatty()
+        has_terminal = not quiet and stream.isatty()
         self._bars = Bars(*columns, console=self._console, transient=True, disable=not has_terminal)
         self._trainings = self._bars.add_task("trainings", total=total, completed=done, values="")
         if done:

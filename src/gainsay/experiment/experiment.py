@@ -150,8 +150,7 @@ class Experiment:
             folds=divided,
             data={name: compute_fingerprint(part) for name, part in self._parts.items()},
             features=FeatureColumns.from_data(next(iter(self._parts.values()))),
-            clusters=None if clusters is None else _align_clusters(clusters, ids),
-            segments=None if segments is None else _align_segments(segments, ids),
+            **_align_labels(clusters, segments, ids),
         )
         _validate_data(self.plan, self._parts)
 
@@ -352,27 +351,20 @@ def _validate_unchanged(plan: Plan, trainings: Mapping[str, Training]) -> None:
             raise ValueError(f"{metric} has changed since candidates were trained, or is random. {fix}")
 
 
-def _align_clusters(clusters: Any, ids: Sequence[str]) -> tuple[str, ...]:
-    """Return the cluster of each test query, from labels by query id or in the order of the ids."""
-    judgments = _create_judgments(ids)
-    labels = read_by_query("clusters", _use_text_ids(clusters), judgments)
-    read_clusters(labels, len(labels), judgments)  # Raises if a label is missing.
-    by_id = dict(zip(judgments.query_ids.tolist(), map(str, labels), strict=True))
-    return tuple(by_id[name] for name in ids)
-
-
-def _align_segments(segments: Any, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the labels of the test queries by column. See `gainsay.compare`."""
-    judgments = _create_judgments(ids)
-    columns = validate_labels(_use_text_ids(segments), judgments.query_ids, judgments)
+def _align_labels(clusters: Any, segments: Any, ids: Sequence[str]) -> dict[str, Any]:
+    """Return clusters and segments of the test queries, from labels by query id or in the order of the ids."""
+    # Several folds may have a query of the same id.
+    judgments = Judgments(np.zeros(len(set(ids))), qid=list(dict.fromkeys(ids)))
     places = {name: place for place, name in enumerate(judgments.query_ids.tolist())}
-    return {name: tuple(labels[places[query]] for query in ids) for name, labels in columns.items()}
-
-
-def _create_judgments(ids: Sequence[str]) -> Judgments:
-    """Return one document for each query, because several folds may have a query of the same id."""
-    distinct = list(dict.fromkeys(ids))
-    return Judgments(np.zeros(len(distinct)), qid=distinct)
+    aligned: dict[str, Any] = {}
+    if clusters is not None:
+        labels = read_by_query("clusters", _use_text_ids(clusters), judgments)
+        read_clusters(labels, len(labels), judgments)  # Raises if a label is missing.
+        aligned["clusters"] = tuple(str(labels[places[query]]) for query in ids)
+    if segments is not None:
+        columns = validate_labels(_use_text_ids(segments), judgments.query_ids, judgments)
+        aligned["segments"] = {name: tuple(values[places[query]] for query in ids) for name, values in columns.items()}
+    return aligned
 
 
 def _use_text_ids(labels: Any) -> Any:

@@ -233,7 +233,7 @@ class ExperimentResult(ResultTables):
         starts = np.cumsum([0, *(len(fold.weights) for fold in folds)])
         queries = np.concatenate([fold.documents["query"] + start for fold, start in zip(folds, starts, strict=False)])
         names = _create_distinct_names(np.concatenate([fold.query_ids for fold in folds]).astype(str))
-        scores = _Scores(self.trainings, self.compared["rounds"].to_dict())
+        scores = _Scores(self.trainings, dict(zip(self.trainings, self.compared["rounds"], strict=True)))
         return Rankings(Judgments(labels, qid=names[queries]), scores, has_value, self._weights)
 
     def load_model(
@@ -369,11 +369,9 @@ class ExperimentResult(ResultTables):
         True
         """
         validate_data("data", data)
-        if rounds is not None:
-            validate_integer("rounds", rounds)
         own = self._by_name[self._validate_candidate(candidate)]
         compared_rounds = self.compared["rounds"][own.name]
-        rounds = rounds or round(fmean(compared_rounds))
+        rounds = round(fmean(compared_rounds)) if rounds is None else validate_integer("rounds", rounds)
         data = replace(self.plan.features.align("data", data, new_categories=True).contiguous(), document_ids=None)
         trainer, trained = get_trainer(own.library), replace(own, num_boost_round=rounds)
         model = trainer.cut(trainer.train(trained, trainer.bin_data(trained, data, None), None), rounds)

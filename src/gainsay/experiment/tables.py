@@ -199,7 +199,7 @@ class ResultTables:
         results show how much repeats differ. Do not choose a repeat by them.
         """
         rows = []
-        for name, rounds in self.compared["rounds"].items():
+        for name, rounds in zip(self.trainings, self.compared["rounds"], strict=True):
             tests, valid, folds = self._collect_test(name), self._collect_valid(name), len(self.plan.folds)
             for repeat in range(len(self.trainings[name])):
                 averages = self._average_valid(valid[:, :, [repeat]])

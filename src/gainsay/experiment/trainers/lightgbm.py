@@ -172,4 +172,4 @@ def _get_main_names() -> dict[str, str]:
     """Return the main name for every name of a parameter in LightGBM's list."""
     aliases = lgb.basic._ConfigAliases
     aliases.get("objective")  # LightGBM fills the list at the first access.
-    return {name: main for main, names in aliases.aliases.items() for name in (main, *names)}
+    return {name: main for main, names in (aliases.aliases or {}).items() for name in (main, *names)}
