@@ -13,26 +13,23 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_complete
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .._common.cpus import cpus
 from .._common.shown import printable
+from .._common.typing import Floats
 from ..evaluation.evaluator import Evaluator, shared_weights
+from ..judgments import Judgments
+from ..metrics.base import Metric
 from ..training.bound_metrics import in_round
 from ..training.display import is_notebook
+from .candidate import Candidate
+from .folds import Parts
 from .plan import Plan, Unit, find_stored_rounds, orient
 from .storage import SharedParts, Storage, Training, create_canonical_json
 from .trainers import get_trainer, get_versions, predict_scores
-
-if TYPE_CHECKING:
-    from .._common.typing import Floats
-    from ..judgments import Judgments
-    from ..metrics.base import Metric
-    from .candidate import Candidate
-    from .folds import Parts
-
 
 Follow = Callable[[Unit], Callable[[Sequence[float]], None] | None]
 """Called at the start of a training in this process. Returns a function for the values of each round, or None."""

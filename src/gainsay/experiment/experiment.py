@@ -7,35 +7,31 @@ import tempfile
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack
+from contextlib import nullcontext
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .._common.alignment import index_of, only_counts
+from .._common.typing import Columns, OfQueries
 from .._common.validation import validate_integer
 from .._common.words import join_names, pluralize
 from ..comparison.labels import read_by_query, read_clusters, validate_labels
+from ..data import RankingData
 from ..evaluation.evaluator import Evaluator, shared_weights
 from ..judgments import Judgments
+from ..metrics.names import MetricLike
+from .candidate import Candidate
 from .config import BALANCED, ExperimentConfig, read_toml
 from .execution import Progress, compute_total_weights, perform_all, uses_other_processes
-from .folds import FeatureColumns, compute_fingerprint, divide
+from .folds import FeatureColumns, Parts, compute_fingerprint, divide
 from .plan import Plan, Unit, find_import_paths, validate_importable
 from .result import ExperimentResult, create_result
-from .storage import DamagedError, Storage
+from .storage import DamagedError, Storage, Training
 from .trainers import get_trainer, get_versions
 from .validation import prefix_errors, validate_model
-
-if TYPE_CHECKING:
-    from .._common.typing import Columns, OfQueries
-    from ..data import RankingData
-    from ..metrics.names import MetricLike
-    from .candidate import Candidate
-    from .folds import Parts
-    from .storage import Training
 
 
 class Experiment:
@@ -252,13 +248,11 @@ class Experiment:
                 raise ValueError(f"jobs must be None with an executor, got jobs={jobs}. Set the executor's workers.")
         if uses_other_processes(executor):
             validate_importable(self.plan.metrics, "other processes")
-        with ExitStack() as stack:
-            directory = self.directory
-            if directory is None:
-                folder = tempfile.TemporaryDirectory(prefix="gainsay-", ignore_cleanup_errors=True)
-                directory = Path(stack.enter_context(folder))
-            storage = Storage(directory)
-            stack.enter_context(storage.lock())
+        folder: Any = nullcontext(self.directory)
+        if self.directory is None:
+            folder = tempfile.TemporaryDirectory(prefix="gainsay-", ignore_cleanup_errors=True)
+        with folder as directory, Storage(Path(directory)).lock():
+            storage = Storage(Path(directory))
             self._write_plan(storage)
             storage.remove_leftovers()
             first = self.plan.list_first_units()

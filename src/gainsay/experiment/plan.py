@@ -8,28 +8,25 @@ import re
 import unicodedata
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
+import pandas as pd
 
 from .._common.names import natural_order
+from .._common.typing import Floats
 from ..data import RankingData
+from ..metrics.base import Metric
 from ..metrics.names import parse_metrics
 from ..metrics.registry import origin_of
 from .candidate import MAX_SEED, Candidate
 from .config import BALANCED, ExperimentConfig
-from .folds import FeatureColumns, Fold
+from .folds import FeatureColumns, Fold, Parts
 from .validation import validate_model
 
 # After the check of `validation` that pydantic is installed.
 from pydantic import Field, model_validator  # isort: skip
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from .._common.typing import Floats
-    from ..metrics.base import Metric
-    from .folds import Parts
 
 FORMAT = 6
 """Version of the files in the directory."""
@@ -153,8 +150,6 @@ class Plan(ExperimentConfig):
         A finalist is one of the best `keep` candidates on the validation set by a primary metric, at its compared
         round, or the baseline. The test set is not used.
         """
-        import pandas as pd
-
         names = natural_order(curves)
         table = pd.DataFrame(index=pd.Index(names, name="candidate"))
         finalists = {self.repeats.baseline}

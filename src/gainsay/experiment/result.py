@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import UserDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from .._common.arrays import nearest
 from .._common.cached import cached_property
 from .._common.markup import as_text
 from .._common.shown import printable, printables
+from .._common.typing import Bools, Features, Floats
 from .._common.validation import validate_integer
 from .._common.words import pluralize
 from ..comparison.comparison import Comparison
@@ -22,25 +24,16 @@ from ..comparison.rankings import Rankings
 from ..comparison.verdict import Verdict
 from ..data import RankingData
 from ..judgments import Judgments
+from ..metrics.names import MetricLike
 from .candidate import Candidate
 from .config import BALANCED, validate_stop_by
 from .execution import get_last_line
 from .folds import FeatureColumns, compute_fingerprint, validate_data
-from .storage import DamagedError, Storage
-from .tables import ResultTables, join_rounds
+from .plan import Plan, Unit
+from .storage import DamagedError, Storage, Training
+from .tables import Repeats, ResultTables, join_rounds
 from .trainers import get_trainer, get_versions, predict_scores
 from .validation import StrictModel
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pandas as pd
-
-    from .._common.typing import Bools, Features, Floats
-    from ..metrics.names import MetricLike
-    from .plan import Plan, Unit
-    from .storage import Training
-    from .tables import Repeats
 
 
 class NothingFinishedError(RuntimeError):

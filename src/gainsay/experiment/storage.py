@@ -16,22 +16,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from .._common.typing import Floats
 from ..data import RankingData
 from ..data.features import from_parts, parts_of
 from ..data.text import one_line
+from .candidate import Candidate
 from .plan import FORMAT, Plan, UndefinedMetricError, Unit, create_slug, find_differences, shorten
 from .trainers import get_trainer
 
 # After the check of `validation` that filelock is installed.
 from filelock import FileLock, Timeout  # isort: skip
 
-if TYPE_CHECKING:
-    from .._common.typing import Floats
-    from .candidate import Candidate
 
 ARRAYS, MANIFEST, EXPERIMENT = "arrays.npz", "manifest.json", "experiment.json"
 SUFFIXES = {"lightgbm": "txt", "xgboost": "ubj"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -13,17 +12,14 @@ import pandas as pd
 from .._common.cached import cached_property
 from .._common.names import natural_order
 from .._common.sums import scale_weights
+from .._common.typing import Floats
 from .._common.words import join_names
 from .config import BALANCED
-from .plan import find_balanced_round, orient
+from .plan import Plan, find_balanced_round, orient
+from .storage import Training
 
-if TYPE_CHECKING:
-    from .._common.typing import Floats
-    from .plan import Plan
-    from .storage import Training
-
-    Repeats = Sequence[Sequence[Training]]
-    """The trainings of a candidate: for each repeat, one training per fold."""
+Repeats = Sequence[Sequence[Training]]
+"""The trainings of a candidate: for each repeat, one training per fold."""
 
 MAX_NAMES, MAX_ROUNDS = 4, 6
 """Limits on the names and rounds in a sentence."""

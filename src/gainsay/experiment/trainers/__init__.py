@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..._common.version import __version__
-
-if TYPE_CHECKING:
-    from ...data import RankingData
-    from ..candidate import Candidate
+from ...data import RankingData
+from ..candidate import Candidate
 
 DOCUMENTS_PER_PREDICTION = 65_536
 """Both libraries copy the features they predict on, XGBoost into twice the memory."""

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ... import lightgbm as _adapter  # noqa: F401
 from ..._common.arrays import nearest
+from ...data import RankingData
 from ...metrics.gains import power
-from . import CHANGES_ROUNDS, validate_names
+from ..candidate import Candidate, Gain
+from . import CHANGES_ROUNDS, Predict, Watch, validate_names
 
 # After the adapter, whose error names the extra to install.
 import lightgbm as lgb  # isort: skip
 
-if TYPE_CHECKING:
-    from ...data import RankingData
-    from ..candidate import Candidate, Gain
-    from . import Predict, Watch
 
 _SETUP_LOCK = threading.Lock()
 """Locked while a booster is created. LightGBM then writes its gains into a table of the process, and computes the ideal

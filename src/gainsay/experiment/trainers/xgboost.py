@@ -7,25 +7,23 @@ import re
 import warnings
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ... import xgboost as _adapter  # noqa: F401
 from ..._common.arrays import nearest
+from ..._common.typing import Floats
+from ...data import RankingData
 from ...data.features import is_sparse
 from ...metrics.gains import power
 from ...xgboost.early_stopping import cut_booster
-from . import CHANGES_ROUNDS, validate_names
+from ..candidate import Candidate
+from . import CHANGES_ROUNDS, Predict, Watch, validate_names
 
 # After the adapter, whose error names the extra to install.
 import xgboost as xgb  # isort: skip
 
-if TYPE_CHECKING:
-    from ..._common.typing import Floats
-    from ...data import RankingData
-    from ..candidate import Candidate
-    from . import Predict, Watch
 
 _MAIN_NAMES = {
     "eta": "learning_rate", "gamma": "min_split_loss", "lambda": "reg_lambda", "alpha": "reg_alpha",
