@@ -15,8 +15,8 @@ from tempfile import mkdtemp
 import numpy as np
 
 from gainsay.experiment import Experiment
-from gainsay.experiment.storage import Storage, compute_sha256, seal
-from gainsay.experiment.trainings import Training, find_stored_rounds
+from gainsay.experiment.plan import find_stored_rounds
+from gainsay.experiment.storage import Storage, Training, compute_sha256, seal
 
 from .experiment_plan import PLAN, resealed
 from .oracle import attempt
@@ -32,18 +32,26 @@ def _written() -> Path:
     directory = Path(mkdtemp(prefix="gainsay-fuzz-"))
     atexit.register(shutil.rmtree, directory)
     curves = _RNG.random((3, 2))
-    test = {number: _RNG.random((4, 2)) for number in find_stored_rounds(curves)}
-    scores = {f"score {number}": _RNG.random(12) for number in test}
-    documents = {"label": _RNG.integers(0, 3, 12).astype(np.float64), "query": _QID, **scores}
-    training = Training("", curves, test, np.ones(4), np.array([4.0, 4.0]), np.array(["p", "q", "r", "s"]), documents)
+    rounds = np.array(find_stored_rounds(curves))
+    scores = {f"score {number}": _RNG.random(12) for number in rounds}
+    training = Training(
+        fold="",
+        curves=curves,
+        rounds=rounds,
+        test=_RNG.random((len(rounds), 4, 2)),
+        weights=np.ones(4),
+        valid_weight=np.array([4.0, 4.0]),
+        query_ids=np.array(["p", "q", "r", "s"]),
+        documents={"label": _RNG.integers(0, 3, 12).astype(np.float64), "query": _QID, **scores},
+    )
     storage = Storage(directory)
     storage.write_plan(_PLAN)
-    storage.save(_PLAN, next(_PLAN.iterate_units()), b"tree\n", training)
+    storage.save(_PLAN, _PLAN.list_units()[0], b"tree\n", training)
     return directory
 
 
 _WHOLE = _written()
-_UNIT = Storage(_WHOLE).get_folder(next(_PLAN.iterate_units())).relative_to(_WHOLE)
+_UNIT = Storage(_WHOLE).get_folder(_PLAN.list_units()[0]).relative_to(_WHOLE)
 SEEDS = tuple(bytes([place]) + (_WHOLE / _UNIT / name).read_bytes() for place, name in enumerate(FILES))
 TOKENS = (
     *b'"files" "unit" "valid_weight" "versions" "bytes" "../model.txt" "/etc/passwd" null NaN 1e999 [] {}'.split(),

@@ -125,7 +125,7 @@ EXPERIMENTS = [
     ({"draws": 3}, "draws", "at least"),
     ({"stop_by": 3}, "stop_by", "must be"),
     ({"metrics": "err(max_label=2,ties=order)"}, "valid", "max_label"),
-    (lambda parts: {"test": named(parts.test, "a", "b", "c")}, "test", "has 3 features"),
+    (lambda parts: {"test": named(parts.test, "a", "b", "c")}, "test", "got 3"),
     (
         lambda parts: {"metrics": ["ndcg_exp@10", "mrr(weights=ignore)"], "test": weighted(parts.test, 1, 2)},
         "test: mrr(weights=ignore)",

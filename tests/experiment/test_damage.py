@@ -147,17 +147,17 @@ class TestForeign:
         ("changes", "words"),
         [
             ({"metrics": ["ndcg_linear@10", "ndcg_exp@5"]}, ["metrics was", "ndcg_exp@10", "ndcg_exp@5"]),
-            ({"seed": 4}, ["seed was 3, is 4", "candidate 'lgb gain=linear': seed was 3, is 4"]),
-            ({"num_boost_round": 13}, ["candidate 'lgb gain=linear': num_boost_round was 12, is 13"]),
-            ({"threads": 2}, ["candidate 'lgb gain=linear': threads was 1, is 2"]),
+            ({"seed": 4}, ["seed was 3, is 4", "candidate 'lgb gain=linear'.seed was 3, is 4"]),
+            ({"num_boost_round": 13}, ["candidate 'lgb gain=linear'.num_boost_round was 12, is 13"]),
+            ({"threads": 2}, ["candidate 'lgb gain=linear'.threads was 1, is 2"]),
             (
                 {"candidates": grid("lgb", "lightgbm", {"num_leaves": 9}, training_gain=["linear", "exponential"])},
-                ["candidate 'lgb gain=linear': params.num_leaves was 7, is 9"],
+                ["candidate 'lgb gain=linear'.params.num_leaves was 7, is 9"],
             ),
             (lambda parts: {"test": parts.test.take_queries(range(20))}, ["data of test"]),
             (
                 lambda parts: {"train": None, "valid": None, "test": None, "folds": list(parts)},
-                ["test, train, valid", "fold 1, fold 2, fold 3"],
+                ["data of test was", "data of fold 3 was missing"],
             ),
         ],
     )

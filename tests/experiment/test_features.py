@@ -143,7 +143,7 @@ class TestCategories:
                 [from_frame(FRAMES[1], label="grade", query="query", features=["shop", "bm25"]), *CATEGORICAL[1:]],
                 ["'shop', 'bm25'", "'bm25', 'shop'"],
             ),
-            ([*sparse_parts("dense")[:2], sparse_parts("sparse")[2]], ["test are sparse", "the others are dense"]),
+            ([*sparse_parts("dense")[:2], sparse_parts("sparse")[2]], ["test must be dense", "got sparse"]),
         ],
     )
     def test_parts_with_different_features_are_rejected(self, parts, words):

@@ -81,7 +81,7 @@ class TestWorkerOutlivesItsRun:
     @pytest.fixture
     def task(self, done, parts, tmp_path):
         storage = Storage(tmp_path / "run")
-        unit = next(done.result.plan.iterate_units())
+        unit = done.result.plan.list_units()[0]
         with storage.share_data(parts._asdict()) as shared:
             yield storage, execution.Task(storage.directory, done.result.plan, unit, shared)
 

@@ -14,7 +14,7 @@ from tests.experiment.helpers import METRICS, balanced_by_hand, folder_of, predi
 
 import gainsay as gs
 from gainsay.experiment import Candidate, Experiment, execution
-from gainsay.experiment.trainings import find_balanced_round, find_best_rounds, find_stored_rounds
+from gainsay.experiment.plan import find_balanced_round, find_best_rounds, find_stored_rounds
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,7 @@ import re
 import sys
 
 from gainsay.experiment import Candidate
-from gainsay.experiment.progress import Progress
+from gainsay.experiment.execution import Progress
 
 
 class Terminal(io.StringIO):
@@ -58,7 +58,7 @@ def strip_controls(text):
 def test_a_bar_shows_rounds_and_values(make, monkeypatch):
     terminal = use_terminal(monkeypatch)
     plan = make().plan
-    progress, unit = Progress(plan, 4, 1, True), plan.list_first_units()[0]
+    progress, unit = Progress(plan, 4, 1, True), plan.list_units()[0]
     report = progress.follow(unit)
     report([0.5, 0.25, 0.125])
     report([0.625, 0.75, 0.125])

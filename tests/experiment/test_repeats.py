@@ -164,7 +164,7 @@ def test_identical_repeats_are_one_fixed_model(make, recipes, tmp_path):
     assert facts(Experiment.load(tmp_path / "run")) == facts(result)
     alone = run(make(candidates=[FIXED]))
     assert result.leaderboard.loc["F", list(METRICS)].equals(alone.leaderboard.loc["F", list(METRICS)])
-    assert len(list(make(candidates=[FIXED], repeats=3, vary="queries").plan.iterate_units())) == 3
+    assert len(make(candidates=[FIXED], repeats=3, vary="queries").plan.list_units()) == 3
 
 
 class TestClustersAndSegments:

@@ -17,8 +17,8 @@ from gainsay._common.shown import as_text
 from gainsay.data import RankingData
 from gainsay.experiment import Candidate
 from gainsay.experiment.result import ExperimentResult
+from gainsay.experiment.storage import Training
 from gainsay.experiment.tables import compute_paired_loss
-from gainsay.experiment.trainings import CandidateTrainings, Training
 
 TWO = [Candidate("a", "lightgbm"), Candidate("b", "xgboost")]
 
@@ -78,12 +78,10 @@ class TestSelected:
         ids=["balanced", "equal", "one metric", "loss"],
     )
     def test_rule(self, make, curves, metrics, expected):
-        trainings = {
-            name: CandidateTrainings(
-                [Training("", np.array([row]), {1: np.zeros((3, len(row)))}, np.ones(3), np.ones(len(row)))]
-            )
-            for name, row in curves.items()
-        }
+        trainings = {}
+        for name, row in curves.items():
+            arrays = {"rounds": np.array([1]), "test": np.zeros((1, 3, len(row))), "weights": np.ones(3)}
+            trainings[name] = [[Training(fold="", curves=np.array([row]), valid_weight=np.ones(len(row)), **arrays)]]
         assert ExperimentResult(make(metrics=metrics).plan, trainings).selected == expected
 
     def test_test_set_does_not_matter(self, done, make, parts):

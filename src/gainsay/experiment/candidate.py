@@ -17,7 +17,7 @@ from ..metrics.gains import CANONICAL_BASES
 from .validation import Integer, StrictModel, validate_model
 
 # After the check of `validation` that pydantic is installed.
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator  # isort: skip
+from pydantic import AfterValidator, BeforeValidator, Field  # isort: skip
 
 Library = Literal["lightgbm", "xgboost"]
 Gain = Literal["linear", "exponential"] | float
@@ -59,21 +59,6 @@ class CandidateValues(StrictModel):
     early_stopping_rounds: Patience | None = None
     seed: Seed | None = None
     threads: Threads | None = None
-
-    @model_validator(mode="after")
-    def _validate_params(self) -> CandidateValues:
-        params = {key: _to_json_value(f"params.{key}", self.params[key]) for key in sorted(self.params)}
-        gain, default = self.training_gain, DEFAULT_OBJECTIVE[self.library]
-        if self.library == "lightgbm" and "objective" in params:
-            params["objective"] = str(params["objective"]).lower()  # As LightGBM does.
-        objective = str(params.get("objective", default))
-        if objective == default:
-            gain = gain or "exponential"
-        elif gain is not None:
-            fix = f"Only {default!r} optimizes an NDCG with a gain."
-            raise ValueError(f"training_gain must be None for the objective {objective!r}, got {gain!r}. {fix}")
-        self.__dict__.update(params=params, training_gain=gain)
-        return self
 
 
 @dataclass(frozen=True)
@@ -126,8 +111,20 @@ class Candidate:
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        for name, value in validate_model(CandidateValues, dict(vars(self))):
+        values = dict(validate_model(CandidateValues, dict(vars(self))))
+        params = {key: _to_json_value(f"params.{key}", values["params"][key]) for key in sorted(values["params"])}
+        if self.library == "lightgbm" and "objective" in params:
+            params["objective"] = str(params["objective"]).lower()  # As LightGBM does.
+        for name, value in {**values, "params": params}.items():
             object.__setattr__(self, name, value)
+        default = DEFAULT_OBJECTIVE[self.library]
+        if self.objective == default:
+            object.__setattr__(self, "training_gain", self.training_gain or "exponential")
+        elif self.training_gain is not None:
+            fix = f"Only {default!r} optimizes an NDCG with a gain."
+            raise ValueError(
+                f"training_gain must be None for the objective {self.objective!r}, got {self.training_gain!r}. {fix}"
+            )
 
     @property
     def objective(self) -> str:

@@ -42,13 +42,6 @@ MAX_KEY_PARTS = 64
 """Limit on the parts of a dotted key. No valid key has more than four."""
 
 
-def _validate_metrics(metrics: Any) -> tuple[Metric, ...]:
-    """Return metrics that an experiment can evaluate, or raise."""
-    parsed = parse_metrics(DEFAULT_METRICS if metrics is None else metrics)
-    validate_without_judged(parsed)
-    return parsed
-
-
 def validate_stop_by(stop_by: Any, metrics: Sequence[Metric]) -> str:
     """Return "balanced" or the full name of one of the metrics, or raise `ValueError`."""
     names = [BALANCED, *map(str, metrics)]
@@ -131,7 +124,7 @@ class ExperimentConfig(StrictModel):
     """The settings that Python, TOML files and `experiment.json` share. See `Experiment` for their meaning."""
 
     candidates: Annotated[Any, BeforeValidator(validate_candidates)]
-    metrics: Annotated[Any, BeforeValidator(_validate_metrics), Field(validate_default=True)] = None
+    metrics: Annotated[Any, Field(validate_default=True)] = None
     primary: Any = None
     stop_by: Any = BALANCED
     seed: Seed = 0
@@ -144,9 +137,13 @@ class ExperimentConfig(StrictModel):
     repeats: Annotated[Repeats, BeforeValidator(_read_repeats)] = Repeats()
     vary: Vary = "seed"
 
-    @field_validator("primary", "stop_by", mode="before")
+    @field_validator("metrics", "primary", "stop_by", mode="before")
     @classmethod
     def _validate_metric_names(cls, value: Any, info: ValidationInfo) -> Any:
+        if info.field_name == "metrics":
+            parsed = parse_metrics(DEFAULT_METRICS if value is None else value)
+            validate_without_judged(parsed)
+            return parsed
         metrics = info.data.get("metrics")
         if value is None or metrics is None:  # The metrics are invalid, which is reported.
             return value
@@ -234,10 +231,6 @@ class CandidateTable(CandidateValues):
     training_gain: Any = None
     seed: Any = None
 
-    @model_validator(mode="after")
-    def _validate_params(self) -> CandidateTable:
-        return self  # `grid` creates the candidates, which validate their own values.
-
 
 def _expand_candidates(tables: Sequence[CandidateTable]) -> tuple[Candidate, ...]:
     """Return the candidates of all tables, with one candidate for each combination of listed values."""
@@ -303,7 +296,7 @@ def _located(source: Path, prefix: str = "") -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError) as error:
-        message = "\n".join(one_line(line) for line in str(error).split("\n"))
+        message = "\n".join(map(one_line, str(error).split("\n")))
     except RecursionError:
         message = "tables or lists are nested too deeply"
     except MemoryError:

@@ -1,35 +1,66 @@
-"""Training and evaluation of units: in this process, or in the workers of an executor."""
+"""Training and evaluation of units, in this process or in the workers of an executor, with the progress."""
 
 from __future__ import annotations
 
+import re
+import sys
 import threading
 import time
 import traceback
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from .._common.shown import printable
+from .._common.typing import Floats
 from .._kernel.config import cpus
 from ..evaluation.evaluator import Evaluator, shared_weights
+from ..judgments import Judgments
+from ..metrics.base import Metric
 from ..training.bound_metrics import in_round
-from .plan import Plan, Unit
-from .progress import Outcome, describe_best_values
-from .storage import SharedParts, Storage, create_canonical_json
+from ..training.display import is_notebook
+from .candidate import Candidate
+from .folds import Parts
+from .plan import Plan, Unit, find_stored_rounds, orient
+from .storage import SharedParts, Storage, Training, create_canonical_json
 from .trainers import get_trainer, get_versions, predict_scores
-from .trainings import Training, find_stored_rounds, orient
 
-if TYPE_CHECKING:
-    from ..judgments import Judgments
-    from ..metrics.base import Metric
-    from .candidate import Candidate
-    from .folds import Parts
-    from .progress import Follow
+Follow = Callable[[Unit], Callable[[Sequence[float]], None] | None]
+"""Called at the start of a training in this process. Returns a function for the values of each round, or None."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The reported part of a finished unit: seconds, a traceback if it failed, best value and round of metrics."""
+
+    unit: Unit
+    seconds: float
+    failure: str | None = None
+    best: Sequence[str] = ()
+
+
+def describe_best_values(plan: Plan, curves: Floats) -> list[str]:
+    """Return the best value and round of the metrics that choose rounds."""
+    texts = []
+    for name in plan.primary_metrics:
+        number = plan.choose_round(curves, name)
+        texts.append(f"{name} {curves[number - 1, plan.names.index(name)]:.4f} @{number}")
+    return texts
+
+
+def get_last_line(text: str) -> str:
+    """Return the line of the last error in a traceback, or the last line of another text.
+
+    XGBoost appends a list of valid values and the stack of its library to its message.
+    """
+    errors = re.findall(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)", text)
+    return str(errors[-1]) if errors else text.strip().splitlines()[-1]
 
 
 class CalledOffError(Exception):
@@ -46,7 +77,7 @@ class TrainingContext:
     parts : mapping of str to RankingData
         Parts of the data.
     units : sequence of Unit, optional
-        Units that share bins. Others have separate bins.
+        Units that share bins, adjacent in `sorted_units`. Others have separate bins.
     follow : callable, optional
         Called at the start of every training. Returns a function for the values of every round, or None.
     """
@@ -57,14 +88,11 @@ class TrainingContext:
         self._called_off = threading.Event()
         self._lock = threading.Lock()
         self._judgments: dict[str, Judgments] = {}
-        self._keys = {unit.slug: self._create_key(unit) for unit in units}
-        self._remaining = Counter(self._keys.values())
-        self._binned: dict[bytes, _Binned] = {}
-
-    def sort_units(self, units: Iterable[Unit]) -> list[Unit]:
-        """Sort units so that the ones that share bins are adjacent."""
-        places = {key: place for place, key in enumerate(dict.fromkeys(self._keys.values()))}
-        return sorted(units, key=lambda unit: places[self._keys[unit.slug]])
+        groups: defaultdict[bytes, _Bins] = defaultdict(_Bins)
+        for unit in units:
+            groups[self._create_key(unit)].units.append(unit)
+        self._bins = {unit.slug: bins for bins in groups.values() for unit in bins.units}
+        self.sorted_units = [unit for bins in groups.values() for unit in bins.units]
 
     def call_off(self) -> None:
         """End every training at its next round with an error."""
@@ -85,21 +113,19 @@ class TrainingContext:
     @contextmanager
     def bin_data(self, unit: Unit) -> Iterator[Any]:
         """Provide training and validation data in the form of the unit's library."""
-        key = self._keys.get(unit.slug, b"")
-        with self._lock:
-            shared = self._binned.setdefault(key, _Binned()) if key else _Binned()
+        bins = self._bins.get(unit.slug) or _Bins(units=[unit])
         try:
-            with shared.lock:
+            with bins.lock:
                 self.check()
-                if shared.data is None:
+                if bins.data is None:
                     trainer = get_trainer(unit.candidate.library)
-                    shared.data = trainer.bin_data(unit.seeded_candidate, *unit.select_data(self.parts))
-            yield shared.data
+                    bins.data = trainer.bin_data(unit.seeded_candidate, *unit.select_data(self.parts))
+            yield bins.data
         finally:
-            with self._lock:
-                self._remaining[key] -= 1
-                if self._remaining[key] <= 0:
-                    self._binned.pop(key, None)
+            with bins.lock:
+                bins.units.remove(unit)
+                if not bins.units:
+                    bins.data = None
 
     def _create_key(self, unit: Unit) -> bytes:
         """Return a key that is equal for units with the same bins."""
@@ -109,12 +135,13 @@ class TrainingContext:
         return create_canonical_json([unit.candidate.library, unit.fold.name, unit.slug if separate else settings])
 
 
-class _Binned:
-    """Bins that the first thread creates while others wait."""
+@dataclass
+class _Bins:
+    """Bins that the first of several units creates while the others wait, released after the last of them."""
 
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.data: Any = None
+    units: list[Unit] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    data: Any = None
 
 
 @dataclass
@@ -184,19 +211,17 @@ def train_candidate(
     predict = trainer.create_predictor(trainer.load(model), test, threads)
     scores = predict_scores(predict, test, find_stored_rounds(orient(curves, metrics)))
     weights = shared_weights(on_test.metrics, on_test.judgments)
+    documents = {f"score {number}": values for number, values in scores.items()}
     return model, Training(
-        unit.fold.name,
-        curves,
-        {number: on_test(values).per_query for number, values in scores.items()},
-        np.ones(len(test.query_ids)) if weights is None else weights,
-        np.array(compute_total_weights(on_valid)),
-        test.query_ids,
-        {
-            "label": test.labels,
-            "query": test.qid.astype(np.int32),
-            **{f"score {number}": values for number, values in scores.items()},
-        },
-        get_versions(candidate.library),
+        fold=unit.fold.name,
+        curves=curves,
+        rounds=np.array(list(scores)),
+        test=np.stack([on_test(values).per_query for values in scores.values()]),
+        weights=np.ones(len(test.query_ids)) if weights is None else weights,
+        valid_weight=np.array(compute_total_weights(on_valid)),
+        query_ids=test.query_ids,
+        documents={"label": test.labels, "query": test.qid.astype(np.int32), **documents},
+        versions=get_versions(candidate.library),
     )
 
 
@@ -244,7 +269,9 @@ def perform(task: Task) -> Outcome:
     shared = task.data if isinstance(task.data, SharedParts) else None
     if shared is not None and not shared.are_open:
         raise CalledOffError(unit)
-    context = TrainingContext(task.data) if isinstance(task.data, SharedParts) else task.data
+    context = task.data
+    if isinstance(context, SharedParts):
+        context = TrainingContext({name: context.read(name) for name in unit.fold.parts})
     started = time.perf_counter()
     try:
         model, training = train_candidate(unit.seeded_candidate, unit, task.plan.metrics, context)
@@ -306,8 +333,8 @@ def perform_all(
     context = TrainingContext(parts, units, follow)
     # LightGBM has one number of threads per process, and trees may depend on it.
     for threads in sorted({unit.candidate.threads or 1 for unit in units}):
-        same_threads = [unit for unit in units if (unit.candidate.threads or 1) == threads]
-        tasks = [Task(storage.directory, plan, unit, context) for unit in context.sort_units(same_threads)]
+        same_threads = [unit for unit in context.sorted_units if (unit.candidate.threads or 1) == threads]
+        tasks = [Task(storage.directory, plan, unit, context) for unit in same_threads]
         workers = jobs or max(1, cpus() // threads)
         if executor is not None:
             _submit_all(executor, tasks, report, context.call_off)
@@ -338,3 +365,77 @@ def _submit_all(
         for future in wait(running).done:
             if future.exception() is None:
                 report(future.result())
+
+
+class Progress:
+    """Report the progress of a run on stderr, in a notebook on stdout.
+
+    Parameters
+    ----------
+    plan : Plan
+        Plan of the experiment.
+    total, done : int
+        Number of trainings, and of those that are finished already.
+    show : bool
+        Whether to report anything.
+    """
+
+    def __init__(self, plan: Plan, total: int, done: int, show: bool) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as Bars
+
+        self.total, self.done = total, done
+        self._plan = plan
+        self._tasks: dict[str, Any] = {}
+        stream = sys.stdout if is_notebook() else sys.stderr  # pythonw has none.
+        quiet = not show or stream is None
+        self._console = Console(
+            file=stream, quiet=quiet, markup=False, emoji=False, highlight=False, force_jupyter=False
+        )
+        name, values = (TextColumn(f"{{task.{field}}}", markup=False) for field in ("description", "fields[values]"))
+        columns = (name, BarColumn(), MofNCompleteColumn(), values, TimeElapsedColumn())
+        has_terminal = not quiet and stream.isatty()
+        self._bars = Bars(*columns, console=self._console, transient=True, disable=not has_terminal)
+        self._trainings = self._bars.add_task("trainings", total=total, completed=done, values="")
+        if done:
+            self._print(f"{done} of {total} are already finished")
+        self._bars.start()
+
+    def follow(self, unit: Unit) -> Callable[[Sequence[float]], None] | None:
+        """Start a training in this process, and return a function for the values of each round, or None."""
+        if self._bars.disable:
+            return None
+        task = self._bars.add_task(self._to_text([str(unit)]), total=unit.candidate.num_boost_round, values="")
+        self._tasks[unit.slug] = task
+
+        def report(values: Sequence[float]) -> None:
+            by_name = dict(zip(self._plan.names, values, strict=True))
+            values_text = self._to_text(f"{name} {by_name[name]:.4f}" for name in self._plan.primary_metrics)
+            self._bars.update(task, advance=1, values=values_text)
+
+        return report
+
+    def advance(self, outcome: Outcome) -> None:
+        """Report a finished unit."""
+        self.done += 1
+        self._bars.update(self._trainings, completed=self.done)
+        if outcome.unit.slug in self._tasks:
+            self._bars.remove_task(self._tasks.pop(outcome.unit.slug))
+        title = f"[{self.done}/{self.total}] {outcome.unit}"
+        if outcome.failure is not None:
+            self._print(f"{title}: failed, {get_last_line(outcome.failure)}")
+        else:
+            self._print(title, *outcome.best, f"{outcome.seconds:.1f} s")
+
+    def stop(self) -> None:
+        """End the reports."""
+        self._bars.stop()
+
+    def _print(self, *parts: str) -> None:
+        self._console.print(self._to_text(parts), soft_wrap=True)
+
+    def _to_text(self, parts: Iterable[str]) -> str:
+        """Return text in characters that the stream can write."""
+        encoding = self._console.encoding
+        return "  ".join(map(printable, parts)).encode(encoding, "replace").decode(encoding)

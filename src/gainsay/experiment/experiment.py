@@ -7,35 +7,31 @@ import tempfile
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack
+from contextlib import nullcontext
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from .._common.arrays import index_of, only_counts
+from .._common.typing import Columns, OfQueries
 from .._common.validation import validate_integer
 from .._common.words import join_names, pluralize
+from ..comparison.labels import read_by_query, read_clusters, validate_labels
+from ..data import RankingData
 from ..evaluation.evaluator import Evaluator, shared_weights
 from ..judgments import Judgments
+from ..metrics.names import MetricLike
+from .candidate import Candidate
 from .config import BALANCED, ExperimentConfig, read_toml
-from .execution import compute_total_weights, perform_all, uses_other_processes
-from .folds import FeatureColumns, compute_fingerprint, divide
-from .labels import align_clusters, align_segments
+from .execution import Progress, compute_total_weights, perform_all, uses_other_processes
+from .folds import FeatureColumns, Parts, compute_fingerprint, divide
 from .plan import Plan, Unit, find_import_paths, validate_importable
-from .progress import Progress
 from .result import ExperimentResult, create_result
-from .storage import DamagedError, Storage
+from .storage import DamagedError, Storage, Training
 from .trainers import get_trainer, get_versions
 from .validation import prefix_errors, validate_model
-
-if TYPE_CHECKING:
-    from .._common.typing import Columns, OfQueries
-    from ..data import RankingData
-    from ..metrics.names import MetricLike
-    from .candidate import Candidate
-    from .folds import Parts
-    from .trainings import Training
 
 
 class Experiment:
@@ -150,11 +146,9 @@ class Experiment:
             folds=divided,
             data={name: compute_fingerprint(part) for name, part in self._parts.items()},
             features=FeatureColumns.from_data(next(iter(self._parts.values()))),
-            clusters=None if clusters is None else align_clusters(clusters, ids),
-            segments=None if segments is None else align_segments(segments, ids),
+            **_align_labels(clusters, segments, ids),
         )
         _validate_data(self.plan, self._parts)
-        _warn_of_data(self.plan, self._parts)
 
     @classmethod
     def from_toml(
@@ -214,7 +208,8 @@ class Experiment:
             raise ValueError(f"{directory}: experiment.json cannot be read: {error}") from None
         if plan is None:
             raise FileNotFoundError(f"{directory} contains no experiment, because it has no experiment.json.")
-        trainings = _load_trainings(storage, plan, plan.iterate_units())
+        units = [*plan.list_first_units(), *plan.list_units()]
+        trainings = _load_trainings(storage, plan, units)
         _validate_unchanged(plan, trainings)
         return create_result(storage, plan, trainings, storage.directory)
 
@@ -253,19 +248,18 @@ class Experiment:
                 raise ValueError(f"jobs must be None with an executor, got jobs={jobs}. Set the executor's workers.")
         if uses_other_processes(executor):
             validate_importable(self.plan.metrics, "other processes")
-        with ExitStack() as stack:
-            directory = self.directory
-            if directory is None:
-                folder = tempfile.TemporaryDirectory(prefix="gainsay-", ignore_cleanup_errors=True)
-                directory = Path(stack.enter_context(folder))
-            storage = Storage(directory)
-            stack.enter_context(storage.lock())
+        folder: Any = nullcontext(self.directory)
+        if self.directory is None:
+            folder = tempfile.TemporaryDirectory(prefix="gainsay-", ignore_cleanup_errors=True)
+        with folder as directory, Storage(Path(directory)).lock():
+            storage = Storage(Path(directory))
             self._write_plan(storage)
             storage.remove_leftovers()
-            trainings = self._train(storage, self.plan.list_first_units(), executor, jobs, progress)
-            if self.plan.repeats.finalists:
-                names = self.plan.list_finalists(self.plan.select_first(trainings))
-                trainings |= self._train(storage, self.plan.list_final_units(names), executor, jobs, progress)
+            first = self.plan.list_first_units()
+            trainings = self._train(storage, first, executor, jobs, progress) if first else {}
+            curves = {unit.candidate.name: trainings[unit.slug].curves for unit in first if unit.slug in trainings}
+            units = self.plan.list_units(self.plan.list_finalists(curves))
+            trainings |= self._train(storage, units, executor, jobs, progress)
             return create_result(storage, self.plan, trainings, self.directory)
 
     def _write_plan(self, storage: Storage) -> None:
@@ -338,30 +332,51 @@ def _reuse(storage: Storage, plan: Plan, unit: Unit, training: Training) -> None
 def _validate_unchanged(plan: Plan, trainings: Mapping[str, Training]) -> None:
     """Raise `ValueError` if a custom metric has changed: evaluate it again on the stored scores of one training."""
     custom = [metric for metric in plan.metrics if find_import_paths([metric])]
-    training = next((trainings[unit.slug] for unit in plan.iterate_units() if unit.slug in trainings), None)
-    if not custom or training is None:
+    if not custom or not trainings:
         return
-    number, values = next(iter(training.test.items()))
+    training = next(iter(trainings.values()))
+    number = training.rounds[0]
     judgments = Judgments(training.documents["label"], qid=training.documents["query"])
     evaluated = Evaluator(custom, judgments)(training.documents[f"score {number}"]).per_query
     for metric, now in zip(custom, evaluated.T, strict=True):
-        before = values[:, plan.metrics.index(metric)]
+        before = training.test[0][:, plan.metrics.index(metric)]
         if not np.allclose(before, now, rtol=1e-9, atol=1e-12, equal_nan=True):
             fix = "Restore it, or use another directory."
             raise ValueError(f"{metric} has changed since candidates were trained, or is random. {fix}")
 
 
+def _align_labels(clusters: Any, segments: Any, ids: Sequence[str]) -> dict[str, Any]:
+    """Return clusters and segments of the test queries, from labels by query id or in the order of the ids."""
+    # Several folds may have a query of the same id.
+    judgments = Judgments(np.zeros(len(set(ids))), qid=list(dict.fromkeys(ids)))
+    places = {name: place for place, name in enumerate(judgments.query_ids.tolist())}
+    aligned: dict[str, Any] = {}
+    if clusters is not None:
+        labels = read_by_query("clusters", _use_text_ids(clusters), judgments)
+        read_clusters(labels, len(labels), judgments)  # Raises if a label is missing.
+        aligned["clusters"] = tuple(str(labels[places[query]]) for query in ids)
+    if segments is not None:
+        columns = validate_labels(_use_text_ids(segments), judgments.query_ids, judgments)
+        aligned["segments"] = {name: tuple(values[places[query]] for query in ids) for name, values in columns.items()}
+    return aligned
+
+
+def _use_text_ids(labels: Any) -> Any:
+    """Return labels with text as ids, because `RankingData` stores ids as text."""
+    if isinstance(labels, Mapping):
+        return {str(key): _use_text_ids(value) for key, value in labels.items()}
+    index = index_of(labels)
+    return labels if index is None or only_counts(index) else labels.set_axis(index.map(str))
+
+
 def _validate_data(plan: Plan, parts: Parts) -> None:
-    """Raise if data do not suit the metrics, before hours of training."""
+    """Raise if data do not suit the metrics, and warn of single documents and equal parts, before hours of training."""
     for name in dict.fromkeys(part for fold in plan.folds for part in (fold.valid, fold.test)):
         with prefix_errors(f"{name}: "):
             judgments = parts[name].judgments()
             compute_total_weights(Evaluator(plan.metrics, judgments))
             shared_weights(plan.metrics, judgments)
 
-
-def _warn_of_data(plan: Plan, parts: Parts) -> None:
-    """Warn of queries with nothing to rank, and of parts that are the same."""
     single = [name for name, part in parts.items() if len(part.labels) == len(part.query_ids)]
     if single:
         fix = "Does qid number the rows instead of the queries?"

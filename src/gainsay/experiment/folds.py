@@ -41,11 +41,6 @@ class Fold(StrictModel):
     valid: str
     test: str
 
-    def concatenate_training_data(self, parts: Parts) -> RankingData:
-        """Return the parts to train on as one dataset."""
-        train = [parts[name] for name in self.train]
-        return train[0] if len(train) == 1 else RankingData.concatenate(train)
-
     @property
     def parts(self) -> tuple[str, ...]:
         """Names of all its parts."""
@@ -67,16 +62,22 @@ class FeatureColumns(StrictModel):
         columns, sparse = data.features.shape[1], is_sparse(data.features)
         return cls(number=columns, sparse=sparse, names=data.feature_names, categories=categories)
 
+    def validate_kind(self, argument: str, data: RankingData) -> None:
+        """Raise `ValueError` if data have another number of features, or are sparse and these are not."""
+        number = data.features.shape[1]
+        if number != self.number:
+            fix = "If you read files, pass features= to the reader."
+            raise ValueError(f"{argument} must have {self.number} features, as the training data, got {number}. {fix}")
+        if is_sparse(data.features) != self.sparse:
+            kinds = ("sparse", "dense") if self.sparse else ("dense", "sparse")
+            raise ValueError(f"The features of {argument} must be {kinds[0]}, as in the training data, got {kinds[1]}.")
+
     def align(self, argument: str, data: RankingData, *, new_categories: bool = False) -> RankingData:
         """Return data with the codes of these categories, or raise `ValueError` if the columns differ.
 
         Names are compared if both have names. With `new_categories`, categories that these columns lack follow theirs.
         """
-        if data.features.shape[1] != self.number:
-            raise ValueError(f"{argument} must have {self.number} features, got {data.features.shape[1]}.")
-        if is_sparse(data.features) != self.sparse:
-            kind = "sparse" if self.sparse else "dense"
-            raise ValueError(f"The features of {argument} must be {kind}, as those of the training data are.")
+        self.validate_kind(argument, data)
         if not (self.categories or data.categories) and None in (self.names, data.feature_names):
             return replace(data, feature_names=self.names)
         reference = RankingData(
@@ -208,15 +209,8 @@ def _prepare_parts(parts: Mapping[str, Any]) -> Parts:
     """Validate the parts, and return them with adjacent rows for each query and one code per category."""
     for name, part in parts.items():
         validate_data(name, part)
-    first = next(iter(parts))
-    width = parts[first].features.shape[1]
+    columns = FeatureColumns.from_data(next(iter(parts.values())))
     for name, part in parts.items():
-        if part.features.shape[1] != width:
-            number = part.features.shape[1]
-            raise ValueError(f"{name} has {number} features, but {first} has {width}. Pass features= to the reader.")
-    sparse = [name for name, part in parts.items() if is_sparse(part.features)]
-    if 0 < len(sparse) < len(parts):
-        names = " and ".join(sparse)
-        raise ValueError(f"The features of {names} are sparse, and the others are dense. Convert them to one kind.")
+        columns.validate_kind(name, part)
     aligned = same_features(list(parts.values()), list(parts))
     return {name: replace(part.contiguous(), document_ids=None) for name, part in zip(parts, aligned, strict=True)}

@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 import unicodedata
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
+import pandas as pd
 
+from .._common.typing import Floats
 from .._common.words import natural_order
-from ..metrics.base import origin_of
+from ..data import RankingData
+from ..metrics.base import Metric, origin_of
 from ..metrics.names import parse_metrics
 from .candidate import MAX_SEED, Candidate
 from .config import BALANCED, ExperimentConfig
-from .folds import FeatureColumns, Fold
-from .trainings import find_balanced_round, find_best_rounds, orient
+from .folds import FeatureColumns, Fold, Parts
 from .validation import validate_model
 
 # After the check of `validation` that pydantic is installed.
 from pydantic import Field, model_validator  # isort: skip
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from .._common.typing import Floats
-    from ..data import RankingData
-    from ..metrics.base import Metric
-    from .folds import Parts
-    from .trainings import Training
 
 FORMAT = 6
-"""Version of the files in the directory. From format 6, the plan contains the columns of the features."""
+"""Version of the files in the directory."""
 
 
 class UndefinedMetricError(ValueError):
@@ -59,7 +54,8 @@ class Unit:
 
     def select_data(self, parts: Parts) -> tuple[RankingData, RankingData]:
         """Return training and validation data."""
-        train = self.fold.concatenate_training_data(parts)
+        pieces = [parts[name] for name in self.fold.train]
+        train = pieces[0] if len(pieces) == 1 else RankingData.concatenate(pieces)
         if self.resampled:
             train = resample(train, compute_seed(self.candidate, self.repeat))
         return train, parts[self.fold.valid]
@@ -102,11 +98,8 @@ class Plan(ExperimentConfig):
 
     @model_validator(mode="after")
     def _validate_folds(self) -> Plan:
-        if len({fold.name for fold in self.folds}) < len(self.folds):
-            raise ValueError("folds must have distinct names")
-        for fold in self.folds:
-            if not set(fold.parts) <= set(self.data):
-                raise ValueError(f"fold {shorten(fold.name)} must consist of parts of the data")
+        if not {part for fold in self.folds for part in fold.parts} <= self.data.keys():
+            raise ValueError("folds must consist of parts of the data")
         return self
 
     @property
@@ -127,54 +120,43 @@ class Plan(ExperimentConfig):
             return find_balanced_round(curves, [self.names.index(metric) for metric in self.primary_metrics])
         return find_best_rounds(curves)[self.names.index(stop_by)]
 
-    def list_compared_units(self, candidate: Candidate) -> list[Unit]:
-        """Return the compared trainings of a candidate: repeat after repeat, with the folds of each."""
+    def list_first_units(self) -> list[Unit]:
+        """Return the trainings that choose finalists, if any."""
+        return [Unit(candidate, self.folds[0]) for candidate in self.candidates if self.repeats.finalists]
+
+    def list_units(self, names: Container[str] | None = None) -> list[Unit]:
+        """Return the compared trainings of all or some candidates: repeat after repeat, with the folds of each."""
         number, resampled = self.repeats.number, self.vary == "queries"
         repeats = range(1, number + 1) if number > 1 else (0,)
-        return [Unit(candidate, fold, repeat, resampled) for repeat in repeats for fold in self.folds]
+        return [
+            Unit(candidate, fold, repeat, resampled)
+            for candidate in self.candidates
+            if names is None or candidate.name in names
+            for repeat in repeats
+            for fold in self.folds
+        ]
 
-    def list_first_units(self) -> list[Unit]:
-        """Return the first trainings, candidate by candidate: all, or the ones that choose finalists."""
-        if self.repeats.finalists:
-            return [Unit(candidate, fold) for candidate in self.candidates for fold in self.folds]
-        return self.list_final_units([candidate.name for candidate in self.candidates])
-
-    def list_final_units(self, names: Container[str]) -> list[Unit]:
-        """Return the trainings of these candidates for the comparison."""
-        selected = [candidate for candidate in self.candidates if candidate.name in names]
-        return [unit for candidate in selected for unit in self.list_compared_units(candidate)]
-
-    def iterate_units(self) -> Iterator[Unit]:
-        """Yield all possible trainings."""
-        units = [*self.list_first_units(), *self.list_final_units([candidate.name for candidate in self.candidates])]
-        yield from {unit.slug: unit for unit in units}.values()
-
-    def select_first(self, trainings: Mapping[str, Training]) -> dict[str, Training]:
-        """Return by candidate the trainings that choose finalists, or nothing if all candidates are repeated."""
-        units = self.list_first_units() if self.repeats.finalists else []
-        return {unit.candidate.name: trainings[unit.slug] for unit in units if unit.slug in trainings}
-
-    def list_finalists(self, first: Mapping[str, Training]) -> list[str]:
-        """Return the names of the finalists."""
-        table = self.create_finalist_table(first)
+    def list_finalists(self, curves: Mapping[str, Floats]) -> list[str]:
+        """Return the names of the candidates to compare: the finalists, or all without finalists."""
+        if not self.repeats.finalists:
+            return [candidate.name for candidate in self.candidates]
+        table = self.create_finalist_table(curves)
         return [str(name) for name in table.index[table["finalist"]]]
 
-    def create_finalist_table(self, first: Mapping[str, Training]) -> pd.DataFrame:
-        """Return by candidate `valid M` for each primary metric M, and `finalist`, from the first trainings.
+    def create_finalist_table(self, curves: Mapping[str, Floats]) -> pd.DataFrame:
+        """Return by candidate `valid M` for each primary metric M, and `finalist`, from the curves of all candidates.
 
         A finalist is one of the best `keep` candidates on the validation set by a primary metric, at its compared
         round, or the baseline. The test set is not used.
         """
-        import pandas as pd
-
-        names = natural_order(first)
-        values = {name: first[name].curves[self.choose_round(first[name].curves) - 1] for name in names}
+        names = natural_order(curves)
         table = pd.DataFrame(index=pd.Index(names, name="candidate"))
         finalists = {self.repeats.baseline}
         for metric in self.primary_metrics:
             column = self.names.index(metric)
-            table[f"valid {metric}"] = pd.Series({name: values[name][column] for name in names}, dtype=float)
-            best = sorted(names, key=lambda name: values[name][column], reverse=self.metrics[column].higher_is_better)
+            values = {name: curves[name][self.choose_round(curves[name]) - 1, column] for name in names}
+            table[f"valid {metric}"] = pd.Series(values, dtype=float)
+            best = sorted(names, key=values.__getitem__, reverse=self.metrics[column].higher_is_better)
             finalists.update(best[: self.repeats.keep])
         table["finalist"] = [name in finalists for name in names]
         return table
@@ -212,16 +194,16 @@ class Plan(ExperimentConfig):
             If `to_dict` cannot have written the document.
         """
         modules = dict.fromkeys(module for places in dict(document["import_paths"]).values() for module, _ in places)
+        settings = {key: value for key, value in document.items() if key not in ("format", "import_paths")}
         try:
-            metrics = parse_metrics(document["metrics"])
+            settings["metrics"] = parse_metrics(document["metrics"])
         except ValueError as error:
             if not modules:
                 raise
             fix = f"Import {' and '.join(modules)} (on the command line: --import {' --import '.join(modules)})."
             raise UndefinedMetricError(f"{fix} {error}") from error
-        settings = {key: value for key, value in document.items() if key not in ("format", "import_paths")}
-        candidates = [Candidate(**candidate) for candidate in document["candidates"]]
-        return validate_model(cls, {**settings, "candidates": candidates, "metrics": metrics})
+        settings["candidates"] = [Candidate(**candidate) for candidate in document["candidates"]]
+        return validate_model(cls, settings)
 
     def find_conflicts(self, earlier: Plan) -> list[str]:
         """Return why this plan cannot continue an earlier one in the same directory.
@@ -229,19 +211,60 @@ class Plan(ExperimentConfig):
         Other candidates, more repeats and settings of the verdict (`primary`, `stop_by`, `alpha`, `margin`, `draws`) do
         not conflict.
         """
-        before, now = ({"metrics": list(plan.names), "seed": plan.seed} for plan in (earlier, self))
-        conflicts = find_differences(before, now)
-        if earlier.data.keys() == self.data.keys():
-            conflicts += [f"the data of {part} differ" for part in self.data if self.data[part] != earlier.data[part]]
-        else:
-            parts = [", ".join(sorted(plan.data)) for plan in (earlier, self)]
-            conflicts.append(f"the parts of the data were {parts[0]}, now {parts[1]}")
-        earlier_candidates = {candidate.name: candidate for candidate in earlier.candidates}
-        for candidate in self.candidates:
-            if candidate.name in earlier_candidates:
-                changes = find_differences(earlier_candidates[candidate.name].to_dict(), candidate.to_dict())
-                conflicts += [f"candidate {candidate.name!r}: {change}" for change in changes]
-        return conflicts
+        names = {candidate.name for candidate in self.candidates} & {candidate.name for candidate in earlier.candidates}
+        before, now = (
+            {
+                "metrics": list(plan.names),
+                "seed": plan.seed,
+                **{f"data of {part}": fingerprint[:16] for part, fingerprint in plan.data.items()},
+                **{f"candidate {it.name!r}": it.to_dict() for it in plan.candidates if it.name in names},
+            }
+            for plan in (earlier, self)
+        )
+        return find_differences(before, now)
+
+
+def orient(curves: Floats, metrics: Sequence[Metric]) -> Floats:
+    """Return curves, shape (rounds, metrics), with the sign of losses changed, so that larger is better."""
+    signs: Floats = np.array([1.0 if metric.higher_is_better else -1.0 for metric in metrics])
+    return curves * signs
+
+
+def find_best_rounds(curves: Floats) -> list[int]:
+    """Return for each column of (rounds, metrics) the first round, counted from 1, with the largest value.
+
+    Examples
+    --------
+    >>> find_best_rounds(np.array([[0.1, 0.5], [0.3, 0.4], [0.3, 0.2]]))
+    [2, 1]
+    """
+    rounds: list[int] = (curves.argmax(axis=0) + 1).tolist()
+    return rounds
+
+
+def find_balanced_round(curves: Floats, columns: Sequence[int]) -> int:
+    """Return the first round, counted from 1, with the smallest worst shortfall.
+
+    The shortfall of a metric at a round is the gap to its best value at any round. The worst shortfall is the largest
+    over the metrics in `columns`.
+
+    Examples
+    --------
+    >>> curves = np.array([[0.50, 0.20], [0.49, 0.25], [0.40, 0.26]])
+    >>> find_best_rounds(curves), find_balanced_round(curves, [0, 1])
+    ([1, 3], 2)
+    """
+    selected = curves[:, list(columns)]
+    return int((selected.max(axis=0) - selected).max(axis=1).argmin()) + 1
+
+
+def find_stored_rounds(curves: Floats) -> list[int]:
+    """Return, ascending, the best round of each metric and the balanced round of each pair of metrics.
+
+    With the values at these rounds, other primary metrics and another `stop_by` require no training.
+    """
+    pairs = itertools.combinations(range(curves.shape[1]), 2)
+    return sorted({*find_best_rounds(curves), *(find_balanced_round(curves, pair) for pair in pairs)})
 
 
 def compute_seed(candidate: Candidate, repeat: int) -> int:

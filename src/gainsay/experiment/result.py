@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections import UserDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from .._common.arrays import nearest
 from .._common.cached import cached_property
 from .._common.shown import as_text, printable, printables
+from .._common.typing import Bools, Features, Floats
 from .._common.validation import validate_integer
 from .._common.words import pluralize
 from ..comparison.comparison import Comparison
@@ -20,36 +23,22 @@ from ..comparison.rankings import Rankings
 from ..comparison.verdict import Verdict
 from ..data import RankingData
 from ..judgments import Judgments
+from ..metrics.names import MetricLike
 from .candidate import Candidate
 from .config import BALANCED, validate_stop_by
+from .execution import get_last_line
 from .folds import FeatureColumns, compute_fingerprint, validate_data
-from .progress import get_last_line
-from .storage import DamagedError, Storage
-from .tables import ResultTables, join_rounds
+from .plan import Plan, Unit
+from .storage import DamagedError, Storage, Training
+from .tables import Repeats, ResultTables, join_rounds
 from .trainers import get_trainer, get_versions, predict_scores
-from .trainings import CandidateTrainings
 from .validation import StrictModel
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    import pandas as pd
-
-    from .._common.typing import Bools, Features, Floats
-    from ..metrics.names import MetricLike
-    from .plan import Plan, Unit
-    from .trainings import Training
 
 
 class NothingFinishedError(RuntimeError):
     """No candidate of an experiment is finished. `failures` contains the traceback of each."""
 
-    def __init__(self, message: str, failures: Mapping[str, str]) -> None:
-        super().__init__(message)
-        self.failures = dict(failures)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (str(self), self.failures)
+    failures: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -118,6 +107,7 @@ class Refit(StrictModel):
     versions: dict[str, str]
 
 
+@dataclass(eq=False, repr=False)
 class ExperimentResult(ResultTables):
     """The result of an experiment, returned by `Experiment.run` and `Experiment.load`.
 
@@ -129,14 +119,14 @@ class ExperimentResult(ResultTables):
     ----------
     plan : Plan
         Plan of the experiment.
-    trainings : mapping of candidate to CandidateTrainings
-        Trainings of the candidates that are finished on all folds.
+    trainings : mapping of candidate to list of list of Training
+        Trainings of the candidates that are finished on all folds: for each repeat, one training per fold.
     failures : mapping of candidate to str, optional
         Reasons why the others are not finished.
     directory : Path, optional
         Directory of the models.
-    first : mapping of candidate to Training, optional
-        Trainings that chose finalists.
+    first : mapping of candidate to ndarray, optional
+        Curves of the trainings that chose finalists.
     model_files : mapping of slug to bytes, optional
         Models in memory, if there is no directory.
 
@@ -155,26 +145,20 @@ class ExperimentResult(ResultTables):
         Directory of the experiment.
     """
 
-    def __init__(
-        self,
-        plan: Plan,
-        trainings: Mapping[str, CandidateTrainings],
-        failures: Mapping[str, str] | None = None,
-        directory: Path | None = None,
-        *,
-        first: Mapping[str, Training] | None = None,
-        model_files: Mapping[str, bytes] | None = None,
-    ) -> None:
-        self.plan = plan
-        self.identical = tuple(name for name, repeats in trainings.items() if repeats.are_identical)
+    plan: Plan
+    trainings: Mapping[str, Repeats]
+    failures: Mapping[str, str] = field(default_factory=dict)
+    directory: Path | None = None
+    first: Mapping[str, Floats] = field(default_factory=dict)
+    model_files: Mapping[str, bytes] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.identical = tuple(name for name, repeats in self.trainings.items() if _are_identical(repeats))
         self.trainings = {
-            name: CandidateTrainings(repeats.folds) if name in self.identical else repeats
-            for name, repeats in trainings.items()
+            name: repeats[:1] if name in self.identical else repeats for name, repeats in self.trainings.items()
         }
-        self.candidates, self.metrics = tuple(trainings), plan.names
-        self.failures, self.directory = dict(failures or {}), directory
-        self._first = first or {}
-        self._model_files = model_files or {}
+        self.candidates, self.metrics = tuple(self.trainings), self.plan.names
+        self._by_name = {candidate.name: candidate for candidate in self.plan.candidates}
         self._refits: dict[str, tuple[bytes, Refit]] = {}
         self._loaded: dict[tuple[str, str | None, bool], TrainedModel] = {}
 
@@ -184,37 +168,34 @@ class ExperimentResult(ResultTables):
 
         With folds, each query is tested by the model of its fold. With repeats, the models are recipes.
         """
-        metrics = dict(zip(self.plan.names, self.plan.metrics, strict=True))
-        tests = {name: trainings.collect_values(self._rounds[name]) for name, trainings in self.trainings.items()}
+        tests = {name: self._collect_test(name) for name in self.trainings}
         # A query that every metric skips does not take part.
         has_value: Bools = np.logical_not(np.isnan(next(iter(tests.values()))[:, :, 0]).all(axis=1))
         has_repeats = any(test.shape[2] > 1 for test in tests.values())
         values: dict[str, Any] = {}
-        for place, metric in enumerate(metrics):
+        for place, metric in enumerate(self.metrics):
             tables = [test[has_value, place] for test in tests.values()]
             columns = [table if table.shape[1] > 1 else table[:, 0] for table in tables]
             values[metric] = columns if has_repeats else np.stack(columns, axis=1)
-        weights = self._weights[has_value]
-        options: dict[str, Any] = {"vary": self.plan.vary}
-        if self.plan.clusters is not None:
-            options["clusters"] = np.array(self.plan.clusters)[has_value]
-        if self.plan.segments is not None:
-            options["segments"] = {name: np.array(labels)[has_value] for name, labels in self.plan.segments.items()}
+        weights, plan = self._weights[has_value], self.plan
+        segments = {name: np.array(labels)[has_value] for name, labels in (plan.segments or {}).items()}
         return Comparison(
             values,
             list(tests),
-            **options,
+            vary=plan.vary,
+            clusters=None if plan.clusters is None else np.array(plan.clusters)[has_value],
+            segments=segments or None,
             weights=None if (weights == weights[0]).all() else weights,
-            primary=self.plan.primary,
-            metrics=metrics,
+            primary=plan.primary,
+            metrics=dict(zip(self.metrics, plan.metrics, strict=True)),
             rankings=self._create_rankings(has_value),
             curves=self._name_curves(),
             missing=self.missing,
             notes=self.notes,
-            alpha=self.plan.alpha,
-            margin=self.plan.margin,
-            draws=self.plan.draws,
-            seed=self.plan.seed,
+            alpha=plan.alpha,
+            margin=plan.margin,
+            draws=plan.draws,
+            seed=plan.seed,
             selected=self.selected,
         )
 
@@ -241,12 +222,12 @@ class ExperimentResult(ResultTables):
 
     def _create_rankings(self, has_value: Bools) -> Rankings:
         """Return the rankings of the candidates on the queries with a value."""
-        folds = next(iter(self.trainings.values())).folds
+        folds = self._folds
         labels = np.concatenate([fold.documents["label"] for fold in folds])
         starts = np.cumsum([0, *(len(fold.weights) for fold in folds)])
         queries = np.concatenate([fold.documents["query"] + start for fold, start in zip(folds, starts, strict=False)])
         names = _create_distinct_names(np.concatenate([fold.query_ids for fold in folds]).astype(str))
-        scores = _Scores(self.trainings, self._rounds)
+        scores = _Scores(self.trainings, dict(zip(self.trainings, self.compared["rounds"], strict=True)))
         return Rankings(Judgments(labels, qid=names[queries]), scores, has_value, self._weights)
 
     def load_model(
@@ -382,11 +363,9 @@ class ExperimentResult(ResultTables):
         True
         """
         validate_data("data", data)
-        if rounds is not None:
-            validate_integer("rounds", rounds)
-        own = self._find_candidate(self._validate_candidate(candidate))
-        compared_rounds = self._rounds[own.name]
-        rounds = rounds or round(fmean(compared_rounds))
+        own = self._by_name[self._validate_candidate(candidate)]
+        compared_rounds = self.compared["rounds"][own.name]
+        rounds = round(fmean(compared_rounds)) if rounds is None else validate_integer("rounds", rounds)
         data = replace(self.plan.features.align("data", data, new_categories=True).contiguous(), document_ids=None)
         trainer, trained = get_trainer(own.library), replace(own, num_boost_round=rounds)
         model = trainer.cut(trainer.train(trained, trainer.bin_data(trained, data, None), None), rounds)
@@ -422,7 +401,7 @@ class ExperimentResult(ResultTables):
         lines.append(self._describe_rounds())
         for metric in comparison.primary or self.metrics[:1]:
             name = comparison.winners[metric]
-            rounds, means = self._rounds[name], comparison.leaderboard[metric].to_dict()
+            rounds, means = self.compared["rounds"][name], comparison.leaderboard[metric].to_dict()
             text = f"round{'s' if len(rounds) > 1 else ''} {join_rounds(rounds)}"
             lines.append(f"Best on the test set by {metric}: {name} at {text} ({means[name]:.4f}).")
         verdict = [self.verdict.text] if len(self.metrics) > 1 else []
@@ -444,7 +423,7 @@ class ExperimentResult(ResultTables):
         name = self.selected if name is None else name
         if name in self.trainings:
             return name
-        if name in self._first:
+        if name in self.first:
             finalists = ", ".join(printables(self.candidates))
             raise KeyError(f"{name!r} was trained once and is not a finalist. Finalists: {finalists}")
         if name in self.failures:
@@ -468,7 +447,7 @@ class ExperimentResult(ResultTables):
         rounds = self._choose_round(unit, training, stop_by)
         try:
             content = (
-                self._model_files[unit.slug] if self.directory is None else Storage(self.directory).read_model(unit)
+                self.model_files[unit.slug] if self.directory is None else Storage(self.directory).read_model(unit)
             )
         except DamagedError as error:
             raise RuntimeError(f"{unit}: {error}. Run the experiment again.") from error
@@ -476,20 +455,20 @@ class ExperimentResult(ResultTables):
 
     def _find_training(self, name: str, repeat: int | None, fold: str | None) -> tuple[Unit, Training]:
         """Return one training of a candidate."""
-        candidate, folds = self._find_candidate(name), [fold.name for fold in self.plan.folds]
+        folds = [fold.name for fold in self.plan.folds]
         if fold is None and len(folds) > 1:
             fix = f"Pass fold={folds[0]!r}, or train one model on all data with refit(data)."
             raise ValueError(f"{name!r} has one model per fold ({len(folds)} folds). {fix}")
         if fold is not None and fold not in folds:
             raise ValueError(f"fold must be one of {', '.join(filter(None, folds)) or 'no folds'}, got {fold!r}")
-        place = 0 if fold is None else folds.index(fold)
-        repeats = self.trainings[name].repeats
+        repeats = self.trainings[name]
         if repeat is None:
-            repeat = 1 if repeats == 1 else 1 + self._select(self.repeat_values.loc[[name]])
-        if repeat not in range(1, repeats + 1):
-            raise ValueError(f"repeat of {name!r} must be from 1 to {repeats}, got {repeat!r}")
-        place += len(folds) * (repeat - 1)
-        return self.plan.list_compared_units(candidate)[place], self.trainings[name].trainings[place]
+            repeat = 1 if len(repeats) == 1 else 1 + self._select(self.repeat_values.loc[[name]])
+        if repeat not in range(1, len(repeats) + 1):
+            raise ValueError(f"repeat of {name!r} must be from 1 to {len(repeats)}, got {repeat!r}")
+        place = folds.index(fold or folds[0])
+        unit = self.plan.list_units([name])[(repeat - 1) * len(folds) + place]
+        return unit, repeats[repeat - 1][place]
 
     def _choose_round(self, unit: Unit, training: Training, stop_by: MetricLike | int | None) -> int:
         if not isinstance(stop_by, int | np.integer):
@@ -504,14 +483,10 @@ class ExperimentResult(ResultTables):
         if self.directory is None:
             return self._refits.get(name)
         try:
-            refit = Storage(self.directory).load_refit(self._find_candidate(name))
+            refit = Storage(self.directory).load_refit(self._by_name[name])
             return None if refit is None else (refit[0], Refit(**refit[1]))
         except (DamagedError, ValueError) as error:
             raise RuntimeError(f"The refit of {name!r}: {error}. Call refit(data) again.") from error
-
-    def _find_candidate(self, name: str) -> Candidate:
-        by_name: dict[str, Candidate] = {candidate.name: candidate for candidate in self.plan.candidates}
-        return by_name[name]
 
     def _repr_html_(self) -> str:
         return self.comparison._repr_html_()
@@ -522,26 +497,31 @@ class ExperimentResult(ResultTables):
         return f"ExperimentResult({size}, metrics {', '.join(self.metrics)})"
 
 
-@dataclass(frozen=True, eq=False)
-class _Scores(Mapping[str, Any]):
-    """The scores of every candidate, folds one after the other. A recipe has a list with one array per repeat."""
+class _Scores(UserDict[str, Any]):
+    """The scores of every candidate, folds one after the other, read on access. A recipe has one array per repeat."""
 
-    trainings: Mapping[str, CandidateTrainings]
-    rounds: Mapping[str, Sequence[int]]
+    def __init__(self, trainings: Mapping[str, Repeats], rounds: Mapping[str, Sequence[int]]) -> None:
+        super().__init__(trainings)
+        self._rounds = rounds
 
     def __getitem__(self, name: str) -> Any:
-        candidate = self.trainings[name]
-        pairs = zip(candidate.trainings, self.rounds[name], strict=True)
-        scores = [np.asarray(training.documents[f"score {number}"], dtype=np.float64) for training, number in pairs]
-        folds = len(candidate.folds)
-        repeats = [np.concatenate(scores[at : at + folds]) for at in range(0, len(scores), folds)]
-        return repeats[0] if candidate.repeats == 1 else repeats
+        rounds = iter(self._rounds[name])
+        repeats = [
+            np.concatenate([np.asarray(fold.documents[f"score {next(rounds)}"], dtype=np.float64) for fold in folds])
+            for folds in self.data[name]
+        ]
+        return repeats if len(repeats) > 1 else repeats[0]
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.trainings)
 
-    def __len__(self) -> int:
-        return len(self.trainings)
+def _are_identical(repeats: Repeats) -> bool:
+    """Return whether several repeats have equal results, because another seed changes nothing."""
+    first, *others = repeats
+    return bool(others) and all(
+        np.array_equal(getattr(training, name), getattr(reference, name), equal_nan=True)
+        for folds in others
+        for training, reference in zip(folds, first, strict=True)
+        for name in ("curves", "test")
+    )
 
 
 def _create_distinct_names(names: Any) -> Any:
@@ -566,31 +546,34 @@ def create_result(
         Directory that remains. None for a temporary one, whose scores and models are read now.
     """
     models: dict[str, bytes] = {}
+    first_units = plan.list_first_units()
     if directory is None:
-        models = {unit.slug: storage.read_model(unit) for unit in plan.iterate_units() if unit.slug in trainings}
+        units = [unit for unit in (*first_units, *plan.list_units()) if unit.slug in trainings]
+        models = {unit.slug: storage.read_model(unit) for unit in units}
         trainings = {
             slug: replace(training, documents=training.read_documents()) for slug, training in trainings.items()
         }
-    candidates: dict[str, CandidateTrainings] = {}
+    candidates: dict[str, Repeats] = {}
     failures: dict[str, str] = {}
-    first = plan.select_first(trainings)
+    first = {unit.candidate.name: trainings[unit.slug].curves for unit in first_units if unit.slug in trainings}
     finalists = plan.list_finalists(first)
-    for candidate in plan.candidates:
-        if candidate.name in first and candidate.name not in finalists:
-            continue
-        units = plan.list_compared_units(candidate)
-        needed = units
-        if plan.repeats.finalists and candidate.name not in first:
-            needed = [unit for unit in plan.list_first_units() if unit.candidate == candidate]
-        missing = [unit for unit in needed if unit.slug not in trainings]
+    for name in (candidate.name for candidate in plan.candidates):
+        units = (
+            plan.list_units([name])
+            if name in finalists
+            else [unit for unit in first_units if unit.candidate.name == name]
+        )
+        missing = [unit for unit in units if unit.slug not in trainings]
         if missing:
             reasons = [storage.read_failure(unit) or "not trained yet, run the experiment" for unit in missing]
             pairs = zip(missing, reasons, strict=True)
-            failures[candidate.name] = "\n".join(f"{unit}: {reason.strip()}" for unit, reason in pairs)
-        else:
-            compared = [trainings[unit.slug] for unit in units]
-            candidates[candidate.name] = CandidateTrainings(compared, plan.repeats.number)
+            failures[name] = "\n".join(f"{unit}: {reason.strip()}" for unit, reason in pairs)
+        elif name in finalists:
+            compared, folds = [trainings[unit.slug] for unit in units], len(plan.folds)
+            candidates[name] = [compared[place : place + folds] for place in range(0, len(compared), folds)]
     if not candidates:
         reason = "; ".join(f"{name}: {get_last_line(text)}" for name, text in failures.items())
-        raise NothingFinishedError(f"no candidate is finished: {reason}", failures)
+        error = NothingFinishedError(f"no candidate is finished: {reason}")
+        error.failures = failures
+        raise error
     return ExperimentResult(plan, candidates, failures, directory, first=first, model_files=models)

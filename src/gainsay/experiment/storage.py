@@ -10,26 +10,27 @@ import os
 import secrets
 import shutil
 import stat
+import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from .._common.typing import Floats
 from ..data import RankingData
 from ..data.features import from_parts, parts_of
 from ..data.text import one_line
+from .candidate import Candidate
 from .plan import FORMAT, Plan, UndefinedMetricError, Unit, create_slug, find_differences, shorten
 from .trainers import get_trainer
-from .trainings import Archive, Training
 
 # After the check of `validation` that filelock is installed.
 from filelock import FileLock, Timeout  # isort: skip
 
-if TYPE_CHECKING:
-    from .._common.typing import Floats
-    from .candidate import Candidate
 
 ARRAYS, MANIFEST, EXPERIMENT = "arrays.npz", "manifest.json", "experiment.json"
 SUFFIXES = {"lightgbm": "txt", "xgboost": "ubj"}
@@ -37,8 +38,89 @@ ROW_ARRAYS = ("labels", "qid", "query_ids", "weight")
 """The fields of `RankingData` that `SharedParts` contain, next to the features."""
 
 
+MIN_LIMIT, MAX_RATIO = 2**26, 200
+"""An archive may expand to 64 MiB, or to 200 times its size if that is more. Scores compress far less."""
+
+STORED = ("curves", "rounds", "test", "weights", "valid_weight", "query_ids")
+"""The fields of a `Training` that an archive contains as they are."""
+
+
 class DamagedError(Exception):
     """A file in the directory differs from the file that was written."""
+
+
+@dataclass(frozen=True)
+class Archive:
+    """The arrays of an `.npz` file, read on access because the arrays of all candidates may not fit into memory."""
+
+    path: Path
+
+    def validate_sizes(self) -> None:
+        """Raise `ValueError` if an array announces another size than its file, or all announce too much memory."""
+        with zipfile.ZipFile(self.path) as archive:
+            members = archive.infolist()
+            limit = max(MIN_LIMIT, MAX_RATIO * self.path.stat().st_size)
+            if sum(member.file_size for member in members) > limit:
+                raise ValueError(f"it announces more than {limit} bytes")
+            for member in members:
+                with archive.open(member) as file:
+                    np.lib.format.read_magic(file)
+                    shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+                    if dtype.hasobject or file.tell() + prod(shape) * dtype.itemsize != member.file_size:
+                        raise ValueError(f"{member.filename!r} announces another size than it has")
+
+    def __getitem__(self, name: str) -> Any:
+        try:
+            with np.load(self.path, allow_pickle=False) as archive:
+                return archive[name]
+        except (OSError, ValueError, LookupError, zipfile.BadZipFile, zlib.error) as error:
+            raise RuntimeError(f"{self.path} cannot be read ({error}). Run the experiment again.") from error
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Training:
+    """A candidate trained once on a fold.
+
+    Attributes
+    ----------
+    fold : str
+        Name of the fold.
+    curves : ndarray, shape (rounds, metrics)
+        Means on the validation set.
+    rounds : ndarray of int, shape (stored rounds,)
+        The rounds of `test`, ascending.
+    test : ndarray, shape (stored rounds, queries, metrics)
+        Values of all metrics for each test query.
+    weights, query_ids : ndarray, shape (queries,)
+        Weights and ids of the test queries.
+    valid_weight : ndarray, shape (metrics,)
+        Weight of all validation queries with a value, which is the weight of this fold in averages.
+    documents : Archive or mapping of str to ndarray, shape (documents,)
+        Test documents: "label", "query" (its position), and "score 7" after round 7, for the stored rounds.
+    versions : mapping of str to str
+        Versions of the packages that the training may depend on.
+    """
+
+    fold: str
+    curves: Floats
+    rounds: Any
+    test: Floats
+    weights: Floats
+    valid_weight: Floats
+    query_ids: Any = ()
+    documents: Archive | Mapping[str, Any] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    def get_test_values(self, number: int) -> Floats:
+        """Return all metrics on the test set after a stored round, shape (queries, metrics)."""
+        values: Floats = self.test[self.rounds.tolist().index(number)]
+        return values
+
+    def read_documents(self) -> dict[str, Any]:
+        """Return all arrays of `documents`."""
+        return {
+            name: self.documents[name] for name in ("label", "query", *(f"score {number}" for number in self.rounds))
+        }
 
 
 class Storage:
@@ -90,7 +172,8 @@ class Storage:
     def save(self, plan: Plan, unit: Unit, model: bytes, training: Training) -> None:
         """Write the result of a unit, which is finished once this has returned."""
         arrays = io.BytesIO()
-        np.savez_compressed(arrays, **training.to_arrays())
+        stored = {name: getattr(training, name) for name in STORED}
+        np.savez_compressed(arrays, **stored, **training.read_documents())
         contents = {_get_model_name(unit): model, ARRAYS: arrays.getvalue()}
         self._save(self.get_folder(unit), contents, unit=plan.describe_unit(unit), versions=training.versions)
         self._get_failure_path(unit).unlink(missing_ok=True)
@@ -139,7 +222,10 @@ class Storage:
         archive = Archive(folder / ARRAYS)
         try:
             archive.validate_sizes()
-            return Training.from_archive(unit.fold.name, archive, manifest["versions"])
+            stored = {name: archive[name] for name in STORED}
+            if not (stored["valid_weight"] > 0).all():
+                raise ValueError("valid_weight must be positive")
+            return Training(fold=unit.fold.name, documents=archive, versions=manifest["versions"], **stored)
         except Exception as error:  # zipfile and NumPy raise many classes for invalid content.
             raise DamagedError(f"{ARRAYS} is not the archive of a training: {one_line(error)}") from error
 
@@ -180,18 +266,16 @@ class Storage:
     def read_failure(self, unit: Unit) -> str | None:
         """Return the traceback of the last attempt at a unit, None if it did not fail."""
         path = self._get_failure_path(unit)
-        if not os.path.lexists(path):
-            return None
         try:
             return self._read(path).decode(errors="replace")
         except DamagedError as error:
-            return str(error)
+            return str(error) if os.path.lexists(path) else None
 
     @contextlib.contextmanager
     def share_data(self, parts: Mapping[str, RankingData]) -> Iterator[SharedParts]:
         """Write the data for other processes, which map them into memory, and remove them at the end."""
         self._create_folder(self.directory / ".shared")
-        shared = SharedParts(self.directory / ".shared" / secrets.token_hex(6), tuple(parts))
+        shared = SharedParts(self.directory / ".shared" / secrets.token_hex(6))
         try:
             shared.write(parts)
             yield shared
@@ -224,8 +308,7 @@ class Storage:
 
     def _read(self, path: Path) -> bytes:
         """Return the content of a regular file, without following links inside the directory."""
-        links = [parent for parent in path.parents if parent.is_relative_to(self.directory) and parent.is_symlink()]
-        if any(link != self.directory for link in links):
+        if any(folder.is_symlink() for folder in path.parents if self.directory in folder.parents):
             raise DamagedError(f"{path.parent.name} is a symbolic link")
         try:
             if not stat.S_ISREG(path.lstat().st_mode):
@@ -235,8 +318,18 @@ class Storage:
             raise DamagedError(f"{path.name} cannot be read: {error.strerror or error}") from error
 
     def _write(self, path: Path, content: bytes) -> None:
+        """Write a file so that it has all its content or, after a crash, its former content."""
         self._create_folder(path.parent)
-        write_atomically(path, content)
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.partial")
+        try:
+            with open(temporary, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
 
     def _create_folder(self, folder: Path) -> None:
         """Create a directory, and replace links on the way, because writing must not follow them."""
@@ -246,8 +339,8 @@ class Storage:
         folder.mkdir(parents=True, exist_ok=True)
 
 
-@dataclass(frozen=True, eq=False)
-class SharedParts(Mapping[str, RankingData]):
+@dataclass(frozen=True)
+class SharedParts:
     """Parts of the data as NumPy files, which are cheap to pickle and share memory between processes.
 
     A worker may outlive its run. It must then neither start a training nor write into a directory that a later run may
@@ -255,12 +348,11 @@ class SharedParts(Mapping[str, RankingData]):
     """
 
     folder: Path
-    names: tuple[str, ...]
 
     def write(self, parts: Mapping[str, RankingData]) -> None:
         """Write all parts, and allow trainings to start."""
-        for place, part in enumerate(parts.values()):
-            folder = self.folder / str(place)
+        for name, part in parts.items():
+            folder = self.folder / create_slug(name)
             folder.mkdir(parents=True)
             arrays = {name: getattr(part, name) for name in ROW_ARRAYS if getattr(part, name) is not None}
             for name, array in {**arrays, **parts_of(part.features)}.items():
@@ -268,6 +360,14 @@ class SharedParts(Mapping[str, RankingData]):
             columns = {"feature_names": part.feature_names, "categories": part.categories}
             (folder / "features.json").write_text(json.dumps(columns), encoding="utf-8")
         (self.folder / "open").touch()
+
+    def read(self, name: str) -> RankingData:
+        """Return a part, whose arrays are mapped into memory."""
+        folder = self.folder / create_slug(name)
+        arrays = {path.stem: np.load(path, mmap_mode="r", allow_pickle=False) for path in sorted(folder.glob("*.npy"))}
+        columns = json.loads((folder / "features.json").read_text(encoding="utf-8"))
+        rows = {name: arrays.pop(name) for name in ROW_ARRAYS if name in arrays}
+        return RankingData(features=from_parts(arrays), **rows, **columns)
 
     @property
     def are_open(self) -> bool:
@@ -290,19 +390,6 @@ class SharedParts(Mapping[str, RankingData]):
         with contextlib.suppress(OSError):  # The parent may contain the data of other runs.
             self.folder.parent.rmdir()
 
-    def __getitem__(self, name: str) -> RankingData:
-        folder = self.folder / str(self.names.index(name))
-        arrays = {path.stem: np.load(path, mmap_mode="r", allow_pickle=False) for path in sorted(folder.glob("*.npy"))}
-        columns = json.loads((folder / "features.json").read_text(encoding="utf-8"))
-        rows = {name: arrays.pop(name) for name in ROW_ARRAYS if name in arrays}
-        return RankingData(features=from_parts(arrays), **rows, **columns)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
-
-    def __len__(self) -> int:
-        return len(self.names)
-
 
 def _get_model_name(unit: Unit) -> str:
     return f"all-rounds.{SUFFIXES[unit.candidate.library]}"
@@ -321,17 +408,3 @@ def create_canonical_json(document: Any) -> bytes:
 def seal(document: Mapping[str, Any]) -> bytes:
     """Return a JSON document with its checksum."""
     return create_canonical_json({**document, "sha256": compute_sha256(create_canonical_json(document))})
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that it has all its content or, after a crash, its former content."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.partial")
-    try:
-        with open(temporary, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from .._common.cached import cached_property
 from .._common.sums import scale_weights
+from .._common.typing import Floats
 from .._common.words import join_names, natural_order
 from .config import BALANCED
-from .trainings import CandidateTrainings, find_balanced_round, orient
+from .plan import Plan, find_balanced_round, orient
+from .storage import Training
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from .._common.typing import Floats
-    from .plan import Plan
-    from .trainings import Training
+Repeats = Sequence[Sequence[Training]]
+"""The trainings of a candidate: for each repeat, one training per fold."""
 
 MAX_NAMES, MAX_ROUNDS = 4, 6
 """Limits on the names and rounds in a sentence."""
@@ -30,9 +28,9 @@ class ResultTables:
     """Tables of the candidates. See `ExperimentResult` for the attributes."""
 
     plan: Plan
-    trainings: Mapping[str, CandidateTrainings]
+    trainings: Mapping[str, Repeats]
     identical: tuple[str, ...]
-    _first: Mapping[str, Training]
+    first: Mapping[str, Floats]
 
     @cached_property
     def selected(self) -> str:
@@ -59,25 +57,51 @@ class ResultTables:
         There is one round per training: repeat after repeat, with the folds of each. `valid M` is the mean on the
         validation set over repeats and folds, at these rounds.
         """
-        import pandas as pd
-
-        rows = [
-            {"candidate": name, "rounds": rounds, **self._average_on_valid(self.trainings[name], rounds)}
-            for name, rounds in self._rounds.items()
-        ]
+        rows = []
+        for name in self.trainings:
+            rounds = tuple(number for repeat in self._choose_rounds(name) for _, number in repeat)
+            rows.append({"candidate": name, "rounds": rounds, **self._average_valid(self._collect_valid(name))})
         return pd.DataFrame(rows).set_index("candidate")
 
-    @cached_property
-    def _rounds(self) -> dict[str, tuple[int, ...]]:
-        return {name: self._choose_rounds(trainings) for name, trainings in self.trainings.items()}
+    def _choose_rounds(self, name: str, rule: str | None = None) -> list[list[tuple[Training, int]]]:
+        """Return each training with its round: for each repeat, one training per fold.
 
-    def _choose_rounds(self, trainings: CandidateTrainings, rule: str | None = None) -> tuple[int, ...]:
-        """Return for each training the round that "balanced" or a metric chooses, by default the compared one."""
-        return tuple(self.plan.choose_round(training.curves, rule) for training in trainings.trainings)
+        `rule` is "balanced" or the metric that chooses rounds. Defaults to the rule of the compared rounds.
+        """
+        choose = self.plan.choose_round
+        return [[(training, choose(training.curves, rule)) for training in repeat] for repeat in self.trainings[name]]
 
-    def _average_on_valid(self, trainings: CandidateTrainings, rounds: Sequence[int]) -> dict[str, float]:
-        names = enumerate(self.plan.names)
-        return {f"valid {name}": trainings.average_curves(rounds, place) for place, name in names}
+    def _collect_test(self, name: str, rule: str | None = None, folds: slice = slice(None)) -> Floats:
+        """Return all metrics on the test queries of some folds, shape (queries, metrics, repeats)."""
+        repeats = self._choose_rounds(name, rule)
+        values = [[training.get_test_values(number) for training, number in repeat[folds]] for repeat in repeats]
+        return np.stack(list(map(np.concatenate, values)), axis=2)
+
+    def _collect_valid(self, name: str, rule: str | None = None) -> Floats:
+        """Return the means of all metrics on the validation set of each fold, shape (folds, metrics, repeats)."""
+        repeats = self._choose_rounds(name, rule)
+        return np.stack(
+            [np.stack([training.curves[number - 1] for training, number in repeat]) for repeat in repeats], axis=2
+        )
+
+    def _average_valid(self, values: Floats) -> dict[str, float]:
+        """Return the means over repeats and folds, weighted by the validation queries of each fold."""
+        means, weights = values.mean(axis=2), np.stack([fold.valid_weight for fold in self._folds])
+        return {
+            f"valid {name}": float(np.average(means[:, place], weights=weights[:, place]))
+            for place, name in enumerate(self.plan.names)
+        }
+
+    @property
+    def _folds(self) -> Sequence[Training]:
+        """One training for each fold."""
+        return next(iter(self.trainings.values()))[0]
+
+    def _iterate_trainings(self) -> Iterator[tuple[str, int, Training]]:
+        """Yield candidate, number of the repeat (0 if there is only one) and training."""
+        for name, repeats in self.trainings.items():
+            for number, folds in enumerate(repeats, 1 if len(repeats) > 1 else 0):
+                yield from ((name, number, training) for training in folds)
 
     @property
     def finalists(self) -> pd.DataFrame:
@@ -85,7 +109,7 @@ class ResultTables:
 
         One row per candidate: `valid M` for each primary metric M, and `finalist`. Empty without finalists.
         """
-        return self.plan.create_finalist_table(self._first)
+        return self.plan.create_finalist_table(self.first)
 
     @cached_property
     def curves(self) -> pd.DataFrame:
@@ -94,18 +118,20 @@ class ResultTables:
         Columns `candidate`, `fold`, `repeat` (0 if there is only one), `round`, `metric`, `value`, and `compared`:
         whether the candidate is compared at this round.
         """
-        import pandas as pd
-
         frames = []
-        for name, repeats in self.trainings.items():
-            for place, training in enumerate(repeats.trainings):
-                values = pd.DataFrame(training.curves, columns=list(self.plan.names))
-                frame = values.assign(round=values.index + 1).melt("round", var_name="metric")
-                frame.insert(0, "candidate", name)
-                frame.insert(1, "fold", training.fold)
-                frame.insert(2, "repeat", repeats.get_repeat(place))
-                frame["compared"] = frame["round"] == self._rounds[name][place]
-                frames.append(frame)
+        for name, repeat, training in self._iterate_trainings():
+            rounds, metrics = training.curves.shape
+            numbers = np.tile(np.arange(1, rounds + 1), metrics)
+            columns = {
+                "candidate": name,
+                "fold": training.fold,
+                "repeat": repeat,
+                "round": numbers,
+                "metric": np.repeat(np.array(self.plan.names, dtype=object), rounds),
+                "value": training.curves.ravel(order="F"),
+                "compared": numbers == self.plan.choose_round(training.curves),
+            }
+            frames.append(pd.DataFrame(columns))
         return pd.concat(frames, ignore_index=True)
 
     @cached_property
@@ -114,14 +140,11 @@ class ResultTables:
 
         One row per candidate, or with repeats or folds per candidate, repeat and fold.
         """
-        import pandas as pd
-
         rows = {
-            (name, repeats.get_repeat(place), training.fold): [
+            (name, repeat, training.fold): [
                 self.plan.choose_round(training.curves, metric) for metric in self.plan.names
             ]
-            for name, repeats in self.trainings.items()
-            for place, training in enumerate(repeats.trainings)
+            for name, repeat, training in self._iterate_trainings()
         }
         index = pd.MultiIndex.from_tuples(rows, names=["candidate", "repeat", "fold"])
         frame = pd.DataFrame(list(rows.values()), index, list(self.plan.names))
@@ -138,8 +161,6 @@ class ResultTables:
         first minus the second (reversed if `metric` is a loss), with a paired confidence interval from `lower` to
         `upper` at level 1 − alpha. With repeats, the interval covers other queries and other repeats.
         """
-        import pandas as pd
-
         rows = []
         choices = {metric: self._choose_candidates(place, metric) for place, metric in enumerate(self.plan.names)}
         for metric, chooser in itertools.permutations(self.plan.names, 2):
@@ -156,8 +177,6 @@ class ResultTables:
         `stopped_by` is the rule that chose the round: another metric or "balanced". See `choice_loss` for the columns.
         The intervals of all candidates under one rule are simultaneous (Bonferroni). You can select the largest loss.
         """
-        import pandas as pd
-
         rows = []
         rules = (*self.plan.names, BALANCED) if len(self.plan.names) > 1 else ()
         for name, metric, rule in itertools.product(self.trainings, self.plan.names, rules):
@@ -174,18 +193,14 @@ class ResultTables:
         `rounds` (one per fold), and for each metric M `valid M` and `test M`, the means at these rounds. The test
         results show how much repeats differ. Do not choose a repeat by them.
         """
-        import pandas as pd
-
         rows = []
-        for name, trainings in self.trainings.items():
-            rounds, folds = self._rounds[name], len(trainings.folds)
-            tests = trainings.collect_values(rounds)
-            for repeat in range(trainings.repeats):
-                part = slice(repeat * folds, (repeat + 1) * folds)
-                row: dict[str, Any] = {"candidate": name, "repeat": repeat + 1, "rounds": rounds[part]}
-                valid = self._average_on_valid(CandidateTrainings(trainings.trainings[part]), rounds[part])
+        for name, rounds in zip(self.trainings, self.compared["rounds"], strict=True):
+            tests, valid, folds = self._collect_test(name), self._collect_valid(name), len(self.plan.folds)
+            for repeat in range(len(self.trainings[name])):
+                averages = self._average_valid(valid[:, :, [repeat]])
+                row = {"candidate": name, "repeat": repeat + 1, "rounds": rounds[repeat * folds : (repeat + 1) * folds]}
                 for place, metric in enumerate(self.plan.names):
-                    row[f"valid {metric}"] = valid[f"valid {metric}"]
+                    row[f"valid {metric}"] = averages[f"valid {metric}"]
                     row[f"test {metric}"] = self._average(tests[:, place, repeat])
                 rows.append(row)
         return pd.DataFrame(rows).set_index(["candidate", "repeat"])
@@ -193,17 +208,14 @@ class ResultTables:
     @cached_property
     def _weights(self) -> Floats:
         """Weight of each test query, folds one after the other."""
-        return next(iter(self.trainings.values())).weights
+        return np.concatenate([fold.weights for fold in self._folds])
 
     def _choose_candidates(self, column: int, metric: str) -> tuple[str, ...]:
         """Return the best candidate on the validation set of each fold, the first by name if several are equal."""
+        best = np.argmax if self.plan.metrics[column].higher_is_better else np.argmin
         names = natural_order(self.trainings)
-        rounds = {name: self._choose_rounds(self.trainings[name], metric) for name in names}
-        best = max if self.plan.metrics[column].higher_is_better else min
-        return tuple(
-            best(names, key=lambda name: self.trainings[name].average_fold_curves(fold, rounds[name], column))
-            for fold in range(len(self.plan.folds))
-        )
+        means = np.stack([self._collect_valid(name, metric)[:, column].mean(axis=1) for name in names])
+        return tuple(names[place] for place in best(means, axis=0))
 
     def _average(self, values: Floats) -> float:
         """Return the weighted mean over the queries with a value."""
@@ -218,11 +230,11 @@ class ResultTables:
         The interval is one of several simultaneous `intervals`.
         """
         column = self.plan.names.index(metric)
-        tests = []
-        for names, stop_by in ((chosen, metric), (substitutes, rule)):
-            for fold, name in enumerate(names):
-                rounds = self._choose_rounds(self.trainings[name], stop_by)
-                tests.append(self.trainings[name].collect_fold_values(fold, rounds)[:, column])
+        tests = [
+            self._collect_test(name, stop_by, slice(fold, fold + 1))[:, column]
+            for names, stop_by in ((chosen, metric), (substitutes, rule))
+            for fold, name in enumerate(names)
+        ]
         if len({values.shape[1] for values in tests}) > 1:  # A candidate with identical repeats has one.
             tests = [values.mean(axis=1, keepdims=True) for values in tests]
         difference = np.concatenate(tests[: len(chosen)]) - np.concatenate(tests[len(chosen) :])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from ..._common import __version__
 if TYPE_CHECKING:
     from ...data import RankingData
     from ..candidate import Candidate
+from ...data import RankingData
+from ..candidate import Candidate
 
 DOCUMENTS_PER_PREDICTION = 65_536
 """Both libraries copy the features they predict on, XGBoost into twice the memory."""
@@ -37,46 +39,28 @@ CHANGES_ROUNDS = "because later rounds change earlier ones, so no round could be
 """Why some boosters are rejected."""
 
 
-class Trainer(Protocol):
-    """The functions of a module that trains with a library."""
+def get_trainer(library: str) -> Any:
+    """Return the module that trains with a library, which has these functions.
 
-    def validate_parameters(self, candidate: Candidate) -> None:
-        """Raise `ValueError` for a parameter that is unknown, set elsewhere, or prevents the choice of a round."""
-
-    def get_bin_settings(self, candidate: Candidate, documents: int) -> Mapping[str, Any] | None:
-        """Return all settings of a candidate that may change the result of `bin_data`.
-
-        Candidates with equal settings train on the same object. None requires a separate object.
-        """
-
-    def bin_data(self, candidate: Candidate, train: RankingData, valid: RankingData | None) -> Any:
-        """Return training and validation data in the form of the library, without a reference to the arguments."""
-
-    def train(self, candidate: Candidate, data: Any, watch: Watch | None) -> bytes:
-        """Train, pass the validation scores of every round to `watch`, and return the model file."""
-
-    def cut(self, model: bytes, rounds: int) -> bytes:
-        """Return the model file with the first rounds only.
-
-        Its predictions are those of the whole model at this round, to the last bit.
-        """
-
-    def load(self, model: bytes) -> Any:
-        """Return the booster in a model file, which predicts with all its rounds."""
-
-    def create_predictor(self, booster: Any, data: RankingData, threads: int) -> Predict:
-        """Return a function from rows and numbers of rounds to scores."""
-
-
-def get_trainer(library: str) -> Trainer:
-    """Return the module that trains with a library.
+    - `validate_parameters(candidate)` raises `ValueError` for a parameter that is unknown, set elsewhere, or prevents
+      the choice of a round.
+    - `get_bin_settings(candidate, documents)` returns all settings of a candidate that may change the result of
+      `bin_data`. Candidates with equal settings train on the same object. None requires a separate object.
+    - `bin_data(candidate, train, valid)` returns training and validation data in the form of the library, without a
+      reference to the arguments.
+    - `train(candidate, data, watch)` trains, passes the validation scores of every round to `watch`, and returns the
+      model file.
+    - `cut(model, rounds)` returns the model file with the first rounds only, whose predictions are those of the whole
+      model at this round, to the last bit.
+    - `load(model)` returns the booster in a model file, which predicts with all its rounds.
+    - `create_predictor(booster, data, threads)` returns a function from rows and numbers of rounds to scores.
 
     Raises
     ------
     ImportError
         If the library is not installed. The message names the extra to install.
     """
-    return cast("Trainer", import_module(f".{library}", __name__))
+    return import_module(f".{library}", __name__)
 
 
 def predict_scores(predict: Predict, data: RankingData, rounds: Sequence[int]) -> dict[int, Any]:

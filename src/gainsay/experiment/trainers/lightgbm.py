@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ... import lightgbm as _adapter  # noqa: F401
 from ..._common.arrays import nearest
+from ...data import RankingData
 from ...metrics.gains import power
-from . import CHANGES_ROUNDS, validate_names
+from ..candidate import Candidate, Gain
+from . import CHANGES_ROUNDS, Predict, Watch, validate_names
 
 # After the adapter, whose error names the extra to install.
 import lightgbm as lgb  # isort: skip
 
-if TYPE_CHECKING:
-    from ...data import RankingData
-    from ..candidate import Candidate, Gain
-    from . import Predict, Watch
 
 _SETUP_LOCK = threading.Lock()
 """Locked while a booster is created. LightGBM then writes its gains into a table of the process, and computes the ideal
@@ -39,7 +37,7 @@ def validate_parameters(candidate: Candidate) -> None:
     main_names = _get_main_names()
     validate_names("LightGBM", candidate, main_names)
     for name in candidate.params:
-        if main_names and name not in main_names:
+        if name not in main_names:
             suggestion = nearest(name, main_names.values()) or nearest(name, main_names)
             raise ValueError(f"params.{name} is not a parameter of LightGBM{suggestion}")
     if str(candidate.params.get("boosting")).lower() == "dart":
@@ -169,9 +167,7 @@ def _create_dataset(data: RankingData, params: dict[str, Any], reference: lgb.Da
 
 
 def _get_main_names() -> dict[str, str]:
-    """Return the main name for every name of a parameter in LightGBM's list, or nothing without a list."""
-    aliases = getattr(lgb.basic, "_ConfigAliases", None)
-    if aliases is None or not hasattr(aliases, "get"):
-        return {}
+    """Return the main name for every name of a parameter in LightGBM's list."""
+    aliases = lgb.basic._ConfigAliases
     aliases.get("objective")  # LightGBM fills the list at the first access.
     return {name: main for main, names in (aliases.aliases or {}).items() for name in (main, *names)}

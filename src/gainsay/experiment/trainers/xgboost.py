@@ -7,25 +7,23 @@ import re
 import warnings
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ... import xgboost as _adapter  # noqa: F401
 from ..._common.arrays import nearest
+from ..._common.typing import Floats
+from ...data import RankingData
 from ...data.features import is_sparse
 from ...metrics.gains import power
 from ...xgboost.early_stopping import cut_booster
-from . import CHANGES_ROUNDS, validate_names
+from ..candidate import Candidate
+from . import CHANGES_ROUNDS, Predict, Watch, validate_names
 
 # After the adapter, whose error names the extra to install.
 import xgboost as xgb  # isort: skip
 
-if TYPE_CHECKING:
-    from ..._common.typing import Floats
-    from ...data import RankingData
-    from ..candidate import Candidate
-    from . import Predict, Watch
 
 _MAIN_NAMES = {
     "eta": "learning_rate", "gamma": "min_split_loss", "lambda": "reg_lambda", "alpha": "reg_alpha",
@@ -96,24 +94,17 @@ def _uses_bins_only(candidate: Candidate) -> bool:
 def bin_data(candidate: Candidate, train: RankingData, valid: RankingData | None) -> Binned:
     """Return training and validation data in the form of XGBoost. Boosters do not change them."""
     options: dict[str, Any] = {"nthread": candidate.threads, "enable_categorical": True}
-    uses_bins = _uses_bins_only(candidate)
-    labels = {
-        "label": _compute_labels(candidate, train.labels),
-        "qid": train.qid,
-        "weight": train.judgments().weights,
-    }
-    bins = {"max_bin": candidate.params.get("max_bin", 256)}
-    matrix: xgb.DMatrix
-    if uses_bins:
-        matrix = xgb.QuantileDMatrix(_create_features(train), **labels, **options, **bins)
-    else:
-        matrix = xgb.DMatrix(_create_features(train), **labels, **options)
+    kind: Any = xgb.DMatrix
+    bins: dict[str, Any] = {}
+    if _uses_bins_only(candidate):
+        kind, bins = xgb.QuantileDMatrix, {"max_bin": candidate.params.get("max_bin", 256)}
+    labels, weight = _compute_labels(candidate, train.labels), train.judgments().weights
+    matrix = kind(_create_features(train), label=labels, qid=train.qid, weight=weight, **options, **bins)
     if valid is None:
         return Binned(matrix, None, train.feature_names)
-    valid_matrix: xgb.DMatrix
     # QuantileDMatrix would bin a category without training data as another one.
-    if uses_bins and not valid.categories:
-        valid_matrix = xgb.QuantileDMatrix(_create_features(valid), ref=matrix, **options, **bins)
+    if bins and not valid.categories:
+        valid_matrix = kind(_create_features(valid), ref=matrix, **options, **bins)
     else:
         valid_matrix = xgb.DMatrix(_create_features(valid), **options)
     return Binned(matrix, valid_matrix, train.feature_names)
