@@ -14,7 +14,7 @@ import gainsay as gs
 from gainsay.comparison.gain_fit import GainFit
 from gainsay.data import simulate
 from gainsay.report.plots import plot_gains
-from gainsay.report.plots.picture import embedded
+from gainsay.report.plots.style import embedded
 
 
 @pytest.fixture(scope="module")

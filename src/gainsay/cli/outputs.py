@@ -118,7 +118,7 @@ def announce_report(page: Path, open_it: bool) -> None:
 def validate_picture(path: Path | None, inputs: Iterable[object]) -> None:
     """Raise an error if the picture of --plot cannot be written. See `validate_overwrites`."""
     if path is not None:
-        from ..report.plots.picture import validate_picture_path
+        from ..report.plots.style import validate_picture_path
 
         validate_picture_path(path)
         validate_overwrites({"--plot": path}, inputs)

@@ -54,8 +54,7 @@ def build_why_section(content: Content) -> Section | None:
 
     def draw(most: int) -> str:
         from .plots.explain import plot_attribution
-        from .plots.picture import embedded
-        from .plots.style import start
+        from .plots.style import embedded, start
 
         size = (NARROW, 1.4 + 0.3 * len(attribution.grades_by_ranks.loc[attribution.metrics[0]]))
         return embedded(lambda theme: plot_attribution(attribution, start(None, theme, size)[0], theme, names=names))
@@ -112,7 +111,7 @@ def build_rounds_section(content: Content) -> Section | None:
 
     def draw(most: int) -> str:
         from .plots.curves import plot_best_rounds, plot_curves
-        from .plots.picture import embedded
+        from .plots.style import embedded
 
         lines = curves.assign(candidate=curves["candidate"].astype(str))
         options: dict[str, Any] = {"candidate": candidate, "names": names, "lower_is_better": losses}
@@ -165,8 +164,7 @@ def build_gains_section(content: Content) -> Section | None:
 
     def draw(most: int) -> str:
         from .plots.gains import plot_gains
-        from .plots.picture import embedded
-        from .plots.style import start
+        from .plots.style import embedded, start
 
         return embedded(lambda theme: plot_gains(path, start(None, theme, (NARROW, 3.4))[0], theme))
 
@@ -180,8 +178,8 @@ def build_sensitivity_section(content: Content) -> Section | None:
         return None
 
     def draw(most: int) -> str:
-        from .plots.picture import embedded
-        from .plots.rows import plot_sensitivity
+        from .plots.pairs import plot_sensitivity
+        from .plots.style import embedded
 
         return embedded(lambda theme: plot_sensitivity(sensitivity, None, theme))
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..metrics.names import MetricLike
-    from ..report.plots.picture import Picture
+    from ..report.plots.style import Picture
     from .early_stopping import PatienceState
 
 __all__ = ["CurvesBase"]

@@ -139,20 +139,18 @@ def gains(
 @command(
     "bound --qrels qrels.txt",
     "bound --table scores.csv --query query_id",
-    "bound --data valid.txt -k 5 --plot bound.png",
+    "bound --data valid.txt -k 5",
     without=("models", "scores", "unjudged", "segments", "recipe", "vary", "clusters"),
 )
 def bound(
     inputs: InputOptions,
     k: Annotated[int, Option("--cutoff", "-k", help="Cutoff of both NDCGs, 0 for all ranks.")] = 10,
-    plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
     """Bound how far linear and exponential NDCG can disagree, from the labels alone, before there is a model."""
     from ...comparison.disagreement import disagreement_bound
     from ...report.text import values_table
 
-    validate_picture(plot, vars(inputs).values())
     result = disagreement_bound(read_judgments(inputs), k or None)
     if as_json:
         print_json(result.to_dict())
@@ -162,8 +160,3 @@ def bound(
         rows = {f"one ranking: {name} above the other": value for name, value in result.one_ranking.items()}
         rows["two rankings: conflict"] = result.two_rankings
         terminal.print(values_table("Largest possible differences", rows))
-    if plot is not None:
-        from ...report.plots import plot_bound
-
-        plot_bound(result).save(plot)
-        announce("Picture", plot)

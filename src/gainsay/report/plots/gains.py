@@ -7,10 +7,10 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import MaxNLocator
 
 from ...comparison.gain_path import select_labelled_bases
-from .style import beside, column_width, finish, looks, start
+from .style import annotate_beside, column_width, finish, looks, start
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
     from ..._common.palette import Theme
     from ...comparison.gain_path import GainPath
-    from .picture import Picture
-
-__all__ = ["plot_gains"]
+    from .style import Picture
 
 MAX_NAMES = 12
 """Maximum number of names next to the lines, those of the leaders first."""
@@ -72,7 +70,7 @@ def plot_gains(gains: GainPath, ax: Axes | None = None, theme: str = "light") ->
     _draw_axes(ax, colors, gains, scale)
     _draw_fitted_base(ax, colors, gains)
     base = "gain base b, gain of grade l = (bˡ − 1)/(b − 1)"
-    return finish(ax, colors, gains.headline, f"{gains.headline}. {gains.text}", x=base, y="regret")
+    return finish(ax, colors, gains.headline, f"{gains.headline}. {gains.text}", base, "regret")
 
 
 def _choose_colors(gains: GainPath, theme: Theme) -> dict[str, str]:
@@ -116,8 +114,8 @@ def _draw_lines(ax: Axes, theme: Theme, gains: GainPath, line_colors: Mapping[st
     ends = {model: min(float(gains.regret[-1, gains.models.index(model)]), scale) for model in named}
     ordered = sorted(named, key=ends.__getitem__)
     for model, y in zip(ordered, _spread([ends[model] for model in ordered], 1.15 * ROW * scale, scale), strict=True):
-        beside(ax, gains.short_names[model], (1.01, y), color=line_colors.get(model, theme.ink), size=9,
-               weight="bold", ha="left", xycoords=("axes fraction", "data"))  # fmt: skip
+        annotate_beside(ax, gains.short_names[model], (1.01, y), 0, color=line_colors.get(model, theme.ink), size=9,
+                        weight="bold", ha="left", xycoords=("axes fraction", "data"))  # fmt: skip
 
 
 def _spread(places: Sequence[float], gap: float, bottom: float) -> list[float]:
@@ -151,12 +149,10 @@ def _draw_axes(ax: Axes, theme: Theme, gains: GainPath, scale: float) -> None:
     room = 0.14 if column_width(ax) > 6.5 else 0.28
     bases, named = select_labelled_bases(gains.bases, room), {1.0: "1: linear", 2.0: "2: exponential"}
     grade_gains = [" ".join(format_gain(base, grade) for grade in gains.grades[:5]) for base in bases]
-    ax.xaxis.set_major_locator(FixedLocator(bases))
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.set_xticklabels(
-        [f"{named.get(base, f'{base:g}')}\n{text}" for base, text in zip(bases, grade_gains, strict=True)]
-    )
-    ax.yaxis.set_major_locator(FixedLocator([tick for tick in MaxNLocator(6).tick_values(0, scale) if tick <= scale]))
+    labels = [f"{named.get(base, f'{base:g}')}\n{text}" for base, text in zip(bases, grade_gains, strict=True)]
+    ax.set_xticks(bases, labels)
+    ax.minorticks_off()
+    ax.yaxis.set_major_locator(MaxNLocator(6))
     ax.yaxis.grid(True, color=theme.grid, lw=0.8)
     ax.axhline(0, color=theme.ink, lw=1)
     for base, look in zip((1.0, 2.0), looks(theme), strict=True):

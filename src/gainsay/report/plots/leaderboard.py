@@ -12,10 +12,10 @@ from matplotlib.patches import FancyBboxPatch
 from matplotlib.textpath import text_to_path
 
 from ..._common.markup import as_text, pieces
+from ..._common.shown import printable
 from ..chart import STAR
 from ..content import Content
-from .picture import Picture
-from .style import looks, plain, start
+from .style import Picture, looks, start
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -92,10 +92,10 @@ def plot_leaderboard(comparison: Comparison, ax: Axes | None = None, theme: str 
         for number, metric in enumerate(comparison.metrics):
             mean = comparison.leaderboard[metric].iloc[0]
             pen.text(PAD, top + 16 * number, f"{metric}: {mean:.4f}", colors.ink)
-    title = plain(as_text(chart.headline)).removesuffix(".")
+    title = printable(as_text(chart.headline)).removesuffix(".")
     ax.set_title(title, loc="left", parse_math=False).set_visible(False)  # for the file and its text alternative
     descriptions = (f"{row.name}: {'; '.join(cell.description for cell in row.cells)}." for row in chart.rows)
-    return Picture(ax, plain(" ".join((as_text(chart.advice), *descriptions))))
+    return Picture(ax, printable(" ".join((as_text(chart.advice), *descriptions))))
 
 
 class _Pen:
@@ -126,7 +126,7 @@ class _Pen:
         for style, part in parts:
             color = next((metric[mark] for mark in style.split() if mark in metric), self.colors.ink)
             look = {"color": color, "fontsize": size, "fontweight": "bold", "parse_math": False}
-            boxes.append(TextArea(plain(part) if style else part, textprops=look))
+            boxes.append(TextArea(printable(part) if style else part, textprops=look))
         packed = HPacker(children=boxes, pad=0, sep=0, align="baseline")
         artist = AnnotationBbox(packed, (PAD, 20), box_alignment=(0, 0.3), frameon=False, pad=0, annotation_clip=False)
         self.ax.add_artist(artist)
@@ -142,7 +142,7 @@ def width_of(texts: Iterable[str], size: float, bold: bool = False) -> float:
 
 def _wrap(text: str, size: float, width: float) -> list[str]:
     """Return a text in lines of about the given width in points."""
-    return textwrap.wrap(plain(text), int(width / (LETTER_WIDTH * size)))
+    return textwrap.wrap(printable(text), int(width / (LETTER_WIDTH * size)))
 
 
 def _size(ax: Axes) -> tuple[float, float]:
@@ -156,7 +156,7 @@ def _draw_rows(pen: _Pen, chart: Chart, top: float, row: float) -> None:
     """Draw captions, panels and names from `top` down."""
     colors, base = pen.colors, top + CAPTIONS
     starred = [(f"{STAR} " if row.starred else "", row) for row in chart.rows]
-    names = width_of([star + plain(row.name) for star, row in starred], pen.size, bold=True)
+    names = width_of([star + printable(row.name) for star, row in starred], pen.size, bold=True)
     ends = [star + row.outcome for star, row in starred]
     last = max(width_of([*ends, chart.last[0]], pen.size, bold=True), width_of([chart.last[1]], 7.5))
     left, right = PAD + names + 18, pen.width - PAD - last - 16
@@ -169,7 +169,7 @@ def _draw_rows(pen: _Pen, chart: Chart, top: float, row: float) -> None:
         y = base + (number + 0.5) * row
         if number:
             pen.line((PAD, pen.width - PAD), (y - row / 2, y - row / 2), colors.grid, 0.6, zorder=-1)
-        pen.text(PAD, y, star + plain(line.name), colors.ink, bold=line.starred)
+        pen.text(PAD, y, star + printable(line.name), colors.ink, bold=line.starred)
         pen.text(pen.width - PAD, y, star + line.outcome, colors.ink, bold=line.starred, ha="right")
     for lane in range(panels):
         _draw_panel(pen, chart, lane, left + lane * (wide + GAP), wide, base, row)
@@ -182,8 +182,8 @@ def _draw_panel(pen: _Pen, chart: Chart, lane: int, left: float, wide: float, ba
     scale = (axis, left, wide - number)
     pen.ax.plot(left + 6, base - 30, look.marker, markersize=6.5 - lane, color=look.color, clip_on=False)
     low = " (lower is better)" if panel.lower_is_better else ""
-    pen.text(left + 15, base - 30, plain(panel.caption) + low, look.text, size=10, bold=True)
-    pen.text(left + 2, base - 16, plain(panel.libraries), colors.muted, size=7.5)
+    pen.text(left + 15, base - 30, printable(panel.caption) + low, look.text, size=10, bold=True)
+    pen.text(left + 2, base - 16, printable(panel.libraries), colors.muted, size=7.5)
     for value, text in axis.ticks(max(2, int((wide - number) // 36))):
         x = _at(scale, value)
         pen.line((x, x), (base, bottom), colors.grid, 0.8, zorder=1)
