@@ -111,8 +111,7 @@ def gains(
     The gains are (b^l - 1)/(b - 1): linear for b = 1, exponential for b = 2. With --experiment, its primary metrics are
     the default.
     """
-    from ...report.gains import gains_tables
-    from ...report.text import frame_table
+    from ...report.text import gains_tables
 
     validate_picture(plot, vars(inputs).values())
     if experiment is None:
@@ -127,8 +126,8 @@ def gains(
         terminal.print_text(path.headline, style="bold")
         terminal.print_text(path.text)
         terminal.print()
-        for title, frame in gains_tables(path):
-            terminal.print(frame_table(title, frame))
+        for table in gains_tables(path):
+            terminal.print(table)
         for text in comparison.notes:
             terminal.print_text(text)
     if plot is not None:
