@@ -15,7 +15,7 @@ from ..comparison.disagreement import find_bound
 from ..comparison.gain_values import select_sums
 from ..comparison.replacement import rank_candidates
 from .chart import add_repeats, build_baseline_chart, build_metric_chart, build_verdict_chart
-from .entries import ExplainedPair, Queries
+from .queries import ExplainedPair, Queries
 from .rounds import best_rounds
 
 if TYPE_CHECKING:

@@ -1,36 +1,52 @@
 """The sections of a report between its chart and its details.
 
-To add one, write a function from `Content` to a `Section`, or None if there is nothing to show, and add it to
-`SECTIONS`. Its figure is HTML whose classes are in ``report.css``. Its tables are in `gainsay.report.tables`.
+To add one, write a function from `Content` to a `Section`, or None if there is nothing to show, and call it in
+`build_sections`. Its figure is HTML whose classes are in ``report.css``. Its tables are in `gainsay.report.tables`.
 """
 
 from __future__ import annotations
 
 import math
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from .._common.markup import as_html, styled
 from .._common.shown import printable, shorten_names
-from .._common.words import format_amount, format_number, join_names, pluralize
+from .._common.words import MINUS, format_amount, format_number, join_names, pluralize
 from ..comparison.wording import label_metrics
 from .chart import build_verdict_chart
-from .queries import build_queries_section
+from .queries import MAX_RANKS
 from .tables import Section
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import pandas as pd
 
     from ..comparison.attribution import Attribution
     from .content import Appendix, Content
+    from .queries import Queries
 
 NARROW = 5.1
 """Width in inches of a picture that takes half of the page."""
 
 MAX_SEGMENT_ROWS = 5
 MAX_SEGMENTS = 12
+
+DOT = "\u00b7"
+"""Replaces grade 0."""
+
+
+def _embed(plot: str, *arguments: Any, size: tuple[float, float] | None = None, **options: Any) -> str:
+    """Return HTML with a plot of `gainsay.report.plots` in both themes, of a width and height in inches."""
+    from . import plots
+    from .plots.style import embed, start
+
+    def draw(theme: str) -> plots.Picture:
+        ax = None if size is None else start(None, theme, size)[0]
+        picture: plots.Picture = getattr(plots, plot)(*arguments, ax=ax, theme=theme, **options)
+        return picture
+
+    return embed(draw)
 
 
 def build_why_section(content: Content) -> Section | None:
@@ -52,14 +68,9 @@ def build_why_section(content: Content) -> Section | None:
             "left out."
         )
 
-    def draw(most: int) -> str:
-        from .plots.explain import plot_attribution
-        from .plots.style import embedded, start
-
-        size = (NARROW, 1.4 + 0.3 * len(attribution.grades_by_ranks.loc[attribution.metrics[0]]))
-        return embedded(lambda theme: plot_attribution(attribution, start(None, theme, size)[0], theme, names=names))
-
-    return Section("why", "Why", text, draw, note, narrow=True)
+    size = (NARROW, 1.4 + 0.3 * len(attribution.grades_by_ranks.loc[attribution.metrics[0]]))
+    figure = partial(_embed, "plot_attribution", attribution, size=size, names=names)
+    return Section("why", "Why", text, figure, note, narrow=True)
 
 
 def _explain_pair(content: Content, attribution: Attribution) -> str:
@@ -109,15 +120,12 @@ def build_rounds_section(content: Content) -> Section | None:
     if len(set(best["fold"])) > 1:
         note += " One line and one mark per fold."
 
-    def draw(most: int) -> str:
-        from .plots.curves import plot_best_rounds, plot_curves
-        from .plots.style import embedded
+    lines = curves.assign(candidate=curves["candidate"].astype(str))
+    options = {"candidate": candidate, "names": names, "lower_is_better": losses}
 
-        lines = curves.assign(candidate=curves["candidate"].astype(str))
-        options: dict[str, Any] = {"candidate": candidate, "names": names, "lower_is_better": losses}
-        left = embedded(lambda theme: plot_curves(lines, metrics, None, theme, **options))
-        right = embedded(lambda theme: plot_best_rounds(best, metrics, None, theme, names=names))
-        return f'<div class="two">{left}{right}</div>'
+    def draw() -> str:
+        left = _embed("plot_curves", lines, metrics, **options)
+        return f'<div class="two">{left}{_embed("plot_best_rounds", best, metrics, names=names)}</div>'
 
     return Section("when", "When to stop", text, draw, note)
 
@@ -162,13 +170,8 @@ def build_gains_section(content: Content) -> Section | None:
     if len(path.winners) == 1 or len(path.bases) < 2:
         return Section("gains", "At which gain", text, narrow=True)
 
-    def draw(most: int) -> str:
-        from .plots.gains import plot_gains
-        from .plots.style import embedded, start
-
-        return embedded(lambda theme: plot_gains(path, start(None, theme, (NARROW, 3.4))[0], theme))
-
-    return Section("gains", "At which gain", text, draw, narrow=True)
+    figure = partial(_embed, "plot_gains", path, size=(NARROW, 3.4))
+    return Section("gains", "At which gain", text, figure, narrow=True)
 
 
 def build_sensitivity_section(content: Content) -> Section | None:
@@ -177,15 +180,54 @@ def build_sensitivity_section(content: Content) -> Section | None:
     if sensitivity is None or not len(sensitivity.table):
         return None
 
-    def draw(most: int) -> str:
-        from .plots.pairs import plot_sensitivity
-        from .plots.style import embedded
-
-        return embedded(lambda theme: plot_sensitivity(sensitivity, None, theme))
-
     text = shorten_names(sensitivity.text, content.comparison.short_names)
     note = "Lines are intervals for other models of the same kind on the same queries."
-    return Section("sensitivity", "What would change the answer", text, draw, note)
+    figure = partial(_embed, "plot_sensitivity", sensitivity)
+    return Section("sensitivity", "What would change the answer", text, figure, note)
+
+
+def build_queries_section(content: Content, max_queries: int) -> Section | None:
+    """Return the section of queries, or None without the scores of the models."""
+    queries = content.queries
+    if queries is None:
+        return None
+    total, number = pluralize(len(queries.preferences.queries), "query"), queries.contradictory
+    text = (
+        f"On {number:,} of {total} the two metrics prefer different models. The strongest come first. They are not "
+        "typical, the random sample is."
+    )
+    if content.merged:
+        text = "The queries with the largest differences, and a random sample."
+    elif not number:
+        text = f"The two metrics prefer the same model on each of {total}."
+    upper, lower = label_metrics(content.comparison.verdict.metrics)
+    note = "Grades from rank 1 on, darker ones are higher, a dot is grade 0. Bars: the difference on this query"
+    note += "." if content.merged else f", by {upper.short} above and by {lower.short} below."
+    if any(content.comparison.verdict.repeats.get(model) for model in queries.pair[:2]):
+        note += " Rankings are those of a recipe's first repeat, bars those of the mean of all its repeats."
+    return Section("queries", "Which queries", text, partial(_draw_queries, content, queries, max_queries), note)
+
+
+def _draw_queries(content: Content, queries: Queries, most: int) -> str:
+    from .rendering import render
+
+    assert content.comparison.rankings is not None
+    lists, lanes = queries.select(most), 1 if content.merged else 2
+    if not lists:
+        return ""
+    grades = {}
+    levels = content.comparison.rankings.judgments.levels.tolist()
+    for place, level in enumerate(levels):
+        full = f"{level:g}".replace("-", MINUS)
+        text = full if len(full) <= 3 else f"{float(f'{level:.2g}'):g}".replace("-", MINUS)
+        strength = round(20 * place / max(len(levels) - 1, 1))
+        grades[level] = {"text": text if level else DOT, "full": "" if text == full else full, "strength": strength}
+    largest = {
+        part.name: max(abs(lead) for entry in part.entries for lead in entry.leads[:lanes]) or 1.0 for part in lists
+    }
+    full_names = list(map(printable, queries.pair[:2]))
+    options = {"grades": grades, "most": most, "lanes": lanes, "largest": largest, "ranks": MAX_RANKS}
+    return render("queries.html.j2", "figure", lists, content.labels, full_names, **options)
 
 
 def build_segments_section(content: Content) -> Section | None:
@@ -206,8 +248,8 @@ def build_segments_section(content: Content) -> Section | None:
         selections.append(selection[: MAX_SEGMENT_ROWS + 2])
     axis = charts[0].axis([row for selection in selections for row in selection])
 
-    def draw(most: int) -> str:
-        from .environment import build_small_chart
+    def draw() -> str:
+        from .rendering import build_small_chart
 
         figures = [
             f"<div><h3>{escape(part.column)}: {escape(part.label)} "
@@ -229,8 +271,8 @@ def build_appendix(appendix: Appendix) -> Section:
     """Return the chart of another comparison with its answer and advice, why its winners differ, and when to stop."""
     content, chart = appendix.content, appendix.content.chart
 
-    def draw(most: int) -> str:
-        from .environment import build_chart
+    def draw() -> str:
+        from .rendering import build_chart
 
         sections = (build_why_section(content) if content.proven else None, build_rounds_section(content))
         text = " ".join(section.text for section in sections if section)
@@ -240,18 +282,14 @@ def build_appendix(appendix: Appendix) -> Section:
     return Section(appendix.name, appendix.title, text, draw, f"{appendix.data}. {chart.notes[-1]}")
 
 
-SECTIONS: tuple[Callable[[Content], Section | None], ...] = (
-    build_why_section,
-    build_gains_section,
-    build_queries_section,
-    build_segments_section,
-    build_sensitivity_section,
-    build_rounds_section,
-)
-"""The sections in order."""
-
-
-def build_sections(content: Content) -> tuple[Section, ...]:
-    """Return the sections that have something to state."""
-    sections = (build(content) for build in SECTIONS)
+def build_sections(content: Content, max_queries: int = 25) -> tuple[Section, ...]:
+    """Return the sections that have something to state, in order."""
+    sections = (
+        build_why_section(content),
+        build_gains_section(content),
+        build_queries_section(content, max_queries),
+        build_segments_section(content),
+        build_sensitivity_section(content),
+        build_rounds_section(content),
+    )
     return (*(section for section in sections if section), *map(build_appendix, content.appendices))

@@ -14,7 +14,7 @@ except ImportError as error:
     raise ImportError("pictures need Matplotlib: pip install 'gainsay-ltr[report]'") from error
 
 from ..content import choose_pair
-from .curves import plot_curves
+from .curves import plot_best_rounds, plot_curves
 from .explain import plot_attribution, plot_explain, plot_queries
 from .gains import plot_gains
 from .leaderboard import plot_leaderboard
@@ -36,6 +36,7 @@ __all__ = [
     "Picture",
     "Plots",
     "plot_attribution",
+    "plot_best_rounds",
     "plot_conflict",
     "plot_curves",
     "plot_explain",

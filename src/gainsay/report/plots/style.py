@@ -137,7 +137,7 @@ def validate_picture_path(path: str | os.PathLike[str]) -> Path:
     return validate_output("path", target)
 
 
-def embedded(draw: Callable[[str], Picture]) -> str:
+def embed(draw: Callable[[str], Picture]) -> str:
     """Return HTML with a picture in both themes, without its title."""
     sources = []
     with warnings.catch_warnings():
