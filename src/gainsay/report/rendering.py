@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from .._common.markup import as_html, as_text
 from .._common.notebook import scoped, table_cell
 from .._common.words import format_number
-from .tables import list_notes
+from .tables import build_chart_table, list_notes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,8 +71,9 @@ def build_notebook_cell(content: Content) -> str:
     try:
         figure = build_chart(chart, MAX_NOTEBOOK_ROWS) if chart.rows else ""
     except ImportError:
-        rows = [(row.name, *(cell.text for cell in row.cells), row.outcome) for row in chart.rows]
-        heads = ["model", *(panel.caption for panel in chart.panels), chart.last[0]]
+        table = build_chart_table(chart)
+        rows = [[cell.text for cell in row] for row in table.rows]
+        heads = [column.label for column in table.columns]
         return table_cell(as_text(chart.headline), heads, rows, as_text(chart.advice), *notes)
     parts = [f'<p class="a"><strong>{as_html(chart.headline)}</strong></p>']
     if chart.advice:

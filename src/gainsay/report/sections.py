@@ -12,7 +12,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from .._common.markup import as_html, styled
-from .._common.shown import printable, shorten_names
+from .._common.shown import printable, short_names, shorten_names
 from .._common.words import MINUS, format_amount, format_number, join_names, pluralize
 from ..comparison.wording import label_metrics
 from .chart import build_verdict_chart
@@ -225,9 +225,9 @@ def _draw_queries(content: Content, queries: Queries, most: int) -> str:
     largest = {
         part.name: max(abs(lead) for entry in part.entries for lead in entry.leads[:lanes]) or 1.0 for part in lists
     }
-    full_names = list(map(printable, queries.pair[:2]))
+    labels, full_names = list(short_names(queries.pair[:2], 14).values()), list(map(printable, queries.pair[:2]))
     options = {"grades": grades, "most": most, "lanes": lanes, "largest": largest, "ranks": MAX_RANKS}
-    return render("queries.html.j2", "figure", lists, content.labels, full_names, **options)
+    return render("queries.html.j2", "figure", lists, labels, full_names, **options)
 
 
 def build_segments_section(content: Content) -> Section | None:
