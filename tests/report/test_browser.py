@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 
 import matplotlib as mpl
@@ -179,6 +180,22 @@ def test_cells_stand_side_by_side_in_a_notebook_that_styles_tables(page, make):
             assert ground == "rgba(0, 0, 0, 0)"
             assert last <= left + 1 or (first >= left - 8 and last <= right + 8)
             assert after is None or right <= after[0] + 1
+
+
+@pytest.mark.parametrize("width", [400, 800, 900, 1000, DESKTOP])
+def test_numbers_of_axes_do_not_touch(open_report, width):
+    page = open_report()
+    use_font(page)
+    page.set_viewport_size({"width": width, "height": 800})
+    page.wait_for_function("width => innerWidth === width", arg=width)
+    axes = page.evaluate(
+        """() => [...document.querySelectorAll("#chart .axis svg")].map(axis => [...axis.querySelectorAll("text")]
+            .map(text => text.getBoundingClientRect()).filter(box => box.width).map(box => [box.left, box.right]))"""
+    )
+    assert len(axes) == 2
+    for ends in map(sorted, axes):
+        assert len(ends) > 1
+        assert all(after[0] - before[1] > 3 for before, after in pairwise(ends))
 
 
 def test_tables_sort_both_ways_by_mouse_and_keyboard(open_report):
