@@ -844,7 +844,7 @@ class Comparison:
 
     @property
     def plot(self) -> Plots:
-        """Plots: `leaderboard`, `conflict`, `regret`, `attribution`, `queries`.
+        """Plots: `leaderboard`, `conflict`, `attribution`, `queries`, `gains`, `sensitivity`.
 
         Experiments also have `curves`. Notebooks display a plot, `.ax` is its Matplotlib axes, and ``path=`` saves it.
         """

@@ -82,13 +82,11 @@ def _explain_pair(content: Content, attribution: Attribution) -> str:
         net = attribution.grades_by_ranks.loc[[label.name]].droplevel(0).sum(axis=1)
         if label.name in attribution.lower_is_better:
             net = -net
-        grades = list(map(str, net.index))
         changes = []
         for verb, selected in (("gains", net > 0), ("loses", net < 0)):
             if selected.any():
                 size = styled(f"b {style}", format_number(abs(float(net[selected].sum())), 3))
-                places = [grade for grade, part in zip(grades, selected, strict=True) if part]
-                changes.append(f"{verb} {size} on {_format_grades(places, len(grades))}")
+                changes.append(f"{verb} {size} on {_format_grades(list(map(str, net.index[selected])), len(net))}")
         change = " and ".join(changes) or "neither gains nor loses"
         subject = f"Against {second}, {first} {change} by {label.long}."
         sentences.append(f"By {label.long}, it {change}." if sentences else subject)
@@ -235,18 +233,20 @@ def build_segments_section(content: Content) -> Section | None:
     comparison = content.comparison
     if not comparison.segment_labels or content.pair is None:
         return None
-    segments = comparison.segments
-    parts = [part for part in segments.parts if part.verdict is not None][:MAX_SEGMENTS]
+    segments, order = comparison.segments, [row.model for row in content.chart.rows]
+    parts = [
+        (part, build_verdict_chart(part.verdict, comparison.short_names))
+        for part in segments.parts
+        if part.verdict is not None
+    ][:MAX_SEGMENTS]
     if not parts:
         return None
-    order = [row.model for row in content.chart.rows]
-    charts = [build_verdict_chart(part.verdict, comparison.short_names) for part in parts if part.verdict is not None]
     selections = []
-    for chart in charts:
+    for _, chart in parts:
         rows = enumerate(sorted(chart.rows, key=lambda row: order.index(row.model)))
         selection = [row for place, row in rows if place < MAX_SEGMENT_ROWS or row.in_question]
         selections.append(selection[: MAX_SEGMENT_ROWS + 2])
-    axis = charts[0].axis([row for selection in selections for row in selection])
+    level, axis = parts[0][1].level, parts[0][1].axis([row for selection in selections for row in selection])
 
     def draw() -> str:
         from .rendering import build_small_chart
@@ -255,13 +255,13 @@ def build_segments_section(content: Content) -> Section | None:
             f"<div><h3>{escape(part.column)}: {escape(part.label)} "
             f'<span class="m">({pluralize(part.queries, "query")}, {100 * part.share:.0f} %)</span></h3>'
             f'<p class="mini">{as_html(chart.headline)}</p>{build_small_chart(chart, rows, axis)}</div>'
-            for part, chart, rows in zip(parts, charts, selections, strict=True)
+            for (part, chart), rows in zip(parts, selections, strict=True)
         ]
         return f'<div class="two">{"".join(figures)}</div>'
 
     contrasts = " ".join(contrast.text for contrast in segments.contrasts)
     text = contrasts or "No model is proven best in one segment and ruled out in another."
-    note = f"All on one scale, in the order of the chart above. Each interval has {charts[0].level} confidence."
+    note = f"All on one scale, in the order of the chart above. Each interval has {level} confidence."
     more = len(segments.parts) - len(parts)
     note += f" {pluralize(more, 'segment')} more." if more else ""
     return Section("segments", "Segments", shorten_names(text, comparison.short_names), draw, note)

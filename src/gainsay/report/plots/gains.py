@@ -64,8 +64,12 @@ def plot_gains(gains: GainPath, ax: Axes | None = None, theme: str = "light") ->
     if len(gains.bases) < 2:
         raise ValueError("A plot of gains requires two bases, got 1. Pass more to gains(bases).")
     ax, colors = start(ax, theme, (7.6, 4.2))
-    line_colors, scale = _choose_colors(gains, colors), _compute_scale(gains)
-    _draw_lines(ax, colors, gains, line_colors, scale)
+    # Models that lead somewhere, then those that may be best somewhere.
+    notable = list(dict.fromkeys([*gains.winners["model"], *gains.best_ranges["model"]]))
+    largest = dict(zip(gains.models, gains.regret.max(axis=0).tolist(), strict=True))
+    scale = 1.05 * max(1e-9, *sorted(largest.values())[:2], *(largest[model] for model in notable))
+    line_colors = _choose_colors(gains, colors)
+    _draw_lines(ax, colors, gains, notable, line_colors, scale)
     _draw_leaders(ax, colors, gains, line_colors, scale)
     _draw_axes(ax, colors, gains, scale)
     _draw_fitted_base(ax, colors, gains)
@@ -84,36 +88,23 @@ def _choose_colors(gains: GainPath, theme: Theme) -> dict[str, str]:
     return leaders if len(leaders) == 2 else {}
 
 
-def _list_notable(gains: GainPath) -> list[str]:
-    """Return the models that lead somewhere, then those that may be best somewhere."""
-    return list(dict.fromkeys([*gains.winners["model"], *gains.best_ranges["model"]]))
-
-
-def _compute_scale(gains: GainPath) -> float:
-    """Return the largest regret of the figure: that of the models that lead or may be best, and of a second one."""
-    largest = gains.regret.max(axis=0)
-    shown = largest[[gains.models.index(model) for model in _list_notable(gains)]]
-    return 1.05 * float(max(shown.max(initial=0.0), np.sort(largest)[:2].max(), 1e-9))
-
-
-def _draw_lines(ax: Axes, theme: Theme, gains: GainPath, line_colors: Mapping[str, str], scale: float) -> None:
+def _draw_lines(
+    ax: Axes, theme: Theme, gains: GainPath, notable: list[str], line_colors: Mapping[str, str], scale: float
+) -> None:
     """Draw the lines, thick where the model may be best, with names at their ends."""
-    bases, notable, ranges = np.array(gains.bases), _list_notable(gains), gains.best_ranges
+    bases, ranges = np.array(gains.bases), gains.best_ranges
+    regrets = dict(zip(gains.models, gains.regret.T, strict=True))
     width = 4.5 if ranges["model"].nunique() <= CROWD else 2.8
     for model in sorted(gains.models, key=lambda model: (model in notable, model in line_colors)):
-        regret = gains.regret[:, gains.models.index(model)]
-        shown, color = np.where(regret <= scale, regret, np.nan), line_colors.get(model, theme.ink)
-        if model not in notable:
-            ax.plot(bases, shown, color=theme.muted, lw=0.6, alpha=0.5)
-            continue
-        ax.plot(bases, shown, color=color, lw=1.4)
+        regret, color = regrets[model], line_colors.get(model, theme.ink)
+        look = {"color": color, "lw": 1.4} if model in notable else {"color": theme.muted, "lw": 0.6, "alpha": 0.5}
+        ax.plot(bases, np.where(regret <= scale, regret, np.nan), **look)
         for low, high in ranges.loc[ranges["model"] == model, ["from", "to"]].to_numpy(float).tolist():
             x = np.array([low, *bases[(bases > low) & (bases < high)], high])
             ax.plot(x, np.interp(x, bases, regret), color=color, lw=width, solid_capstyle="round")
-    named = notable[:MAX_NAMES]
-    ends = {model: min(float(gains.regret[-1, gains.models.index(model)]), scale) for model in named}
-    ordered = sorted(named, key=ends.__getitem__)
-    for model, y in zip(ordered, _spread([ends[model] for model in ordered], 1.15 * ROW * scale, scale), strict=True):
+    named = sorted(notable[:MAX_NAMES], key=lambda model: min(regrets[model][-1], scale))
+    ends = _spread([min(regrets[model][-1], scale) for model in named], 1.15 * ROW * scale, scale)
+    for model, y in zip(named, ends, strict=True):
         annotate_beside(ax, gains.short_names[model], (1.01, y), 0, color=line_colors.get(model, theme.ink), size=9,
                         weight="bold", ha="left", xycoords=("axes fraction", "data"))  # fmt: skip
 
