@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -165,8 +164,6 @@ def _draw_fitted_base(ax: Axes, theme: Theme, gains: GainPath) -> None:
 
 
 def format_gain(base: float, grade: float) -> str:
-    """Return the gain of a grade with three digits, also for very large values."""
-    try:
-        return f"{grade if base == 1 else (base**grade - 1) / (base - 1):.3g}"
-    except OverflowError:
-        return f"{Decimal(base) ** Decimal(grade) / (Decimal(base) - 1):.2e}"
+    """Return the gain of a grade with three digits, "inf" beyond the range of floats."""
+    with np.errstate(over="ignore"):
+        return f"{grade if base == 1 else (np.float64(base) ** grade - 1) / (base - 1):.3g}"
