@@ -107,7 +107,7 @@ EXTRA = "pip install 'gainsay-ltr[report]'"
             {
                 "c.plot.conflict()": f"Matplotlib: {EXTRA}",
                 "import tempfile; print(c.to_html(tempfile.mkdtemp() + '/r.html').name)": "r.html",
-                "import gainsay.report.plots.labels": f"Matplotlib: {EXTRA}",
+                "import gainsay.report.plots.style": f"Matplotlib: {EXTRA}",
                 "from gainsay.report.plots import plot_explain": f"Matplotlib: {EXTRA}",
                 "print(len(c.to_markdown()) > 0 and len(c.to_json()) > 0)": "True",
             },

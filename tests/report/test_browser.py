@@ -181,6 +181,19 @@ def test_cells_stand_side_by_side_in_a_notebook_that_styles_tables(page, make):
             assert after is None or right <= after[0] + 1
 
 
+@pytest.mark.parametrize("width", [400, 800, 900, 1000, DESKTOP])
+def test_numbers_of_axes_do_not_touch(open_report, width):
+    page = open_report()
+    page.set_viewport_size({"width": width, "height": 800})
+    use_font(page)
+    gaps = page.evaluate("""() => [...document.querySelectorAll("#chart .axis svg")].map(axis => {
+        const boxes = [...axis.querySelectorAll("text")].map(text => text.getBoundingClientRect());
+        const shown = boxes.filter(box => box.width).sort((a, b) => a.left - b.left);
+        return Math.min(...shown.slice(1).map((box, place) => box.left - shown[place].right));
+    })""")
+    assert all(3 < gap < width for gap in gaps)
+
+
 def test_tables_sort_both_ways_by_mouse_and_keyboard(open_report):
     page = open_report()
     head = page.locator("#chart th.c").nth(1)

@@ -161,13 +161,13 @@ def demo(
     print_experiment(terminal, result)
     if page is not None:
         from ..report.content import Appendix, Content
-        from ..report.html import Heading, write_html
+        from ..report.html import write_html
 
         trained = result.comparison
         trained.notes = (*trained.notes, f"Data: {source}")
         candidates = Appendix("candidates", "Eight trained candidates", f"Data: {source}", trained.content)
         content = Content(rankers, appendices=[candidates])
-        announce_report(write_html(content, page, heading=Heading(data=description)), open_it)
+        announce_report(write_html(content, page, data=description), open_it)
     terminal.print(f"\n{NEXT_STEPS}", markup=False, soft_wrap=True)
 
 

@@ -89,7 +89,9 @@ def plan_report(directory: Path) -> Path | None:
     """Return the path of the report of an experiment, or None after a message if packages for reports are missing."""
     page = directory / "report.html"
     try:
-        from ..report import html  # noqa: F401
+        from ..report.rendering import get_environment
+
+        get_environment()
     except ImportError as error:
         typer.echo(f"no HTML report: {error}", err=True)
         return None

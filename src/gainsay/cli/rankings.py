@@ -72,7 +72,7 @@ def explain(
 ) -> None:
     """Show every value that libraries print for one ranking, and which libraries print it."""
     from ..evaluation.explain import distinct_numbers, explain_judgments, judgments_of
-    from ..report.explained import explanation
+    from ..report.text import explanation
 
     if (file is None) == (labels is None):
         raise ValueError("Pass either a file or --labels.")

@@ -844,7 +844,7 @@ class Comparison:
 
     @property
     def plot(self) -> Plots:
-        """Plots: `leaderboard`, `conflict`, `regret`, `attribution`, `queries`.
+        """Plots: `leaderboard`, `conflict`, `attribution`, `queries`, `gains`, `sensitivity`.
 
         Experiments also have `curves`. Notebooks display a plot, `.ax` is its Matplotlib axes, and ``path=`` saves it.
         """
@@ -901,10 +901,9 @@ class Comparison:
         date : date or str, optional
             Date to show on the page. By default, the page shows no date.
         """
-        from ..report.html import Heading, write_html
+        from ..report.html import write_html
 
-        heading = Heading(title, data, date)
-        return write_html(self._report_content(baseline), path, queries=queries, heading=heading)
+        return write_html(self._report_content(baseline), path, queries=queries, title=title, data=data, date=date)
 
     def to_markdown(
         self, path: str | os.PathLike[str] | None = None, *, baseline: str | BaselineComparison | None = None
@@ -927,9 +926,9 @@ class Comparison:
         return to_json(self._report_content(baseline), path, queries=queries)
 
     def _repr_html_(self) -> str:
-        from ..report.notebook import comparison_html
+        from ..report.rendering import build_notebook_cell
 
-        return comparison_html(self.content)
+        return build_notebook_cell(self.content)
 
     def _require_two_metrics(self) -> tuple[str, str]:
         if self.primary is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from .._common.shown import printable, styled
 from .._common.words import format_amount, format_confidence, format_mean, format_number, pluralize, round_bound
@@ -18,6 +18,8 @@ from ..comparison.wording import describe_selection, format_choice, format_open_
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
+
+    import pandas as pd
 
     from ..comparison.baseline import BaselineComparison, CandidateDecision
     from ..comparison.comparison import Comparison
@@ -156,17 +158,14 @@ class Chart:
 
     def folded(self, limit: int) -> tuple[tuple[Row, ...], str]:
         """Return at most `limit` rows and the number of other rows in words. Rows in question always remain."""
-        needed = sum(row.in_question for row in self.rows)
-        room, shown = max(limit - needed, 0), list[Row]()
-        for row in self.rows:
-            if row.in_question or room > 0 or len(self.rows) <= limit:
-                room -= not row.in_question
-                shown.append(row)
+        room = max(limit - sum(row.in_question for row in self.rows), 0)
+        optional = [row for row in self.rows if not row.in_question][:room]
+        shown = tuple(row for row in self.rows if row.in_question or row in optional)
         if len(shown) > MAX_ROWS:
-            return tuple(shown[:MAX_ROWS]), f"{len(self.rows) - MAX_ROWS} more, some of them {self.legend}"
+            return shown[:MAX_ROWS], f"{len(self.rows) - MAX_ROWS} more, some of them {self.legend}"
         rest = len(self.rows) - len(shown)
         under = " under both" if len(self.panels) > 1 else ""
-        return tuple(shown), f"{rest} more, {self.excluded}{under}" if rest else ""
+        return shown, f"{rest} more, {self.excluded}{under}" if rest else ""
 
     @property
     def legend(self) -> str:
@@ -184,37 +183,13 @@ class Chart:
         return any(cell.repeats for row in self.rows for cell in row.cells)
 
 
-class _Numbers(NamedTuple):
-    """The numbers of a model under one metric."""
-
-    regret: float
-    lower: float
-    upper: float
-    mean: float
-
-
-class _MetricTable(NamedTuple):
-    """All models under one metric."""
-
-    metric: str
-    winner: str
-    possible: Container[str]
-    numbers: Mapping[str, _Numbers]
-    lower_is_better: bool
-
-    @property
-    def top(self) -> str:
-        """The text of the winner: it is called the best only if no other model may be."""
-        if sum(model in self.possible for model in self.numbers) == 1:
-            return "best"
-        return "lowest" if self.lower_is_better else "highest"
-
-
 def build_verdict_chart(verdict: Verdict, names: Mapping[str, str], selected: str | None = None) -> Chart:
     """Return the chart of a verdict, best under the first metric first.
 
     The star is on the model that a validation set selected, or on the safe choice.
     """
+    import pandas as pd
+
     merged, level = verdict.metrics_coincide, format_confidence(verdict.alpha)
     metrics = verdict.metrics[:1] if merged else verdict.metrics
     chart = Chart(
@@ -227,19 +202,23 @@ def build_verdict_chart(verdict: Verdict, names: Mapping[str, str], selected: st
     )
     if len(verdict.models) == 1:
         return chart
-    tables = []
+    cells = []
     for metric in metrics:
-        columns = (verdict.regrets, verdict.regrets_lower, verdict.regrets_upper, verdict.means)
-        numbers = {model: _Numbers(*(column[metric][model] for column in columns)) for model in verdict.models}
-        possible = {*verdict.best_sets[metric], *verdict.common_best}
-        tables.append(
-            _MetricTable(metric, verdict.winners[metric], possible, numbers, metric in verdict.lower_is_better)
-        )
+        table = pd.DataFrame(
+            {
+                "regret": verdict.regrets[metric],
+                "regret_lower": verdict.regrets_lower[metric],
+                "regret_upper": verdict.regrets_upper[metric],
+                "mean": verdict.means[metric],
+            }
+        ).loc[list(verdict.models)]
+        table["may_be_best"] = table.index.isin([*verdict.best_sets[metric], *verdict.common_best])
+        cells.append(_build_regret_cells(metric, table, verdict.winners[metric], metric in verdict.lower_is_better))
     remarks: dict[str, list[str]] = {}
     for flag in verdict.flags:
         for model in flag.models if len(flag.models) < len(verdict.models) else ():
             remarks.setdefault(model, []).append(flag.message)
-    rows = _build_regret_rows(tables, names, selected or verdict.safe_choice, remarks)
+    rows = _build_regret_rows(cells, names, selected or verdict.safe_choice, remarks)
     return replace(chart, rows=rows, notes=_describe_verdict_chart(verdict, metrics, level))
 
 
@@ -250,15 +229,13 @@ def build_metric_chart(comparison: Comparison) -> Chart:
     standings = comparison.standings.set_index("model")
     possible = standings.index[standings["may_be_best"]].tolist()
     standings.loc[possible, "regret_lower"] = 0.0
-    columns = standings[["regret", "regret_lower", "regret_upper", "mean"]]
-    numbers = {str(model): _Numbers(*row) for model, *row in columns.itertuples(name=None)}
-    bounds = {model: row.upper for model, row in numbers.items()}
+    bounds = standings["regret_upper"].to_dict()
     choice = format_choice("Choose", names[winner])
     if total == 1:
         headline, advice = "One model: add a second one to compare it with.", ""
     elif len(possible) == 1:
         headline, bounds[winner] = f"{styled('n l', names[winner])} is best under {metric}.", 0.0
-        distance = format_amount(sorted(row.regret for row in numbers.values())[1])
+        distance = format_amount(sorted(standings["regret"])[1])
         advice = f"{choice}: it is proven better than every other model ({level}). The next is {distance} behind."
     else:
         headline = format_open_question([names[model] for model in possible], total, "model", f" under {metric}")
@@ -267,14 +244,14 @@ def build_metric_chart(comparison: Comparison) -> Chart:
         advice = f"{choice}{worst}. {styled('b', 'Add queries, not models.')}"
     if selected is not None and total > 1:
         advice = describe_selection(selected, winner, bounds, names, f" under {metric}", level)
-    table = _MetricTable(metric, winner, possible, numbers, metric in comparison.lower_is_better)
+    cells = [_build_regret_cells(metric, standings, winner, metric in comparison.lower_is_better)]
     size = f"{pluralize(total, 'model')}, {pluralize(comparison.query_count, 'query')}"
     return Chart(
         question=f"Which model is best under {metric}? {size}.",
         headline=headline,
         advice=advice,
         panels=_build_panels((metric,), comparison.lower_is_better, merged=False),
-        rows=_build_regret_rows([table], names, selected or winner) if total > 1 else (),
+        rows=_build_regret_rows(cells, names, selected or winner) if total > 1 else (),
         level=level,
         last=("worst case", level),
         notes=_describe_marks(False, level) if total > 1 else (),
@@ -325,24 +302,28 @@ def build_baseline_chart(
 def add_repeats(chart: Chart, distances: Mapping[str, Mapping[str, Sequence[float]]]) -> Chart:
     """Return a chart with every repeat of training recipes. `distances` to the best are by metric and model."""
 
-    def add_to_cell(row: Row, lane: int) -> Cell:
-        cell, behind = row.cells[lane], distances[chart.panels[lane].label.name].get(row.model, ())
-        if not len(behind):
+    def add_to_cell(cell: Cell, distances: Sequence[float]) -> Cell:
+        if not len(distances):
             return cell
-        shift = cell.value + sum(behind) / len(behind)  # The mean of the repeats is at the mark.
-        repeats = tuple(float(shift - distance) for distance in behind)
-        numbers = ", ".join(format_mean(value) for value in repeats[:MAX_LISTED_REPEATS])
+        shift = cell.value + sum(distances) / len(distances)  # The mean of the repeats is at the mark.
+        repeats = tuple(float(shift - distance) for distance in distances)
+        numbers = ", ".join(map(format_mean, repeats[:MAX_LISTED_REPEATS]))
         more = " …" if len(repeats) > MAX_LISTED_REPEATS else ""
         return replace(cell, repeats=repeats, description=f"{cell.description}; its repeats: {numbers}{more}")
 
-    rows = tuple(
-        replace(row, cells=tuple(add_to_cell(row, lane) for lane in range(len(chart.panels)))) for row in chart.rows
-    )
-    return replace(chart, rows=rows, notes=(*chart.notes, "Small ticks: single repeats, their mean is the mark."))
+    by_panel = [distances[panel.label.name] for panel in chart.panels]
+    rows = []
+    for row in chart.rows:
+        cells = (
+            add_to_cell(cell, by_model.get(row.model, ())) for cell, by_model in zip(row.cells, by_panel, strict=True)
+        )
+        rows.append(replace(row, cells=tuple(cells)))
+    notes = (*chart.notes, "Small ticks: single repeats, their mean is the mark.")
+    return replace(chart, rows=tuple(rows), notes=notes)
 
 
 def _build_panels(metrics: tuple[str, ...], losses: Container[str], merged: bool) -> tuple[Panel, ...]:
-    labels = label_metrics(metrics)
+    labels, libraries = label_metrics(metrics), {}
     if merged:
         first, second = labels
         if first.long == first.name:
@@ -350,16 +331,9 @@ def _build_panels(metrics: tuple[str, ...], losses: Container[str], merged: bool
         family, _, options = first.name.partition("_")
         cutoff = "".join(options.partition("@")[1:])
         return (Panel(first, family.upper() + cutoff, "linear = exponential"),)
-    libraries = {"linear": "scikit-learn, trec_eval", "exponential": "LightGBM, XGBoost"}
-    return tuple(
-        Panel(
-            label,
-            label.long,
-            libraries.get(label.short, "") if label.name.startswith("ndcg") else "",
-            label.name in losses,
-        )
-        for label in labels
-    )
+    if labels[0].name.startswith("ndcg"):
+        libraries = {"linear": "scikit-learn, trec_eval", "exponential": "LightGBM, XGBoost"}
+    return tuple(Panel(label, label.long, libraries.get(label.short, ""), label.name in losses) for label in labels)
 
 
 def _count_places(values: Iterable[float]) -> int:
@@ -368,18 +342,37 @@ def _count_places(values: Iterable[float]) -> int:
     return 3 if not 0 < largest < 0.01 else min(9, 1 + math.ceil(-math.log10(largest)))
 
 
+def _build_regret_cells(metric: str, table: pd.DataFrame, winner: str, is_loss: bool) -> dict[str, Cell]:
+    """Return the cell of each model under a metric, without the text of models behind the best."""
+    top = "best" if table["may_be_best"].sum() == 1 else "lowest" if is_loss else "highest"
+    cells = {}
+    columns = table[["regret", "regret_lower", "regret_upper", "mean", "may_be_best"]]
+    for model, regret, lower, upper, mean, possible in columns.itertuples(name=None):
+        bounds = f", in truth between {format_number(lower)} and {format_number(upper)}" if math.isfinite(upper) else ""
+        description = (
+            f"{metric}: mean {format_number(mean)}, {format_number(regret)} behind the best{bounds}; "
+            f"{'may be best' if possible else 'ruled out as best'}"
+        )
+        text = top if model == winner else ""
+        cells[model] = Cell(0.0 - regret, 0.0 - upper, 0.0 - lower, possible, model == winner, text, mean, description)
+    return cells
+
+
 def _build_regret_rows(
-    tables: Sequence[_MetricTable],
+    columns: Sequence[Mapping[str, Cell]],
     names: Mapping[str, str],
     starred: str,
     remarks: Mapping[str, Sequence[str]] | None = None,
 ) -> tuple[Row, ...]:
-    places = _count_places(row.regret for table in tables for row in table.numbers.values())
-    first = tables[0].numbers
+    places = _count_places(-cell.value for column in columns for cell in column.values())
     rows = []
-    for model in sorted(first, key=lambda model: first[model].regret):
-        cells = tuple(_build_regret_cell(table, model, places) for table in tables)
-        worst = max(table.numbers[model].upper for table in tables)
+    for model in sorted(columns[0], key=lambda model: -columns[0][model].value):
+        cells = tuple(
+            column[model] if column[model].highest
+            else replace(column[model], text=format_mean(column[model].value, places))
+            for column in columns
+        )  # fmt: skip
+        worst = 0.0 - min(cell.lower for cell in cells)
         if all(cell.text == "best" for cell in cells):  # The verdict proves it. The bounds belong to another family.
             outcome, worst = "best", 0.0
         elif not math.isfinite(worst):
@@ -389,18 +382,6 @@ def _build_regret_rows(
         remark = " ".join((remarks or {}).get(model, ()))
         rows.append(Row(model, names[model], printable(model), cells, outcome, worst, model == starred, remark))
     return tuple(rows)
-
-
-def _build_regret_cell(table: _MetricTable, model: str, places: int) -> Cell:
-    regret, lower, upper, mean = table.numbers[model]
-    possible, highest = model in table.possible, model == table.winner
-    between = f", in truth between {format_number(lower)} and {format_number(upper)}" if math.isfinite(upper) else ""
-    description = (
-        f"{table.metric}: mean {format_number(mean)}, {format_number(regret)} behind the best{between}; "
-        f"{'may be best' if possible else 'ruled out as best'}"
-    )
-    text = table.top if highest else format_mean(-regret, places)
-    return Cell(0.0 - regret, 0.0 - upper, 0.0 - lower, possible, highest, text, mean, description)
 
 
 def _build_candidate_cell(

@@ -10,12 +10,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from .._common.cached import cached_property
-from .._common.shown import printable, short_names
+from .._common.shown import printable
 from ..comparison.disagreement import find_bound
 from ..comparison.gain_values import select_sums
 from ..comparison.replacement import rank_candidates
 from .chart import add_repeats, build_baseline_chart, build_metric_chart, build_verdict_chart
-from .entries import ExplainedPair, Queries
+from .queries import ExplainedPair, Queries
 from .rounds import best_rounds
 
 if TYPE_CHECKING:
@@ -68,9 +68,8 @@ class Content:
         """The main chart: question, answer, advice, and a row for every model."""
         comparison, chart = self.comparison, self.standing
         if self.against is not None:
-            means: dict[str, dict[str, float]] = {metric: {} for metric in comparison.metrics}
-            for row in comparison.standings.to_dict("records"):
-                means[row["metric"]][row["model"]] = row["mean"]
+            standings = comparison.standings.set_index(["metric", "model"])["mean"]
+            means = {metric: standings[metric].to_dict() for metric in comparison.metrics}
             chart = build_baseline_chart(self.against, comparison.short_names, means, self.merged)
         return add_repeats(chart, comparison.repeat_distances) if comparison.repeats and chart.rows else chart
 
@@ -119,11 +118,6 @@ class Content:
             return ExplainedPair(first, self.against.baseline, "the candidate that comes first and the baseline")
         return choose_pair(self.comparison)
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Names of the explained pair next to small pictures."""
-        return () if self.pair is None else tuple(short_names(self.pair[:2], 14).values())
-
     @cached_property
     def attribution(self) -> Attribution | None:
         """The attribution of their difference. None without scores, or if no metric is a sum over documents."""
@@ -151,11 +145,9 @@ class Content:
     @cached_property
     def _default_path(self) -> GainPath | None:
         """The default gain path. None if it is expensive or if the metrics are not two gains of one NDCG."""
-        comparison = self.comparison
-        if comparison.rankings is None or comparison.primary is None or len(comparison.models) < 2:
-            return None
-        models = len(comparison.models)
-        if models > MAX_PATH_MODELS or models * comparison.query_count > MAX_PATH_VALUES:
+        comparison, models = self.comparison, len(self.comparison.models)
+        is_expensive = models > MAX_PATH_MODELS or models * comparison.query_count > MAX_PATH_VALUES
+        if comparison.rankings is None or comparison.primary is None or models < 2 or is_expensive:
             return None
         with suppress(ValueError):  # Other metrics, or labels that are not grades.
             return comparison.gains()

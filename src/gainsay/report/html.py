@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import quote
+
+import numpy as np
 
 from .._common import __version__
 from .._common.shown import as_html, as_text, printable
@@ -14,8 +16,7 @@ from .._common.theme import DARK, LIGHT
 from .._common.validation import validate_integer, validate_output
 from .content import Content
 from .document import to_json
-from .environment import TEMPLATES, build_chart, get_environment, trusted
-from .queries import build_grade_rules
+from .rendering import TEMPLATES, build_chart, get_environment
 from .sections import build_sections
 from .tables import build_details, build_leaderboard, list_notes
 
@@ -24,32 +25,21 @@ if TYPE_CHECKING:
     import os
     from pathlib import Path
 
-    from .._common.theme import Theme
+    from .content import Content
 
 
 MAX_ROWS = 12
 """Rows of the chart; models in question always have one."""
 
 
-class Heading(NamedTuple):
-    """Title, description of the data, and date of a report. All are optional."""
-
-    title: str = ""
-    data: str = ""
-    date: datetime.date | str = ""
-
-    @property
-    def written_date(self) -> str:
-        """The date as a sentence, such as "Compared on 23 November 2026 with gainsay 1.0."."""
-        day = self.date
-        if not day:
-            return ""
-        text = day if isinstance(day, str) else f"{day.day} {day:%B %Y}"
-        return f"Compared on {printable(text)} with gainsay {__version__}."
-
-
 def write_html(
-    content: Content, path: str | os.PathLike[str], *, queries: int = 25, heading: Heading | None = None
+    content: Content,
+    path: str | os.PathLike[str],
+    *,
+    queries: int = 25,
+    title: str = "",
+    data: str = "",
+    date: datetime.date | str = "",
 ) -> Path:
     """Write the report as one HTML file.
 
@@ -64,7 +54,7 @@ def write_html(
         The HTML file. Existing files are replaced.
     queries : int
         How many queries of each list to show.
-    heading : Heading, optional
+    title, data, date : optional
         Title, description of the data, and date. By default the title is the question and the date is omitted, so
         that the same comparison gives the same bytes.
 
@@ -82,10 +72,39 @@ def write_html(
     ValueError
         If `queries` is negative.
     """
+    template = get_environment().get_template("report.html.j2")
     queries, target = validate_integer("queries", queries, 0), validate_output("path", path)
-    data = find_data_path(target)
-    to_json(content, data, queries=queries)
-    target.write_bytes(_build_page(content, queries, heading or Heading(), data).encode("utf-8", "replace"))
+    numbers = find_data_path(target)
+    to_json(content, numbers, queries=queries)
+    style, chart = _build_style(), content.chart
+    script = "\n" + (TEMPLATES / "report.js").read_text("utf-8")
+    day = date if isinstance(date, str) else f"{date.day} {date:%B %Y}"
+    data = printable(data)
+    page = template.render(
+        page_title=as_text(title or chart.headline),
+        title=printable(title),
+        question=as_html(chart.question),
+        data=data if data.endswith((".", "!", "?")) or not data else f"{data}.",
+        date=f"Compared on {printable(day)} with gainsay {__version__}." if day else "",
+        headline=as_html(chart.headline),
+        advice=as_html(chart.advice),
+        chart=build_chart(chart, MAX_ROWS, link="#models") if chart.rows else "",
+        legend=[*chart.notes, *content.same_number],
+        means=None if chart.rows else build_leaderboard(content.comparison),
+        notes=list_notes(content),
+        sections=[
+            (section, as_html(section.text), section.draw() if section.draw else "")
+            for section in build_sections(content, queries)
+        ],
+        details=build_details(content),
+        version=__version__,
+        style=style,
+        script=script,
+        style_hash=_hash(style),
+        script_hash=_hash(script),
+        file=(quote(numbers.name), printable(numbers.name)),
+    )
+    target.write_bytes(page.encode("utf-8", "replace"))
     return target
 
 
@@ -106,60 +125,27 @@ def find_data_path(target: Path) -> Path:
     return path
 
 
-def _build_page(content: Content, queries: int, heading: Heading, data: Path) -> str:
-    style = trusted("\n" + _style())
-    script = trusted("\n" + (TEMPLATES / "report.js").read_text("utf-8"))
-    chart = content.chart
-    return (
-        get_environment()
-        .get_template("report.html.j2")
-        .render(
-            page_title=as_text(heading.title or chart.headline),
-            title=printable(heading.title) if heading.title else "",
-            question=trusted(as_html(chart.question)),
-            data=_end_sentence(printable(heading.data)) if heading.data else "",
-            date=heading.written_date,
-            headline=trusted(as_html(chart.headline)),
-            advice=trusted(as_html(chart.advice)),
-            chart=trusted(build_chart(chart, MAX_ROWS, link="#models")) if chart.rows else "",
-            legend=[*chart.notes, *content.same_number],
-            means=None if chart.rows else build_leaderboard(content.comparison),
-            notes=list_notes(content),
-            sections=[
-                (section, trusted(as_html(section.text)), trusted(section.draw(queries) if section.draw else ""))
-                for section in build_sections(content)
-            ],
-            details=build_details(content),
-            version=__version__,
-            style=style,
-            script=script,
-            style_hash=_hash(style),
-            script_hash=_hash(script),
-            file=(quote(data.name), printable(data.name)),
-        )
-    )
-
-
-def _end_sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?")) else f"{text}."
-
-
-def _style() -> str:
+def _build_style() -> str:
     """Return the style sheet: both themes, the page's own rules, the grades."""
-
-    def rules(theme: Theme) -> str:
-        return "".join(f"--{slot}:{colour};" for slot, colour in theme.colours().items())
-
+    light, dark = ("".join(f"--{slot}:{color};" for slot, color in theme.colours().items()) for theme in (LIGHT, DARK))
     themes = (
-        f":root{{color-scheme:light dark;{rules(LIGHT)}}}\n"
-        f"@media screen and (prefers-color-scheme:dark){{:root{{{rules(DARK)}}}}}\n"
+        f"\n:root{{color-scheme:light dark;{light}}}\n"
+        f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
     )
-    return (
-        themes
-        + "".join((TEMPLATES / name).read_text("utf-8") for name in ("chart.css", "report.css"))
-        + build_grade_rules()
-    )
+    rules = "".join((TEMPLATES / name).read_text("utf-8") for name in ("chart.css", "report.css"))
+    return themes + rules + _build_grade_rules()
 
 
 def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+
+
+def _build_grade_rules() -> str:
+    """Return the style of grades: 21 strengths without medium ones, because text on them would not be legible."""
+    rules = []
+    for step in range(21):
+        ink = float(np.interp(step / 20, [0.0, 0.25, 0.5, 0.75, 1.0], [0.0, 11.0, 27.0, 64.0, 100.0]))
+        ink = 64.0 if 46 < ink < 64 else ink
+        light = "" if ink < 50 else ";color:var(--face)"
+        rules.append(f".gr .g{step}{{background:color-mix(in srgb,var(--ink) {ink:.0f}%,var(--face)){light}}}")
+    return "\n".join(rules) + "\n.gr .g0{color:var(--muted);font-weight:400;box-shadow:inset 0 0 0 1px var(--rule)}\n"

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from .._common.shown import as_text
 from .._common.validation import validate_output
-from .._common.words import format_mean, format_number
 from .sections import build_sections
-from .tables import build_details, list_notes
+from .tables import build_chart_table, build_details, list_notes
 
 if TYPE_CHECKING:
     import os
@@ -40,8 +39,9 @@ def _lines(content: Content) -> Iterator[str]:
     yield escape(as_text(chart.question))
     yield from [f"\n**{escape(as_text(chart.advice))}**"] if chart.advice else []
     if chart.rows:
-        yield "\n## Chart\n"
-        yield from _chart_lines(content)
+        yield "\n## Chart"
+        yield from _table_lines(build_chart_table(chart))
+        yield f"\n{escape(' '.join((*chart.notes[-2:], *content.same_number)))}"
     notes = list_notes(content)
     yield from ["", *(f"- {escape(note)}" for note in notes)] if notes else []
     for section in build_sections(content):
@@ -52,25 +52,6 @@ def _lines(content: Content) -> Iterator[str]:
         for table in part.tables:
             yield from _table_lines(table)
         yield from (f"- **{escape(term)}**: {escape(meaning)}" for term, meaning in part.terms)
-
-
-def _chart_lines(content: Content) -> Iterator[str]:
-    """Yield the chart as a table: differences with their intervals, the worst case, and the means."""
-    chart = content.chart
-    captions = [panel.caption + (f" ({panel.libraries})" if panel.libraries else "") for panel in chart.panels]
-    heads = [*captions, " ".join(filter(None, chart.last)), *(f"mean {panel.label.name}" for panel in chart.panels)]
-    yield _row(["model", *map(escape, heads)])
-    yield _row([":---", *["---:"] * len(heads)])
-    for row in chart.rows:
-        cells = []
-        for cell in row.cells:
-            text = f"**{cell.text}**" if cell.highest else cell.text
-            if cell.bounded and cell.lower < cell.upper:
-                text += f" ({format_number(cell.lower)} to {format_number(cell.upper)})"
-            cells.append(text if cell.possible else f"{text}, {chart.excluded}")
-        name = f"{'★ ' if row.starred else ''}{escape(row.name)}{' †' if row.remark else ''}"
-        yield _row([name, *cells, row.outcome, *(format_mean(cell.mean) for cell in row.cells)])
-    yield f"\n{escape(' '.join((*chart.notes[-2:], *content.same_number)))}"
 
 
 def _table_lines(table: Table) -> Iterator[str]:

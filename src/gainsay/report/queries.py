@@ -1,92 +1,123 @@
-"""The section of queries: contradictory ones, or the largest differences, and a random sample."""
+"""Both metrics of two models on every query, and the entries of queries in a report."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .._common.shown import printable
-from .._common.words import MINUS, pluralize
-from ..comparison.wording import label_metrics
-from .entries import MAX_RANKS
-from .tables import Section
+from .._common.shown import printable, printables
+from .._common.words import pluralize
+from ..comparison.queries import find_ranked_places
 
 if TYPE_CHECKING:
-    from .content import Content
-    from .entries import Queries
+    from collections.abc import Iterable
 
-DOT = "\u00b7"
-"""Replaces grade 0."""
+    from ..comparison.comparison import Comparison
 
-VISIBLE = 3
-"""Visible queries of each list. A click shows the others. The style sheet contains the same number."""
+MAX_RANKS = 10
+"""Ranks of a query in a report."""
 
-
-def build_queries_section(content: Content) -> Section | None:
-    """Return the section of queries, or None without the scores of the models."""
-    queries = content.queries
-    if queries is None:
-        return None
-    total, number = pluralize(len(queries.preferences.queries), "query"), queries.contradictory
-    text = (
-        f"On {number:,} of {total} the two metrics prefer different models. The strongest come first. They are not "
-        "typical, the random sample is."
-    )
-    if content.merged:
-        text = "The queries with the largest differences, and a random sample."
-    elif not number:
-        text = f"The two metrics prefer the same model on each of {total}."
-    upper, lower = label_metrics(content.comparison.verdict.metrics)
-    note = "Grades from rank 1 on, darker ones are higher, a dot is grade 0. Bars: the difference on this query"
-    note += "." if content.merged else f", by {upper.short} above and by {lower.short} below."
-    if any(content.comparison.verdict.repeats.get(model) for model in queries.pair[:2]):
-        note += " Rankings are those of a recipe's first repeat, bars those of the mean of all its repeats."
-    return Section("queries", "Which queries", text, lambda most: _draw_queries(content, queries, most), note)
+MAX_CHARACTERS = 120
+"""Characters of the text of a query, and of the title of a document."""
 
 
-def _draw_queries(content: Content, queries: Queries, most: int) -> str:
-    from .environment import render
+class ExplainedPair(NamedTuple):
+    """Two models, and the reason why a report explains their difference."""
 
-    assert content.comparison.rankings is not None
-    lists, lanes = queries.select(most), 1 if content.merged else 2
-    if not lists:
-        return ""
-    largest = {
-        part.name: max(abs(lead) for entry in part.entries for lead in entry.leads[:lanes]) or 1.0 for part in lists
-    }
-    return render(
-        "queries.html.j2",
-        "figure",
-        lists=lists,
-        names=content.labels,
-        full=list(map(printable, queries.pair[:2])),
-        grades=_describe_grades(content.comparison.rankings.judgments.levels.tolist()),
-        most=most,
-        lanes=lanes,
-        largest=largest,
-        visible=VISIBLE,
-        ranks=MAX_RANKS,
-    )
+    first: str
+    second: str
+    reason: str
 
 
-def _describe_grades(levels: list[float]) -> dict[float, dict[str, Any]]:
-    """Return the text of each grade, the full text if it is shortened, and the strength of its color."""
-    grades = {}
-    for place, level in enumerate(levels):
-        full = f"{level:g}".replace("-", MINUS)
-        text = full if len(full) <= 3 else f"{float(f'{level:.2g}'):g}".replace("-", MINUS)
-        strength = round(20 * place / max(len(levels) - 1, 1))
-        grades[level] = {"text": text if level else DOT, "full": "" if text == full else full, "strength": strength}
-    return grades
+class Entry(NamedTuple):
+    """A query: its id for links and for readers, text, size, labels and titles by rank, and both differences.
+
+    Labels are those of both rankings and of the ideal one, titles those of both rankings.
+    """
+
+    name: str
+    query: str
+    text: str
+    size: str
+    labels: tuple[tuple[float, ...], ...]
+    titles: tuple[list[str], ...]
+    differences: list[float]
+    leads: list[float]
 
 
-def build_grade_rules() -> str:
-    """Return the style of grades: 21 strengths without medium ones, because text on them would not be legible."""
-    rules = []
-    for step in range(21):
-        ink = float(np.interp(step / 20, [0.0, 0.25, 0.5, 0.75, 1.0], [0.0, 11.0, 27.0, 64.0, 100.0]))
-        ink = 64.0 if 46 < ink < 64 else ink
-        light = "" if ink < 50 else ";color:var(--face)"
-        rules.append(f".gr .g{step}{{background:color-mix(in srgb,var(--ink) {ink:.0f}%,var(--face)){light}}}")
-    return "\n".join(rules) + "\n.gr .g0{color:var(--muted);font-weight:400;box-shadow:inset 0 0 0 1px var(--rule)}\n"
+class QueryList(NamedTuple):
+    """A list of queries: its id and its heading."""
+
+    name: str
+    title: str
+    entries: list[Entry]
+
+
+class Queries:
+    """Both metrics of two models on every query."""
+
+    def __init__(self, comparison: Comparison, pair: ExplainedPair) -> None:
+        self.comparison, self.pair = comparison, pair
+        self.preferences = comparison.preferences(pair.first, pair.second)
+        self.contradictory = int(np.count_nonzero(self.preferences.contradiction_strength))
+
+    def select(self, most: int) -> list[QueryList]:
+        """Return lists of at most `most` queries: contradictory queries, or the largest differences, and a sample."""
+        preferences = self.preferences
+        has_weight = preferences.weights > 0
+        sample = np.random.default_rng(self.comparison.seed).permutation(np.flatnonzero(has_weight))[:most]
+        if self.contradictory:
+            name, title = "contradictory", f"contradictory ({self.contradictory:,})"
+            strength, number = np.abs(preferences.contradiction_strength), self.contradictory
+        else:
+            name, title = "largest", "largest differences"
+            strength = np.where(has_weight, np.abs(preferences.leads.sum(axis=0)), 0.0)
+            number = int(np.count_nonzero(strength))
+        strongest = np.argsort(-strength, kind="stable")[: min(most, number)]
+        lists = [
+            QueryList(name, title, self._build(strongest)),
+            QueryList("random", "random sample", self._build(sample)),
+        ]
+        return [part for part in lists if part.entries]
+
+    def _build(self, places: np.ndarray) -> list[Entry]:
+        """Return these queries by their places among those of `preferences`."""
+        comparison, preferences = self.comparison, self.preferences
+        assert comparison.rankings is not None
+        judgments, queries = comparison.rankings.judgments, preferences.queries[places]
+        metrics = [comparison.definitions[name] for name in comparison.verdict.metrics]
+        depth = min(MAX_RANKS, max(metric.k or MAX_RANKS for metric in metrics))
+        codes, starts = judgments.layout.codes, judgments.layout.starts
+        ranked = [find_ranked_places(comparison.rankings, model, queries, metrics[0], depth) for model in self.pair[:2]]
+        titles = None if judgments.titles is None else judgments.by_query(judgments.titles)
+        ids, weights = judgments.query_ids[queries].tolist(), preferences.weights[places].tolist()
+        entries, used = [], set[str]()
+        for number, (query, name) in enumerate(zip(queries.tolist(), printables(ids), strict=True)):
+            rows = [places[number] for places in ranked]
+            ideal = np.sort(codes[starts[query] : starts[query + 1]])[::-1][:depth]
+            labels = tuple(tuple(judgments.levels[part].tolist()) for part in (*(codes[part] for part in rows), ideal))
+            size = pluralize(int(judgments.sizes[query]), "doc")
+            place, link = places[number], re.sub(r"[^\w.:-]", "_", name[:80])
+            while link in used:
+                link += "_"
+            used.add(link)
+            entries.append(
+                Entry(
+                    name=link,
+                    query=name[:80],
+                    text=printable(str(judgments.texts.get(ids[number], "")))[:MAX_CHARACTERS],
+                    size=size if comparison.weights is None else f"{size}, weight {weights[number]:g}",
+                    labels=labels,
+                    titles=([], []) if titles is None else tuple(_cut(titles[part]) for part in rows),
+                    differences=preferences.differences[:, place].tolist(),
+                    leads=preferences.leads[:, place].tolist(),
+                )
+            )
+        return entries
+
+
+def _cut(texts: Iterable[object]) -> list[str]:
+    """Return texts on one line each, cut to `MAX_CHARACTERS` characters."""
+    return [text[:MAX_CHARACTERS] for text in printables(texts)]

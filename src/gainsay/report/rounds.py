@@ -56,24 +56,20 @@ def best_rounds(curves: pd.DataFrame, metrics: tuple[str, str], lower_is_better:
             f"{', '.join(sorted(missing))}"
         )
     folds, rows = curves if "fold" in curves.columns else curves.assign(fold=""), []
+    signs = {metric: -1.0 if metric in lower_is_better else 1.0 for metric in metrics}
     for (candidate, fold), part in folds.groupby(["candidate", "fold"], sort=False):
-        row: dict[str, Any] = {"candidate": candidate, "fold": fold}
-        signs = {metric: -1.0 if metric in lower_is_better else 1.0 for metric in metrics}
         lines = {metric: signs[metric] * select_curve(part, metric) for metric in metrics}
         if any(line.empty for line in lines.values()):
             continue
-        for metric, line in lines.items():
-            row |= {
-                f"round {metric}": int(line.index[int(line.to_numpy().argmax())]),
-                f"best {metric}": signs[metric] * float(line.max()),
-            }
-        for metric, other in (metrics, metrics[::-1]):
-            value = float(lines[metric].get(row[f"round {other}"], float("nan")))
-            row[f"loss {metric}"] = float(lines[metric].max()) - value
+        row: dict[str, Any] = {"candidate": candidate, "fold": fold}
         if "compared" in part.columns:
             row["compared"] = sorted(set(part.loc[part["compared"], "round"]))
-            for metric, line in lines.items():
-                row[f"compared loss {metric}"] = float(line.max() - line.reindex(row["compared"]).max())
+        for metric, other in (metrics, metrics[::-1]):
+            line, best = lines[metric], float(lines[metric].max())
+            row[f"round {metric}"], row[f"best {metric}"] = int(line.idxmax()), signs[metric] * best
+            row[f"loss {metric}"] = best - float(line.get(lines[other].idxmax(), float("nan")))
+            if "compared" in row:
+                row[f"compared loss {metric}"] = float(best - line.reindex(row["compared"]).max())
         rows.append(row)
     columns = [f"{column} {metric}" for column in ("round", "best", "loss") for metric in metrics]
     if "compared" in curves.columns:

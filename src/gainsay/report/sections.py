@@ -1,35 +1,51 @@
 """The sections of a report between its chart and its details.
 
-To add one, write a function from `Content` to a `Section`, or None if there is nothing to show, and add it to
-`SECTIONS`. Its figure is HTML whose classes are in ``report.css``. Its tables are in `gainsay.report.tables`.
+To add one, write a function from `Content` to a `Section`, or None if there is nothing to show, and call it in
+`build_sections`. Its figure is HTML whose classes are in ``report.css``. Its tables are in `gainsay.report.tables`.
 """
 
 from __future__ import annotations
 
 import math
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from .._common.shown import as_html, printable, shorten_names, styled
-from .._common.words import format_amount, format_number, join_names, pluralize
+from .._common.shown import as_html, printable, short_names, shorten_names, styled
+from .._common.words import MINUS, format_amount, format_number, join_names, pluralize
 from ..comparison.wording import label_metrics
 from .chart import build_verdict_chart
-from .queries import build_queries_section
+from .queries import MAX_RANKS
 from .tables import Section
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import pandas as pd
 
     from ..comparison.attribution import Attribution
     from .content import Appendix, Content
+    from .queries import Queries
 
 NARROW = 5.1
 """Width in inches of a picture that takes half of the page."""
 
 MAX_SEGMENT_ROWS = 5
 MAX_SEGMENTS = 12
+
+DOT = "\u00b7"
+"""Replaces grade 0."""
+
+
+def _embed(plot: str, *arguments: Any, size: tuple[float, float] | None = None, **options: Any) -> str:
+    """Return HTML with a plot of `gainsay.report.plots` in both themes, of a width and height in inches."""
+    from . import plots
+    from .plots.style import embed, start
+
+    def draw(theme: str) -> plots.Picture:
+        ax = None if size is None else start(None, theme, size)[0]
+        picture: plots.Picture = getattr(plots, plot)(*arguments, ax=ax, theme=theme, **options)
+        return picture
+
+    return embed(draw)
 
 
 def build_why_section(content: Content) -> Section | None:
@@ -51,15 +67,9 @@ def build_why_section(content: Content) -> Section | None:
             "left out."
         )
 
-    def draw(most: int) -> str:
-        from .plots.explain import plot_attribution
-        from .plots.picture import embedded
-        from .plots.style import start
-
-        size = (NARROW, 1.4 + 0.3 * len(attribution.grades_by_ranks.loc[attribution.metrics[0]]))
-        return embedded(lambda theme: plot_attribution(attribution, start(None, theme, size)[0], theme, names=names))
-
-    return Section("why", "Why", text, draw, note, narrow=True)
+    size = (NARROW, 1.4 + 0.3 * len(attribution.grades_by_ranks.loc[attribution.metrics[0]]))
+    figure = partial(_embed, "plot_attribution", attribution, size=size, names=names)
+    return Section("why", "Why", text, figure, note, narrow=True)
 
 
 def _explain_pair(content: Content, attribution: Attribution) -> str:
@@ -71,13 +81,11 @@ def _explain_pair(content: Content, attribution: Attribution) -> str:
         net = attribution.grades_by_ranks.loc[[label.name]].droplevel(0).sum(axis=1)
         if label.name in attribution.lower_is_better:
             net = -net
-        grades = list(map(str, net.index))
         changes = []
         for verb, selected in (("gains", net > 0), ("loses", net < 0)):
             if selected.any():
                 size = styled(f"b {style}", format_number(abs(float(net[selected].sum())), 3))
-                places = [grade for grade, part in zip(grades, selected, strict=True) if part]
-                changes.append(f"{verb} {size} on {_format_grades(places, len(grades))}")
+                changes.append(f"{verb} {size} on {_format_grades(list(map(str, net.index[selected])), len(net))}")
         change = " and ".join(changes) or "neither gains nor loses"
         subject = f"Against {second}, {first} {change} by {label.long}."
         sentences.append(f"By {label.long}, it {change}." if sentences else subject)
@@ -109,15 +117,12 @@ def build_rounds_section(content: Content) -> Section | None:
     if len(set(best["fold"])) > 1:
         note += " One line and one mark per fold."
 
-    def draw(most: int) -> str:
-        from .plots.curves import plot_best_rounds, plot_curves
-        from .plots.picture import embedded
+    lines = curves.assign(candidate=curves["candidate"].astype(str))
+    options = {"candidate": candidate, "names": names, "lower_is_better": losses}
 
-        lines = curves.assign(candidate=curves["candidate"].astype(str))
-        options: dict[str, Any] = {"candidate": candidate, "names": names, "lower_is_better": losses}
-        left = embedded(lambda theme: plot_curves(lines, metrics, None, theme, **options))
-        right = embedded(lambda theme: plot_best_rounds(best, metrics, None, theme, names=names))
-        return f'<div class="two">{left}{right}</div>'
+    def draw() -> str:
+        left = _embed("plot_curves", lines, metrics, **options)
+        return f'<div class="two">{left}{_embed("plot_best_rounds", best, metrics, names=names)}</div>'
 
     return Section("when", "When to stop", text, draw, note)
 
@@ -162,14 +167,8 @@ def build_gains_section(content: Content) -> Section | None:
     if len(path.winners) == 1 or len(path.bases) < 2:
         return Section("gains", "At which gain", text, narrow=True)
 
-    def draw(most: int) -> str:
-        from .plots.gains import plot_gains
-        from .plots.picture import embedded
-        from .plots.style import start
-
-        return embedded(lambda theme: plot_gains(path, start(None, theme, (NARROW, 3.4))[0], theme))
-
-    return Section("gains", "At which gain", text, draw, narrow=True)
+    figure = partial(_embed, "plot_gains", path, size=(NARROW, 3.4))
+    return Section("gains", "At which gain", text, figure, narrow=True)
 
 
 def build_sensitivity_section(content: Content) -> Section | None:
@@ -178,15 +177,54 @@ def build_sensitivity_section(content: Content) -> Section | None:
     if sensitivity is None or not len(sensitivity.table):
         return None
 
-    def draw(most: int) -> str:
-        from .plots.picture import embedded
-        from .plots.rows import plot_sensitivity
-
-        return embedded(lambda theme: plot_sensitivity(sensitivity, None, theme))
-
     text = shorten_names(sensitivity.text, content.comparison.short_names)
     note = "Lines are intervals for other models of the same kind on the same queries."
-    return Section("sensitivity", "What would change the answer", text, draw, note)
+    figure = partial(_embed, "plot_sensitivity", sensitivity)
+    return Section("sensitivity", "What would change the answer", text, figure, note)
+
+
+def build_queries_section(content: Content, max_queries: int) -> Section | None:
+    """Return the section of queries, or None without the scores of the models."""
+    queries = content.queries
+    if queries is None:
+        return None
+    total, number = pluralize(len(queries.preferences.queries), "query"), queries.contradictory
+    text = (
+        f"On {number:,} of {total} the two metrics prefer different models. The strongest come first. They are not "
+        "typical, the random sample is."
+    )
+    if content.merged:
+        text = "The queries with the largest differences, and a random sample."
+    elif not number:
+        text = f"The two metrics prefer the same model on each of {total}."
+    upper, lower = label_metrics(content.comparison.verdict.metrics)
+    note = "Grades from rank 1 on, darker ones are higher, a dot is grade 0. Bars: the difference on this query"
+    note += "." if content.merged else f", by {upper.short} above and by {lower.short} below."
+    if any(content.comparison.verdict.repeats.get(model) for model in queries.pair[:2]):
+        note += " Rankings are those of a recipe's first repeat, bars those of the mean of all its repeats."
+    return Section("queries", "Which queries", text, partial(_draw_queries, content, queries, max_queries), note)
+
+
+def _draw_queries(content: Content, queries: Queries, most: int) -> str:
+    from .rendering import render
+
+    assert content.comparison.rankings is not None
+    lists, lanes = queries.select(most), 1 if content.merged else 2
+    if not lists:
+        return ""
+    grades = {}
+    levels = content.comparison.rankings.judgments.levels.tolist()
+    for place, level in enumerate(levels):
+        full = f"{level:g}".replace("-", MINUS)
+        text = full if len(full) <= 3 else f"{float(f'{level:.2g}'):g}".replace("-", MINUS)
+        strength = round(20 * place / max(len(levels) - 1, 1))
+        grades[level] = {"text": text if level else DOT, "full": "" if text == full else full, "strength": strength}
+    largest = {
+        part.name: max(abs(lead) for entry in part.entries for lead in entry.leads[:lanes]) or 1.0 for part in lists
+    }
+    labels, full_names = list(short_names(queries.pair[:2], 14).values()), list(map(printable, queries.pair[:2]))
+    options = {"grades": grades, "most": most, "lanes": lanes, "largest": largest, "ranks": MAX_RANKS}
+    return render("queries.html.j2", "figure", lists, labels, full_names, **options)
 
 
 def build_segments_section(content: Content) -> Section | None:
@@ -194,33 +232,35 @@ def build_segments_section(content: Content) -> Section | None:
     comparison = content.comparison
     if not comparison.segment_labels or content.pair is None:
         return None
-    segments = comparison.segments
-    parts = [part for part in segments.parts if part.verdict is not None][:MAX_SEGMENTS]
+    segments, order = comparison.segments, [row.model for row in content.chart.rows]
+    parts = [
+        (part, build_verdict_chart(part.verdict, comparison.short_names))
+        for part in segments.parts
+        if part.verdict is not None
+    ][:MAX_SEGMENTS]
     if not parts:
         return None
-    order = [row.model for row in content.chart.rows]
-    charts = [build_verdict_chart(part.verdict, comparison.short_names) for part in parts if part.verdict is not None]
     selections = []
-    for chart in charts:
+    for _, chart in parts:
         rows = enumerate(sorted(chart.rows, key=lambda row: order.index(row.model)))
         selection = [row for place, row in rows if place < MAX_SEGMENT_ROWS or row.in_question]
         selections.append(selection[: MAX_SEGMENT_ROWS + 2])
-    axis = charts[0].axis([row for selection in selections for row in selection])
+    level, axis = parts[0][1].level, parts[0][1].axis([row for selection in selections for row in selection])
 
-    def draw(most: int) -> str:
-        from .environment import build_small_chart
+    def draw() -> str:
+        from .rendering import build_small_chart
 
         figures = [
             f"<div><h3>{escape(part.column)}: {escape(part.label)} "
             f'<span class="m">({pluralize(part.queries, "query")}, {100 * part.share:.0f} %)</span></h3>'
             f'<p class="mini">{as_html(chart.headline)}</p>{build_small_chart(chart, rows, axis)}</div>'
-            for part, chart, rows in zip(parts, charts, selections, strict=True)
+            for (part, chart), rows in zip(parts, selections, strict=True)
         ]
         return f'<div class="two">{"".join(figures)}</div>'
 
     contrasts = " ".join(contrast.text for contrast in segments.contrasts)
     text = contrasts or "No model is proven best in one segment and ruled out in another."
-    note = f"All on one scale, in the order of the chart above. Each interval has {charts[0].level} confidence."
+    note = f"All on one scale, in the order of the chart above. Each interval has {level} confidence."
     more = len(segments.parts) - len(parts)
     note += f" {pluralize(more, 'segment')} more." if more else ""
     return Section("segments", "Segments", shorten_names(text, comparison.short_names), draw, note)
@@ -230,8 +270,8 @@ def build_appendix(appendix: Appendix) -> Section:
     """Return the chart of another comparison with its answer and advice, why its winners differ, and when to stop."""
     content, chart = appendix.content, appendix.content.chart
 
-    def draw(most: int) -> str:
-        from .environment import build_chart
+    def draw() -> str:
+        from .rendering import build_chart
 
         sections = (build_why_section(content) if content.proven else None, build_rounds_section(content))
         text = " ".join(section.text for section in sections if section)
@@ -241,18 +281,14 @@ def build_appendix(appendix: Appendix) -> Section:
     return Section(appendix.name, appendix.title, text, draw, f"{appendix.data}. {chart.notes[-1]}")
 
 
-SECTIONS: tuple[Callable[[Content], Section | None], ...] = (
-    build_why_section,
-    build_gains_section,
-    build_queries_section,
-    build_segments_section,
-    build_sensitivity_section,
-    build_rounds_section,
-)
-"""The sections in order."""
-
-
-def build_sections(content: Content) -> tuple[Section, ...]:
-    """Return the sections that have something to state."""
-    sections = (build(content) for build in SECTIONS)
+def build_sections(content: Content, max_queries: int = 25) -> tuple[Section, ...]:
+    """Return the sections that have something to state, in order."""
+    sections = (
+        build_why_section(content),
+        build_gains_section(content),
+        build_queries_section(content, max_queries),
+        build_segments_section(content),
+        build_sensitivity_section(content),
+        build_rounds_section(content),
+    )
     return (*(section for section in sections if section), *map(build_appendix, content.appendices))

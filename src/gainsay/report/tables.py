@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._common.shown import as_text, printable, shorten_names
-from .._common.words import format_confidence, format_difference, format_mean, format_p_values, pluralize
+from .._common.words import (
+    format_amount,
+    format_confidence,
+    format_difference,
+    format_mean,
+    format_number,
+    format_p_values,
+    pluralize,
+)
 from ..comparison.pairs import select_clearest_pairs
 from ..comparison.replacement import rank_candidates
-from ..comparison.wording import describe_losses
-from .method import describe_method, list_terms
+from ..comparison.wording import SAMPLE, describe_losses, describe_sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,6 +29,7 @@ if TYPE_CHECKING:
     from ..comparison.baseline import BaselineComparison
     from ..comparison.comparison import Comparison
     from ..comparison.sensitivity import Sensitivity
+    from .chart import Chart
     from .content import Content
 
 MAX_PAIRS = 500
@@ -77,8 +85,8 @@ class Section(NamedTuple):
         The heading.
     text : str
         The text above the figure, with emphasis.
-    draw : function of int, optional
-        Return the figure as escaped HTML, with at most the given number of entries in each list.
+    draw : function, optional
+        Return the figure as escaped HTML.
     note : str
         The text below the figure.
     narrow : bool
@@ -88,7 +96,7 @@ class Section(NamedTuple):
     name: str
     title: str
     text: str
-    draw: Callable[[int], str] | None = None
+    draw: Callable[[], str] | None = None
     note: str = ""
     narrow: bool = False
 
@@ -115,10 +123,8 @@ def build_details(content: Content) -> tuple[Detail, ...]:
     if comparison.primary is not None and models > 1:
         parts.append(_build_pairs(comparison))
     if content.against is not None:
-        text = shorten_names(content.against.text, short)
-        parts.append(
-            Detail("against", "The decisions, in numbers", [text], [build_decisions(content, content.against)])
-        )
+        text, table = shorten_names(content.against.text, short), build_decisions(content, content.against)
+        parts.append(Detail("against", "The decisions, in numbers", [text], [table]))
     if content.attribution is not None:
         parts.append(_build_attribution(content, content.attribution))
     if content.path is not None and not content.merged:
@@ -133,6 +139,22 @@ def build_details(content: Content) -> tuple[Detail, ...]:
         parts.append(Detail("rounds", "Best rounds", tables=[_build_best_rounds(comparison, content.rounds)]))
     parts.append(Detail("method", "Method and scope", describe_method(comparison)))
     return (*parts, Detail("glossary", "Glossary", terms=list_terms(comparison)))
+
+
+def build_chart_table(chart: Chart) -> Table:
+    """Return the differences of the main chart with their intervals, its last column, and the means."""
+    names = [f"{'★ ' if row.starred else ''}{row.name}{' †' if row.remark else ''}" for row in chart.rows]
+    columns, means = [Column("model", names, numeric=False)], []
+    for lane, panel in enumerate(chart.panels):
+        cells = []
+        for cell in (row.cells[lane] for row in chart.rows):
+            notes = [f"{format_number(cell.lower)} to {format_number(cell.upper)}"] if cell.lower < cell.upper else []
+            notes = [*(notes if cell.bounded else []), *([] if cell.possible else [chart.excluded])]
+            cells.append(Cell(cell.text, ", ".join(notes), strong=cell.highest))
+        columns.append(Column(panel.caption + (f" ({panel.libraries})" if panel.libraries else ""), cells))
+        means.append(Column(f"mean {panel.label.name}", [format_mean(row.cells[lane].mean) for row in chart.rows]))
+    last = Column(" ".join(filter(None, chart.last)), [row.outcome for row in chart.rows])
+    return Table(f"Difference to the {chart.reference}, with intervals", [*columns, last, *means])
 
 
 def list_notes(content: Content) -> list[str]:
@@ -181,9 +203,9 @@ def build_leaderboard(comparison: Comparison) -> Table:
     for place, metric in enumerate(comparison.metrics):
         low = metric in losses
         order = "" if place else "ascending" if low else "descending"
-        cells = _format_intervals(format_mean, board, (metric, f"{metric} lower", f"{metric} upper"))
-        strong = [cell._replace(strong=rank == 1) for cell, rank in zip(cells, board[f"{metric} rank"], strict=True)]
-        columns.append(Column(metric, strong, low=low, order=order))
+        rows = board[[metric, f"{metric} lower", f"{metric} upper", f"{metric} rank"]].itertuples(index=False)
+        cells = [_format_interval(format_mean, *ends, strong=rank == 1) for *ends, rank in rows]
+        columns.append(Column(metric, cells, low=low, order=order))
     if comparison.primary is not None and len(models) > 1:
         verdict = comparison.verdict
         for label, by_metric in (("worst regret", verdict.regrets), ("at most", verdict.regrets_upper)):
@@ -218,10 +240,8 @@ def _build_pairs(comparison: Comparison) -> Detail:
         sentences.append(f"These are the {MAX_PAIRS} clearest of {number:,} pairs. comparison.pairs contains them all.")
     columns = [_name_models("model", short, table["model_x"]), _name_models("against", short, table["model_y"])]
     for metric in verdict.metrics:
-        cells = _format_intervals(
-            format_difference, table, [f"{end} {metric}" for end in ("difference", "lower", "upper")]
-        )
-        columns.append(Column(f"\u0394 {metric}", cells))
+        rows = table[[f"{end} {metric}" for end in ("difference", "lower", "upper")]].itertuples(index=False)
+        columns.append(Column(f"\u0394 {metric}", [_format_interval(format_difference, *ends) for ends in rows]))
     opposite, remarks = [], []
     for row in table.to_dict("records"):
         proven = row["p_holm"] <= comparison.alpha
@@ -232,8 +252,8 @@ def _build_pairs(comparison: Comparison) -> Detail:
     columns.append(Column("opposite order", opposite, numeric=False))
     columns.append(Column("p (Holm)", list(map(Cell, format_p_values(table["p_holm"]), remarks)), low=True))
     for metric in verdict.metrics:
-        counts = zip(*(table[f"{outcome} {metric}"] for outcome in ("wins", "ties", "losses")), strict=True)
-        texts = [f"{wins:,} \u00b7 {ties:,} \u00b7 {losses:,}" for wins, ties, losses in counts]
+        rows = table[[f"{outcome} {metric}" for outcome in ("wins", "ties", "losses")]].itertuples(index=False)
+        texts = [" \u00b7 ".join(f"{count:,}" for count in counts) for counts in rows]
         columns.append(Column(f"wins, ties, losses {metric}", texts))
     return Detail(
         "pairs", f"Pairs of models ({number:,})", sentences, [Table("Model minus the one against it", columns)]
@@ -317,9 +337,8 @@ def _build_best_rounds(comparison: Comparison, best: pd.DataFrame) -> Table:
         kinds.append(("there", "compared loss"))
     for label, kind in kinds:
         for metric in metrics:
-            sign = 1 if metric in losses else -1
-            values = [format_difference(sign * value) for value in best[f"{kind} {metric}"]]
-            columns.append(Column(f"{metric} {label}", values))
+            values = best[f"{kind} {metric}"] * (1 if metric in losses else -1)
+            columns.append(Column(f"{metric} {label}", list(map(format_difference, values))))
     return Table("Best rounds on the validation set", columns)
 
 
@@ -333,17 +352,78 @@ def _build_number_table(caption: str, label: str, frame: pd.DataFrame) -> Table:
     columns = [Column(label, list(map(str, frame.index)), numeric=False)]
     for name, values in frame.items():
         kind = values.dtype.kind
-        texts = [
-            format_difference(value) if kind == "f" else f"{value:,}" if kind == "i" else str(value) for value in values
-        ]
-        columns.append(Column(str(name), texts, numeric=kind in "fi"))
+        format_value: Callable[[Any], str] = {"f": format_difference, "i": "{:,}".format}.get(kind, str)
+        columns.append(Column(str(name), list(map(format_value, values)), numeric=kind in "fi"))
     return Table(caption, columns)
 
 
-def _format_intervals(format_value: Callable[[float], str], frame: pd.DataFrame, names: Sequence[str]) -> list[Cell]:
-    """Return a cell for each row, with its value and interval in the columns `names`."""
-    return [_format_interval(format_value, *row) for row in zip(*(frame[name] for name in names), strict=True)]
+def _format_interval(
+    format_value: Callable[[float], str], value: float, lower: float, upper: float, strong: bool = False
+) -> Cell:
+    return Cell(format_value(value), f"{format_value(lower)} to {format_value(upper)}", strong=strong)
 
 
-def _format_interval(format_value: Callable[[float], str], value: float, lower: float, upper: float) -> Cell:
-    return Cell(format_value(value), f"{format_value(lower)} to {format_value(upper)}")
+def describe_method(comparison: Comparison) -> list[str]:
+    """Return scope and method as sentences."""
+    level = format_confidence(comparison.alpha)
+    if comparison.primary is None:
+        return [
+            SAMPLE,
+            f"{printable(comparison.metrics[0])} is the only metric, so no disagreement is tested.",
+            f"Intervals of the means have simultaneous {level} confidence and are cut at the range of the metric.",
+        ]
+    verdict = comparison.verdict
+    return [
+        describe_sample(verdict),
+        f"The verdict is one joint test over both metrics of the hypothesis that some model is best under both "
+        f"(two-step moment inequalities after Romano, Shaikh and Wolf, 2014, with a Gaussian multiplier bootstrap of "
+        f"{verdict.draws:,} draws, seed {verdict.seed}, level {verdict.alpha:g}). Two t-tests between the two winners "
+        f"cannot replace it: they show a conflict between two models, but a third may be best under both.",
+        f"A difference up to {format_amount(verdict.margin)} counts as negligible (the margin)."
+        if verdict.margin > 0
+        else "No difference was declared negligible (the margin is 0).",
+        f"Intervals have simultaneous {level} confidence: those of means over all models of a metric, those of "
+        f"differences over all pairs and both metrics. They are cut at the range of the metric. p-values of pairs are "
+        f"adjusted by Holm's method.",
+        "A mark is hollow if the two-step test rules the model out as best. Exactly then the interval of its regret "
+        "excludes 0.",
+    ]
+
+
+GLOSSARY = (
+    ("NDCG@k", "The gains of the documents at ranks 1 to k, discounted by rank, divided by the largest possible sum. "
+     "1 is a perfect ranking. Several numbers have this name, because gains and discounts differ."),
+    ("linear, exponential gain", "A document of grade l has the gain l or 2ˡ − 1. The linear gain rewards many fair "
+     "documents, the exponential gain one excellent document."),
+    ("may be best, ruled out", "A model that is not ruled out as best with this confidence has a tinted cell and a "
+     "filled mark under this metric. A row tinted on both sides may be best under both."),
+    ("genuine disagreement", "No model is best under both metrics, beyond chance."),
+    ("opposite order, conflict", "A pair of models that the two metrics put in opposite order. It does not show that "
+     "the metrics disagree about the best model: a third may be best under both."),
+    ("regret", "The difference between the best model and a model under a metric, 0 for the best. The worst regret is "
+     "the larger of its regrets under the two metrics, and the worst case is its upper confidence bound."),
+    ("safe choice", "The model with the smallest worst case. Choose it if both metrics matter."),
+    ("margin", "The largest difference that you consider negligible. You set it."),
+    ("p-value, Holm", "The probability that chance alone shows something at least as strong. With many pairs some look "
+     "strong by chance. Holm's method adjusts for that."),
+    ("contradictory query", "A query on which the two metrics prefer different models. Its strength is the smaller "
+     "one of the two differences, times the weight of the query."),
+)  # fmt: skip
+"""Terms of every report with their meaning."""
+
+JUDGED = (
+    "judged@k",
+    "The share of the first k retrieved documents with a judgment. The others count as irrelevant although they were "
+    "never judged, or are removed from the lists (condensed lists).",
+)
+"""Additional term of a comparison of TREC runs."""
+
+
+def list_terms(comparison: Comparison) -> list[tuple[str, str]]:
+    """Return the terms of a report with their meaning, the metrics first."""
+    terms = []
+    for metric in comparison.definitions.values():
+        if metric.meaning:
+            lower = "" if metric.higher_is_better else " A lower value is better."
+            terms.append((str(metric), printable(metric.meaning + lower)))
+    return [*terms, *GLOSSARY, *([] if comparison.unjudged is None else [JUDGED])]

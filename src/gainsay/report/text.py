@@ -1,19 +1,21 @@
-"""Comparisons in a terminal: the answer, the advice, the chart, and the next steps."""
+"""Comparisons in a terminal: the answer, the advice, the chart, tables, and the next steps."""
 
 from __future__ import annotations
 
 import math
 import textwrap
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+import numpy as np
 from rich import box
 from rich.cells import cell_len
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from .._common.shown import pieces, printable
-from .._common.words import format_number, pluralize
+from .._common.words import format_confidence, format_number, pluralize
+from ..metrics.conventions import CONVENTIONS
 from .chart import STAR
 from .tables import Table as TableData
 from .tables import build_decisions, build_leaderboard, build_sensitivity, describe_scope, list_notes
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from ..comparison.gain_path import GainPath
     from ..comparison.sensitivity import Sensitivity
+    from ..evaluation.explain import Number
     from .chart import Cell, Chart, Row
     from .content import Content
 
@@ -43,39 +47,101 @@ PLAIN = str.maketrans("●○◆◇★│─━╵−–·…’", "#o#o>|--'--,
 MAX_ROWS = 8
 MAX_WIDTH = 120
 MIN_LANE = 11
+MAX_BASES = 5
+
+MAX_SWAPS = 12
+"""Pairs of models that change places in the table. The others are counted."""
 
 
 def values_table(title: str, rows: Mapping[str, float]) -> Group:
     """Return a table of metrics and their means."""
-    table = _table(["metric"], ["mean"])
-    for name, value in rows.items():
-        table.add_row(name, f"{value:.4f}")
-    return _titled(title, table)
+    import pandas as pd
+
+    return frame_table(title, pd.DataFrame({"mean": rows}).rename_axis("metric"))
 
 
 def frame_table(title: str, frame: pd.DataFrame) -> Group:
     """Return a DataFrame as a table: index first, numbers to four decimals, everything else as it is."""
     frame = frame.reset_index()
-    table = _table(map(str, frame.columns))
-    for column, name in zip(table.columns, frame.columns, strict=True):
-        column.justify = "right" if frame[name].dtype.kind in "fiu" else "left"
+    table = _create_table()
+    for name, dtype in frame.dtypes.items():
+        table.add_column(str(name), justify="right" if dtype.kind in "fiu" else "left", overflow="fold")
     for row in frame.itertuples(index=False):
-        table.add_row(*(_shown(f"{value:.4f}" if isinstance(value, float) else str(value)) for value in row))
-    return _titled(title, table)
+        table.add_row(*(_show(f"{value:.4f}" if isinstance(value, float) else str(value)) for value in row))
+    return _add_title(title, table)
+
+
+def gains_tables(gains: GainPath) -> list[Group]:
+    """Return the highest mean by base, regrets at some bases, and the models that change places."""
+    import pandas as pd
+
+    names = gains.short_names
+    winners = gains.winners.assign(model=gains.winners["model"].map(names)).set_index("model")
+    places = np.unique(np.linspace(0, len(gains.bases) - 1, MAX_BASES).round().astype(int))
+    columns = [f"b = {gains.bases[place]:.3g}" for place in places]
+    index = pd.Index([names[model] for model in gains.models], name="model")
+    tables = [
+        frame_table(f"Highest mean of {gains.metric}", winners.round(2)),
+        frame_table("Difference to the best", pd.DataFrame(gains.regret[places].T, index, columns)),
+    ]
+    if len(gains.swaps):
+        swaps = gains.swaps.head(MAX_SWAPS).replace({"first": names, "second": names}).set_index("first")
+        rest = len(gains.swaps) - len(swaps)
+        caption = f"Bases that reverse the order of two models, {format_confidence(gains.alpha)} intervals"
+        tables.append(frame_table(caption + (f" ({rest} more pairs)" if rest else ""), swaps.round(2)))
+    return tables
+
+
+def explanation(numbers: Sequence[Number], conventions: pd.DataFrame, queries: int) -> Group:
+    """Return the numbers that libraries print for a ranking, or their means over `queries`, in 80 columns.
+
+    `numbers` are made by `distinct_numbers`, `conventions` by `gainsay.explain`.
+    """
+    by_heading: dict[str, list[Number]] = {}
+    for number in numbers:
+        by_heading.setdefault(number.heading, []).append(number)
+    first = numbers[0].heading
+    title = f"{pluralize(len(by_heading[first]), 'number')} called {first}"
+    title = f"One ranking, {title}" if queries == 1 else f"{title}, means over {pluralize(queries, 'query')}"
+    width = min(40, max(len(name) for number in numbers for name in number.names))
+    parts = list[RenderableType]()
+    for heading, group in by_heading.items():
+        rows = [
+            (Text(f"{number.value:.4f}", "bold"), "\n".join(number.names), ", ".join(number.printed_by))
+            for number in group
+        ]
+        parts += [Text(title if heading == first else heading, "bold"), *([Text()] if heading == first else [])]
+        parts += [_create_grid(rows, 6, width), Text()]
+    columns = {"calls NDCG": "NDCG", "ties": "ties", "empty": "no relevant document", "scores": "scores as"}
+    titles = {library: CONVENTIONS[str(library)].title for library in conventions.index if library in CONVENTIONS}
+    shown = conventions[list(columns)].rename(index=titles, columns=columns).rename_axis("")
+    notes = ((titles[library], note) for library, note in conventions["note"].items() if note and library in titles)
+    return Group(*parts, frame_table("Conventions of the libraries", shown), _create_grid(notes, 12))
+
+
+def _create_grid(rows: Iterable[Sequence[str | Text]], *widths: int) -> Table:
+    """Return rows of 80 columns without lines. The last column takes the rest of the width."""
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0), width=80)
+    for width in widths:
+        table.add_column(width=width, overflow="fold")
+    table.add_column(overflow="fold", ratio=1)
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 def _report_table(data: TableData, *, notes: bool = True) -> Group:
     """Return a table of a report, with the notes of its cells or without."""
-    table = _table(())
+    table = _create_table()
     for column in data.columns:
-        justify: Literal["right", "left"] = "right" if column.numeric else "left"
-        table.add_column(column.label.replace("@", "\n@"), justify=justify, overflow="fold")
+        label = column.label.replace("@", "\n@")
+        table.add_column(label, justify="right" if column.numeric else "left", overflow="fold")
     for row in data.rows:
         texts = (f"{cell.text} ({cell.note})" if notes and cell.note else cell.text for cell in row)
         table.add_row(
             *(Text(printable(text), "bold" if cell.strong else "") for text, cell in zip(texts, row, strict=True))
         )
-    return _titled(data.caption, table)
+    return _add_title(data.caption, table)
 
 
 def whole_leaderboard(content: Content) -> Group:
@@ -99,8 +165,8 @@ def decisions_table(content: Content) -> Group:
 def headline_lines(content: Content) -> list[Text]:
     """Return the answer and the advice."""
     chart = content.chart
-    lines = [_styled(chart.headline, "bold")]
-    lines += [_styled(chart.advice, colored=False)] if chart.advice else []
+    lines = [_style(chart.headline, "bold")]
+    lines += [_style(chart.advice, colored=False)] if chart.advice else []
     return lines + [Text(sentence) for sentence in content.same_number]
 
 
@@ -109,20 +175,18 @@ def chart_lines(content: Content, width: int, *, unicode: bool = True, every: bo
 
     Without `unicode` it consists of ASCII. Without `every` it has eight rows, and all rows in question.
     """
-    chart = content.chart
+    chart, comparison, width = content.chart, content.comparison, min(width, MAX_WIDTH)
     if not chart.rows:
-        means = content.comparison.leaderboard
-        wide = max(map(len, content.comparison.metrics))
-        return [Text(f"  {metric:<{wide}}  {means[metric].iloc[0]:.4f}") for metric in content.comparison.metrics]
+        means = comparison.leaderboard
+        wide = max(map(len, comparison.metrics))
+        return [Text(f"  {metric:<{wide}}  {means[metric].iloc[0]:.4f}") for metric in comparison.metrics]
     rows, rest = (chart.rows, "") if every else chart.folded(MAX_ROWS)
-    table = _Lanes(chart, rows, min(width, MAX_WIDTH))
+    table = _Lanes(chart, rows, width)
     lines = [*table.heads(), *map(table.line, rows), table.foot()]
     lines += [Text(f"  … {rest} (--all)")] if rest else []
     filled, hollow = (" ".join(pair[k] for pair in MARKS[: len(chart.panels)]) for k in (0, 1))
     key = f"{filled} {chart.legend}, {hollow} {chart.excluded} ({chart.level}). Right is better."
     key += " ╵ one repeat." if chart.has_repeats else ""
-    lines += [Text(line) for line in textwrap.wrap(key, min(width, MAX_WIDTH))]
-    comparison = content.comparison
     queries = comparison.query_count if comparison.primary is None else comparison.verdict.queries
     winners = [
         f"{row.name} {format_number(row.cells[lane].mean)}"
@@ -131,8 +195,8 @@ def chart_lines(content: Content, width: int, *, unicode: bool = True, every: bo
         if row.cells[lane].highest
     ]
     size = f"{pluralize(queries, 'query')}{comparison.unjudged_remark}"
-    text = f"{size}; {'mean' if len(winners) == 1 else 'means'} at the line: {', '.join(winners)}."
-    lines += [_shown(line) for line in textwrap.wrap(text, min(width, MAX_WIDTH))]
+    reference = f"{size}; {'mean' if len(winners) == 1 else 'means'} at the line: {', '.join(winners)}."
+    lines += [_show(line) for text in (key, reference) for line in textwrap.wrap(text, width)]
     for line in () if unicode else lines:
         line.plain = line.plain.translate(PLAIN)
     return lines
@@ -146,16 +210,15 @@ def next_lines(content: Content, *commands: tuple[str, str]) -> list[Text]:
         size = format_number(verdict.detectable, 3)
         steps.insert(0, ("more queries", f"{pluralize(verdict.queries, 'query')} can prove differences from {size}"))
     width = max((len(purpose) for purpose, _ in steps), default=0) + 1
-    starts = ["Next", *[""] * len(steps)]
     return [
-        Text(f"{start:<5}{purpose + ':':<{width}} {command}")
-        for start, (purpose, command) in zip(starts, steps, strict=False)
+        Text(f"{'' if place else 'Next':<5}{purpose + ':':<{width}} {command}")
+        for place, (purpose, command) in enumerate(steps)
     ]
 
 
 def notes_lines(content: Content) -> list[Text]:
     """Return reservations and the scope of the means."""
-    return [_shown(sentence) for sentence in (*list_notes(content), *describe_scope(content.comparison))]
+    return [_show(sentence) for sentence in (*list_notes(content), *describe_scope(content.comparison))]
 
 
 class _Lanes:
@@ -168,18 +231,17 @@ class _Lanes:
         self.outcomes = {row.model: row.outcome.removesuffix(" behind") for row in rows}
         self.last = max(map(cell_len, (self.title, *self.outcomes.values()))) + 3
         self.number = max(cell_len(cell.text) for row in rows for cell in row.cells) + 1
-        wanted = max(cell_len(row.name) for row in rows)
         free = width - self.last - panels * (self.number + MIN_LANE + 3) - 3
-        self.name = min(wanted, max(free, 8))
+        self.name = min(max(cell_len(row.name) for row in rows), max(free, 8))
         room = (width - self.last - self.name - 3) // panels - self.number - 3
         self.lane = max(min(room, 44), 4)
 
     def heads(self) -> list[Text]:
         """Return the captions, the libraries below them, and a rule."""
         cell = self.lane + self.number + 2
-        first, second = (Text(" " * (self.name + 3)) for _ in range(2))
-        for lane, panel in enumerate(self.chart.panels):
-            caption = Text(f" {panel.caption} ", style=f"bold {CELLS[lane]}")
+        first, second = Text(" " * (self.name + 3)), Text(" " * (self.name + 3))
+        for panel, style in zip(self.chart.panels, CELLS, strict=False):
+            caption = Text(f" {panel.caption} ", style=f"bold {style}")
             caption.truncate(cell, overflow="ellipsis")
             libraries = panel.libraries
             while len(libraries) + 1 > cell and ", " in libraries:
@@ -188,32 +250,24 @@ class _Lanes:
             second.append(f" {_fit(libraries, cell)}")
         first.append(self.title.rjust(self.last - 1), style="bold")
         second.append(self.chart.level.rjust(self.last - 1))
-        rule = "─" * (3 + self.name + len(self.chart.panels) * (cell + 1) + self.last - 1)
-        return [first, second, Text(rule)]
+        return [first, second, Text("─" * max(first.cell_len, second.cell_len))]
 
     def line(self, row: Row) -> Text:
         """Return the line of a row."""
-        star = f"{STAR} " if row.starred else "  "
-        line = Text()
-        line.append(f"{star}{_fit(row.name, self.name)} ", style="bold" if row.starred else "")
+        star, style = (f"{STAR} ", "bold") if row.starred else ("", "")
+        line = Text().append(f"{star or '  '}{_fit(row.name, self.name)} ", style)
         for lane, cell in enumerate(row.cells):
             line.append_text(self._cell(cell, lane)).append(" ")
-        outcome = (STAR + " " if row.starred else "") + self.outcomes[row.model]
-        return line.append(outcome.rjust(self.last - 1), style="bold" if row.starred else "")
+        return line.append(f"{star}{self.outcomes[row.model]}".rjust(self.last - 1), style)
 
     def _cell(self, cell: Cell, lane: int) -> Text:
         color = "" if cell.possible else COLORS[lane]
-        signs, styles = [" "] * self.lane, [""] * self.lane
-        if cell.bounded:
-            for place in range(self._at(cell.lower), self._at(cell.upper) + 1):
-                signs[place], styles[place] = "━", color
-        for repeat in cell.repeats:
-            signs[self._at(repeat)], styles[self._at(repeat)] = "╵", color
-        signs[self._at(0.0)], styles[self._at(0.0)] = "│", ""
-        signs[self._at(cell.value)], styles[self._at(cell.value)] = MARKS[lane][not cell.possible], color
+        marks = {self._at(repeat): ("╵", color) for repeat in cell.repeats}
+        marks |= {self._at(0.0): ("│", ""), self._at(cell.value): (MARKS[lane][not cell.possible], color)}
+        bar = range(self._at(cell.lower), self._at(cell.upper) + 1) if cell.bounded else range(0)
         text = Text(" ")
-        for sign, style in zip(signs, styles, strict=True):
-            text.append(sign, style=style)
+        for place in range(self.lane):
+            text.append(*marks.get(place, ("━", color) if place in bar else (" ", "")))
         text.append(f"{cell.text:>{self.number}} ", style="bold" if cell.highest else "")
         if cell.possible:
             text.stylize(CELLS[lane])
@@ -221,19 +275,15 @@ class _Lanes:
 
     def foot(self) -> Text:
         """Return the axis below the lanes."""
-        line = Text(" " * (self.name + 3))
-        for _ in self.chart.panels:
-            signs = [" "] * (self.lane + self.number + 3)
-            start = 1 + self._at(0.0) - len(self.chart.reference) // 2
-            start = max(0, min(start, len(signs) - len(self.chart.reference)))
-            signs[start : start + len(self.chart.reference)] = self.chart.reference
-            for value, text in self.axis.ticks(3):
-                place = 1 + self._at(value) - len(text) // 2
-                if place >= 0 and not "".join(signs[max(place - 1, 0) : place + len(text) + 1]).strip():
-                    signs[place : place + len(text)] = text
-            line.append("".join(signs))
-        line.rstrip()
-        return line
+        width, reference = self.lane + self.number + 3, self.chart.reference
+        start = max(0, min(1 + self._at(0.0) - len(reference) // 2, width - len(reference)))
+        signs = f"{'':{start}}{reference}".ljust(width)
+        for value, text in self.axis.ticks(3):
+            place = 1 + self._at(value) - len(text) // 2
+            end = place + len(text)
+            if place >= 0 and not signs[max(place - 1, 0) : end + 1].strip():
+                signs = signs[:place] + text + signs[end:]
+        return Text(f"{'':{self.name + 3}}{signs * len(self.chart.panels)}".rstrip())
 
     def _at(self, value: float) -> int:
         share = (min(max(value, self.axis.low), self.axis.high) - self.axis.low) / (self.axis.high - self.axis.low)
@@ -247,7 +297,7 @@ def _fit(text: str, width: int) -> str:
     return fitted.plain
 
 
-def _styled(text: str, base: str = "", *, colored: bool = True) -> Text:
+def _style(text: str, base: str = "", *, colored: bool = True) -> Text:
     line = Text(style=base)
     for style, piece in pieces(text):
         marks = (mark for mark in style.split() if mark == "b" or (colored and mark in STYLES))
@@ -255,20 +305,15 @@ def _styled(text: str, base: str = "", *, colored: bool = True) -> Text:
     return line
 
 
-def _titled(title: str, table: Table) -> Group:
+def _add_title(title: str, table: Table) -> Group:
     """Return a table below its title, which may be wider than the table."""
     return Group(Text(title, style="bold"), Text(), table, Text())
 
 
-def _table(left: Iterable[str], right: Iterable[str] = ()) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, show_edge=False)
-    for name in left:
-        table.add_column(name, overflow="fold")
-    for name in right:
-        table.add_column(name, justify="right", overflow="fold")
-    return table
+def _create_table() -> Table:
+    return Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, show_edge=False)
 
 
-def _shown(text: str) -> Text:
+def _show(text: str) -> Text:
     """Return text from data: on one line, and nothing in it acts on the terminal."""
     return Text(printable(text))

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..metrics.names import MetricLike
-    from ..report.plots.picture import Picture
+    from ..report.plots.style import Picture
     from .early_stopping import StoppingRun
 
 UNKNOWN_DIRECTION = "it is not known whether a higher {!r} is better: pass higher_is_better=True or False"

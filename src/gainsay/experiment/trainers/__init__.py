@@ -9,10 +9,6 @@ from typing import Any
 import numpy as np
 
 from ..._common import __version__
-
-if TYPE_CHECKING:
-    from ...data import RankingData
-    from ..candidate import Candidate
 from ...data import RankingData
 from ..candidate import Candidate
 

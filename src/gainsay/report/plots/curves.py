@@ -6,25 +6,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..._common.shown import short_names
+from ..._common.shown import printable, short_names
 from ..._common.words import format_difference, format_mean
+from ...comparison.wording import label_metrics
 from ..rounds import best_rounds, choose_candidate, select_curve
-from .style import beside, finish, legend_below, looks, only_across, plain, short_metrics, start
+from .style import annotate_beside, draw_legend_below, finish, looks, remove_frame, start
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Hashable, Mapping, Sequence
-    from typing import TypeAlias
+    from collections.abc import Container, Mapping, Sequence
 
     import pandas as pd
     from matplotlib.axes import Axes
 
     from ..._common.theme import Theme
     from ..._common.typing import Floats
-    from .picture import Picture
-
-    Fold: TypeAlias = Mapping[Hashable, Any]  # a row of `best_rounds`
-
-__all__ = ["DistanceCurve", "draw_curves", "plot_best_rounds", "plot_curves"]
+    from .style import Picture
 
 MAX_CANDIDATES = 40
 """The maximum number of candidates in the picture of best rounds. The table has all of them."""
@@ -74,31 +70,26 @@ def plot_curves(
     candidate, rows = _select_rows(best, metrics, candidate)
     ax, colors = start(ax, theme, (6.8, 4.2))
     candidate_curves = curves[curves["candidate"] == candidate]
-    labels, lines = short_metrics(metrics), []
+    lines = []
     for row in rows:
         part = candidate_curves
         if "fold" in part.columns:
             part = part[part["fold"] == row["fold"]]
-        for role, metric, other in zip(ROLES, metrics, metrics[::-1], strict=False):
-            line = select_curve(part, metric)
-            losses = np.abs(line.to_numpy(float) - row[f"best {metric}"])
-            label = metric if row is rows[0] else ""
-            text = f"{labels[metric]}: round {row[f'round {metric}']}" if len(rows) == 1 else ""
-            lines.append(
-                DistanceCurve(
-                    label, text, role, line.index, losses, row[f"round {metric}"], row[f"loss {metric}"],
-                    row[f"round {other}"],
-                )
-            )  # fmt: skip
+        for role, label, other in zip(ROLES, label_metrics(metrics), metrics[::-1], strict=False):
+            line, number = select_curve(part, label.name), row[f"round {label.name}"]
+            losses = np.abs(line.to_numpy(float) - row[f"best {label.name}"])
+            name = label.name if row is rows[0] else ""
+            text = f"{label.short}: round {number}" if len(rows) == 1 else ""
+            loss, at = row[f"loss {label.name}"], row[f"round {other}"]
+            lines.append(DistanceCurve(name, text, role, line.index, losses, number, loss, at))
     for place, number in enumerate(rows[0].get("compared", []) if len(rows) == 1 else []):
         ax.axvline(number, color=colors.muted, linewidth=1.2, zorder=0, label=None if place else "compared here")
     draw_curves(ax, colors, lines)
-    name = (names or {}).get(candidate)
-    short = short_names(map(str, curves["candidate"].unique()))[candidate] if name is None else name
-    title = f"{short}: {_describe_rounds(rows, metrics)}"
+    name = (names or {}).get(candidate) or short_names(map(str, curves["candidate"].unique()))[str(candidate)]
+    title = f"{name}: {_describe_rounds(rows, metrics)}"
     alt = " ".join(_describe_fold(row, metrics, lower_is_better) for row in rows)
-    alt = f"Curves of {short} over rounds, as distance from the best. {alt}"
-    return finish(ax, colors, title, alt, x="round", y="distance from its own best", pad=22 if len(rows) == 1 else 10)
+    alt = f"Curves of {name} over rounds, as distance from the best. {alt}"
+    return finish(ax, colors, title, alt, "round", "distance from its own best", pad=22 if len(rows) == 1 else 10)
 
 
 class DistanceCurve(NamedTuple):
@@ -119,8 +110,8 @@ class DistanceCurve(NamedTuple):
 
 def draw_curves(ax: Axes, colors: Theme, curves: Sequence[DistanceCurve]) -> None:
     """Draw curves as distances from their best values, with a filled mark at 0 and a hollow one at `at`."""
-    peaks = [curve.best_round for curve in curves]
-    for place, curve in enumerate(curves):
+    rightmost = max(reversed(curves), key=lambda curve: curve.best_round)
+    for curve in curves:
         color, (marker, style) = getattr(colors, curve.role), ROLES[curve.role]
         mark: dict[str, Any] = {"marker": marker, "linestyle": "", "color": color, "markersize": 6.5}
         width = 1.8 if curve.text else 1.1
@@ -129,22 +120,21 @@ def draw_curves(ax: Axes, colors: Theme, curves: Sequence[DistanceCurve]) -> Non
             ax.vlines(curve.at, -curve.loss, 0, color=color, linewidth=4, alpha=0.45, zorder=3)
         ax.plot([curve.at], [-curve.loss], markerfacecolor=ax.get_facecolor(), zorder=4, **mark)
         ax.plot([curve.best_round], [0.0], zorder=5, clip_on=False, **mark)
-        is_right = (curve.best_round, place) == max(zip(peaks, range(len(peaks)), strict=True))
         text_color = getattr(colors, f"{curve.role}_text", color)
-        beside(ax, curve.text, (curve.best_round, 1), (2 if is_right else -2, 3), xycoords=("data", "axes fraction"),
-               color=text_color, size=8.5, va="baseline", weight="bold")  # fmt: skip
+        annotate_beside(ax, curve.text, (curve.best_round, 1), 2 if curve is rightmost else -2, 3, color=text_color,
+                        size=8.5, xycoords=("data", "axes fraction"), va="baseline", weight="bold")  # fmt: skip
     lowest = max(1e-6, *(max(2.5 * np.nan_to_num(c.loss), np.nanquantile(c.losses, 0.8)) for c in curves))
     ax.set_ylim(-1.1 * lowest, 0.08 * lowest)
     if max(np.nanmax(curve.losses) for curve in curves) > 1.1 * lowest:
         note = f"values below {format_difference(-1.1 * lowest)} are not shown"
         ax.text(0.99, 0.02, note, transform=ax.transAxes, fontsize=8, color=colors.muted, ha="right")
     ax.grid(axis="y", color=colors.grid, linewidth=0.6)
-    legend_below(ax, colors, below=0.14, fontsize=9)
+    draw_legend_below(ax, colors, 0.14, fontsize=9)
 
 
 def _select_rows(
     best: pd.DataFrame, metrics: tuple[str, str], candidate: str | None
-) -> tuple[str, list[dict[Hashable, Any]]]:
+) -> tuple[str, list[dict[Any, Any]]]:
     """Return the candidate to draw and its best rounds, one row per fold."""
     if best.empty:
         raise ValueError(
@@ -177,41 +167,36 @@ def plot_best_rounds(
     for metric, x, look in zip(metrics, rounds, looks(colors), strict=True):
         ax.scatter(x[~same], y[~same], s=0.62 * look.size, color=look.color, marker=look.marker, label=metric, zorder=3)
     ax.scatter(rounds[0][same], y[same], color=colors.muted, s=28, zorder=3, label="both")
-    ax.set_yticks(range(len(candidates)), [plain(names[str(name)]) for name in candidates], parse_math=False)
+    ax.set_yticks(range(len(candidates)), [printable(names[str(name)]) for name in candidates], parse_math=False)
     ax.set_ylim(len(candidates) - 0.4, -0.6)
     ax.set_xlim(left=0)
-    only_across(ax, colors, 6)
-    legend_below(ax, colors, below=0.5 / (0.25 * len(candidates) + 0.4))
+    remove_frame(ax, colors, 6)
+    draw_legend_below(ax, colors, 0.5 / (0.25 * len(candidates) + 0.4))
     title = f"Both metrics choose the same round {int(same.sum())} times of {len(same)}"
     texts = (f"{names[str(name)]}: {a} and {b}." for name, a, b in zip(rows["candidate"], *rounds, strict=True))
-    return finish(ax, colors, title, f"Best rounds of every candidate. {' '.join(texts)}", x="best round")
+    return finish(ax, colors, title, f"Best rounds of every candidate. {' '.join(texts)}", "best round")
 
 
-def _describe_rounds(rows: Sequence[Fold], metrics: tuple[str, str]) -> str:
-    equal = [row for row in rows if row[f"round {metrics[0]}"] == row[f"round {metrics[1]}"]]
+def _describe_rounds(rows: Sequence[Mapping[Any, Any]], metrics: tuple[str, str]) -> str:
+    differing = sum(row[f"round {metrics[0]}"] != row[f"round {metrics[1]}"] for row in rows)
     if len(rows) > 1:
-        return f"the best rounds differ in {len(rows) - len(equal)} of {len(rows)} folds"
-    (row,) = rows
-    rounds = [row[f"round {metric}"] for metric in metrics]
-    if equal:
+        return f"the best rounds differ in {differing} of {len(rows)} folds"
+    rounds, losses = ([rows[0][f"{column} {metric}"] for metric in metrics] for column in ("round", "loss"))
+    if not differing:
         return f"both metrics are best at round {rounds[0]}"
-    losses = [row[f"loss {metric}"] for metric in metrics]
     text = f"best at round {rounds[0]} by {metrics[0]}, at {rounds[1]} by {metrics[1]}"
     if not np.isfinite(losses).all():  # a metric has no value at the best round of the other one
         return text
     return f"{text} (stopping by the other loses {format_mean(losses[0])} and {format_mean(losses[1])})"
 
 
-def _describe_fold(row: Fold, metrics: tuple[str, str], lower_is_better: Container[str]) -> str:
-    fold = f"Fold {row['fold']}: " if row["fold"] != "" else ""
+def _describe_fold(row: Mapping[Any, Any], metrics: tuple[str, str], lower_is_better: Container[str]) -> str:
     parts = []
     for metric in metrics:
-        behind = row[f"loss {metric}"] * (1 if metric in lower_is_better else -1)
-        loss = f"differs by {format_difference(behind)} at the other's best round"
-        loss = loss if np.isfinite(behind) else "has no value at the other's best round"
-        parts.append(
-            f"{metric} is best at round {row[f'round {metric}']} ({format_mean(row[f'best {metric}'])}) and {loss}"
-        )
+        difference = row[f"loss {metric}"] * (1 if metric in lower_is_better else -1)
+        loss = f"differs by {format_difference(difference)}" if np.isfinite(difference) else "has no value"
+        best = f"{metric} is best at round {row[f'round {metric}']} ({format_mean(row[f'best {metric}'])})"
+        parts.append(f"{best} and {loss} at the other's best round")
+    fold = f"Fold {row['fold']}: " if row["fold"] != "" else ""
     rounds = " and ".join(map(str, row.get("compared", [])))
-    compared = f" Compared at round {rounds}." if rounds else ""
-    return f"{fold}{', '.join(parts)}.{compared}"
+    return f"{fold}{', '.join(parts)}.{f' Compared at round {rounds}.' if rounds else ''}"

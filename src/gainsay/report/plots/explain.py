@@ -5,41 +5,38 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.legend_handler import HandlerTuple
+from matplotlib.patches import Patch, Rectangle
 
 from ..._common.arrays import numbers
-from ..._common.shown import short_names
+from ..._common.shown import printable, short_names
+from ..._common.theme import LIGHT
 from ..._common.validation import validate_integer
 from ..._common.words import MINUS, format_amount, format_difference, format_mean, pluralize
 from ...evaluation.evaluator import evaluate
 from ...judgments import Judgments
 from .style import (
-    beside,
+    annotate_beside,
     column_width,
+    draw_legend_below,
     finish,
-    grade_colors,
-    legend_below,
+    label_sides,
     looks,
-    mixed,
-    only_across,
-    plain,
+    mix_colors,
+    remove_frame,
     start,
-    two_sides,
-    without_frame,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     import pandas as pd
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
     from ..._common.theme import Theme
     from ..._common.typing import Floats, Numbers
     from ...comparison.attribution import Attribution
-    from .picture import Picture
-    from .style import Look
-
+    from .style import Look, Picture
 
 LANES = (-0.2, 0.2)
 HEIGHT = 0.34
@@ -47,6 +44,9 @@ HEIGHT = 0.34
 
 STRENGTHS = (1.0, 0.72, 0.48, 0.28)
 """Strength of the color of each band of ranks."""
+
+MAX_DESCRIBED = 12
+"""Parts of each metric in the text alternative."""
 
 
 def plot_attribution(
@@ -70,31 +70,37 @@ def plot_attribution(
     """
     metrics = attribution.metrics[:2]
     blocks = {metric: _get_block(attribution, metric) for metric in metrics}
-    grades, bands = (list(map(str, axis)) for axis in (blocks[metrics[0]].index, blocks[metrics[0]].columns))
+    grades = list(map(str, blocks[metrics[0]].index))
     ax, colors = start(ax, theme, (7.4, 1.9 + 0.44 * (len(grades) + 1)))
     total = len(grades) + 0.25
     for block, lane, look in zip(blocks.values(), LANES, looks(colors), strict=False):
         cells = block.to_numpy(float)
         for row, pieces in enumerate(cells):
-            _stack(ax, colors, row + lane, pieces, look)
-        _stack(ax, colors, total + lane, np.array([cells.sum()]), look, weight="bold")
+            _stack_pieces(ax, colors, row + lane, pieces, look)
+        _stack_pieces(ax, colors, total + lane, np.array([cells.sum()]), look, weight="bold")
     ax.axvline(0, color=colors.ink, linewidth=1.2, zorder=4)
     ax.axhline(len(grades) - 0.38, color=colors.rule, linewidth=1, zorder=0)
     ax.margins(x=0.16)
     ax.set_ylim(total + 0.55, -0.95)
     ax.set_yticks([*range(len(grades)), total], [*(f"grade {grade}" for grade in grades), "total"])
     ax.get_yticklabels()[-1].set(weight="bold", color=colors.ink)
-    only_across(ax, colors, 7)
+    remove_frame(ax, colors, 7)
     short = short_names(attribution.models) if names is None else names
     first, second = (short[name] for name in attribution.models)
-    two_sides(ax, colors, (0, -0.66), second, first, size=9)
-    _legend(ax, colors, metrics, bands)
+    label_sides(ax, colors, (0, -0.66), second, first, size=9, va="center")
+    _draw_band_legend(ax, colors, metrics, list(map(str, blocks[metrics[0]].columns)))
     note = f"contribution of a grade to {first} {MINUS} {second}"
     if attribution.lower_is_better:
         note += " (reversed for a loss)"
     totals = [f"{format_difference(float(block.to_numpy().sum()))} under {name}" for name, block in blocks.items()]
     title = f"{first} {MINUS} {second}: {', '.join(totals)}"
-    return finish(ax, colors, title, _describe_cells(blocks, first, second), x=note, wide=0.85)
+    alt = [f"Bars: contributions of documents of each grade at each rank to {first} minus {second}."]
+    for metric, block in blocks.items():
+        cells = [(value, grade, band) for grade, row in block.iterrows() for band, value in row.items()]
+        largest = sorted(cells, key=lambda cell: -abs(cell[0]))[:MAX_DESCRIBED]
+        parts = (f"grade {grade} at rank {band} {format_difference(value)}" for value, grade, band in largest)
+        alt.append(f"{metric}: {format_difference(float(block.to_numpy().sum()))} in total. {', '.join(parts)}.")
+    return finish(ax, colors, title, " ".join(alt), note, wide=0.85)
 
 
 def _get_block(attribution: Attribution, metric: str) -> pd.DataFrame:
@@ -106,49 +112,31 @@ def _get_block(attribution: Attribution, metric: str) -> pd.DataFrame:
     return -1.0 * block if metric in attribution.lower_is_better else block
 
 
-def _stack(ax: Axes, colors: Theme, y: float, pieces: Floats, look: Look, weight: str = "normal") -> None:
+def _stack_pieces(ax: Axes, colors: Theme, y: float, pieces: Floats, look: Look, weight: str = "normal") -> None:
     """Draw segments outwards from 0, the first ranks nearest to it, and write their sum at the longer side."""
     ends = {True: 0.0, False: 0.0}
-    for place, piece in enumerate(pieces.tolist()):
+    for piece, strength in zip(pieces.tolist(), [*STRENGTHS, *[STRENGTHS[-1]] * len(pieces)], strict=False):
         if piece:
-            shade = mixed(colors.face, look.color if piece > 0 else colors.muted, STRENGTHS[min(place, 3)])
+            shade = mix_colors(colors.face, look.color if piece > 0 else colors.muted, strength)
             ax.barh(y, piece, HEIGHT, ends[piece > 0], color=shade, edgecolor=colors.face, linewidth=0.5, zorder=3)
             ends[piece > 0] += piece
     net = float(pieces.sum())
-    is_right = net >= 0
-    beside(ax, format_difference(net), (ends[is_right], y), (4 if is_right else -4, 0), color=look.text, size=8,
-           weight=weight)  # fmt: skip
+    annotate_beside(ax, format_difference(net), (ends[net >= 0], y), 4 if net >= 0 else -4, color=look.text, size=8,
+                    weight=weight)  # fmt: skip
 
 
-def _legend(ax: Axes, colors: Theme, metrics: Sequence[str], bands: Sequence[str]) -> None:
-    from matplotlib.legend_handler import HandlerTuple
-    from matplotlib.patches import Patch
-
+def _draw_band_legend(ax: Axes, colors: Theme, metrics: Sequence[str], bands: Sequence[str]) -> None:
     metric_colors = [look.color for look in looks(colors)[: len(metrics)]]
-    entries: list[tuple[Artist | tuple[Artist, ...], str]] = [
-        (Patch(facecolor=color), metric) for color, metric in zip(metric_colors, metrics, strict=True)
-    ]
+    handles: list[Any] = [Patch(facecolor=color) for color in metric_colors]
+    labels = [*metrics]
     for place, (band, strength) in enumerate(zip(bands, STRENGTHS, strict=False), 1):
-        shades = [mixed(colors.face, color, strength) for color in (*metric_colors, colors.muted)]
-        more = " and beyond" if len(bands) > len(STRENGTHS) == place else ""
-        entries.append((tuple(Patch(facecolor=shade) for shade in shades), f"rank {band}{more}"))
+        shades = [mix_colors(colors.face, color, strength) for color in (*metric_colors, colors.muted)]
+        handles.append(tuple(Patch(facecolor=shade) for shade in shades))
+        labels.append(f"rank {band}{' and beyond' if len(bands) > len(STRENGTHS) == place else ''}")
     columns = 6 if column_width(ax) > 6.5 else 3
-    legend_below(ax, colors, entries, below=0.42 / (0.44 * len(ax.get_yticks())), ncols=columns, handlelength=1.4,
-                 handletextpad=0.4, columnspacing=1.1, handler_map={tuple: HandlerTuple(None, pad=0)})  # fmt: skip
-
-
-def _describe_cells(blocks: Mapping[str, pd.DataFrame], first: str, second: str) -> str:
-    alt = [f"Bars: contributions of documents of each grade at each rank to {first} minus {second}."]
-    for metric, block in blocks.items():
-        cells = [
-            (f"grade {grade} at rank {band}", value)
-            for grade, row in zip(block.index, block.to_numpy(float).tolist(), strict=True)
-            for band, value in zip(block.columns, row, strict=True)
-        ]
-        cells.sort(key=lambda cell: -abs(cell[1]))
-        parts = ", ".join(f"{cell} {format_difference(value)}" for cell, value in cells[:12])
-        alt.append(f"{metric}: {format_difference(float(block.to_numpy().sum()))} in total. {parts}.")
-    return " ".join(alt)
+    draw_legend_below(ax, colors, 0.42 / (0.44 * len(ax.get_yticks())), handles=handles, labels=labels, ncols=columns,
+                      handlelength=1.4, handletextpad=0.4, columnspacing=1.1,
+                      handler_map={tuple: HandlerTuple(None, pad=0)})  # fmt: skip
 
 
 MAX_RANKS = 20
@@ -160,15 +148,8 @@ STEP = 2.75
 BARS = 9.0
 """Width of the bars next to the strips, in cells."""
 
-
-def _read_columns(queries: pd.DataFrame) -> tuple[tuple[str, str], tuple[str, str]]:
-    """Return the models and the metrics of a table of `Comparison.queries`."""
-    names = [str(column) for column in queries.columns]
-    models = [name.removeprefix("labels ") for name in names if name.startswith("labels ")]
-    metrics = [name.removeprefix("difference ") for name in names if name.startswith("difference ")]
-    if len(models) != 2 or len(metrics) != 2:
-        raise ValueError(f"queries must be a table made by Comparison.queries: got columns {', '.join(names)}")
-    return (models[0], models[1]), (metrics[0], metrics[1])
+GRADE_STRENGTHS = (0.0, 0.11, 0.27, 0.64, 1.0)
+"""Strength of the cell of a document for five grades."""
 
 
 def plot_queries(
@@ -203,7 +184,13 @@ def plot_queries(
     ValueError
         If the table has no rows, because the metrics contradict each other on no query.
     """
-    models, metrics = _read_columns(queries)
+    columns = [str(column) for column in queries.columns]
+    models, metrics = (
+        [column.removeprefix(prefix) for column in columns if column.startswith(prefix)]
+        for prefix in ("labels ", "difference ")
+    )
+    if len(models) != 2 or len(metrics) != 2:
+        raise ValueError(f"queries must be a table made by Comparison.queries: got columns {', '.join(columns)}")
     if not len(queries):
         raise ValueError(f"queries has no rows: {metrics[0]} and {metrics[1]} contradict each other on no query.")
     rows = queries.head(validate_integer("most", most)).to_dict("records")
@@ -211,38 +198,34 @@ def plot_queries(
     levels = sorted(drawn_grades | set(grades or ()))
     depth = max([10, *(min(len(row[f"labels {model}"]), MAX_RANKS) for row in rows for model in models)])
     ax, colors = start(ax, theme, (4.6 + 0.33 * depth, 1.5 + 0.8 * len(rows)))
-    shades = dict(zip(levels, grade_colors(len(levels), colors), strict=True))
+    shades = dict(zip(levels, choose_grade_colors(len(levels), colors), strict=True))
     short = short_names(models) if names is None else names
     width = depth + 1.0 + BARS
     middle = width - BARS / 2
-    differences = np.array([[row[f"difference {metric}"] for metric in metrics] for row in rows], dtype=float)
-    scale = (BARS / 2 - 1.6) / (np.abs(differences).max() or 1.0)
+    scale = (BARS / 2 - 1.6) / (max(abs(row[f"difference {metric}"]) for row in rows for metric in metrics) or 1.0)
     for number, row in enumerate(rows):
         top = STEP * number
-        ax.text(0, top - 0.1, f"query {plain(row['query'])[:32]}", fontsize=8.5, weight="bold", va="bottom",
+        ax.text(0, top - 0.1, f"query {printable(str(row['query']))[:32]}", fontsize=8.5, weight="bold", va="bottom",
                 color=colors.ink, parse_math=False)  # fmt: skip
-        for line, (model, look) in enumerate(zip(models, looks(colors), strict=True)):
-            draw_strip(ax, row[f"labels {model}"], top + line, shades, colors)
-            y, size = top + line + 0.5, abs(differences[number, line])
+        for line, (model, metric, look) in enumerate(zip(models, metrics, looks(colors), strict=True)):
+            _draw_strip(ax, row[f"labels {model}"], top + line, shades, colors)
+            y, size = top + line + 0.5, abs(row[f"difference {metric}"])
             ax.text(-0.2, y, short[model], ha="right", va="center", fontsize=9, color=colors.ink, parse_math=False)
             # The first metric prefers the first model, and the second metric the other one, or the reverse.
             side = 1 if (row["contradiction strength"] > 0) == (line == 0) else -1
-            ax.barh(y, side * size * scale, 0.56, middle, color=look.color, zorder=3)
-            beside(ax, format_amount(size), (middle + side * size * scale, y), (4 * side, 0), color=colors.ink, size=8)
+            end = middle + side * size * scale
+            ax.barh(y, end - middle, 0.56, middle, color=look.color, zorder=3, label=None if number else metric)
+            annotate_beside(ax, format_amount(size), (end, y), 4 * side, color=colors.ink, size=8)
     ax.plot([middle, middle], [-0.1, STEP * len(rows) - 0.75], color=colors.ink, linewidth=1.2, zorder=4)
-    two_sides(ax, colors, (middle, -0.25), short[models[1]], short[models[0]], va="bottom")
-    for metric, look in zip(metrics, looks(colors), strict=True):
-        ax.plot([], [], color=look.color, linewidth=5, label=metric)
-    legend_below(ax, colors, bbox_to_anchor=(middle / width, 0.0), ncols=2, handlelength=1.2, handletextpad=0.4)
-    ax.set_xlim(0, width)
-    ax.set_ylim(STEP * len(rows) - 0.6, -0.8)
+    label_sides(ax, colors, (middle, -0.25), short[models[1]], short[models[0]], size=8.5, va="bottom")
+    draw_legend_below(ax, colors, bbox_to_anchor=(middle / width, 0.0), ncols=2, handlelength=1.2, handletextpad=0.4)
+    ax.set(xlim=(0, width), ylim=(STEP * len(rows) - 0.6, -0.8), yticks=[])
     ax.set_xticks(np.arange(depth) + 0.5, [str(rank) for rank in range(1, depth + 1)])
-    ax.set_yticks([])
     ax.tick_params(length=0, labelsize=8)
-    without_frame(ax)
+    ax.spines[:].set_visible(False)
     title = f"{pluralize(len(rows), 'query')} with the strongest contradiction of {metrics[0]} and {metrics[1]}"
     alt = _describe_strips(rows, models, metrics, short)
-    picture = finish(ax, colors, title, alt, x="rank (cells: grade of the document)", wide=0.7)
+    picture = finish(ax, colors, title, alt, "rank (cells: grade of the document)", wide=0.7)
     ax.xaxis.label.set_horizontalalignment("left")
     ax.xaxis.set_label_coords(0, -0.05 - 0.12 / len(rows))
     return picture
@@ -254,35 +237,43 @@ def _describe_strips(
     first, second = (short[model] for model in models)
     alt = [f"Strips of grades from rank 1 on, {first} above {second}. Differences are the first minus the second."]
     for row in rows:
-        strips = ", ".join(f"{short[model]} {_format_grades(row[f'labels {model}'])}" for model in models)
+        strips = []
+        for model in models:
+            labels = row[f"labels {model}"]
+            more = f" and {len(labels) - MAX_RANKS} more" if len(labels) > MAX_RANKS else ""
+            strips.append(f"{short[model]} {_join_grades(labels[:MAX_RANKS])}{more}")
         signs = ", ".join(f"{metric} {format_difference(row[f'difference {metric}'])}" for metric in metrics)
-        alt.append(f"Query {row['query']}: {strips}. {signs}.")
+        alt.append(f"Query {row['query']}: {', '.join(strips)}. {signs}.")
     return " ".join(alt)
 
 
-def draw_strip(
+def _join_grades(labels: Iterable[float]) -> str:
+    return " ".join(f"{grade:g}" for grade in labels)
+
+
+def _draw_strip(
     ax: Axes, labels: Sequence[float], top: float, shades: Mapping[float, tuple[str, str]], colors: Theme
 ) -> None:
     """Draw one row of colored cells that contain their grades."""
-    from matplotlib.patches import Rectangle
-
     for place, grade in enumerate(labels[:MAX_RANKS]):
-        shade, ink = shades[grade]
+        shade, ink = shades[grade] if grade else (shades[grade][0], colors.muted)
         edge = colors.rule if shade == colors.face else shade
         cell = Rectangle((place + 0.05, top + 0.07), 0.9, 0.86, facecolor=shade, edgecolor=edge, linewidth=0.8)
         ax.add_patch(cell)
-        words, ink = ("·", colors.muted) if grade == 0 else (f"{grade:g}", ink)
-        ax.text(place + 0.5, top + 0.5, words, ha="center", va="center_baseline", fontsize=8, color=ink)
+        text = f"{grade:g}" if grade else "·"
+        ax.text(place + 0.5, top + 0.5, text, ha="center", va="center_baseline", fontsize=8, color=ink)
     if len(labels) > MAX_RANKS:
         ax.text(MAX_RANKS + 0.05, top + 0.5, "…", va="center", fontsize=9, color=colors.ink)
 
 
-def _format_grades(labels: Sequence[float]) -> str:
-    more = f" and {len(labels) - MAX_RANKS} more" if len(labels) > MAX_RANKS else ""
-    return " ".join(f"{grade:g}" for grade in labels[:MAX_RANKS]) + more
+def choose_grade_colors(count: int, theme: Theme = LIGHT) -> list[tuple[str, str]]:
+    """Return the color of the cell and of its text for `count` grades, lowest first.
 
-
-FAMILIES = ("jk", "linear", "exp")
+    >>> choose_grade_colors(2)
+    [('#ffffff', '#1a1e24'), ('#1a1e24', '#ffffff')]
+    """
+    shares = np.interp(np.linspace(0, 1, max(count, 2))[:count], np.linspace(0, 1, 5), GRADE_STRENGTHS).tolist()
+    return [(mix_colors(theme.face, theme.ink, share), theme.ink if share < 0.5 else theme.face) for share in shares]
 
 
 def compute_rank_contributions(labels: Numbers, scores: Numbers, k: int = 10) -> dict[str, Floats]:
@@ -297,7 +288,7 @@ def compute_rank_contributions(labels: Numbers, scores: Numbers, k: int = 10) ->
     k = validate_integer("k", k)
     judgments = Judgments(labels, group=[len(numbers("labels", labels))])
     cutoffs, parts = range(1, min(k, judgments.documents) + 1), {}
-    for family in FAMILIES:
+    for family in ("jk", "linear", "exp"):
         metrics = [f"dcg_{family}@{cutoff}" for cutoff in cutoffs]
         sums, ideal = (list(evaluate(metrics, judgments, order).mean.values()) for order in (scores, labels))
         parts[f"ndcg_{family}@{k}"] = np.diff([0.0, *sums]) / (ideal[-1] or 1.0)
@@ -324,32 +315,24 @@ def plot_explain(
     kinds = ((colors.third, "//"), (colors.first, ""), (colors.second, "xx"))
     places = np.arange(depth) + 0.5
     totals = {name: format_mean(float(values.sum())) for name, values in parts.items()}
-    for number, ((name, values), (color, hatch)) in enumerate(zip(parts.items(), kinds, strict=True)):
-        ax.bar(
-            places + 0.27 * (number - 1), values, 0.25, color=color, edgecolor=colors.face, hatch=hatch,
-            linewidth=0.6, label=f"{name} = {totals[name]}",
-        )  # fmt: skip
+    for (name, values), (color, hatch), shift in zip(parts.items(), kinds, (-0.27, 0, 0.27), strict=True):
+        look: dict[str, Any] = {"color": color, "edgecolor": colors.face, "hatch": hatch, "linewidth": 0.6}
+        ax.bar(places + shift, values, 0.25, label=f"{name} = {totals[name]}", **look)
     by_label = np.asarray(labels, dtype=float)
     strip = by_label[np.argsort(-np.asarray(scores, dtype=float), kind="stable")[:depth]].tolist()
     levels = sorted(set(by_label.tolist()))
-    below = ax.inset_axes((0, -0.2, 1, 0.11))
-    below.set_xlim(0, depth)
-    below.set_ylim(1, 0)
+    below = ax.inset_axes((0, -0.2, 1, 0.11), xlim=(0, depth), ylim=(1, 0))
     below.axis("off")
-    draw_strip(below, strip, 0, dict(zip(levels, grade_colors(len(levels), colors), strict=True)), colors)
-    ax.set_xlim(0, depth)
-    ax.set_ylim(0, 1.08 * max(1e-6, *(float(values.max()) for values in parts.values())))
+    _draw_strip(below, strip, 0, dict(zip(levels, choose_grade_colors(len(levels), colors), strict=True)), colors)
+    ax.set(xlim=(0, depth), ylim=(0, 1.08 * max(1e-6, *(float(values.max()) for values in parts.values()))))
     ax.set_xticks(places, [str(rank) for rank in range(1, depth + 1)])
     ax.tick_params(axis="x", length=0)
     ax.grid(axis="y", color=colors.grid, linewidth=0.6)
     ax.legend(frameon=False, fontsize=9, labelcolor=colors.ink)
-    added = " ".join(
-        f"{name} is {totals[name]}: {', '.join(format_mean(float(value)) for value in values)}."
-        for name, values in parts.items()
-    )
-    alt = f"Bars: contribution of each rank. Grades from rank 1: {' '.join(f'{grade:g}' for grade in strip)}. {added}"
+    sums = (f"{name} is {totals[name]}: {', '.join(map(format_mean, parts[name].tolist()))}." for name in parts)
+    alt = f"Bars: contribution of each rank. Grades from rank 1: {_join_grades(strip)}. {' '.join(sums)}"
     title = f"One ranking, three NDCGs: {', '.join(totals.values())}"
-    below_axis = "rank (cells: grade of the document)"
-    picture = finish(ax, colors, title, alt, x=below_axis, y="contribution of the rank")
+    x, y = "rank (cells: grade of the document)", "contribution of the rank"
+    picture = finish(ax, colors, title, alt, x, y)
     ax.xaxis.labelpad = 36
     return picture

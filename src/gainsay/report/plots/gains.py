@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import MaxNLocator
 
 from ...comparison.gain_path import select_labelled_bases
-from .style import beside, column_width, finish, looks, start
+from .style import annotate_beside, column_width, finish, looks, start
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,9 +18,7 @@ if TYPE_CHECKING:
 
     from ..._common.theme import Theme
     from ...comparison.gain_path import GainPath
-    from .picture import Picture
-
-__all__ = ["plot_gains"]
+    from .style import Picture
 
 MAX_NAMES = 12
 """Maximum number of names next to the lines, those of the leaders first."""
@@ -66,13 +63,17 @@ def plot_gains(gains: GainPath, ax: Axes | None = None, theme: str = "light") ->
     if len(gains.bases) < 2:
         raise ValueError("A plot of gains requires two bases, got 1. Pass more to gains(bases).")
     ax, colors = start(ax, theme, (7.6, 4.2))
-    line_colors, scale = _choose_colors(gains, colors), _compute_scale(gains)
-    _draw_lines(ax, colors, gains, line_colors, scale)
+    # Models that lead somewhere, then those that may be best somewhere.
+    notable = list(dict.fromkeys([*gains.winners["model"], *gains.best_ranges["model"]]))
+    largest = dict(zip(gains.models, gains.regret.max(axis=0).tolist(), strict=True))
+    scale = 1.05 * max(1e-9, *sorted(largest.values())[:2], *(largest[model] for model in notable))
+    line_colors = _choose_colors(gains, colors)
+    _draw_lines(ax, colors, gains, notable, line_colors, scale)
     _draw_leaders(ax, colors, gains, line_colors, scale)
     _draw_axes(ax, colors, gains, scale)
     _draw_fitted_base(ax, colors, gains)
     base = "gain base b, gain of grade l = (bˡ − 1)/(b − 1)"
-    return finish(ax, colors, gains.headline, f"{gains.headline}. {gains.text}", x=base, y="regret")
+    return finish(ax, colors, gains.headline, f"{gains.headline}. {gains.text}", base, "regret")
 
 
 def _choose_colors(gains: GainPath, theme: Theme) -> dict[str, str]:
@@ -86,38 +87,25 @@ def _choose_colors(gains: GainPath, theme: Theme) -> dict[str, str]:
     return leaders if len(leaders) == 2 else {}
 
 
-def _list_notable(gains: GainPath) -> list[str]:
-    """Return the models that lead somewhere, then those that may be best somewhere."""
-    return list(dict.fromkeys([*gains.winners["model"], *gains.best_ranges["model"]]))
-
-
-def _compute_scale(gains: GainPath) -> float:
-    """Return the largest regret of the figure: that of the models that lead or may be best, and of a second one."""
-    largest = gains.regret.max(axis=0)
-    shown = largest[[gains.models.index(model) for model in _list_notable(gains)]]
-    return 1.05 * float(max(shown.max(initial=0.0), np.sort(largest)[:2].max(), 1e-9))
-
-
-def _draw_lines(ax: Axes, theme: Theme, gains: GainPath, line_colors: Mapping[str, str], scale: float) -> None:
+def _draw_lines(
+    ax: Axes, theme: Theme, gains: GainPath, notable: list[str], line_colors: Mapping[str, str], scale: float
+) -> None:
     """Draw the lines, thick where the model may be best, with names at their ends."""
-    bases, notable, ranges = np.array(gains.bases), _list_notable(gains), gains.best_ranges
+    bases, ranges = np.array(gains.bases), gains.best_ranges
+    regrets = dict(zip(gains.models, gains.regret.T, strict=True))
     width = 4.5 if ranges["model"].nunique() <= CROWD else 2.8
     for model in sorted(gains.models, key=lambda model: (model in notable, model in line_colors)):
-        regret = gains.regret[:, gains.models.index(model)]
-        shown, color = np.where(regret <= scale, regret, np.nan), line_colors.get(model, theme.ink)
-        if model not in notable:
-            ax.plot(bases, shown, color=theme.muted, lw=0.6, alpha=0.5)
-            continue
-        ax.plot(bases, shown, color=color, lw=1.4)
+        regret, color = regrets[model], line_colors.get(model, theme.ink)
+        look = {"color": color, "lw": 1.4} if model in notable else {"color": theme.muted, "lw": 0.6, "alpha": 0.5}
+        ax.plot(bases, np.where(regret <= scale, regret, np.nan), **look)
         for low, high in ranges.loc[ranges["model"] == model, ["from", "to"]].to_numpy(float).tolist():
             x = np.array([low, *bases[(bases > low) & (bases < high)], high])
             ax.plot(x, np.interp(x, bases, regret), color=color, lw=width, solid_capstyle="round")
-    named = notable[:MAX_NAMES]
-    ends = {model: min(float(gains.regret[-1, gains.models.index(model)]), scale) for model in named}
-    ordered = sorted(named, key=ends.__getitem__)
-    for model, y in zip(ordered, _spread([ends[model] for model in ordered], 1.15 * ROW * scale, scale), strict=True):
-        beside(ax, gains.short_names[model], (1.01, y), color=line_colors.get(model, theme.ink), size=9,
-               weight="bold", ha="left", xycoords=("axes fraction", "data"))  # fmt: skip
+    named = sorted(notable[:MAX_NAMES], key=lambda model: min(regrets[model][-1], scale))
+    ends = _spread([min(regrets[model][-1], scale) for model in named], 1.15 * ROW * scale, scale)
+    for model, y in zip(named, ends, strict=True):
+        annotate_beside(ax, gains.short_names[model], (1.01, y), 0, color=line_colors.get(model, theme.ink), size=9,
+                        weight="bold", ha="left", xycoords=("axes fraction", "data"))  # fmt: skip
 
 
 def _spread(places: Sequence[float], gap: float, bottom: float) -> list[float]:
@@ -151,12 +139,10 @@ def _draw_axes(ax: Axes, theme: Theme, gains: GainPath, scale: float) -> None:
     room = 0.14 if column_width(ax) > 6.5 else 0.28
     bases, named = select_labelled_bases(gains.bases, room), {1.0: "1: linear", 2.0: "2: exponential"}
     grade_gains = [" ".join(format_gain(base, grade) for grade in gains.grades[:5]) for base in bases]
-    ax.xaxis.set_major_locator(FixedLocator(bases))
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.set_xticklabels(
-        [f"{named.get(base, f'{base:g}')}\n{text}" for base, text in zip(bases, grade_gains, strict=True)]
-    )
-    ax.yaxis.set_major_locator(FixedLocator([tick for tick in MaxNLocator(6).tick_values(0, scale) if tick <= scale]))
+    labels = [f"{named.get(base, f'{base:g}')}\n{text}" for base, text in zip(bases, grade_gains, strict=True)]
+    ax.set_xticks(bases, labels)
+    ax.minorticks_off()
+    ax.yaxis.set_major_locator(MaxNLocator(6))
     ax.yaxis.grid(True, color=theme.grid, lw=0.8)
     ax.axhline(0, color=theme.ink, lw=1)
     for base, look in zip((1.0, 2.0), looks(theme), strict=True):
@@ -178,8 +164,6 @@ def _draw_fitted_base(ax: Axes, theme: Theme, gains: GainPath) -> None:
 
 
 def format_gain(base: float, grade: float) -> str:
-    """Return the gain of a grade with three digits, also for very large values."""
-    try:
-        return f"{grade if base == 1 else (base**grade - 1) / (base - 1):.3g}"
-    except OverflowError:
-        return f"{Decimal(base) ** Decimal(grade) / (Decimal(base) - 1):.2e}"
+    """Return the gain of a grade with three digits, "inf" beyond the range of floats."""
+    with np.errstate(over="ignore"):
+        return f"{grade if base == 1 else (np.float64(base) ** grade - 1) / (base - 1):.3g}"

@@ -1,38 +1,159 @@
-"""The look of all pictures: axes without global state, colors of the theme, and titles that state the finding."""
+"""The result of every plot, and the look of all pictures: colors, axes, and titles that state the finding."""
 
 from __future__ import annotations
 
+import base64
+import io
+import re
 import textwrap
+import warnings
+from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from ..._common.shown import printable
-from ..._common.theme import LIGHT, theme_named
-from .picture import Picture
+from ..._common.theme import theme_named
+from ..._common.validation import validate_output
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import TypeAlias
+    import os
+    from collections.abc import Callable
 
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
     from ..._common.theme import Theme
 
-    Point: TypeAlias = tuple[float, float]
-    Entries: TypeAlias = Sequence[tuple[Artist | tuple[Artist, ...], str]]
-
-__all__ = ["finish", "grade_colors", "looks", "mixed", "plain", "short_metrics", "start"]
+SHARP = 2
+"""Pixels of the image per pixel of the notebook, for screens with a high resolution."""
 
 MARGIN = 0.12
 """Inches to the left and the right of a picture, because letters are wider in some fonts and resolutions."""
 
 LETTERS = 11.5
 """Letters of a title in an inch."""
+
+DESCRIPTIONS = {".png": "Description", ".svg": "Description", ".pdf": "Subject"}
+"""The metadata field of the text alternative in each format."""
+
+
+class Picture:
+    """A drawn picture: the last line of a notebook's cell shows it, `save` writes it to a file.
+
+    The methods of `comparison.plot` return it. Use its Matplotlib axes to change the picture or to add to it.
+
+    Attributes
+    ----------
+    ax : Axes
+        The axes of the picture.
+    alt : str
+        Text alternative: the content of the picture in words and numbers. Files and notebooks contain it.
+    """
+
+    def __init__(self, ax: Axes, alt: str) -> None:
+        self.ax, self.alt = ax, alt
+
+    @property
+    def figure(self) -> Figure:
+        """The figure that the axes are part of."""
+        return self.ax.figure.canvas.figure
+
+    @property
+    def title(self) -> str:
+        """The finding of the picture as a sentence."""
+        return self.ax.get_title(loc="left").replace("\n", " ")
+
+    def save(self, path: str | os.PathLike[str], *, dpi: float = 150) -> Path:
+        """Write the whole figure to a file. The extension selects the format: .png, .svg, .pdf or another one.
+
+        PNG, SVG and PDF files also contain the title and the text alternative.
+
+        Parameters
+        ----------
+        path : path
+            The file. An existing file is replaced.
+        dpi : float
+            Dots per inch of an image.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        ValueError
+            If Matplotlib does not support the extension.
+        OSError
+            If the file cannot be written.
+        """
+        target = validate_picture_path(path)
+        described = DESCRIPTIONS.get(target.suffix.lower())
+        metadata = {"Title": self.title, described: self.alt} if described else None
+        self.figure.savefig(target, dpi=dpi, metadata=metadata)
+        return target
+
+    def to_svg(self) -> str:
+        """Return the whole figure as deterministic SVG text that uses the fonts of the viewer."""
+        from matplotlib import rc_context
+
+        written = io.StringIO()
+        with rc_context({"svg.fonttype": "none", "svg.hashsalt": "gainsay"}):
+            look: dict[str, Any] = {"transparent": True, "bbox_inches": "tight", "pad_inches": 0.05}
+            self.figure.savefig(written, format="svg", metadata={"Date": None}, **look)
+        return re.sub(r"'DejaVu Sans'[^;\"]*", "Inter, system-ui, sans-serif", written.getvalue())
+
+    def _repr_mimebundle_(
+        self, include: object = None, exclude: object = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the picture for notebooks, except for figures of pyplot, which pyplot displays itself."""
+        data: dict[str, Any] = {"text/plain": repr(self)}
+        figure = self.figure
+        if figure.canvas.manager is not None:
+            return data, {}
+        written = io.BytesIO()
+        figure.savefig(written, format="png", dpi=SHARP * 96, metadata={"Software": None})
+        data["image/png"] = base64.b64encode(written.getvalue()).decode("ascii")
+        width, height = (round(96 * inches) for inches in figure.get_size_inches())
+        return data, {"image/png": {"width": width, "height": height, "alt": self.alt}}
+
+    def __repr__(self) -> str:
+        return f"<Picture: {self.title}>"
+
+
+def validate_picture_path(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a picture. Raise if the picture cannot be written there."""
+    target = Path(path)
+    extensions = FigureCanvasBase.get_supported_filetypes()
+    if target.suffix.lower().removeprefix(".") not in extensions:
+        raise ValueError(
+            f"path {str(target)!r} must end in an extension of a picture: {', '.join(sorted(extensions))}."
+        )
+    return validate_output("path", target)
+
+
+def embed(draw: Callable[[str], Picture]) -> str:
+    """Return HTML with a picture in both themes, without its title."""
+    sources = []
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # The browser of the reader has more fonts.
+        for theme in ("light", "dark"):
+            picture = draw(theme)
+            title = escape(picture.title)
+            picture.ax.set_title("", loc="left")
+            content = base64.b64encode(picture.to_svg().encode()).decode("ascii")
+            sources.append(f"data:image/svg+xml;base64,{content}")
+    alt = f"{title}. {escape(picture.alt)}"
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{title}"><picture>'
+        f'<source media="screen and (prefers-color-scheme: dark)" srcset="{sources[1]}">'
+        f'<img src="{sources[0]}" alt="{alt}"></picture></div>'
+    )
 
 
 class Look(NamedTuple):
@@ -56,10 +177,8 @@ def start(ax: Axes | None, name: str, size: tuple[float, float]) -> tuple[Axes, 
         layout = ConstrainedLayoutEngine(w_pad=MARGIN)
         ax = Figure(figsize=size, facecolor=theme.face, layout=layout).add_subplot()
     ax.set_facecolor(theme.face)
-    for side, spine in ax.spines.items():
-        spine.set_color(theme.muted)
-        spine.set_linewidth(0.8)
-        spine.set_visible(side in ("left", "bottom"))
+    ax.spines[:].set(color=theme.muted, linewidth=0.8, visible=False)
+    ax.spines[["left", "bottom"]].set_visible(True)
     ax.tick_params(colors=theme.muted, labelcolor=theme.muted, labelsize=9, width=0.8)
     ax.set_axisbelow(True)
     return ax, theme
@@ -70,11 +189,9 @@ def finish(
     theme: Theme,
     title: str,
     alt: str,
-    *,
     x: str = "",
     y: str = "",
-    x_color: str = "",
-    y_color: str = "",
+    *,
     pad: float = 10,
     wide: float = 0.8,
     left: float = 0.0,
@@ -82,14 +199,14 @@ def finish(
     """Set the title (the finding) and the labels of the axes, and return the picture.
 
     The title is wrapped for axes with the share `wide` of the width of their column in the figure. It begins the share
-    `left` of the axes' width to the left of them. Labels of axes may have the color of their metric.
+    `left` of the axes' width to the left of them.
     """
     letters = max(24, int(wide * column_width(ax) * LETTERS))
-    title = "\n".join(textwrap.wrap(plain(title).replace("p = ", "p\u00a0=\u00a0"), letters))
+    title = "\n".join(textwrap.wrap(printable(title).replace("p = ", "p\u00a0=\u00a0"), letters))
     ax.set_title(title, loc="left", fontsize=11, weight="bold", color=theme.ink, parse_math=False, pad=pad, x=-left)
-    ax.set_xlabel(x, fontsize=9.5, color=x_color or theme.muted, parse_math=False)
-    ax.set_ylabel(y, fontsize=9.5, color=y_color or theme.muted, parse_math=False)
-    return Picture(ax, plain(alt))
+    ax.set_xlabel(x, fontsize=9.5, color=theme.muted, parse_math=False)
+    ax.set_ylabel(y, fontsize=9.5, color=theme.muted, parse_math=False)
+    return Picture(ax, printable(alt))
 
 
 def column_width(ax: Axes) -> float:
@@ -99,86 +216,44 @@ def column_width(ax: Axes) -> float:
     return width if place is None else width * len(place.colspan) / place.get_gridspec().ncols
 
 
-def beside(ax: Axes, text: str, at: Point, offset: Point = (0, 0), *, color: str, size: float, **look: Any) -> None:
-    """Write a text next to a position, growing away from it. Nothing in it is parsed as a formula."""
-    right, up = offset
+def annotate_beside(
+    ax: Axes, text: str, at: tuple[float, float], right: float, up: float = 0, *, color: str, size: float, **look: Any
+) -> None:
+    """Write a text some points right of and above a position, growing away from it. It is not parsed as a formula."""
     across = "center" if abs(right) <= 0.3 * abs(up) else "left" if right > 0 else "right"
     along = "center" if abs(up) <= 0.5 * abs(right) else "bottom" if up > 0 else "top"
-    look = {"ha": across, "va": along, **look}
-    ax.annotate(text, at, offset, textcoords="offset points", fontsize=size, color=color, parse_math=False, **look)
+    look = {"ha": across, "va": along, "textcoords": "offset points", **look}
+    ax.annotate(text, at, (right, up), fontsize=size, color=color, parse_math=False, **look)
 
 
-def legend_below(ax: Axes, theme: Theme, entries: Entries = (), *, below: float = 0.13, **look: Any) -> None:
-    """Write the legend below the axes: `entries`, or by default everything with a label."""
-    if entries:
-        look |= {"handles": [handle for handle, _ in entries], "labels": [label for _, label in entries]}
+def draw_legend_below(ax: Axes, theme: Theme, below: float = 0.13, **look: Any) -> None:
+    """Write the legend below the axes."""
     look = {"bbox_to_anchor": (0.5, -below), "fontsize": 8, "ncols": 3, **look}
     legend = ax.legend(loc="upper center", frameon=False, labelcolor=theme.ink, **look)
     for text in legend.get_texts():
         text.set_parse_math(False)
 
 
-def without_frame(ax: Axes) -> None:
-    """Remove the lines around axes."""
-    for spine in ax.spines.values():
-        spine.set_visible(False)
-
-
-def only_across(ax: Axes, theme: Theme, most_ticks: int) -> None:
+def remove_frame(ax: Axes, theme: Theme, max_ticks: int) -> None:
     """Keep only the tick labels below the axes and vertical grid lines."""
-    without_frame(ax)
+    ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
-    ax.locator_params(axis="x", nbins=most_ticks)
+    ax.locator_params(axis="x", nbins=max_ticks)
     ax.grid(axis="x", color=theme.grid, linewidth=0.8)
 
 
-def two_sides(
-    ax: Axes, theme: Theme, at: tuple[float, float], left: str, right: str, *, size: float = 8.5, va: str = "center"
-) -> None:
+def label_sides(ax: Axes, theme: Theme, at: tuple[float, float], left: str, right: str, **look: Any) -> None:
     """Label the left and the right side of a line."""
     for words, ha in ((f"◂ {left}\u00a0", "right"), (f"\u00a0{right} ▸", "left")):
-        ax.text(*at, words, ha=ha, va=va, fontsize=size, color=theme.muted, parse_math=False)
+        ax.text(*at, words, ha=ha, color=theme.muted, parse_math=False, **look)
 
 
-def plain(text: object) -> str:
-    """Return text for a picture, on one line."""
-    return printable(str(text))
-
-
-def short_metrics(metrics: tuple[str, str]) -> dict[str, str]:
-    """Return short labels of two metrics: the gain or discount of two NDCGs with the same cutoff.
-
-    >>> short_metrics(("ndcg_linear@10", "ndcg_exp@10"))
-    {'ndcg_linear@10': 'linear', 'ndcg_exp@10': 'exp'}
-    >>> short_metrics(("ndcg_linear@10", "mrr"))
-    {'ndcg_linear@10': 'ndcg_linear@10', 'mrr': 'mrr'}
-    """
-    cuts = {metric.partition("@")[2] for metric in metrics}
-    if len(cuts) == 1 and all(metric.startswith("ndcg_") for metric in metrics):
-        return {metric: metric.partition("@")[0].removeprefix("ndcg_") for metric in metrics}
-    return {metric: metric for metric in metrics}
-
-
-def mixed(face: str, color: str, share: float) -> str:
+def mix_colors(face: str, color: str, share: float) -> str:
     """Mix a share of a color with the background.
 
-    >>> mixed("#ffffff", "#000000", 0.5)
+    >>> mix_colors("#ffffff", "#000000", 0.5)
     '#808080'
     """
     start, end = np.array(to_rgb(face)), np.array(to_rgb(color))
     red, green, blue = (start + share * (end - start)).tolist()
     return to_hex((red, green, blue))
-
-
-GRADES = (0.0, 0.11, 0.27, 0.64, 1.0)
-"""Strength of the cell of a document for five grades."""
-
-
-def grade_colors(count: int, theme: Theme = LIGHT) -> list[tuple[str, str]]:
-    """Return the color of the cell and of its text for `count` grades, lowest first.
-
-    >>> grade_colors(2)
-    [('#ffffff', '#1a1e24'), ('#1a1e24', '#ffffff')]
-    """
-    shares = np.interp(np.linspace(0, 1, max(count, 2))[:count], np.linspace(0, 1, len(GRADES)), GRADES)
-    return [(mixed(theme.face, theme.ink, float(share)), theme.ink if share < 0.5 else theme.face) for share in shares]
