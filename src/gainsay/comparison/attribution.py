@@ -15,8 +15,7 @@ from ..metrics.base import max_depth
 from ..metrics.dcg import NDCG
 from ..metrics.names import MetricLike, parse_metrics
 from ..ranking.rows import blank_code
-from .gain_values import read_template, select_sums
-from .rankings import validate_pair
+from .rankings import read_template, select_sums, validate_pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -16,7 +16,7 @@ from ..judgments import Judgments
 from ..metrics.base import max_depth
 from ..metrics.dcg import NDCG, GainStatistics
 from ..ranking.rows import RankedRows, ideal_rows
-from .gain_values import select_sums
+from .rankings import select_sums
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,8 +13,7 @@ from ..metrics.gains import gains_of
 from ..ranking.rows import RankedRows
 from .attribution import group_grades, simplify_labels
 from .estimates import ROUNDING
-from .gain_values import select_sums
-from .rankings import cast_scores
+from .rankings import cast_scores, select_sums
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

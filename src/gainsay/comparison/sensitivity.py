@@ -17,8 +17,8 @@ from ..evaluation.evaluator import Evaluator
 from ..metrics.base import Metric
 from ..metrics.function import FunctionMetric
 from ..metrics.names import parse_metrics
-from .gain_values import select_sums
 from .inference import MIN_QUERIES
+from .rankings import select_sums
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from .._common.cached import cached_property
 from .._common.shown import printable, short_names
 from ..comparison.disagreement import find_bound
-from ..comparison.gain_values import select_sums
+from ..comparison.rankings import select_sums
 from ..comparison.replacement import rank_candidates
 from .chart import add_repeats, build_baseline_chart, build_metric_chart, build_verdict_chart
 from .entries import ExplainedPair, Queries
