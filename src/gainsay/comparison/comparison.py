@@ -17,24 +17,24 @@ from .._common.words import pluralize
 from ..metrics.base import Metric
 from ..metrics.dcg import NDCG
 from ..metrics.names import parse_metrics
-from .attribution import Attribution, compute_attribution
 from .baseline import BaselineComparison, compare_with_baseline, validate_baseline
 from .data import build_panel, read_tables, validate_alpha, validate_margin, validate_primary, validate_seed
 from .estimates import compute_repeat_means, estimate_variance_components
-from .flags import NO_EVIDENCE, find_equal_label_flags
-from .gain_path import build_gain_path, validate_bases
-from .labels import validate_labels
-from .pairs import build_leaderboard, build_pairs, select_clearest_pairs
-from .power import ClaimKind, Plan, plan_from_sample
-from .queries import (
+from .explanations import (
+    Attribution,
     QueryPreferences,
     build_ranking,
-    build_value_table,
+    compute_attribution,
     compute_preferences,
     find_contradictory_queries,
     find_largest_differences,
     find_query,
 )
+from .flags import NO_EVIDENCE, find_equal_label_flags
+from .gain_path import build_gain_path, validate_bases
+from .labels import validate_labels
+from .pairs import build_leaderboard, build_pairs, select_clearest_pairs
+from .power import ClaimKind, Plan, plan_from_sample
 from .rankings import validate_model, validate_pair
 from .resampling import Sample, limit_draws
 from .segments import Segments, compute_segments
@@ -126,7 +126,7 @@ class Comparison:
     - Decisions: `verdict`, `segments`, `against`, `plan`, `sensitivity`
     - Explanations: `attribution`, `gains`, `queries`, `preferences`, `largest_differences`, `ranking`
     - Earlier results: `last_gains`, `last_sensitivity`
-    - Data: `frame`, `query_count`, `metric_queries`, `query_ids`, `repeat_counts`, `repeat_distances`, `short_names`
+    - Data: `frame`, `query_count`, `metric_queries`, `query_ids`, `repeat_distances`, `short_names`
     - Reports: `plot`, `content`, `to_html`, `to_markdown`, `to_json`, `to_dict`
 
     Examples
@@ -182,7 +182,9 @@ class Comparison:
         self.rankings, self.curves, self.unjudged = rankings, curves, unjudged
         self.unjudged_remark = "" if unjudged is None else unjudged.remark
         self.missing, self.notes, self.iterations = tuple(missing), tuple(notes), dict(iterations or {})
-        self.ranges = self._find_ranges() if ranges is None else dict(ranges)
+        if ranges is None and rankings is not None:  # Values without scores may be scaled.
+            ranges = {name: metric.value_range(rankings.judgments) for name, metric in self.definitions.items()}
+        self.ranges = dict(ranges or {})
         self.alpha, self.margin = validate_alpha(alpha), validate_margin(margin)
         self.seed, self.draws = validate_seed(seed, draws, self.alpha)
         losses = self.lower_is_better
@@ -196,20 +198,10 @@ class Comparison:
         if self.segment_labels:
             self._require_two_metrics()
         self.baseline, self.selected = baseline, selected
-        self._validate_names()
-
-    def _validate_names(self) -> None:
-        """Raise unless the baseline and the selected model are models."""
-        if self.baseline is not None:
-            validate_baseline(self.baseline, self.models)
-        if self.selected is not None:
-            validate_model(self.selected, self.models)
-
-    def _find_ranges(self) -> dict[str, tuple[float, float]]:
-        """Return the ranges of the metrics. Without scores they are unlimited, because values may be scaled."""
-        if self.rankings is None:
-            return {}
-        return {name: metric.value_range(self.rankings.judgments) for name, metric in self.definitions.items()}
+        if baseline is not None:
+            validate_baseline(baseline, self.models)
+        if selected is not None:
+            validate_model(selected, self.models)
 
     def _validate_metric_names(self, argument: str, names: Iterable[str]) -> None:
         for name in names:
@@ -422,17 +414,9 @@ class Comparison:
         if self.primary is not None:
             self.sample.joint(self.primary)
         components: dict[str, VarianceComponents] = {}
-        for metric in self.metrics:
-            single = self.sample.single(metric)
-            components |= estimate_variance_components(single.panel, single.estimated.repeats)
+        for panel, estimated, _ in map(self.sample.single, self.metrics):
+            components |= estimate_variance_components(panel, estimated.repeats)
         return components
-
-    @property
-    def repeat_counts(self) -> dict[str, int]:
-        """Number of repeats of each recipe, 0 for a fixed model."""
-        panel = self.sample.panel
-        counts = dict(zip(panel.models, panel.repeat_counts, strict=True))
-        return {model: counts[model] for model in self.models}
 
     @cached_property
     def repeat_distances(self) -> dict[str, dict[str, list[float]]]:
@@ -710,7 +694,13 @@ class Comparison:
         q2    A      0.5  0.5
               B      1.0  1.0
         """
-        return build_value_table(self.values, self.models, self.query_ids, self.weights)
+        import pandas as pd
+
+        index = pd.MultiIndex.from_product([pd.Index(self.query_ids), pd.Index(self.models)], names=["query", "model"])
+        columns = {metric: np.asarray(table, dtype=np.float64).ravel() for metric, table in self.values.items()}
+        if self.weights is not None:
+            columns["weight" if "weight" not in columns else "query weight"] = np.repeat(self.weights, len(self.models))
+        return pd.DataFrame(columns, index=index)
 
     def largest_differences(
         self, first: str, second: str, most: int = 10, metric: MetricLike | None = None
@@ -867,9 +857,9 @@ class Comparison:
             return self.content
         if isinstance(baseline, str):
             return Content(self, self.against(baseline))
-        validate_baseline(baseline.baseline, self.models)
-        own, numbers = self.against(baseline.baseline), attrgetter("candidate", "difference", "lower", "upper")
-        if list(map(numbers, own.candidates)) != list(map(numbers, baseline.candidates)):
+        numbers = attrgetter("candidate", "difference", "lower", "upper")
+        own, other = (map(numbers, result.candidates) for result in (self.against(baseline.baseline), baseline))
+        if list(own) != list(other):
             raise ValueError(
                 f"baseline contains decisions about {baseline.baseline!r} from another comparison. Pass the name of "
                 "the baseline, or a result of against() of this comparison."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._common.shown import TextResult, plain
+from .._common.shown import TextResult
 from .._common.typing import Floats
 from .._common.words import format_amount, pluralize
 from ..evaluation.trec_runs import align_runs
@@ -101,10 +101,9 @@ class DisagreementBound(TextResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers and `text` as plain values for JSON."""
-        names = ("metrics", "one_ranking", "two_rankings", "queries", "possible", "same_number", "is_negligible")
-        values = {name: getattr(self, name) for name in names}
-        content: dict[str, Any] = plain(values | {"per_query": self.per_query.to_dict("records"), "text": self.text})
-        return content
+        return self._export(
+            "metrics one_ranking two_rankings queries possible same_number is_negligible per_query text"
+        )
 
 
 def disagreement_bound(

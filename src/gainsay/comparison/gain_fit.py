@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from .._common.arrays import numbers
-from .._common.shown import TextResult, plain, printable
+from .._common.shown import TextResult, printable
 from .._common.typing import Floats, Frame, Ids, Integers, Numbers
 from .._common.validation import validate_real
 from .._common.words import format_confidence, format_exact, format_p_value, pluralize
@@ -122,21 +122,22 @@ class GainFit(TextResult):
     @property
     def text(self) -> str:
         """One paragraph with the numbers."""
-        size, units = pluralize(self.preferences, "preference"), self.preferences
+        size, units = pluralize(self.preferences, "preference"), self.clusters or self.preferences
         if self.clusters is not None:
-            size, units = f"{size} in {pluralize(self.clusters, 'cluster')}", self.clusters
+            size += f" in {pluralize(self.clusters, 'cluster')}"
         if self.ties:
             size += f", {pluralize(self.ties, 'tie')} counted half for either side"
         if self.silent:
             size += f", {self.silent} without information"
-        if not self.has_base:
-            assert self.fit_p_value is not None
+        if self.fit_p_value is not None and not self.has_base:
             answer = f"no gain base fits ({format_p_value(self.fit_p_value)})."
         else:
-            lower, upper = self.lower > 0, math.isfinite(self.upper)
-            interval = f"{self.lower:.2f} to {self.upper:.2f}" if lower and upper else "but every base fits"
-            if lower != upper:
-                interval = f"{self.lower:.2f} or more" if lower else f"{self.upper:.2f} or less"
+            interval = {
+                (True, True): f"{self.lower:.2f} to {self.upper:.2f}",
+                (True, False): f"{self.lower:.2f} or more",
+                (False, True): f"{self.upper:.2f} or less",
+                (False, False): "but every base fits",
+            }[self.lower > 0, math.isfinite(self.upper)]
             answer = f"gain base {self.base:.2f}, {interval} with {format_confidence(self.alpha)} confidence. "
             answer += {
                 "cannot tell": "Linear (1) and exponential (2) both fit, so more preferences are needed.",
@@ -162,22 +163,19 @@ class GainFit(TextResult):
         """
         values = read_grades("labels", labels)
         if self.has_base:
-            gains: list[float] = compute_gains(values, self.base).tolist()
-            return gains
-        assert self.table is not None
-        unknown = [label for label in values.tolist() if label not in self.table]
-        if unknown:
-            raise ValueError(
-                f"labels must be grades of the preferences, because no base fits, got {unknown[0]:g} (grades: "
-                f"{', '.join(map(format_exact, self.table))})."
-            )
-        return [self.table[label] for label in values.tolist()]
+            return list(compute_gains(values, self.base).tolist())
+        table = self.table or {}
+        for label in values.tolist():
+            if label not in table:
+                raise ValueError(
+                    f"labels must be grades of the preferences, because no base fits, got {label:g} (grades: "
+                    f"{', '.join(map(format_exact, table))})."
+                )
+        return [table[label] for label in values.tolist()]
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes and `text` as plain values for JSON. An infinite bound becomes None."""
-        values = {name: value for name, value in vars(self).items() if not name.startswith("_")}
-        content: dict[str, Any] = plain(values | {"verdict": self.verdict, "text": self.text})
-        return content
+        return self._export(" ".join([*(name for name in vars(self) if not name.startswith("_")), "verdict text"]))
 
 
 def fit_gain(
@@ -349,10 +347,9 @@ def _fit_lines(data: Preferences, bases: Sequence[float]) -> list[_Line]:
     scaled = differences / scale[:, None]
     slope, effect = np.zeros((2, len(scaled)))
 
-    def compute_likelihood(slope: Floats, effect: Floats) -> Floats:
+    def compute_likelihood(slope: Floats, effect: Floats) -> Any:
         linear = slope[:, None] * scaled + effect[:, None] * side
-        total: Floats = (outcome * linear + log_expit(-linear)).sum(axis=1)
-        return total
+        return (outcome * linear + log_expit(-linear)).sum(axis=1)
 
     value = compute_likelihood(slope, effect)
     for _ in range(MAX_NEWTON_STEPS):
@@ -559,17 +556,15 @@ class Preferences:
 
     def compute_differences(self, gains: Floats) -> Floats:
         """Return the same under a gain for each of `levels`."""
-        difference: Floats = (gains[:, None] * self.counts).sum(axis=0) / self._compute_divisors(gains)
-        return difference
+        return np.asarray((gains[:, None] * self.counts).sum(axis=0) / self._compute_divisors(gains))
 
     def compute_derivatives(self, gains: Floats) -> Floats:
         """Return the derivatives of the differences by the gain of each of `levels`, shape (grades, preferences)."""
         counts = self.counts - self.compute_differences(gains) * self.ideal if self.is_ratio else self.counts
-        slopes: Floats = counts / self._compute_divisors(gains)
-        return slopes
+        return np.asarray(counts / self._compute_divisors(gains))
 
     def _compute_divisors(self, gains: Floats) -> Floats | float:
-        ideal: Floats = (gains[:, None] * self.ideal).sum(axis=0)
+        ideal = (gains[:, None] * self.ideal).sum(axis=0)
         return np.where(ideal > 0, ideal, 1.0) if self.is_ratio else 1.0
 
 
@@ -619,11 +614,9 @@ def _read_table(table: SideBySide, template: DCG) -> tuple[Floats, Floats, Float
     outcome = _read_numbers("preferred", table["preferred"], OUTCOMES)
     if not len(outcome):
         raise ValueError("preferences is empty. Pass at least one preference.")
-    rankings: dict[str, list[Floats]] = {
-        name: [read_grades(f"{name}[{row}]", labels) for row, labels in enumerate(table[name])]
-        for name in ("a", "b", "labels")
-        if name in columns
-    }
+    rankings: dict[str, list[Floats]] = {}
+    for name in ("a", "b", "labels") if "labels" in columns else ("a", "b"):
+        rankings[name] = [read_grades(f"{name}[{row}]", labels) for row, labels in enumerate(table[name])]
     for name, rows in rankings.items():
         if len(rows) != len(outcome):
             raise ValueError(f"{name} has {len(rows)} rankings, but preferred has {len(outcome)} entries.")

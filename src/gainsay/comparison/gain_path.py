@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from .._common.cached import cached_property
-from .._common.shown import TextResult, plain, printable, short_names
+from .._common.shown import TextResult, printable, short_names
 from .._common.typing import Bools, Floats, Integers
 from .._common.validation import validate_real
 from .._common.words import format_confidence, format_exact, format_p_value, join_names, pluralize
@@ -238,24 +238,13 @@ class GainPath(TextResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all results and `text` as plain values for JSON. Infinite bounds become None."""
-        return {
-            "metric": self.metric,
-            "bases": list(self.bases),
-            "models": list(self.models),
-            "queries": self.queries,
-            "path": plain(self.frame().to_dict("records")),
-            "winners": self.winners.to_dict("records"),
-            "best_sets": [{"base": base, "models": list(models)} for base, models in self.best_sets.items()],
-            "best_ranges": self.best_ranges.to_dict("records"),
-            "swaps": self.swaps.to_dict("records"),
-            "verdict": self.verdict._asdict() | {"always_best": list(self.verdict.always_best)},
-            "fit": None if self.fit is None else self.fit.to_dict(),
-            "lower_is_better": self.lower_is_better,
-            "alpha": self.alpha,
-            "draws": self.draws,
-            "seed": self.seed,
-            "text": self.text,
-        }
+        return self._export(
+            "metric bases models queries path winners best_sets best_ranges swaps verdict fit lower_is_better alpha "
+            "draws seed text",
+            path=self.frame(),
+            best_sets=[{"base": base, "models": models} for base, models in self.best_sets.items()],
+            verdict=self.verdict._asdict(),
+        )
 
     @cached_property
     def headline(self) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._common.shown import TextResult, plain, printable
+from .._common.shown import TextResult, printable
 from .._common.typing import Bools
 from .._common.words import format_amount, format_confidence, join_names, pluralize
 from .inference import MIN_QUERIES
@@ -223,25 +223,15 @@ class Segments(TextResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all results and `text` as plain values for JSON."""
-        return {
-            "alpha": self.alpha,
-            "level": self.level,
-            "draws": self.draws,
-            "segments": [
-                {
-                    "column": part.column,
-                    "segment": part.label,
-                    "queries": part.queries,
-                    "share": part.share,
-                    "decided": part.decided,
-                    "verdict": None if part.verdict is None else part.verdict.to_dict(),
-                    "leaderboard": None if part.leaderboard is None else plain(part.leaderboard.to_dict("records")),
-                }
+        names = ("queries", "share", "decided", "verdict", "leaderboard")
+        return self._export(
+            "alpha level draws segments contrasts text",
+            segments=[
+                {"column": part.column, "segment": part.label} | {name: getattr(part, name) for name in names}
                 for part in self.parts
             ],
-            "contrasts": [vars(contrast) | {"text": contrast.text} for contrast in self.contrasts],
-            "text": self.text,
-        }
+            contrasts=[vars(contrast) | {"text": contrast.text} for contrast in self.contrasts],
+        )
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(self.text)}</p>{self.frame().to_html()}"

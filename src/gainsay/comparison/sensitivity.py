@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from .._common.arrays import nearest
-from .._common.shown import TextResult, plain
+from .._common.shown import TextResult
 from .._common.typing import Floats
 from .._common.words import format_confidence, join_names, pluralize
 from ..evaluation.evaluator import Evaluator
@@ -110,10 +110,7 @@ class Sensitivity(TextResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers and `text` as plain values for JSON."""
-        names = ("reference", "models", "winner", "queries", "alpha", "headline", "text")
-        values = {name: getattr(self, name) for name in names} | {"choices": self.table.to_dict("records")}
-        content: dict[str, Any] = plain(values)
-        return content
+        return self._export("reference models winner queries alpha headline text choices", choices=self.table)
 
 
 class _Reference(NamedTuple):

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from ..comparison.attribution import Attribution
     from ..comparison.baseline import BaselineComparison
     from ..comparison.comparison import Comparison
     from ..comparison.disagreement import DisagreementBound
+    from ..comparison.explanations import Attribution
     from ..comparison.gain_path import GainPath
     from .chart import Chart
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from ..comparison.attribution import Attribution
+    from ..comparison.explanations import Attribution
     from .content import Appendix, Content
 
 NARROW = 5.1

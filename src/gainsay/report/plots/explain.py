@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from ..._common.palette import Theme
     from ..._common.typing import Floats, Numbers
-    from ...comparison.attribution import Attribution
+    from ...comparison.explanations import Attribution
     from .picture import Picture
     from .style import Look
 
