@@ -181,13 +181,10 @@ def _evaluate(evaluator: Evaluator, scores: Mapping[str, Floats]) -> tuple[Float
 def _group_repeats(by_repeat: Mapping[str, Any], recipes: Mapping[str, list[str]]) -> dict[str, Any]:
     """Return one entry per model, which is a list for a recipe."""
     recipe_of = {repeat: name for name, repeats in recipes.items() for repeat in repeats}
-    by_model: dict[str, Any] = {}
-    for name, entry in by_repeat.items():
-        if name in recipe_of:
-            by_model.setdefault(recipe_of[name], []).append(entry)
-        else:
-            by_model[name] = entry
-    return by_model
+    names = dict.fromkeys(recipe_of.get(repeat, repeat) for repeat in by_repeat)
+    return {
+        name: [by_repeat[repeat] for repeat in recipes[name]] if name in recipes else by_repeat[name] for name in names
+    }
 
 
 def _build_table(values: Floats, names: Sequence[str], recipes: Mapping[str, list[str]]) -> Any:

@@ -43,13 +43,12 @@ from .verdict import Verdict
 
 if TYPE_CHECKING:
     import datetime
-    import os
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
 
-    from .._common.typing import Floats, Ids
+    from .._common.typing import FilePath, Floats, Ids
     from ..metrics.names import MetricLike
     from ..report.content import Content
     from ..report.plots import Plots
@@ -306,8 +305,7 @@ class Comparison:
             only if both metrics are versions of the same ratio, such as two NDCGs.
         """
         names = self._require_two_metrics()
-        first, second = (self.definitions.get(name) for name in names)
-        common_scale = isinstance(first, NDCG) and isinstance(second, NDCG)
+        common_scale = all(isinstance(self.definitions.get(name), NDCG) for name in names)
         return build_pairs(self.sample, names, common_scale=common_scale)
 
     @property
@@ -341,7 +339,7 @@ class Comparison:
         require: Requirement = "gain",
         looks: Sequence[int] | None = None,
         anytime: bool | int = False,
-        earlier: Mapping[str, Any] | str | os.PathLike[str] | None = None,
+        earlier: Mapping[str, Any] | FilePath | None = None,
     ) -> BaselineComparison:
         """Decide for every other model whether to replace the baseline by it.
 
@@ -509,10 +507,7 @@ class Comparison:
         )
 
     def attribution(
-        self,
-        first: str,
-        second: str,
-        metrics: MetricLike | Iterable[MetricLike] | None = None,
+        self, first: str, second: str, metrics: MetricLike | Iterable[MetricLike] | None = None
     ) -> Attribution:
         """Decompose the difference of two models, first minus second, by grade, rank and query class.
 
@@ -579,7 +574,7 @@ class Comparison:
         path = self.last_gains
         if path is None or settings != self._gains_settings:
             path = build_gain_path(rankings, self.sample, self.definitions, names, settings[0], metric)
-        self.last_gains, self._gains_settings = path if path.fit is fit else replace(path, fit=fit), settings
+        self.last_gains, self._gains_settings = replace(path, fit=fit), settings
         return self.last_gains
 
     def sensitivity(self, *, groups: Mapping[str, str] | None = None) -> Sensitivity:
@@ -641,27 +636,29 @@ class Comparison:
         ValueError
             If a model is unknown, the comparison was created without scores, or a metric has a name only.
         """
-        rankings, values = self._require_rankings("queries"), self._pair_values(first, second)
+        rankings, values = self._require_rankings("queries"), self._pair_primary_values(first, second)
         repeats = [self.repeats[model] for model in (first, second) if model in self.repeats]
         spread: dict[Metric, Floats] = {}
         for name, metric in zip(self._require_two_metrics(), values, strict=True) if repeats else ():
-            variances = [np.var(np.asarray(tables[name]), axis=1, ddof=1) for tables in repeats]
+            variances = [np.var(tables[name], axis=1, ddof=1) for tables in repeats]
             spread[metric] = np.sqrt(np.sum(variances, axis=0))
         return find_contradictory_queries(rankings, (first, second), values, most, spread)
 
     def preferences(self, first: str, second: str) -> QueryPreferences:
         """Return which of two models each primary metric prefers on every query. Errors are those of `queries`."""
-        return compute_preferences(self._require_rankings("preferences"), self._pair_values(first, second))
+        return compute_preferences(self._require_rankings("preferences"), self._pair_primary_values(first, second))
 
-    def _pair_values(self, first: str, second: str) -> dict[Metric, Floats]:
+    def _pair_primary_values(self, first: str, second: str) -> dict[Metric, Floats]:
         """Return the values of two models under the primary metrics."""
-        columns = self._pair_columns(first, second)
-        metrics = {name: self.definitions.get(name) or parse_metrics(name)[0] for name in self._require_two_metrics()}
-        return {metric: np.asarray(self.values[name])[:, columns] for name, metric in metrics.items()}
+        values = self._pair_values(first, second)
+        names = self._require_two_metrics()
+        return {self.definitions.get(name) or parse_metrics(name)[0]: values[name] for name in names}
 
-    def _pair_columns(self, first: str, second: str) -> list[int]:
+    def _pair_values(self, first: str, second: str) -> dict[str, Floats]:
+        """Return the values of two models under every metric, shape (queries, 2)."""
         validate_pair(first, second, self.models)
-        return [self.models.index(first), self.models.index(second)]
+        columns = [self.models.index(first), self.models.index(second)]
+        return {name: table[:, columns] for name, table in self.values.items()}
 
     def _defined_metrics(self) -> list[Metric]:
         """Return the metrics with a definition, the primary ones first."""
@@ -697,7 +694,7 @@ class Comparison:
         import pandas as pd
 
         index = pd.MultiIndex.from_product([pd.Index(self.query_ids), pd.Index(self.models)], names=["query", "model"])
-        columns = {metric: np.asarray(table, dtype=np.float64).ravel() for metric, table in self.values.items()}
+        columns = {metric: table.ravel() for metric, table in self.values.items()}
         if self.weights is not None:
             columns["weight" if "weight" not in columns else "query weight"] = np.repeat(self.weights, len(self.models))
         return pd.DataFrame(columns, index=index)
@@ -738,11 +735,9 @@ class Comparison:
           query  difference mrr labels A labels B
         0    q1             0.5   (1, 0)   (0, 1)
         """
-        columns = self._pair_columns(first, second)
-        name = self._deciding[0] if metric is None else str(metric)
+        values, name = self._pair_values(first, second), self._deciding[0] if metric is None else str(metric)
         self._validate_metric_names("metric", [name])
-        names = dict.fromkeys([name, *self.metrics])
-        values = {metric_name: np.asarray(self.values[metric_name])[:, columns] for metric_name in names}
+        values = {name: values.pop(name), **values}
         return find_largest_differences(
             (first, second), values, self.query_ids, self.weights, most, self.rankings, self.definitions.get(name)
         )
@@ -822,15 +817,14 @@ class Comparison:
             pairs = self.pairs
             if max_pairs is not None and len(pairs) > max_pairs:
                 pairs = select_clearest_pairs(pairs, max_pairs)
-            content |= {"pairs": pairs.to_dict("records"), "verdict": self.verdict}
+            content |= {"pairs": pairs, "verdict": self.verdict}
         if self.segment_labels:
             content["segments"] = self.segments
         if self.baseline is not None:
             content["against"] = self.content.against
         if self.selected is not None:
             content["selected"] = self.selected
-        plain_content: dict[str, Any] = plain(content)
-        return plain_content
+        return dict(plain(content))
 
     @property
     def plot(self) -> Plots:
@@ -868,7 +862,7 @@ class Comparison:
 
     def to_html(
         self,
-        path: str | os.PathLike[str],
+        path: FilePath,
         *,
         queries: int = 25,
         baseline: str | BaselineComparison | None = None,
@@ -896,20 +890,14 @@ class Comparison:
         heading = Heading(title, data, date)
         return write_html(self._report_content(baseline), path, queries=queries, heading=heading)
 
-    def to_markdown(
-        self, path: str | os.PathLike[str] | None = None, *, baseline: str | BaselineComparison | None = None
-    ) -> str:
+    def to_markdown(self, path: FilePath | None = None, *, baseline: str | BaselineComparison | None = None) -> str:
         """Return the report as Markdown, and write it to `path` if given. `baseline` is described in `to_html`."""
         from ..report.markdown import to_markdown
 
         return to_markdown(self._report_content(baseline), path)
 
     def to_json(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        queries: int = 50,
-        baseline: str | BaselineComparison | None = None,
+        self, path: FilePath | None = None, *, queries: int = 50, baseline: str | BaselineComparison | None = None
     ) -> str:
         """Return all results as JSON, and write them to `path` if given. See `gainsay.report.document` for the keys."""
         from ..report.document import to_json
@@ -935,11 +923,11 @@ def _find_definitions(names: Sequence[str], metrics: Mapping[str, Metric]) -> di
     """Return the metric of each name: the one in `metrics`, otherwise the registered one. Omit unknown names."""
     definitions = {}
     for name in names:
-        if name in metrics:
-            if not isinstance(metrics[name], Metric):
-                raise TypeError(f"metrics must map names to Metric objects, got {metrics[name]!r} for {name!r}.")
+        if name not in metrics:
+            with suppress(ValueError, TypeError):
+                (definitions[name],) = parse_metrics(name)
+        elif isinstance(metrics[name], Metric):
             definitions[name] = metrics[name]
-            continue
-        with suppress(ValueError, TypeError):
-            (definitions[name],) = parse_metrics(name)
+        else:
+            raise TypeError(f"metrics must map names to Metric objects, got {metrics[name]!r} for {name!r}.")
     return definitions

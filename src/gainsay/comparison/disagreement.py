@@ -92,11 +92,11 @@ class DisagreementBound(TextResult):
         if self.same_number:
             return f"On these labels ({over}), {first} and {second} are the same number for every ranking."
         above, below = (format_amount(self.one_ranking[metric]) for metric in self.metrics)
+        cost = format_amount(self.two_rankings)
         return (
             f"On average over {over}, {first} of one ranking is at most {above} above and {below} below {second}. If "
-            "the two metrics prefer different rankings, the wrong choice costs at most "
-            f"{format_amount(self.two_rankings)} under one of them, and a conflict is possible on "
-            f"{self.possible:,} of {over}. {self.conclusion}"
+            f"the two metrics prefer different rankings, the wrong choice costs at most {cost} under one of them, and "
+            f"a conflict is possible on {self.possible:,} of {over}. {self.conclusion}"
         ).rstrip()
 
     def to_dict(self) -> dict[str, Any]:
@@ -271,8 +271,7 @@ def _scale_gains(statistics: GainStatistics, rows: RankedRows) -> Floats:
     ideal = statistics.ideal[rows.queries]
     with np.errstate(over="ignore"):
         gains = statistics.gains.of(rows, rows.width)
-    scaled: Floats = np.divide(gains, ideal, out=np.zeros(gains.shape), where=(ideal > 0) & np.isfinite(gains))
-    return scaled
+    return np.asarray(np.divide(gains, ideal, out=np.zeros(gains.shape), where=(ideal > 0) & np.isfinite(gains)))
 
 
 def _sum_ends(values: Floats, rise: Floats | None, counts: Integers, discounts: Floats) -> tuple[Floats, Floats]:

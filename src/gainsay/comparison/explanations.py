@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from .._common.typing import Bools, Floats, Integers
     from ..judgments import Judgments
     from ..metrics.base import Metric
-    from ..metrics.dcg import DCG, GainStatistics
+    from ..metrics.dcg import DCG
     from .rankings import Rankings
 
 
@@ -223,7 +223,7 @@ def _decompose(
     """
     parts = [Decomposition(metric, rankings, grades, bands) for metric in dict.fromkeys(metrics)]
     by_query, cells, spread = {}, {}, {}
-    repeats = [[decompose_model(own, model, parts) for own in rankings.each_repeat(model)] for model in models]
+    repeats = [[_decompose_repeat(rankings, own, parts) for own in rankings.repeat_scores(model)] for model in models]
     for place, part in enumerate(parts):
         name = str(part.metric)
         values, tables = ([[repeat[place][item] for repeat in own] for own in repeats] for item in (0, 1))
@@ -247,11 +247,10 @@ def _list_steps(pivot: DCG, *, negative: bool) -> list[DCG]:
 def _sum_classes(counts: np.ndarray[Any, Any], by_query: dict[str, Floats]) -> pd.DataFrame:
     import pandas as pd
 
-    names = name_bands(CLASSES, None)
     place = np.searchsorted(CLASSES, counts, side="right") - 1
     columns = {"queries": np.bincount(place, minlength=len(CLASSES))}
     columns |= {metric: np.bincount(place, added, len(CLASSES)) for metric, added in by_query.items()}
-    table = pd.DataFrame(columns, index=pd.Index(names, name="documents of top grade"))
+    table = pd.DataFrame(columns, index=pd.Index(name_bands(CLASSES, None), name="documents of top grade"))
     return table[table["queries"] > 0]
 
 
@@ -259,9 +258,9 @@ def _compute_parts(difference: dict[str, float]) -> pd.DataFrame:
     import pandas as pd
 
     steps = list(difference)
-    ends = {"discount": (steps[0], steps[1])}
+    ends = {"discount": steps[:2]}
     if len(steps) > 2:
-        ends |= {"gain": (steps[1], steps[2]), "total": (steps[0], steps[2])}
+        ends |= {"gain": steps[1:], "total": steps[::2]}
     table = pd.DataFrame(ends.values(), index=pd.Index(ends, name="part"), columns=["from", "to"])
     table["before"], table["after"] = (table[end].map(difference) for end in ("from", "to"))
     table["change"] = table["after"] - table["before"]
@@ -348,10 +347,9 @@ class Decomposition:
     """
 
     def __init__(self, metric: DCG, rankings: Rankings, grades: Grades, bands: Bands) -> None:
-        self.metric = metric
-        self._facts: GainStatistics = metric.bind(rankings.judgments, (metric.k,))
-        self._empty = self._facts.empty[:, 0]
-        self._grades, self._bands = grades, bands
+        self.metric, self._grades, self._bands = metric, grades, bands
+        self._statistics = metric.bind(rankings.judgments, (metric.k,))
+        self._empty = self._statistics.empty[:, 0]
         weights = np.where(self._empty, 0.0, rankings.weights) if metric.empty == "skip" else rankings.weights
         if not weights.any():
             raise ValueError(f"{metric} has no mean, because no query of positive weight has relevant documents.")
@@ -360,7 +358,7 @@ class Decomposition:
 
     def compute_values(self, rows: RankedRows) -> Floats:
         """Return the value of each row, 0 for queries without relevant documents."""
-        values = self.metric.score(rows, self._facts, (self.metric.k,))[:, 0]
+        values = self.metric.score(rows, self._statistics, (self.metric.k,))[:, 0]
         return np.where(self._empty[rows.queries], 0.0, values)
 
     def compute_cells(self, rows: RankedRows) -> Floats:
@@ -369,11 +367,11 @@ class Decomposition:
         A document contributes gain * discount of its rank / ideal. Every order of tied documents is equally likely, so
         each has the mean discount of their ranks (none beyond the cutoff), split by the bands of these ranks.
         """
-        gains, depth = self._facts.gains, max_depth((self.metric.k,), rows.width)
+        gains, depth = self._statistics.gains, max_depth((self.metric.k,), rows.width)
         width = depth if rows.tie_groups is None else rows.width  # Ties may continue beyond the cutoff.
         worth = gains.of(rows, width)
         if self.metric.is_ratio:
-            worth = worth / np.where(self._empty, 1.0, self._facts.ideal[:, 0])[rows.queries, None]
+            worth = worth / np.where(self._empty, 1.0, self._statistics.ideal[:, 0])[rows.queries, None]
         worth = worth * np.where(self._empty, 0.0, self.share)[rows.queries, None]
         grade = self._grades.of_code[rows.codes[:, :width]].ravel()
         band = np.searchsorted(self._bands.starts, np.arange(1, depth + 1), side="right") - 1
@@ -387,8 +385,8 @@ class Decomposition:
         return cells
 
 
-def decompose_model(
-    rankings: Rankings, model: str, decompositions: Sequence[Decomposition]
+def _decompose_repeat(
+    rankings: Rankings, scores: Floats, decompositions: Sequence[Decomposition]
 ) -> list[tuple[Floats, Floats]]:
     """Return the value of each query, (queries,), and the cells of the mean, (grades, bands), for each metric."""
     values: list[Floats] = [np.zeros(rankings.judgments.queries) for _ in decompositions]
@@ -397,7 +395,7 @@ def decompose_model(
     for place, part in enumerate(decompositions):
         orders.setdefault((part.metric.ties, part.metric.scores), []).append(place)
     for places in orders.values():
-        for rows in rankings.ranked(model, by=decompositions[places[0]].metric):
+        for rows in rankings.rank(scores, by=decompositions[places[0]].metric):
             for place in places:
                 values[place][rows.queries] = decompositions[place].compute_values(rows)
                 cells[place] = cells[place] + decompositions[place].compute_cells(rows)
@@ -615,23 +613,22 @@ def _compute_contributions(metric: DCG, judgments: Judgments, place: int, scores
 
     If the metric averages over orders of ties, tied documents share the mean discount of their ranks.
     """
-    facts = metric.bind(judgments, (metric.k,))
-    start, stop = judgments.layout.starts[place : place + 2].tolist()
-    codes = judgments.layout.codes[start:stop]
+    statistics = metric.bind(judgments, (metric.k,))
+    codes = judgments.layout.codes[slice(*judgments.layout.starts[place : place + 2].tolist())]
     with np.errstate(over="ignore"):
         gain = gains_of(metric.gain, judgments.levels, metric.gain_base)[codes]
     order, _ = order_documents(scores, judgments.levels[codes], metric)
     rows = RankedRows(np.array([place]), codes[order][None], judgments.sizes[[place]])
-    discounts = facts.gains.discount[: metric.k][: len(order)]
-    discount = np.pad(discounts, (0, len(order) - len(discounts)))
+    discount = statistics.gains.discount[: metric.k][: len(order)]
+    discount = np.pad(discount, (0, len(order) - len(discount)))
     if metric.ties == "average":
         _, tie_group = np.unique(-cast_scores(scores, metric)[order], return_inverse=True)
         discount = (np.bincount(tie_group, discount) / np.bincount(tie_group))[tie_group]
     scale = 1.0
     if metric.is_ratio:
-        scale = 0.0 if facts.empty[place, 0] else 1 / float(facts.ideal[place, 0])
+        scale = 0.0 if statistics.empty[place, 0] else 1 / float(statistics.ideal[place, 0])
     added = np.empty(len(order))
-    added[order] = facts.gains.of(rows, len(order))[0] * discount * scale
+    added[order] = statistics.gains.of(rows, len(order))[0] * discount * scale
     added[scores == -np.inf] = 0.0
     return gain, added
 

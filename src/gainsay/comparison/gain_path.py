@@ -169,11 +169,9 @@ class GainPath(TextResult):
         """
         import pandas as pd
 
-        base, model = np.meshgrid(self.bases, np.array(self.models, dtype=object), indexing="ij")
-        columns: dict[str, Any] = {"base": base.ravel(), "model": model.ravel()}
-        for name in ("mean", "regret", "lower", "upper"):
-            columns[name] = getattr(self, name).ravel()
-        return pd.DataFrame(columns)
+        index = pd.MultiIndex.from_product([self.bases, self.models], names=["base", "model"])
+        columns = {name: getattr(self, name).ravel() for name in ("mean", "regret", "lower", "upper")}
+        return pd.DataFrame(columns, index).reset_index()
 
     @cached_property
     def short_names(self) -> dict[str, str]:
@@ -183,8 +181,8 @@ class GainPath(TextResult):
     @cached_property
     def text(self) -> str:
         """Two sentences with numbers, and one about preferences if there is a `fit`."""
-        sentences = [self._describe_winners(), self._describe_verdict()]
-        return printable(" ".join(sentences if self.fit is None else [*sentences, self._describe_fit(self.fit)]))
+        fit = [] if self.fit is None else [self._describe_fit(self.fit)]
+        return printable(" ".join([self._describe_winners(), self._describe_verdict(), *fit]))
 
     @property
     def _ends(self) -> tuple[str, str]:
@@ -209,7 +207,7 @@ class GainPath(TextResult):
 
     def _describe_verdict(self) -> str:
         kind, p, always = self.verdict
-        level = format_confidence(self.alpha)
+        level, (low, high) = format_confidence(self.alpha), self._ends
         if len(self.models) == 1:
             return f"{self.models[0]} is the only model."
         if kind == "agree":
@@ -218,7 +216,6 @@ class GainPath(TextResult):
             names = _list_names(always)
             return f"One model may be best at every base ({format_p_value(p)}). If so, it is {names} ({level})."
         first, last = (_list_names(self.best_sets[self.bases[place]]) for place in (0, -1))
-        low, high = self._ends
         ends = f"at b = {low} it is {first}, at b = {high} it is {last}"
         return f"No model is best at every base ({format_p_value(p)}): {ends} ({level}, simultaneous)."
 
@@ -227,14 +224,11 @@ class GainPath(TextResult):
             return fit.text
         base, low, high = map(format_base, (fit.base, fit.lower, fit.upper))
         sentence = f"Preferences fit base {base} ({low} to {high}, {format_confidence(fit.alpha)})"
-        winners = [
-            model
-            for model, start, stop in self.winners.itertuples(index=False)
-            if start <= fit.upper and stop >= fit.lower
-        ]
-        if not winners:
+        is_inside = (self.winners["from"] <= fit.upper) & (self.winners["to"] >= fit.lower)
+        if not is_inside.any():
             return f"{sentence}, which is outside these bases."
-        return f"{sentence}. In that interval, {_list_names(dict.fromkeys(winners))} has the {self._best} mean."
+        winners = _list_names(self.winners.loc[is_inside, "model"].unique())
+        return f"{sentence}. In that interval, {winners} has the {self._best} mean."
 
     def to_dict(self) -> dict[str, Any]:
         """Return all results and `text` as plain values for JSON. Infinite bounds become None."""
@@ -427,11 +421,8 @@ def _combine_estimates(joint: Estimate, single: Sequence[Estimate], nodes: Nodes
     spread = joint.root.reshape(len(joint.root), -1, models)
     root = np.einsum("rnm,bn->rbm", spread, nodes.weights).reshape(len(joint.root), -1)
     if repeats is not None:
-        repeats = replace(
-            repeats,
-            root=np.einsum("krn,bn->krb", repeats.root, nodes.weights),
-            **_concatenate_rows([part.repeats for part in single], RepeatError.BY_ROW),
-        )
+        by_row = _concatenate_rows([part.repeats for part in single], RepeatError.BY_ROW)
+        repeats = replace(repeats, root=np.einsum("krn,bn->krb", repeats.root, nodes.weights), **by_row)
     return replace(joint, root=root, repeats=repeats, **_concatenate_rows(single, Estimate.BY_ROW))
 
 
@@ -450,12 +441,8 @@ def read_gain_path(
     names = np.array(models, dtype=object)
     test = two_step_test(estimated, joint.bootstrap, sample.alpha)
     winners = find_leaders(models, at, estimated.mean)
-    ranges: list[tuple[str, float, float]] = [
-        (model, *stretch)
-        for model, may_be_best in zip(models, band.may_be_best.T, strict=True)
-        for stretch in find_stretches(at, may_be_best)
-    ]
-    ranges.sort(key=lambda row: row[1:])
+    stretches = [(model, find_stretches(at, row)) for model, row in zip(models, band.may_be_best.T, strict=True)]
+    ranges = sorted(((model, *ends) for model, rows in stretches for ends in rows), key=lambda row: row[1:])
     critical = float(critical_value(joint.bootstrap.max_t.max(axis=(0, 1)), 1 - sample.alpha))
     swaps = find_crossings(models, at, estimated.difference, estimated.error, estimated.tolerance, critical)
     is_alone = band.may_be_best.sum() == len(bases) and winners["model"].nunique() == 1 < len(models)

@@ -68,20 +68,12 @@ class Rankings:
 
     def documents_of(self, here: slice) -> np.ndarray[Any, Any]:
         """Return the names of the documents at these indices, grouped by query."""
-        names: np.ndarray[Any, Any] = (
-            self.judgments.rows_by_query(here) if self.documents is None else self.documents[here]
-        )
-        return names
+        return np.asarray(self.judgments.rows_by_query(here) if self.documents is None else self.documents[here])
 
     def repeat_scores(self, model: str) -> Sequence[Floats]:
         """Return the scores of each repeat of a model, or one array for a fixed model."""
         scores = self.scores[model]
         return [scores] if isinstance(scores, np.ndarray) else scores
-
-    def each_repeat(self, model: str) -> Iterator[Rankings]:
-        """Yield rankings with a single repeat of this model."""
-        for scores in self.repeat_scores(model):
-            yield replace(self, scores={model: scores})
 
     @property
     def equal_labels(self) -> Bools:
@@ -106,12 +98,11 @@ class Rankings:
                 counted = counted & ~metric.bind(self.judgments, (metric.k,)).empty[:, 0]
         return replace(self, counted=counted)
 
-    def ranked(self, model: str, by: Metric) -> Iterator[RankedRows]:
-        """Yield the ranked rows of a model, or of its first repeat, under a metric. Rows with ties are separate."""
-        scores = cast_scores(np.ascontiguousarray(self.judgments.by_query(self.repeat_scores(model)[0])), by)
-        levels = len(self.judgments.levels)
+    def rank(self, scores: Floats, by: Metric) -> Iterator[RankedRows]:
+        """Yield the ranked rows of the scores of one repeat under a metric. Rows with ties are separate."""
+        cast = cast_scores(np.ascontiguousarray(self.judgments.by_query(scores)), by)
         for block in self.judgments.layout.blocks:
-            yield from rank_block(block, scores, by.ties, levels)
+            yield from rank_block(block, cast, by.ties, len(self.judgments.levels))
 
 
 def select_sums(metrics: Iterable[Metric]) -> list[DCG]:
@@ -128,8 +119,8 @@ def read_template(metric: MetricLike, argument: str = "metric") -> DCG:
         If the metric is not a sum of gains over documents.
     """
     parsed = parse_metric(metric)
-    for template in select_sums([parsed]):
-        return template
+    if isinstance(parsed, DCG) and parsed.is_sum_over_documents:
+        return parsed
     redefined = f" ({type(parsed).__name__} defines its values anew)" if isinstance(parsed, DCG) else ""
     raise ValueError(
         f"{argument} names {parsed}, which is not a sum of gains over documents{redefined}. Use one of the NDCG and "
@@ -207,13 +198,11 @@ class GradeCounts:
                 "(b^l - 1)/(b - 1) is not a gain for them. Pass negative_labels='zero' to Judgments."
             )
         self.levels: Floats = judgments.levels[judgments.levels > 0]
-        options: dict[str, Any] = {
-            name: getattr(template, name) for name in ("discount", "base", "k", "ties", "scores")
-        }
-        counting = [
-            DCG(gain={label: float(label == level) for label in judgments.levels.tolist()}, **options)
-            for level in self.levels.tolist()
-        ]
+        names = ("discount", "base", "k", "ties", "scores")
+        options: dict[str, Any] = {name: getattr(template, name) for name in names}
+        labels = judgments.levels.tolist()
+        gains = [{label: float(label == level) for label in labels} for level in self.levels.tolist()]
+        counting = [DCG(gain=gain, **options) for gain in gains]
         self._evaluator = Evaluator(counting, judgments)
         in_order = Evaluator([replace(metric, ties="order") for metric in counting], judgments)
         self.ideal: Floats = np.ascontiguousarray(in_order(judgments.labels).per_query.T)

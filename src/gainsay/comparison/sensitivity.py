@@ -128,14 +128,12 @@ class _Reference(NamedTuple):
 
     def average(self, means: Floats) -> Floats:
         """Return the mean of each model over its repeats from the means of all repeats."""
-        averages: Floats = means @ self._members / np.bincount(self.groups)
-        return averages
+        return np.asarray(means @ self._members / np.bincount(self.groups))
 
     def average_pairs(self, reversed_pairs: Floats) -> Floats:
         """Return the share of reversed pairs of repeats for each pair of models."""
         sizes = np.bincount(self.groups)
-        shares: Floats = self._members.T @ reversed_pairs @ self._members / np.outer(sizes, sizes)
-        return shares
+        return np.asarray(self._members.T @ reversed_pairs @ self._members / np.outer(sizes, sizes))
 
     def describe(self, choice: str, kind: Kind, shares: Floats, gaps: Floats, drawn: Floats) -> dict[str, Any]:
         """Return a row of the table.
@@ -195,13 +193,13 @@ def compute_sensitivity(
 def _group_repeats(panel: Panel, groups: Mapping[str, str] | None) -> tuple[tuple[str, ...], Integers]:
     """Return the distinct models or groups, and the place of that of each repeat."""
     names = list(panel.models)
-    if groups is not None:
-        if not isinstance(groups, Mapping):
-            raise TypeError(f"groups must map the name of a model to the name of its group, got {groups!r}.")
-        unknown = next((name for name in groups if name not in names), None)
-        if unknown is not None:
-            raise ValueError(f"groups must name compared models, got {unknown!r}{nearest(str(unknown), names)}.")
-        names = [str(groups.get(name, name)) for name in names]
+    groups = {} if groups is None else groups
+    if not isinstance(groups, Mapping):
+        raise TypeError(f"groups must map the name of a model to the name of its group, got {groups!r}.")
+    for name in groups:
+        if name not in names:
+            raise ValueError(f"groups must name compared models, got {name!r}{nearest(str(name), names)}.")
+    names = [str(groups.get(name, name)) for name in names]
     distinct = tuple(dict.fromkeys(names))
     if len(distinct) < 2:
         raise ValueError(f"Expected at least two models or groups, got {len(distinct)}. Compare two or more models.")
@@ -211,8 +209,7 @@ def _group_repeats(panel: Panel, groups: Mapping[str, str] | None) -> tuple[tupl
 def _average_queries(values: Floats, weights: Floats | None) -> Floats:
     """Return the weighted means over the queries with a value, shape (repeats,)."""
     counted = ~np.isnan(values[0])
-    means: Floats = np.average(values[:, counted], axis=1, weights=None if weights is None else weights[counted])
-    return means
+    return np.asarray(np.average(values[:, counted], axis=1, weights=None if weights is None else weights[counted]))
 
 
 def _compute_alternatives(
@@ -245,8 +242,8 @@ def _list_choices(base: Metric, longest: int, has_negative_labels: bool) -> list
     """Return other versions of a metric: gain, discount, cutoff and order of ties."""
     choices: list[tuple[str, Kind, Metric | str]] = []
     for metric in select_sums([base]):
-        for gain in ("linear", "exponential"):
-            if gain != metric.gain and not (has_negative_labels and gain == "exponential"):
+        for gain in ("linear",) if has_negative_labels else ("linear", "exponential"):
+            if gain != metric.gain:
                 choices.append((f"{gain} gain", "gain", _change(metric, gain=gain, gain_base=None)))
         if metric.discount == "log2":
             choices.append(("Järvelin & Kekäläinen's discount", "discount", _change(metric, discount="jk")))
@@ -265,17 +262,15 @@ def _list_choices(base: Metric, longest: int, has_negative_labels: bool) -> list
 
 def _change(base: DCG, **options: Any) -> DCG:
     """Return a DCG metric with other options, without the name of its functions if it has none any more."""
-    changed = {"gain": base.gain, "gain_base": base.gain_base, "discount": base.discount} | options
-    name = base.name if any(callable(changed[option]) for option in ("gain", "discount")) else None
-    return replace(base, **changed, name=name)
+    has_function = any(callable(options.get(option, getattr(base, option))) for option in ("gain", "discount"))
+    return replace(base, **options, name=base.name if has_function else None)
 
 
 def _evaluate(panel: Panel, rankings: Rankings, metrics: Sequence[Metric], **options: Any) -> dict[str, Floats]:
     """Return the means of all repeats under further metrics. Higher means are better, also for losses."""
     counted, evaluator = rankings.weights > 0, Evaluator(metrics, rankings.judgments, **options)
-    tables = [
-        evaluator(scores).per_query[counted] for model in panel.models for scores in rankings.repeat_scores(model)
-    ]
+    repeats = (scores for model in panel.models for scores in rankings.repeat_scores(model))
+    tables = [evaluator(scores).per_query[counted] for scores in repeats]
     means = {}
     for column, metric in enumerate(metrics):
         averages = [_average_queries(table[None, :, column], panel.weights) for table in tables]
