@@ -121,7 +121,7 @@ class Comparison:
     -----
     Methods and properties by purpose:
 
-    - Means and tests: `leaderboard`, `standings`, `winners`, `pairs`, `conflicts`, `variance`
+    - Means and tests: `leaderboard`, `standings`, `winners`, `pairs`, `variance`
     - Decisions: `verdict`, `segments`, `against`, `plan`, `sensitivity`
     - Explanations: `attribution`, `gains`, `queries`, `preferences`, `largest_differences`, `ranking`
     - Earlier results: `last_gains`, `last_sensitivity`
@@ -307,11 +307,6 @@ class Comparison:
         names = self._require_two_metrics()
         common_scale = all(isinstance(self.definitions.get(name), NDCG) for name in names)
         return build_pairs(self.sample, names, common_scale=common_scale)
-
-    @property
-    def conflicts(self) -> pd.DataFrame:
-        """Rows of `pairs` with a conflict: the primary metrics prefer different models."""
-        return self.pairs[self.pairs["conflict"]].reset_index(drop=True)
 
     @cached_property
     def verdict(self) -> Verdict:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -64,7 +64,7 @@ class DisagreementBound(TextResult):
     two_rankings: float
     queries: int
     possible: int
-    per_query: pd.DataFrame = field(repr=False)
+    per_query: pd.DataFrame
 
     @property
     def same_number(self) -> bool:

@@ -115,9 +115,9 @@ class Attribution(TextResult):
     left_out: int
     top_grade: Any
     difference: dict[str, float]
-    grades_by_ranks: pd.DataFrame = field(repr=False)
-    by_query_class: pd.DataFrame = field(repr=False)
-    parts: pd.DataFrame = field(repr=False)
+    grades_by_ranks: pd.DataFrame
+    by_query_class: pd.DataFrame
+    parts: pd.DataFrame
     parts_note: str = ""
     lower_is_better: tuple[str, ...] = ()
     spread: dict[str, float] = field(default_factory=dict)
@@ -149,11 +149,9 @@ class Attribution(TextResult):
         for metric in self.metrics:
             cells = table[table["metric"] == metric]
             largest = cells.iloc[np.argsort(-cells["contribution"].abs(), kind="stable")[:2]].to_dict("records")
-            cells_text = ", ".join(
-                f"{cell['contribution']:+.4f} from grade {cell['grade']} at rank {cell['ranks']}" for cell in largest
-            )
+            parts = [f"{row['contribution']:+.4f} from grade {row['grade']} at rank {row['ranks']}" for row in largest]
             spread = f" (± {self.spread[metric]:.4f} between repeats)" if metric in self.spread else ""
-            lines.append(f"{metric}: {self.difference[metric]:+.4f}{spread}, most: {cells_text}")
+            lines.append(f"{metric}: {self.difference[metric]:+.4f}{spread}, most: {', '.join(parts)}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -196,7 +194,7 @@ def compute_attribution(
     sizes = judgments.relevant(float(grades.lowest[-1]))[weighty]
 
     rows = pd.Index(grades.names, name="grade")
-    tables = {name: pd.DataFrame(cells[name], index=rows, columns=bands.names) for name in names}
+    tables = {name: pd.DataFrame(cells[name], index=rows, columns=list(bands)) for name in names}
     note = f"These steps are between built-in definitions. {pivot} has a different gain or discount."
     return Attribution(
         models=models,
@@ -215,7 +213,7 @@ def compute_attribution(
 
 
 def _decompose(
-    rankings: Rankings, models: tuple[str, str], metrics: Sequence[DCG], grades: Grades, bands: Bands
+    rankings: Rankings, models: tuple[str, str], metrics: Sequence[DCG], grades: Grades, bands: Mapping[str, int]
 ) -> tuple[dict[str, Floats], dict[str, Floats], dict[str, float]]:
     """Return by metric the contributions of queries and of cells, and the standard deviation between repeats.
 
@@ -309,22 +307,17 @@ def simplify_labels(labels: Floats) -> list[float]:
     return [int(label) if label.is_integer() and abs(label) < 1e15 else label for label in labels.tolist()]
 
 
-class Bands(NamedTuple):
-    """Bands of ranks from the top: their names and the first rank of each."""
+def build_bands(cutoffs: Sequence[int | None], longest: int) -> dict[str, int]:
+    """Return the first rank of each band of ranks. The last band ends at the largest cutoff.
 
-    names: list[str]
-    starts: Integers
+    Bands beyond the longest query, with `longest` documents, are left out.
 
-
-def build_bands(cutoffs: Sequence[int | None], longest: int) -> Bands:
-    """Return bands of ranks. The last ends at the largest cutoff, or at the longest query, with `longest` documents.
-
-    >>> build_bands([10], longest=120).names, build_bands([5, None], longest=120).names
-    (['1', '2-3', '4-5', '6-10'], ['1', '2-3', '4-5', '6-10', '11+'])
+    >>> build_bands([10], longest=120), build_bands([5, None], longest=3)
+    ({'1': 1, '2-3': 2, '4-5': 4, '6-10': 6}, {'1': 1, '2+': 2})
     """
     deepest = None if None in cutoffs else max(k for k in cutoffs if k is not None)
     firsts = [first for first in BANDS if first <= (longest if deepest is None else min(longest, deepest))]
-    return Bands(name_bands(firsts, deepest), np.array(firsts))
+    return dict(zip(name_bands(firsts, deepest), firsts, strict=True))
 
 
 def name_bands(firsts: Sequence[int], deepest: int | None) -> list[str]:
@@ -346,7 +339,7 @@ class Decomposition:
     `share`, (queries,), are the weights of the queries in the mean. They sum to 1.
     """
 
-    def __init__(self, metric: DCG, rankings: Rankings, grades: Grades, bands: Bands) -> None:
+    def __init__(self, metric: DCG, rankings: Rankings, grades: Grades, bands: Mapping[str, int]) -> None:
         self.metric, self._grades, self._bands = metric, grades, bands
         self._statistics = metric.bind(rankings.judgments, (metric.k,))
         self._empty = self._statistics.empty[:, 0]
@@ -374,8 +367,8 @@ class Decomposition:
             worth = worth / np.where(self._empty, 1.0, self._statistics.ideal[:, 0])[rows.queries, None]
         worth = worth * np.where(self._empty, 0.0, self.share)[rows.queries, None]
         grade = self._grades.of_code[rows.codes[:, :width]].ravel()
-        band = np.searchsorted(self._bands.starts, np.arange(1, depth + 1), side="right") - 1
-        cells = np.zeros((len(self._grades.names), len(self._bands.names)))
+        band = np.searchsorted(list(self._bands.values()), np.arange(1, depth + 1), side="right") - 1
+        cells = np.zeros((len(self._grades.names), len(self._bands)))
         for column in range(band[-1] + 1):
             discount = np.zeros(width)
             discount[:depth] = np.where(band == column, gains.discount[:depth], 0.0)
@@ -463,7 +456,7 @@ def find_contradictory_queries(
 def _select_largest(sizes: Floats, most: int) -> Integers:
     """Return the places of the largest numbers, positive or negative, without zeros."""
     places = np.argsort(-np.abs(sizes), kind="stable")[: validate_integer("most", most)]
-    return places[sizes[places] != 0]
+    return np.asarray(places[sizes[places] != 0])
 
 
 class QueryPreferences(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -96,7 +96,7 @@ class GainFit(TextResult):
     silent: int
     grades: tuple[float, ...]
     alpha: float
-    _profile: pd.DataFrame = field(repr=False)
+    _profile: pd.DataFrame
     side_effect: float = 0.0
     clusters: int | None = None
     fit_p_value: float | None = None
@@ -671,26 +671,24 @@ def _show(value: object, size: int = 80) -> str:
 
 def _find_judged(rankings: Mapping[str, Sequence[Floats]], template: DCG) -> Sequence[Floats]:
     """Return the labels of all judged documents, or raise if they are unknown or do not include the rankings."""
-    for row, (first, second) in enumerate(zip(rankings["a"], rankings["b"], strict=True)):
-        if "labels" in rankings:
-            _validate_judged(f"a[{row}]", first, row, rankings["labels"][row])
-            _validate_judged(f"b[{row}]", second, row, rankings["labels"][row])
-        elif template.is_ratio and not np.array_equal(np.sort(first), np.sort(second)):
+    for row, judged in enumerate(rankings.get("labels", [])):
+        for name in ("a", "b"):
+            shown, available = Counter(rankings[name][row].tolist()), Counter(judged.tolist())
+            for label in sorted(shown - available):
+                if label > 0:
+                    raise ValueError(
+                        f"{name}[{row}] contains {shown[label]} documents of label {label:g}, but labels[{row}] has "
+                        f"{available[label]}. Pass the labels of all judged documents in the column 'labels'."
+                    )
+    if "labels" in rankings:
+        return rankings["labels"]
+    pairs = list(zip(rankings["a"], rankings["b"], strict=True))
+    if not template.is_ratio:
+        return list(map(np.concatenate, pairs))
+    for row, (first, second) in enumerate(pairs):
+        if not np.array_equal(np.sort(first), np.sort(second)):
             raise ValueError(
                 f"a[{row}] and b[{row}] contain different labels, so the ideal ranking is unknown (row {row} of "
                 "preferences). Pass the labels of all judged documents of each query in the column 'labels'."
             )
-    if "labels" in rankings or template.is_ratio:
-        return rankings.get("labels", rankings["a"])
-    return [np.concatenate(pair) for pair in zip(rankings["a"], rankings["b"], strict=True)]
-
-
-def _validate_judged(name: str, ranking: Floats, row: int, judged: Floats) -> None:
-    """Raise if a ranking contains more documents of a grade than were judged."""
-    shown, available = Counter(ranking.tolist()), Counter(judged.tolist())
-    for label in sorted(shown):
-        if label > 0 and shown[label] > available[label]:
-            raise ValueError(
-                f"{name} contains {shown[label]} documents of label {label:g}, but labels[{row}] has "
-                f"{available[label]}. Pass the labels of all judged documents in the column 'labels'."
-            )
+    return rankings["a"]

@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -146,14 +146,14 @@ class GainPath(TextResult):
     models: tuple[str, ...]
     queries: int
     grades: tuple[float, ...]
-    mean: Floats = field(repr=False)
-    regret: Floats = field(repr=False)
-    lower: Floats = field(repr=False)
-    upper: Floats = field(repr=False)
-    winners: pd.DataFrame = field(repr=False)
-    best_sets: dict[float, tuple[str, ...]] = field(repr=False)
-    best_ranges: pd.DataFrame = field(repr=False)
-    swaps: pd.DataFrame = field(repr=False)
+    mean: Floats
+    regret: Floats
+    lower: Floats
+    upper: Floats
+    winners: pd.DataFrame
+    best_sets: dict[float, tuple[str, ...]]
+    best_ranges: pd.DataFrame
+    swaps: pd.DataFrame
     verdict: GainsVerdict
     fit: GainFit | None
     lower_is_better: bool

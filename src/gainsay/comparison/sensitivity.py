@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -72,7 +72,7 @@ class Sensitivity(TextResult):
     winner: str
     queries: int
     alpha: float
-    table: pd.DataFrame = field(repr=False)
+    table: pd.DataFrame
 
     @property
     def headline(self) -> str:
@@ -225,10 +225,9 @@ def _compute_alternatives(
     base, judgments = definitions[reference], rankings.judgments
     choices = _list_choices(base, int(judgments.sizes.max()), bool(judgments.levels[0] < 0))
     names = {reference, *(str(metric) for _, _, metric in choices)}
-    for metric in (*(definitions.get(name, name) for name in panel.metrics), *parse_metrics(["map", "mrr"])):
-        if str(metric) not in names:
-            names.add(str(metric))
-            choices.append((str(metric), "metric", metric))
+    others = (*(definitions.get(name, name) for name in panel.metrics), *parse_metrics(["map", "mrr"]))
+    by_name = {str(metric): metric for metric in others}
+    choices += [(name, "metric", metric) for name, metric in by_name.items() if name not in names]
     missing = [metric for _, _, metric in choices if str(metric) not in means and isinstance(metric, Metric)]
     means = {**means, **(_evaluate(panel, rankings, missing) if missing else {})}
     alternatives = [(choice, kind, means[str(metric)]) for choice, kind, metric in choices]
