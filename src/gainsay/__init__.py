@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from ._kernel.config import show_config as show_config
     from .comparison.compare import compare as compare
     from .comparison.compare import compare_runs as compare_runs
+    from .comparison.compare import compare_table as compare_table
     from .comparison.comparison import Comparison as Comparison
     from .comparison.disagreement import disagreement_bound as disagreement_bound
     from .comparison.gain_fit import fit_gain as fit_gain
     from .comparison.power import plan as plan
-    from .comparison.tables import compare_table as compare_table
     from .comparison.verdict import Verdict as Verdict
     from .data import RankingData as RankingData
     from .evaluation.evaluator import Evaluation as Evaluation
@@ -61,12 +61,11 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "_kernel.config": "show_config",
-    "comparison.compare": "compare compare_runs",
+    "comparison.compare": "compare compare_runs compare_table",
     "comparison.comparison": "Comparison",
     "comparison.disagreement": "disagreement_bound",
     "comparison.gain_fit": "fit_gain",
     "comparison.power": "plan",
-    "comparison.tables": "compare_table",
     "comparison.verdict": "Verdict",
     "data": "RankingData",
     "evaluation.evaluator": "Evaluation Evaluator evaluate",

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gainsay as gs
-from gainsay.comparison.attribution import Attribution
+from gainsay.comparison.explanations import Attribution
 
 pytestmark = pytest.mark.slow
 

@@ -10,9 +10,8 @@ import pytest
 
 import gainsay as gs
 from gainsay import Comparison
-from gainsay.comparison import gain_path as module
-from gainsay.comparison import gain_values as gain_path
-from gainsay.comparison.gain_values import estimate_gains
+from gainsay.comparison import gain_path
+from gainsay.comparison.gain_path import estimate_gains
 from gainsay.comparison.inference import two_step_test
 
 BASES = [1, 1.2, 1.5, 2, 3, 4]
@@ -96,7 +95,7 @@ class TestErrors:
         comparison = gs.compare(scores, judgments, BOTH)
         if limit is not None:
             monkeypatch.setattr(gain_path, limit, 0)
-        bases = module.DEFAULT_BASES
+        bases = gain_path.DEFAULT_BASES
         family = estimate_gains(comparison.rankings, comparison.sample, gs.NDCG(gain="linear", k=5), bases)
         estimated = family.estimated
         assert len(family.panel.metrics) < len(bases)

@@ -187,7 +187,7 @@ class TestCompare:
             column = comparison.models.index(name)
             np.testing.assert_allclose(comparison.values["ndcg_exp@10"][:, column], np.mean(own, axis=0), atol=1e-15)
             np.testing.assert_array_equal(comparison.repeats[name]["ndcg_exp@10"], np.transpose(own))
-        assert comparison.repeat_counts == {"A": 4, "B": 3, "base": 0}
+        assert comparison.verdict.repeats == {"A": 4, "B": 3, "base": 0}
         assert "base is fixed" in comparison.verdict.about
         assert set(comparison.variance) == {"ndcg_linear@10", "ndcg_exp@10", "map"}
 
@@ -228,7 +228,7 @@ class TestCompare:
         comparison = gs.compare_runs(
             {"A": repeats[:3], "B": repeats[3:6], "C": repeats[6]}, qrels, ["ndcg_exp@5", "map"]
         )
-        assert comparison.repeat_counts == {"A": 3, "B": 3, "C": 0}
+        assert comparison.verdict.repeats == {"A": 3, "B": 3, "C": 0}
         alone = [gs.evaluate_run(["map"], repeat, qrels).mean["map"] for repeat in repeats[:3]]
         assert comparison.leaderboard.loc["A", "map"] == pytest.approx(np.mean(alone))
         assert set(comparison.unjudged.retrieved) == {"A", "B", "C"}

@@ -178,7 +178,7 @@ class TestReports:
     def test_reports_have_the_numbers_of_queries(self, turned, tmp_path):
         assert turned.winners == {"a": "z", "b": "x"}
         assert turned.verdict.winners == {"a": "x", "b": "x"}
-        assert turned.conflicts[["model_x", "model_y"]].to_numpy().tolist() == [["y", "z"]]
+        assert turned.pairs.query("conflict")[["model_x", "model_y"]].to_numpy().tolist() == [["y", "z"]]
         assert turned.verdict.left_out == {"a": 40, "b": 0}
         assert turned.verdict.flags[0].code == "left-out queries"
         page = turned.to_html(tmp_path / "r.html").read_text("utf-8")

@@ -48,9 +48,19 @@ class TextResult:
     def __repr__(self) -> str:
         return "\n".join(map(printable, self.text.split("\n")))
 
+    def _export(self, names: str, **replacements: Any) -> dict[str, Any]:
+        """Return the attributes with these names, separated by spaces, or their replacements as values for JSON."""
+        values = {name: getattr(self, name) for name in names.split() if name not in replacements} | replacements
+        return {name: plain(values[name]) for name in names.split()}
+
 
 def plain(content: Any) -> Any:
-    """Return content as JSON values: NumPy numbers as Python numbers, infinities and NaN as None, results as dicts."""
+    """Return content as JSON values: NumPy numbers as Python numbers, infinities and NaN as None, results as dicts.
+
+    A DataFrame becomes a list with one dict per row.
+    """
+    if hasattr(content, "itertuples"):
+        content = content.to_dict("records")
     if isinstance(content, dict):
         return {str(key): plain(value) for key, value in content.items()}
     if isinstance(content, list | tuple):

@@ -279,7 +279,7 @@ def read_query_labels(option: str, texts: Sequence[str]) -> dict[str, dict[Any, 
 
 def load_table(options: InputOptions, recipes: Sequence[tuple[str, list[str]]]) -> dict[str, Any]:
     """Return the arguments of `gainsay.compare` from the columns of a CSV, TSV or Parquet file."""
-    from ..comparison.tables import read_score_table
+    from ..comparison.compare import read_score_table
 
     path, label, query, document = options.table or Path(), options.label, options.query, options.document
     segments, clusters = options.segments or [], options.clusters
@@ -294,8 +294,8 @@ def load_table(options: InputOptions, recipes: Sequence[tuple[str, list[str]]]) 
     if not scores and not recipes:
         raise ValueError(f"{path} has no column of scores besides {label!r} and {query!r}.")
     models = {name: name for name in scores} | dict(recipes)
-    roles: dict[str, Any] = {"query": query, "label": label, "document": document, "clusters": clusters}
-    return read_score_table(table, models, **roles, segments=segments, source=str(path))
+    roles = {"query": query, "label": label, "document": document}
+    return read_score_table(table, models, roles, segments, clusters, str(path))
 
 
 def _select_scores(path: Path, table: pd.DataFrame) -> list[str]:

@@ -1,16 +1,21 @@
-"""Comparisons of models on judgments, and of TREC runs on qrels."""
+"""Comparisons of models on judgments, of TREC runs on qrels, and of columns of scores in a table."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._common.typing import Bools, Columns, Features, Floats, Listed, Models, OfQueries
+from .._common.typing import Bools, Columns, Features, FilePath, Floats, Frame, Listed, Models, OfQueries
 from .._common.validation import validate_ordered
-from .._common.words import join_names
+from .._common.words import join_names, pluralize
+from ..data.features import as_pandas
+from ..data.tables import get_column, read_table
+from ..data.text import one_line
 from ..evaluation.evaluator import Evaluator, shared_weights, validate_judgments
 from ..evaluation.trec_runs import align_runs
 from ..judgments import Judgments, Unjudged
@@ -22,6 +27,9 @@ from .data import Vary, expand_recipes
 from .flags import find_unjudged
 from .labels import read_clusters, validate_labels
 from .rankings import Rankings
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DEFAULT_METRICS = ("ndcg_linear@10", "ndcg_exp@10", "map", "mrr")
 """The two definitions of NDCG, and two secondary metrics."""
@@ -123,7 +131,9 @@ def compare(
     flat_models, recipes = expand_recipes(models)
     if baseline is not None and isinstance(models, Mapping):
         validate_baseline(baseline, list(models))  # Predictions may take long, so this error comes first.
-    features, rounds = judgments.in_row_order("features", features), _expand_iteration(iteration, recipes)
+    features, rounds = judgments.in_row_order("features", features), iteration
+    if isinstance(iteration, Mapping):  # A recipe has one number for all its repeats.
+        rounds = {repeat: number for name, number in iteration.items() for repeat in recipes.get(name, [name])}
     scores, iterations = read_predictions(flat_models, judgments.documents, features, rounds, judgments.in_row_order)
     values, counted = _evaluate(evaluator, scores)
     labels = {} if segments is None else validate_labels(segments, judgments.query_ids, judgments)
@@ -168,23 +178,13 @@ def _evaluate(evaluator: Evaluator, scores: Mapping[str, Floats]) -> tuple[Float
     return values, np.logical_not(skipped.all(axis=0))
 
 
-def _expand_iteration(iteration: Any, recipes: Mapping[str, list[str]]) -> Any:
-    """Return `iteration` with one entry for each repeat of a recipe."""
-    if not isinstance(iteration, Mapping):
-        return iteration
-    return {repeat: rounds for name, rounds in iteration.items() for repeat in recipes.get(name, [name])}
-
-
 def _group_repeats(by_repeat: Mapping[str, Any], recipes: Mapping[str, list[str]]) -> dict[str, Any]:
     """Return one entry per model, which is a list for a recipe."""
     recipe_of = {repeat: name for name, repeats in recipes.items() for repeat in repeats}
-    by_model: dict[str, Any] = {}
-    for name, entry in by_repeat.items():
-        if name in recipe_of:
-            by_model.setdefault(recipe_of[name], []).append(entry)
-        else:
-            by_model[name] = entry
-    return by_model
+    names = dict.fromkeys(recipe_of.get(repeat, repeat) for repeat in by_repeat)
+    return {
+        name: [by_repeat[repeat] for repeat in recipes[name]] if name in recipes else by_repeat[name] for name in names
+    }
 
 
 def _build_table(values: Floats, names: Sequence[str], recipes: Mapping[str, list[str]]) -> Any:
@@ -257,3 +257,127 @@ def compare_runs(
     comparison.rankings = replace(rankings, documents=names)
     comparison.notes = tuple(f"{name}: {note}" for name, about in coverage.items() for note in about.queries)
     return comparison
+
+
+def compare_table(
+    frame: FilePath | Frame,
+    scores: Sequence[str] | Mapping[str, str | Sequence[str]],
+    metrics: MetricLike | Iterable[MetricLike] | None = None,
+    *,
+    query: str = "query",
+    label: str = "label",
+    document: str | None = None,
+    weight: str | None = None,
+    segments: str | Sequence[str] | None = None,
+    clusters: str | None = None,
+    **options: Any,
+) -> Comparison:
+    """Compare models whose scores are columns of a table with one row per query and document.
+
+    Parameters
+    ----------
+    frame : DataFrame of pandas or polars, Arrow table, or path
+        The table. Files are CSV, TSV (also compressed with gzip) or Parquet.
+    scores : sequence of str, or mapping of name to column or columns
+        The columns of scores, one per model. A mapping names the models, and a list of three or more columns is the
+        repeats of a training recipe.
+    metrics : str, Metric or iterable of these, optional
+        Metrics to compare, as in `compare`.
+    query, label : str, default "query" and "label"
+        The columns of query ids and of relevance labels.
+    document : str, optional
+        The column of document ids. If you pass it, a document may occur only once in a query.
+    weight : str, optional
+        The column of weights. The weight of a query is the mean over its rows.
+    segments : str or sequence of str, optional
+        Columns with the segment of each query.
+    clusters : str, optional
+        The column with the cluster of each query.
+    **options
+        Other arguments of `compare`, for example ``baseline="current"`` and ``margin=0.005``.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ValueError
+        If a column does not exist, has two roles or missing values, a document occurs twice in a query, or scores are
+        equal to the labels in every row.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import gainsay as gs
+    >>> frame = pd.DataFrame({"query": ["a", "a", "b", "b"], "label": [1, 0, 2, 1], "old": [1, 2, 1, 2]})
+    >>> frame["new"] = [0.7, 0.1, 0.9, 0.2]
+    >>> gs.compare_table(frame, scores=["old", "new"]).winners["ndcg_exp@10"]
+    'new'
+    """
+    if isinstance(frame, str | os.PathLike):
+        source, table = os.fspath(frame), read_table(Path(frame), text=query)
+    else:
+        source, table = "frame", as_pandas(frame, "frame")
+    if isinstance(scores, str):
+        raise TypeError(f"scores must be a list of columns, got {scores!r}. Pass scores=[{scores!r}].")
+    models = dict(scores) if isinstance(scores, Mapping) else {name: name for name in scores}
+    names = [segments] if isinstance(segments, str) else list(segments or ())
+    roles = {"query": query, "label": label, "document": document, "weight": weight}
+    return compare(**read_score_table(table, models, roles, names, clusters, source), metrics=metrics, **options)
+
+
+def read_score_table(
+    table: pd.DataFrame,
+    models: Mapping[str, str | Sequence[str]],
+    roles: Mapping[str, str | None],
+    segments: Sequence[str],
+    clusters: str | None,
+    source: str,
+) -> dict[str, Any]:
+    """Return the arguments of `compare`. `roles` are the columns by role, `source` is the table's name in errors."""
+    if not models:
+        raise ValueError("scores must name at least one column, got none.")
+    columns = {role: get_column(table, name, source, role) for role, name in roles.items() if name is not None}
+    for role, column in columns.items():
+        missing = column.isna()
+        if missing.any():
+            raise ValueError(
+                f"{source}: the {role} column {roles[role]!r} has {pluralize(int(missing.sum()), 'missing value')}, "
+                f"the first in row {missing.to_numpy().argmax()} (from 0). Remove these rows or add the values."
+            )
+    if "document" in columns:
+        repeated = table.duplicated([roles["query"], roles["document"]]).to_numpy()
+        if repeated.any():
+            row = int(repeated.argmax())
+            query_id, document_id = (columns[role].tolist()[row] for role in ("query", "document"))
+            raise ValueError(
+                f"{source}: document {document_id!r} of query {query_id!r} occurs "
+                f"again in row {row} (from 0). Keep one row per query and document."
+            )
+    labels = columns["label"].to_numpy()
+
+    def read_scores(name: str) -> Any:
+        role = next((role for role, column in roles.items() if column == name), None)
+        if role is not None:
+            raise ValueError(f"scores must not contain {name!r}, which is the {role} column.")
+        column = get_column(table, name, source)
+        if not (labels == labels[:1]).all() and np.array_equal(column.to_numpy(), labels):
+            raise ValueError(f"{source}: column {name!r} is equal to the label in every row, so it is not a score.")
+        return column.to_numpy()
+
+    scores = {
+        name: read_scores(selected) if isinstance(selected, str) else [read_scores(column) for column in selected]
+        for name, selected in models.items()
+    }
+    try:
+        weight = columns["weight"].to_numpy() if "weight" in columns else None
+        judgments = Judgments(labels, qid=columns["query"].to_numpy(), weight=weight)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{source}: {one_line(error)}") from None
+    return {
+        "models": scores,
+        "judgments": judgments,
+        "segments": {name: get_column(table, name, source).tolist() for name in segments} or None,
+        "clusters": None if clusters is None else get_column(table, clusters, source).tolist(),
+    }

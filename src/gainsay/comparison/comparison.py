@@ -17,24 +17,24 @@ from .._common.words import pluralize
 from ..metrics.base import Metric
 from ..metrics.dcg import NDCG
 from ..metrics.names import parse_metrics
-from .attribution import Attribution, compute_attribution
 from .baseline import BaselineComparison, compare_with_baseline, validate_baseline
 from .data import build_panel, read_tables, validate_alpha, validate_margin, validate_primary, validate_seed
 from .estimates import compute_repeat_means, estimate_variance_components
-from .flags import NO_EVIDENCE, find_equal_label_flags
-from .gain_path import build_gain_path, validate_bases
-from .labels import validate_labels
-from .pairs import build_leaderboard, build_pairs, select_clearest_pairs
-from .power import ClaimKind, Plan, plan_from_sample
-from .queries import (
+from .explanations import (
+    Attribution,
     QueryPreferences,
     build_ranking,
-    build_value_table,
+    compute_attribution,
     compute_preferences,
     find_contradictory_queries,
     find_largest_differences,
     find_query,
 )
+from .flags import NO_EVIDENCE, find_equal_label_flags
+from .gain_path import build_gain_path, validate_bases
+from .labels import validate_labels
+from .pairs import build_leaderboard, build_pairs, select_clearest_pairs
+from .power import ClaimKind, Plan, plan_from_sample
 from .rankings import validate_model, validate_pair
 from .resampling import Sample, limit_draws
 from .segments import Segments, compute_segments
@@ -43,13 +43,12 @@ from .verdict import Verdict
 
 if TYPE_CHECKING:
     import datetime
-    import os
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
 
-    from .._common.typing import Floats, Ids
+    from .._common.typing import FilePath, Floats, Ids
     from ..metrics.names import MetricLike
     from ..report.content import Content
     from ..report.plots import Plots
@@ -122,11 +121,11 @@ class Comparison:
     -----
     Methods and properties by purpose:
 
-    - Means and tests: `leaderboard`, `standings`, `winners`, `pairs`, `conflicts`, `variance`
+    - Means and tests: `leaderboard`, `standings`, `winners`, `pairs`, `variance`
     - Decisions: `verdict`, `segments`, `against`, `plan`, `sensitivity`
     - Explanations: `attribution`, `gains`, `queries`, `preferences`, `largest_differences`, `ranking`
     - Earlier results: `last_gains`, `last_sensitivity`
-    - Data: `frame`, `query_count`, `metric_queries`, `query_ids`, `repeat_counts`, `repeat_distances`, `short_names`
+    - Data: `frame`, `query_count`, `metric_queries`, `query_ids`, `repeat_distances`, `short_names`
     - Reports: `plot`, `content`, `to_html`, `to_markdown`, `to_json`, `to_dict`
 
     Examples
@@ -182,7 +181,9 @@ class Comparison:
         self.rankings, self.curves, self.unjudged = rankings, curves, unjudged
         self.unjudged_remark = "" if unjudged is None else unjudged.remark
         self.missing, self.notes, self.iterations = tuple(missing), tuple(notes), dict(iterations or {})
-        self.ranges = self._find_ranges() if ranges is None else dict(ranges)
+        if ranges is None and rankings is not None:  # Values without scores may be scaled.
+            ranges = {name: metric.value_range(rankings.judgments) for name, metric in self.definitions.items()}
+        self.ranges = dict(ranges or {})
         self.alpha, self.margin = validate_alpha(alpha), validate_margin(margin)
         self.seed, self.draws = validate_seed(seed, draws, self.alpha)
         losses = self.lower_is_better
@@ -196,20 +197,10 @@ class Comparison:
         if self.segment_labels:
             self._require_two_metrics()
         self.baseline, self.selected = baseline, selected
-        self._validate_names()
-
-    def _validate_names(self) -> None:
-        """Raise unless the baseline and the selected model are models."""
-        if self.baseline is not None:
-            validate_baseline(self.baseline, self.models)
-        if self.selected is not None:
-            validate_model(self.selected, self.models)
-
-    def _find_ranges(self) -> dict[str, tuple[float, float]]:
-        """Return the ranges of the metrics. Without scores they are unlimited, because values may be scaled."""
-        if self.rankings is None:
-            return {}
-        return {name: metric.value_range(self.rankings.judgments) for name, metric in self.definitions.items()}
+        if baseline is not None:
+            validate_baseline(baseline, self.models)
+        if selected is not None:
+            validate_model(selected, self.models)
 
     def _validate_metric_names(self, argument: str, names: Iterable[str]) -> None:
         for name in names:
@@ -314,14 +305,8 @@ class Comparison:
             only if both metrics are versions of the same ratio, such as two NDCGs.
         """
         names = self._require_two_metrics()
-        first, second = (self.definitions.get(name) for name in names)
-        common_scale = isinstance(first, NDCG) and isinstance(second, NDCG)
+        common_scale = all(isinstance(self.definitions.get(name), NDCG) for name in names)
         return build_pairs(self.sample, names, common_scale=common_scale)
-
-    @property
-    def conflicts(self) -> pd.DataFrame:
-        """Rows of `pairs` with a conflict: the primary metrics prefer different models."""
-        return self.pairs[self.pairs["conflict"]].reset_index(drop=True)
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -349,7 +334,7 @@ class Comparison:
         require: Requirement = "gain",
         looks: Sequence[int] | None = None,
         anytime: bool | int = False,
-        earlier: Mapping[str, Any] | str | os.PathLike[str] | None = None,
+        earlier: Mapping[str, Any] | FilePath | None = None,
     ) -> BaselineComparison:
         """Decide for every other model whether to replace the baseline by it.
 
@@ -422,17 +407,9 @@ class Comparison:
         if self.primary is not None:
             self.sample.joint(self.primary)
         components: dict[str, VarianceComponents] = {}
-        for metric in self.metrics:
-            single = self.sample.single(metric)
-            components |= estimate_variance_components(single.panel, single.estimated.repeats)
+        for panel, estimated, _ in map(self.sample.single, self.metrics):
+            components |= estimate_variance_components(panel, estimated.repeats)
         return components
-
-    @property
-    def repeat_counts(self) -> dict[str, int]:
-        """Number of repeats of each recipe, 0 for a fixed model."""
-        panel = self.sample.panel
-        counts = dict(zip(panel.models, panel.repeat_counts, strict=True))
-        return {model: counts[model] for model in self.models}
 
     @cached_property
     def repeat_distances(self) -> dict[str, dict[str, list[float]]]:
@@ -525,10 +502,7 @@ class Comparison:
         )
 
     def attribution(
-        self,
-        first: str,
-        second: str,
-        metrics: MetricLike | Iterable[MetricLike] | None = None,
+        self, first: str, second: str, metrics: MetricLike | Iterable[MetricLike] | None = None
     ) -> Attribution:
         """Decompose the difference of two models, first minus second, by grade, rank and query class.
 
@@ -595,7 +569,7 @@ class Comparison:
         path = self.last_gains
         if path is None or settings != self._gains_settings:
             path = build_gain_path(rankings, self.sample, self.definitions, names, settings[0], metric)
-        self.last_gains, self._gains_settings = path if path.fit is fit else replace(path, fit=fit), settings
+        self.last_gains, self._gains_settings = replace(path, fit=fit), settings
         return self.last_gains
 
     def sensitivity(self, *, groups: Mapping[str, str] | None = None) -> Sensitivity:
@@ -657,27 +631,29 @@ class Comparison:
         ValueError
             If a model is unknown, the comparison was created without scores, or a metric has a name only.
         """
-        rankings, values = self._require_rankings("queries"), self._pair_values(first, second)
+        rankings, values = self._require_rankings("queries"), self._pair_primary_values(first, second)
         repeats = [self.repeats[model] for model in (first, second) if model in self.repeats]
         spread: dict[Metric, Floats] = {}
         for name, metric in zip(self._require_two_metrics(), values, strict=True) if repeats else ():
-            variances = [np.var(np.asarray(tables[name]), axis=1, ddof=1) for tables in repeats]
+            variances = [np.var(tables[name], axis=1, ddof=1) for tables in repeats]
             spread[metric] = np.sqrt(np.sum(variances, axis=0))
         return find_contradictory_queries(rankings, (first, second), values, most, spread)
 
     def preferences(self, first: str, second: str) -> QueryPreferences:
         """Return which of two models each primary metric prefers on every query. Errors are those of `queries`."""
-        return compute_preferences(self._require_rankings("preferences"), self._pair_values(first, second))
+        return compute_preferences(self._require_rankings("preferences"), self._pair_primary_values(first, second))
 
-    def _pair_values(self, first: str, second: str) -> dict[Metric, Floats]:
+    def _pair_primary_values(self, first: str, second: str) -> dict[Metric, Floats]:
         """Return the values of two models under the primary metrics."""
-        columns = self._pair_columns(first, second)
-        metrics = {name: self.definitions.get(name) or parse_metrics(name)[0] for name in self._require_two_metrics()}
-        return {metric: np.asarray(self.values[name])[:, columns] for name, metric in metrics.items()}
+        values = self._pair_values(first, second)
+        names = self._require_two_metrics()
+        return {self.definitions.get(name) or parse_metrics(name)[0]: values[name] for name in names}
 
-    def _pair_columns(self, first: str, second: str) -> list[int]:
+    def _pair_values(self, first: str, second: str) -> dict[str, Floats]:
+        """Return the values of two models under every metric, shape (queries, 2)."""
         validate_pair(first, second, self.models)
-        return [self.models.index(first), self.models.index(second)]
+        columns = [self.models.index(first), self.models.index(second)]
+        return {name: table[:, columns] for name, table in self.values.items()}
 
     def _defined_metrics(self) -> list[Metric]:
         """Return the metrics with a definition, the primary ones first."""
@@ -710,7 +686,13 @@ class Comparison:
         q2    A      0.5  0.5
               B      1.0  1.0
         """
-        return build_value_table(self.values, self.models, self.query_ids, self.weights)
+        import pandas as pd
+
+        index = pd.MultiIndex.from_product([pd.Index(self.query_ids), pd.Index(self.models)], names=["query", "model"])
+        columns = {metric: table.ravel() for metric, table in self.values.items()}
+        if self.weights is not None:
+            columns["weight" if "weight" not in columns else "query weight"] = np.repeat(self.weights, len(self.models))
+        return pd.DataFrame(columns, index=index)
 
     def largest_differences(
         self, first: str, second: str, most: int = 10, metric: MetricLike | None = None
@@ -748,11 +730,9 @@ class Comparison:
           query  difference mrr labels A labels B
         0    q1             0.5   (1, 0)   (0, 1)
         """
-        columns = self._pair_columns(first, second)
-        name = self._deciding[0] if metric is None else str(metric)
+        values, name = self._pair_values(first, second), self._deciding[0] if metric is None else str(metric)
         self._validate_metric_names("metric", [name])
-        names = dict.fromkeys([name, *self.metrics])
-        values = {metric_name: np.asarray(self.values[metric_name])[:, columns] for metric_name in names}
+        values = {name: values.pop(name), **values}
         return find_largest_differences(
             (first, second), values, self.query_ids, self.weights, most, self.rankings, self.definitions.get(name)
         )
@@ -832,15 +812,14 @@ class Comparison:
             pairs = self.pairs
             if max_pairs is not None and len(pairs) > max_pairs:
                 pairs = select_clearest_pairs(pairs, max_pairs)
-            content |= {"pairs": pairs.to_dict("records"), "verdict": self.verdict}
+            content |= {"pairs": pairs, "verdict": self.verdict}
         if self.segment_labels:
             content["segments"] = self.segments
         if self.baseline is not None:
             content["against"] = self.content.against
         if self.selected is not None:
             content["selected"] = self.selected
-        plain_content: dict[str, Any] = plain(content)
-        return plain_content
+        return dict(plain(content))
 
     @property
     def plot(self) -> Plots:
@@ -867,9 +846,9 @@ class Comparison:
             return self.content
         if isinstance(baseline, str):
             return Content(self, self.against(baseline))
-        validate_baseline(baseline.baseline, self.models)
-        own, numbers = self.against(baseline.baseline), attrgetter("candidate", "difference", "lower", "upper")
-        if list(map(numbers, own.candidates)) != list(map(numbers, baseline.candidates)):
+        numbers = attrgetter("candidate", "difference", "lower", "upper")
+        own, other = (map(numbers, result.candidates) for result in (self.against(baseline.baseline), baseline))
+        if list(own) != list(other):
             raise ValueError(
                 f"baseline contains decisions about {baseline.baseline!r} from another comparison. Pass the name of "
                 "the baseline, or a result of against() of this comparison."
@@ -878,7 +857,7 @@ class Comparison:
 
     def to_html(
         self,
-        path: str | os.PathLike[str],
+        path: FilePath,
         *,
         queries: int = 25,
         baseline: str | BaselineComparison | None = None,
@@ -905,20 +884,14 @@ class Comparison:
 
         return write_html(self._report_content(baseline), path, queries=queries, title=title, data=data, date=date)
 
-    def to_markdown(
-        self, path: str | os.PathLike[str] | None = None, *, baseline: str | BaselineComparison | None = None
-    ) -> str:
+    def to_markdown(self, path: FilePath | None = None, *, baseline: str | BaselineComparison | None = None) -> str:
         """Return the report as Markdown, and write it to `path` if given. `baseline` is described in `to_html`."""
         from ..report.markdown import to_markdown
 
         return to_markdown(self._report_content(baseline), path)
 
     def to_json(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        queries: int = 50,
-        baseline: str | BaselineComparison | None = None,
+        self, path: FilePath | None = None, *, queries: int = 50, baseline: str | BaselineComparison | None = None
     ) -> str:
         """Return all results as JSON, and write them to `path` if given. See `gainsay.report.document` for the keys."""
         from ..report.document import to_json
@@ -944,11 +917,11 @@ def _find_definitions(names: Sequence[str], metrics: Mapping[str, Metric]) -> di
     """Return the metric of each name: the one in `metrics`, otherwise the registered one. Omit unknown names."""
     definitions = {}
     for name in names:
-        if name in metrics:
-            if not isinstance(metrics[name], Metric):
-                raise TypeError(f"metrics must map names to Metric objects, got {metrics[name]!r} for {name!r}.")
+        if name not in metrics:
+            with suppress(ValueError, TypeError):
+                (definitions[name],) = parse_metrics(name)
+        elif isinstance(metrics[name], Metric):
             definitions[name] = metrics[name]
-            continue
-        with suppress(ValueError, TypeError):
-            (definitions[name],) = parse_metrics(name)
+        else:
+            raise TypeError(f"metrics must map names to Metric objects, got {metrics[name]!r} for {name!r}.")
     return definitions

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._common.shown import TextResult, plain
+from .._common.shown import TextResult
 from .._common.typing import Floats
 from .._common.words import format_amount, pluralize
 from ..evaluation.trec_runs import align_runs
@@ -16,7 +16,7 @@ from ..judgments import Judgments
 from ..metrics.base import max_depth
 from ..metrics.dcg import NDCG, GainStatistics
 from ..ranking.rows import RankedRows, ideal_rows
-from .gain_values import select_sums
+from .rankings import select_sums
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,7 +64,7 @@ class DisagreementBound(TextResult):
     two_rankings: float
     queries: int
     possible: int
-    per_query: pd.DataFrame = field(repr=False)
+    per_query: pd.DataFrame
 
     @property
     def same_number(self) -> bool:
@@ -92,19 +92,18 @@ class DisagreementBound(TextResult):
         if self.same_number:
             return f"On these labels ({over}), {first} and {second} are the same number for every ranking."
         above, below = (format_amount(self.one_ranking[metric]) for metric in self.metrics)
+        cost = format_amount(self.two_rankings)
         return (
             f"On average over {over}, {first} of one ranking is at most {above} above and {below} below {second}. If "
-            "the two metrics prefer different rankings, the wrong choice costs at most "
-            f"{format_amount(self.two_rankings)} under one of them, and a conflict is possible on "
-            f"{self.possible:,} of {over}. {self.conclusion}"
+            f"the two metrics prefer different rankings, the wrong choice costs at most {cost} under one of them, and "
+            f"a conflict is possible on {self.possible:,} of {over}. {self.conclusion}"
         ).rstrip()
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers and `text` as plain values for JSON."""
-        names = ("metrics", "one_ranking", "two_rankings", "queries", "possible", "same_number", "is_negligible")
-        values = {name: getattr(self, name) for name in names}
-        content: dict[str, Any] = plain(values | {"per_query": self.per_query.to_dict("records"), "text": self.text})
-        return content
+        return self._export(
+            "metrics one_ranking two_rankings queries possible same_number is_negligible per_query text"
+        )
 
 
 def disagreement_bound(
@@ -272,8 +271,7 @@ def _scale_gains(statistics: GainStatistics, rows: RankedRows) -> Floats:
     ideal = statistics.ideal[rows.queries]
     with np.errstate(over="ignore"):
         gains = statistics.gains.of(rows, rows.width)
-    scaled: Floats = np.divide(gains, ideal, out=np.zeros(gains.shape), where=(ideal > 0) & np.isfinite(gains))
-    return scaled
+    return np.asarray(np.divide(gains, ideal, out=np.zeros(gains.shape), where=(ideal > 0) & np.isfinite(gains)))
 
 
 def _sum_ends(values: Floats, rise: Floats | None, counts: Integers, discounts: Floats) -> tuple[Floats, Floats]:

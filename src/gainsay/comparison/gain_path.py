@@ -1,24 +1,36 @@
-"""Path of gains: the best model under each gain between linear and exponential, and beyond."""
+"""Path of gains: the best model under each gain between linear and exponential, and beyond.
+
+DCG is a sum over documents of gain(label) · discount(rank), so it is a sum over grades of gain(grade) times the
+discounts of the ranks of that grade. These counts by query and grade are computed once. Every base of the power gain
+then costs one product of small tables.
+
+Each base is a metric, and all of them form one joint estimate, as two metrics do in a verdict. The values of a query
+are smooth in the base. So the errors of all means are drawn at a few bases that are selected from the data (the
+*nodes*). Those of the other bases are the linear combinations that fit their values best (an interpolative
+decomposition). Means, standard errors and support of every base are exact.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from .._common.cached import cached_property
-from .._common.shown import TextResult, plain, printable, short_names
-from .._common.typing import Bools, Floats
+from .._common.shown import TextResult, printable, short_names
+from .._common.typing import Bools, Floats, Integers
 from .._common.validation import validate_real
 from .._common.words import format_confidence, format_exact, format_p_value, join_names, pluralize
-from ..evaluation.evaluator import shared_weights
-from .gain_values import estimate_gains, find_template, name_path
+from ..evaluation.evaluator import Evaluator, shared_weights
+from ..metrics.gains import at_bases
+from .estimates import Estimate, RepeatError, estimate
 from .inference import compute_regret_band, two_step_test
-from .resampling import critical_value
+from .rankings import GradeCounts, find_template, name_path, set_base, settle_discounts
+from .resampling import JointEstimate, critical_value, draw_errors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,10 +38,10 @@ if TYPE_CHECKING:
     from ..metrics.base import Metric
     from ..metrics.dcg import DCG
     from ..metrics.names import MetricLike
+    from .data import Panel
     from .gain_fit import GainFit
     from .rankings import Rankings
-    from .resampling import JointEstimate, Sample
-
+    from .resampling import Sample
 
 DEFAULT_BASES = tuple(np.round(np.geomspace(1, 4, 25), 6).tolist())
 """25 bases from 1 (linear) over 2 (exponential) to 4, evenly spaced in log b."""
@@ -39,6 +51,19 @@ AXIS_BASES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 64.0)
 
 FINE_STEPS = 48
 """Steps between two bases in which means are interpolated."""
+
+CLOSE = 1e-6
+"""Largest relative error of interpolated differences between models."""
+
+SAMPLED = 20_000
+"""Number of values from which the nodes are selected."""
+
+MAX_VALUES = 4_000_000
+"""Values of models on queries to estimate at once (32 MB), or those at one base if these are more."""
+
+MAX_GRADES, MAX_COUNTS = 32, 40_000_000
+"""Limits of the grades, and of the counts by grade, model and query (320 MB). Beyond them, each base is evaluated
+separately."""
 
 Kind = Literal["genuine", "agree", "unresolved"]
 
@@ -121,14 +146,14 @@ class GainPath(TextResult):
     models: tuple[str, ...]
     queries: int
     grades: tuple[float, ...]
-    mean: Floats = field(repr=False)
-    regret: Floats = field(repr=False)
-    lower: Floats = field(repr=False)
-    upper: Floats = field(repr=False)
-    winners: pd.DataFrame = field(repr=False)
-    best_sets: dict[float, tuple[str, ...]] = field(repr=False)
-    best_ranges: pd.DataFrame = field(repr=False)
-    swaps: pd.DataFrame = field(repr=False)
+    mean: Floats
+    regret: Floats
+    lower: Floats
+    upper: Floats
+    winners: pd.DataFrame
+    best_sets: dict[float, tuple[str, ...]]
+    best_ranges: pd.DataFrame
+    swaps: pd.DataFrame
     verdict: GainsVerdict
     fit: GainFit | None
     lower_is_better: bool
@@ -144,11 +169,9 @@ class GainPath(TextResult):
         """
         import pandas as pd
 
-        base, model = np.meshgrid(self.bases, np.array(self.models, dtype=object), indexing="ij")
-        columns: dict[str, Any] = {"base": base.ravel(), "model": model.ravel()}
-        for name in ("mean", "regret", "lower", "upper"):
-            columns[name] = getattr(self, name).ravel()
-        return pd.DataFrame(columns)
+        index = pd.MultiIndex.from_product([self.bases, self.models], names=["base", "model"])
+        columns = {name: getattr(self, name).ravel() for name in ("mean", "regret", "lower", "upper")}
+        return pd.DataFrame(columns, index).reset_index()
 
     @cached_property
     def short_names(self) -> dict[str, str]:
@@ -158,8 +181,8 @@ class GainPath(TextResult):
     @cached_property
     def text(self) -> str:
         """Two sentences with numbers, and one about preferences if there is a `fit`."""
-        sentences = [self._describe_winners(), self._describe_verdict()]
-        return printable(" ".join(sentences if self.fit is None else [*sentences, self._describe_fit(self.fit)]))
+        fit = [] if self.fit is None else [self._describe_fit(self.fit)]
+        return printable(" ".join([self._describe_winners(), self._describe_verdict(), *fit]))
 
     @property
     def _ends(self) -> tuple[str, str]:
@@ -184,7 +207,7 @@ class GainPath(TextResult):
 
     def _describe_verdict(self) -> str:
         kind, p, always = self.verdict
-        level = format_confidence(self.alpha)
+        level, (low, high) = format_confidence(self.alpha), self._ends
         if len(self.models) == 1:
             return f"{self.models[0]} is the only model."
         if kind == "agree":
@@ -193,7 +216,6 @@ class GainPath(TextResult):
             names = _list_names(always)
             return f"One model may be best at every base ({format_p_value(p)}). If so, it is {names} ({level})."
         first, last = (_list_names(self.best_sets[self.bases[place]]) for place in (0, -1))
-        low, high = self._ends
         ends = f"at b = {low} it is {first}, at b = {high} it is {last}"
         return f"No model is best at every base ({format_p_value(p)}): {ends} ({level}, simultaneous)."
 
@@ -202,35 +224,21 @@ class GainPath(TextResult):
             return fit.text
         base, low, high = map(format_base, (fit.base, fit.lower, fit.upper))
         sentence = f"Preferences fit base {base} ({low} to {high}, {format_confidence(fit.alpha)})"
-        winners = [
-            model
-            for model, start, stop in self.winners.itertuples(index=False)
-            if start <= fit.upper and stop >= fit.lower
-        ]
-        if not winners:
+        is_inside = (self.winners["from"] <= fit.upper) & (self.winners["to"] >= fit.lower)
+        if not is_inside.any():
             return f"{sentence}, which is outside these bases."
-        return f"{sentence}. In that interval, {_list_names(dict.fromkeys(winners))} has the {self._best} mean."
+        winners = _list_names(self.winners.loc[is_inside, "model"].unique())
+        return f"{sentence}. In that interval, {winners} has the {self._best} mean."
 
     def to_dict(self) -> dict[str, Any]:
         """Return all results and `text` as plain values for JSON. Infinite bounds become None."""
-        return {
-            "metric": self.metric,
-            "bases": list(self.bases),
-            "models": list(self.models),
-            "queries": self.queries,
-            "path": plain(self.frame().to_dict("records")),
-            "winners": self.winners.to_dict("records"),
-            "best_sets": [{"base": base, "models": list(models)} for base, models in self.best_sets.items()],
-            "best_ranges": self.best_ranges.to_dict("records"),
-            "swaps": self.swaps.to_dict("records"),
-            "verdict": self.verdict._asdict() | {"always_best": list(self.verdict.always_best)},
-            "fit": None if self.fit is None else self.fit.to_dict(),
-            "lower_is_better": self.lower_is_better,
-            "alpha": self.alpha,
-            "draws": self.draws,
-            "seed": self.seed,
-            "text": self.text,
-        }
+        return self._export(
+            "metric bases models queries path winners best_sets best_ranges swaps verdict fit lower_is_better alpha "
+            "draws seed text",
+            path=self.frame(),
+            best_sets=[{"base": base, "models": models} for base, models in self.best_sets.items()],
+            verdict=self.verdict._asdict(),
+        )
 
     @cached_property
     def headline(self) -> str:
@@ -306,6 +314,122 @@ def build_gain_path(
     return read_gain_path(joint, template, bases, sample, tuple(rankings.judgments.levels[:9].tolist()))
 
 
+class Nodes(NamedTuple):
+    """Which bases are nodes, and the weights, (bases, nodes), that combine values there to those at all bases."""
+
+    places: Integers
+    weights: Floats
+
+
+def find_nodes(values: Floats) -> Nodes:
+    """Choose the bases that determine the values at all others.
+
+    `values` has shape (bases, models, queries), with a sample of queries. For several models, only their differences
+    matter.
+    """
+    from scipy.linalg import qr, solve_triangular
+
+    bases, models, _ = values.shape
+    centered = values - values.mean(axis=1, keepdims=True) if models > 1 else values
+    columns = centered.reshape(bases, -1).T
+    triangle, order = qr(columns, mode="r", pivoting=True)
+    size = np.linalg.norm(columns, axis=0).max()
+    errors = [np.linalg.norm(triangle[count:, count:], axis=0).max(initial=0.0) for count in range(bases + 1)]
+    count = max(1, next(number for number, error in enumerate(errors) if error <= CLOSE * size))
+    weights = np.zeros((bases, count))
+    if size > 0:
+        weights[order[:count]] = np.eye(count)
+    if size > 0 and count < bases:
+        weights[order[count:]] = solve_triangular(triangle[:count, :count], triangle[:count, count:]).T
+    return Nodes(order[:count], weights)
+
+
+def estimate_gains(rankings: Rankings, sample: Sample, template: DCG, bases: Sequence[float]) -> JointEstimate:
+    """Estimate all bases of the gain, each exactly, and draw the errors of all together.
+
+    All options but the gain are those of `template`. The rows of the returned estimate are the bases. Its panel is that
+    of the nodes, because the values at all bases would need much memory.
+    """
+    panel = sample.panel
+    compute_values = _prepare_values(rankings, panel, template, bases)
+    starts = np.cumsum([0, *(max(1, count) for count in panel.repeat_counts)])
+    sizes = np.diff(starts)[:, None]
+
+    def average_repeats(values: Floats) -> Floats:
+        return values if panel.repeats is None else np.add.reduceat(values, starts[:-1], axis=1) / sizes
+
+    def build_panel(places: Sequence[int]) -> Panel:
+        values = compute_values(places, slice(None)) * (1.0 if template.higher_is_better else -1.0)
+        repeats = panel.repeats and tuple(
+            np.ascontiguousarray(values[:, start:stop].transpose(0, 2, 1)) for start, stop in itertools.pairwise(starts)
+        )
+        names = tuple(str(bases[place]) for place in places)
+        losses: frozenset[str] = frozenset(() if template.higher_is_better else names)
+        changed = replace(panel, metrics=names, values=average_repeats(values), repeats=repeats, lower_is_better=losses)
+        return changed if counted.all() else changed.select(names)
+
+    counted = ~np.isnan(compute_values([0], slice(None))[0, 0])
+    some = np.flatnonzero(counted)[:: max(1, int(counted.sum()) * len(panel.models) // SAMPLED)]
+    nodes = find_nodes(average_repeats(compute_values(range(len(bases)), some)))
+    return estimate_gains_at_nodes(build_panel, nodes, sample.draws, sample.seed)
+
+
+def estimate_gains_at_nodes(
+    build_panel: Callable[[Sequence[int]], Panel], nodes: Nodes, draws: int, seed: int
+) -> JointEstimate:
+    """Estimate all bases, each exactly, and draw their joint errors. `build_panel` returns the values by place."""
+    panel = build_panel(nodes.places.tolist())
+    places = range(len(nodes.weights))
+    size = max(1, MAX_VALUES // panel.values[0].size)
+    single = [estimate(build_panel(places[start : start + size]), joint=False) for start in places[::size]]
+    estimated = _combine_estimates(estimate(panel), single, nodes)
+    return JointEstimate(panel, estimated, draw_errors(estimated, draws, seed, shared=True))
+
+
+def _prepare_values(
+    rankings: Rankings, panel: Panel, template: DCG, bases: Sequence[float]
+) -> Callable[[Sequence[int], Integers | slice], Floats]:
+    """Return the function that returns the values of all repeats of all models at some bases for some queries.
+
+    It takes the places of both, and returns the shape (bases, repeats, queries).
+    """
+    template = settle_discounts(template, int(rankings.judgments.sizes.max()))
+    queries = np.flatnonzero(rankings.weights > 0)
+    levels = rankings.judgments.levels[rankings.judgments.levels > 0]
+    trainings = sum(max(1, count) for count in panel.repeat_counts)
+    # One array of scores at a time is in memory.
+    all_scores = (scores for model in panel.models for scores in rankings.repeat_scores(model))
+    is_small = len(levels) <= MAX_GRADES and len(levels) * trainings * len(queries) <= MAX_COUNTS
+    if is_small and all(gains is not None for gains in at_bases(levels, bases)):
+        grades = GradeCounts(template, rankings.judgments)
+        counts = np.empty((len(levels), trainings, len(queries)))
+        for place, scores in enumerate(all_scores):
+            counts[:, place] = grades.count(scores)[:, queries]
+        return lambda places, some: grades.compute_values(
+            counts[..., some], [bases[place] for place in places], queries[some]
+        )
+    evaluator = Evaluator([set_base(template, base) for base in bases], rankings.judgments)
+    values = np.empty((len(bases), trainings, len(queries)))
+    for place, scores in enumerate(all_scores):
+        values[:, place] = evaluator(scores).per_query.T[:, queries]
+    return lambda places, some: np.stack([values[place][:, some] for place in places])
+
+
+def _combine_estimates(joint: Estimate, single: Sequence[Estimate], nodes: Nodes) -> Estimate:
+    """Return the separate estimates of all bases, with their joint errors combined from those of the nodes."""
+    models, repeats = joint.mean.shape[1], joint.repeats
+    spread = joint.root.reshape(len(joint.root), -1, models)
+    root = np.einsum("rnm,bn->rbm", spread, nodes.weights).reshape(len(joint.root), -1)
+    if repeats is not None:
+        by_row = _concatenate_rows([part.repeats for part in single], RepeatError.BY_ROW)
+        repeats = replace(repeats, root=np.einsum("krn,bn->krb", repeats.root, nodes.weights), **by_row)
+    return replace(joint, root=root, repeats=repeats, **_concatenate_rows(single, Estimate.BY_ROW))
+
+
+def _concatenate_rows(parts: Sequence[Any], names: Iterable[str]) -> dict[str, Any]:
+    return {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+
+
 def read_gain_path(
     joint: JointEstimate, template: DCG, bases: tuple[float, ...], sample: Sample, grades: tuple[float, ...]
 ) -> GainPath:
@@ -317,12 +441,8 @@ def read_gain_path(
     names = np.array(models, dtype=object)
     test = two_step_test(estimated, joint.bootstrap, sample.alpha)
     winners = find_leaders(models, at, estimated.mean)
-    ranges: list[tuple[str, float, float]] = [
-        (model, *stretch)
-        for model, may_be_best in zip(models, band.may_be_best.T, strict=True)
-        for stretch in find_stretches(at, may_be_best)
-    ]
-    ranges.sort(key=lambda row: row[1:])
+    stretches = [(model, find_stretches(at, row)) for model, row in zip(models, band.may_be_best.T, strict=True)]
+    ranges = sorted(((model, *ends) for model, rows in stretches for ends in rows), key=lambda row: row[1:])
     critical = float(critical_value(joint.bootstrap.max_t.max(axis=(0, 1)), 1 - sample.alpha))
     swaps = find_crossings(models, at, estimated.difference, estimated.error, estimated.tolerance, critical)
     is_alone = band.may_be_best.sum() == len(bases) and winners["model"].nunique() == 1 < len(models)

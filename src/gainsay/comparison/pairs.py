@@ -67,24 +67,15 @@ def _build_discordance(sample: Sample, names: tuple[str, str]) -> dict[str, Any]
     return {DISCORDANCE: effects["difference"], **further}
 
 
-def select_common_column(table: pd.DataFrame, column: str) -> str:
-    """Return the name of the column for the queries with a value under both primary metrics.
-
-    >>> import pandas as pd
-    >>> select_common_column(pd.DataFrame({"difference a": [0.1], "common difference a": [0.2]}), "difference a")
-    'common difference a'
-    >>> select_common_column(pd.DataFrame({"difference a": [0.1]}), "difference a")
-    'difference a'
-    """
-    common = f"common {column}"
-    return common if common in table else column
-
-
 def compute_advantages(
     table: pd.DataFrame, metric: str, lower_is_better: Container[str] = (), of: str = "difference"
 ) -> pd.Series[float]:
-    """Return the common column of a metric, with the sign of losses reversed. Positive values favor `model_x`."""
-    column = table[select_common_column(table, f"{of} {metric}")]
+    """Return a column of a metric, with the sign of losses reversed. Positive values favor `model_x`.
+
+    It is the column for the queries with a value under both primary metrics, if there is one.
+    """
+    name = f"{of} {metric}"
+    column = table[f"common {name}" if f"common {name}" in table else name]
     return 0.0 - column if metric in lower_is_better else column
 
 

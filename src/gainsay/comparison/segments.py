@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._common.shown import TextResult, plain, printable
+from .._common.shown import TextResult, printable
 from .._common.typing import Bools
 from .._common.words import format_amount, format_confidence, join_names, pluralize
 from .inference import MIN_QUERIES
@@ -162,14 +162,13 @@ class Segments(TextResult):
             others = [other for other in self.parts if other.column == part.column and other is not part]
             reported: set[tuple[int, str]] = set()
             for rows in ([0, 1], [0], [1]):
+                metrics = tuple(self.metrics[row] for row in rows)
                 beaten = part.is_better[rows].all(axis=0).sum(axis=0)
                 for best in np.flatnonzero(beaten == len(self.models) - 1).tolist():
                     trailing = [other.label for other in others if other.is_better[rows, best].any(axis=1).all()]
-                    labels = [label for label in trailing if (best, label) not in reported]
-                    reported |= {(best, label) for label in labels}
-                    if labels:
-                        metrics = tuple(self.metrics[row] for row in rows)
-                        contrasts.append(Contrast(self.models[best], metrics, part.column, part.label, tuple(labels)))
+                    if labels := tuple(label for label in trailing if (best, label) not in reported):
+                        reported |= {(best, label) for label in labels}
+                        contrasts.append(Contrast(self.models[best], metrics, part.column, part.label, labels))
         return tuple(contrasts)
 
     def frame(self) -> pd.DataFrame:
@@ -203,12 +202,12 @@ class Segments(TextResult):
     def text(self) -> str:
         """One paragraph: the contrasts, then each segment with numbers."""
         contrasts = [contrast.text for contrast in self.contrasts]
-        if len(contrasts) > MAX_SHOWN:
-            contrasts = [*contrasts[:MAX_SHOWN], f"There are {len(contrasts) - MAX_SHOWN} more such contrasts."]
         decided, small = ([part for part in self.parts if part.decided is group] for group in (True, False))
-        if not contrasts:
-            contrasts = ["No model is proven best in one segment and worse than another in a second segment."]
-        sentences = [*contrasts, *map(_describe_segment, decided[:MAX_SHOWN])]
+        none = "No model is proven best in one segment and worse than another in a second segment."
+        sentences = contrasts[:MAX_SHOWN] or [none]
+        if len(contrasts) > MAX_SHOWN:
+            sentences.append(f"There are {len(contrasts) - MAX_SHOWN} more such contrasts.")
+        sentences += map(_describe_segment, decided[:MAX_SHOWN])
         if len(decided) > MAX_SHOWN:
             sentences.append(f"The table contains {len(decided) - MAX_SHOWN} more segments.")
         if small:
@@ -223,25 +222,15 @@ class Segments(TextResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all results and `text` as plain values for JSON."""
-        return {
-            "alpha": self.alpha,
-            "level": self.level,
-            "draws": self.draws,
-            "segments": [
-                {
-                    "column": part.column,
-                    "segment": part.label,
-                    "queries": part.queries,
-                    "share": part.share,
-                    "decided": part.decided,
-                    "verdict": None if part.verdict is None else part.verdict.to_dict(),
-                    "leaderboard": None if part.leaderboard is None else plain(part.leaderboard.to_dict("records")),
-                }
+        names = ("queries", "share", "decided", "verdict", "leaderboard")
+        return self._export(
+            "alpha level draws segments contrasts text",
+            segments=[
+                {"column": part.column, "segment": part.label} | {name: getattr(part, name) for name in names}
                 for part in self.parts
             ],
-            "contrasts": [vars(contrast) | {"text": contrast.text} for contrast in self.contrasts],
-            "text": self.text,
-        }
+            contrasts=[vars(contrast) | {"text": contrast.text} for contrast in self.contrasts],
+        )
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(self.text)}</p>{self.frame().to_html()}"

@@ -5,21 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from .._common.arrays import nearest
-from .._common.shown import TextResult, plain
+from .._common.shown import TextResult
 from .._common.typing import Floats
 from .._common.words import format_confidence, join_names, pluralize
 from ..evaluation.evaluator import Evaluator
 from ..metrics.base import Metric
 from ..metrics.function import FunctionMetric
 from ..metrics.names import parse_metrics
-from .gain_values import select_sums
 from .inference import MIN_QUERIES
+from .rankings import select_sums
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,7 +73,7 @@ class Sensitivity(TextResult):
     winner: str
     queries: int
     alpha: float
-    table: pd.DataFrame = field(repr=False)
+    table: pd.DataFrame
 
     @property
     def headline(self) -> str:
@@ -111,10 +111,7 @@ class Sensitivity(TextResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers and `text` as plain values for JSON."""
-        names = ("reference", "models", "winner", "queries", "alpha", "headline", "text")
-        values = {name: getattr(self, name) for name in names} | {"choices": self.table.to_dict("records")}
-        content: dict[str, Any] = plain(values)
-        return content
+        return self._export("reference models winner queries alpha headline text choices", choices=self.table)
 
 
 class _Reference(NamedTuple):
@@ -132,14 +129,12 @@ class _Reference(NamedTuple):
 
     def average(self, means: Floats) -> Floats:
         """Return the mean of each model over its repeats from the means of all repeats."""
-        averages: Floats = means @ self._members / np.bincount(self.groups)
-        return averages
+        return np.asarray(means @ self._members / np.bincount(self.groups))
 
     def average_pairs(self, reversed_pairs: Floats) -> Floats:
         """Return the share of reversed pairs of repeats for each pair of models."""
         sizes = np.bincount(self.groups)
-        shares: Floats = self._members.T @ reversed_pairs @ self._members / np.outer(sizes, sizes)
-        return shares
+        return np.asarray(self._members.T @ reversed_pairs @ self._members / np.outer(sizes, sizes))
 
     def describe(self, choice: str, kind: Kind, shares: Floats, gaps: Floats, drawn: Floats) -> dict[str, Any]:
         """Return a row of the table.
@@ -199,13 +194,13 @@ def compute_sensitivity(
 def _group_repeats(panel: Panel, groups: Mapping[str, str] | None) -> tuple[tuple[str, ...], Integers]:
     """Return the distinct models or groups, and the place of that of each repeat."""
     names = list(panel.models)
-    if groups is not None:
-        if not isinstance(groups, Mapping):
-            raise TypeError(f"groups must map the name of a model to the name of its group, got {groups!r}.")
-        unknown = next((name for name in groups if name not in names), None)
-        if unknown is not None:
-            raise ValueError(f"groups must name compared models, got {unknown!r}{nearest(str(unknown), names)}.")
-        names = [str(groups.get(name, name)) for name in names]
+    groups = {} if groups is None else groups
+    if not isinstance(groups, Mapping):
+        raise TypeError(f"groups must map the name of a model to the name of its group, got {groups!r}.")
+    for name in groups:
+        if name not in names:
+            raise ValueError(f"groups must name compared models, got {name!r}{nearest(str(name), names)}.")
+    names = [str(groups.get(name, name)) for name in names]
     distinct = tuple(dict.fromkeys(names))
     if len(distinct) < 2:
         raise ValueError(f"Expected at least two models or groups, got {len(distinct)}. Compare two or more models.")
@@ -215,8 +210,7 @@ def _group_repeats(panel: Panel, groups: Mapping[str, str] | None) -> tuple[tupl
 def _average_queries(values: Floats, weights: Floats | None) -> Floats:
     """Return the weighted means over the queries with a value, shape (repeats,)."""
     counted = ~np.isnan(values[0])
-    means: Floats = np.average(values[:, counted], axis=1, weights=None if weights is None else weights[counted])
-    return means
+    return np.asarray(np.average(values[:, counted], axis=1, weights=None if weights is None else weights[counted]))
 
 
 def _compute_alternatives(
@@ -232,10 +226,9 @@ def _compute_alternatives(
     base, judgments = definitions[reference], rankings.judgments
     choices = _list_choices(base, int(judgments.sizes.max()), bool(judgments.levels[0] < 0))
     names = {reference, *(str(metric) for _, _, metric in choices)}
-    for metric in (*(definitions.get(name, name) for name in panel.metrics), *parse_metrics(["map", "mrr"])):
-        if str(metric) not in names:
-            names.add(str(metric))
-            choices.append((str(metric), "metric", metric))
+    others = (*(definitions.get(name, name) for name in panel.metrics), *parse_metrics(["map", "mrr"]))
+    by_name = {str(metric): metric for metric in others}
+    choices += [(name, "metric", metric) for name, metric in by_name.items() if name not in names]
     missing = [metric for _, _, metric in choices if str(metric) not in means and isinstance(metric, Metric)]
     means = {**means, **(_evaluate(panel, rankings, missing) if missing else {})}
     alternatives = [(choice, kind, means[str(metric)]) for choice, kind, metric in choices]
@@ -249,8 +242,8 @@ def _list_choices(base: Metric, longest: int, has_negative_labels: bool) -> list
     """Return other versions of a metric: gain, discount, cutoff and order of ties."""
     choices: list[tuple[str, Kind, Metric | str]] = []
     for metric in select_sums([base]):
-        for gain in ("linear", "exponential"):
-            if gain != metric.gain and not (has_negative_labels and gain == "exponential"):
+        for gain in ("linear",) if has_negative_labels else ("linear", "exponential"):
+            if gain != metric.gain:
                 choices.append((f"{gain} gain", "gain", _change(metric, gain=gain, gain_base=None)))
         if metric.discount == "log2":
             choices.append(("Järvelin & Kekäläinen's discount", "discount", _change(metric, discount="jk")))
@@ -270,17 +263,15 @@ def _list_choices(base: Metric, longest: int, has_negative_labels: bool) -> list
 
 def _change(base: DCG, **options: Any) -> DCG:
     """Return a DCG metric with other options, without the name of its functions if it has none any more."""
-    changed = {"gain": base.gain, "gain_base": base.gain_base, "discount": base.discount} | options
-    name = base.name if any(callable(changed[option]) for option in ("gain", "discount")) else None
-    return replace(base, **changed, name=name)
+    has_function = any(callable(options.get(option, getattr(base, option))) for option in ("gain", "discount"))
+    return replace(base, **options, name=base.name if has_function else None)
 
 
 def _evaluate(panel: Panel, rankings: Rankings, metrics: Sequence[Metric], **options: Any) -> dict[str, Floats]:
     """Return the means of all repeats under further metrics. Higher means are better, also for losses."""
     counted, evaluator = rankings.weights > 0, Evaluator(metrics, rankings.judgments, **options)
-    tables = [
-        evaluator(scores).per_query[counted] for model in panel.models for scores in rankings.repeat_scores(model)
-    ]
+    repeats = (scores for model in panel.models for scores in rankings.repeat_scores(model))
+    tables = [evaluator(scores).per_query[counted] for scores in repeats]
     means = {}
     for column, metric in enumerate(metrics):
         averages = [_average_queries(table[None, :, column], panel.weights) for table in tables]

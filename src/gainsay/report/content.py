@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from .._common.cached import cached_property
 from .._common.shown import printable
 from ..comparison.disagreement import find_bound
-from ..comparison.gain_values import select_sums
+from ..comparison.rankings import select_sums
 from ..comparison.replacement import rank_candidates
 from .chart import add_repeats, build_baseline_chart, build_metric_chart, build_verdict_chart
 from .queries import ExplainedPair, Queries
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from ..comparison.attribution import Attribution
     from ..comparison.baseline import BaselineComparison
     from ..comparison.comparison import Comparison
     from ..comparison.disagreement import DisagreementBound
+    from ..comparison.explanations import Attribution
     from ..comparison.gain_path import GainPath
     from .chart import Chart
 

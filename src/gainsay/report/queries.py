@@ -9,7 +9,7 @@ import numpy as np
 
 from .._common.shown import printable, printables
 from .._common.words import pluralize
-from ..comparison.queries import find_ranked_places
+from ..comparison.explanations import find_ranked_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

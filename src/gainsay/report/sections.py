@@ -21,7 +21,7 @@ from .tables import Section
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..comparison.attribution import Attribution
+    from ..comparison.explanations import Attribution
     from .content import Appendix, Content
     from .queries import Queries
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from ..._common.theme import Theme
     from ..._common.typing import Floats, Numbers
-    from ...comparison.attribution import Attribution
+    from ...comparison.explanations import Attribution
     from .style import Look, Picture
 
 LANES = (-0.2, 0.2)
