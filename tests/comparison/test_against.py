@@ -14,7 +14,7 @@ from tests.comparison.populations import to_t
 import gainsay as gs
 from gainsay import Comparison
 from gainsay.comparison.baseline import DecidingBounds, apply_rule, compute_goodman_bounds
-from gainsay.comparison.looks import compute_boundaries
+from gainsay.comparison.one_sided import compute_boundaries
 
 pytestmark = pytest.mark.slow
 

@@ -12,8 +12,8 @@ from rich.console import Console
 
 import gainsay as gs
 from gainsay._common.markup import as_text
+from gainsay.comparison.baseline import describe_replacement
 from gainsay.comparison.comparison import Comparison
-from gainsay.comparison.replacement import describe_replacement
 from gainsay.report.text import decisions_table
 
 FIRST, SECOND = "ndcg_linear@10", "ndcg_exp@10"

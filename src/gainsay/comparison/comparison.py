@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from .flags import UnjudgedDocuments
     from .gain_fit import GainFit
     from .gain_path import GainPath
-    from .looks import Requirement
+    from .one_sided import Requirement
     from .rankings import Rankings
     from .sensitivity import Sensitivity
 

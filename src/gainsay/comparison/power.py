@@ -19,15 +19,17 @@ from .._common.words import format_amount, join_names, pluralize
 from .data import MIN_REPEATS, validate_alpha, validate_margin
 from .inference import MIN_QUERIES
 from .labels import sum_by_cluster
-from .looks import ErrorLevel, Requirement, validate_requirement
 from .one_sided import (
     DifferenceErrors,
+    ErrorLevel,
+    Requirement,
     bisect,
     compute_correlation,
     compute_mean_skewness,
     compute_ship_probability,
     compute_support_chance,
     draw_variance_ratios,
+    validate_requirement,
 )
 from .rankings import validate_pair
 from .resampling import JointEstimate, Sample

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from .._common.markup import styled
 from .._common.shown import printable
 from .._common.words import format_amount, format_confidence, format_mean, format_number, pluralize, round_bound
-from ..comparison.replacement import describe_replacement, rank_candidates
+from ..comparison.baseline import describe_replacement, rank_candidates
 from ..comparison.verdict import format_advice, format_headline, format_question
 from ..comparison.wording import describe_selection, format_choice, format_open_question, label_metrics
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from .._common.markup import as_text
 from .._common.shown import printable, shorten_names
 from .._common.words import format_confidence, format_difference, format_mean, format_p_values, pluralize
+from ..comparison.baseline import rank_candidates
 from ..comparison.pairs import select_clearest_pairs
-from ..comparison.replacement import rank_candidates
 from ..comparison.wording import describe_losses
 from .method import describe_method, list_terms
 
