@@ -32,7 +32,7 @@ import gainsay as gs
 from gainsay.comparison.data import Panel
 from gainsay.comparison.gain_path import DEFAULT_BASES, GainPath, find_crossings, read_gain_path
 from gainsay.comparison.gain_values import estimate_gains_at_nodes, find_nodes
-from gainsay.comparison.resampling import Sample
+from gainsay.comparison.inference import Sample
 from gainsay.metrics.gains import power
 
 Array = NDArray[np.float64]

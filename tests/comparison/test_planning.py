@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 import gainsay as gs
 from gainsay import Comparison
-from gainsay.comparison.simulation import Simulation, build_covariances, build_genuine_claim
+from gainsay.comparison.power import Simulation, build_covariances, build_genuine_claim
 
 pytestmark = pytest.mark.slow
 

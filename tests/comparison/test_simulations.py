@@ -9,8 +9,8 @@ from tests.comparison.tables import pairs_table
 
 from gainsay import Verdict
 from gainsay.comparison.estimates import estimate, estimate_variance_components
-from gainsay.comparison.resampling import Sample, critical_value, draw_errors
-from gainsay.comparison.simulation import estimate_covariances
+from gainsay.comparison.inference import Sample, critical_value, draw_errors
+from gainsay.comparison.power import estimate_covariances
 
 pytestmark = pytest.mark.slow
 

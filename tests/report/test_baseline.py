@@ -88,8 +88,7 @@ def test_the_page_shows_every_candidate_with_the_numbers_of_against(comparison, 
             ends = [f"{end:+.4f}".replace("-", "−") for end in (one.lower[metric], one.upper[metric])]
             assert f"{metric}: {one.difference[metric]:+.4f}, in truth".replace("-", "−") in chart
             assert " to ".join(ends) in chart
-            better = one.shares[metric]["better"]
-            assert f"{1000 * better.value:.0f} · " in page
+            assert f"{1000 * one.shares[metric]['better']:.0f} · " in page
     assert "The decisions, in numbers" in page
 
 

@@ -15,10 +15,10 @@ import numpy as np
 from .._common.markup import styled
 from .._common.shown import TextResult, plain, printable
 from .._common.typing import Floats
-from .._common.words import format_amount, format_confidence, join_names, pluralize
+from .._common.words import format_amount, format_confidence, format_difference, join_names, pluralize
 from .data import Panel, Vary, validate_margin
 from .estimates import ROUNDING
-from .inference import MIN_QUERIES, POWER
+from .inference import MIN_QUERIES, POWER, JointEstimate, Sample, compute_half_widths, critical_value
 from .one_sided import (
     ErrorLevel,
     PairErrors,
@@ -31,7 +31,6 @@ from .one_sided import (
 )
 from .pairs import clip_intervals
 from .rankings import validate_model
-from .resampling import JointEstimate, Sample, compute_half_widths, critical_value
 from .wording import (
     describe_losses,
     describe_sample,
@@ -52,18 +51,6 @@ MAX_QUERIES = 1e9
 
 BY_METRIC = ("difference", "lower", "upper", "differing")
 """Numbers of a decision for each metric."""
-
-
-class Share(NamedTuple):
-    """Share of all queries, with its confidence bounds."""
-
-    value: float
-    lower: float
-    upper: float
-
-    def __str__(self) -> str:
-        """Return the share as a number of 1,000 queries, with its bounds."""
-        return f"{1000 * self.value:.0f} ({1000 * self.lower:.0f} to {1000 * self.upper:.0f})"
 
 
 class DecidingBounds(NamedTuple):
@@ -121,7 +108,7 @@ class CandidateDecision:
         metric) if the two differ on fewer than 30 queries.
     differing : dict of metric name to float
         Number of differing queries, or their effective number if queries are weighted.
-    shares : dict of metric name to dict of {"better", "worse", "same"} to Share
+    shares : dict of metric name to dict of {"better", "worse", "same"} to float
         Shares of the queries, or of their weight.
     queries_needed : NeededSize or None
         One test in a new experiment with this number of queries, and the same repeats, ships the candidate with 80 %
@@ -137,32 +124,27 @@ class CandidateDecision:
     lower: dict[str, float]
     upper: dict[str, float]
     differing: dict[str, float]
-    shares: dict[str, dict[str, Share]]
+    shares: dict[str, dict[str, float]]
     queries_needed: NeededSize | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes as plain values for JSON. Infinite bounds become None."""
-        by_metric = {
-            metric: {name: getattr(self, name)[metric] for name in BY_METRIC}
-            | {"shares": {name: share._asdict() for name, share in shares.items()}}
-            for metric, shares in self.shares.items()
-        }
         content = {
             "decision": self.decision,
             "deciding": self.deciding._asdict(),
             "proven_losses": self.proven_losses,
             "excessive_losses": self.excessive_losses,
-            "metrics": by_metric,
+            "metrics": {
+                metric: {name: getattr(self, name)[metric] for name in (*BY_METRIC, "shares")} for metric in self.shares
+            },
             "queries_needed": self.queries_needed and self.queries_needed._asdict(),
         }
         return dict(plain(content))
 
-    def format_difference(self, metric: str) -> str:
-        """Return the difference with its bounds."""
-        difference = format_change(self.difference[metric])
-        if self.differing[metric] < MIN_QUERIES:
-            return f"{difference} (no interval, because the models differ on fewer than {MIN_QUERIES} queries)"
-        return f"{difference} ({format_change(self.lower[metric])} to {format_change(self.upper[metric])})"
+    def format_interval(self, metric: str) -> str:
+        """Return the interval of the difference after a blank, or an empty text if it has no bounds."""
+        ends = (self.lower[metric], self.upper[metric])
+        return f" ({' to '.join(map(format_difference, ends))})" if all(map(math.isfinite, ends)) else ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -212,8 +194,7 @@ class BaselineComparison(TextResult):
     level α / (2 · number of candidates). *No loss* is an intersection-union test: every metric must reject δ ≤ −Δ, and
     the level is not corrected for the number of metrics. The other two statements use the one-sided max-T over metrics.
     If two models differ on fewer than 30 queries, a bound from the share of worse queries replaces the normal one. It
-    can prove *no loss*, but not a gain. The page "Statistical methods" has the formulas. The intervals of the three
-    shares of a candidate are simultaneous (Goodman 1965).
+    can prove *no loss*, but not a gain. The page "Statistical methods" has the formulas.
 
     References
     ----------
@@ -258,8 +239,7 @@ class BaselineComparison(TextResult):
 
         Columns are `decision`, the deciding bounds `worst lower`, `worst upper` and `best lower`, `queries needed`
         and `queries needed upper`. For each metric M, they are `difference M`, `lower M`, `upper M`, `differing M`, and
-        the number of 1,000 queries that are better, worse and the same: `better M`, `better lower M`, `better upper M`,
-        and so on.
+        the number of 1,000 queries that are better, worse and the same: `better M`, `worse M` and `same M`.
         """
         import pandas as pd
 
@@ -270,9 +250,7 @@ class BaselineComparison(TextResult):
             row["queries needed"], row["queries needed upper"] = candidate.queries_needed or (None, None)
             for metric in self.metrics:
                 row |= {f"{name} {metric}": getattr(candidate, name)[metric] for name in BY_METRIC}
-                for name, share in candidate.shares[metric].items():
-                    for end, title in (("value", ""), ("lower", " lower"), ("upper", " upper")):
-                        row[f"{name}{title} {metric}"] = 1000 * getattr(share, end)
+                row |= {f"{name} {metric}": 1000 * share for name, share in candidate.shares[metric].items()}
             rows.append(row)
         table = pd.DataFrame(rows, index=pd.Index(list(self.decisions), name="candidate"))
         return table.astype({"queries needed": "Int64", "queries needed upper": "Int64"})
@@ -286,17 +264,21 @@ class BaselineComparison(TextResult):
     @property
     def text(self) -> str:
         """One paragraph with the numbers."""
-        accepted = (
-            f"A loss below {format_amount(self.margin)} is accepted." if self.margin > 0 else "No loss is accepted."
-        )
-        bounds = f"Intervals of changes are simultaneous at {format_confidence(self.alpha)} and do not decide."
         parts = []
         for candidate in self.candidates:
-            changes = [f"{metric} changes by {candidate.format_difference(metric)}" for metric in self.metrics]
+            changes = [
+                f"{metric} changes by {format_difference(candidate.difference[metric])}"
+                f"{candidate.format_interval(metric)}"
+                for metric in self.metrics
+            ]
             parts.append(f"{self._describe(candidate)} {join_names(changes)}.{self._describe_needs(candidate)}")
         if "undecided" in self.decisions.values():
             parts.append(self._describe_further_tests())
-        parts += [accepted, bounds]
+        accepted = f"A loss below {format_amount(self.margin)}" if self.margin else "No loss"
+        parts.append(
+            f"{accepted} is accepted. Intervals of changes are simultaneous at {format_confidence(self.alpha)} and do "
+            "not decide."
+        )
         if self.looks:
             planned = join_names([f"{number:,}" for number in self.looks], len(self.looks))
             parts.append(
@@ -317,36 +299,32 @@ class BaselineComparison(TextResult):
         For a single metric, both are the same change.
         """
         lowest, highest, best = candidate.deciding
-        bounds = {"at least": lowest, "at most": highest}
-        ends = [f"{side} {format_change(bound)}" for side, bound in bounds.items() if math.isfinite(bound)]
+        bounds = (("at least", lowest), ("at most", highest))
+        ends = [f"{side} {format_difference(bound)}" for side, bound in bounds if math.isfinite(bound)]
         worst = " and ".join(ends) or "not bounded"
         if len(self.metrics) == 1:
             return f"the change is {worst}"
-        more = f", under the best at least {format_change(best)}" if math.isfinite(best) else ""
+        more = f", under the best at least {format_difference(best)}" if math.isfinite(best) else ""
         return f"the change under the worst metric is {worst}{more}"
 
     def _describe(self, candidate: CandidateDecision) -> str:
         every, some = (" under every metric", " under some metric") if len(self.metrics) > 1 else ("", "")
-        limit, beyond, against = "a loss", "a loss", f"against {self.baseline} is"
-        if self.margin > 0:
-            limit, beyond = (
-                f"a loss of {format_amount(self.margin)} or more",
-                f"a loss of more than {format_amount(self.margin)}",
-            )
+        loss = f"a loss of more than {format_amount(self.margin)}" if self.margin else "a loss"
         if candidate.decision == "do not ship":
-            head, reason = "Do not ship", f"{beyond} {against} proven{some}"
-        elif candidate.decision == "ship" and self.require == "gain" and not self.margin:
-            head, reason = "Ship", f"a gain {against} proven{every}"
-        elif candidate.decision == "ship":
-            gain = f", and a gain is proven{some}" if self.require == "gain" else ""
-            head, reason = "Ship", f"{limit} {against} excluded{every}{gain}"
-        elif candidate.deciding.worst_lower > -self.margin:
-            head, reason = "Undecided about", f"{limit} {against} excluded, but no gain is proven"
+            proof = f"proven{some}"
+        elif candidate.deciding.worst_lower <= -self.margin:
+            proof = "not excluded"
+        elif candidate.decision == "undecided":
+            proof = "excluded, but no gain is proven"
         else:
-            head, reason = "Undecided about", f"{limit} {against} not excluded"
+            gain = f", and a gain is proven{some if self.margin else every}" if self.require == "gain" else ""
+            proof = f"excluded{every}{gain}"
+        head = {"undecided": "Undecided about"}.get(candidate.decision, candidate.decision.capitalize())
         bounds = self.describe_bounds(candidate)
-        level = f"one-sided, {self.one_sided_confidence} each, {format_sample_size(self)}"
-        text = f"{head} {candidate.candidate}: {reason}. {bounds[0].upper()}{bounds[1:]} ({level})."
+        text = (
+            f"{head} {candidate.candidate}: {loss} against {self.baseline} is {proof}. {bounds[0].upper()}{bounds[1:]} "
+            f"(one-sided, {self.one_sided_confidence} each, {format_sample_size(self)})."
+        )
         if candidate.proven_losses and candidate.decision != "do not ship":
             text += f" A loss within the margin is proven under {join_names(candidate.proven_losses)}."
         few = [metric for metric in self.metrics if candidate.differing[metric] < MIN_QUERIES]
@@ -384,13 +362,13 @@ class BaselineComparison(TextResult):
     def _describe_needs(self, candidate: CandidateDecision) -> str:
         if candidate.decision != "undecided" or self.anytime is not None or self._next_look is not None:
             return ""
-        size = str(candidate.queries_needed or "")
-        needs = " This sample does not promise any number of queries that would suffice to ship."
-        if size:
+        if size := str(candidate.queries_needed or ""):
             ranges = " (sufficient with 50 % and with 80 % confidence)" if " to " in size else ""
             needs = (
                 f" To ship with 80 % probability, a new experiment with one test needs about {size} queries{ranges}."
             )
+        else:
+            needs = " This sample does not promise any number of queries that would suffice to ship."
         if any(self.repeats.values()):
             needs += " More repeats may help, too: see Comparison.plan."
         if self.require == "gain" and candidate.deciding.worst_lower > -self.margin:
@@ -420,12 +398,10 @@ def describe_replacement(result: BaselineComparison, names: Mapping[str, str]) -
 def _format_answer(result: BaselineComparison, first: CandidateDecision, old: str, new: str) -> str:
     decisions, total = list(result.decisions.values()), len(result.candidates)
     shipped, undecided = decisions.count("ship"), decisions.count("undecided")
+    if shipped > 1:
+        return f"{shipped} of {total} may replace {old}. The safest is {new}."
     if shipped:
-        return (
-            f"{shipped} of {total} may replace {old}. The safest is {new}."
-            if shipped > 1
-            else f"Ship {new} instead of {old}."
-        )
+        return f"Ship {new} instead of {old}."
     if undecided and total > 1:
         return f"Keep {old} for now: {undecided} of {total} candidates are undecided."
     if undecided and result.require == "no_loss":
@@ -439,12 +415,11 @@ def _format_answer(result: BaselineComparison, first: CandidateDecision, old: st
 
 
 def _format_advice(result: BaselineComparison, first: CandidateDecision, names: Mapping[str, str]) -> str:
-    changes = []
-    for label, style in zip(label_metrics(result.metrics), "le", strict=False):
-        low, high = first.lower[label.name], first.upper[label.name]
-        has_bounds = math.isfinite(low) and math.isfinite(high)
-        between = f" ({format_change(low)} to {format_change(high)})" if has_bounds else ""
-        changes.append(f"{styled(style, format_change(first.difference[label.name]))}{between} under {label.long}")
+    changes = [
+        f"{styled(style, format_difference(first.difference[label.name]))}{first.format_interval(label.name)} under "
+        f"{label.long}"
+        for label, style in zip(label_metrics(result.metrics), "le", strict=False)
+    ]
     change = (
         f"{' and '.join(changes)}, simultaneous at {format_confidence(result.alpha)}. One-sided, "
         f"{result.describe_bounds(first)} ({result.one_sided_confidence})."
@@ -456,15 +431,6 @@ def _format_advice(result: BaselineComparison, first: CandidateDecision, names: 
     for_now = " for now" if first.decision == "undecided" else ""
     keep = f"{format_choice('Keep', names[result.baseline])}{for_now}"
     return f"{keep}: {styled('n', names[first.candidate])} changes it by {change}{result.describe_next_step(first)}"
-
-
-def format_change(value: float) -> str:
-    """Return a change with its sign.
-
-    >>> format_change(0.0123), format_change(-0.002), format_change(0.0)
-    ('+0.0123', '−0.0020', '0')
-    """
-    return f"{'+' if value > 0 else '−' if value < 0 else ''}{format_amount(abs(value))}"
 
 
 def validate_baseline(baseline: str, models: Sequence[str]) -> None:
@@ -570,7 +536,7 @@ def _decide(sample: Sample, joint: JointEstimate, b: int, c: int, rule: _Rule, p
         lower=by_metric(lowest),
         upper=by_metric(highest),
         differing=by_metric(pair.support),
-        shares={metric: compute_shares(panel, row, b, c, sample.alpha) for row, metric in enumerate(panel.metrics)},
+        shares={metric: compute_shares(panel, row, b, c) for row, metric in enumerate(panel.metrics)},
         queries_needed=needed,
     )
 
@@ -586,41 +552,19 @@ def apply_rule(bounds: DecidingBounds, margin: float, require: Requirement) -> D
     return "do not ship" if bounds.worst_upper < -margin else "undecided"
 
 
-def compute_shares(panel: Panel, row: int, baseline: int, candidate: int, alpha: float) -> dict[str, Share]:
-    """Return the shares of queries that get better, get worse and stay the same with a candidate.
-
-    Under weights, shares are of the weight, and the sample size is (Σw)²/Σw². For queries in clusters, it is that of
-    the weights of the clusters, as if all queries of a cluster were copies. The three intervals are simultaneous.
+def compute_shares(panel: Panel, row: int, baseline: int, candidate: int) -> dict[str, float]:
+    """Return the shares of queries, or of their weight, that get better, get worse and stay the same.
 
     >>> panel = Panel(("m",), ("A", "B"), np.array([[[0.0, 0, 0, 1], [1, 1, 0, 0]]]), None)
-    >>> {name: share.value for name, share in compute_shares(panel, 0, 0, 1, 0.05).items()}
+    >>> compute_shares(panel, 0, 0, 1)
     {'better': 0.5, 'worse': 0.25, 'same': 0.25}
     """
     values = panel.values[row]
     difference = values[candidate] - values[baseline]
     tolerance = ROUNDING * np.abs(values).max()
     weights = np.ones(panel.queries) if panel.weights is None else panel.weights
-    units = weights if panel.clusters is None else np.bincount(panel.clusters, weights)
-    masks = [difference > tolerance, difference < -tolerance, np.abs(difference) <= tolerance]
-    shares = np.array([float(weights @ mask) for mask in masks]) / weights.sum()
-    lower, upper = compute_goodman_bounds(shares, float(weights.sum() ** 2 / (units @ units)), alpha)
-    names = ("better", "worse", "same")
-    return {name: Share(*map(float, ends)) for name, *ends in zip(names, shares, lower, upper, strict=True)}
-
-
-def compute_goodman_bounds(shares: Floats, size: float, alpha: float) -> tuple[Floats, Floats]:
-    """Return simultaneous bounds of the shares of a multinomial sample: Wilson intervals, each at α over their number.
-
-    References
-    ----------
-    Goodman (1965), "On simultaneous confidence intervals for multinomial proportions", Technometrics 7(2).
-    """
-    from scipy.special import chdtri
-
-    squared = float(chdtri(1, alpha / len(shares)))
-    half = np.sqrt(squared * (squared + 4 * size * shares * (1 - shares)))
-    middle, width = squared + 2 * size * shares, 2 * (size + squared)
-    return np.maximum(0.0, (middle - half) / width), np.minimum(1.0, (middle + half) / width)
+    masks = {"better": difference > tolerance, "worse": difference < -tolerance, "same": abs(difference) <= tolerance}
+    return {name: float(weights @ mask / weights.sum()) for name, mask in masks.items()}
 
 
 def _estimate_needs(pair: PairErrors, rule: _Rule, widths: Floats) -> NeededSize | None:

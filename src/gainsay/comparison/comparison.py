@@ -23,6 +23,7 @@ from .data import build_panel, read_tables, validate_alpha, validate_margin, val
 from .estimates import compute_repeat_means, estimate_variance_components
 from .flags import NO_EVIDENCE, find_equal_label_flags
 from .gain_path import build_gain_path, validate_bases
+from .inference import Sample, limit_draws
 from .labels import validate_labels
 from .pairs import build_leaderboard, build_pairs, select_clearest_pairs
 from .power import ClaimKind, Plan, plan_from_sample
@@ -36,7 +37,6 @@ from .queries import (
     find_query,
 )
 from .rankings import validate_model, validate_pair
-from .resampling import Sample, limit_draws
 from .segments import Segments, compute_segments
 from .sensitivity import compute_sensitivity
 from .verdict import Verdict

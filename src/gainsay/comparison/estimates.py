@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from .._common.sums import compute_means
-from .._common.typing import Floats, Integers
+from .._common.typing import Bools, Floats, Integers
 from .data import Panel
 from .labels import sum_by_cluster
 
@@ -90,6 +90,12 @@ class Estimate:
         "tolerance",
     )
     """Attributes with one row per metric."""
+
+    @property
+    def tied(self) -> Bools:
+        """Whether each model has the best mean, shape (metrics, M)."""
+        tied: Bools = self.mean >= self.mean.max(axis=1, keepdims=True) - self.tolerance[:, None]
+        return tied
 
     @property
     def freedom(self) -> float:

@@ -17,8 +17,7 @@ from .._common.validation import validate_real
 from .._common.words import format_confidence, format_exact, format_p_value, join_names, pluralize
 from ..evaluation.evaluator import shared_weights
 from .gain_values import estimate_gains, find_template, name_path
-from .inference import compute_regret_band, two_step_test
-from .resampling import critical_value
+from .inference import compute_regret_band, critical_value, two_step_test
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
     from ..metrics.dcg import DCG
     from ..metrics.names import MetricLike
     from .gain_fit import GainFit
+    from .inference import JointEstimate, Sample
     from .rankings import Rankings
-    from .resampling import JointEstimate, Sample
 
 
 DEFAULT_BASES = tuple(np.round(np.geomspace(1, 4, 25), 6).tolist())

@@ -25,15 +25,15 @@ from ..metrics.dcg import DCG, NDCG
 from ..metrics.gains import at_bases, discounts
 from ..metrics.names import MetricLike, parse_metric
 from .estimates import Estimate, RepeatError, estimate
-from .resampling import JointEstimate, draw_errors
+from .inference import JointEstimate, draw_errors
 
 if TYPE_CHECKING:
     from .._common.typing import Bools
     from ..judgments import Judgments
     from ..metrics.base import Metric
     from .data import Panel
+    from .inference import Sample
     from .rankings import Rankings
-    from .resampling import Sample
 
 
 def select_sums(metrics: Iterable[Metric]) -> list[DCG]:

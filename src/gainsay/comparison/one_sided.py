@@ -23,9 +23,8 @@ from .._common.typing import Floats
 from .._common.validation import validate_integer, validate_ordered
 from .data import Panel
 from .estimates import ROUNDING
-from .inference import MIN_QUERIES
+from .inference import MIN_QUERIES, JointEstimate
 from .labels import sum_by_cluster
-from .resampling import JointEstimate
 
 Requirement: TypeAlias = Literal["gain", "no_loss"]
 
@@ -105,7 +104,12 @@ def read_looks(
     if planned and tuned is not None:
         raise ValueError("looks and anytime must not be combined. Pass only one of them.")
     if record is not None:
-        validate_record(record, {"looks": list(planned), **settings})
+        for name, value in {"looks": list(planned), **settings}.items():
+            if record.get(name) != value:
+                raise ValueError(
+                    f"{name} must be {record.get(name)!r} as in the earlier look, got {value!r}. Repeat the settings "
+                    "of the first look, or start a new experiment with new queries."
+                )
         return planned, _find_earlier_looks(planned, queries, (*record["earlier"], record["queries"])), None
     if planned and queries < MIN_SHARE * planned[0]:
         raise ValueError(
@@ -264,16 +268,6 @@ def read_record(earlier: Any) -> dict[str, Any]:
         raise ValueError("earlier must be a decision with planned looks. Pass the JSON of a decision made with looks=.")
     candidates = record.get("candidates") or [record["candidate"]]
     return {**record, "candidates": list(candidates), "metrics": list(record["metrics"])}
-
-
-def validate_record(record: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
-    """Raise `ValueError` if a setting differs from the record of an earlier look."""
-    for name, value in settings.items():
-        if record.get(name) != value:
-            raise ValueError(
-                f"{name} must be {record.get(name)!r} as in the earlier look, got {value!r}. Repeat the settings of "
-                "the first look, or start a new experiment with new queries."
-            )
 
 
 def compute_correlation(covariance: Floats) -> float:

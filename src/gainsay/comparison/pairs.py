@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 from .._common.typing import Floats
 from .estimates import ROUNDING, Estimate
 from .flags import FEW_QUERIES
-from .inference import MIN_QUERIES, two_step_test
-from .resampling import JointEstimate, Sample
+from .inference import MIN_QUERIES, JointEstimate, Sample, two_step_test
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,10 +21,6 @@ class Evidence(Protocol):
     """Queries, clusters and repeats that a result is based on."""
 
     @property
-    def models(self) -> tuple[str, ...]:
-        """Names of the models."""
-
-    @property
     def queries(self) -> int:
         """Number of queries."""
 
@@ -34,7 +30,7 @@ class Evidence(Protocol):
 
     @property
     def repeats(self) -> Mapping[str, int]:
-        """Number of repeats of each model."""
+        """Number of repeats of each model, 0 for a fixed one. Empty if all models are fixed."""
 
     @property
     def vary(self) -> Vary | None:
@@ -52,7 +48,7 @@ def describe_sample(evidence: Evidence) -> str:
     if len(recipes) == 1:
         subject = f"{next(iter(recipes))} is a recipe, trained {times}"
     else:
-        names = "The models" if len(recipes) == len(evidence.models) else join_names(list(recipes))
+        names = "The models" if len(recipes) == len(evidence.repeats) else join_names(list(recipes))
         subject = f"{names} are recipes, trained {times} each"
     coverage = {
         "seed": ". Another seed is covered, other training data are not",
@@ -60,12 +56,9 @@ def describe_sample(evidence: Evidence) -> str:
         "are those of training on resampled queries",
         None: ". Another such repeat is covered, and every difference between repeats counts as chance",
     }[evidence.vary]
-    fixed = [model for model in evidence.models if model not in recipes]
-    rest = (
-        f" {join_names(fixed)} {'is' if len(fixed) == 1 else 'are'} fixed, so retraining is not covered."
-        if fixed
-        else ""
-    )
+    rest = ""
+    if fixed := [model for model, number in evidence.repeats.items() if not number]:
+        rest = f" {join_names(fixed)} {'is' if len(fixed) == 1 else 'are'} fixed, so retraining is not covered."
     failures = (
         f"Results are valid if no training failed: {fewest} repeats without a failure exclude failure rates above "
         f"{100 * (1 - 0.05 ** (1 / fewest)):.0f} %."

@@ -276,9 +276,7 @@ def build_decisions(content: Content, result: BaselineComparison) -> Table:
         for decided in decisions:
             ends = (decided.difference, decided.lower, decided.upper)
             differences.append(_format_interval(format_difference, *(end[metric] for end in ends)))
-            parts = [str(decided.shares[metric][kind]).partition(" ") for kind in ("better", "worse", "same")]
-            values, bounds = (" \u00b7 ".join(part[place].strip("()") for part in parts) for place in (0, 2))
-            shares.append(Cell(values, bounds))
+            shares.append(" \u00b7 ".join(f"{1000 * share:.0f}" for share in decided.shares[metric].values()))
         columns.append(Column(f"\u0394 {metric}", differences))
         columns.append(Column(f"better, worse, same by {metric}", shares))
     needed = [str(decided.queries_needed or "") or NONE for decided in decisions]
