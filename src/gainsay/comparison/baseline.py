@@ -220,11 +220,6 @@ class BaselineComparison(TextResult):
     candidates: tuple[CandidateDecision, ...]
 
     @property
-    def models(self) -> tuple[str, ...]:
-        """Names of the baseline and all candidates."""
-        return (self.baseline, *(candidate.candidate for candidate in self.candidates))
-
-    @property
     def decisions(self) -> dict[str, Decision]:
         """Decision about each candidate."""
         return {candidate.candidate: candidate.decision for candidate in self.candidates}
@@ -316,9 +311,10 @@ class BaselineComparison(TextResult):
             proof = "not excluded"
         elif candidate.decision == "undecided":
             proof = "excluded, but no gain is proven"
+        elif self.require == "gain" and not self.margin:
+            loss, proof = "a gain", f"proven{every}"
         else:
-            gain = f", and a gain is proven{some if self.margin else every}" if self.require == "gain" else ""
-            proof = f"excluded{every}{gain}"
+            proof = f"excluded{every}" + (f", and a gain is proven{some}" if self.require == "gain" else "")
         head = {"undecided": "Undecided about"}.get(candidate.decision, candidate.decision.capitalize())
         bounds = self.describe_bounds(candidate)
         text = (
@@ -440,18 +436,6 @@ def validate_baseline(baseline: str, models: Sequence[str]) -> None:
         raise ValueError(f"baseline {baseline!r} is the only model, so there is no candidate. Pass another model.")
 
 
-def _validate_loss(margin: float, ranges: Mapping[str, tuple[float, float]]) -> float:
-    """Return the margin as a float, or raise if no metric can lose as much, because then every model would ship."""
-    width = validate_margin(margin)
-    for metric, (low, high) in ranges.items():
-        if width >= high - low > 0:
-            raise ValueError(
-                f"margin must be below {high - low:g}, got {margin}. It is in the unit of {metric}, which is between "
-                f"{low:g} and {high:g}: pass for example 0.002."
-            )
-    return width
-
-
 def compare_with_baseline(
     sample: Sample,
     metrics: tuple[str, ...],
@@ -468,7 +452,8 @@ def compare_with_baseline(
 
     Without `plan`, the numbers of queries that would decide are not computed.
     """
-    width = _validate_loss(margin, {metric: sample.ranges[metric] for metric in metrics})
+    width = validate_margin(margin)
+    sample.validate_difference("margin", width, metrics)
     joint = sample.joint(metrics)
     panel = joint.panel
     validate_baseline(baseline, panel.models)

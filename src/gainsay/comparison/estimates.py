@@ -151,7 +151,9 @@ def estimate(panel: Panel, *, joint: bool = True) -> Estimate:
     repeats = None
     if panel.repeats is not None:
         repeats = estimate_repeat_error(panel, error, mean_error, duplicate_of, tolerance)
-        error, mean_error = repeats.error, repeats.mean_error
+        both = repeats.variance[:, :, None] + repeats.variance[:, None, :]
+        both[duplicate_of[:, :, None] == duplicate_of[:, None, :]] = 0.0
+        error, mean_error = np.hypot(error, np.sqrt(both)), np.hypot(mean_error, np.sqrt(repeats.variance))
     return Estimate(
         mean, difference, error, mean_error, root, wins, support, differing, duplicate_of, tolerance, queries, units,
         effective, repeats,
@@ -289,8 +291,6 @@ class RepeatError:
         Standard errors of differences over queries only.
     query_mean_error : ndarray, shape (metrics, M)
         Standard errors of means over queries only.
-    error, mean_error : ndarray
-        Standard errors of differences and means over queries and repeats.
     """
 
     counts: Integers
@@ -298,10 +298,8 @@ class RepeatError:
     root: Floats
     query_error: Floats
     query_mean_error: Floats
-    error: Floats
-    mean_error: Floats
 
-    BY_ROW: ClassVar = ("variance", "query_error", "query_mean_error", "error", "mean_error")
+    BY_ROW: ClassVar = ("variance", "query_error", "query_mean_error")
     """Attributes with one row per metric."""
 
     def select(self, row: int) -> RepeatError:
@@ -338,10 +336,7 @@ def estimate_repeat_error(
         root[k] = (directions * scale) @ directions.T
         variance[:, k] = (spread**2).sum(axis=1)
     variance = variance[np.arange(metrics)[:, None], duplicate_of]
-    both = variance[:, :, None] + variance[:, None, :]
-    both[duplicate_of[:, :, None] == duplicate_of[:, None, :]] = 0.0
-    error, mean_error = np.hypot(query_error, np.sqrt(both)), np.hypot(query_mean_error, np.sqrt(variance))
-    return RepeatError(counts, variance, root, query_error, query_mean_error, error, mean_error)
+    return RepeatError(counts, variance, root, query_error, query_mean_error)
 
 
 def draw_repeat_errors(

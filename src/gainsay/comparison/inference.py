@@ -350,6 +350,16 @@ class Sample:
         self.ranges = {metric: (ranges or {}).get(metric, (-np.inf, np.inf)) for metric in panel.metrics}
         self._estimates: dict[tuple[str, ...], JointEstimate] = {}
 
+    def validate_difference(self, argument: str, difference: float, metrics: Sequence[str]) -> None:
+        """Raise `ValueError` if two means under one of these metrics cannot differ by as much."""
+        for metric in metrics:
+            low, high = self.ranges[metric]
+            if abs(difference) >= high - low > 0:
+                raise ValueError(
+                    f"{argument} must be below {high - low:g}, got {difference}. It is in the unit of {metric}, which "
+                    f"is between {low:g} and {high:g}: pass for example 0.002."
+                )
+
     def joint(self, metrics: Sequence[str]) -> JointEstimate:
         """Return the joint estimate of several metrics, computed on first use."""
         names = tuple(metrics)
@@ -376,12 +386,9 @@ class BestTest:
 
     Attributes
     ----------
-    statistic : ndarray, shape (M,)
-        Largest studentized difference of another model to this one, ``-inf`` if no pair has enough support.
-    critical : ndarray, shape (M,)
-        Critical value of the two-step test, 0 or more.
     not_rejected : ndarray of bool, shape (M,)
-        Models that may be best (the confidence set): their statistic does not exceed the critical value.
+        Models that may be best (the confidence set): their largest studentized difference to another model does not
+        exceed the critical value of the two-step test.
     p_value : float
         P-value of the hypothesis that some model is best, the largest one of the models. At most α exactly if every
         model is rejected. Never 0.
@@ -392,8 +399,6 @@ class BestTest:
         The inequalities, for tests at other margins.
     """
 
-    statistic: Floats
-    critical: Floats
     not_rejected: Bools
     p_value: float
     rejected_margin: Floats
@@ -462,7 +467,7 @@ class Inequalities:
         lower = difference - critical[:, None] * np.where(t > -np.inf, error, 0.0)
         rejected_margin = np.where(t > -np.inf, lower, -np.inf).max(axis=(0, 2))
         p_value = self._find_p_value(tested, statistic, slack)
-        return BestTest(statistic, critical, statistic <= critical, p_value, rejected_margin, self)
+        return BestTest(statistic <= critical, p_value, rejected_margin, self)
 
     def _find_p_value(self, tested: Integers, statistic: Floats, slack: Floats) -> float:
         """Return the largest p-value of the tested models. Models that cannot have it are not computed."""

@@ -18,9 +18,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from .._common.arrays import nearest
 from .._common.typing import Floats
-from .._common.validation import validate_integer, validate_ordered
+from .._common.validation import validate_choice, validate_integer, validate_ordered
 from .data import Panel
 from .estimates import ROUNDING
 from .inference import MIN_QUERIES, JointEstimate
@@ -68,11 +67,7 @@ class ErrorLevel(NamedTuple):
 
 def validate_requirement(require: Requirement, margin: float) -> None:
     """Raise `ValueError` unless the requirement is known and has the margin that it needs."""
-    names = get_args(Requirement)
-    if require not in names:
-        raise ValueError(
-            f"require must be {' or '.join(map(repr, names))}, got {require!r}{nearest(str(require), names)}."
-        )
+    validate_choice("require", require, get_args(Requirement))
     if require == "no_loss" and margin == 0:
         raise ValueError("require='no_loss' requires a margin above 0. Pass margin=, the largest acceptable loss.")
 
@@ -460,11 +455,12 @@ class PairErrors:
 
         The share of differing queries is at the lower quantile of its Jeffreys interval.
         """
-        from scipy.special import betaincinv
+        from scipy.special import betaincinv, nbdtrik
 
         size = max(float(self.support.max()), self.freedom + 1)
-        shares = betaincinv(self.support + 0.5, size - self.support + 0.5, 1 - confidence)
-        return find_support_floor(float(shares.min()), power) / size
+        share = float(betaincinv(self.support + 0.5, size - self.support + 0.5, 1 - confidence).min())
+        rest = float(np.ceil(nbdtrik(power, MIN_QUERIES, share) - 1e-9)) if share > 0 else np.inf
+        return (MIN_QUERIES + rest) / size
 
     def count_worse(self, row: int) -> tuple[int, int, float]:
         """Return the number of queries or clusters with a loss, the number of all, and the largest weight of one."""
@@ -527,6 +523,8 @@ def compute_ship_probability(
 
     `spread` is the true standard deviation of the differences, by default the standard error.
     """
+    from scipy.special import ndtr
+
     rows = range(len(difference))
     critical = np.array(
         [add_skewness(errors.compute_critical([row], level.marginal), -errors.skewness[row]) for row in rows]
@@ -539,25 +537,20 @@ def compute_ship_probability(
         joint = find_joint_critical(errors, list(rows), level)
         simultaneous = np.array([add_skewness(joint, -errors.skewness[row]) for row in rows])
         highest = np.maximum(lowest, (simultaneous[:, None] * estimated - difference[:, None]) / scale)
-    return compute_corner_probability(lowest, highest, errors.correlation)
-
-
-def compute_corner_probability(lowest: Floats, highest: Floats, correlation: float) -> float:
-    """Return the mean probability that all normal errors exceed `lowest` and some exceeds `highest`, by metric."""
-    from scipy.special import ndtr
-
-    if len(lowest) == 1:
+    if len(rows) == 1:
         return float(ndtr(-highest[0]).mean())
-    (a, b), (c, d) = lowest, highest
-    if highest is lowest:
-        return float(compute_binormal(-a, -b, correlation).mean())
-    inside = (
-        compute_binormal(c, d, correlation)
-        - compute_binormal(a, d, correlation)
-        - compute_binormal(c, b, correlation)
-        + compute_binormal(a, b, correlation)
-    )
-    return float((compute_binormal(-a, -b, correlation) - np.maximum(inside, 0.0)).mean())
+    # All normal errors exceed `lowest`, and some exceeds `highest`: they are not all between the two.
+    (a, b), (c, d), correlation = lowest, highest, errors.correlation
+    proven = compute_binormal(-a, -b, correlation)
+    if highest is not lowest:
+        inside = (
+            compute_binormal(c, d, correlation)
+            - compute_binormal(a, d, correlation)
+            - compute_binormal(c, b, correlation)
+            + compute_binormal(a, b, correlation)
+        )
+        proven -= np.maximum(inside, 0.0)
+    return float(proven.mean())
 
 
 def compute_support_chance(queries: Floats | float, share: Floats | float) -> Floats:
@@ -566,17 +559,6 @@ def compute_support_chance(queries: Floats | float, share: Floats | float) -> Fl
 
     rest = np.maximum(np.asarray(queries, dtype=float) - MIN_QUERIES + 1, 1e-9)
     return np.asarray(betainc(MIN_QUERIES, rest, share), dtype=np.float64)
-
-
-def find_support_floor(share: float, power: float) -> float:
-    """Return the least number of queries that contain 30 differing ones with this probability.
-
-    >>> [find_support_floor(share, 0.8) for share in (1.0, 0.1, 0.01)]
-    [30.0, 343.0, 3446.0]
-    """
-    from scipy.special import nbdtrik
-
-    return MIN_QUERIES + float(np.ceil(nbdtrik(power, MIN_QUERIES, share) - 1e-9)) if share > 0 else np.inf
 
 
 def bisect(is_sufficient: Callable[[float], bool], low: float, high: float, precision: float) -> float:

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from .._common.arrays import nearest
 from .._common.shown import TextResult, printable
 from .._common.typing import Floats
-from .._common.validation import validate_integer, validate_real
+from .._common.validation import validate_choice, validate_integer, validate_real
 from .._common.words import format_amount, join_names, pluralize
 from .data import MIN_REPEATS, validate_alpha, validate_margin
 from .estimates import compute_interactions, compute_repeat_means
@@ -68,8 +67,6 @@ class PlannedRepeats:
     queries, queries_upper : int or None
         Number of queries that is sufficient with 50 % and with 80 % confidence, by a bootstrap of the sample that
         provides the variances. Both are the same if the variances are given. None if no number is sufficient.
-    first_guess : int or None
-        Number of queries by the formula, which ignores other models and the estimation of variances.
     chance : float
         Probability of a proof with this number of queries, or with unlimited queries if none is sufficient.
     """
@@ -77,7 +74,6 @@ class PlannedRepeats:
     repeats: int | None
     queries: int | None
     queries_upper: int | None
-    first_guess: int | None
     chance: float
 
 
@@ -148,12 +144,11 @@ class Plan(TextResult):
         return next((option for option in self.options if option.queries is not None), self.options[-1])
 
     def frame(self) -> pd.DataFrame:
-        """Return one row per number of repeats: `queries`, `queries upper`, `first guess` and `chance`."""
+        """Return one row per number of repeats: `queries`, `queries upper` and `chance`."""
         import pandas as pd
 
         table = pd.DataFrame(self.options).rename(columns=lambda name: name.replace("_", " "))
-        numbers = dict.fromkeys(("queries", "queries upper", "first guess"), "Int64")
-        return table.astype({"repeats": object, **numbers}).set_index("repeats")
+        return table.astype({"repeats": object, "queries": "Int64", "queries upper": "Int64"}).set_index("repeats")
 
     @property
     def text(self) -> str:
@@ -263,16 +258,14 @@ def plan(
     -----
     For ``"genuine"``, one model is better than all others by `difference` under the first metric, another one under the
     second. For ``"ship"``, the candidate is better by `difference` under both. All else is equal. The variance
-    2 · repeat² / R + (query² + 2 · query_repeat² / R) / n over n queries and R repeats gives a first guess. The test is
-    then run on simulated samples. The probability to ship is computed from the normal distribution.
+    2 · repeat² / R + (query² + 2 · query_repeat² / R) / n over n queries and R repeats gives a first guess, from which
+    the test is run on simulated samples. The probability to ship is computed from the normal distribution.
 
     Examples
     --------
     >>> import gainsay as gs
-    >>> plan = gs.plan(0.01, claim="pair", query=0.1)
-    >>> plan.options[0].first_guess  # (1.960 + 0.842)² · 0.1² / 0.01²
-    785
-    >>> 0.95 < plan.queries / 785 < 1.05
+    >>> expected = (1.960 + 0.842) ** 2 * 0.1**2 / 0.01**2
+    >>> 0.95 < gs.plan(0.01, claim="pair", query=0.1).queries / expected < 1.05
     True
     """
     size = validate_integer("models", models, 2)
@@ -311,13 +304,7 @@ def plan_from_sample(
     request = _read_request(claim, difference, power, require, sample.alpha, margin, sample.seed)
     if claim == "genuine" and len(metrics) < 2:
         raise ValueError(f"claim='genuine' requires two metrics, got 1 ({metrics[0]}). Use 'pair' or 'ship'.")
-    for metric in metrics:
-        low, high = sample.ranges.get(metric, (-math.inf, math.inf))
-        if abs(difference) >= high - low > 0:
-            raise ValueError(
-                f"difference must be below {high - low:g}, the range of {metric}, got {difference:g}. Pass for example "
-                "0.01."
-            )
+    sample.validate_difference("difference", difference, metrics)
     joint = sample.joint(metrics)
     panel = joint.panel
     if len(panel.models) < 2:
@@ -355,9 +342,7 @@ class _Request(NamedTuple):
 def _read_request(
     claim: ClaimKind, difference: float, power: float, require: Requirement, alpha: float, margin: float, seed: int
 ) -> _Request:
-    if claim not in get_args(ClaimKind):
-        names = ", ".join(map(repr, get_args(ClaimKind)))
-        raise ValueError(f"claim must be one of {names}, got {claim!r}{nearest(str(claim), get_args(ClaimKind))}.")
+    validate_choice("claim", claim, get_args(ClaimKind))
     width = validate_margin(margin)
     validate_requirement(require, width)
     lowest = -width if claim == "ship" and require == "no_loss" else 0.0
@@ -473,14 +458,14 @@ class _Planner:
         )
 
     def _plan_repeats(self, repeats: int | None) -> PlannedRepeats:
-        guess, chance = self._guess_queries(repeats or 1), self._build_chance(repeats)
-        first_guess = None if guess is None else math.ceil(guess)
+        chance = self._build_chance(repeats)
         highest = chance(MAX_QUERIES)
         if highest < self.request.power:
-            return PlannedRepeats(repeats, None, None, first_guess, highest)
-        numbers = self._resample_sizes(_find_least_queries(chance, self.request.power, guess or 1000.0))
+            return PlannedRepeats(repeats, None, None, highest)
+        guess = self._guess_queries(repeats or 1) or 1000.0
+        numbers = self._resample_sizes(_find_least_queries(chance, self.request.power, guess))
         queries, upper = (math.ceil(size) if size < MAX_QUERIES else None for size in np.quantile(numbers, (0.5, 0.8)))
-        return PlannedRepeats(repeats, queries, upper, first_guess, self._limit(chance)(queries or MAX_QUERIES))
+        return PlannedRepeats(repeats, queries, upper, self._limit(chance)(queries or MAX_QUERIES))
 
     def _resample_sizes(self, queries: float) -> Floats:
         """Return the number of queries that each bootstrap sample of the pilot requires.
@@ -615,10 +600,6 @@ class ComponentCovariances:
         """Whether each model varies between repeats, shape (M,)."""
         return np.asarray(np.trace(self.repeat + self.query_repeat, axis1=1, axis2=2) > 0)
 
-    def compute_query_covariance(self, repeats: int) -> Floats:
-        """Return the covariance of the values of a query averaged over this number of repeats."""
-        return self.query + _join_blocks(self.query_repeat) / repeats
-
     def compute_differences(self, k: int, j: int) -> tuple[Floats, Floats, Floats]:
         """Return the covariances over metrics of the difference of two models.
 
@@ -718,9 +699,10 @@ class Simulation:
         self._by_query = (generator.standard_normal((samples, width)) @ _compute_roots(components.query)).reshape(
             samples, *shape
         )
-        noise = generator.standard_normal((draws, width)) @ _compute_roots(components.compute_query_covariance(repeats))
+        covariance = components.query + _join_blocks(components.query_repeat) / repeats
+        noise = generator.standard_normal((draws, width)) @ _compute_roots(covariance)
         self._noise = np.moveaxis(noise.reshape(draws, *shape), 0, -1)
-        covariance = components.compute_query_covariance(repeats).reshape(*shape, *shape)
+        covariance = covariance.reshape(*shape, *shape)
         alone = np.einsum("mkmk->mk", covariance)
         self._variance = np.maximum(alone[:, :, None] + alone[:, None, :] - 2 * np.einsum("mkmj->mkj", covariance), 0.0)
         self._recipes = np.flatnonzero(components.recipes)
