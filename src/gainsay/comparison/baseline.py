@@ -269,18 +269,16 @@ class BaselineComparison(TextResult):
             parts.append(f"{self._describe(candidate)} {join_names(changes)}.{self._describe_needs(candidate)}")
         if "undecided" in self.decisions.values():
             parts.append(self._describe_further_tests())
-        accepted = f"A loss below {format_amount(self.margin)}" if self.margin else "No loss"
-        parts.append(
-            f"{accepted} is accepted. Intervals of changes are simultaneous at {format_confidence(self.alpha)} and do "
-            "not decide."
-        )
+        parts.append(f"{f'A loss below {format_amount(self.margin)}' if self.margin else 'No loss'} is accepted.")
+        parts.append(f"Intervals of changes are simultaneous at {format_confidence(self.alpha)} and do not decide.")
         if self.looks:
             planned = join_names([f"{number:,}" for number in self.looks], len(self.looks))
             parts.append(
                 f"This is look {len(self.earlier) + 1} at {pluralize(self.queries, 'query')}. Looks are planned at "
                 f"{planned} queries, and the error is controlled over all of them."
             )
-        return printable(" ".join([*parts, *describe_losses(self.lower_is_better), describe_sample(self)]))
+        parts += [*describe_losses(self.lower_is_better), describe_sample(self.clusters, self.repeats, self.vary)]
+        return printable(" ".join(parts))
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes and `text` as plain values for JSON. The result is a record for a later look."""
@@ -316,15 +314,12 @@ class BaselineComparison(TextResult):
         else:
             proof = f"excluded{every}" + (f", and a gain is proven{some}" if self.require == "gain" else "")
         head = {"undecided": "Undecided about"}.get(candidate.decision, candidate.decision.capitalize())
-        bounds = self.describe_bounds(candidate)
-        text = (
-            f"{head} {candidate.candidate}: {loss} against {self.baseline} is {proof}. {bounds[0].upper()}{bounds[1:]} "
-            f"(one-sided, {self.one_sided_confidence} each, {format_sample_size(self)})."
-        )
+        bounds = self.describe_bounds(candidate).replace("the", "The", 1)
+        level = f"one-sided, {self.one_sided_confidence} each, {format_sample_size(self.queries, self.clusters)}"
+        text = f"{head} {candidate.candidate}: {loss} against {self.baseline} is {proof}. {bounds} ({level})."
         if candidate.proven_losses and candidate.decision != "do not ship":
             text += f" A loss within the margin is proven under {join_names(candidate.proven_losses)}."
-        few = [metric for metric in self.metrics if candidate.differing[metric] < MIN_QUERIES]
-        if few:
+        if few := [metric for metric in self.metrics if candidate.differing[metric] < MIN_QUERIES]:
             text += (
                 f" The models differ on fewer than {MIN_QUERIES} queries under {join_names(few)}, so the share of "
                 "worse queries bounds the loss."
@@ -358,13 +353,10 @@ class BaselineComparison(TextResult):
     def _describe_needs(self, candidate: CandidateDecision) -> str:
         if candidate.decision != "undecided" or self.anytime is not None or self._next_look is not None:
             return ""
+        needs = " This sample does not promise any number of queries that would suffice to ship."
         if size := str(candidate.queries_needed or ""):
-            ranges = " (sufficient with 50 % and with 80 % confidence)" if " to " in size else ""
-            needs = (
-                f" To ship with 80 % probability, a new experiment with one test needs about {size} queries{ranges}."
-            )
-        else:
-            needs = " This sample does not promise any number of queries that would suffice to ship."
+            needs = f" To ship with 80 % probability, a new experiment with one test needs about {size} queries"
+            needs += " (sufficient with 50 % and with 80 % confidence)." if " to " in size else "."
         if any(self.repeats.values()):
             needs += " More repeats may help, too: see Comparison.plan."
         if self.require == "gain" and candidate.deciding.worst_lower > -self.margin:
@@ -374,12 +366,9 @@ class BaselineComparison(TextResult):
 
 def rank_candidates(result: BaselineComparison) -> tuple[CandidateDecision, ...]:
     """Return the candidates, the likeliest to be shipped first: by decision, then by their worst lower bound."""
-    return tuple(
-        sorted(
-            result.candidates,
-            key=lambda decided: (get_args(Decision).index(decided.decision), -decided.deciding.worst_lower),
-        )
-    )
+    order = get_args(Decision)
+    candidates = sorted(result.candidates, key=lambda candidate: -candidate.deciding.worst_lower)
+    return tuple(sorted(candidates, key=lambda candidate: order.index(candidate.decision)))
 
 
 def describe_replacement(result: BaselineComparison, names: Mapping[str, str]) -> tuple[str, str, str]:
@@ -387,7 +376,8 @@ def describe_replacement(result: BaselineComparison, names: Mapping[str, str]) -
     first, total = rank_candidates(result)[0], len(result.candidates)
     old, new = styled("n", names[result.baseline]), styled("n", names[first.candidate])
     by = new if total == 1 else f"one of {total} candidates"
-    question = f"Replace {old} by {by}? {format_sample_size(result)}, {style_metrics(result.metrics)}."
+    size = format_sample_size(result.queries, result.clusters)
+    question = f"Replace {old} by {by}? {size}, {style_metrics(result.metrics)}."
     return question, _format_answer(result, first, old, new), _format_advice(result, first, names)
 
 

@@ -72,17 +72,6 @@ def validate_requirement(require: Requirement, margin: float) -> None:
         raise ValueError("require='no_loss' requires a margin above 0. Pass margin=, the largest acceptable loss.")
 
 
-def validate_looks(looks: Sequence[int]) -> tuple[int, ...]:
-    """Return the planned numbers of queries, or raise unless they are increasing whole numbers."""
-    validate_ordered("looks", looks)
-    planned = tuple(validate_integer("looks", number) for number in np.atleast_1d(np.asarray(looks, dtype=object)))
-    if not planned or any(first >= second for first, second in itertools.pairwise(planned)):
-        raise ValueError(
-            f"looks must be increasing numbers of queries, got {list(planned)}. Pass for example 5000, 10000."
-        )
-    return planned
-
-
 def read_looks(
     looks: Sequence[int] | None, anytime: bool | int, earlier: Any, queries: int, settings: Mapping[str, Any]
 ) -> tuple[tuple[int, ...], tuple[int, ...], int | None]:
@@ -94,8 +83,14 @@ def read_looks(
     """
     tuned = None if anytime is False else ANYTIME_QUERIES if anytime is True else validate_integer("anytime", anytime)
     record = None if earlier is None else read_record(earlier)
-    planned = () if looks is None else validate_looks(looks)
-    planned = planned or tuple(record["looks"] if record else ())
+    planned = tuple(record["looks"] if record else ())
+    if looks is not None:
+        validate_ordered("looks", looks)
+        planned = tuple(validate_integer("looks", number) for number in np.atleast_1d(np.asarray(looks, dtype=object)))
+        if not planned or any(first >= second for first, second in itertools.pairwise(planned)):
+            raise ValueError(
+                f"looks must be increasing numbers of queries, got {list(planned)}. Pass for example 5000, 10000."
+            )
     if planned and tuned is not None:
         raise ValueError("looks and anytime must not be combined. Pass only one of them.")
     if record is not None:

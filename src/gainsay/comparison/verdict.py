@@ -336,11 +336,10 @@ class Verdict(TextResult):
     def metrics_coincide(self) -> bool:
         """Whether both metrics have the same values, as both NDCGs have with labels 0 and 1."""
         first, second = self.metrics
-        return all(
-            abs(by_metric[first][model] - by_metric[second][model]) <= 1e-12 * abs(by_metric[first][model])
-            for by_metric in (self.means, self.regrets)
-            for model in self.models
+        pairs = (
+            (table[first][model], table[second][model]) for table in (self.means, self.regrets) for model in self.models
         )
+        return all(math.isclose(*pair, rel_tol=1e-12) for pair in pairs)
 
     @cached_property
     def text(self) -> str:
@@ -362,7 +361,7 @@ class Verdict(TextResult):
     @property
     def about(self) -> str:
         """Sentences about which parts are a sample and which are fixed."""
-        return describe_sample(self)
+        return describe_sample(self.clusters, self.repeats, self.vary)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes and `text` as plain values for JSON. Infinite bounds become None.
@@ -415,16 +414,16 @@ def _read_metric_names(metric_names: Sequence[str]) -> tuple[str, str]:
 
 def format_question(verdict: Verdict) -> str:
     """Return the question that the headline answers, with the size of the sample."""
-    number, unit = len(verdict.models), name_unit(verdict)
+    number, unit = len(verdict.models), name_unit(verdict.repeats)
     question = f"Which of {number} {unit}s is {'better' if number == 2 else 'best'}?"
     question = question if number > 1 else f"How good is this {unit}?"
-    return f"{question} {format_sample_size(verdict)}, {style_metrics(verdict.metrics)}."
+    return f"{question} {format_sample_size(verdict.queries, verdict.clusters)}, {style_metrics(verdict.metrics)}."
 
 
 def format_headline(verdict: Verdict, names: Mapping[str, str]) -> str:
     """Return the answer in one line. `names` are the names of models for sentences."""
     first, second = (names[verdict.winners[metric]] for metric in verdict.metrics)
-    total, unit, family = len(verdict.models), name_unit(verdict), name_family(verdict.metrics)
+    total, unit, family = len(verdict.models), name_unit(verdict.repeats), name_family(verdict.metrics)
     both = "" if verdict.metrics_coincide else f" under both {family}"
     if total == 1:
         return f"One {unit}: add a second one to compare it with."
@@ -501,7 +500,7 @@ def _describe_certainty(verdict: Verdict) -> str:
         size = round_bound(verdict.detectable, up=True)
         detectable = f" {pluralize(verdict.queries, 'query')} can prove differences of about {size} or more."
     evidence = "queries and repeats" if verdict.repeats else "queries"
-    return f"{detectable} {styled('b', f'Add {evidence}, not {name_unit(verdict)}s.')}"
+    return f"{detectable} {styled('b', f'Add {evidence}, not {name_unit(verdict.repeats)}s.')}"
 
 
 def _describe_distance(verdict: Verdict, level: str) -> str:
@@ -510,7 +509,7 @@ def _describe_distance(verdict: Verdict, level: str) -> str:
     for label, style in zip(label_metrics(verdict.metrics)[: 1 if verdict.metrics_coincide else 2], "le", strict=False):
         distance = styled(style, format_number(sorted(verdict.regrets[label.name].values())[1], 3))
         distances.append(distance if verdict.metrics_coincide else f"{distance} ({label.long})")
-    rest, following = f"every other {name_unit(verdict)}", "The next"
+    rest, following = f"every other {name_unit(verdict.repeats)}", "The next"
     if len(verdict.models) == 2:
         rest, following = "the other one", "The other one"
     return f"it is proven better than {rest} ({level}). {following} is {' and '.join(distances)} behind."
@@ -526,7 +525,7 @@ def _describe_means(verdict: Verdict) -> str:
     if max(verdict.optimism.values()) < MIN_OPTIMISM:
         return text
     optimism = " and ".join(f"{format_amount(value)} of {metric}" for metric, value in verdict.optimism.items())
-    number = f"{len(verdict.models)} {name_unit(verdict)}s"
+    number = f"{len(verdict.models)} {name_unit(verdict.repeats)}s"
     return f"{text} About {optimism} is due to selecting the best of {number}."
 
 

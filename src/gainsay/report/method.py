@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from .._common.shown import printable
 from .._common.words import format_amount, format_confidence
-from ..comparison.wording import SAMPLE, describe_sample
+from ..comparison.wording import SAMPLE
 
 if TYPE_CHECKING:
     from ..comparison.comparison import Comparison
@@ -23,7 +23,7 @@ def describe_method(comparison: Comparison) -> list[str]:
         ]
     verdict = comparison.verdict
     return [
-        describe_sample(verdict),
+        verdict.about,
         f"The verdict is one joint test over both metrics of the hypothesis that some model is best under both "
         f"(two-step moment inequalities after Romano, Shaikh and Wolf, 2014, with a Gaussian multiplier bootstrap of "
         f"{verdict.draws:,} draws, seed {verdict.seed}, level {verdict.alpha:g}). Two t-tests between the two winners "
