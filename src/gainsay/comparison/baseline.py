@@ -144,7 +144,8 @@ class CandidateDecision:
     def format_interval(self, metric: str) -> str:
         """Return the interval of the difference after a blank, or an empty text if it has no bounds."""
         ends = (self.lower[metric], self.upper[metric])
-        return f" ({' to '.join(map(format_difference, ends))})" if all(map(math.isfinite, ends)) else ""
+        has_bounds = self.differing[metric] >= MIN_QUERIES and all(map(math.isfinite, ends))
+        return f" ({' to '.join(map(format_difference, ends))})" if has_bounds else ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -443,7 +444,7 @@ def compare_with_baseline(
     Without `plan`, the numbers of queries that would decide are not computed.
     """
     width = validate_margin(margin)
-    sample.validate_difference("margin", width, metrics)
+    sample.validate_difference("margin", margin, metrics)
     joint = sample.joint(metrics)
     panel = joint.panel
     validate_baseline(baseline, panel.models)

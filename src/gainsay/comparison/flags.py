@@ -79,11 +79,6 @@ class Flag:
 NO_EVIDENCE_FLAG = Flag("equal labels", f"{NO_EVIDENCE}.")
 
 
-def has_evidence(flags: Sequence[Flag]) -> bool:
-    """Return whether some query can distinguish two rankings."""
-    return NO_EVIDENCE_FLAG not in flags
-
-
 def find_equal_label_flags(equal: int, queries: int) -> tuple[Flag, ...]:
     """Return a flag if most queries cannot distinguish two rankings, because all of their labels are equal.
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -331,24 +331,22 @@ class JointEstimate(NamedTuple):
     bootstrap: BootstrapDraws
 
 
+@dataclass(eq=False, repr=False)
 class Sample:
     """Per-query values with the settings of all tests and intervals, and estimates that are computed once.
 
     `ranges` contains the range of each metric, by default infinite.
     """
 
-    def __init__(
-        self,
-        panel: Panel,
-        alpha: float,
-        draws: int,
-        seed: int,
-        ranges: Mapping[str, tuple[float, float]] | None = None,
-    ) -> None:
-        self.panel = panel
-        self.alpha, self.draws, self.seed = alpha, draws, seed
-        self.ranges = {metric: (ranges or {}).get(metric, (-np.inf, np.inf)) for metric in panel.metrics}
-        self._estimates: dict[tuple[str, ...], JointEstimate] = {}
+    panel: Panel
+    alpha: float
+    draws: int
+    seed: int
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    _estimates: dict[tuple[str, ...], JointEstimate] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self.ranges = {metric: self.ranges.get(metric, (-np.inf, np.inf)) for metric in self.panel.metrics}
 
     def validate_difference(self, argument: str, difference: float, metrics: Sequence[str]) -> None:
         """Raise `ValueError` if two means under one of these metrics cannot differ by as much."""

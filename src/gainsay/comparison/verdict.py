@@ -26,7 +26,7 @@ from .._common.words import (
 )
 from .data import Values, Vary, read_panel, validate_alpha, validate_margin, validate_seed
 from .estimates import VarianceComponents, estimate_variance_components
-from .flags import Flag, UnjudgedDocuments, find_flags, find_left_out_flags, find_uneven_judging, has_evidence
+from .flags import NO_EVIDENCE_FLAG, Flag, UnjudgedDocuments, find_flags, find_left_out_flags, find_uneven_judging
 from .inference import (
     MIN_QUERIES,
     BestTest,
@@ -49,7 +49,6 @@ from .wording import (
     format_open_question,
     format_sample_size,
     label_metrics,
-    name_family,
     name_unit,
     style_metrics,
 )
@@ -423,11 +422,12 @@ def format_question(verdict: Verdict) -> str:
 def format_headline(verdict: Verdict, names: Mapping[str, str]) -> str:
     """Return the answer in one line. `names` are the names of models for sentences."""
     first, second = (names[verdict.winners[metric]] for metric in verdict.metrics)
-    total, unit, family = len(verdict.models), name_unit(verdict.repeats), name_family(verdict.metrics)
+    total, unit, label = len(verdict.models), name_unit(verdict.repeats), label_metrics(verdict.metrics)[0]
+    family = "metrics" if label.long == label.name else f"{label.name.partition('_')[0].upper()}s"
     both = "" if verdict.metrics_coincide else f" under both {family}"
     if total == 1:
         return f"One {unit}: add a second one to compare it with."
-    if not has_evidence(verdict.flags):
+    if NO_EVIDENCE_FLAG in verdict.flags:
         return f"These queries cannot distinguish {unit}s: each has one document or equal labels."
     if verdict.kind == "genuine":
         subject = " and ".join(verdict.metrics) if family == "metrics" else f"The two {family}"
@@ -448,7 +448,7 @@ def format_advice(verdict: Verdict, names: Mapping[str, str], selected: str | No
     """
     if len(verdict.models) == 1:
         return ""
-    if not has_evidence(verdict.flags):
+    if NO_EVIDENCE_FLAG in verdict.flags:
         return "Check the query ids and the labels."
     level, safe = format_confidence(verdict.alpha), names[verdict.safe_choice]
     under = "" if verdict.metrics_coincide else " under either metric"

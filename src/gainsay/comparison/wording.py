@@ -109,12 +109,6 @@ def label_metrics(metrics: tuple[str, ...]) -> tuple[MetricLabel, ...]:
     return tuple(MetricLabel(metric, f"{gain} gain", gain) for metric, gain in zip(metrics, gains, strict=True))
 
 
-def name_family(metrics: tuple[str, ...]) -> str:
-    """Return the plural of two metrics: "NDCGs" if only their gains differ, otherwise "metrics"."""
-    label = label_metrics(metrics)[0]
-    return "metrics" if label.long == label.name else f"{label.name.partition('_')[0].upper()}s"
-
-
 def style_metrics(metrics: tuple[str, ...]) -> str:
     """Return the names of metrics in their colors."""
     return " and ".join(styled(style, metric) for style, metric in zip("le", metrics, strict=False))
