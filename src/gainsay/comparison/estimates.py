@@ -5,8 +5,8 @@ Queries, or clusters of queries, are a random sample. Models are fixed, or recip
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -94,8 +94,7 @@ class Estimate:
     @property
     def tied(self) -> Bools:
         """Whether each model has the best mean, shape (metrics, M)."""
-        tied: Bools = self.mean >= self.mean.max(axis=1, keepdims=True) - self.tolerance[:, None]
-        return tied
+        return np.asarray(self.mean >= self.mean.max(axis=1, keepdims=True) - self.tolerance[:, None])
 
     @property
     def freedom(self) -> float:
@@ -395,10 +394,6 @@ class VarianceComponents:
         """
         by_query = self.query**2 + 2 * self.query_repeat**2 / repeats
         return float(np.sqrt(2 * self.repeat**2 / repeats + by_query / queries))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the standard deviations by name."""
-        return asdict(self)
 
 
 def estimate_variance_components(panel: Panel, repeats: RepeatError | None) -> dict[str, VarianceComponents]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -70,10 +70,6 @@ class Flag:
 
     def __str__(self) -> str:
         return self.message
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the flag as plain lists and strings."""
-        return vars(self) | {"models": list(self.models), "pairs": [list(pair) for pair in self.pairs]}
 
 
 NO_EVIDENCE_FLAG = Flag("equal labels", f"{NO_EVIDENCE}.")
@@ -352,10 +348,6 @@ class UnjudgedDocuments:
             for metric, by_model in self.shares.items()
         }
         return replace(self, shares=shares, retrieved=add(self.retrieved), unjudged=add(self.unjudged))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all attributes as plain values for JSON."""
-        return asdict(self)
 
 
 def find_unjudged(
