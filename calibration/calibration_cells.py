@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainsay.comparison.data import read_panel
+from gainsay.comparison.inference import Sample
 from gainsay.comparison.pairs import compute_pair_p_values
-from gainsay.comparison.resampling import Sample
 from gainsay.comparison.verdict import Verdict
 
 Array = NDArray[np.float64]

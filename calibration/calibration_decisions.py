@@ -31,7 +31,7 @@ from calibration_cells import ALPHA, DRAWS, METRICS, RecipeCell, Store, found, j
 
 from gainsay.comparison.baseline import compare_with_baseline
 from gainsay.comparison.data import read_panel
-from gainsay.comparison.resampling import Sample
+from gainsay.comparison.inference import Sample
 from gainsay.comparison.segments import compute_segments
 from gainsay.comparison.verdict import Verdict
 

@@ -38,7 +38,7 @@ from gainsay.comparison.gain_path import (
     find_nodes,
     read_gain_path,
 )
-from gainsay.comparison.resampling import Sample
+from gainsay.comparison.inference import Sample
 from gainsay.metrics.gains import power
 
 Array = NDArray[np.float64]

@@ -20,8 +20,7 @@ import numpy as np
 from gainsay.comparison.baseline import compare_with_baseline
 from gainsay.comparison.data import read_panel
 from gainsay.comparison.estimates import estimate
-from gainsay.comparison.inference import compute_regret_band, two_step_test
-from gainsay.comparison.resampling import Sample, critical_value, draw_errors
+from gainsay.comparison.inference import Sample, compute_regret_band, critical_value, draw_errors, two_step_test
 
 ALPHA, DRAWS, NAMES = 0.05, 1000, ("x", "y")
 Generator = np.random.Generator

@@ -11,8 +11,7 @@ from tests.comparison.populations import to_t
 
 from gainsay.comparison.data import read_panel
 from gainsay.comparison.estimates import estimate
-from gainsay.comparison.inference import estimate_detectable_difference
-from gainsay.comparison.resampling import draw_errors
+from gainsay.comparison.inference import draw_errors, estimate_detectable_difference
 
 NAMES = ("x", "y")
 

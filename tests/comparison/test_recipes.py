@@ -14,9 +14,8 @@ from tests.comparison.populations import NAMES, panel_of, runs_of
 import gainsay as gs
 from gainsay import Verdict
 from gainsay.comparison.estimates import estimate, estimate_variance_components
-from gainsay.comparison.inference import estimate_detectable_difference
+from gainsay.comparison.inference import draw_errors, estimate_detectable_difference
 from gainsay.comparison.pairs import compute_pair_p_values
-from gainsay.comparison.resampling import draw_errors
 
 
 def as_runs(values):

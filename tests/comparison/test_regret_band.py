@@ -9,8 +9,7 @@ import pytest
 
 from gainsay.comparison.data import Panel
 from gainsay.comparison.estimates import estimate
-from gainsay.comparison.inference import compute_regret_band
-from gainsay.comparison.resampling import draw_errors
+from gainsay.comparison.inference import compute_regret_band, draw_errors
 
 
 def noise_of(values, draws=2000, clusters=None):

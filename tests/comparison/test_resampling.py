@@ -8,7 +8,7 @@ from tests.comparison.populations import to_t
 
 from gainsay.comparison.data import read_panel
 from gainsay.comparison.estimates import estimate
-from gainsay.comparison.resampling import map_to_t
+from gainsay.comparison.inference import map_to_t
 
 
 def panel_of(seed, queries=60, models=4, weights=None):

@@ -9,8 +9,8 @@ from tests.comparison.tables import pairs_table
 
 from gainsay import Verdict
 from gainsay.comparison.estimates import estimate, estimate_variance_components
-from gainsay.comparison.resampling import Sample, critical_value, draw_errors
-from gainsay.comparison.simulation import estimate_covariances
+from gainsay.comparison.inference import Sample, critical_value, draw_errors
+from gainsay.comparison.power import estimate_covariances
 
 pytestmark = pytest.mark.slow
 
@@ -99,7 +99,7 @@ def test_variance_parts_are_found_on_average(of_a_plan):
         if of_a_plan:
             found.append(estimate_covariances(Sample(panel, 0.05, 200, 0).joint(NAMES)).find_deviations(0, 0, 1))
         else:
-            found.append(estimate_variance_components(panel, estimate(panel).repeats)["x"].to_dict())
+            found.append(vars(estimate_variance_components(panel, estimate(panel).repeats)["x"]))
     truth = {"query": np.sqrt(2) * 0.1, "repeat": 0.03, "query_repeat": np.hypot(0.1, 0.05)}
     for name, size in truth.items():
         scale = np.sqrt(2) if of_a_plan and name != "query" else 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
@@ -132,7 +133,7 @@ def test_reports_have_the_counts_and_the_handling(kept, dropped, data, tmp_path)
             assert all(part in text for part in ("judged@10", old, new, handling))
         assert ("dropped" in repr(found)) == (handling == "drop")
         content = json.loads(found.to_json())
-        assert content["unjudged"] == found.unjudged.to_dict() == content["verdict"]["unjudged"]
+        assert content["unjudged"] == dataclasses.asdict(found.unjudged) == content["verdict"]["unjudged"]
         assert content["unjudged"]["handling"] == found.to_dict()["unjudged"]["handling"] == handling
         assert content["leaderboard"]["new"]["judged@10"] == 0.5
     alone = gs.compare_runs(*data, "mrr", unjudged="drop")

@@ -12,8 +12,8 @@ from rich.console import Console
 
 import gainsay as gs
 from gainsay._common.shown import as_text
+from gainsay.comparison.baseline import describe_replacement
 from gainsay.comparison.comparison import Comparison
-from gainsay.comparison.replacement import describe_replacement
 from gainsay.report.text import decisions_table
 
 FIRST, SECOND = "ndcg_linear@10", "ndcg_exp@10"
@@ -88,8 +88,7 @@ def test_the_page_shows_every_candidate_with_the_numbers_of_against(comparison, 
             ends = [f"{end:+.4f}".replace("-", "−") for end in (one.lower[metric], one.upper[metric])]
             assert f"{metric}: {one.difference[metric]:+.4f}, in truth".replace("-", "−") in chart
             assert " to ".join(ends) in chart
-            better = one.shares[metric]["better"]
-            assert f"{1000 * better.value:.0f} · " in page
+            assert f"{1000 * one.shares[metric]['better']:.0f} · " in page
     assert "The decisions, in numbers" in page
 
 

@@ -6,6 +6,7 @@ import math
 import re
 import sys
 import unicodedata
+from dataclasses import is_dataclass
 from html import escape
 from inspect import signature
 from typing import TYPE_CHECKING, Any
@@ -67,6 +68,8 @@ def plain(content: Any) -> Any:
         return [plain(value) for value in content]
     if hasattr(content, "to_dict"):
         return plain(content.to_dict())
+    if is_dataclass(content):
+        return plain(vars(content))
     if hasattr(content, "item"):
         content = content.item()
     return None if isinstance(content, float) and not math.isfinite(content) else content

@@ -8,45 +8,48 @@ from dataclasses import dataclass
 from itertools import compress
 from os import PathLike
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from .._common.shown import TextResult, plain, printable
+from .._common.shown import TextResult, plain, printable, styled
 from .._common.typing import Floats
-from .._common.words import format_amount, format_confidence, join_names, pluralize
+from .._common.words import format_amount, format_confidence, format_difference, join_names, pluralize
 from .data import Panel, Vary, validate_margin
 from .estimates import ROUNDING
-from .inference import MIN_QUERIES, POWER
-from .looks import ErrorLevel, Requirement, find_test_level, read_looks, validate_requirement
-from .one_sided import PairErrors, bisect, compute_ship_probability
+from .inference import MIN_QUERIES, POWER, JointEstimate, Sample, compute_half_widths, critical_value
+from .one_sided import (
+    ErrorLevel,
+    PairErrors,
+    Requirement,
+    bisect,
+    compute_ship_probability,
+    find_test_level,
+    read_looks,
+    validate_requirement,
+)
 from .pairs import clip_intervals
 from .rankings import validate_model
-from .resampling import JointEstimate, Sample, compute_half_widths, critical_value
-from .wording import describe_losses, describe_sample, format_range, format_sample_size
+from .wording import (
+    describe_losses,
+    describe_sample,
+    format_choice,
+    format_range,
+    format_sample_size,
+    label_metrics,
+    style_metrics,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Decision: TypeAlias = Literal["ship", "do not ship", "undecided"]
+Decision: TypeAlias = Literal["ship", "undecided", "do not ship"]
 
 MAX_QUERIES = 1e9
 """Decisions that require more queries are out of reach."""
 
 BY_METRIC = ("difference", "lower", "upper", "differing")
 """Numbers of a decision for each metric."""
-
-
-class Share(NamedTuple):
-    """Share of all queries, with its confidence bounds."""
-
-    value: float
-    lower: float
-    upper: float
-
-    def __str__(self) -> str:
-        """Return the share as a number of 1,000 queries, with its bounds."""
-        return f"{1000 * self.value:.0f} ({1000 * self.lower:.0f} to {1000 * self.upper:.0f})"
 
 
 class DecidingBounds(NamedTuple):
@@ -104,7 +107,7 @@ class CandidateDecision:
         metric) if the two differ on fewer than 30 queries.
     differing : dict of metric name to float
         Number of differing queries, or their effective number if queries are weighted.
-    shares : dict of metric name to dict of {"better", "worse", "same"} to Share
+    shares : dict of metric name to dict of {"better", "worse", "same"} to float
         Shares of the queries, or of their weight.
     queries_needed : NeededSize or None
         One test in a new experiment with this number of queries, and the same repeats, ships the candidate with 80 %
@@ -120,32 +123,28 @@ class CandidateDecision:
     lower: dict[str, float]
     upper: dict[str, float]
     differing: dict[str, float]
-    shares: dict[str, dict[str, Share]]
+    shares: dict[str, dict[str, float]]
     queries_needed: NeededSize | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes as plain values for JSON. Infinite bounds become None."""
-        by_metric = {
-            metric: {name: getattr(self, name)[metric] for name in BY_METRIC}
-            | {"shares": {name: share._asdict() for name, share in shares.items()}}
-            for metric, shares in self.shares.items()
-        }
         content = {
             "decision": self.decision,
             "deciding": self.deciding._asdict(),
             "proven_losses": self.proven_losses,
             "excessive_losses": self.excessive_losses,
-            "metrics": by_metric,
+            "metrics": {
+                metric: {name: getattr(self, name)[metric] for name in (*BY_METRIC, "shares")} for metric in self.shares
+            },
             "queries_needed": self.queries_needed and self.queries_needed._asdict(),
         }
         return dict(plain(content))
 
-    def format_difference(self, metric: str) -> str:
-        """Return the difference with its bounds."""
-        difference = format_change(self.difference[metric])
-        if self.differing[metric] < MIN_QUERIES:
-            return f"{difference} (no interval, because the models differ on fewer than {MIN_QUERIES} queries)"
-        return f"{difference} ({format_change(self.lower[metric])} to {format_change(self.upper[metric])})"
+    def format_interval(self, metric: str) -> str:
+        """Return the interval of the difference after a blank, or an empty text if it has no bounds."""
+        ends = (self.lower[metric], self.upper[metric])
+        has_bounds = self.differing[metric] >= MIN_QUERIES and all(map(math.isfinite, ends))
+        return f" ({' to '.join(map(format_difference, ends))})" if has_bounds else ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -195,8 +194,7 @@ class BaselineComparison(TextResult):
     level α / (2 · number of candidates). *No loss* is an intersection-union test: every metric must reject δ ≤ −Δ, and
     the level is not corrected for the number of metrics. The other two statements use the one-sided max-T over metrics.
     If two models differ on fewer than 30 queries, a bound from the share of worse queries replaces the normal one. It
-    can prove *no loss*, but not a gain. The page "Statistical methods" has the formulas. The intervals of the three
-    shares of a candidate are simultaneous (Goodman 1965).
+    can prove *no loss*, but not a gain. The page "Statistical methods" has the formulas.
 
     References
     ----------
@@ -222,11 +220,6 @@ class BaselineComparison(TextResult):
     candidates: tuple[CandidateDecision, ...]
 
     @property
-    def models(self) -> tuple[str, ...]:
-        """Names of the baseline and all candidates."""
-        return (self.baseline, *(candidate.candidate for candidate in self.candidates))
-
-    @property
     def decisions(self) -> dict[str, Decision]:
         """Decision about each candidate."""
         return {candidate.candidate: candidate.decision for candidate in self.candidates}
@@ -241,8 +234,7 @@ class BaselineComparison(TextResult):
 
         Columns are `decision`, the deciding bounds `worst lower`, `worst upper` and `best lower`, `queries needed`
         and `queries needed upper`. For each metric M, they are `difference M`, `lower M`, `upper M`, `differing M`, and
-        the number of 1,000 queries that are better, worse and the same: `better M`, `better lower M`, `better upper M`,
-        and so on.
+        the number of 1,000 queries that are better, worse and the same: `better M`, `worse M` and `same M`.
         """
         import pandas as pd
 
@@ -253,9 +245,7 @@ class BaselineComparison(TextResult):
             row["queries needed"], row["queries needed upper"] = candidate.queries_needed or (None, None)
             for metric in self.metrics:
                 row |= {f"{name} {metric}": getattr(candidate, name)[metric] for name in BY_METRIC}
-                for name, share in candidate.shares[metric].items():
-                    for end, title in (("value", ""), ("lower", " lower"), ("upper", " upper")):
-                        row[f"{name}{title} {metric}"] = 1000 * getattr(share, end)
+                row |= {f"{name} {metric}": 1000 * share for name, share in candidate.shares[metric].items()}
             rows.append(row)
         table = pd.DataFrame(rows, index=pd.Index(list(self.decisions), name="candidate"))
         return table.astype({"queries needed": "Int64", "queries needed upper": "Int64"})
@@ -269,24 +259,26 @@ class BaselineComparison(TextResult):
     @property
     def text(self) -> str:
         """One paragraph with the numbers."""
-        accepted = (
-            f"A loss below {format_amount(self.margin)} is accepted." if self.margin > 0 else "No loss is accepted."
-        )
-        bounds = f"Intervals of changes are simultaneous at {format_confidence(self.alpha)} and do not decide."
         parts = []
         for candidate in self.candidates:
-            changes = [f"{metric} changes by {candidate.format_difference(metric)}" for metric in self.metrics]
+            changes = [
+                f"{metric} changes by {format_difference(candidate.difference[metric])}"
+                f"{candidate.format_interval(metric)}"
+                for metric in self.metrics
+            ]
             parts.append(f"{self._describe(candidate)} {join_names(changes)}.{self._describe_needs(candidate)}")
         if "undecided" in self.decisions.values():
             parts.append(self._describe_further_tests())
-        parts += [accepted, bounds]
+        parts.append(f"{f'A loss below {format_amount(self.margin)}' if self.margin else 'No loss'} is accepted.")
+        parts.append(f"Intervals of changes are simultaneous at {format_confidence(self.alpha)} and do not decide.")
         if self.looks:
             planned = join_names([f"{number:,}" for number in self.looks], len(self.looks))
             parts.append(
                 f"This is look {len(self.earlier) + 1} at {pluralize(self.queries, 'query')}. Looks are planned at "
                 f"{planned} queries, and the error is controlled over all of them."
             )
-        return printable(" ".join([*parts, *describe_losses(self.lower_is_better), describe_sample(self)]))
+        parts += [*describe_losses(self.lower_is_better), describe_sample(self.clusters, self.repeats, self.vary)]
+        return printable(" ".join(parts))
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes and `text` as plain values for JSON. The result is a record for a later look."""
@@ -300,40 +292,34 @@ class BaselineComparison(TextResult):
         For a single metric, both are the same change.
         """
         lowest, highest, best = candidate.deciding
-        bounds = {"at least": lowest, "at most": highest}
-        ends = [f"{side} {format_change(bound)}" for side, bound in bounds.items() if math.isfinite(bound)]
+        bounds = (("at least", lowest), ("at most", highest))
+        ends = [f"{side} {format_difference(bound)}" for side, bound in bounds if math.isfinite(bound)]
         worst = " and ".join(ends) or "not bounded"
         if len(self.metrics) == 1:
             return f"the change is {worst}"
-        more = f", under the best at least {format_change(best)}" if math.isfinite(best) else ""
+        more = f", under the best at least {format_difference(best)}" if math.isfinite(best) else ""
         return f"the change under the worst metric is {worst}{more}"
 
     def _describe(self, candidate: CandidateDecision) -> str:
         every, some = (" under every metric", " under some metric") if len(self.metrics) > 1 else ("", "")
-        limit, beyond, against = "a loss", "a loss", f"against {self.baseline} is"
-        if self.margin > 0:
-            limit, beyond = (
-                f"a loss of {format_amount(self.margin)} or more",
-                f"a loss of more than {format_amount(self.margin)}",
-            )
+        loss = f"a loss of more than {format_amount(self.margin)}" if self.margin else "a loss"
         if candidate.decision == "do not ship":
-            head, reason = "Do not ship", f"{beyond} {against} proven{some}"
-        elif candidate.decision == "ship" and self.require == "gain" and not self.margin:
-            head, reason = "Ship", f"a gain {against} proven{every}"
-        elif candidate.decision == "ship":
-            gain = f", and a gain is proven{some}" if self.require == "gain" else ""
-            head, reason = "Ship", f"{limit} {against} excluded{every}{gain}"
-        elif candidate.deciding.worst_lower > -self.margin:
-            head, reason = "Undecided about", f"{limit} {against} excluded, but no gain is proven"
+            proof = f"proven{some}"
+        elif candidate.deciding.worst_lower <= -self.margin:
+            proof = "not excluded"
+        elif candidate.decision == "undecided":
+            proof = "excluded, but no gain is proven"
+        elif self.require == "gain" and not self.margin:
+            loss, proof = "a gain", f"proven{every}"
         else:
-            head, reason = "Undecided about", f"{limit} {against} not excluded"
-        bounds = self.describe_bounds(candidate)
-        level = f"one-sided, {self.one_sided_confidence} each, {format_sample_size(self)}"
-        text = f"{head} {candidate.candidate}: {reason}. {bounds[0].upper()}{bounds[1:]} ({level})."
+            proof = f"excluded{every}" + (f", and a gain is proven{some}" if self.require == "gain" else "")
+        head = {"undecided": "Undecided about"}.get(candidate.decision, candidate.decision.capitalize())
+        bounds = self.describe_bounds(candidate).replace("the", "The", 1)
+        level = f"one-sided, {self.one_sided_confidence} each, {format_sample_size(self.queries, self.clusters)}"
+        text = f"{head} {candidate.candidate}: {loss} against {self.baseline} is {proof}. {bounds} ({level})."
         if candidate.proven_losses and candidate.decision != "do not ship":
             text += f" A loss within the margin is proven under {join_names(candidate.proven_losses)}."
-        few = [metric for metric in self.metrics if candidate.differing[metric] < MIN_QUERIES]
-        if few:
+        if few := [metric for metric in self.metrics if candidate.differing[metric] < MIN_QUERIES]:
             text += (
                 f" The models differ on fewer than {MIN_QUERIES} queries under {join_names(few)}, so the share of "
                 "worse queries bounds the loss."
@@ -367,13 +353,10 @@ class BaselineComparison(TextResult):
     def _describe_needs(self, candidate: CandidateDecision) -> str:
         if candidate.decision != "undecided" or self.anytime is not None or self._next_look is not None:
             return ""
-        size = str(candidate.queries_needed or "")
         needs = " This sample does not promise any number of queries that would suffice to ship."
-        if size:
-            ranges = " (sufficient with 50 % and with 80 % confidence)" if " to " in size else ""
-            needs = (
-                f" To ship with 80 % probability, a new experiment with one test needs about {size} queries{ranges}."
-            )
+        if size := str(candidate.queries_needed or ""):
+            needs = f" To ship with 80 % probability, a new experiment with one test needs about {size} queries"
+            needs += " (sufficient with 50 % and with 80 % confidence)." if " to " in size else "."
         if any(self.repeats.values()):
             needs += " More repeats may help, too: see Comparison.plan."
         if self.require == "gain" and candidate.deciding.worst_lower > -self.margin:
@@ -381,13 +364,59 @@ class BaselineComparison(TextResult):
         return needs
 
 
-def format_change(value: float) -> str:
-    """Return a change with its sign.
+def rank_candidates(result: BaselineComparison) -> tuple[CandidateDecision, ...]:
+    """Return the candidates, the likeliest to be shipped first: by decision, then by their worst lower bound."""
+    order = get_args(Decision)
+    candidates = sorted(result.candidates, key=lambda candidate: -candidate.deciding.worst_lower)
+    return tuple(sorted(candidates, key=lambda candidate: order.index(candidate.decision)))
 
-    >>> format_change(0.0123), format_change(-0.002), format_change(0.0)
-    ('+0.0123', '−0.0020', '0')
-    """
-    return f"{'+' if value > 0 else '−' if value < 0 else ''}{format_amount(abs(value))}"
+
+def describe_replacement(result: BaselineComparison, names: Mapping[str, str]) -> tuple[str, str, str]:
+    """Return the question whether to replace the baseline, the answer, and the advice."""
+    first, total = rank_candidates(result)[0], len(result.candidates)
+    old, new = styled("n", names[result.baseline]), styled("n", names[first.candidate])
+    by = new if total == 1 else f"one of {total} candidates"
+    size = format_sample_size(result.queries, result.clusters)
+    question = f"Replace {old} by {by}? {size}, {style_metrics(result.metrics)}."
+    return question, _format_answer(result, first, old, new), _format_advice(result, first, names)
+
+
+def _format_answer(result: BaselineComparison, first: CandidateDecision, old: str, new: str) -> str:
+    decisions, total = list(result.decisions.values()), len(result.candidates)
+    shipped, undecided = decisions.count("ship"), decisions.count("undecided")
+    if shipped > 1:
+        return f"{shipped} of {total} may replace {old}. The safest is {new}."
+    if shipped:
+        return f"Ship {new} instead of {old}."
+    if undecided and total > 1:
+        return f"Keep {old} for now: {undecided} of {total} candidates are undecided."
+    if undecided and result.require == "no_loss":
+        return f"Too close to call: a loss of {format_amount(result.margin)} or more by {new} is not excluded."
+    if undecided:
+        return f"Too close to call: {new} is not proven better than {old}."
+    if total > 1:
+        return f"Keep {old}: each of the {total} candidates is worse under some metric."
+    losing = [label.long for label in label_metrics(result.metrics) if label.name in first.excessive_losses]
+    return f"Keep {old}: {new} is worse under {join_names(losing)}."
+
+
+def _format_advice(result: BaselineComparison, first: CandidateDecision, names: Mapping[str, str]) -> str:
+    changes = [
+        f"{styled(style, format_difference(first.difference[label.name]))}{first.format_interval(label.name)} under "
+        f"{label.long}"
+        for label, style in zip(label_metrics(result.metrics), "le", strict=False)
+    ]
+    change = (
+        f"{' and '.join(changes)}, simultaneous at {format_confidence(result.alpha)}. One-sided, "
+        f"{result.describe_bounds(first)} ({result.one_sided_confidence})."
+    )
+    if result.margin:
+        change += f" Tolerated: a loss up to {format_amount(result.margin)}."
+    if first.decision == "ship":
+        return f"{format_choice('Ship', names[first.candidate])}: {change}"
+    for_now = " for now" if first.decision == "undecided" else ""
+    keep = f"{format_choice('Keep', names[result.baseline])}{for_now}"
+    return f"{keep}: {styled('n', names[first.candidate])} changes it by {change}{result.describe_next_step(first)}"
 
 
 def validate_baseline(baseline: str, models: Sequence[str]) -> None:
@@ -395,18 +424,6 @@ def validate_baseline(baseline: str, models: Sequence[str]) -> None:
     validate_model(baseline, models)
     if len(models) < 2:
         raise ValueError(f"baseline {baseline!r} is the only model, so there is no candidate. Pass another model.")
-
-
-def _validate_loss(margin: float, ranges: Mapping[str, tuple[float, float]]) -> float:
-    """Return the margin as a float, or raise if no metric can lose as much, because then every model would ship."""
-    width = validate_margin(margin)
-    for metric, (low, high) in ranges.items():
-        if width >= high - low > 0:
-            raise ValueError(
-                f"margin must be below {high - low:g}, got {margin}. It is in the unit of {metric}, which is between "
-                f"{low:g} and {high:g}: pass for example 0.002."
-            )
-    return width
 
 
 def compare_with_baseline(
@@ -425,7 +442,8 @@ def compare_with_baseline(
 
     Without `plan`, the numbers of queries that would decide are not computed.
     """
-    width = _validate_loss(margin, {metric: sample.ranges[metric] for metric in metrics})
+    width = validate_margin(margin)
+    sample.validate_difference("margin", margin, metrics)
     joint = sample.joint(metrics)
     panel = joint.panel
     validate_baseline(baseline, panel.models)
@@ -493,7 +511,7 @@ def _decide(sample: Sample, joint: JointEstimate, b: int, c: int, rule: _Rule, p
         lower=by_metric(lowest),
         upper=by_metric(highest),
         differing=by_metric(pair.support),
-        shares={metric: compute_shares(panel, row, b, c, sample.alpha) for row, metric in enumerate(panel.metrics)},
+        shares={metric: compute_shares(panel, row, b, c) for row, metric in enumerate(panel.metrics)},
         queries_needed=needed,
     )
 
@@ -509,41 +527,19 @@ def apply_rule(bounds: DecidingBounds, margin: float, require: Requirement) -> D
     return "do not ship" if bounds.worst_upper < -margin else "undecided"
 
 
-def compute_shares(panel: Panel, row: int, baseline: int, candidate: int, alpha: float) -> dict[str, Share]:
-    """Return the shares of queries that get better, get worse and stay the same with a candidate.
-
-    Under weights, shares are of the weight, and the sample size is (Σw)²/Σw². For queries in clusters, it is that of
-    the weights of the clusters, as if all queries of a cluster were copies. The three intervals are simultaneous.
+def compute_shares(panel: Panel, row: int, baseline: int, candidate: int) -> dict[str, float]:
+    """Return the shares of queries, or of their weight, that get better, get worse and stay the same.
 
     >>> panel = Panel(("m",), ("A", "B"), np.array([[[0.0, 0, 0, 1], [1, 1, 0, 0]]]), None)
-    >>> {name: share.value for name, share in compute_shares(panel, 0, 0, 1, 0.05).items()}
+    >>> compute_shares(panel, 0, 0, 1)
     {'better': 0.5, 'worse': 0.25, 'same': 0.25}
     """
     values = panel.values[row]
     difference = values[candidate] - values[baseline]
     tolerance = ROUNDING * np.abs(values).max()
     weights = np.ones(panel.queries) if panel.weights is None else panel.weights
-    units = weights if panel.clusters is None else np.bincount(panel.clusters, weights)
-    masks = [difference > tolerance, difference < -tolerance, np.abs(difference) <= tolerance]
-    shares = np.array([float(weights @ mask) for mask in masks]) / weights.sum()
-    lower, upper = compute_goodman_bounds(shares, float(weights.sum() ** 2 / (units @ units)), alpha)
-    names = ("better", "worse", "same")
-    return {name: Share(*map(float, ends)) for name, *ends in zip(names, shares, lower, upper, strict=True)}
-
-
-def compute_goodman_bounds(shares: Floats, size: float, alpha: float) -> tuple[Floats, Floats]:
-    """Return simultaneous bounds of the shares of a multinomial sample: Wilson intervals, each at α over their number.
-
-    References
-    ----------
-    Goodman (1965), "On simultaneous confidence intervals for multinomial proportions", Technometrics 7(2).
-    """
-    from scipy.special import chdtri
-
-    squared = float(chdtri(1, alpha / len(shares)))
-    half = np.sqrt(squared * (squared + 4 * size * shares * (1 - shares)))
-    middle, width = squared + 2 * size * shares, 2 * (size + squared)
-    return np.maximum(0.0, (middle - half) / width), np.minimum(1.0, (middle + half) / width)
+    masks = {"better": difference > tolerance, "worse": difference < -tolerance, "same": abs(difference) <= tolerance}
+    return {name: float(weights @ mask / weights.sum()) for name, mask in masks.items()}
 
 
 def _estimate_needs(pair: PairErrors, rule: _Rule, widths: Floats) -> NeededSize | None:

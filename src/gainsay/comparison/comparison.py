@@ -32,11 +32,11 @@ from .explanations import (
 )
 from .flags import NO_EVIDENCE, find_equal_label_flags
 from .gain_path import build_gain_path, validate_bases
+from .inference import Sample, limit_draws
 from .labels import validate_labels
 from .pairs import build_leaderboard, build_pairs, select_clearest_pairs
 from .power import ClaimKind, Plan, plan_from_sample
 from .rankings import validate_model, validate_pair
-from .resampling import Sample, limit_draws
 from .segments import Segments, compute_segments
 from .sensitivity import compute_sensitivity
 from .verdict import Verdict
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from .flags import UnjudgedDocuments
     from .gain_fit import GainFit
     from .gain_path import GainPath
-    from .looks import Requirement
+    from .one_sided import Requirement
     from .rankings import Rankings
     from .sensitivity import Sensitivity
 

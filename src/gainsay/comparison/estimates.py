@@ -5,13 +5,13 @@ Queries, or clusters of queries, are a random sample. Models are fixed, or recip
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from .._common.sums import compute_means
-from .._common.typing import Floats, Integers
+from .._common.typing import Bools, Floats, Integers
 from .data import Panel
 from .labels import sum_by_cluster
 
@@ -92,6 +92,11 @@ class Estimate:
     """Attributes with one row per metric."""
 
     @property
+    def tied(self) -> Bools:
+        """Whether each model has the best mean, shape (metrics, M)."""
+        return np.asarray(self.mean >= self.mean.max(axis=1, keepdims=True) - self.tolerance[:, None])
+
+    @property
     def freedom(self) -> float:
         """Degrees of freedom of the standard errors over queries: the effective number of units − 1."""
         return max(self.effective - 1, float(np.finfo(float).tiny))
@@ -145,7 +150,9 @@ def estimate(panel: Panel, *, joint: bool = True) -> Estimate:
     repeats = None
     if panel.repeats is not None:
         repeats = estimate_repeat_error(panel, error, mean_error, duplicate_of, tolerance)
-        error, mean_error = repeats.error, repeats.mean_error
+        both = repeats.variance[:, :, None] + repeats.variance[:, None, :]
+        both[duplicate_of[:, :, None] == duplicate_of[:, None, :]] = 0.0
+        error, mean_error = np.hypot(error, np.sqrt(both)), np.hypot(mean_error, np.sqrt(repeats.variance))
     return Estimate(
         mean, difference, error, mean_error, root, wins, support, differing, duplicate_of, tolerance, queries, units,
         effective, repeats,
@@ -284,8 +291,6 @@ class RepeatError:
         Standard errors of differences over queries only.
     query_mean_error : ndarray, shape (metrics, M)
         Standard errors of means over queries only.
-    error, mean_error : ndarray
-        Standard errors of differences and means over queries and repeats.
     """
 
     counts: Integers
@@ -293,10 +298,8 @@ class RepeatError:
     root: Floats
     query_error: Floats
     query_mean_error: Floats
-    error: Floats
-    mean_error: Floats
 
-    BY_ROW: ClassVar = ("variance", "query_error", "query_mean_error", "error", "mean_error")
+    BY_ROW: ClassVar = ("variance", "query_error", "query_mean_error")
     """Attributes with one row per metric."""
 
     def select(self, row: int) -> RepeatError:
@@ -333,10 +336,7 @@ def estimate_repeat_error(
         root[k] = (directions * scale) @ directions.T
         variance[:, k] = (spread**2).sum(axis=1)
     variance = variance[np.arange(metrics)[:, None], duplicate_of]
-    both = variance[:, :, None] + variance[:, None, :]
-    both[duplicate_of[:, :, None] == duplicate_of[:, None, :]] = 0.0
-    error, mean_error = np.hypot(query_error, np.sqrt(both)), np.hypot(query_mean_error, np.sqrt(variance))
-    return RepeatError(counts, variance, root, query_error, query_mean_error, error, mean_error)
+    return RepeatError(counts, variance, root, query_error, query_mean_error)
 
 
 def draw_repeat_errors(
@@ -395,10 +395,6 @@ class VarianceComponents:
         """
         by_query = self.query**2 + 2 * self.query_repeat**2 / repeats
         return float(np.sqrt(2 * self.repeat**2 / repeats + by_query / queries))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the standard deviations by name."""
-        return asdict(self)
 
 
 def estimate_variance_components(panel: Panel, repeats: RepeatError | None) -> dict[str, VarianceComponents]:

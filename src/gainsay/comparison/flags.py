@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -71,17 +71,8 @@ class Flag:
     def __str__(self) -> str:
         return self.message
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the flag as plain lists and strings."""
-        return vars(self) | {"models": list(self.models), "pairs": [list(pair) for pair in self.pairs]}
-
 
 NO_EVIDENCE_FLAG = Flag("equal labels", f"{NO_EVIDENCE}.")
-
-
-def has_evidence(flags: Sequence[Flag]) -> bool:
-    """Return whether some query can distinguish two rankings."""
-    return NO_EVIDENCE_FLAG not in flags
 
 
 def find_equal_label_flags(equal: int, queries: int) -> tuple[Flag, ...]:
@@ -110,8 +101,8 @@ def find_left_out_flags(counts: QueryCounts) -> tuple[Flag, ...]:
     return (Flag("left-out queries", text),)
 
 
-def find_flags(panel: Panel, estimated: Estimate, tied: dict[str, tuple[str, ...]], alpha: float) -> tuple[Flag, ...]:
-    """Return all flags, the most serious first. `tied` contains the models with the best mean under each metric."""
+def find_flags(panel: Panel, estimated: Estimate, alpha: float) -> tuple[Flag, ...]:
+    """Return all flags, the most serious first."""
     flags = []
     clusters = pluralize(panel.units, "cluster")
     if len(panel.models) == 1:
@@ -129,7 +120,8 @@ def find_flags(panel: Panel, estimated: Estimate, tied: dict[str, tuple[str, ...
         )
         flags.append(Flag("uneven clusters", text))
     flags += [] if panel.repeats is None else _find_repeat_flags(panel, panel.repeats, estimated)
-    for metric, names in tied.items():
+    for metric, tied in zip(panel.metrics, estimated.tied, strict=True):
+        names = tuple(itertools.compress(panel.models, tied))
         if len(names) > 1:
             extreme = "lowest" if metric in panel.lower_is_better else "highest"
             text = f"{join_names(names)} share the {extreme} mean {metric}. Results show {names[0]}, the first by name."
@@ -139,31 +131,24 @@ def find_flags(panel: Panel, estimated: Estimate, tied: dict[str, tuple[str, ...
 
 def _find_repeat_flags(panel: Panel, repeats: Sequence[Floats], estimated: Estimate) -> list[Flag]:
     flags = []
-    few = tuple(
-        name for name, number in zip(panel.models, panel.repeat_counts, strict=True) if 0 < number < FEW_REPEATS
-    )
-    same = tuple(
-        name
-        for name, values in zip(panel.models, repeats, strict=True)
-        if _has_equal_repeats(values, estimated.tolerance)
-    )
-    if same:
+    recipes = {name: number for name, number in zip(panel.models, panel.repeat_counts, strict=True) if number}
+    equal = [_has_equal_repeats(values, estimated.tolerance) for values in repeats]
+    if same := tuple(itertools.compress(panel.models, equal)):
         text = (
             f"Some repeats of {join_names(same)} have equal values on every query. The seed may have no effect, for "
             "example without sampling of queries or features, so the variance between repeats is unknown."
         )
         flags.append(Flag("identical repeats", text, same))
-    recipes = [name for name, number in zip(panel.models, panel.repeat_counts, strict=True) if number]
     if len(recipes) == 1:
-        text = f"Outlying repeats of {recipes[0]} cannot be checked, because no other recipe shows how repeats vary."
-        flags.append(Flag("unchecked repeats", text, (recipes[0],)))
-    outliers = find_outlying_repeats(panel)
-    if outliers:
+        (name,) = recipes
+        text = f"Outlying repeats of {name} cannot be checked, because no other recipe shows how repeats vary."
+        flags.append(Flag("unchecked repeats", text, (name,)))
+    if outliers := find_outlying_repeats(panel):
         names = tuple(dict.fromkeys(name for name, _ in outliers))
         places = join_names([f"repeat {number} of {name}" for name, number in outliers])
         text = f"The distance of {places} from the other repeats is more than chance. A training may have failed."
         flags.append(Flag("outlying repeats", text, names))
-    if few:
+    if few := tuple(name for name, number in recipes.items() if number < FEW_REPEATS):
         text = (
             f"{join_names(few)} {'has' if len(few) == 1 else 'have'} fewer than {FEW_REPEATS} repeats. The variance "
             "between repeats is estimated poorly, so only large differences are detected. With 3 repeats, bounds "
@@ -288,17 +273,12 @@ def _find_pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> list[Fl
     flags = []
     for code, (mask, text) in cases.items():
         places = zip(*np.nonzero(np.triu(mask, 1)), strict=True)
-        pairs = tuple((panel.models[first], panel.models[second]) for first, second in places)
-        if pairs:
-            flags.append(_flag_pairs(code, pairs, len(panel.models), text))
+        if pairs := tuple((panel.models[first], panel.models[second]) for first, second in places):
+            names = join_names([f"{first} and {second}" for first, second in pairs], word="as well as")
+            if len(pairs) > 3:
+                names = f"{len(pairs)} of {math.comb(len(panel.models), 2)} pairs of models"
+            flags.append(Flag(code, f"{names} {text}.", tuple(dict.fromkeys(itertools.chain(*pairs))), pairs))
     return flags
-
-
-def _flag_pairs(code: str, pairs: tuple[tuple[str, str], ...], models: int, text: str) -> Flag:
-    names = join_names([f"{first} and {second}" for first, second in pairs], word="as well as")
-    if len(pairs) > 3:
-        names = f"{len(pairs)} of {math.comb(models, 2)} pairs of models"
-    return Flag(code, f"{names} {text}.", tuple(dict.fromkeys(itertools.chain(*pairs))), pairs)
 
 
 def compute_skewness(panel: Panel, estimated: Estimate) -> Floats:
@@ -350,15 +330,11 @@ class UnjudgedDocuments:
         """Return the sentences of a verdict about these models."""
         if not any(self.unjudged.values()):
             return ["Every document that the models retrieved was judged."]
-        sentences = [
-            f"{name} is {join_names([f'{shares[model]:.3f} for {model}' for model in models])}."
-            for name, shares in self.shares.items()
-        ]
-        counts = [f"{self.unjudged[model]:,} of {self.retrieved[model]:,} for {model}" for model in models]
-        sentences.append(
-            f"Unjudged documents among those retrieved were {HANDLING[self.handling]}: {join_names(counts)}."
-        )
-        return sentences
+        sentences = []
+        for name, shares in self.shares.items():
+            sentences.append(f"{name} is {join_names([f'{shares[model]:.3f} for {model}' for model in models])}.")
+        counts = join_names([f"{self.unjudged[model]:,} of {self.retrieved[model]:,} for {model}" for model in models])
+        return [*sentences, f"Unjudged documents among those retrieved were {HANDLING[self.handling]}: {counts}."]
 
     def average_repeats(self, recipes: Mapping[str, Sequence[str]], models: Sequence[str]) -> UnjudgedDocuments:
         """Return the mean shares and the total numbers of the repeats of each recipe."""
@@ -372,10 +348,6 @@ class UnjudgedDocuments:
             for metric, by_model in self.shares.items()
         }
         return replace(self, shares=shares, retrieved=add(self.retrieved), unjudged=add(self.unjudged))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all attributes as plain values for JSON."""
-        return asdict(self)
 
 
 def find_unjudged(

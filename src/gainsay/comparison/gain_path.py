@@ -28,9 +28,8 @@ from .._common.words import format_confidence, format_exact, format_p_value, joi
 from ..evaluation.evaluator import Evaluator, shared_weights
 from ..metrics.gains import at_bases
 from .estimates import Estimate, RepeatError, estimate
-from .inference import compute_regret_band, two_step_test
+from .inference import JointEstimate, compute_regret_band, critical_value, draw_errors, two_step_test
 from .rankings import GradeCounts, find_template, name_path, set_base, settle_discounts
-from .resampling import JointEstimate, critical_value, draw_errors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,8 +39,9 @@ if TYPE_CHECKING:
     from ..metrics.names import MetricLike
     from .data import Panel
     from .gain_fit import GainFit
+    from .inference import JointEstimate, Sample
     from .rankings import Rankings
-    from .resampling import Sample
+
 
 DEFAULT_BASES = tuple(np.round(np.geomspace(1, 4, 25), 6).tolist())
 """25 bases from 1 (linear) over 2 (exponential) to 4, evenly spaced in log b."""

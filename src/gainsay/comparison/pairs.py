@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 from .._common.typing import Floats
 from .estimates import ROUNDING, Estimate
 from .flags import FEW_QUERIES
-from .inference import MIN_QUERIES, two_step_test
-from .resampling import JointEstimate, Sample
+from .inference import MIN_QUERIES, JointEstimate, Sample, two_step_test
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -163,9 +162,9 @@ def _compute_freedom(estimated: Estimate) -> float | Floats:
     if repeats is None or not repeats.variance.any():
         return of_queries
     of_repeats = repeats.variance**2 / np.maximum(repeats.counts - 1, 1)
-    whole = repeats.error**4
+    whole = estimated.error**4
     parts = repeats.query_error**4 / of_queries + of_repeats[:, :, None] + of_repeats[:, None, :]
-    mixed = np.isfinite(whole) & (repeats.error > repeats.query_error)
+    mixed = np.isfinite(whole) & (estimated.error > repeats.query_error)
     return np.asarray(np.divide(whole, parts, out=np.full_like(whole, of_queries), where=mixed))
 
 

@@ -6,39 +6,33 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache, lru_cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from .._common.arrays import nearest
 from .._common.shown import TextResult, printable
 from .._common.typing import Floats
-from .._common.validation import validate_integer, validate_real
+from .._common.validation import validate_choice, validate_integer, validate_real
 from .._common.words import format_amount, join_names, pluralize
 from .data import MIN_REPEATS, validate_alpha, validate_margin
-from .inference import MIN_QUERIES
+from .estimates import compute_interactions, compute_repeat_means
+from .inference import MIN_QUERIES, JointEstimate, Sample, critical_value, map_to_t
 from .labels import sum_by_cluster
-from .looks import ErrorLevel, Requirement, validate_requirement
 from .one_sided import (
     DifferenceErrors,
+    ErrorLevel,
+    Requirement,
     bisect,
     compute_correlation,
     compute_mean_skewness,
     compute_ship_probability,
     compute_support_chance,
     draw_variance_ratios,
+    validate_requirement,
 )
 from .rankings import validate_pair
-from .resampling import JointEstimate, Sample
-from .simulation import (
-    ComponentCovariances,
-    Simulation,
-    build_covariances,
-    build_genuine_claim,
-    build_pair_claim,
-    estimate_covariances,
-)
 from .wording import format_range
 
 if TYPE_CHECKING:
@@ -73,8 +67,6 @@ class PlannedRepeats:
     queries, queries_upper : int or None
         Number of queries that is sufficient with 50 % and with 80 % confidence, by a bootstrap of the sample that
         provides the variances. Both are the same if the variances are given. None if no number is sufficient.
-    first_guess : int or None
-        Number of queries by the formula, which ignores other models and the estimation of variances.
     chance : float
         Probability of a proof with this number of queries, or with unlimited queries if none is sufficient.
     """
@@ -82,7 +74,6 @@ class PlannedRepeats:
     repeats: int | None
     queries: int | None
     queries_upper: int | None
-    first_guess: int | None
     chance: float
 
 
@@ -153,12 +144,11 @@ class Plan(TextResult):
         return next((option for option in self.options if option.queries is not None), self.options[-1])
 
     def frame(self) -> pd.DataFrame:
-        """Return one row per number of repeats: `queries`, `queries upper`, `first guess` and `chance`."""
+        """Return one row per number of repeats: `queries`, `queries upper` and `chance`."""
         import pandas as pd
 
         table = pd.DataFrame(self.options).rename(columns=lambda name: name.replace("_", " "))
-        numbers = dict.fromkeys(("queries", "queries upper", "first guess"), "Int64")
-        return table.astype({"repeats": object, **numbers}).set_index("repeats")
+        return table.astype({"repeats": object, "queries": "Int64", "queries upper": "Int64"}).set_index("repeats")
 
     @property
     def text(self) -> str:
@@ -268,16 +258,14 @@ def plan(
     -----
     For ``"genuine"``, one model is better than all others by `difference` under the first metric, another one under the
     second. For ``"ship"``, the candidate is better by `difference` under both. All else is equal. The variance
-    2 · repeat² / R + (query² + 2 · query_repeat² / R) / n over n queries and R repeats gives a first guess. The test is
-    then run on simulated samples. The probability to ship is computed from the normal distribution.
+    2 · repeat² / R + (query² + 2 · query_repeat² / R) / n over n queries and R repeats gives a first guess, from which
+    the test is run on simulated samples. The probability to ship is computed from the normal distribution.
 
     Examples
     --------
     >>> import gainsay as gs
-    >>> plan = gs.plan(0.01, claim="pair", query=0.1)
-    >>> plan.options[0].first_guess  # (1.960 + 0.842)² · 0.1² / 0.01²
-    785
-    >>> 0.95 < plan.queries / 785 < 1.05
+    >>> expected = (1.960 + 0.842) ** 2 * 0.1**2 / 0.01**2
+    >>> 0.95 < gs.plan(0.01, claim="pair", query=0.1).queries / expected < 1.05
     True
     """
     size = validate_integer("models", models, 2)
@@ -315,16 +303,8 @@ def plan_from_sample(
     """Plan from the variances of a sample. Without `models`, choose two of the `candidates`."""
     request = _read_request(claim, difference, power, require, sample.alpha, margin, sample.seed)
     if claim == "genuine" and len(metrics) < 2:
-        raise ValueError(
-            f"A genuine disagreement requires two metrics, got 1 ({metrics[0]}). Use the claim 'pair' or 'ship'."
-        )
-    for metric in metrics:
-        low, high = sample.ranges.get(metric, (-math.inf, math.inf))
-        if abs(difference) >= high - low > 0:
-            raise ValueError(
-                f"difference must be below {high - low:g}, the range of {metric}, got {difference:g}. Pass for example "
-                "0.01."
-            )
+        raise ValueError(f"claim='genuine' requires two metrics, got 1 ({metrics[0]}). Use 'pair' or 'ship'.")
+    sample.validate_difference("difference", difference, metrics)
     joint = sample.joint(metrics)
     panel = joint.panel
     if len(panel.models) < 2:
@@ -362,9 +342,7 @@ class _Request(NamedTuple):
 def _read_request(
     claim: ClaimKind, difference: float, power: float, require: Requirement, alpha: float, margin: float, seed: int
 ) -> _Request:
-    if claim not in get_args(ClaimKind):
-        names = ", ".join(map(repr, get_args(ClaimKind)))
-        raise ValueError(f"claim must be one of {names}, got {claim!r}{nearest(str(claim), get_args(ClaimKind))}.")
+    validate_choice("claim", claim, get_args(ClaimKind))
     width = validate_margin(margin)
     validate_requirement(require, width)
     lowest = -width if claim == "ship" and require == "no_loss" else 0.0
@@ -480,14 +458,14 @@ class _Planner:
         )
 
     def _plan_repeats(self, repeats: int | None) -> PlannedRepeats:
-        guess, chance = self._guess_queries(repeats or 1), self._build_chance(repeats)
-        first_guess = None if guess is None else math.ceil(guess)
+        chance = self._build_chance(repeats)
         highest = chance(MAX_QUERIES)
         if highest < self.request.power:
-            return PlannedRepeats(repeats, None, None, first_guess, highest)
-        numbers = self._resample_sizes(_find_least_queries(chance, self.request.power, guess or 1000.0))
+            return PlannedRepeats(repeats, None, None, highest)
+        guess = self._guess_queries(repeats or 1) or 1000.0
+        numbers = self._resample_sizes(_find_least_queries(chance, self.request.power, guess))
         queries, upper = (math.ceil(size) if size < MAX_QUERIES else None for size in np.quantile(numbers, (0.5, 0.8)))
-        return PlannedRepeats(repeats, queries, upper, first_guess, self._limit(chance)(queries or MAX_QUERIES))
+        return PlannedRepeats(repeats, queries, upper, self._limit(chance)(queries or MAX_QUERIES))
 
     def _resample_sizes(self, queries: float) -> Floats:
         """Return the number of queries that each bootstrap sample of the pilot requires.
@@ -586,3 +564,256 @@ def _find_least_queries(chance: Callable[[float], float], power: float, guess: f
             return low
         low = max(float(MIN_QUERIES), low / 2)
     return bisect(lambda queries: chance(queries) >= power, low, high, 1.01)  # Simulations are not more precise.
+
+
+@dataclass(frozen=True, eq=False)
+class ComponentCovariances:
+    """Covariances of two metrics by source: query, repeat, and their interaction.
+
+    The mean over n queries and R repeats has the variance repeat / R + (query + query_repeat / R) / n. For a fixed
+    model, only the first component is positive.
+
+    Attributes
+    ----------
+    query : ndarray, shape (metrics * M, metrics * M)
+        Covariance of the values of a query averaged over repeats, metrics side by side.
+    repeat, query_repeat : ndarray, shape (M, metrics, metrics)
+        Covariance of each model.
+    """
+
+    query: Floats
+    repeat: Floats
+    query_repeat: Floats
+
+    @property
+    def models(self) -> int:
+        """Number of models."""
+        return len(self.repeat)
+
+    @property
+    def metrics(self) -> int:
+        """Number of metrics."""
+        return int(self.repeat.shape[1])
+
+    @property
+    def recipes(self) -> Floats:
+        """Whether each model varies between repeats, shape (M,)."""
+        return np.asarray(np.trace(self.repeat + self.query_repeat, axis1=1, axis2=2) > 0)
+
+    def compute_differences(self, k: int, j: int) -> tuple[Floats, Floats, Floats]:
+        """Return the covariances over metrics of the difference of two models.
+
+        The first is that over queries, shape (metrics, metrics). The others are those of the interactions and of the
+        repeats of each of the two models, shape (2, metrics, metrics).
+        """
+        query = self.query.reshape(self.metrics, self.models, self.metrics, self.models)
+        of_query = query[:, k, :, k] + query[:, j, :, j] - query[:, k, :, j] - query[:, j, :, k]
+        return of_query, self.query_repeat[[k, j]], self.repeat[[k, j]]
+
+    def find_deviations(self, row: int, k: int, j: int) -> dict[str, float]:
+        """Return the standard deviations of the difference of two models by source."""
+        first, second = (row * self.models + place for place in (k, j))
+        of_queries = self.query[first, first] + self.query[second, second] - 2 * self.query[first, second]
+        return {
+            "query": float(np.sqrt(max(0.0, of_queries))),
+            "repeat": float(np.sqrt(self.repeat[k, row, row] + self.repeat[j, row, row])),
+            "query_repeat": float(np.sqrt(self.query_repeat[k, row, row] + self.query_repeat[j, row, row])),
+        }
+
+
+def build_covariances(
+    query: float, repeat: float, query_repeat: float, correlation: float, models: int
+) -> ComponentCovariances:
+    """Return equal components for all models, from the arguments of `gainsay.plan`."""
+    mixed = np.array([[1.0, correlation], [correlation, 1.0]])
+    alike = np.broadcast_to(mixed, (models, 2, 2))
+    return ComponentCovariances(
+        np.kron(mixed, np.eye(models)) * query**2 / 2, alike * repeat**2, alike * query_repeat**2
+    )
+
+
+def estimate_covariances(joint: JointEstimate) -> ComponentCovariances:
+    """Estimate the components from a sample by mean squares.
+
+    The share of finer components is subtracted from the covariances of repeat means and of queries. Negative estimates
+    become 0.
+    """
+    panel, estimated = joint.panel, joint.estimated
+    metrics, models, queries = panel.values.shape
+    scale = queries * panel.units / (panel.units - 1)
+    repeat, both, of_both = np.zeros((3, models, metrics, metrics))
+    for k, number in enumerate(panel.repeat_counts):
+        if number:
+            left = compute_interactions(panel, k)
+            both[k] = scale / (number - 1) * np.einsum("mrq,prq->mp", left, left)
+            of_both[k] = both[k] / number
+            repeat[k] = _remove_negative_variances(np.cov(compute_repeat_means(panel, k)) - both[k] / queries)
+    covariance = queries * estimated.root.T @ estimated.root
+    return ComponentCovariances(_remove_negative_variances(covariance - _join_blocks(of_both)), repeat, both)
+
+
+def _join_blocks(blocks: Floats) -> Floats:
+    """Return blocks (M, metrics, metrics) as the matrix (metrics * M, metrics * M) of all, metrics side by side."""
+    models, metrics, _ = blocks.shape
+    whole = np.zeros((metrics, models, metrics, models))
+    for k in range(models):
+        whole[:, k, :, k] = blocks[k]
+    return whole.reshape(metrics * models, metrics * models)
+
+
+def _remove_negative_variances(matrix: Floats) -> Floats:
+    """Return the nearest covariance matrix. Negative eigenvalues are sampling errors and become 0."""
+    scale, directions = np.linalg.eigh(np.atleast_2d(matrix))
+    return np.asarray((directions * np.maximum(scale, 0.0)) @ directions.T)
+
+
+class SimulatedSample(NamedTuple):
+    """One sample, or many along a first axis of the differences that share errors and draws.
+
+    ``difference[m, k, j]`` is the difference of j to k, and `error` its standard error, shape (metrics, M, M).
+    `compute_t` returns draws of the t-statistics of the differences to a model, shape (metrics, M, draws).
+    """
+
+    difference: Floats
+    error: Floats
+    compute_t: Callable[[int], Floats]
+
+
+Claim: TypeAlias = Callable[[SimulatedSample], Any]
+"""Function from a sample to whether the claim is proven, or to an array for many samples."""
+
+
+class Simulation:
+    """Simulated samples of recipes or fixed models with the true means `truth`, shape (metrics, M).
+
+    Samples of all sizes use the same random numbers.
+    """
+
+    def __init__(
+        self, components: ComponentCovariances, truth: Floats, samples: int, draws: int, seed: int, repeats: int
+    ) -> None:
+        self.components, self.truth, self.samples, self.repeats = components, truth, samples, repeats
+        generator = np.random.default_rng(seed)
+        shape, width = (components.metrics, components.models), components.metrics * components.models
+        # What repeats and queries add together is in the repeat means. The test counts it in the queries again.
+        self._by_query = (generator.standard_normal((samples, width)) @ _compute_roots(components.query)).reshape(
+            samples, *shape
+        )
+        covariance = components.query + _join_blocks(components.query_repeat) / repeats
+        noise = generator.standard_normal((draws, width)) @ _compute_roots(covariance)
+        self._noise = np.moveaxis(noise.reshape(draws, *shape), 0, -1)
+        covariance = covariance.reshape(*shape, *shape)
+        alone = np.einsum("mkmk->mk", covariance)
+        self._variance = np.maximum(alone[:, :, None] + alone[:, None, :] - 2 * np.einsum("mkmj->mkj", covariance), 0.0)
+        self._recipes = np.flatnonzero(components.recipes)
+        if len(self._recipes):
+            self._by_repeat = generator.standard_normal((samples, len(self._recipes), repeats, components.metrics))
+            self._repeat_noise = generator.standard_normal((len(self._recipes), components.metrics, draws))
+            # As in `draw_repeat_errors`, each recipe and metric has its own estimated variance.
+            self._factor = np.ones((*shape, draws))
+            estimated = generator.chisquare(repeats - 1, (components.metrics, len(self._recipes), draws))
+            self._factor[:, self._recipes] = estimated / (repeats - 1)
+
+    def estimate_chance(self, queries: float, claims: Sequence[Claim], *, together: bool = False) -> float:
+        """Return the share of samples with this number of queries that prove a claim, the smallest of several claims.
+
+        `together` means that claims accept many samples at a time.
+        """
+        trial = self._build_recipe_trials(queries) if len(self._recipes) else self._build_fixed_trials(queries)
+        if together and not len(self._recipes):
+            every = trial(slice(None))
+            return min(float(np.mean(claim(every))) for claim in claims)
+        trials = map(trial, range(self.samples))
+        return float(np.mean([[claim(sample) for claim in claims] for sample in trials], axis=0).min())
+
+    def _build_fixed_trials(self, queries: float) -> Callable[[Any], SimulatedSample]:
+        """Return the function from an index to a sample of fixed models, which share their draws."""
+        means = self.truth + self._by_query / np.sqrt(queries)
+        error, scale = np.sqrt(self._variance / queries), np.sqrt(self._variance)
+
+        @cache
+        def compute_t(k: int) -> Floats:
+            return map_to_t(_divide(self._noise - self._noise[:, [k]], scale[:, k]), queries - 1)
+
+        def trial(place: Any) -> SimulatedSample:
+            return SimulatedSample(means[place][..., None, :] - means[place][..., :, None], error, compute_t)
+
+        return trial
+
+    def _build_recipe_trials(self, queries: float) -> Callable[[Any], SimulatedSample]:
+        """Return the function from an index to a sample of recipes, whose tests estimate the variance of repeats."""
+        components, recipes = self.components, self._recipes
+        roots = _compute_roots(components.repeat[recipes] + components.query_repeat[recipes] / queries)
+        values = np.einsum("svrm,vmp->svrp", self._by_repeat, roots)
+        means = self.truth + self._by_query / np.sqrt(queries)
+        means[:, :, recipes] += np.moveaxis(values.mean(axis=2), 1, 2)
+        centred = values - values.mean(axis=2, keepdims=True)
+        estimated = np.einsum("svrm,svrp->svmp", centred, centred) / (self.repeats - 1) / self.repeats
+        estimated_roots = _compute_roots(estimated)
+        of_repeats = np.zeros_like(means)
+        of_repeats[:, :, recipes] = np.moveaxis(np.einsum("svmm->svm", estimated), 1, 2)
+        by_query, of_queries = self._noise / np.sqrt(queries), self._variance / queries
+
+        def trial(place: int) -> SimulatedSample:
+            noise, repeats = by_query.copy(), of_repeats[place]
+            noise[:, recipes] += np.einsum("vmp,vpb->mvb", estimated_roots[place], self._repeat_noise)
+            drawn = repeats[:, :, None] * self._factor
+            error = np.sqrt(of_queries + repeats[:, :, None] + repeats[:, None, :])
+
+            @cache
+            def compute_t(k: int) -> Floats:
+                t = map_to_t(_divide(noise - noise[:, [k]], error[:, k]), queries - 1)
+                shown = np.sqrt(of_queries[:, k, :, None] + drawn[:, [k]] + drawn)
+                return np.asarray(t * np.divide(error[:, k, :, None], shown, out=np.zeros_like(shown), where=shown > 0))
+
+            return SimulatedSample(means[place, :, None, :] - means[place, :, :, None], error, compute_t)
+
+        return trial
+
+
+def build_pair_claim(first: int, second: int, row: int, alpha: float) -> Claim:
+    """Return the claim that the second model is better than the first under one metric, two-sided at α."""
+
+    def is_proven(sample: SimulatedSample) -> Any:
+        critical = float(critical_value(np.abs(sample.compute_t(first)[row, second]), 1 - alpha))
+        return sample.difference[..., row, first, second] > critical * sample.error[row, first, second]
+
+    return is_proven
+
+
+def build_genuine_claim(alpha: float, order: list[int]) -> Claim:
+    """Return the claim that no model is best under both metrics. `order` only affects the speed."""
+    beta = alpha / 10
+
+    @lru_cache(maxsize=len(order))
+    def compute_criticals(compute_t: Callable[[int], Floats], k: int) -> tuple[float, float]:
+        """Return the critical value of a model if all inequalities bind, and that of step one."""
+        max_t = compute_t(k).max(axis=(0, 1), initial=0.0)
+        return float(critical_value(max_t, 1 - alpha + beta)), float(critical_value(max_t, 1 - beta))
+
+    def is_rejected(sample: SimulatedSample, k: int) -> bool:
+        """Return whether model k is rejected by `two_step_test`, with shortcuts."""
+        varies = sample.error[:, k] > 0
+        t = sample.difference[:, k][varies] / sample.error[:, k][varies]
+        largest, first = compute_criticals(sample.compute_t, k)
+        highest = float(t.max(initial=-np.inf))
+        if highest <= 0 or highest > largest:  # Slack only decreases the critical value.
+            return highest > 0
+        slack = np.minimum(0.0, t + first)
+        shifted = np.maximum((sample.compute_t(k)[varies] + slack[:, None]).max(axis=0), 0.0)
+        return bool(highest > critical_value(shifted, 1 - alpha + beta))
+
+    return lambda sample: all(is_rejected(sample, k) for k in order)
+
+
+def _divide(difference: Floats, error: Floats) -> Floats:
+    """Return differences over their errors, 0 for errors of 0. Errors may lack the last axis."""
+    scale = error if error.ndim == difference.ndim else error[..., None]
+    return np.asarray(np.divide(difference, scale, out=np.zeros_like(difference), where=scale > 0))
+
+
+def _compute_roots(covariance: Floats) -> Floats:
+    """Return the symmetric square roots of covariance matrices, shape (…, n, n)."""
+    scale, directions = np.linalg.eigh(covariance)
+    spread = directions * np.sqrt(np.maximum(scale, 0.0))[..., None, :]
+    return np.asarray(spread @ np.swapaxes(directions, -1, -2))

@@ -12,10 +12,9 @@ import numpy as np
 from .._common.shown import TextResult, printable
 from .._common.typing import Bools
 from .._common.words import format_amount, format_confidence, join_names, pluralize
-from .inference import MIN_QUERIES
+from .inference import MIN_QUERIES, Sample, critical_value, limit_draws
 from .labels import Labels, list_labels
 from .pairs import build_leaderboard
-from .resampling import Sample, critical_value, limit_draws
 from .verdict import Verdict
 from .wording import describe_losses
 

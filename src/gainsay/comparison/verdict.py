@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from .._common.cached import cached_property
 from .._common.shown import TextResult, as_text, plain, printable, styled
-from .._common.typing import Floats, Ids
+from .._common.typing import Ids
 from .._common.validation import validate_ordered
 from .._common.words import (
     format_amount,
@@ -25,19 +25,21 @@ from .._common.words import (
 )
 from .data import Values, Vary, read_panel, validate_alpha, validate_margin, validate_seed
 from .estimates import VarianceComponents, estimate_variance_components
-from .flags import Flag, UnjudgedDocuments, find_flags, find_left_out_flags, find_uneven_judging, has_evidence
+from .flags import NO_EVIDENCE_FLAG, Flag, UnjudgedDocuments, find_flags, find_left_out_flags, find_uneven_judging
 from .inference import (
     MIN_QUERIES,
     BestTest,
+    JointEstimate,
+    Sample,
     bound_price,
     bound_regrets_from_above,
     bound_regrets_from_below,
     estimate_best_probabilities,
     estimate_detectable_difference,
     estimate_optimism,
+    limit_draws,
     two_step_test,
 )
-from .resampling import JointEstimate, Sample, limit_draws
 from .wording import (
     describe_losses,
     describe_sample,
@@ -46,7 +48,6 @@ from .wording import (
     format_open_question,
     format_sample_size,
     label_metrics,
-    name_family,
     name_unit,
     style_metrics,
 )
@@ -258,56 +259,57 @@ class Verdict(TextResult):
         alpha, counts = sample.alpha, sample.panel.counts(names)
         joint = sample.joint(names)
         panel, estimated, bootstrap = joint
-        tests = _Tests.run(joint, alpha, margin)
+        both = two_step_test(estimated, bootstrap, alpha)
+        single = [two_step_test(estimated, bootstrap, alpha, rows=[row]) for row in (0, 1)]
+        up_to_margin = both.inequalities.test(margin) if margin > 0 else both
+        # A model that may be best under both may also be best under each, and within the margin.
+        may_be_best = np.array([test.not_rejected | both.not_rejected for test in single])
+        common_within_margin = both.not_rejected | up_to_margin.not_rejected
+        material = not common_within_margin.any()
         models = np.array(panel.models, dtype=object)
-        highest = estimated.mean.max(axis=1, keepdims=True)
-        tied = estimated.mean >= highest - estimated.tolerance[:, None]
-        winner = tied.argmax(axis=1)
+        winner = estimated.tied.argmax(axis=1)
         regret = np.maximum(0.0, estimated.difference.max(axis=2))
         upper = bound_regrets_from_above(estimated, bootstrap, alpha)
         worst = regret.max(axis=0)
         risk = upper.max(axis=0) if np.isfinite(upper).all() else worst
         safe = int(np.argmax(risk <= risk.min() + estimated.tolerance.max()))
-        optimism = estimate_optimism(estimated, bootstrap)
         within = estimated.units >= MIN_QUERIES and bool((upper[:, winner] <= margin).all())
         best_shares, differ = estimate_best_probabilities(estimated, bootstrap)
-        ties = {name: tuple(models[row]) for name, row in zip(names, tied, strict=True)}
 
-        def by_model(table: Floats) -> PerModel:
-            return {
-                name: dict(zip(panel.models, row.tolist(), strict=True)) for name, row in zip(names, table, strict=True)
-            }
+        def by_model(table: Any) -> PerModel:
+            rows = (dict(zip(panel.models, row.tolist(), strict=True)) for row in table)
+            return dict(zip(names, rows, strict=True))
 
         return cls(
-            kind=tests.find_kind(joint, alpha, within=within),
-            material=tests.material,
+            kind=_find_kind(joint, both, single, alpha, within),
+            material=material,
             within_margin=within,
             metrics=names,
             models=panel.models,
             queries=panel.queries,
             left_out=counts.left_out,
             winners={name: models[place] for name, place in zip(names, winner, strict=True)},
-            common_best=tuple(models[tests.both.not_rejected]),
-            common_within_margin=tuple(models[tests.common_within_margin]),
-            best_sets={name: tuple(models[row]) for name, row in zip(names, tests.may_be_best, strict=True)},
-            p_value=tests.both.p_value,
-            margin_p_value=max(tests.both.p_value, tests.margin.p_value),
+            common_best=tuple(models[both.not_rejected]),
+            common_within_margin=tuple(models[common_within_margin]),
+            best_sets={name: tuple(models[row]) for name, row in zip(names, may_be_best, strict=True)},
+            p_value=both.p_value,
+            margin_p_value=max(both.p_value, up_to_margin.p_value),
             price=float(worst.min()),
-            price_lower=bound_price(tests.margin, margin) if tests.material else bound_price(tests.both, 0.0),
+            price_lower=bound_price(up_to_margin, margin) if material else bound_price(both, 0.0),
             safe_choice=models[safe],
             safe_regret=float(worst[safe]),
             safe_regret_upper=float(upper[:, safe].max()),
             winner_regrets={names[row]: float(regret[1 - row, winner[row]]) for row in (0, 1)},
             winner_regrets_upper={names[row]: float(upper[1 - row, winner[row]]) for row in (0, 1)},
-            means=by_model(np.array([panel.in_unit(*row) for row in zip(names, estimated.mean, strict=True)])),
+            means=by_model(map(panel.in_unit, names, estimated.mean)),
             regrets=by_model(regret),
-            regrets_lower=by_model(tests.bound_regrets()),
+            regrets_lower=by_model(np.where(may_be_best, 0.0, [bound_regrets_from_below(test) for test in single])),
             regrets_upper=by_model(upper),
-            detectable=estimate_detectable_difference(estimated, bootstrap, alpha, tests.both.not_rejected, winner),
-            optimism=dict(zip(names, optimism.tolist(), strict=True)),
+            detectable=estimate_detectable_difference(estimated, bootstrap, alpha, both.not_rejected, winner),
+            optimism=dict(zip(names, estimate_optimism(estimated, bootstrap).tolist(), strict=True)),
             best_probability=by_model(best_shares),
             winners_differ_probability=differ,
-            flags=find_left_out_flags(counts) + find_flags(panel, estimated, ties, alpha),
+            flags=find_left_out_flags(counts) + find_flags(panel, estimated, alpha),
             alpha=alpha,
             margin=margin,
             draws=sample.draws,
@@ -332,11 +334,10 @@ class Verdict(TextResult):
     def metrics_coincide(self) -> bool:
         """Whether both metrics have the same values, as both NDCGs have with labels 0 and 1."""
         first, second = self.metrics
-        return all(
-            abs(by_metric[first][model] - by_metric[second][model]) <= 1e-12 * abs(by_metric[first][model])
-            for by_metric in (self.means, self.regrets)
-            for model in self.models
+        pairs = (
+            (table[first][model], table[second][model]) for table in (self.means, self.regrets) for model in self.models
         )
+        return all(math.isclose(*pair, rel_tol=1e-12) for pair in pairs)
 
     @cached_property
     def text(self) -> str:
@@ -358,7 +359,7 @@ class Verdict(TextResult):
     @property
     def about(self) -> str:
         """Sentences about which parts are a sample and which are fixed."""
-        return describe_sample(self)
+        return describe_sample(self.clusters, self.repeats, self.vary)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes and `text` as plain values for JSON. Infinite bounds become None.
@@ -374,60 +375,22 @@ class Verdict(TextResult):
         return content | {"text": self.text}
 
 
-@dataclass(frozen=True)
-class _Tests:
-    """Tests of every model for being best: under both metrics, within the margin, and under each metric."""
+def _find_kind(joint: JointEstimate, both: BestTest, single: Sequence[BestTest], alpha: float, within: bool) -> Kind:
+    """Return the kind of the verdict, from the tests under both metrics and under each.
 
-    both: BestTest
-    margin: BestTest
-    single: tuple[BestTest, ...]
-
-    @classmethod
-    def run(cls, joint: JointEstimate, alpha: float, margin: float) -> _Tests:
-        _, estimated, bootstrap = joint
-        both = two_step_test(estimated, bootstrap, alpha)
-        single = tuple(two_step_test(estimated, bootstrap, alpha, rows=[row]) for row in (0, 1))
-        return cls(both, both.inequalities.test(margin) if margin > 0 else both, single)
-
-    @property
-    def common_within_margin(self) -> Any:
-        """Models that may be within the margin. A model that may be best also may be within the margin of the best."""
-        return self.both.not_rejected | self.margin.not_rejected
-
-    @property
-    def material(self) -> bool:
-        return not self.common_within_margin.any()
-
-    @property
-    def may_be_best(self) -> Any:
-        """Models that may be best under each metric, shape (metrics, M). They include those of both."""
-        return np.array([test.not_rejected | self.both.not_rejected for test in self.single])
-
-    def bound_regrets(self) -> Floats:
-        """Return lower bounds of all regrets, shape (metrics, M)."""
-        lower = np.array([bound_regrets_from_below(test) for test in self.single])
-        return np.where(self.may_be_best, 0.0, lower)
-
-    def find_kind(self, joint: JointEstimate, alpha: float, *, within: bool) -> Kind:
-        if not self.both.not_rejected.any():
-            return "genuine"
-        if self._one_beats_all(joint, alpha):
-            return "agree"
-        return "immaterial" if within else "unresolved"
-
-    def _one_beats_all(self, joint: JointEstimate, alpha: float) -> bool:
-        """Return whether one model beats every other model under each metric.
-
-        The only model in the set of best models beats all others, because a model that ties would be in the set as
-        well. However, if two models tie at the top, either may have the higher mean, so the error of naming one is
-        twice that of a single test. For this reason, each metric is tested at α/2. The claim is about both metrics at
-        once and needs no further correction.
-        """
-        first, second = (test.not_rejected for test in self.single)
-        if first.sum() != 1 or not np.array_equal(first, second):
-            return False
+    If a single model is in the set of best models under each metric, it beats all others, because a model that ties
+    would be in the set as well. However, if two models tie at the top, either may have the higher mean, so the error of
+    naming one is twice that of a single test. For this reason, each metric is tested at α/2. The claim is about both
+    metrics at once and needs no further correction.
+    """
+    if not both.not_rejected.any():
+        return "genuine"
+    first, second = (test.not_rejected for test in single)
+    if first.sum() == 1 and np.array_equal(first, second):
         tests = (two_step_test(joint.estimated, joint.bootstrap, alpha / 2, rows=[row]) for row in (0, 1))
-        return all(test.not_rejected.sum() == 1 for test in tests)
+        if all(test.not_rejected.sum() == 1 for test in tests):
+            return "agree"
+    return "immaterial" if within else "unresolved"
 
 
 def _read_losses(names: tuple[str, str], higher_is_better: Sequence[bool]) -> list[str]:
@@ -449,21 +412,21 @@ def _read_metric_names(metric_names: Sequence[str]) -> tuple[str, str]:
 
 def format_question(verdict: Verdict) -> str:
     """Return the question that the headline answers, with the size of the sample."""
-    number, unit = len(verdict.models), name_unit(verdict)
-    size = f"{format_sample_size(verdict)}, {style_metrics(verdict.metrics)}"
-    if number == 1:
-        return f"How good is this {unit}? {size}."
-    return f"Which of {number} {unit}s is {'better' if number == 2 else 'best'}? {size}."
+    number, unit = len(verdict.models), name_unit(verdict.repeats)
+    question = f"Which of {number} {unit}s is {'better' if number == 2 else 'best'}?"
+    question = question if number > 1 else f"How good is this {unit}?"
+    return f"{question} {format_sample_size(verdict.queries, verdict.clusters)}, {style_metrics(verdict.metrics)}."
 
 
 def format_headline(verdict: Verdict, names: Mapping[str, str]) -> str:
     """Return the answer in one line. `names` are the names of models for sentences."""
     first, second = (names[verdict.winners[metric]] for metric in verdict.metrics)
-    total, unit, family = len(verdict.models), name_unit(verdict), name_family(verdict.metrics)
+    total, unit, label = len(verdict.models), name_unit(verdict.repeats), label_metrics(verdict.metrics)[0]
+    family = "metrics" if label.long == label.name else f"{label.name.partition('_')[0].upper()}s"
     both = "" if verdict.metrics_coincide else f" under both {family}"
     if total == 1:
         return f"One {unit}: add a second one to compare it with."
-    if not has_evidence(verdict.flags):
+    if NO_EVIDENCE_FLAG in verdict.flags:
         return f"These queries cannot distinguish {unit}s: each has one document or equal labels."
     if verdict.kind == "genuine":
         subject = " and ".join(verdict.metrics) if family == "metrics" else f"The two {family}"
@@ -484,7 +447,7 @@ def format_advice(verdict: Verdict, names: Mapping[str, str], selected: str | No
     """
     if len(verdict.models) == 1:
         return ""
-    if not has_evidence(verdict.flags):
+    if NO_EVIDENCE_FLAG in verdict.flags:
         return "Check the query ids and the labels."
     level, safe = format_confidence(verdict.alpha), names[verdict.safe_choice]
     under = "" if verdict.metrics_coincide else " under either metric"
@@ -503,17 +466,17 @@ def format_advice(verdict: Verdict, names: Mapping[str, str], selected: str | No
             bounds[verdict.safe_choice] = 0.0
         selection = describe_selection(selected, verdict.safe_choice, bounds, names, under, level)
         return selection + _describe_certainty(verdict)
+    choice = format_choice("Choose", safe)
     if verdict.kind == "agree":
-        return f"{format_choice('Choose', safe)}: {_describe_distance(verdict, level)}"
+        return f"{choice}: {_describe_distance(verdict, level)}"
     worst = f"at worst {round_bound(verdict.safe_regret_upper, up=True)} behind the best"
     bound = f"{worst if verdict.safe_regret_upper else 'not behind any other'}{under} ({level})"
     if verdict.kind == "immaterial":
         margin = f", no more than your margin of {format_amount(verdict.margin)}" if verdict.margin else ""
-        return f"{format_choice('Choose', safe)}: {bound}{margin}."
-    evidence = _describe_certainty(verdict)
-    if verdict.kind == "genuine":
-        return f"{format_choice('Choose', safe)} if both matter: {bound}.{evidence}"
-    return f"{styled('b', '★ ')}{styled('b n', safe)} is the safe choice: {bound}.{evidence}"
+        return f"{choice}: {bound}{margin}."
+    safe_choice = f"{styled('b', '★ ')}{styled('b n', safe)} is the safe choice"
+    advice = f"{choice} if both matter" if verdict.kind == "genuine" else safe_choice
+    return f"{advice}: {bound}.{_describe_certainty(verdict)}"
 
 
 def _describe_certainty(verdict: Verdict) -> str:
@@ -526,12 +489,9 @@ def _describe_certainty(verdict: Verdict) -> str:
         )
         if not verdict.margin:
             return text
-        margin = f"your margin of {format_amount(verdict.margin)}"
-        if verdict.material:
-            return f"{text} That exceeds {margin}."
-        if verdict.within_margin:
-            return f"{text} That is within {margin}."
-        return f"{text} Whether that exceeds {margin} is open."
+        relation = "That is within" if verdict.within_margin else "It is open whether that exceeds"
+        relation = "That exceeds" if verdict.material else relation
+        return f"{text} {relation} your margin of {format_amount(verdict.margin)}."
     if verdict.kind != "unresolved" or len(verdict.common_best) < 2:
         return ""
     detectable = ""
@@ -539,18 +499,16 @@ def _describe_certainty(verdict: Verdict) -> str:
         size = round_bound(verdict.detectable, up=True)
         detectable = f" {pluralize(verdict.queries, 'query')} can prove differences of about {size} or more."
     evidence = "queries and repeats" if verdict.repeats else "queries"
-    return f"{detectable} {styled('b', f'Add {evidence}, not {name_unit(verdict)}s.')}"
+    return f"{detectable} {styled('b', f'Add {evidence}, not {name_unit(verdict.repeats)}s.')}"
 
 
 def _describe_distance(verdict: Verdict, level: str) -> str:
     """Return that the common winner is proven, and its distance from the next model under each metric."""
-    labels = label_metrics(verdict.metrics)[: 1 if verdict.metrics_coincide else 2]
     distances = []
-    for label, style in zip(labels, "le", strict=False):
-        runner_up = sorted(verdict.regrets[label.name].values())[1]
-        text = styled(style, format_number(runner_up, 3))
-        distances.append(text if verdict.metrics_coincide else f"{text} ({label.long})")
-    rest, following = f"every other {name_unit(verdict)}", "The next"
+    for label, style in zip(label_metrics(verdict.metrics)[: 1 if verdict.metrics_coincide else 2], "le", strict=False):
+        distance = styled(style, format_number(sorted(verdict.regrets[label.name].values())[1], 3))
+        distances.append(distance if verdict.metrics_coincide else f"{distance} ({label.long})")
+    rest, following = f"every other {name_unit(verdict.repeats)}", "The next"
     if len(verdict.models) == 2:
         rest, following = "the other one", "The other one"
     return f"it is proven better than {rest} ({level}). {following} is {' and '.join(distances)} behind."
@@ -566,7 +524,7 @@ def _describe_means(verdict: Verdict) -> str:
     if max(verdict.optimism.values()) < MIN_OPTIMISM:
         return text
     optimism = " and ".join(f"{format_amount(value)} of {metric}" for metric, value in verdict.optimism.items())
-    number = f"{len(verdict.models)} {name_unit(verdict)}s"
+    number = f"{len(verdict.models)} {name_unit(verdict.repeats)}s"
     return f"{text} About {optimism} is due to selecting the best of {number}."
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from .._common.shown import styled
 from .._common.words import join_names, pluralize, round_bound
@@ -17,34 +17,14 @@ if TYPE_CHECKING:
 SAMPLE = "The queries are the random sample and the models are fixed, so another training seed is not covered."
 
 
-class Evidence(Protocol):
-    """Queries, clusters and repeats that a result is based on."""
+def describe_sample(clusters: int | None, repeats: Mapping[str, int], vary: Vary | None) -> str:
+    """Return the sentences about which parts are a sample, which are fixed, and whether retraining is covered.
 
-    @property
-    def models(self) -> tuple[str, ...]:
-        """Names of the models."""
-
-    @property
-    def queries(self) -> int:
-        """Number of queries."""
-
-    @property
-    def clusters(self) -> int | None:
-        """Number of clusters, if queries are dependent."""
-
-    @property
-    def repeats(self) -> Mapping[str, int]:
-        """Number of repeats of each model."""
-
-    @property
-    def vary(self) -> Vary | None:
-        """What differs between repeats."""
-
-
-def describe_sample(evidence: Evidence) -> str:
-    """Return the sentences about which parts are a sample, which are fixed, and whether retraining is covered."""
-    queries = "queries" if evidence.clusters is None else "clusters of queries"
-    recipes = {model: number for model, number in evidence.repeats.items() if number}
+    `clusters` is the number of clusters of queries, `repeats` the number of repeats of each model (0 for a fixed one,
+    empty if all are fixed), and `vary` is the difference between repeats.
+    """
+    queries = "queries" if clusters is None else "clusters of queries"
+    recipes = {model: number for model, number in repeats.items() if number}
     if not recipes:
         return SAMPLE.replace("queries", queries, 1)
     fewest, most = min(recipes.values()), max(recipes.values())
@@ -52,20 +32,17 @@ def describe_sample(evidence: Evidence) -> str:
     if len(recipes) == 1:
         subject = f"{next(iter(recipes))} is a recipe, trained {times}"
     else:
-        names = "The models" if len(recipes) == len(evidence.models) else join_names(list(recipes))
+        names = "The models" if len(recipes) == len(repeats) else join_names(list(recipes))
         subject = f"{names} are recipes, trained {times} each"
     coverage = {
         "seed": ". Another seed is covered, other training data are not",
         "queries": " on resampled training queries. Another seed and another such sample are covered, and all means "
         "are those of training on resampled queries",
         None: ". Another such repeat is covered, and every difference between repeats counts as chance",
-    }[evidence.vary]
-    fixed = [model for model in evidence.models if model not in recipes]
-    rest = (
-        f" {join_names(fixed)} {'is' if len(fixed) == 1 else 'are'} fixed, so retraining is not covered."
-        if fixed
-        else ""
-    )
+    }[vary]
+    rest = ""
+    if fixed := [model for model, number in repeats.items() if not number]:
+        rest = f" {join_names(fixed)} {'is' if len(fixed) == 1 else 'are'} fixed, so retraining is not covered."
     failures = (
         f"Results are valid if no training failed: {fewest} repeats without a failure exclude failure rates above "
         f"{100 * (1 - 0.05 ** (1 / fewest)):.0f} %."
@@ -73,15 +50,15 @@ def describe_sample(evidence: Evidence) -> str:
     return f"The {queries} and the repeats are random samples. {subject}{coverage}.{rest} {failures}"
 
 
-def name_unit(evidence: Evidence) -> str:
+def name_unit(repeats: Mapping[str, int]) -> str:
     """Return "recipe" if every model is a recipe, otherwise "model"."""
-    return "recipe" if evidence.repeats and all(evidence.repeats.values()) else "model"
+    return "recipe" if repeats and all(repeats.values()) else "model"
 
 
-def format_sample_size(evidence: Evidence) -> str:
+def format_sample_size(queries: int, clusters: int | None) -> str:
     """Return the number of queries, and of their clusters."""
-    clusters = "" if evidence.clusters is None else f" in {pluralize(evidence.clusters, 'cluster')}"
-    return f"{pluralize(evidence.queries, 'query')}{clusters}"
+    in_clusters = "" if clusters is None else f" in {pluralize(clusters, 'cluster')}"
+    return f"{pluralize(queries, 'query')}{in_clusters}"
 
 
 def format_range(median: int, upper: int | None) -> str:
@@ -130,12 +107,6 @@ def label_metrics(metrics: tuple[str, ...]) -> tuple[MetricLabel, ...]:
         return tuple(MetricLabel(metric, metric, metric) for metric in metrics)
     gains = ["linear" if match and match[2] == "linear" else "exponential" for match in matches]
     return tuple(MetricLabel(metric, f"{gain} gain", gain) for metric, gain in zip(metrics, gains, strict=True))
-
-
-def name_family(metrics: tuple[str, ...]) -> str:
-    """Return the plural of two metrics: "NDCGs" if only their gains differ, otherwise "metrics"."""
-    label = label_metrics(metrics)[0]
-    return "metrics" if label.long == label.name else f"{label.name.partition('_')[0].upper()}s"
 
 
 def style_metrics(metrics: tuple[str, ...]) -> str:

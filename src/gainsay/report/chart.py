@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from .._common.shown import printable, styled
 from .._common.words import format_amount, format_confidence, format_mean, format_number, pluralize, round_bound
-from ..comparison.replacement import describe_replacement, rank_candidates
+from ..comparison.baseline import describe_replacement, rank_candidates
 from ..comparison.verdict import format_advice, format_headline, format_question
 from ..comparison.wording import describe_selection, format_choice, format_open_question, label_metrics
 

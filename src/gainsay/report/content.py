@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .._common.cached import cached_property
 from .._common.shown import printable
+from ..comparison.baseline import rank_candidates
 from ..comparison.disagreement import find_bound
 from ..comparison.rankings import select_sums
-from ..comparison.replacement import rank_candidates
 from .chart import add_repeats, build_baseline_chart, build_metric_chart, build_verdict_chart
 from .queries import ExplainedPair, Queries
 from .rounds import best_rounds

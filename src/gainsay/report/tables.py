@@ -16,9 +16,9 @@ from .._common.words import (
     format_p_values,
     pluralize,
 )
+from ..comparison.baseline import rank_candidates
 from ..comparison.pairs import select_clearest_pairs
-from ..comparison.replacement import rank_candidates
-from ..comparison.wording import SAMPLE, describe_losses, describe_sample
+from ..comparison.wording import SAMPLE, describe_losses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -295,9 +295,7 @@ def build_decisions(content: Content, result: BaselineComparison) -> Table:
         for decided in decisions:
             ends = (decided.difference, decided.lower, decided.upper)
             differences.append(_format_interval(format_difference, *(end[metric] for end in ends)))
-            parts = [str(decided.shares[metric][kind]).partition(" ") for kind in ("better", "worse", "same")]
-            values, bounds = (" \u00b7 ".join(part[place].strip("()") for part in parts) for place in (0, 2))
-            shares.append(Cell(values, bounds))
+            shares.append(" \u00b7 ".join(f"{1000 * share:.0f}" for share in decided.shares[metric].values()))
         columns.append(Column(f"\u0394 {metric}", differences))
         columns.append(Column(f"better, worse, same by {metric}", shares))
     needed = [str(decided.queries_needed or "") or NONE for decided in decisions]
@@ -374,7 +372,7 @@ def describe_method(comparison: Comparison) -> list[str]:
         ]
     verdict = comparison.verdict
     return [
-        describe_sample(verdict),
+        verdict.about,
         f"The verdict is one joint test over both metrics of the hypothesis that some model is best under both "
         f"(two-step moment inequalities after Romano, Shaikh and Wolf, 2014, with a Gaussian multiplier bootstrap of "
         f"{verdict.draws:,} draws, seed {verdict.seed}, level {verdict.alpha:g}). Two t-tests between the two winners "
