@@ -1,9 +1,10 @@
-"""`gainsay gate`, `plan`, `sensitivity` and `bound` print the results of Python for the same files."""
+"""`gainsay gate`, `plan`, `sensitivity`, `gains` and `bound` print the results of Python for the same files."""
 
 from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from tests.cli.shell import as_json, gainsay, json_of, output_of
 
@@ -98,16 +99,49 @@ class TestPlan:
         assert content["options"][0]["repeats"] == 10
 
 
-def test_sensitivity_of_an_experiment(tmp_path):
+def means_of(content):
+    return {(row["base"], row["model"]): row["mean"] for row in content["path"]}
+
+
+def test_gains_are_those_of_the_comparison(files):
+    content = json_of("gains --table two.csv --bases 1,1.5,2,4 -m ndcg_exp@5 --alpha 0.1 --seed 3")
+    comparison = files.compare("old", "better", metrics=["ndcg_exp@5"], alpha=0.1, seed=3)
+    assert content == as_json(comparison.gains([1, 1.5, 2, 4], metric="ndcg_exp@5").to_dict())
+    assert content["bases"] == [1, 1.5, 2, 4]
+
+
+def test_tables(files):
+    expected = files.compare("old", "better", metrics=["ndcg_linear@10"]).gains()
+    shown = output_of("gains --table two.csv")
+    assert expected.text in shown
+    assert f"{expected.frame().set_index(['base', 'model']).loc[(1.0, 'old'), 'regret']:.4f}" in shown
+
+
+def test_gains_of_runs(files):
+    """By hand: of q1 first finds a, second c. The best two documents are a (label 2) and c (label 1)."""
+    means = means_of(json_of("gains --qrels qrels.txt first.txt second.txt -m ndcg_linear@2 --bases 1,2"))
+    second = 1 / np.log2(3)
+    assert means[1, "first"] == pytest.approx(2 / (2 + second) / 2)
+    assert means[2, "first"] == pytest.approx(3 / (3 + second) / 2)
+    assert means[2, "second"] == pytest.approx((1 / (3 + second) + 1) / 2)
+
+
+def test_gains_and_sensitivity_of_an_experiment(tmp_path):
     parts = simulate(60, seed=1, mean_length=10).split_queries(0.5, 0.25, 0.25, seed=1)
     candidates = [Candidate(name, "lightgbm", {"num_leaves": leaves}) for name, leaves in (("a", 3), ("b", 15))]
-    experiment = Experiment(candidates, *parts, metrics=METRICS, directory=tmp_path, num_boost_round=4, draws=1000)
-    expected = experiment.run(progress=False).comparison.sensitivity()
-    assert json_of("sensitivity --experiment", tmp_path) == as_json(expected.to_dict())
-    for option in ("--unjudged drop", "--features 3", "--seed 1", "--alpha 0.1", "-m map"):
-        rejected = gainsay(f"sensitivity --experiment {tmp_path} {option}")
-        assert rejected.exit_code == 1
-        assert option.split()[0].replace("-m", "--metric") in rejected.stderr
+    metrics = ["ndcg_linear@10", "ndcg_exp@10"]
+    experiment = Experiment(candidates, *parts, metrics=metrics, directory=tmp_path, num_boost_round=4, draws=1000)
+    comparison = experiment.run(progress=False).comparison
+    assert json_of("sensitivity --experiment", tmp_path) == as_json(comparison.sensitivity().to_dict())
+    board = comparison.leaderboard
+    means = means_of(json_of("gains --bases 1,2 --experiment", tmp_path))
+    for base, metric in ((1, metrics[0]), (2, metrics[1])):
+        for model in ("a", "b"):
+            assert means[base, model] == pytest.approx(board.loc[model, metric], rel=1e-12)
+    for option in ("--unjudged drop", "--features 3", "--seed 1", "--alpha 0.1"):
+        refused = gainsay(f"gains --experiment {tmp_path} {option}")
+        assert refused.exit_code == 1
+        assert option.split()[0] in refused.stderr
 
 
 def test_bound(files):

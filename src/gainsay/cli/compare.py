@@ -1,4 +1,4 @@
-"""The commands `gainsay compare`, `gainsay sensitivity` and `gainsay bound`: several models on the same judgments."""
+"""The commands `gainsay compare`, `sensitivity`, `gains` and `bound`: several models on the same judgments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typer import Option
 from .._common.shown import printable
 from .._common.validation import validate_output
 from .app import command
-from .inputs import load_comparison, read_comparison, read_judgments
+from .inputs import load_comparison, parse_numbers, read_comparison, read_judgments
 from .options import Alpha, AsJson, InputOptions, Margin, Metrics, Open, Seed, decode_name, reject_options
 from .outputs import (
     Terminal,
@@ -28,7 +28,12 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from ..comparison.comparison import Comparison
+
 FORMATS = (".csv", ".csv.gz", ".parquet")
+ExperimentDirectory = Annotated[
+    Path | None, Option(exists=True, file_okay=False, help="Instead of models: directory of an experiment.")
+]
 
 
 @command(
@@ -139,9 +144,7 @@ def _prepare_table(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
 )
 def sensitivity(
     inputs: InputOptions,
-    experiment: Annotated[
-        Path | None, Option(exists=True, file_okay=False, help="Instead of models: directory of an experiment.")
-    ] = None,
+    experiment: ExperimentDirectory = None,
     metric: Metrics = None,
     repeats: Annotated[
         str | None,
@@ -155,12 +158,9 @@ def sensitivity(
 
     The first metric is the reference. The models are read as for compare.
     """
-    if experiment is None:
-        comparison = read_comparison(inputs, metric, alpha=alpha, seed=seed)
-    else:  # It has its own data and settings.
-        reject_options("with --experiment", metric=metric, alpha=alpha != 0.05, seed=seed)
-        inputs.reject("with --experiment")
-        comparison = load_comparison(experiment)
+    if experiment is not None:
+        reject_options("with --experiment", metric=metric)
+    comparison = _read_comparison(inputs, experiment, metric, alpha, seed)
     groups = _group_names(comparison.models, repeats)
     result = comparison.sensitivity(groups=groups)
     if as_json:
@@ -171,6 +171,17 @@ def sensitivity(
         terminal = Terminal()
         terminal.print_text(result.text)
         terminal.print(choices_table(result))
+
+
+def _read_comparison(
+    inputs: InputOptions, experiment: Path | None, metrics: list[str] | None, alpha: float, seed: int
+) -> Comparison:
+    """Return the comparison of models, or of an experiment, which has its own data and settings."""
+    if experiment is None:
+        return read_comparison(inputs, metrics, alpha=alpha, seed=seed)
+    reject_options("with --experiment", alpha=alpha != 0.05, seed=seed)
+    inputs.reject("with --experiment")
+    return load_comparison(experiment)
 
 
 def _group_names(names: Sequence[str], pattern: str | None) -> dict[str, str] | None:
@@ -184,6 +195,43 @@ def _group_names(names: Sequence[str], pattern: str | None) -> dict[str, str] | 
     if len(set(groups.values())) == len(names):
         raise ValueError(f"--repeats {pattern!r} finds no repeats among the models {', '.join(names[:3])}, …")
     return groups
+
+
+@command(
+    "gains --data valid.txt lgb=model.txt other=scores.npy",
+    "gains --experiment runs/grid --bases 1,1.5,2",
+    without=("segments", "recipe", "vary", "clusters"),
+)
+def gains(
+    inputs: InputOptions,
+    experiment: ExperimentDirectory = None,
+    metric: Annotated[
+        str | None, Option("--metric", "-m", help="Metric with the cutoff and discount. By default, ndcg_linear@10.")
+    ] = None,
+    bases: Annotated[str | None, Option(help="Bases, e.g. 1,1.5,2. By default, 25 from 1 to 4.")] = None,
+    alpha: Alpha = 0.05,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Compare models at gains from linear to exponential and beyond, and show the best at each gain.
+
+    The gains are (b^l - 1)/(b - 1): linear for b = 1, exponential for b = 2. With --experiment, its primary metrics are
+    the default.
+    """
+    if experiment is None:
+        metric = metric or "ndcg_linear@10"
+    comparison = _read_comparison(inputs, experiment, [str(metric)], alpha, seed)
+    path = comparison.gains(None if bases is None else parse_numbers("--bases", bases), metric=metric)
+    if as_json:
+        print_json(path.to_dict())
+    else:
+        from ..report.text import gains_tables
+
+        terminal = Terminal()
+        terminal.print_text(path.headline, style="bold")
+        terminal.print_text(path.text)
+        for table in gains_tables(path):
+            terminal.print(table)
 
 
 @command(
