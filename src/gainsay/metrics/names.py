@@ -151,10 +151,10 @@ def _parse(text: str, library: Convention | None) -> list[Metric]:
     own_options = _parse_options(text, match["options"], metric)
     for option, value in own_options.items():
         if option in preset and value != preset[option]:
-            preset_text = getattr(preset[option], "__name__", preset[option])
-            remedy = ",".join(f"{name}={value}" for name, value in {**preset, option: value}.items())
+            texts = {key: getattr(entry, "__name__", entry) for key, entry in preset.items()}
+            remedy = ",".join(f"{key}={entry}" for key, entry in {**texts, option: value}.items())
             raise ValueError(
-                f"{text!r} contradicts itself, because {name} has {option}={preset_text}. Write "
+                f"{text!r} contradicts itself, because {name} has {option}={texts[option]}. Write "
                 f"{next(iter(metric.names), name)}({remedy})."
             )
     options = {**(library.options(metric) if library else {}), **preset, **own_options}
