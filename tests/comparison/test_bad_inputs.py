@@ -202,7 +202,7 @@ VALUES = [
         lambda: values().against("A", require="no_loss"),
         "require='no_loss'",
         V,
-        "margin above",
+        "margin must be",
     ),
     ("a margin above the range", lambda: scores(metrics="mrr").against("A", 2.0), "margin", V, "below 1, got"),
     ("requirement", lambda: values().against("A", require="noloss"), "'noloss'", V, "did you mean"),
@@ -370,7 +370,7 @@ PLANS = [
     ("few queries", lambda: values({"x": GOOD[:20], "y": OTHER[:20]}).plan(0.01), "20 queries", V),
     ("equal models", lambda: values({"x": GOOD[:, [0, 0]], "y": GOOD[:, [1, 1]]}, "AB").plan(0.01), "A and B", V),
     ("one model", lambda: values({"x": GOOD[:, :1]}, "A").plan(0.01, claim="pair"), "one model", V),
-    ("one metric", lambda: values({"x": GOOD}).plan(0.02), "claim='genuine'", V, "two metrics"),
+    ("one metric", lambda: values({"x": GOOD}).plan(0.02), "got 1 (x)", V, "two metrics"),
 ]
 
 FITS = [

@@ -83,7 +83,7 @@ def average_precision(runs: Runs, judged: Labels, k: int | None, *, denominator:
     return math.fsum(terms) / divisor if divisor else 0.0
 
 
-def graded_average_precision(runs: Runs, judged: Labels, k: int | None, *, denominator: str) -> float:
+def graded_average_precision(runs: Runs, judged: Labels, k: int | None) -> float:
     """Of documents of random order, the one at place i has i - 1 others before it, each pair being equally likely.
 
     Two documents together count with the lower of their grades, every grade being as likely a threshold as any other.
@@ -103,7 +103,7 @@ def graded_average_precision(runs: Runs, judged: Labels, k: int | None, *, denom
         terms += [(alone + with_above + (i - 1) * with_others) / (before + i) for i in range(1, within + 1)]
         above += own
     grades = list(map(grade, judged))
-    most = k if denominator == "min_R_k" and k is not None else len(grades)
+    most = len(grades) if k is None else k
     ideal = sum(min(sum(g >= threshold for g in grades), most) for threshold in range(1, max(grades, default=0) + 1))
     return math.fsum(terms) / ideal if ideal else 0.0
 
@@ -160,8 +160,7 @@ AVERAGES: dict[str, Average] = {
     "mrr": reciprocal_rank,
     "map": partial(average_precision, denominator="min_R_k"),
     "map(denominator=R)": partial(average_precision, denominator="R"),
-    "gap": partial(graded_average_precision, denominator="min_R_k"),
-    "gap(denominator=R)": partial(graded_average_precision, denominator="R"),
+    "gap": graded_average_precision,
     "rprec": r_precision,
     "rbp": partial(rank_biased_precision, p=0.8),
 }

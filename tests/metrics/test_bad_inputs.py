@@ -66,7 +66,7 @@ NAMES = [  # what the message mentions, words of it, and names of metrics
     ("empty", "0, 1 or", "map(empty=2)", "map(empty=no)", "map(empty=nan)"),
     ("ties", "denominator='hits'", "map(denominator=hits)@3", "map(ties=average,denominator=hits)"),
     ("cg", "dcg(gain=power,discount=none)", "cg(gain=power)"),
-    ("denominator", "'R'", "map(denominator=r)", "gap(denominator=hits)"),
+    ("denominator", "'R'", "map(denominator=r)"),
     ("gain", "mean 'exponential'", "ndcg(gain=exponentiel)"),
     ("gain", "'0/1/3/7'", "ndcg(gain=0/a)", "ndcg(gain=1>2>3)", "ndcg(gain=1>2/3)", "ndcg(gain=>)", "ndcg(gain=0//1)"),
     ("gain", "Import", "ndcg(gain=of_my_shop)"),

@@ -45,7 +45,6 @@ CASES = [  # metric, labels, scores (None: ranked as listed), value
     ("gap", [1, 2, 0, 1], None, (11 / 4 + 1 / 2) / (3 + 1)),
     # Two ranks have room for 2 and 1 relevant documents of the two users; in all they have 3 and 1.
     ("gap@2", [1, 2, 0, 1], None, (1 + (1 + 2) / 2) / (2 + 1)),
-    ("gap(denominator=R)@2", [1, 2, 0, 1], None, (1 + (1 + 2) / 2) / (3 + 1)),
     ("gap", [2, 1], [0, 0], (3 / 3 + 2.5 / 3) / 2),
     ("gap", [1, 2, 0], [1, 0, 0], (1 + 3 / 2 + 1 + 3 / 3) / 2 / (1 + 2)),
     ("gap", [2.9, 1.5], [0, 1], 2.5 / 3),  # fractions count as the grade below

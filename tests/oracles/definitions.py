@@ -71,11 +71,10 @@ def average_precision(
     return total / divisors[denominator] if divisors[denominator] else 0.0
 
 
-def graded_average_precision(ranking: Labels, judged: Labels, k: int | None, *, denominator: str = "min_R_k") -> float:
+def graded_average_precision(ranking: Labels, judged: Labels, k: int | None) -> float:
     """As Robertson, Kanoulas & Yilmaz have it, by pairs of documents, with equally likely grades.
 
-    The paper knows no cutoff: with one, divide by what the ideal ranking has, or, with denominator R, by what that has
-    without a cutoff.
+    The paper knows no cutoff: with one, divide by what the ideal ranking has.
     """
 
     def likely_relevant(label: float) -> float:
@@ -91,10 +90,7 @@ def graded_average_precision(ranking: Labels, judged: Labels, k: int | None, *, 
             total += math.fsum(min(other, likely) * count for other, count in above.items()) / n
         return total
 
-    if denominator == "R":
-        ideal = math.fsum(likely_relevant(label) for label in judged)
-    else:
-        ideal = expected_precisions(sorted(judged, reverse=True))
+    ideal = expected_precisions(sorted(judged, reverse=True))
     return expected_precisions(ranking) / ideal if ideal else 0.0
 
 
@@ -177,7 +173,6 @@ METRICS: dict[str, Definition] = {
     "map(denominator=R)": partial(average_precision, denominator="R"),
     "map(ties=order,denominator=hits)": partial(average_precision, denominator="hits"),
     "gap": graded_average_precision,
-    "gap(denominator=R)": partial(graded_average_precision, denominator="R"),
     "mrr": reciprocal_rank,
     "mrr(min_label=3)": partial(reciprocal_rank, min_label=3),
     "precision": precision,

@@ -308,7 +308,7 @@ def plan_from_sample(
     joint = sample.joint(metrics)
     panel = joint.panel
     if len(panel.models) < 2:
-        raise ValueError(f"A plan requires two models, got one model ({panel.models[0]}).")
+        raise ValueError(f"A plan requires two models, got one model ({panel.models[0]}). Pass a second model.")
     if panel.units < MIN_QUERIES:
         units = "queries" if panel.clusters is None else "clusters of queries"
         raise ValueError(

@@ -170,14 +170,13 @@ class GAP(Metric):
 
     A user considers documents relevant from a random grade on. All grades are equally likely, so G(l) is the whole part
     of the label (0 for negative labels). GAP is the expected sum of precisions at relevant ranks over the expected
-    number of relevant documents. With labels 0 and 1, it is AP.
+    number of relevant documents. D is the sum in the ideal order: the sum of G over its first k documents. With
+    labels 0 and 1, GAP is AP.
 
     Parameters
     ----------
-    denominator : {"min_R_k", "R"}, default "min_R_k"
-        D: the same sum in the ideal order, which is the sum of G over its first k documents, or over all documents.
     k, ties, empty, scores, weights
-        See `Metric`. With averaged ties, every grade contributes its contribution to `AP`. The cost grows with the
+        See `Metric`. With averaged ties, the sums of each grade are the expectations of `AP`. The cost grows with the
         number of grades.
 
     References
@@ -193,22 +192,15 @@ class GAP(Metric):
     True
     """
 
-    denominator: Literal["min_R_k", "R"] = "min_R_k"
-
     names: ClassVar[Mapping[str, Mapping[str, Any]]] = {"gap": {}}
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        validate_choice("denominator", self.denominator, ("min_R_k", "R"))
 
     def bind(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> GradedStatistics:
         """Compute the probability of relevance of each label, and its sums in the ideal order."""
         grades = np.maximum(np.floor(judgments.levels), 0.0)
-        depths = [None] * len(cutoffs) if self.denominator == "R" else cutoffs
         likely, ideal = table_of(grades), np.zeros((judgments.queries, len(cutoffs)))
         for block in judgments.layout.blocks:
             best = ideal_rows(block, len(grades))
-            ideal[best.queries] = sums_at(np.take(likely, best.codes), depths)
+            ideal[best.queries] = sums_at(np.take(likely, best.codes), cutoffs)
         return GradedStatistics(empty=ideal[:, :1] <= 0, likely=likely, ideal=ideal)
 
     def score(self, rows: RankedRows, statistics: GradedStatistics, cutoffs: Sequence[int | None]) -> Floats:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._common.validation import validate_choice
 from .binary import BinaryMetric
 
 if TYPE_CHECKING:
@@ -154,9 +153,3 @@ CONVENTIONS: Mapping[str, Convention] = {
         },
     ),
 }
-
-
-def get_convention(name: str) -> Convention:
-    """Return the convention of a library, or raise `ValueError` with the nearest name."""
-    validate_choice("convention", name, list(CONVENTIONS))
-    return CONVENTIONS[name]

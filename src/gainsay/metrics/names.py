@@ -9,9 +9,10 @@ from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from .._common.arrays import nearest
+from .._common.validation import validate_choice
 from ..metrics import average_precision, binary, cascade, dcg  # noqa: F401  # Registers their metrics.
 from .base import METRICS, Metric
-from .conventions import Convention, get_convention
+from .conventions import CONVENTIONS, Convention
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,7 +91,9 @@ def parse_metrics(*metrics: MetricLike | Iterable[MetricLike], convention: str |
     >>> print(*gs.parse_metrics("map@10", convention="trec_eval"))
     map(ties=order,denominator=R)@10
     """
-    library = None if convention is None else get_convention(convention)
+    if convention is not None:
+        validate_choice("convention", convention, list(CONVENTIONS))
+    library = None if convention is None else CONVENTIONS[convention]
     parsed: list[Metric] = []
     for metric in _flatten(metrics):
         parsed += [metric] if isinstance(metric, Metric) else _parse(metric, library)
@@ -148,10 +151,10 @@ def _parse(text: str, library: Convention | None) -> list[Metric]:
     own_options = _parse_options(text, match["options"], metric)
     for option, value in own_options.items():
         if option in preset and value != preset[option]:
-            preset_text = getattr(preset[option], "__name__", preset[option])
-            remedy = ",".join(f"{name}={value}" for name, value in {**preset, option: value}.items())
+            texts = {key: getattr(entry, "__name__", entry) for key, entry in preset.items()}
+            remedy = ",".join(f"{key}={entry}" for key, entry in {**texts, option: value}.items())
             raise ValueError(
-                f"{text!r} contradicts itself, because {name} has {option}={preset_text}. Write "
+                f"{text!r} contradicts itself, because {name} has {option}={texts[option]}. Write "
                 f"{next(iter(metric.names), name)}({remedy})."
             )
     options = {**(library.options(metric) if library else {}), **preset, **own_options}
