@@ -69,6 +69,9 @@ def xgboost_round(curves: gainsay.xgboost.Curves, rounds: int) -> Callable[[int]
     class Model:
         cvfolds: tuple[()] = ()
 
+        def attr(self, name: str) -> None:
+            """Have no attributes."""
+
     model, log = Model(), {name: {metric: [] for metric in METRICS} for name in ("train", "valid")}
     curves.before_training(model)
 

@@ -397,6 +397,7 @@ SKLEARN = [
     BadInput("both", lambda: fit_grouped(eval_set=[PAIR], eval_X=X, eval_y=Y), "eval_set=", ValueError, "not both"),
     BadInput("short eval_qid", lambda: fit_grouped(eval_set=[PAIR], eval_qid=[[1]]), "set 0", ValueError, "1 entries"),
     BadInput("categories by place", lambda: fit_places([2]), "categorical_feature=[2]", ValueError, "left out"),
+    BadInput("predict None", lambda: fit_grouped().predict(None), "X must", TypeError, "got None"),
     BadInput("uncalled scorer", lambda: scorer(MODEL, *PAIR), "scoring=scorer(", TypeError, "without a call"),
     BadInput("group for a scorer", lambda: scorer("mrr").set_score_request(group=True), "'group'", TypeError, "qid"),
     BadInput("no queries", lambda: scorer("mrr")(MODEL, *PAIR), "mrr", ValueError, "query of each"),

@@ -76,7 +76,8 @@ def validate_whole_queries(qid: Any) -> None:
 
     Examples
     --------
-    >>>     >>> from gainsay.dask import validate_whole_queries
+    >>> import dask.array as da
+    >>> from gainsay.dask import validate_whole_queries
     >>> validate_whole_queries(da.from_array([1, 1, 2, 2, 2], chunks=(2, 3)))
     >>> validate_whole_queries(da.from_array([1, 1, 2, 2, 2], chunks=(3, 2)))
     Traceback (most recent call last):
@@ -347,7 +348,8 @@ def evaluate(
 
     Examples
     --------
-    >>>     >>> from gainsay.data import simulate
+    >>> import dask.array as da
+    >>> from gainsay.data import simulate
     >>> from gainsay.dask import evaluate
     >>> data = simulate(4, seed=1, mean_length=20)
     >>> ends = data.group.cumsum().tolist()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -185,26 +186,29 @@ class EarlyStopping(EarlyStoppingBase, Callback):
     def _find_result(self, env: CallbackEnv, run: _Run) -> Result | None:
         """Return the value of this round, or None without an evaluation. It must exist in the first round."""
         results = [read_result(entry) for entry in env.evaluation_result_list or []]
-        is_first = env.iteration == env.begin_iteration
-        if is_first:
+        if env.iteration == env.begin_iteration:
             run.dataset = self.dataset or find_validation_set(env, results)
-            names = [result.metric for result in results if result.dataset == run.dataset]
-            run.logged_name = find_logged_name(self.metric, names)
+            run.logged_name = self._find_name(results, run.dataset)
         matches = [result for result in results if (result.dataset, result.metric) == (run.dataset, run.logged_name)]
         if len(matches) > 1:
             raise create_clash_error(str(run.logged_name), "LightGBM", REMEDY)
-        if not matches and is_first:
-            remedy = f"Pass valid_sets=[…] and feval=gainsay.lightgbm.feval([{self.metric!r}])"
-            if results and run.dataset is None:
-                raise ValueError(
-                    f"early stopping on {self.metric!r} needs validation data: only the training data is evaluated. "
-                    "Pass valid_sets=[…], or name the training data as dataset="
-                )
-            logged: dict[str, list[str]] = {result.dataset: [] for result in results}
-            for result in results:
-                logged[result.dataset].append(result.metric)
-            raise ValueError(self._describe_missing_metric(logged, run.dataset, remedy))
         return matches[0] if matches else None
+
+    def _find_name(self, results: list[Result], dataset: str | None) -> str:
+        """Return the name of the metric in the log, or raise an error if it is not evaluated."""
+        if results and dataset is None:
+            raise ValueError(
+                f"early stopping on {self.metric!r} needs validation data: only the training data is evaluated. "
+                "Pass valid_sets=[…], or name the training data as dataset="
+            )
+        logged: dict[str, list[str]] = defaultdict(list)
+        for result in results:
+            logged[result.dataset].append(result.metric)
+        name = find_logged_name(self.metric, logged.get(str(dataset), ()))
+        if name is None:
+            remedy = f"Pass valid_sets=[…] and feval=gainsay.lightgbm.feval([{self.metric!r}])"
+            raise ValueError(self._describe_missing_metric(logged, dataset, remedy))
+        return name
 
     def _print(self, text: str) -> None:
         if self.verbose:

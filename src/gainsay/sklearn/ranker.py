@@ -137,6 +137,8 @@ class GroupedLGBMRanker(lgb.LGBMRanker):
 
     def predict(self, X: Any, *args: Any, **options: Any) -> Any:  # noqa: N803
         """Return one score per row, as `lightgbm.LGBMRanker.predict` does. It ignores a column `qid` of a frame."""
+        if X is None:
+            raise TypeError("X must be an array, a sparse matrix or a DataFrame with one row per document, got None")
         return super().predict(drop_queries(X), *args, **options)
 
 

@@ -148,13 +148,13 @@ class CurvesBase:
         """Show the end of the training."""
         if self._model is not None:
             run = self._stopping = get_active_run(self._model) or self._stopping
-            best_round = self._find_selected_round() or (run and run.best_round)
+            best_round, metric, value = self._find_selected_round(), "", math.nan
+            if run is not None:
+                best_round, (dataset, metric) = best_round or run.best_round, self._find_monitored(run)
+                if (dataset, metric) in self._curves:
+                    value = self._curves[dataset, metric].get(best_round)
             if best_round is not None:
-                curve = None if run is None else self._curves.get(self._find_monitored(run))
-                value = math.nan if curve is None else curve.get(best_round)
-                self._selected_round = SelectedRound(
-                    best_round, value, "" if run is None else self._find_monitored(run)[1]
-                )
+                self._selected_round = SelectedRound(best_round, value, metric)
         self._model = None
         if self._display is not None:
             self._display.end()

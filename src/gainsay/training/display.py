@@ -102,7 +102,7 @@ class TerminalDisplay(Display):
         stream = getattr(sys.stderr, "rich_proxied_file", sys.stderr)
         self._console = Console(file=stream, force_terminal=True, highlight=False, markup=False, emoji=False)
         self._live = Live(
-            self,  # type: ignore[arg-type]  # has __rich_console__
+            self,
             console=self._console,
             auto_refresh=False,
             transient=True,
