@@ -35,7 +35,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, fie
 BALANCED = "balanced"
 Vary = Literal["seed", "queries"]
 
-MAX_DRAWS = 10_000_000
+MAX_DRAWS, MAX_REPEATS = 10_000_000, 1000
 MAX_BYTES = 2**20
 """Limit on the size of a TOML file, which is written by hand."""
 MAX_KEY_PARTS = 64
@@ -55,12 +55,9 @@ def validate_stop_by(stop_by: Any, metrics: Sequence[Metric]) -> str:
 
 
 def _validate_count(count: int) -> int:
-    if count != 1 and not 3 <= count <= 1000:
-        raise ValueError(f"must be 1, or from 3 to 1000, got {count}. Use 5, or 10 for differences near 0.01.")
+    if count != 1 and not 3 <= count <= MAX_REPEATS:
+        raise ValueError(f"must be 1, or from 3 to {MAX_REPEATS}, got {count}. Use 5, or 10 for differences near 0.01.")
     return count
-
-
-RepeatCount = Annotated[Integer, AfterValidator(_validate_count)]
 
 
 class Repeats(StrictModel):
@@ -78,15 +75,13 @@ class Repeats(StrictModel):
         Candidate that is always a finalist.
     """
 
-    count: RepeatCount = 1
-    finalists: RepeatCount | None = None
+    count: Annotated[Integer, AfterValidator(_validate_count)] = 1
+    finalists: Annotated[Integer, Field(ge=3, le=MAX_REPEATS)] | None = None
     keep: Annotated[Integer, Field(ge=1)] = 3
     baseline: str | None = None
 
     @model_validator(mode="after")
     def _validate_finalists(self) -> Repeats:
-        if self.finalists == 1:
-            raise ValueError("repeats.finalists must be at least 3, got 1, because finalists are trained anew")
         if self.finalists is None and (self.keep != 3 or self.baseline is not None):
             raise ValueError("repeats.finalists is missing. Write {'finalists': 5} for five repeats of each finalist.")
         return self

@@ -386,9 +386,7 @@ class SharedParts:
     def remove(self) -> None:
         """Remove everything. Results of trainings are dropped from now on."""
         self.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
-        with contextlib.suppress(OSError):  # The parent may contain the data of other runs.
-            self.folder.parent.rmdir()
+        shutil.rmtree(self.folder.parent, ignore_errors=True)  # The lock excludes other runs.
 
 
 def _get_model_name(unit: Unit) -> str:
