@@ -71,8 +71,8 @@ def run_experiment(gs: Any, candidates: Any, *parts: Any, repeats: Any = 1, marg
     return gs.Experiment(candidates, *parts, repeats=repeats, margin=margin, **options).run(progress=False, jobs=1)
 
 
-COMPARISON_TABLES = ("leaderboard", "standings", "pairs")
-COMPARISON_VALUES = ("winners", "metric_queries", "repeat_distances", "ranges", "short_names")
+COMPARISON_TABLES = ("leaderboard", "standings", "pairs", "conflicts")
+COMPARISON_VALUES = ("winners", "metric_queries", "repeat_counts", "repeat_distances", "ranges", "short_names")
 EXPERIMENT_TABLES = (
     *("curves", "best_rounds", "compared", "choice_loss", "stopping_loss"),
     *("repeat_values", "finalists"),
@@ -325,11 +325,14 @@ def examine(
         "preferences": attempt(lambda: comparison.preferences(first, second)),
         "frame_head": attempt(lambda: comparison.frame().head(60)),
         "notes": plain(comparison.notes),
-        "conflicts": attempt(lambda: comparison.pairs[comparison.pairs["conflict"]].reset_index(drop=True)),
-        "repeat_counts": dict(zip(comparison.sample.panel.models, comparison.sample.panel.repeat_counts, strict=True)),
     }
-    found |= {name: attempt(lambda name=name: getattr(comparison, name)) for name in COMPARISON_TABLES}
-    found |= {name: attempt(lambda name=name: getattr(comparison, name)) for name in COMPARISON_VALUES}
+    panel = comparison.sample.panel
+    derived = {
+        "conflicts": lambda: comparison.pairs[comparison.pairs["conflict"]].reset_index(drop=True),
+        "repeat_counts": lambda: {name: panel.repeat_counts[panel.models.index(name)] for name in comparison.models},
+    }
+    for name in (*COMPARISON_TABLES, *COMPARISON_VALUES):
+        found[name] = attempt(derived.get(name, lambda name=name: getattr(comparison, name)))
     for margin in (0.0, 0.005):
         found[f"against margin {margin}"] = attempt(lambda margin=margin: decide_against(comparison, decided, margin))
     for claim in ("pair", "ship", "genuine"):

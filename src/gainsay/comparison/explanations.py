@@ -41,6 +41,14 @@ if TYPE_CHECKING:
 CLASSES = (0, 1, 2, 3, 6, 11)
 """Fewest documents of the top grade in each class of queries."""
 
+MAX_GRADES = 20
+"""With more distinct labels, they are grouped into ranges."""
+
+GRADE_BINS = 10
+
+BANDS = (1, 2, 4, 6, 11)
+"""First rank of each band."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Attribution(TextResult):
@@ -263,15 +271,6 @@ def _compute_parts(difference: dict[str, float]) -> pd.DataFrame:
     table["before"], table["after"] = (table[end].map(difference) for end in ("from", "to"))
     table["change"] = table["after"] - table["before"]
     return table
-
-
-MAX_GRADES = 20
-"""With more distinct labels, they are grouped into ranges."""
-
-GRADE_BINS = 10
-
-BANDS = (1, 2, 4, 6, 11)
-"""First rank of each band."""
 
 
 class Grades(NamedTuple):

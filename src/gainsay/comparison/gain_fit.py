@@ -616,8 +616,7 @@ def _read_table(table: SideBySide, template: DCG) -> tuple[Floats, Floats, Float
         raise ValueError("preferences is empty. Pass at least one preference.")
     rankings: dict[str, list[Floats]] = {}
     for name in ("a", "b", "labels") if "labels" in columns else ("a", "b"):
-        rankings[name] = [read_grades(f"{name}[{row}]", labels) for row, labels in enumerate(table[name])]
-    for name, rows in rankings.items():
+        rankings[name] = rows = [read_grades(f"{name}[{row}]", labels) for row, labels in enumerate(table[name])]
         if len(rows) != len(outcome):
             raise ValueError(f"{name} has {len(rows)} rankings, but preferred has {len(outcome)} entries.")
     first, second, judged = rankings["a"], rankings["b"], _find_judged(rankings, template)
