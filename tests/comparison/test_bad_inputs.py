@@ -200,9 +200,9 @@ VALUES = [
     (
         "no_loss without margin",
         lambda: values().against("A", require="no_loss"),
-        "require='no_loss'",
+        "margin must be above 0 for require='no_loss'",
         V,
-        "margin must be",
+        "got 0",
     ),
     ("a margin above the range", lambda: scores(metrics="mrr").against("A", 2.0), "margin", V, "below 1, got"),
     ("requirement", lambda: values().against("A", require="noloss"), "'noloss'", V, "did you mean"),

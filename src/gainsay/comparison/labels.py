@@ -100,6 +100,7 @@ def _read_columns(segments: Any) -> dict[str, Any]:
     """Return columns by name. A single column without a name is called `segment`."""
     if isinstance(segments, str):
         raise TypeError(f"segments must have one label per query, got the string {segments!r}.")
+    validate_ordered("segments", segments)
     if hasattr(segments, "columns") and not isinstance(segments, Mapping):
         columns = {str(name): segments[name] for name in segments.columns}
         if len(columns) < len(segments.columns):
