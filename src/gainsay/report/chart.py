@@ -327,7 +327,7 @@ def add_repeats(chart: Chart, distances: Mapping[str, Mapping[str, Sequence[floa
 
 
 def _build_panels(metrics: tuple[str, ...], losses: Container[str], merged: bool) -> tuple[Panel, ...]:
-    labels, libraries = label_metrics(metrics), {}
+    labels, libraries = label_metrics(metrics), dict[str, str]()
     if merged:
         first, second = labels
         if first.long == first.name:

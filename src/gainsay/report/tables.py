@@ -145,7 +145,7 @@ def build_details(content: Content) -> tuple[Detail, ...]:
 def build_chart_table(chart: Chart) -> Table:
     """Return the differences of the main chart with their intervals, its last column, and the means."""
     names = [f"{'★ ' if row.starred else ''}{row.name}{' †' if row.remark else ''}" for row in chart.rows]
-    columns, means = [Column("model", names, numeric=False)], []
+    columns, means = [Column("model", names, numeric=False)], list[Column]()
     for lane, panel in enumerate(chart.panels):
         cells = []
         for cell in (row.cells[lane] for row in chart.rows):
