@@ -232,7 +232,7 @@ def build_metric_chart(comparison: Comparison) -> Chart:
     standings = comparison.standings.set_index("model")
     possible = standings.index[standings["may_be_best"]].tolist()
     standings.loc[possible, "regret_lower"] = 0.0
-    bounds = standings["regret_upper"].to_dict()
+    bounds: dict[str, float] = dict(zip(standings.index, standings["regret_upper"], strict=True))
     choice = format_choice("Choose", names[winner])
     if total == 1:
         headline, advice = "One model: add a second one to compare it with.", ""

@@ -205,7 +205,7 @@ def build_leaderboard(comparison: Comparison) -> Table:
         low = metric in losses
         order = "" if place else "ascending" if low else "descending"
         rows = board[[metric, f"{metric} lower", f"{metric} upper", f"{metric} rank"]].itertuples(index=False)
-        cells = [_format_interval(format_mean, *ends, strong=rank == 1) for *ends, rank in rows]
+        cells = [_format_interval(format_mean, *ends, rank == 1) for *ends, rank in rows]
         columns.append(Column(metric, cells, low=low, order=order))
     if comparison.primary is not None and len(models) > 1:
         verdict = comparison.verdict
@@ -294,8 +294,8 @@ def build_decisions(content: Content, result: BaselineComparison) -> Table:
     for metric in result.metrics:
         differences, shares = [], []
         for decided in decisions:
-            ends = (decided.difference, decided.lower, decided.upper)
-            differences.append(_format_interval(format_difference, *(end[metric] for end in ends)))
+            difference, lower, upper = (end[metric] for end in (decided.difference, decided.lower, decided.upper))
+            differences.append(_format_interval(format_difference, difference, lower, upper))
             parts = [str(decided.shares[metric][kind]).partition(" ") for kind in ("better", "worse", "same")]
             values, bounds = (" \u00b7 ".join(part[place].strip("()") for part in parts) for place in (0, 2))
             shares.append(Cell(values, bounds))
