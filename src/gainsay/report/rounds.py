@@ -66,7 +66,7 @@ def best_rounds(curves: pd.DataFrame, metrics: tuple[str, str], lower_is_better:
             row["compared"] = sorted(set(part.loc[part["compared"], "round"]))
         for metric, other in (metrics, metrics[::-1]):
             line, best = lines[metric], float(lines[metric].max())
-            row[f"round {metric}"] = int(line.index[line.to_numpy().argmax()])
+            row[f"round {metric}"] = int(line.index[int(line.to_numpy().argmax())])
             row[f"best {metric}"] = signs[metric] * best
             row[f"loss {metric}"] = best - float(line.get(lines[other].idxmax(), float("nan")))
             if "compared" in row:

@@ -205,7 +205,7 @@ def build_leaderboard(comparison: Comparison) -> Table:
         low = metric in losses
         order = "" if place else "ascending" if low else "descending"
         rows = board[[metric, f"{metric} lower", f"{metric} upper", f"{metric} rank"]].itertuples(index=False)
-        cells = [_format_interval(format_mean, *ends, rank == 1) for *ends, rank in rows]
+        cells = [_format_interval(format_mean, mean, lower, upper, rank == 1) for mean, lower, upper, rank in rows]
         columns.append(Column(metric, cells, low=low, order=order))
     if comparison.primary is not None and len(models) > 1:
         verdict = comparison.verdict
