@@ -54,7 +54,7 @@ def queries_of(comparison):
 
 @bad_inputs(CASES)
 def test_bad_inputs(case, make, tmp_path, monkeypatch):
-    monkeypatch.setattr("gainsay.report.plots.accessor.plot_conflict", lambda *_: pytest.fail("was drawn"))
+    monkeypatch.setattr("gainsay.report.plots.plot_conflict", lambda *_: pytest.fail("was drawn"))
     case.check(make, tmp_path)
     assert not list(tmp_path.iterdir())
 

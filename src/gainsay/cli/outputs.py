@@ -78,9 +78,11 @@ def print_comparison(
 
 
 def validate_report(page: Path) -> None:
-    """Raise an error if an HTML report, or the data next to it, cannot be written."""
+    """Raise an error if an HTML report, or the data next to it, cannot be written, or if packages are missing."""
     from ..report.html import find_data_path
+    from ..report.rendering import get_environment
 
+    get_environment()
     validate_output("the HTML report", page)
     find_data_path(page)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common.arrays import factorize, index_of, is_missing, objects, only_counts
-from .._common.validation import validate_name
+from .._common.validation import validate_name, validate_ordered
 from .._common.words import format_exact, natural_order, pluralize
 from ..data.text import one_line
 

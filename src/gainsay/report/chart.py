@@ -202,18 +202,20 @@ def build_verdict_chart(verdict: Verdict, names: Mapping[str, str], selected: st
     )
     if len(verdict.models) == 1:
         return chart
+    columns = {
+        "regret": verdict.regrets,
+        "regret_lower": verdict.regrets_lower,
+        "regret_upper": verdict.regrets_upper,
+        "mean": verdict.means,
+    }
+    places = _count_places(regret for metric in metrics for regret in verdict.regrets[metric].values())
     cells = []
     for metric in metrics:
-        table = pd.DataFrame(
-            {
-                "regret": verdict.regrets[metric],
-                "regret_lower": verdict.regrets_lower[metric],
-                "regret_upper": verdict.regrets_upper[metric],
-                "mean": verdict.means[metric],
-            }
-        ).loc[list(verdict.models)]
+        table = pd.DataFrame({name: by_metric[metric] for name, by_metric in columns.items()})
+        table = table.loc[list(verdict.models)]
         table["may_be_best"] = table.index.isin([*verdict.best_sets[metric], *verdict.common_best])
-        cells.append(_build_regret_cells(metric, table, verdict.winners[metric], metric in verdict.lower_is_better))
+        is_loss = metric in verdict.lower_is_better
+        cells.append(_build_regret_cells(metric, table, verdict.winners[metric], is_loss, places))
     remarks: dict[str, list[str]] = {}
     for flag in verdict.flags:
         for model in flag.models if len(flag.models) < len(verdict.models) else ():
@@ -229,7 +231,7 @@ def build_metric_chart(comparison: Comparison) -> Chart:
     standings = comparison.standings.set_index("model")
     possible = standings.index[standings["may_be_best"]].tolist()
     standings.loc[possible, "regret_lower"] = 0.0
-    bounds = standings["regret_upper"].to_dict()
+    bounds: dict[str, float] = dict(zip(standings.index, standings["regret_upper"], strict=True))
     choice = format_choice("Choose", names[winner])
     if total == 1:
         headline, advice = "One model: add a second one to compare it with.", ""
@@ -244,7 +246,8 @@ def build_metric_chart(comparison: Comparison) -> Chart:
         advice = f"{choice}{worst}. {styled('b', 'Add queries, not models.')}"
     if selected is not None and total > 1:
         advice = describe_selection(selected, winner, bounds, names, f" under {metric}", level)
-    cells = [_build_regret_cells(metric, standings, winner, metric in comparison.lower_is_better)]
+    places, is_loss = _count_places(standings["regret"]), metric in comparison.lower_is_better
+    cells = [_build_regret_cells(metric, standings, winner, is_loss, places)]
     size = f"{pluralize(total, 'model')}, {pluralize(comparison.query_count, 'query')}"
     return Chart(
         question=f"Which model is best under {metric}? {size}.",
@@ -323,7 +326,7 @@ def add_repeats(chart: Chart, distances: Mapping[str, Mapping[str, Sequence[floa
 
 
 def _build_panels(metrics: tuple[str, ...], losses: Container[str], merged: bool) -> tuple[Panel, ...]:
-    labels, libraries = label_metrics(metrics), {}
+    labels, libraries = label_metrics(metrics), dict[str, str]()
     if merged:
         first, second = labels
         if first.long == first.name:
@@ -342,8 +345,8 @@ def _count_places(values: Iterable[float]) -> int:
     return 3 if not 0 < largest < 0.01 else min(9, 1 + math.ceil(-math.log10(largest)))
 
 
-def _build_regret_cells(metric: str, table: pd.DataFrame, winner: str, is_loss: bool) -> dict[str, Cell]:
-    """Return the cell of each model under a metric, without the text of models behind the best."""
+def _build_regret_cells(metric: str, table: pd.DataFrame, winner: str, is_loss: bool, places: int) -> dict[str, Cell]:
+    """Return the cell of each model under a metric. The winner is called the best only if no other model may be."""
     top = "best" if table["may_be_best"].sum() == 1 else "lowest" if is_loss else "highest"
     cells = {}
     columns = table[["regret", "regret_lower", "regret_upper", "mean", "may_be_best"]]
@@ -353,7 +356,7 @@ def _build_regret_cells(metric: str, table: pd.DataFrame, winner: str, is_loss: 
             f"{metric}: mean {format_number(mean)}, {format_number(regret)} behind the best{bounds}; "
             f"{'may be best' if possible else 'ruled out as best'}"
         )
-        text = top if model == winner else ""
+        text = top if model == winner else format_mean(0.0 - regret, places)
         cells[model] = Cell(0.0 - regret, 0.0 - upper, 0.0 - lower, possible, model == winner, text, mean, description)
     return cells
 
@@ -364,14 +367,9 @@ def _build_regret_rows(
     starred: str,
     remarks: Mapping[str, Sequence[str]] | None = None,
 ) -> tuple[Row, ...]:
-    places = _count_places(-cell.value for column in columns for cell in column.values())
     rows = []
     for model in sorted(columns[0], key=lambda model: -columns[0][model].value):
-        cells = tuple(
-            column[model] if column[model].highest
-            else replace(column[model], text=format_mean(column[model].value, places))
-            for column in columns
-        )  # fmt: skip
+        cells = tuple(column[model] for column in columns)
         worst = 0.0 - min(cell.lower for cell in cells)
         if all(cell.text == "best" for cell in cells):  # The verdict proves it. The bounds belong to another family.
             outcome, worst = "best", 0.0

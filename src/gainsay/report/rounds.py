@@ -66,7 +66,8 @@ def best_rounds(curves: pd.DataFrame, metrics: tuple[str, str], lower_is_better:
             row["compared"] = sorted(set(part.loc[part["compared"], "round"]))
         for metric, other in (metrics, metrics[::-1]):
             line, best = lines[metric], float(lines[metric].max())
-            row[f"round {metric}"], row[f"best {metric}"] = int(line.idxmax()), signs[metric] * best
+            row[f"round {metric}"] = int(line.index[int(line.to_numpy().argmax())])
+            row[f"best {metric}"] = signs[metric] * best
             row[f"loss {metric}"] = best - float(line.get(lines[other].idxmax(), float("nan")))
             if "compared" in row:
                 row[f"compared loss {metric}"] = float(best - line.reindex(row["compared"]).max())

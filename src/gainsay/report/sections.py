@@ -118,7 +118,7 @@ def build_rounds_section(content: Content) -> Section | None:
         note += " One line and one mark per fold."
 
     lines = curves.assign(candidate=curves["candidate"].astype(str))
-    options = {"candidate": candidate, "names": names, "lower_is_better": losses}
+    options: dict[str, Any] = {"candidate": candidate, "names": names, "lower_is_better": losses}
 
     def draw() -> str:
         left = _embed("plot_curves", lines, metrics, **options)

@@ -144,7 +144,7 @@ def build_details(content: Content) -> tuple[Detail, ...]:
 def build_chart_table(chart: Chart) -> Table:
     """Return the differences of the main chart with their intervals, its last column, and the means."""
     names = [f"{'★ ' if row.starred else ''}{row.name}{' †' if row.remark else ''}" for row in chart.rows]
-    columns, means = [Column("model", names, numeric=False)], []
+    columns, means = [Column("model", names, numeric=False)], list[Column]()
     for lane, panel in enumerate(chart.panels):
         cells = []
         for cell in (row.cells[lane] for row in chart.rows):
@@ -204,7 +204,7 @@ def build_leaderboard(comparison: Comparison) -> Table:
         low = metric in losses
         order = "" if place else "ascending" if low else "descending"
         rows = board[[metric, f"{metric} lower", f"{metric} upper", f"{metric} rank"]].itertuples(index=False)
-        cells = [_format_interval(format_mean, *ends, strong=rank == 1) for *ends, rank in rows]
+        cells = [_format_interval(format_mean, mean, lower, upper, rank == 1) for mean, lower, upper, rank in rows]
         columns.append(Column(metric, cells, low=low, order=order))
     if comparison.primary is not None and len(models) > 1:
         verdict = comparison.verdict
@@ -293,8 +293,8 @@ def build_decisions(content: Content, result: BaselineComparison) -> Table:
     for metric in result.metrics:
         differences, shares = [], []
         for decided in decisions:
-            ends = (decided.difference, decided.lower, decided.upper)
-            differences.append(_format_interval(format_difference, *(end[metric] for end in ends)))
+            difference, lower, upper = (end[metric] for end in (decided.difference, decided.lower, decided.upper))
+            differences.append(_format_interval(format_difference, difference, lower, upper))
             shares.append(" \u00b7 ".join(f"{1000 * share:.0f}" for share in decided.shares[metric].values()))
         columns.append(Column(f"\u0394 {metric}", differences))
         columns.append(Column(f"better, worse, same by {metric}", shares))

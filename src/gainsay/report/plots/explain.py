@@ -96,10 +96,10 @@ def plot_attribution(
     title = f"{first} {MINUS} {second}: {', '.join(totals)}"
     alt = [f"Bars: contributions of documents of each grade at each rank to {first} minus {second}."]
     for metric, block in blocks.items():
-        cells = [(value, grade, band) for grade, row in block.iterrows() for band, value in row.items()]
-        largest = sorted(cells, key=lambda cell: -abs(cell[0]))[:MAX_DESCRIBED]
-        parts = (f"grade {grade} at rank {band} {format_difference(value)}" for value, grade, band in largest)
-        alt.append(f"{metric}: {format_difference(float(block.to_numpy().sum()))} in total. {', '.join(parts)}.")
+        parts = [(value, grade, band) for grade, row in block.iterrows() for band, value in row.items()]
+        largest = sorted(parts, key=lambda cell: -abs(cell[0]))[:MAX_DESCRIBED]
+        texts = (f"grade {grade} at rank {band} {format_difference(value)}" for value, grade, band in largest)
+        alt.append(f"{metric}: {format_difference(float(block.to_numpy().sum()))} in total. {', '.join(texts)}.")
     return finish(ax, colors, title, " ".join(alt), note, wide=0.85)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.ticker import MaxNLocator
@@ -96,7 +96,8 @@ def _draw_lines(
     width = 4.5 if ranges["model"].nunique() <= CROWD else 2.8
     for model in sorted(gains.models, key=lambda model: (model in notable, model in line_colors)):
         regret, color = regrets[model], line_colors.get(model, theme.ink)
-        look = {"color": color, "lw": 1.4} if model in notable else {"color": theme.muted, "lw": 0.6, "alpha": 0.5}
+        thin: dict[str, Any] = {"color": theme.muted, "lw": 0.6, "alpha": 0.5}
+        look = {"color": color, "lw": 1.4} if model in notable else thin
         ax.plot(bases, np.where(regret <= scale, regret, np.nan), **look)
         for low, high in ranges.loc[ranges["model"] == model, ["from", "to"]].to_numpy(float).tolist():
             x = np.array([low, *bases[(bases > low) & (bases < high)], high])

@@ -6,6 +6,7 @@ import textwrap
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from matplotlib.artist import Artist
 from matplotlib.font_manager import FontProperties
 from matplotlib.offsetbox import AnnotationBbox, HPacker, TextArea
 from matplotlib.patches import FancyBboxPatch
@@ -112,7 +113,7 @@ class _Painter:
         """Write the headline with winners in the color of their metric, smaller if it is too long."""
         text, size, colors = self.chart.headline, 14.0, self.colors
         size *= min(1.0, 0.96 * (self.width - 2 * PAD) / max(_measure([as_text(text)], size, bold=True), 1.0))
-        boxes = []
+        boxes = list[Artist]()
         for style, part in pieces(text):
             color = colors.first_text if "l" in style else colors.second_text if "e" in style else colors.ink
             look = {"color": color, "fontsize": size, "fontweight": "bold", "parse_math": False}
@@ -187,7 +188,7 @@ class _Painter:
             self.ax.plot(ends[1:], (y, y), color=bar, linewidth=width, solid_capstyle="round", zorder=3)
         size = ((8.5 if cell.highest else 6.5) - lane) * (0.72 if small else 1)
         fill = look.color if cell.possible else self.ax.get_facecolor()
-        edge = {"markeredgewidth": 1.4, "markeredgecolor": look.color}
+        edge: dict[str, Any] = {"markeredgewidth": 1.4, "markeredgecolor": look.color}
         self.ax.plot(ends[0], y, look.marker, markersize=size, markerfacecolor=fill, zorder=6, **edge)
 
 

@@ -67,7 +67,7 @@ def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "
     else:
         ends = ends[:, :1]
     _scatter_pairs(ax, colors, leads, conflict, proven)
-    _draw_halves(ax, colors, *ends, comparison.margin)
+    _draw_halves(ax, colors, ends[0], ends[1], comparison.margin)
     ax.text(0.985, 0.02, f"opposite order: {metrics[1]} prefers the other one", transform=ax.transAxes, fontsize=8.5,
             style="italic", color=colors.muted, ha="right", va="bottom", parse_math=False)  # fmt: skip
     short = [[comparison.short_names[model] for model in pairs[side]] for side in ("model_x", "model_y")]
@@ -119,8 +119,9 @@ def _scatter_pairs(ax: Axes, colors: Theme, leads: Floats, conflict: Bools, prov
         ("opposite order", conflict & ~proven, "D", colors.ink, colors.face, 32),
         ("opposite order, significant (Holm)", proven, "D", colors.ink, colors.ink, 36),
     ):
+        x, y = leads[:, here]
         label = f"{label} ({here.sum()})"
-        ax.scatter(*leads[:, here], s=size, marker=marker, facecolor=fill, edgecolor=edge, zorder=3, label=label)
+        ax.scatter(x, y, s=size, marker=marker, facecolor=fill, edgecolor=edge, zorder=3, label=label)
     draw_legend_below(ax, colors, handletextpad=0.2, columnspacing=1.0)
 
 
@@ -167,13 +168,13 @@ def plot_sensitivity(sensitivity: Sensitivity, ax: Axes | None = None, theme: st
     ax, colors = start(ax, theme, (7.6, 1.3 + 0.32 * len(table)))
     remove_frame(ax, colors, 7)
     ax.set_yticks(range(len(table)), table["choice"], parse_math=False)
-    for row, (choice, label) in enumerate(zip(table.itertuples(), ax.get_yticklabels(), strict=True)):
-        color = colors.first if choice.kind == "gain" else colors.ink
+    for row, (choice, label) in enumerate(zip(table.to_dict("records"), ax.get_yticklabels(), strict=True)):
+        color = colors.first if choice["kind"] == "gain" else colors.ink
         label.set_color(color)
-        if np.isfinite(choice.lower):
-            ends = [100 * choice.lower, 100 * choice.upper]
+        if np.isfinite(choice["lower"]):
+            ends = [100 * choice["lower"], 100 * choice["upper"]]
             ax.plot(ends, [row, row], color=color, lw=2.4, alpha=0.45, solid_capstyle="round")
-        ax.plot([100 * choice.reversed], [row], marker="o", markersize=6.5, color=color)
+        ax.plot([100 * choice["reversed"]], [row], marker="o", markersize=6.5, color=color)
     ax.set_xlim(left=0)
     x = f"reversed pairs of models in the order of {sensitivity.reference}, in percent"
     return finish(ax, colors, sensitivity.headline, sensitivity.text, x, left=0.4)
