@@ -27,7 +27,7 @@ MAX_BYTES = 16 * 2**30
 """Default limit on the text of one file after decompression: 16 GiB."""
 
 BOM = b"\xef\xbb\xbf"
-# The arrays made from a chunk of this size fit into the processor's cache, and NumPy calls are still cheap.
+# The arrays made from a chunk of this size fit into the processor's cache, and calls of NumPy and Arrow are cheap.
 _CHUNK_BYTES = 2**20
 # Without this limit, a file without line feeds would be read into memory completely.
 _LINE_BYTES = 64 * 2**20
@@ -40,8 +40,6 @@ _RETURN_WITHIN_LINE = re.compile(rb"\r[^\r\n]")
 _TABS_AND_RETURNS_TO_BLANKS = bytes.maketrans(b"\t\r", b"  ")
 
 Kind: TypeAlias = Literal["category", "text", "number"]
-# Large blocks make calls of Arrow cheap.
-BLOCK_BYTES = 16 * 2**20
 # Arrow prepares a column for every cell of the first row, and no table of ids and scores has more cells.
 MAX_CELLS = 64
 
@@ -233,7 +231,7 @@ def parse_columns(
     Parameters
     ----------
     texts
-        Parts of the text, each of whole lines. Read them with `size=BLOCK_BYTES`. A `ValueError` ends the parsing.
+        Parts of the text, each of whole lines. A `ValueError` ends the parsing.
     separator
         Separates the cells of a row. Quotes have no meaning.
     kinds
