@@ -27,7 +27,7 @@ MAX_BYTES = 16 * 2**30
 """Default limit on the text of one file after decompression: 16 GiB."""
 
 BOM = b"\xef\xbb\xbf"
-# The arrays made from a chunk of this size fit into the processor's cache, and calls of NumPy and Arrow are cheap.
+# The arrays made from a chunk of this size fit into the processor's cache, and NumPy calls are still cheap.
 _CHUNK_BYTES = 2**20
 # Without this limit, a file without line feeds would be read into memory completely.
 _LINE_BYTES = 64 * 2**20
@@ -40,6 +40,8 @@ _RETURN_WITHIN_LINE = re.compile(rb"\r[^\r\n]")
 _TABS_AND_RETURNS_TO_BLANKS = bytes.maketrans(b"\t\r", b"  ")
 
 Kind: TypeAlias = Literal["category", "text", "number"]
+# Large blocks make calls of Arrow cheap.
+_BLOCK_BYTES = 16 * 2**20
 # Arrow prepares a column for every cell of the first row, and no table of ids and scores has more cells.
 MAX_CELLS = 64
 
@@ -251,7 +253,7 @@ def parse_columns(
     )
     tables, reading = [], None
     try:
-        for text in texts:
+        for text in _join_blocks(texts):
             if text.startswith(BOM):  # Arrow would remove it.
                 return None
             if not text or text.isspace():
@@ -267,6 +269,17 @@ def parse_columns(
         return arrow.concat_tables(tables).unify_dictionaries() if tables else None
     except (ValueError, arrow.ArrowException):
         return None
+
+
+def _join_blocks(texts: Iterable[bytes]) -> Iterator[bytes]:
+    parts, size = [], 0
+    for text in texts:
+        parts.append(text)
+        size += len(text)
+        if size >= _BLOCK_BYTES:
+            yield b"".join(parts)
+            parts, size = [], 0
+    yield b"".join(parts)
 
 
 def collapse_blanks(text: bytes) -> bytes:
