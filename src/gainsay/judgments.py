@@ -387,7 +387,7 @@ class Judgments:
             weights = np.repeat(weights, self.sizes) if documents is None else documents
         with np.errstate(over="ignore", under="ignore"):
             narrow = weights.astype(np.float32)
-            by_query = narrow
+            by_query: np.ndarray[Any, Any] = narrow
             if mean:
                 by_query = self.layout.sequential_sums(narrow) / np.maximum(self.sizes, 1).astype(np.float32)
         if not np.isfinite(by_query).all() or not narrow.any():

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from gainsay.data import read_qrels, read_run, read_scores, scores, trec
+from gainsay.data import read_qrels, read_run, read_scores, text, trec
 from gainsay.data.text import parse_columns
 
 pytestmark = pytest.mark.slow
@@ -172,9 +172,8 @@ def test_plain_files_are_not_read_line_by_line(write, content, monkeypatch):
 
 def test_files_of_several_blocks(write, monkeypatch):
     """Rows are neither lost nor repeated between two blocks of text."""
-    for module in (scores, trec):
-        monkeypatch.setattr(module, "BLOCK_BYTES", 2**16)
-    lines = 8_000
+    monkeypatch.setattr(text, "_BLOCK_BYTES", 2**16)
+    lines = 60_000
     path = write("".join(f"{at % 700} Q0 d{at} {at} {at / 7!r} t\n" for at in range(lines)))
     with_arrow, by_line = both(lambda: read_run(path))
     assert with_arrow == by_line

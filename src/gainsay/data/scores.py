@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from .._common.arrays import validate_exact_integers
 from .tables import read_parquet
 from .text import (
-    BLOCK_BYTES,
     MAX_BYTES,
     StrPath,
     at_line,
@@ -168,7 +167,7 @@ def _read_text(path: StrPath, separator: str | None, column: str | None, max_byt
 
 def _iter_plain_rows(path: StrPath, max_bytes: int, separator: str | None, header: bool) -> Iterator[bytes]:
     """Yield the lines without the header, or raise if Arrow may read them differently than `_iter_rows`."""
-    for chunk in read_chunks(path, max_bytes=max_bytes, size=BLOCK_BYTES, cells=separator is not None):
+    for chunk in read_chunks(path, max_bytes=max_bytes, cells=separator is not None):
         text = chunk.text.replace(b"\r\n", b"\n") if separator else collapse_blanks(chunk.text)
         # Quotes change the meaning of separators, and in ASCII no other characters are blanks.
         if b'"' in text or b"\r" in text if separator else not text.isascii():

@@ -46,7 +46,7 @@ class Layout:
         self.form = "label qid:query index:value …" if queries else "label index:value …"
         self.features = None if features is None else validate_integer("features", features)
         self.first_index = 0 if zero_based else 1
-        self.dtype = np.dtype(dtype)
+        self.dtype: np.dtype[Any] = np.dtype(dtype)
         if self.dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
             raise TypeError(f"dtype must be float32 or float64, got {self.dtype}")
 

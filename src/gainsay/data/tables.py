@@ -110,9 +110,10 @@ def get_column(table: pd.DataFrame, name: Hashable, source: object, role: str | 
     `role` is the argument that names the column.
     """
     if name not in table:
-        hint = nearest(str(name), map(str, table.columns))
+        columns = list(map(str, table.columns))
+        hint, names = nearest(str(name), columns), list_columns(columns)
         remedy = "" if role is None else f" Name the column with {role}= (--{role})."
-        raise ValueError(f"{source} has no column {name!r}{hint} (columns: {list_columns(table.columns)}).{remedy}")
+        raise ValueError(f"{source} has no column {name!r}{hint} (columns: {names}).{remedy}")
     column = table[name]
     if column.ndim > 1:
         raise ValueError(f"column {name!r} occurs {column.shape[1]} times in {source}. Rename the others.")

@@ -41,7 +41,7 @@ _TABS_AND_RETURNS_TO_BLANKS = bytes.maketrans(b"\t\r", b"  ")
 
 Kind: TypeAlias = Literal["category", "text", "number"]
 # Large blocks make calls of Arrow cheap.
-BLOCK_BYTES = 16 * 2**20
+_BLOCK_BYTES = 16 * 2**20
 # Arrow prepares a column for every cell of the first row, and no table of ids and scores has more cells.
 MAX_CELLS = 64
 
@@ -233,7 +233,7 @@ def parse_columns(
     Parameters
     ----------
     texts
-        Parts of the text, each of whole lines. Read them with `size=BLOCK_BYTES`. A `ValueError` ends the parsing.
+        Parts of the text, each of whole lines. A `ValueError` ends the parsing.
     separator
         Separates the cells of a row. Quotes have no meaning.
     kinds
@@ -253,7 +253,7 @@ def parse_columns(
     )
     tables, reading = [], None
     try:
-        for text in texts:
+        for text in _join_blocks(texts):
             if text.startswith(BOM):  # Arrow would remove it.
                 return None
             if not text or text.isspace():
@@ -269,6 +269,17 @@ def parse_columns(
         return arrow.concat_tables(tables).unify_dictionaries() if tables else None
     except (ValueError, arrow.ArrowException):
         return None
+
+
+def _join_blocks(texts: Iterable[bytes]) -> Iterator[bytes]:
+    parts, size = [], 0
+    for text in texts:
+        parts.append(text)
+        size += len(text)
+        if size >= _BLOCK_BYTES:
+            yield b"".join(parts)
+            parts, size = [], 0
+    yield b"".join(parts)
 
 
 def collapse_blanks(text: bytes) -> bytes:

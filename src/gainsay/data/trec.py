@@ -17,7 +17,6 @@ import numpy as np
 from .._common.arrays import numbers, twice
 from .._common.validation import validate_text
 from .text import (
-    BLOCK_BYTES,
     BOM,
     CONTROL,
     MAX_BYTES,
@@ -189,7 +188,7 @@ def read_listing(path: StrPath, value: Value, max_bytes: int = MAX_BYTES) -> Lis
     if file_suffix(path) in _SEPARATORS:
         return None
     form = _FORMATS[value]
-    texts = (collapse_blanks(chunk.text) for chunk in read_chunks(path, max_bytes=max_bytes, size=BLOCK_BYTES))
+    texts = (collapse_blanks(chunk.text) for chunk in read_chunks(path, max_bytes=max_bytes))
     kinds: dict[int, Kind] = {0: "category", 2: "text", form.position: "number"}
     table = parse_columns(texts, " ", kinds, form.min_fields, form.max_fields)
     if table is None:
@@ -266,27 +265,20 @@ def _read_table(path: StrPath, value: Value, max_bytes: int) -> pd.DataFrame | N
         names = find_columns(header, value)
     except ValueError as error:
         raise at_line(path, line, str(error)) from None
-    positions = [header.index(name) for name in names.values()]
+    positions = {role: header.index(name) for role, name in names.items()}
     lines: list[int] = []
     unrated: list[int] = []
-    entries: list[list[Any]] = []
+    columns: dict[str, Any] = {role: [] for role in positions}
+    targets = [(columns[role], position) for role, position in positions.items()]
     for line, cells in rows:
         if len(cells) != len(header):
             raise at_line(path, line, f"{len(cells)} columns, but the header has {len(header)}")
-        entry: list[Any] = [cells[position].strip() for position in positions]
-        if value == "label" and not entry[2]:
+        if value == "label" and not cells[positions[value]].strip():
             unrated.append(line)
             continue
-        for role, cell in zip(("query", "document"), entry, strict=False):
-            if not cell or "\n" in cell:
-                problem = "contains a line break" if cell else "is empty. Every row requires one."
-                raise at_line(path, line, f"the column {shown(names[role])} {problem}")
-        try:
-            entry[2] = parse_number(entry[2].encode(), value, finite=value == "label")
-        except ValueError as error:
-            raise at_line(path, line, str(error)) from None
         lines.append(line)
-        entries.append(entry)
+        for column, position in targets:
+            column.append(cells[position].strip())
     if not lines:
         raise ValueError(f"{path}: the file has a header, but no row with a {value}.")
     if unrated:
@@ -294,7 +286,16 @@ def _read_table(path: StrPath, value: Value, max_bytes: int) -> pd.DataFrame | N
             f"{path}: {len(unrated)} rows without a rating are ignored. The first is on line {unrated[0]}.",
             stacklevel=4,
         )
-    columns = dict(zip(names, map(list, zip(*entries, strict=True)), strict=True))
+    for role in ("query", "document"):
+        for line, cell in zip(lines, columns[role], strict=True):
+            if not cell or "\n" in cell:
+                problem = "contains a line break" if cell else "is empty. Every row requires one."
+                raise at_line(path, line, f"the column {shown(names[role])} {problem}")
+    for row, cell in enumerate(columns[value]):
+        try:
+            columns[value][row] = parse_number(cell.encode(), value, finite=value == "label")
+        except ValueError as error:
+            raise at_line(path, lines[row], str(error)) from None
     for role in columns.keys() & {"query_text", "title"}:
         columns[role] = list(map(one_line, columns[role]))
     return _build_frame(path, lines, columns)
