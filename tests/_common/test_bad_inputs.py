@@ -57,6 +57,13 @@ class Tensor:
         return np.array([2.0, 1.0])
 
 
+class Unreadable:
+    """An array whose own conversion fails."""
+
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("not for NumPy")
+
+
 class OnGpu:
     """What the checks see of an array of CuPy."""
 
@@ -109,6 +116,7 @@ VALUES = [
     ("n", "0 and 1,", lambda: validate_real("n", 1.5, 0.0, 1.0)),
     ("n", "got nan", lambda: validate_real("n", nan, 0.0, 1.0)),
     ("n", "at least 0,", lambda: validate_real("n", -1, 0.0)),
+    ("mode", "got 'json'", lambda: gs.show_config("json")),
     ("n", "NaN", lambda: validate_real("n", nan)),
     ("scores", "in row 0", lambda: evaluate([-BEYOND, 0.5])),
     ("scores", "in row 1", lambda: evaluate([-1, 2**63])),
@@ -144,6 +152,7 @@ CASES = [
         for values, words, remedy in UNREADY
         for argument, call in ARGUMENTS.items()
     ),
+    BadInput("unreadable", lambda: evaluate(Unreadable()), "not for NumPy", RuntimeError),
     *(BadInput(f"scores{how}", partial(evaluate, values), f"scores{how}", TypeError) for values, _, how in UNREADY),
     BadInput("lazy frame", lambda: gs.Judgments.from_frame(UNREADY[-1][0]), "frame.collect()", TypeError, "LazyFrame"),
     *(
@@ -158,6 +167,10 @@ CASES = [
 @bad_inputs(CASES)
 def test_bad_inputs(case):
     case.check()
+
+
+def test_a_tensor_that_numpy_can_read():
+    assert evaluate(Tensor(), gs.Judgments([0, 1], group=[2])).mean == {"mrr": 0.5}
 
 
 @pytest.mark.parametrize("value", [3, 3.0, np.int8(3), np.uint64(3), np.float32(3), np.float64(3)])

@@ -113,6 +113,16 @@ class TestFromHistory:
         assert best_rounds(kind, {"valid": built_in}) == [2, 2, 2, 2]
 
 
+def test_a_metric_without_a_value_has_no_best_round_and_no_line():
+    curves = Curves.from_history({"valid": {"mrr": [NAN, NAN], "map": [0.1, 0.2]}})
+    labels = [line.get_label() for line in curves.plot(Figure().subplots()).ax.lines]
+    assert "map" in labels
+    assert "mrr" not in labels
+    assert "no value" in create_picture(TestViews().view({"mrr": [NAN, NAN]}))
+    alone = Curves.from_history({"valid": {"mrr": [NAN, NAN]}})
+    assert str(alone) == "No metric has a value on valid in 2 rounds."
+
+
 def test_copies_and_texts():
     curves = Curves.from_history(HISTORY)
     for again in (pickle.loads(pickle.dumps(curves)), copy.deepcopy(curves)):
@@ -169,6 +179,11 @@ class TestViews:
         assert "mrr stops in 7" in join(self.view(patience=("mrr", 7, 50)).create_lines(79)[0])
         assert view.create_lines(79)[1][1] == ("●", "color(33)")
 
+    def test_narrow_lines_have_no_curve(self):
+        view = self.view({name: HISTORY["valid"][name] for name in (LINEAR, EXP)})
+        for width, has_curve in ((79, True), (45, False)):
+            assert any("▁" in join(line) for line in view.create_lines(width)) == has_curve
+
     def test_hostile_names(self):
         curve = MetricCurve(True)
         curve.add(1, 0.5)
@@ -201,3 +216,17 @@ class TestPicture:
         (line,) = self.points({"rmse": [200.0, 101.0, 100.0]})
         assert [y for _, y in line] == pytest.approx([212, 22 + 190 * 0.01 / 0.04, 22], abs=0.051)
         assert [len(line) for line in self.points({"mrr": [0.1, 0.2, NAN, 0.3]})] == [2, 1]
+
+    def test_many_points_are_thinned_to_their_outline(self):
+        values = np.random.default_rng(0).normal(0.5, 0.001, 2000)
+        (line,) = self.points({"mrr": values.tolist()}, last_round=2000)
+        assert len(line) < 300
+        heights = 22 + 190 * np.minimum(values.max() - values, 0.04) / 0.04
+        assert (min(y for _, y in line), max(y for _, y in line)) == pytest.approx((22, heights.max()), abs=0.051)
+        assert line[-1] == pytest.approx((616, heights[-1]), abs=0.051)
+        assert [x for x, _ in line] == sorted(x for x, _ in line)
+
+    def test_losses_are_next_to_the_values(self):
+        page = create_picture(TestViews().view({name: HISTORY["valid"][name] for name in (LINEAR, EXP)}))
+        assert "loses 0.0300 at round 4" in page
+        assert "loses 0.0700 at round 2" in page
