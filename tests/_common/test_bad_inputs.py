@@ -57,13 +57,6 @@ class Tensor:
         return np.array([2.0, 1.0])
 
 
-class Unreadable:
-    """An array whose own conversion fails."""
-
-    def __array__(self, dtype=None, copy=None):
-        raise RuntimeError("not for NumPy")
-
-
 class OnGpu:
     """What the checks see of an array of CuPy."""
 
@@ -152,7 +145,6 @@ CASES = [
         for values, words, remedy in UNREADY
         for argument, call in ARGUMENTS.items()
     ),
-    BadInput("unreadable", lambda: evaluate(Unreadable()), "not for NumPy", RuntimeError),
     *(BadInput(f"scores{how}", partial(evaluate, values), f"scores{how}", TypeError) for values, _, how in UNREADY),
     BadInput("lazy frame", lambda: gs.Judgments.from_frame(UNREADY[-1][0]), "frame.collect()", TypeError, "LazyFrame"),
     *(

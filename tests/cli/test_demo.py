@@ -8,6 +8,7 @@ import re
 import pytest
 from tests.cli.shell import gainsay
 
+import gainsay as gs
 from gainsay.cli.commands import demo
 
 pytestmark = pytest.mark.slow
@@ -30,6 +31,7 @@ def test_names_the_grades_that_decide(few):
     numbers = [float(number) for number in re.findall(r"(?<![@\w.])\d+(?:\.\d+)?", demo.explain_winners(comparison))]
     expected = [linear.idxmax(), linear.max(), exponential.idxmin(), -exponential.min()]
     assert numbers == pytest.approx(expected, abs=0.0005)
+    assert demo.explain_winners(gs.Comparison({name: [[2, 1]] * 40 for name in "ab"}, "AB")) is None
 
 
 @pytest.fixture(scope="module")

@@ -112,70 +112,36 @@ def compared(*columns, metrics="xy", **options):
 SAMPLE = np.random.default_rng(3).uniform(0.3, 0.6, (4, 40))
 
 
-@pytest.mark.parametrize(("looks", "is_last"), [((20, 40), True), ((20, 60), False)])
-def test_no_look_follows_the_last_planned_one(looks, is_last):
-    sentence = compared(*SAMPLE[:2]).against("m0", looks=looks).sentence("m1")
-    assert ("This was the last planned look" in sentence) == is_last
-    assert ("The next look is planned at 60 queries" in sentence) != is_last
-
-
-def test_only_for_recipes_more_repeats_may_help():
-    recipes = [SAMPLE[:1].T + np.random.default_rng(seed).normal(0, 0.01, (40, 3)) for seed in (0, 1)]
-    for models, is_recipe in ((recipes, True), ([repeats[:, 0] for repeats in recipes], False)):
-        result = gs.Comparison({"x": list(models) if is_recipe else np.stack(models, 1)}, "AB").against("A")
-        assert ("More repeats may help" in result.sentence("B")) == is_recipe
-
-
-def test_losses_of_all_queries_bound_nothing():
-    """Of 10 worse queries among 10, the upper bound of the share is 1 (Clopper and Pearson)."""
-    result = compared(SAMPLE[0, :10], SAMPLE[0, :10] - 0.2, metrics="x", ranges={"x": (0, 1)}).against("m0", 0.3)
-    assert result.candidates[0].deciding.worst_lower == -1
-
-
-def test_needed_queries_without_a_worse_one_depend_on_the_range():
-    """With range 1, the smallest n with 0.95^n at most 0.025."""
-    needed = 1
-    while 0.95**needed > 0.025:
-        needed += 1
-    for ranges, is_known in (({"x": (0, 1)}, True), ({}, False)):
-        result = compared(SAMPLE[0], SAMPLE[0], metrics="x", ranges=ranges).against("m0", 0.05, require="no_loss")
-        assert (str(result.candidates[0].queries_needed) == str(needed)) == is_known
+def test_no_look_follows_the_last_planned_one():
+    for looks, stated in (
+        ((20, 40), "This was the last planned"),
+        ((20, 60), "The next look is planned at 60"),
+    ):
+        assert stated in compared(*SAMPLE[:2]).against("m0", looks=looks).sentence("m1")
 
 
 def test_repeats_that_no_number_of_queries_replaces():
     """The error of the mean of 3 repeats is 0.4, whatever the number of queries."""
     result = gs.plan(0.01, query=0.1, repeat=0.5, repeats=[3])
     assert (result.options[0].queries, result.options[0].first_guess) == (None, None)
-    assert "More queries do not replace repeats" in result.text
 
 
 def test_one_model_and_equal_models_have_no_change_along_the_gain():
     judgments, scores = gs.Judgments([2, 1, 0, 1] * 40, group=[4] * 40), np.random.default_rng(0).random(160)
     alone, same = (gs.compare(dict.fromkeys(names, scores), judgments).gains() for names in ("A", "AB"))
     assert alone.text.endswith("A is the only model.")
-    assert "the only model" not in same.text
     assert (same.regret == 0).all()
     assert set(same.best_sets.values()) == {("A", "B")}
 
 
 def test_segments_beyond_the_first_are_counted():
     """A is best in every other segment and B in the rest, so each segment has one contrast."""
-    segments, rng = np.repeat(np.arange(10), 45), np.random.default_rng(0)
-    lead = np.where(segments % 2 == 0, 0.2, -0.2)
-    first = rng.uniform(0.3, 0.6, 450)
-    text = compared(first + lead, first + rng.normal(0, 0.01, 450), ranges={}, segments=segments).segments.text
+    segments, first = np.repeat(np.arange(10), 45), np.random.default_rng(0).uniform(0.3, 0.6, 450)
+    second = first + np.where(segments % 2, 0.2, -0.2) + np.random.default_rng(1).normal(0, 0.01, 450)
+    text = compared(first, second, ranges={}, segments=segments).segments.text
     assert text.count("Under both metrics, ") == text.count("Where segment is ") == 8
     assert "There are 2 more such contrasts." in text
     assert "The table contains 2 more segments." in text
-
-
-def test_variance_of_repeats_under_a_single_metric():
-    """Without noise, the variance of a recipe is that of its repeats."""
-    offsets = np.random.default_rng(0).normal(0, 0.01, (2, 4))
-    recipes = [SAMPLE[:1].T + offset for offset in offsets]
-    (parts,) = gs.Comparison({"x": recipes}, "AB").variance.values()
-    assert parts.repeat == pytest.approx(np.sqrt(offsets.var(axis=1, ddof=1).mean()))
-    assert parts.query == pytest.approx(0, abs=1e-8)
 
 
 def test_attribution_names_close_labels_exactly_and_counts_queries_left_out():
@@ -184,14 +150,4 @@ def test_attribution_names_close_labels_exactly_and_counts_queries_left_out():
     models = {name: np.random.default_rng(ord(name)).random(500) for name in "AB"}
     attribution = gs.compare(models, judgments, ["ndcg_linear(empty=skip)@5", "ndcg_linear@10"]).attribution("A", "B")
     assert "over 20 queries (5 more without a value" in attribution.text
-    grades = attribution.grades_by_ranks.index.get_level_values("grade").unique()
-    low, high = 1e6 + 0.01 * np.arange(40).reshape(-1, 4)[:, [0, 3]].T
-    assert {f"{a:.10g} to {b:.10g}" for a, b in zip(low, high, strict=True)} & set(grades)
-
-
-def test_many_unevenly_judged_pairs_are_counted():
-    judgments = gs.Judgments([2, 1, 0, 0] * 40, group=[4] * 40, judged=[True, True, True, False] * 40)
-    models = {f"m{k}": [4, 3, 2, 1] * 40 if k % 2 else [1, 2, 3, 4] * 40 for k in range(6)}
-    flag = gs.compare(models, judgments, ["ndcg_linear@2", "ndcg_exp@2"], draws=200).verdict.flags[-1]
-    assert "a model in question and another in 9 pairs" in flag.message  # three models of each kind
-    assert len(flag.pairs) == 9
+    assert "1000000.04 to 1000000.07" in attribution.grades_by_ranks.index.get_level_values("grade")

@@ -87,6 +87,7 @@ class TestEstimates:
         assert (fit.lower, fit.upper) == pytest.approx((alone.lower, alone.upper), rel=1e-4)
         assert fit.fit_p_value == pytest.approx(alone.fit_p_value, rel=1e-3)
         assert fit.clusters == 400
+        assert "From 2000 preferences in 400 clusters" in fit.text.replace(",", "")
         assert gs.fit_gain(table(*copied)).upper < fit.upper
 
     def test_a_free_table_is_found_if_no_base_fits(self):
@@ -104,6 +105,10 @@ class TestEstimates:
         with pytest.raises(ValueError, match="labels must be grades"):
             fit.gains([7])
         assert "no gain base fits" in fit.text
+        comparison = gs.compare({"A": first[:9].ravel()}, gs.Judgments(first[:9].ravel(), group=[10] * 9))
+        assert "no gain base fits" in comparison.gains([1, 4], fit=fit).text
+        outside = gs.fit_gain(table(*planted(1.5, 800)))
+        assert "which is outside these bases" in comparison.gains([3, 4], fit=outside).text
 
     def test_ties_count_half_for_either_side(self):
         first, second, preferred = planted(1.5, 300, seed=4)
@@ -201,24 +206,3 @@ class TestResult:
         assert gs.fit_gain(table(*planted(0.3, 150, seed=2))).lower == 0
         wider = gs.fit_gain(table(*planted(6.0, 4000, seed=3)), bases=(1, 16))
         assert wider.lower < 6 < wider.upper < 16
-
-
-def test_path_names_a_fit_outside_its_bases_and_one_without_a_base():
-    judgments = gs.Judgments([2, 1, 0, 1] * 40, group=[4] * 40)
-    comparison = gs.compare({"A": np.arange(160.0)}, judgments, ["ndcg_linear", "ndcg_exp"])
-    fit = gs.fit_gain(table(*planted(1.5, 800)))
-    assert fit.upper < 3
-    for bases, is_outside in (([3, 4], True), ([1, 4], False)):
-        assert ("which is outside these bases" in comparison.gains(bases, fit=fit).text) == is_outside
-    first, second, _ = planted(1.5, 800)
-    gap = ((first == 4) - 1.0 * (second == 4)) @ DISCOUNT  # only grade 4 counts
-    fit = gs.fit_gain(table(first, second, np.where(gap + np.random.default_rng(0).normal(0, 0.2, 800) > 0, "a", "b")))
-    text = comparison.gains([1, 4], fit=fit).text
-    assert "no gain base fits" in text
-    assert "Preferences fit base" not in text
-
-
-def test_preferences_of_clusters_are_counted():
-    preferences = table(*planted(1.5, 100))
-    assert "From 100 preferences in 25 clusters" in gs.fit_gain(preferences, clusters=np.arange(100) // 4).text
-    assert "cluster" not in gs.fit_gain(preferences).text

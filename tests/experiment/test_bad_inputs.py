@@ -199,6 +199,7 @@ FILES = [
     (data(f"{SIMULATED}\nclusters = 'c.csv'"), "data.clusters", "be a file", FileNotFoundError),
     (data("folds = ['a', 'b', 'c']\nk_folds = 3"), "data", "folds and k_folds"),
     (data("files = 'a'"), "data", "got files"),
+    (data("files = []\nk_folds = 3"), "data.files", "at least 1"),
     (data("files = 'a'\nk_folds = 2"), "data.k_folds", "got 2"),
     (data("format = 'lettor'\nfolds = ['a', 'b', 'c']"), "data.format", "'letor' or 'lightgbm'"),
     (data(f"{SIMULATED}\nfeatures = 3"), "data", "features and simulate"),

@@ -190,18 +190,3 @@ class TestFunctions:
             done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr
         assert done.stdout == "{'clicks': 3.0, 'ndcg(gain=cubed)@3': 1.0} False\n"
-
-
-def cubic(labels):
-    """Return the cubes."""
-    return labels**3
-
-
-def test_meaning_names_functions_and_their_descriptions():
-    assert gs.NDCG(gain=cubic).meaning == f"NDCG with gain {__name__}.cubic (Return the cubes.)."
-    both = gs.DCG(gain=cubic, discount=lambda ranks: 1 / ranks, name="cubic_by_rank").meaning
-    assert both.startswith(f"DCG with gain {__name__}.cubic (Return the cubes.) and discount {__name__}.")
-    assert Halved(gain="linear").meaning == "NDCG / 2."
-    assert gs.NDCG(gain="linear").meaning == ""
-    undescribed = define("class Plain(gs.RR): names = {'plain_rr': {}}").Plain
-    assert undescribed().meaning == "A custom metric: notebook.Plain."

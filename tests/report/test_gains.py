@@ -9,7 +9,6 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.collections import LineCollection
 
 import gainsay as gs
 from gainsay.comparison.gain_fit import GainFit
@@ -64,14 +63,6 @@ class TestFigure:
         path = comparison.gains(fit=fit)
         assert "your users: 1.60" in [text.get_text() for text in plot_gains(path).ax.texts]
         assert "Preferences fit base 1.60 (1.40 to 1.90, 95 %). In that interval, " in path.text
-
-    def test_a_base_outside_is_named_at_the_edge_without_its_line(self, comparison, fit):
-        for bases, dashed, usual in (([1, 4], 1, 2), ([3, 4], 0, 0)):
-            ax = plot_gains(comparison.gains(bases, fit=fit)).ax
-            (text,) = [text for text in ax.texts if text.get_text() == "your users: 1.60"]
-            assert text.xy[0] == max(1.6, bases[0])
-            assert len([line for line in ax.lines if line.get_linestyle() == "--"]) == dashed
-            assert len([lines for lines in ax.collections if isinstance(lines, LineCollection)]) == usual
 
     def test_grades_whose_worth_no_float_can_hold(self):
         """990 · log10 4 = 596.0393, so a third of 4^990 is 10^595.5622 = 3.65e+595; NDCG itself stays finite."""

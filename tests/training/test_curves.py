@@ -118,7 +118,6 @@ def test_a_metric_without_a_value_has_no_best_round_and_no_line():
     labels = [line.get_label() for line in curves.plot(Figure().subplots()).ax.lines]
     assert "map" in labels
     assert "mrr" not in labels
-    assert "no value" in create_picture(TestViews().view({"mrr": [NAN, NAN]}))
     alone = Curves.from_history({"valid": {"mrr": [NAN, NAN]}})
     assert str(alone) == "No metric has a value on valid in 2 rounds."
 
@@ -176,13 +175,10 @@ class TestViews:
         final_line = join(view.create_final_line())
         assert final_line.startswith(f"a model  ● {LINEAR} 0.5400 @2  ◆ {EXP} 0.4500 @4  3.0 s")
         assert final_line.endswith("−0.0300 at 4, −0.0700 at 2")
+        assert "loses 0.0700 at round 2" in create_picture(view)
+        assert not any("▁" in join(line) for line in view.create_lines(45))
         assert "mrr stops in 7" in join(self.view(patience=("mrr", 7, 50)).create_lines(79)[0])
         assert view.create_lines(79)[1][1] == ("●", "color(33)")
-
-    def test_narrow_lines_have_no_curve(self):
-        view = self.view({name: HISTORY["valid"][name] for name in (LINEAR, EXP)})
-        for width, has_curve in ((79, True), (45, False)):
-            assert any("▁" in join(line) for line in view.create_lines(width)) == has_curve
 
     def test_hostile_names(self):
         curve = MetricCurve(True)
@@ -225,8 +221,3 @@ class TestPicture:
         assert (min(y for _, y in line), max(y for _, y in line)) == pytest.approx((22, heights.max()), abs=0.051)
         assert line[-1] == pytest.approx((616, heights[-1]), abs=0.051)
         assert [x for x, _ in line] == sorted(x for x, _ in line)
-
-    def test_losses_are_next_to_the_values(self):
-        page = create_picture(TestViews().view({name: HISTORY["valid"][name] for name in (LINEAR, EXP)}))
-        assert "loses 0.0300 at round 4" in page
-        assert "loses 0.0700 at round 2" in page

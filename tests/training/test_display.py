@@ -51,30 +51,6 @@ class TestScreen:
         assert screen().feed(terminal.getvalue()).text == "[red]a has ended"
         assert not terminal.getvalue().rpartition("\x1b[?25")[2].startswith("l")  # the cursor is visible
 
-    def test_nothing_is_written_between_updates(self, monkeypatch):
-        terminal = use_terminal(monkeypatch)
-        live = Screen(terminal)
-        live.add("a", lines("one"))
-        live.update("a")
-        monkeypatch.setattr(display, "TERMINAL_INTERVAL", 1e9)
-        before = terminal.getvalue()
-        live.update("a")
-        assert terminal.getvalue() == before
-        live.remove("a")
-
-    def test_errors_of_an_open_terminal_are_raised(self, monkeypatch):
-        terminal = use_terminal(monkeypatch)
-        live = Screen(terminal)
-        live.add("a", lines("one"))
-
-        def fail(text):
-            raise OSError("disk is full")
-
-        monkeypatch.setattr(terminal, "write", fail)
-        with pytest.raises(OSError, match="disk is full"):
-            live.update("a")
-        monkeypatch.undo()
-
     def test_output_appears_above_and_hides_lines_until_the_next_update(self, screen, monkeypatch):
         terminal = use_terminal(monkeypatch)
         live = Screen(terminal)

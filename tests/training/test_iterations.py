@@ -122,8 +122,6 @@ def test_a_model_of_a_library_that_is_not_a_booster_has_no_rounds(library):
     comparison = compared({"own": Ranker(), "scores": VALID.labels})
     check(comparison, "own", X[:, 0])
     assert comparison.iterations == {}
-    with pytest.raises(ValueError, match="it is a Ranker and not a booster"):
-        compared({"own": Ranker()}, iteration=2)
 
 
 def test_a_linear_booster_cannot_go_back():

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import re
-import warnings
 import xml.etree.ElementTree as ElementTree
 from functools import cache
 
 import pytest
-import xgboost as xgb
-from tests.adapters.drivers import make_part, xgb_matrix
-
-from gainsay.xgboost import Curves, EvaluateRanking, early_stopping
 
 pytestmark = pytest.mark.slow
 
@@ -98,23 +93,3 @@ class TestPicture:
             colors = [line.get("stroke") for line in svg.iter() if line.tag.endswith("polyline")]
             assert [color[:10] for color in colors] == ["var(--firs", "var(--seco"]
             assert "ndcg_linear@10 is best at round" in svg.get("aria-label")
-
-
-def test_outside_a_kernel_it_is_drawn_at_once_and_at_the_end(monkeypatch):
-    """A training without a round is not drawn."""
-    shown = []
-    monkeypatch.setattr("gainsay.training.display.NOTEBOOK_INTERVAL", 1e9)
-    monkeypatch.setattr("IPython.display.display", lambda content, **_: shown.append(content.data) or Handle())
-
-    class Handle:
-        def update(self, content):
-            shown.append(content.data)
-
-    part = make_part(1, 20)
-    for rounds, pages in ((0, 0), (3, 1)):
-        log, curves = EvaluateRanking({"valid": xgb_matrix(part)}, ["mrr"]), Curves(show="notebook")
-        callbacks = [log, curves, early_stopping("mrr", 9, verbose=False)]
-        with warnings.catch_warnings(action="error"):
-            model = xgb.train({"nthread": 1}, xgb_matrix(part), rounds, callbacks=callbacks, verbose_eval=False)
-        assert (model.num_boosted_rounds(), len(shown)) == (rounds, pages)
-    assert "round 3" in shown[-1]
