@@ -183,6 +183,8 @@ class TestUnjudgedDocuments:
         assert judgments.labels.tolist() == [2, 0, 0]
         assert judgments.judged.tolist() == [True, False, False]
         assert judgments.unjudged == 2
+        objects = gs.Judgments([2, 0], group=[2], judged=np.array([True, False], dtype=object))
+        assert (objects.judged.tolist(), objects.judged.dtype) == ([True, False], bool)
         assert repr(judgments) == "Judgments(queries=1, documents=3, 2 of them unjudged, labels 0 to 2)"
         assert gs.Judgments([1, 0], group=[2]).judged is None
         assert gs.Judgments([1, 0], group=[2]).unjudged == 0

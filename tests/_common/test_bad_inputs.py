@@ -109,6 +109,7 @@ VALUES = [
     ("n", "0 and 1,", lambda: validate_real("n", 1.5, 0.0, 1.0)),
     ("n", "got nan", lambda: validate_real("n", nan, 0.0, 1.0)),
     ("n", "at least 0,", lambda: validate_real("n", -1, 0.0)),
+    ("mode", "got 'json'", lambda: gs.show_config("json")),
     ("n", "NaN", lambda: validate_real("n", nan)),
     ("scores", "in row 0", lambda: evaluate([-BEYOND, 0.5])),
     ("scores", "in row 1", lambda: evaluate([-1, 2**63])),
@@ -158,6 +159,10 @@ CASES = [
 @bad_inputs(CASES)
 def test_bad_inputs(case):
     case.check()
+
+
+def test_a_tensor_that_numpy_can_read():
+    assert evaluate(Tensor(), gs.Judgments([0, 1], group=[2])).mean == {"mrr": 0.5}
 
 
 @pytest.mark.parametrize("value", [3, 3.0, np.int8(3), np.uint64(3), np.float32(3), np.float64(3)])

@@ -74,8 +74,14 @@ def unnamed(scores, data):
     return "mine", 0.5
 
 
+def logged_twice(scores, data):
+    return [("mine", 0.5), ("mine", 0.25)]
+
+
 TWICE = [ours_lgb.feval("mrr"), twin]
 UNNAMED = {"log": None, "custom_metric": unnamed, "evals": [(MATRIX, "v")]}
+LOGGED_TWICE = {**UNNAMED, "custom_metric": logged_twice}
+STOP_UNNAMED = ours_xgb.early_stopping("mine", 3, maximize=True, verbose=False)
 
 
 def again(pickled):
@@ -155,8 +161,8 @@ def clash_xgb(form):
     return fit_xgb(callback, params=params, part=BINARY, evals=[(matrix, "valid")], **custom)
 
 
-def curves_xgb(metrics=None, **options):
-    return fit_xgb(more=[ours_xgb.Curves(metrics)], **options)
+def curves_xgb(metrics=None, higher_is_better=None, **options):
+    return fit_xgb(more=[ours_xgb.Curves(metrics, higher_is_better=higher_is_better)], **options)
 
 
 def fit_other_log():
@@ -330,6 +336,9 @@ LIGHTGBM = [
     BadInput("curves of nothing", lambda: curves_lgb(valid_sets=[]), "valid_sets", ValueError, "nothing to show"),
     BadInput("curves of another metric", lambda: curves_lgb("map@10"), "'map@10'", ValueError, "there are: mrr"),
     BadInput("curves of another set", lambda: curves_lgb(dataset="valid_1"), "'valid_1'", ValueError, "'valid_0'"),
+    BadInput(
+        "hidden curves", lambda: fit_lgb(more=[ours_lgb.Curves("map", show=False)]), "'map'", ValueError, "are: mrr"
+    ),
     BadInput("curves, name twice", lambda: curves_lgb(feval=TWICE), "'mrr'", ValueError, "mixed up"),
     BadInput("used curves", lambda: use_twice(fit_lgb, ours_lgb.Curves), "2 rounds", ValueError, "lightgbm.Curves"),
     BadInput("pickled curves", lambda: use_twice(fit_lgb, ours_lgb.Curves, again), "2 rounds", ValueError, "already"),
@@ -368,6 +377,8 @@ XGBOOST = [
     BadInput("curves of nothing", lambda: curves_xgb(log=None), "EvaluateRanking", ValueError, "nothing to show"),
     BadInput("curves of another metric", lambda: curves_xgb("map@10"), "'map@10'", ValueError, "there are: mrr"),
     BadInput("curves, no direction", lambda: curves_xgb("mine", **UNNAMED), "'mine'", ValueError, "not known"),
+    BadInput("curves, name twice", lambda: curves_xgb(**LOGGED_TWICE, higher_is_better=True), "'mine'", ValueError, ""),
+    BadInput("name twice", lambda: fit_xgb(more=[STOP_UNNAMED], **LOGGED_TWICE), "'mine'", ValueError, "itself logs"),
     BadInput("used curves", lambda: use_twice(fit_xgb, ours_xgb.Curves), "2 rounds", ValueError, "xgboost.Curves"),
 ]
 
@@ -378,6 +389,7 @@ CATBOOST = [
     BadInput("two metrics", lambda: catboost_metric(["mrr", "map"], POOL), "mrr, map", ValueError, "got 2"),
     BadInput("grades", lambda: catboost_metric("err(max_label=1)", POOL), "err(max_label=1)", ValueError, "0 to 1"),
     BadInput("same labels", lambda: catboost_metric("mrr", POOL, ONE_QUERY), "eval set 0", ValueError, "same labels"),
+    BadInput("scores of classes", lambda: evaluate_catboost(scores=TWO_SCORES), "loss_function", ValueError, "makes 2"),
     BadInput("NaN scores", lambda: evaluate_catboost(scores=NAN_SCORES), "train", ValueError, "NaN among"),
     BadInput("weights of 0", lambda: evaluate_catboost(weight=0 * PART.labels), "weight", ValueError, "every query"),
     BadInput("all skipped", lambda: evaluate_catboost("mrr(empty=skip)", IRRELEVANT), "train", ValueError, "skipped"),
@@ -396,6 +408,7 @@ SKLEARN = [
     BadInput("no eval_y", lambda: fit_grouped(eval_X=X), "eval_y", ValueError, "belong together"),
     BadInput("both", lambda: fit_grouped(eval_set=[PAIR], eval_X=X, eval_y=Y), "eval_set=", ValueError, "not both"),
     BadInput("short eval_qid", lambda: fit_grouped(eval_set=[PAIR], eval_qid=[[1]]), "set 0", ValueError, "1 entries"),
+    BadInput("too few", lambda: fit_grouped(eval_set=[PAIR] * 2, eval_qid=[X]), "eval_qid", ValueError, "got 1"),
     BadInput("categories by place", lambda: fit_places([2]), "categorical_feature=[2]", ValueError, "left out"),
     BadInput("predict None", lambda: fit_grouped().predict(None), "X must", TypeError, "got None"),
     BadInput("uncalled scorer", lambda: scorer(MODEL, *PAIR), "scoring=scorer(", TypeError, "without a call"),
@@ -473,10 +486,10 @@ def stop_lgb_cv():
     return cv_lgb(init_model=start_of(LightGBMTrain()), folds=GroupKFold(3), callbacks=[stop])
 
 
-def stop_xgb_unknown():
-    more = [ours_xgb.early_stopping("ndcg@5", 3, verbose=False)]
+def stop_xgb_unknown(log=None):
+    more = [ours_xgb.early_stopping("ndcg@5", 3, dataset="v", verbose=False)]
     options = {"evals": [(MATRIX, "v")], "xgb_model": start_of(XGBoostTrain()), "params": {"eval_metric": "ndcg@5"}}
-    return fit_xgb(None, more, **options)
+    return fit_xgb(log, more, **options)
 
 
 def short_history():
@@ -488,6 +501,7 @@ WARNINGS = {
     "a start without value in LightGBM": (stop_lgb_unknown, "does not know"),
     "a continued lightgbm.cv": (stop_lgb_cv, "counts the rounds"),
     "a start without value in XGBoost": (stop_xgb_unknown, "does not know"),
+    "a start without value next to another log": (lambda: stop_xgb_unknown("mrr"), "does not know"),
     "dart of XGBoost": (lambda: fit_xgb(more=[XGB_STOP], log="map", params=DART), "change earlier trees"),
     "histories of different lengths": (short_history, "1 values of"),
 }

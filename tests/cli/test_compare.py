@@ -173,13 +173,16 @@ class TestReports:
         monkeypatch.setattr("typer.launch", lambda url: calls.append(url) or 0)
         return calls
 
-    def test_are_written_anew_and_opened_if_asked_for(self, files, launched, tmp_path):
+    def test_are_written_anew_and_opened_if_asked_for(self, files, launched, tmp_path, monkeypatch):
         page = tmp_path / "a report.html"
         outputs = ("--html", page, "--markdown", tmp_path / "r.md")
         output_of(f"compare {LABELS} old.npy First=better.npy", *outputs)
         assert launched == []
         output_of(f"compare {LABELS} old.npy Second=worse.npy", *outputs, "--open")
         assert launched == [page.resolve().as_uri()]
+        monkeypatch.setattr("typer.launch", lambda url: 1)
+        assert "no browser is available" in gainsay(f"compare {LABELS} old.npy worse.npy --open --html", page).stderr
+        output_of(f"compare {LABELS} old.npy Second=worse.npy", *outputs)
         for written in (page, page.with_suffix(".json"), tmp_path / "r.md"):
             assert "Second" in written.read_text("utf-8")
             assert "First" not in written.read_text("utf-8")

@@ -32,6 +32,7 @@ def test_sentence_code_and_json_are_those_of_against(files, tmp_path, candidate,
     assert expected.decisions[candidate] == decision
     assert (content["schema"], content["exit_code"], content["decision"]) == (2, code, decision)
     assert content["metrics"] == as_json(expected.to_dict()["candidates"][candidate]["metrics"])
+    assert output_of(f"{JUDGED} --candidate {candidate}.npy --margin 0.002", code=code) == sentence
     assert content["sentence"] + "\n" == sentence == expected.sentence(candidate) + "\n"
     assert (content["baseline"], content["candidate"], content["margin"]) == ("old", candidate, 0.002)
 
@@ -150,6 +151,9 @@ def test_bound(files):
     assert expected.text in shown
     assert f"{expected.two_rankings:.4f}" in shown
     assert json_of("bound --qrels qrels.txt -k 2") == as_json(expected.to_dict())
+    expected = pytest.approx(gs.disagreement_bound(files.judgments, 2).two_rankings)
+    for source in ("--data data.txt", "--labels labels.npy --group group.npy", "--table all.csv"):
+        assert json_of(f"bound -k 2 {source}")["two_rankings"] == expected
 
 
 def test_sensitivity(files):
@@ -158,3 +162,5 @@ def test_sensitivity(files):
     shown = output_of("sensitivity --table two.csv")
     assert expected.text in shown
     assert "cutoff 5" in shown
+    content = json_of("sensitivity --table all.csv --scores A1,B1,A2,B2,A3,B3 --repeats \\d$")
+    assert content["models"] == ["A", "B"]

@@ -31,7 +31,9 @@ def test_score_is_that_of_evaluate_run(tmp_path, monkeypatch, call, metrics, opt
     assert content["per_query"] == as_json(expected.frame().to_dict("index"))
     assert content["coverage"] == as_json(expected.coverage.to_dict())
     assert set(json_of(f"score run qrels {call}")) == {"queries", "mean", "coverage"}
+    assert "By query" not in output_of(f"score run qrels {call}")
     shown = output_of(f"score run qrels {call} -q")
+    assert "By query" in shown
     assert all(f"{value:.4f}" in shown for value in expected.mean.values())
     assert all(" ".join(note.split()) in " ".join(shown.split()) for note in expected.coverage.sentences)
 

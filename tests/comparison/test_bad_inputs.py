@@ -156,6 +156,7 @@ VERDICTS = [
     ("one repeat", lambda: recipes(first=[RUNS[0], RUNS[1][:, :1]], models=["a", "b"]), "model 'b'", V, "1 repeat"),
     ("repeats under one metric", lambda: recipes(second=GOOD[:, :2]), "second", V, "same repeats"),
     ("other repeats", lambda: recipes(second=[np.ones((40, 4)), RUNS[1]]), "'model 1'", V, "same repeats"),
+    ("a cube of repeats", lambda: recipes(first=[RUNS[0], GOOD[..., None, None]]), "model 2", V, "(40, 3, 1,"),
     ("other queries of a model", lambda: recipes(first=[RUNS[0], RUNS[1][:-1]]), "first", V, "39 queries"),
     (
         "NaN in a repeat",
@@ -364,6 +365,7 @@ PLANS = [
     ("repeats of fixed models", lambda: plan(repeats=5), "repeats=5", V, "recipes"),
     ("two repeats", lambda: plan(repeat=0.01, repeats=[5, 2]), "repeats", V, "at least 3"),
     ("no repeats", lambda: plan(repeat=0.01, repeats=[]), "repeats", V, "empty"),
+    ("an infinite deviation", lambda: plan(query=math.inf), "query", V, "finite, got inf"),
     ("a negative deviation", lambda: plan(query=-1), "query", V, "at least 0"),
     ("repeats of compared models", lambda: values().plan(0.01, repeats=5), "repeats=5", V, "recipes"),
     ("one of two", lambda: values().plan(0.01, models=["A"]), "models", V, "two models"),

@@ -101,3 +101,53 @@ def test_ranges_of_needed_queries_are_explained():
     for needed, text in texts.items():
         assert (f"needs about {needed} queries" in text) == bool(needed)
         assert ("sufficient with 50 % and with 80 % confidence" in text) == (" to " in needed)
+
+
+def compared(*columns, metrics="xy", **options):
+    values = np.stack(columns, axis=1)
+    models = [f"m{number}" for number in range(len(columns))]
+    return gs.Comparison(dict.fromkeys(metrics, values), models, **{"draws": 200, **options})
+
+
+SAMPLE = np.random.default_rng(3).uniform(0.3, 0.6, (4, 40))
+
+
+def test_no_look_follows_the_last_planned_one():
+    for looks, stated in (
+        ((20, 40), "This was the last planned"),
+        ((20, 60), "The next look is planned at 60"),
+    ):
+        assert stated in compared(*SAMPLE[:2]).against("m0", looks=looks).sentence("m1")
+
+
+def test_repeats_that_no_number_of_queries_replaces():
+    """The error of the mean of 3 repeats is 0.4, whatever the number of queries."""
+    result = gs.plan(0.01, query=0.1, repeat=0.5, repeats=[3])
+    assert (result.options[0].queries, result.options[0].first_guess) == (None, None)
+
+
+def test_one_model_and_equal_models_have_no_change_along_the_gain():
+    judgments, scores = gs.Judgments([2, 1, 0, 1] * 40, group=[4] * 40), np.random.default_rng(0).random(160)
+    alone, same = (gs.compare(dict.fromkeys(names, scores), judgments).gains() for names in ("A", "AB"))
+    assert alone.text.endswith("A is the only model.")
+    assert (same.regret == 0).all()
+    assert set(same.best_sets.values()) == {("A", "B")}
+
+
+def test_segments_beyond_the_first_are_counted():
+    """A is best in every other segment and B in the rest, so each segment has one contrast."""
+    segments, first = np.repeat(np.arange(10), 45), np.random.default_rng(0).uniform(0.3, 0.6, 450)
+    second = first + np.where(segments % 2, 0.2, -0.2) + np.random.default_rng(1).normal(0, 0.01, 450)
+    text = compared(first, second, ranges={}, segments=segments).segments.text
+    assert text.count("Under both metrics, ") == text.count("Where segment is ") == 8
+    assert "There are 2 more such contrasts." in text
+    assert "The table contains 2 more segments." in text
+
+
+def test_attribution_names_close_labels_exactly_and_counts_queries_left_out():
+    labels = 1e6 + 0.01 * np.tile(np.arange(40), 10)
+    judgments = gs.Judgments(np.concatenate([np.zeros(100), labels]), group=[20] * 25)
+    models = {name: np.random.default_rng(ord(name)).random(500) for name in "AB"}
+    attribution = gs.compare(models, judgments, ["ndcg_linear(empty=skip)@5", "ndcg_linear@10"]).attribution("A", "B")
+    assert "over 20 queries (5 more without a value" in attribution.text
+    assert "1000000.04 to 1000000.07" in attribution.grades_by_ranks.index.get_level_values("grade")

@@ -87,6 +87,7 @@ class TestEstimates:
         assert (fit.lower, fit.upper) == pytest.approx((alone.lower, alone.upper), rel=1e-4)
         assert fit.fit_p_value == pytest.approx(alone.fit_p_value, rel=1e-3)
         assert fit.clusters == 400
+        assert "From 2000 preferences in 400 clusters" in fit.text.replace(",", "")
         assert gs.fit_gain(table(*copied)).upper < fit.upper
 
     def test_a_free_table_is_found_if_no_base_fits(self):
@@ -104,6 +105,10 @@ class TestEstimates:
         with pytest.raises(ValueError, match="labels must be grades"):
             fit.gains([7])
         assert "no gain base fits" in fit.text
+        comparison = gs.compare({"A": first[:9].ravel()}, gs.Judgments(first[:9].ravel(), group=[10] * 9))
+        assert "no gain base fits" in comparison.gains([1, 4], fit=fit).text
+        outside = gs.fit_gain(table(*planted(1.5, 800)))
+        assert "which is outside these bases" in comparison.gains([3, 4], fit=outside).text
 
     def test_ties_count_half_for_either_side(self):
         first, second, preferred = planted(1.5, 300, seed=4)

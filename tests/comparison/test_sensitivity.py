@@ -127,3 +127,24 @@ def test_trec_deep_learning(trec_dl, tmp_path, year, expected):
     page = comparison.to_html(tmp_path / "report.html").read_text("utf-8")
     assert '<section id="sensitivity">' in page
     assert "cutoff 5" in comparison.to_markdown()
+
+
+MASKED = gs.Judgments([2, 1, 0, 0] * 40, group=[4] * 40, judged=[True, True, True, False] * 40)
+FEW_WEIGHTS = gs.Judgments([2, 1, 0, 0] * 40, group=[4] * 40, weight=[1, *[0] * 38, 1])
+OWN = gs.metric("top_label", lambda labels, scores: float(labels[np.argmax(scores)]))
+KINDS = {"gain", "discount", "cutoff", "ties", "unjudged", "metric", "queries"}
+
+
+@pytest.mark.parametrize(
+    ("metric", "judgments", "kinds"),
+    [
+        ("map", MASKED, KINDS - {"gain", "discount", "cutoff"}),
+        (OWN, MASKED, {"metric", "queries"}),
+        ("ndcg_jk@3", FEW_WEIGHTS, KINDS - {"discount", "unjudged"}),
+    ],
+)
+def test_choices_are_those_that_the_metric_has(metric, judgments, kinds):
+    models = {f"m{seed}": np.random.default_rng(seed).random(160) for seed in range(6)}
+    found = gs.compare(models, judgments, [metric, "mrr"], draws=200).sensitivity()
+    assert set(found.table["kind"]) == kinds
+    assert ("gain" in kinds) != (f"{found.table['choice'].iloc[0]} reverses most pairs" in found.headline)

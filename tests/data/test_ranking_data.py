@@ -244,6 +244,9 @@ class TestFeatures:
         assert data.feature_frame()["shop"].cat.categories.tolist() == ["x", "y"]
         assert "; 1 categorical" in repr(data)
 
+    def test_repr_of_many_grades(self):
+        assert "labels from 0 to 10.5" in repr(RankingData(np.zeros((22, 1)), np.arange(22) / 2, group=[22]))
+
 
 def test_rows_are_matched_by_the_index_of_the_labels():
     frame = pd.DataFrame(X, columns=["bm25", "age"], index=list("vwxyz"))

@@ -60,6 +60,7 @@ CANDIDATES = [
     ({"params": {3: 1}}, "params", "got 3", TypeError),
 ]
 GRIDS = [
+    ({"params": [("max_bin", 3)]}, "params", "got list", TypeError),
     ({"params": {"max_bin": []}}, "params.max_bin", "no value"),
     ({"params": {"max_bin": [3, 5, 3]}}, "params.max_bin", "3 twice"),
     ({"training_gain": ["linear", "linear"]}, "training_gain", "'linear' twice"),
@@ -133,6 +134,8 @@ EXPERIMENTS = [
     ),
     (lambda parts: {"folds": list(parts)}, "folds", "not both"),
     (with_folds(lambda folds: {"folds": folds[:2]}), "folds", "got 2"),
+    (with_folds(lambda folds: {"folds": folds[0]}), "folds", "single one", TypeError),
+    ({"metrics": "mrr(empty=skip,min_label=9)"}, "min_label=9", "No query has"),
     (with_folds(lambda folds: {"folds": [weighted(folds[0], 1), *folds[1:]]}), "fold 2", "no weight"),
     (with_folds(lambda folds: {"folds": folds, "repeats": {"finalists": 3}}), "finalists", "with folds"),
     (
@@ -196,6 +199,7 @@ FILES = [
     (data(f"{SIMULATED}\nclusters = 'c.csv'"), "data.clusters", "be a file", FileNotFoundError),
     (data("folds = ['a', 'b', 'c']\nk_folds = 3"), "data", "folds and k_folds"),
     (data("files = 'a'"), "data", "got files"),
+    (data("files = []\nk_folds = 3"), "data.files", "at least 1"),
     (data("files = 'a'\nk_folds = 2"), "data.k_folds", "got 2"),
     (data("format = 'lettor'\nfolds = ['a', 'b', 'c']"), "data.format", "'letor' or 'lightgbm'"),
     (data(f"{SIMULATED}\nfeatures = 3"), "data", "features and simulate"),
@@ -205,6 +209,7 @@ FILES = [
     (data("simulate = {queries = 3, seed = 1}\nk_folds = 5"), "data.k_folds", "3 queries"),
     (simulated("split = [0.6, 0.2, 0.3]"), "data.simulate", "fractions"),
     (simulated("split = [0.6, 0.2, 0.2], mean_length = inf"), "data.simulate.mean_length", "finite"),
+    (candidate("params = {}\nsede = 3"), "candidates[1].sede", "mean 'seed'"),
     (candidate("params = {num_leavs = 3}"), "candidates[1].params.num_leavs", "mean 'num_leaves'"),
     (candidate("[[candidates]]\nname = 'y'"), "candidates[2].library", "missing"),
     (candidate("[[candidates]]\nname = 'x'\nlibrary = 'xgboost'"), "candidates[2]", "'x' twice"),
@@ -247,6 +252,7 @@ CALLS = [
     *rows("file", label_file, LABEL_FILES),
     *rows("run", lambda it, make, *_: run(make(**one()), **it), [
         ({"jobs": 0}, "jobs", "at least 1"),
+        ({"executor": "threads"}, "executor", "got str", TypeError),
         ({"jobs": 2, "executor": ByPickle()}, "jobs=2", "an executor"),
     ]),
     *rows("k_folds", lambda it, *_: k_folds(simulate(2, seed=1), it), [(3, "2 queries", "3 folds")]),

@@ -209,6 +209,8 @@ class TestFailures:
         assert list(result.failures) == ["broken"]
         assert all(word in result.failures["broken"] for word in ("Traceback", "nosuch"))
         assert "Not compared: broken" in result.summary()
+        with pytest.raises(KeyError, match=r"'broken' is not finished: .*nosuch"):
+            result.load_model("broken")
         (on_disk,) = (tmp_path / "run" / "failures").iterdir()
         assert on_disk.read_text().strip() in result.failures["broken"]
         assert Experiment.load(tmp_path / "run").failures == result.failures

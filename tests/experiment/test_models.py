@@ -136,7 +136,7 @@ class TestStopBy:
             result.comparison.queries(*pair, 100), alone.queries(*pair, 100), rtol=0, atol=1e-12
         )
 
-    @pytest.mark.parametrize("stop_by", ["balanced", "mrr"])
+    @pytest.mark.parametrize("stop_by", ["balanced", "mrr", "mrr(min_label=1)"])
     def test_one_metric(self, make, stop_by):
         result = run(make(metrics="mrr", candidates=[Candidate("a", "lightgbm")], stop_by=stop_by))
         assert result.compared.loc["a", "rounds"] == (int(result.best_rounds.loc["a", "mrr"]),)

@@ -67,3 +67,11 @@ def test_a_bar_shows_rounds_and_values(make, monkeypatch):
     shown = strip_controls(terminal.getvalue())
     assert re.search(r"lgb gain=linear \S+ +2/12 +ndcg_linear@10 0\.6250  ndcg_exp@10 0\.7500 ", shown)
     assert re.search(r"trainings \S+ +1/4 ", shown)
+
+
+def test_bars_end_with_one_line_per_training(make, monkeypatch):
+    terminal = use_terminal(monkeypatch)
+    result = make(candidates=[Candidate("a", "lightgbm")]).run()
+    shown = strip_controls(terminal.getvalue())
+    assert shown.count(f"[1/1] a  {best_values(result, 'a')}  ") == 1
+    assert re.search(r"trainings \S+ +1/1 ", shown)

@@ -87,6 +87,12 @@ class TestGains:
             means = gs.evaluate(METRICS, parts.test.judgments(), scores).mean
             assert result.leaderboard.loc[name, list(means)].to_dict() == pytest.approx(means, rel=1e-12)
 
+    def test_settings_of_histograms_and_filters_are_those_of_the_candidate(self, make):
+        params = {"num_leaves": 4, "force_col_wise": True, "feature_pre_filter": False, "min_data_in_leaf": 2}
+        text = run(make(candidates=[Candidate("a", "lightgbm", params)])).load_model("a").model_to_string()
+        settings = ("force_col_wise: 1", "force_row_wise: 0", "feature_pre_filter: 0", "min_data_in_leaf: 2")
+        assert all(f"[{setting}]" in text for setting in settings)
+
     def test_table_is_as_long_as_the_labels_need(self, make, parts):
         high = {name: replace(part, labels=part.labels * 10) for name, part in parts._asdict().items()}
         candidate = Candidate("a", "lightgbm", training_gain="linear")

@@ -27,6 +27,7 @@ CASES = [
     BadInput("no rows", lambda make, _: plot_queries(queries_of(make(3))[:0]), "queries", ValueError, "no rows"),
     BadInput("another table", lambda *_: plot_queries(pd.DataFrame({"a": [1]})), "Comparison.queries", ValueError, "a"),
     BadInput("candidate", lambda *_: plot_curves(CURVES, ("a", "b"), candidate="x"), "'x'", ValueError, "no curves"),
+    BadInput("metric", lambda *_: plot_curves(CURVES, ("a", "z")), "a and z", ValueError, "both metrics"),
     BadInput("column", lambda *_: plot_curves(CURVES[["value"]], ("a", "b")), "round", ValueError, "must have"),
     BadInput("twice", lambda *_: best_rounds(CURVES.iloc[[0, 0]], ("a", "b"), ()), "round 1 of a", ValueError, "once"),
     BadInput("scores", lambda *_: plot_explain([1, 3, 0], [3, 2]), "scores", ValueError, "2 entries"),

@@ -147,3 +147,33 @@ def test_candidates_that_are_numbers_have_curves(tmp_path):
     )
     page = page_of(comparison, tmp_path)
     assert "The largest gap is that of <bdi>1</bdi>: rounds" in re.sub("</?(span|strong)[^>]*>", "", page)
+
+
+def words(page):
+    return re.sub("<[^>]+>", "", page)
+
+
+def noisy(labels, metrics=("ndcg_linear@5", "ndcg_exp@5")):
+    """Compare two models of 40 queries, one better than the other."""
+    models = {f"m{k}": labels * (0.3 + k) + np.random.default_rng(k).normal(size=len(labels)) for k in (0, 1)}
+    return gs.compare(models, gs.Judgments(labels, group=[20] * 40), metrics, draws=200)
+
+
+LABELS = np.random.default_rng(0).integers(0, 4, 800)
+
+
+def test_choices_appear_if_they_were_computed(tmp_path):
+    comparison = noisy(LABELS)
+    assert '<section id="sensitivity">' not in page_of(comparison, tmp_path)
+    sensitivity = comparison.sensitivity()
+    page = page_of(comparison, tmp_path)
+    assert sensitivity.text in words(page[page.index('<section id="sensitivity">') :])
+    assert "| cutoff 10 |" in comparison.to_markdown()
+
+
+def test_why_counts_ranges_of_grades_and_queries_left_out(tmp_path):
+    amounts = np.random.default_rng(2).gamma(1, 2, 800).round(3)
+    amounts[:100] = 0
+    page = words(page_of(noisy(amounts, metrics=["ndcg_linear(empty=skip)@5", "dcg_linear@5"]), tmp_path))
+    assert re.search(r"gains 0\.\d+ on \d of 10 ranges of grades", page)
+    assert "On the 35 queries that all these metrics have. 5 more are left out." in page

@@ -300,6 +300,12 @@ class TestLeaderboard:
             assert slope > 0  # right is better
             assert np.allclose(x - x.max(), slope * (value - value.max()), atol=1e-3 * np.ptp(x))
 
+    @pytest.mark.parametrize("means", [{"a": 0.5}, {"a": 0.5, "b": 0.25}])
+    def test_one_model_has_its_means_alone(self, means):
+        picture = gs.Comparison({name: [[mean]] * 40 for name, mean in means.items()}, "A").plot.leaderboard()
+        assert [text.get_text() for text in picture.ax.texts] == [f"{name}: {mean:.4f}" for name, mean in means.items()]
+        assert picture.title.startswith("One model")
+
 
 class TestPicture:
     def test_it_shows_itself_in_a_notebook_with_its_words(self, make):

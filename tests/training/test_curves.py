@@ -112,6 +112,15 @@ class TestFromHistory:
         assert best_rounds(kind, {"valid": built_in}) == [2, 2, 2, 2]
 
 
+def test_a_metric_without_a_value_has_no_best_round_and_no_line():
+    curves = Curves.from_history({"valid": {"mrr": [NAN, NAN], "map": [0.1, 0.2]}})
+    labels = [line.get_label() for line in curves.plot(Figure().subplots()).ax.lines]
+    assert "map" in labels
+    assert "mrr" not in labels
+    alone = Curves.from_history({"valid": {"mrr": [NAN, NAN]}})
+    assert str(alone) == "No metric has a value on valid in 2 rounds."
+
+
 def test_copies_and_texts():
     curves = Curves.from_history(HISTORY)
     for again in (pickle.loads(pickle.dumps(curves)), copy.deepcopy(curves)):

@@ -99,10 +99,29 @@ def test_catboost_counts_all_rounds_of_a_continued_model(before, use_best_model,
 def test_all_rounds_without_a_best_one():
     one = lgb.train(QUIET, lgb_dataset(TRAIN), 5)
     other = xgb.train({**LOUD, "num_parallel_tree": 2}, xgb_matrix(TRAIN), 6)
-    models = {"lgb": one, "xgb": other, "scores": VALID.labels, "linear": LinearRegression().fit(X, VALID.labels)}
+    cat = catboost.CatBoostRanker(iterations=4, **CATBOOST).fit(TRAIN.features, TRAIN.labels, group_id=TRAIN.qid)
+    models = {
+        "lgb": one,
+        "xgb": other,
+        "cat": cat,
+        "scores": VALID.labels,
+        "linear": LinearRegression().fit(X, VALID.labels),
+    }
     comparison = compared(models)
-    assert comparison.iterations == {"lgb": (5, 5, "all"), "xgb": (6, 6, "all")}
+    assert comparison.iterations == {"lgb": (5, 5, "all"), "xgb": (6, 6, "all"), "cat": (4, 4, "all")}
     check(comparison, "xgb", other.predict(MATRIX))
+
+
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost", "catboost"])
+def test_a_model_of_a_library_that_is_not_a_booster_has_no_rounds(library):
+    class Ranker:
+        def predict(self, features):
+            return features[:, 0]
+
+    Ranker.__module__ = f"{library}.contrib"
+    comparison = compared({"own": Ranker(), "scores": VALID.labels})
+    check(comparison, "own", X[:, 0])
+    assert comparison.iterations == {}
 
 
 def test_a_linear_booster_cannot_go_back():
