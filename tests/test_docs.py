@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
@@ -29,6 +30,18 @@ MACHINE_PATH = re.compile(r"(?<![\w.])/(home|root|tmp|work|Users|opt)/")
 def test_notebooks_and_pages_exist():
     assert len(NOTEBOOKS) >= 4
     assert len(PAGES) > 10
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "api").glob("*.md")), ids=lambda path: path.stem)
+def test_names_of_the_reference_exist(page):
+    module = ""
+    for directive, name in re.findall(
+        r"^(?:\.\. (\w+):: |   )([A-Za-z_][\w.]*)$", page.read_text("utf-8"), re.MULTILINE
+    ):
+        if directive:
+            module = name
+        else:
+            resolve_name(f"{module}.{name}")
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
