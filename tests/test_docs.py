@@ -35,13 +35,10 @@ def test_notebooks_and_pages_exist():
 @pytest.mark.parametrize("page", sorted((ROOT / "docs" / "api").glob("*.md")), ids=lambda path: path.stem)
 def test_names_of_the_reference_exist(page):
     module = ""
-    for directive, name in re.findall(
-        r"^(?:\.\. (\w+):: |   )([A-Za-z_][\w.]*)$", page.read_text("utf-8"), re.MULTILINE
-    ):
-        if directive:
-            module = name
-        else:
-            resolve_name(f"{module}.{name}")
+    names = re.findall(r"^(?:\.\. \w*module:: |   )([A-Za-z_][\w.]*)$", page.read_text("utf-8"), re.MULTILINE)
+    for name in names:
+        module = name if name.partition(".")[0] == "gainsay" else module
+        resolve_name(module if name == module else f"{module}.{name}")
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
