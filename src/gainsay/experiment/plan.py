@@ -217,7 +217,7 @@ class Plan(ExperimentConfig):
                 "metrics": list(plan.names),
                 "seed": plan.seed,
                 **{f"data of {part}": fingerprint[:16] for part, fingerprint in plan.data.items()},
-                **{f"candidate {it.name!r}": it.to_dict() for it in plan.candidates if it.name in names},
+                **{f"candidate {own.name!r}": own.to_dict() for own in plan.candidates if own.name in names},
             }
             for plan in (earlier, self)
         )
