@@ -119,6 +119,7 @@ def test_a_metric_without_a_value_has_no_best_round_and_no_line():
     assert "mrr" not in labels
     alone = Curves.from_history({"valid": {"mrr": [NAN, NAN]}})
     assert str(alone) == "No metric has a value on valid in 2 rounds."
+    assert not alone.plot(Figure().subplots()).ax.lines
 
 
 def test_copies_and_texts():

@@ -327,7 +327,8 @@ class CurvesBase:
             if metric.curve.best_round is not None
         ]
         ax, colors = start(ax, theme, (6.8, 4.2))
-        draw_curves(ax, colors, lines)
+        if lines:
+            draw_curves(ax, colors, lines)
         return finish(ax, colors, view.title, view.describe(), x="round", y="distance from its own best", pad=22)
 
     def __str__(self) -> str:
