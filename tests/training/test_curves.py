@@ -119,6 +119,8 @@ def test_a_metric_without_a_value_has_no_best_round_and_no_line():
     assert "mrr" not in labels
     alone = Curves.from_history({"valid": {"mrr": [NAN, NAN]}})
     assert str(alone) == "No metric has a value on valid in 2 rounds."
+    with pytest.raises(ValueError, match="curves must have a value other than NaN, got none"):
+        alone.plot()
 
 
 def test_copies_and_texts():
