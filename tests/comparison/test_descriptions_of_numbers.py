@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gainsay as gs
+from gainsay.comparison.data import read_panel
 from gainsay.evaluation.explain import distinct_numbers
 
 BASES = [1, 1.2, 1.5, 2, 2.5, 3, 4, 6, 8, 12, 16, 32]
@@ -76,15 +77,34 @@ def test_distinct_numbers_decrease():
         assert values == sorted(values, reverse=True)
 
 
-@pytest.mark.parametrize(("changed", "is_few"), [(10, True), (60, False)])
-def test_gate_mentions_few_differing_queries(changed, is_few):
+@pytest.mark.parametrize(
+    ("changed", "ranges", "bound"),
+    [
+        (10, {"ndcg": (0, 1)}, "so the share of worse queries bounds the loss."),
+        (10, {}, "too few to bound the loss."),
+        (60, {}, None),
+    ],
+)
+def test_gate_mentions_few_differing_queries(changed, ranges, bound):
     rng = np.random.default_rng(1)
     old = rng.uniform(0.3, 0.7, 400)
     new = old.copy()
     new[:changed] += rng.normal(0.02, 0.1, changed)
-    comparison = gs.Comparison({"ndcg": np.stack([old, new], axis=1)}, ["old", "new"])
+    comparison = gs.Comparison({"ndcg": np.stack([old, new], axis=1)}, ["old", "new"], ranges=ranges)
     result = comparison.against("old", margin=0.05)
-    assert ("so the share of worse queries bounds the loss" in result.text) == is_few
+    assert ("differ on fewer than 30 queries" in result.text) == (bound is not None)
+    assert bound is None or f"under ndcg, {bound}" in result.text
+    assert ("not bounded" in result.text) == (bound == "too few to bound the loss.")
+
+
+def test_equal_models_without_a_range_need_no_number_of_queries():
+    """Nothing shows that they differ on any query, and without a range a single one could be a large loss."""
+    equal = [SAMPLE[0], SAMPLE[0]]
+    for ranges, is_needed in (({}, False), ({"x": (0, 1)}, True)):
+        result = compared(*equal, metrics="x", ranges=ranges).against("m0", 0.01, require="no_loss")
+        (candidate,) = result.candidates
+        assert (candidate.queries_needed is not None) == is_needed
+        assert ("To ship with 80 % probability" in result.text) == is_needed
 
 
 def test_ranges_of_needed_queries_are_explained():
@@ -142,6 +162,18 @@ def test_segments_beyond_the_first_are_counted():
     assert text.count("Under both metrics, ") == text.count("Where segment is ") == 8
     assert "There are 2 more such contrasts." in text
     assert "The table contains 2 more segments." in text
+    text = compared(first[:405], second[:405], ranges={}, segments=segments[:405]).segments.text
+    assert "There is 1 more such contrast." in text
+    assert "The table contains 1 more segment." in text
+
+
+def test_models_without_names_are_quoted_like_others():
+    values, partial = np.ones((40, 3)), np.ones((40, 3))
+    partial[5, 0] = np.nan
+    for names, quoted in ((None, "'model 2'"), (["A", "B"], "'B'")):
+        for second in (partial, values[:30], values[None]):
+            with pytest.raises(ValueError, match=quoted):
+                read_panel({"x": [values, second]}, names)
 
 
 def test_attribution_names_close_labels_exactly_and_counts_queries_left_out():

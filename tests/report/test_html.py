@@ -219,3 +219,11 @@ def test_the_rival_is_one_that_may_still_be_best(from_values):
     pair = choose_pair(comparison)
     assert (pair.first, pair.second) == ("m0", "m1")
     assert "still possible" in pair.reason
+
+
+def test_none_is_no_title_no_data_and_no_date(make, tmp_path):
+    pages = [tmp_path / name / "r.html" for name in "ab"]
+    for page, options in zip(pages, ({}, dict.fromkeys(("title", "data", "date"))), strict=True):
+        page.parent.mkdir()
+        make(2).to_html(page, queries=2, **options)
+    assert pages[0].read_bytes() == pages[1].read_bytes()

@@ -320,10 +320,9 @@ class BaselineComparison(TextResult):
         if candidate.proven_losses and candidate.decision != "do not ship":
             text += f" A loss within the margin is proven under {join_names(candidate.proven_losses)}."
         if few := [metric for metric in self.metrics if candidate.differing[metric] < MIN_QUERIES]:
-            text += (
-                f" The models differ on fewer than {MIN_QUERIES} queries under {join_names(few)}, so the share of "
-                "worse queries bounds the loss."
-            )
+            is_bounded = math.isfinite(candidate.deciding.worst_lower)
+            bound = "so the share of worse queries bounds the loss" if is_bounded else "too few to bound the loss"
+            text += f" The models differ on fewer than {MIN_QUERIES} queries under {join_names(few)}, {bound}."
         return text
 
     def describe_next_step(self, candidate: CandidateDecision) -> str:
@@ -493,7 +492,9 @@ def _decide(sample: Sample, joint: JointEstimate, b: int, c: int, rule: _Rule, p
     marginal_lower, lower, upper = pair.bound(rule.level, widths)
     bounds = DecidingBounds(float(marginal_lower.min()), float(upper.min()), float(lower.max()))
     decision = apply_rule(bounds, rule.margin, rule.require)
-    needed = _estimate_needs(pair, rule, widths) if plan and decision == "undecided" else None
+    # If the models are equal on every query, they may be so on all further ones, which then bound no loss either.
+    plan = plan and decision == "undecided" and not (np.isinf(marginal_lower) & (pair.support == 0)).any()
+    needed = _estimate_needs(pair, rule, widths) if plan else None
     difference = np.array([panel.in_unit(*row) for row in zip(panel.metrics, pair.difference, strict=True)])
     half_widths = compute_half_widths(np.where(pair.has_support, pair.error, np.inf), rule.critical)
     lowest, highest = clip_intervals(difference, half_widths, -widths, widths)

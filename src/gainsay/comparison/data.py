@@ -377,12 +377,13 @@ def _average_repeats(
         name = _name_column(column, models)
         if array.ndim not in (1, 2):
             raise ValueError(
-                f"{label} must contain arrays of shape (queries, repeats) or (queries,), got {array.shape} for {name}."
+                f"{label} must contain arrays of shape (queries, repeats) or (queries,), got {array.shape} for "
+                f"{name!r}."
             )
         if len(array) != len(arrays[0]):
             raise ValueError(
-                f"{label} must have the same queries for every model, got {len(array)} queries for {name} and "
-                f"{len(arrays[0])} for {_name_column(0, models)}."
+                f"{label} must have the same queries for every model, got {len(array)} queries for {name!r} and "
+                f"{len(arrays[0])} for {_name_column(0, models)!r}."
             )
         if array.ndim == 1:
             continue
@@ -390,7 +391,7 @@ def _average_repeats(
         partial = np.isnan(array).any(axis=1) & ~np.isnan(array).all(axis=1)
         if partial.any():
             raise ValueError(
-                f"{label} is NaN for some repeats of {name} at query {int(np.argmax(partial))} (counted from 0). A "
+                f"{label} is NaN for some repeats of {name!r} at query {int(np.argmax(partial))} (counted from 0). A "
                 "query that a metric skips must be NaN for every repeat."
             )
         repeats[column] = np.ascontiguousarray(array)

@@ -204,11 +204,11 @@ class Segments(TextResult):
         decided, small = ([part for part in self.parts if part.decided is group] for group in (True, False))
         none = "No model is proven best in one segment and worse than another in a second segment."
         sentences = contrasts[:MAX_SHOWN] or [none]
-        if len(contrasts) > MAX_SHOWN:
-            sentences.append(f"There are {len(contrasts) - MAX_SHOWN} more such contrasts.")
+        if more := len(contrasts[MAX_SHOWN:]):
+            sentences.append(f"There {'is' if more == 1 else 'are'} {pluralize(more, 'more such contrast')}.")
         sentences += map(_describe_segment, decided[:MAX_SHOWN])
-        if len(decided) > MAX_SHOWN:
-            sentences.append(f"The table contains {len(decided) - MAX_SHOWN} more segments.")
+        if more := len(decided[MAX_SHOWN:]):
+            sentences.append(f"The table contains {pluralize(more, 'more segment')}.")
         if small:
             names = join_names([f"{part.column} {part.label} ({part.units})" for part in small])
             units = "queries" if self.whole.clusters is None else "clusters"

@@ -14,7 +14,6 @@ from .._common import __version__
 from .._common.shown import as_html, as_text, printable
 from .._common.theme import DARK, LIGHT
 from .._common.validation import validate_integer, validate_output
-from .content import Content
 from .document import to_json
 from .rendering import TEMPLATES, build_chart, get_environment
 from .sections import build_sections
@@ -78,11 +77,11 @@ def write_html(
     to_json(content, numbers, queries=queries)
     style, chart = _build_style(), content.chart
     script = "\n" + (TEMPLATES / "report.js").read_text("utf-8")
-    day = date if isinstance(date, str) else f"{date.day} {date:%B %Y}"
-    data = printable(data)
+    day = date or "" if isinstance(date, str | None) else f"{date.day} {date:%B %Y}"
+    data = printable(data or "")
     page = template.render(
         page_title=as_text(title or chart.headline),
-        title=printable(title),
+        title=printable(title or ""),
         question=as_html(chart.question),
         data=data if data.endswith((".", "!", "?")) or not data else f"{data}.",
         date=f"Compared on {printable(day)} with gainsay {__version__}." if day else "",

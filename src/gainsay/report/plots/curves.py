@@ -110,6 +110,8 @@ class DistanceCurve(NamedTuple):
 
 def draw_curves(ax: Axes, colors: Theme, curves: Sequence[DistanceCurve]) -> None:
     """Draw curves as distances from their best values, with a filled mark at 0 and a hollow one at `at`."""
+    if not curves:
+        raise ValueError("curves must have a value other than NaN, got none. Check the values of the metrics.")
     rightmost = max(reversed(curves), key=lambda curve: curve.best_round)
     for curve in curves:
         color, (marker, style) = getattr(colors, curve.role), ROLES[curve.role]
