@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
@@ -29,6 +30,15 @@ MACHINE_PATH = re.compile(r"(?<![\w.])/(home|root|tmp|work|Users|opt)/")
 def test_notebooks_and_pages_exist():
     assert len(NOTEBOOKS) >= 4
     assert len(PAGES) > 10
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "api").glob("*.md")), ids=lambda path: path.stem)
+def test_names_of_the_reference_exist(page):
+    module = ""
+    names = re.findall(r"^(?:\.\. \w*module:: |   )([A-Za-z_][\w.]*)$", page.read_text("utf-8"), re.MULTILINE)
+    for name in names:
+        module = name if name.partition(".")[0] == "gainsay" else module
+        resolve_name(module if name == module else f"{module}.{name}")
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)

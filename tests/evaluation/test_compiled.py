@@ -98,6 +98,12 @@ class TestOutsideTheCore:
         with pytest.raises(AssertionError, match="not in the core"):
             in_core([name], judgments, self.scores, 1)
 
+    def test_precision_of_a_query_without_judged_documents(self, monkeypatch):
+        monkeypatch.setattr(compiled, "core", lambda: None)
+        judgments = gs.Judgments([np.nan, 1, 0], group=[1, 2], judged=[False, True, True])
+        found = gs.evaluate("precision(denominator=min_k_n)@3", judgments, [3, 2, 1]).per_query
+        assert found.tolist() == [[0], [0.5]]
+
     def test_custom_statistics_of_labels(self):
         class Strict(gs.RR):
             names = {"strict_outside_the_core": {}}

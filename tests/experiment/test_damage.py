@@ -154,10 +154,10 @@ class TestForeign:
                 {"candidates": grid("lgb", "lightgbm", {"num_leaves": 9}, training_gain=["linear", "exponential"])},
                 ["candidate 'lgb gain=linear'.params.num_leaves was 7, is 9"],
             ),
-            (lambda parts: {"test": parts.test.take_queries(range(20))}, ["data of test"]),
+            (lambda parts: {"test": parts.test.take_queries(range(20))}, ["the data of test differ"]),
             (
                 lambda parts: {"train": None, "valid": None, "test": None, "folds": list(parts)},
-                ["data of test was", "data of fold 3 was missing"],
+                ["parts of the data was ['test', 'train', 'valid'], is ['fold 1', 'fold 2', 'fold 3']"],
             ),
         ],
     )

@@ -27,7 +27,7 @@ class Terminal(io.StringIO):
 def use_terminal(monkeypatch):
     """Make stdout and stderr one terminal, which is updated in every round."""
     monkeypatch.setattr(display, "TERMINAL_INTERVAL", 0.0)
-    for name, value in {"TERM": "xterm", "COLUMNS": "80", "LINES": "24"}.items():
+    for name, value in {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"}.items():
         monkeypatch.setenv(name, value)
     stream = Terminal()
     monkeypatch.setattr(sys, "stdout", stream)
@@ -40,6 +40,7 @@ class View(NamedTuple):
 
     lines: list[str]
     end: str = ""
+    is_over: bool = False
 
     def create_lines(self, width):
         return [[(text, "bold")] for text in self.lines]
@@ -51,6 +52,22 @@ class View(NamedTuple):
 def show(*lines, end=""):
     view = View(list(lines), end)
     return TerminalDisplay(lambda: view), view
+
+
+def train_with_other_stop():
+    import lightgbm as lgb
+
+    from gainsay.data import simulate
+    from gainsay.lightgbm import Curves, feval
+
+    data, curves = simulate(30, seed=1), Curves()
+    train = lgb.Dataset(data.features, data.labels, group=data.group)
+    valid = lgb.Dataset(data.features, data.labels, group=data.group, reference=train)
+    params = {"objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 1}
+    callbacks = [curves, lgb.early_stopping(1, verbose=False)]
+    log = feval(["ndcg_linear@10", "ndcg_exp@10"])
+    lgb.train(params, train, 100, valid_sets=[valid], feval=log, callbacks=callbacks)
+    return curves
 
 
 class TestScreen:
@@ -104,6 +121,31 @@ class TestScreen:
         second.end()
         assert screen().feed(terminal.getvalue()).text == "a has ended\nb has ended"
 
+    def test_lines_of_an_ended_training_stay_in_place(self, screen, monkeypatch):
+        terminal = use_terminal(monkeypatch)
+        views = [View(["one", "two"])]
+        live = TerminalDisplay(lambda: views[0])
+        live.update()
+        terminal.write("\n>>> typed by the user\n")  # not by Python
+        views[0] = views[0]._replace(end="the end", is_over=True)
+        print("an answer")
+        live.end()
+        assert screen().feed(terminal.getvalue()).text == "one\ntwo\n>>> typed by the user\nan answer\nthe end"
+        assert sys.stdout is terminal
+
+    @pytest.mark.parametrize("last", [print, lambda curves: None], ids=["print", "forget"])
+    def test_lines_stay_if_another_callback_has_ended_the_training(self, last, screen, monkeypatch):
+        terminal = use_terminal(monkeypatch)
+        curves = train_with_other_stop()
+        terminal.write("\n>>> typed by the user\n")
+        last(curves)
+        del curves
+        lines = screen().feed(terminal.getvalue()).text.split("\n")
+        typed = lines.index(">>> typed by the user")
+        assert lines[typed - 3].startswith("valid_0   round")
+        assert lines[typed + 1].startswith("valid_0: ndcg_linear@10 is best at round")
+        assert sys.stdout is terminal
+
     def test_a_closed_terminal_does_not_end_the_training(self, monkeypatch):
         terminal = use_terminal(monkeypatch)
         live, _ = show("line", end="end")
@@ -126,7 +168,6 @@ class TestTerminals:
     def test_color(self, monkeypatch, no_color):
         terminal = use_terminal(monkeypatch)
         monkeypatch.setenv("NO_COLOR", no_color)
-        monkeypatch.setenv("TERM", "xterm-256color")
         monkeypatch.setattr(View, "create_lines", lambda view, width: [[("●", "color(33)")]])
         live, _ = show()
         live.update()

@@ -49,8 +49,7 @@ def main() -> None:
 
 
 def _replace_by_ascii(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
+    assert isinstance(error, UnicodeEncodeError)  # the type of errors of an output
     letters = error.object[error.start : error.end]
     plain = (unicodedata.normalize("NFKD", letter).encode("ascii", "ignore").decode() for letter in letters)
     return "".join(ASCII.get(letter) or text or "?" for letter, text in zip(letters, plain, strict=True)), error.end

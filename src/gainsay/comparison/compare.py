@@ -134,7 +134,7 @@ def compare(
     features, rounds = judgments.in_row_order("features", features), iteration
     if isinstance(iteration, Mapping):  # A recipe has one number for all its repeats.
         rounds = {repeat: number for name, number in iteration.items() for repeat in recipes.get(name, [name])}
-    scores, iterations = read_predictions(flat_models, judgments.documents, features, rounds, judgments.in_row_order)
+    scores, iterations = read_predictions(flat_models, judgments, features, rounds)
     values, counted = _evaluate(evaluator, scores)
     labels = {} if segments is None else validate_labels(segments, judgments.query_ids, judgments)
     cluster_codes = None if clusters is None else read_clusters(clusters, judgments.queries, judgments)[counted]

@@ -167,14 +167,23 @@ def _read_text(path: StrPath, separator: str | None, column: str | None, max_byt
 
 def _iter_plain_rows(path: StrPath, max_bytes: int, separator: str | None, header: bool) -> Iterator[bytes]:
     """Yield the lines without the header, or raise if Arrow may read them differently than `_iter_rows`."""
+    piece = csv.field_size_limit() // 2
+    has_ended = False
     for chunk in read_chunks(path, max_bytes=max_bytes, cells=separator is not None):
-        text = chunk.text.replace(b"\r\n", b"\n") if separator else collapse_blanks(chunk.text)
+        text = chunk.text if separator else collapse_blanks(chunk.text)
+        if separator and b"\r" in text:  # This search is ten times faster than a replacement without an occurrence.
+            text = text.replace(b"\r\n", b"\n")
         # Quotes change the meaning of separators, and in ASCII no other characters are blanks.
         if b'"' in text or b"\r" in text if separator else not text.isascii():
             raise ValueError("quotes, carriage returns or blanks that are not ASCII")
-        lengths = np.diff(np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n")), prepend=-1)
-        if lengths.min() == 1 or lengths.max() > csv.field_size_limit():
-            raise ValueError("empty or long lines")  # Arrow skips empty lines, and the csv module limits cells.
+        # The csv module limits the size of cells, and no line is longer than two pieces.
+        if any(text.find(b"\n", start, start + piece) < 0 for start in range(0, len(text) - piece, piece)):
+            raise ValueError("long lines")
+        rows = text.rstrip(b"\n")
+        is_end = np.frombuffer(rows, dtype=np.uint8) == ord("\n")
+        if rows and (has_ended or is_end[0] or (is_end[1:] & is_end[:-1]).any()):
+            raise ValueError("empty lines before the last row")  # Arrow skips empty lines.
+        has_ended = not rows or len(text) > len(rows) + 1
         yield text.partition(b"\n")[2] if header and chunk.first_line == 1 else text
 
 

@@ -212,8 +212,8 @@ def _align(
     codes_by_listing, distinct = encode_ids([listing.documents for listing in listings])
     limit = max(len(distinct), 1)
     pairs = list(zip(listings, codes_by_listing, strict=True))
-    if any(twice(listing.query * limit + codes) for listing, codes in pairs):
-        for source in sources:
+    for source, (listing, codes) in zip(sources, pairs, strict=True):
+        if twice(listing.query * limit + codes):
             _read(source)  # The reader of lines raises an error with the line.
     judged, *runs = listings
     counted = _select_queries(judged, runs[0] if missing == "skip" else None)

@@ -269,11 +269,11 @@ def perform(task: Task) -> Outcome:
     shared = task.data if isinstance(task.data, SharedParts) else None
     if shared is not None and not shared.are_open:
         raise CalledOffError(unit)
-    context = task.data
-    if isinstance(context, SharedParts):
-        context = TrainingContext({name: context.read(name) for name in unit.fold.parts})
     started = time.perf_counter()
     try:
+        context = task.data
+        if isinstance(context, SharedParts):
+            context = TrainingContext({name: context.read(name) for name in unit.fold.parts})
         model, training = train_candidate(unit.seeded_candidate, unit, task.plan.metrics, context)
     except CalledOffError:
         raise

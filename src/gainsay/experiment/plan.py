@@ -216,12 +216,13 @@ class Plan(ExperimentConfig):
             {
                 "metrics": list(plan.names),
                 "seed": plan.seed,
-                **{f"data of {part}": fingerprint[:16] for part, fingerprint in plan.data.items()},
-                **{f"candidate {it.name!r}": it.to_dict() for it in plan.candidates if it.name in names},
+                "parts of the data": sorted(plan.data),
+                **{f"candidate {own.name!r}": own.to_dict() for own in plan.candidates if own.name in names},
             }
             for plan in (earlier, self)
         )
-        return find_differences(before, now)
+        parts = [part for part, fingerprint in self.data.items() if earlier.data.get(part, fingerprint) != fingerprint]
+        return [*find_differences(before, now), *(f"the data of {part} differ" for part in parts)]
 
 
 def orient(curves: Floats, metrics: Sequence[Metric]) -> Floats:

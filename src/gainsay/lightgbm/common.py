@@ -64,7 +64,7 @@ dataset_names: WeakIdentityMap[str] = WeakIdentityMap()
 """The names of datasets by their labels. LightGBM passes them to callbacks but not to evaluation functions."""
 _evaluators: WeakIdentityMap[list[tuple[weakref.ref[Evaluator], tuple[str, ...]]]] = WeakIdentityMap()
 """The evaluators of a dataset by its labels, each with the names of its metrics in the log."""
-shown_curves: WeakIdentityMap[weakref.WeakSet[Any]] = WeakIdentityMap()
+shown_curves: WeakIdentityMap[weakref.WeakKeyDictionary[Any, None]] = WeakIdentityMap()
 """The `Curves` of a training by its model. Early stopping ends them, because LightGBM calls no callback at the end."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any, ClassVar
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 import lightgbm as lgb
 
@@ -86,7 +86,7 @@ class Curves(CurvesBase, Callback):
             if isinstance(name, str):  # a CVBooster returns a function for any name
                 self._training_names = (*self._training_names, name)
             register_names(env.model)
-            shown_curves.set(env.model, WeakSet([*(shown_curves.get(env.model) or ()), self]))
+            shown_curves.set(env.model, WeakKeyDictionary({**(shown_curves.get(env.model) or {}), self: None}))
         results = [read_result(entry) for entry in env.evaluation_result_list or []]
         counts = Counter(result[:2] for result in results)
         duplicate = next((metric for (_, metric), count in counts.items() if count > 1), None)

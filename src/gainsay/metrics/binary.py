@@ -140,7 +140,7 @@ class Precision(BinaryMetric):
 
     def _divisors(self, judged: Integers, cutoffs: Sequence[int | None]) -> Floats:
         """Return the denominators of queries with these numbers of judged documents, at each cutoff."""
-        sizes = judged[:, None].astype(np.float64)
+        sizes = np.maximum(judged, 1)[:, None].astype(np.float64)
         capped = self.denominator == "min_k_n"
         divisors = [sizes if k is None else np.minimum(sizes, k) if capped else k for k in cutoffs]
         return np.hstack([np.broadcast_to(divisor, sizes.shape) for divisor in divisors])

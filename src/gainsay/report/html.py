@@ -77,8 +77,8 @@ def write_html(
     to_json(content, numbers, queries=queries)
     style, chart = _build_style(), content.chart
     script = "\n" + (TEMPLATES / "report.js").read_text("utf-8")
-    data, date = printable(data or ""), date or ""
-    day = date if isinstance(date, str) else f"{date.day} {date:%B %Y}"
+    day = date or "" if isinstance(date, str | None) else f"{date.day} {date:%B %Y}"
+    data = printable(data or "")
     page = template.render(
         page_title=as_text(title or chart.headline),
         title=printable(title or ""),

@@ -92,6 +92,7 @@ class CurvesBase:
 
     def __del__(self) -> None:
         if getattr(self, "_display", None) is not None:
+            self._settle()
             self._end()
 
     # Called by the callbacks of the libraries
@@ -140,9 +141,15 @@ class CurvesBase:
         self._last_round = max(self._last_round, round_number)
 
     def _settle(self) -> None:
-        """Show the end of a training that another callback has ended, after which LightGBM calls no callback."""
-        if self._model is not None and self._find_selected_round() is not None:
+        """Show the end of a training that is over."""
+        if self._is_over():
+            if self._display is not None:
+                self._display.cancel()  # before `_end`, so that the lines stay in place
             self._end()
+
+    def _is_over(self) -> bool:
+        """Return whether another callback has ended the training, after which LightGBM calls no callback."""
+        return self._model is not None and self._find_selected_round() is not None
 
     def _end(self) -> None:
         """Show the end of the training."""
@@ -320,7 +327,8 @@ class CurvesBase:
             if metric.curve.best_round is not None
         ]
         ax, colors = start(ax, theme, (6.8, 4.2))
-        draw_curves(ax, colors, lines)
+        if lines:
+            draw_curves(ax, colors, lines)
         return finish(ax, colors, view.title, view.describe(), x="round", y="distance from its own best", pad=22)
 
     def __str__(self) -> str:
@@ -387,6 +395,7 @@ class CurvesBase:
             seconds=perf_counter() - self._started if is_shown else None,
             patience=patience,
             selected_round=self._selected_round,
+            is_over=self._is_over(),
         )
 
     def _find_monitored(self, run: StoppingRun) -> tuple[str, str]:

@@ -90,15 +90,13 @@ class TerminalDisplay(Display):
     """
 
     _latest: ClassVar[TerminalDisplay | None] = None
+    _lock = threading.Lock()
 
     def __init__(self, create_view: Callable[[], View | None]) -> None:
         from rich.console import Console
         from rich.live import Live
 
         super().__init__(create_view)
-        if TerminalDisplay._latest is not None:
-            TerminalDisplay._latest._remove_lines()
-        TerminalDisplay._latest = self
         stream = getattr(sys.stderr, "rich_proxied_file", sys.stderr)
         self._console = Console(file=stream, force_terminal=True, highlight=False, markup=False, emoji=False)
         self._live = Live(
@@ -110,8 +108,13 @@ class TerminalDisplay(Display):
             redirect_stderr=is_terminal(sys.stderr),
         )
         self._is_hidden, self._is_refreshing, self._last = True, False, 0.0
-        with _ignore_closed(stream):
+        self._console.push_render_hook(self)  # type: ignore[arg-type]  # called before that of `Live`
+        with TerminalDisplay._lock, _ignore_closed(stream):
+            if TerminalDisplay._latest is not None:
+                TerminalDisplay._latest._remove_lines()
+            TerminalDisplay._latest = self
             self._live.start()
+            self._streams = sys.stdout, sys.stderr  # `print(curves)` may end the training, and print to them after that
             self._console.show_cursor()  # a failed training must not leave a hidden cursor
 
     def update(self) -> None:
@@ -130,6 +133,13 @@ class TerminalDisplay(Display):
         self._is_hidden = True
         with _ignore_closed(self._console.file):
             self._live.stop()
+
+    def process_renderables(self, renderables: list[Any]) -> list[Any]:
+        """Leave the lines of an ended training in place, because the user may have typed below them."""
+        view = None if self._is_refreshing else self._create_view()
+        if view is not None and view.is_over:
+            self._live._live_render._shape, self._is_hidden = None, True
+        return renderables
 
     def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
         from rich.text import Text

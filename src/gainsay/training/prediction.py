@@ -21,6 +21,7 @@ from .bound_metrics import LIBRARIES
 
 if TYPE_CHECKING:
     from .._common.typing import Features, Floats, Frame, Predictor, Scores
+    from ..judgments import Judgments
 
 __all__ = ["Iteration", "find_booster", "find_trees", "predict", "read_predictions", "validate_categories"]
 
@@ -63,17 +64,15 @@ class Iteration(NamedTuple):
 
 def read_predictions(
     models: Mapping[str, Scores] | Frame,
-    documents: int,
+    judgments: Judgments,
     features: Features | None = None,
     iteration: int | Mapping[str, int] | None = None,
-    in_row_order: Callable[[str, Any], Any] | None = None,
 ) -> tuple[dict[str, Floats], dict[str, Iteration]]:
     """Return one array of scores per model, and the number of rounds of each booster.
 
     `models` maps names to scores, paths (read with `gainsay.data.read_scores`) or objects with a `predict` method, or
     is a DataFrame with one column per model. Boosters predict from `features`, one row per document, with the rounds up
-    to their best iteration, or with those of `iteration`. `in_row_order` is the method of the judgments that matches
-    scores of pandas with the labels. Errors contain the name of the model.
+    to their best iteration, or with those of `iteration`. Errors contain the name of the model.
     """
     if hasattr(models, "columns") and not isinstance(models, Mapping):
         columns = list(map(str, models.columns))
@@ -97,13 +96,11 @@ def read_predictions(
     for name, source in models.items():
         try:
             values, used = _read_scores(source, features, rounds.get(name))
-            if in_row_order is not None:
-                values = in_row_order("scores", values)
-            scores = numbers("scores", values).astype(np.float64)
+            scores = numbers("scores", judgments.in_row_order("scores", values)).astype(np.float64)
         except (ValueError, TypeError, OSError) as error:
             raise type(error)(f"model {name!r}: {error}") from None
-        if len(scores) != documents:
-            raise ValueError(f"model {name!r} has {len(scores)} scores, but there are {documents} documents")
+        if len(scores) != judgments.documents:
+            raise ValueError(f"model {name!r} has {len(scores)} scores, but there are {judgments.documents} documents")
         predictions[name] = scores
         if used is not None:
             iterations[name] = used

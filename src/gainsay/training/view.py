@@ -112,7 +112,8 @@ class SelectedRound(NamedTuple):
 class View:
     """A training at one moment. The total of rounds and the seconds are optional.
 
-    `patience` is the metric of early stopping, the rounds left and the rounds of patience.
+    `patience` is the metric of early stopping, the rounds left and the rounds of patience. `is_over` is whether another
+    callback has ended the training, and `Curves` was not called after that.
     """
 
     title: str
@@ -123,6 +124,7 @@ class View:
     seconds: float | None = None
     patience: tuple[str, int, int] | None = None
     selected_round: SelectedRound | None = None
+    is_over: bool = False
 
     def create_lines(self, width: int) -> list[Segments]:
         """Return a title and one line per metric. Lines that do not fit into `width` columns are longer."""
@@ -160,14 +162,14 @@ class View:
     def create_final_line(self) -> str:
         """Return one line, for a training that has ended."""
         seconds = "" if self.seconds is None else f" {self.seconds:.1f} s"
-        return " ".join(f"{printable(self.title)}: {self.describe()}{seconds}".split())
+        return printable(f"{self.title}: {self.describe()}{seconds}")
 
     def describe(self) -> str:
         """Return the best rounds, and the losses at the best round of the other metric, in words."""
         shown = [shown for shown in self.shown if shown.curve.best_round is not None]
         if not shown:
             return f"No metric has a value on {printable(self.dataset)} in {self.last_round:,} rounds."
-        best = ", ".join(f"{m.name} at round {m.curve.best_round:,} ({m.curve.best:.4f})" for m in shown)
+        best = ", ".join(f"{printable(m.name)} at round {m.curve.best_round:,} ({m.curve.best:.4f})" for m in shown)
         best = best.replace(" at round", " is best at round", 1)
         text = f"{best}, on {printable(self.dataset)} over {pluralize(self.last_round, 'round')}."
         if self.selected_round is not None:
@@ -177,7 +179,7 @@ class View:
         if len({metric.curve.best_round for metric in shown}) == 1:
             return f"{text}\nThe best rounds are the same."
         other = "the other's" if len(shown) == 2 else "another's"
-        losses = " and ".join(f"{metric.loss:.4f} of {metric.name}" for metric in shown if metric.loss == metric.loss)
+        losses = " and ".join(f"{m.loss:.4f} of {printable(m.name)}" for m in shown if m.loss == m.loss)
         return f"{text}\nStopping at {other} best round loses {losses}." if losses else text
 
 

@@ -18,7 +18,7 @@ from .curves import plot_best_rounds, plot_curves
 from .explain import plot_attribution, plot_explain, plot_queries
 from .gains import plot_gains
 from .leaderboard import plot_leaderboard
-from .pairs import plot_conflict, plot_sensitivity
+from .pairs import plot_bound, plot_conflict, plot_sensitivity
 from .style import Picture, validate_picture_path
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ __all__ = [
     "Plots",
     "plot_attribution",
     "plot_best_rounds",
+    "plot_bound",
     "plot_conflict",
     "plot_curves",
     "plot_explain",

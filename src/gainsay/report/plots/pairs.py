@@ -1,8 +1,8 @@
-"""Pairs of models: one metric against the other, and the choices that reverse pairs."""
+"""Pairs of models under two metrics, the choices that reverse pairs, and the largest conflict that labels allow."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.patches import Rectangle
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..._common.theme import Theme
     from ..._common.typing import Bools, Floats
     from ...comparison.comparison import Comparison
+    from ...comparison.disagreement import DisagreementBound
     from ...comparison.sensitivity import Sensitivity
     from .style import Picture
 
@@ -25,6 +26,17 @@ MAX_INTERVALS = 45
 
 MAX_DESCRIBED = 12
 """Conflicts in the text alternative."""
+
+PUBLIC = {
+    "TREC Deep Learning 2019": 0.127,
+    "TREC Deep Learning 2020": 0.122,
+    "ClueWeb09 (4 folds)": 0.105,
+    "LightGBM's example": 0.089,
+}
+"""Bounds of two rankings for linear and exponential NDCG@10 on public datasets.
+
+They are `labels.two_rankings` in the files of the folder studies/results.
+"""
 
 
 def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "light") -> Picture:
@@ -178,3 +190,34 @@ def plot_sensitivity(sensitivity: Sensitivity, ax: Axes | None = None, theme: st
     ax.set_xlim(left=0)
     x = f"reversed pairs of models in the order of {sensitivity.reference}, in percent"
     return finish(ax, colors, sensitivity.headline, sensitivity.text, x, left=0.4)
+
+
+def plot_bound(bound: DisagreementBound, ax: Axes | None = None, theme: str = "light") -> Picture:
+    """Draw the bound of two rankings, next to public datasets if the metrics are the usual two NDCG@10.
+
+    Parameters
+    ----------
+    bound : DisagreementBound
+        From `gainsay.disagreement_bound`.
+    ax : Axes, optional
+        Axes to draw on, by default those of a new figure that pyplot does not manage.
+    theme : {"light", "dark"}
+
+    Examples
+    --------
+    >>> import gainsay as gs
+    >>> plot_bound(gs.disagreement_bound(gs.Judgments([3, 1, 1, 1, 0, 0], group=[6]), k=3))
+    <Picture: Two rankings can be in conflict by 0.16 at most>
+    """
+    public = PUBLIC if bound.metrics == ("ndcg_linear@10", "ndcg_exp@10") else {}
+    values = sorted([(bound.two_rankings, "these labels"), *((value, name) for name, value in public.items())])
+    ax, colors = start(ax, theme, (7.0, 1.4 + 0.35 * len(values)))
+    remove_frame(ax, colors, 6)
+    for row, (value, name) in enumerate(values):
+        ax.barh(row, value, height=0.55, color=colors.muted if name in PUBLIC else colors.first)
+        style: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": 9, "color": colors.ink}
+        ax.annotate(f"{value:.3f}", (value, row), (4, 0), **style)
+    ax.set_yticks(range(len(values)), [name for _, name in values])
+    title = f"Two rankings can be in conflict by {bound.two_rankings:.2g} at most"
+    first, second = bound.metrics
+    return finish(ax, colors, title, bound.text, f"largest conflict between {first} and {second}", left=0.3)
