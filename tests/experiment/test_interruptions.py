@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from gainsay.cli import app
 from gainsay.experiment import Experiment, execution
-from gainsay.experiment.storage import Storage
+from gainsay.experiment.storage import SharedParts, Storage
 
 pytestmark = pytest.mark.slow
 
@@ -101,6 +101,18 @@ class TestWorkerOutlivesItsRun:
         with pytest.raises(execution.CalledOffError):
             execution.perform(task)
         assert not (storage.directory / "candidates").exists()
+        assert not (storage.directory / "failures").exists()
+
+    def test_the_data_disappear_while_they_are_read(self, task, monkeypatch):
+        storage, task = task
+
+        def read(shared, name):
+            storage.remove_leftovers()
+            raise FileNotFoundError(name)
+
+        monkeypatch.setattr(SharedParts, "read", read)
+        with pytest.raises(execution.CalledOffError):
+            execution.perform(task)
         assert not (storage.directory / "failures").exists()
 
 

@@ -111,7 +111,7 @@ class CandidateDecision:
         Shares of the queries, or of their weight.
     queries_needed : NeededSize or None
         One test in a new experiment with this number of queries, and the same repeats, ships the candidate with 80 %
-        probability. None if the decision is made, or another look follows.
+        probability. None if the decision is made, another look follows, or the sample promises no number.
     """
 
     candidate: str
