@@ -37,7 +37,7 @@ def validate_parameters(candidate: Candidate) -> None:
     main_names = _get_main_names()
     validate_names("LightGBM", candidate, main_names)
     for name in candidate.params:
-        if name not in main_names:
+        if main_names and name not in main_names:
             suggestion = nearest(name, main_names.values()) or nearest(name, main_names)
             raise ValueError(f"params.{name} is not a parameter of LightGBM{suggestion}")
     if str(candidate.params.get("boosting")).lower() == "dart":
@@ -167,7 +167,9 @@ def _create_dataset(data: RankingData, params: dict[str, Any], reference: lgb.Da
 
 
 def _get_main_names() -> dict[str, str]:
-    """Return the main name for every name of a parameter in LightGBM's list."""
-    aliases = lgb.basic._ConfigAliases
+    """Return the main name for every name of a parameter in LightGBM's private list, or nothing without it."""
+    aliases = getattr(lgb.basic, "_ConfigAliases", None)
+    if aliases is None:
+        return {}
     aliases.get("objective")  # LightGBM fills the list at the first access.
     return {name: main for main, names in (aliases.aliases or {}).items() for name in (main, *names)}
