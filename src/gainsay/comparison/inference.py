@@ -487,10 +487,10 @@ def bound_regrets_from_below(test: BestTest) -> Floats:
 
     The regret of a model is below a margin if no other model is better by more than that. The margins that the test
     rejects are a confidence statement, so the bound is positive exactly if `test`, the test of this metric at margin 0,
-    rejects the model. It is refined in steps, as in `bound_price`. There is only one step above `MAX_MODELS` models.
+    rejects the model. It is refined in steps, as in `bound_price`, up to `MAX_MODELS` models.
     """
     bounds, rising = np.where(test.not_rejected, 0.0, test.rejected_margin), np.flatnonzero(~test.not_rejected)
-    for _ in range(MAX_STEPS if len(bounds) <= MAX_MODELS else 1):
+    for _ in range(MAX_STEPS if len(bounds) <= MAX_MODELS else 0):
         if not len(rising):
             break
         further = test.inequalities.test(bounds[rising], rising).rejected_margin

@@ -224,7 +224,8 @@ class Verdict(TextResult):
             Largest difference of means that you consider negligible.
         draws : int, default 10000
             Number of bootstrap draws, at least ``10 / alpha``. With more than 100 models, ``100 / models`` of them are
-            used, so that the cost does not grow with the square of the number of models.
+            used, so that the cost does not grow with the square of the number of models, and the bounds in
+            `regrets_lower` are valid but less tight.
         seed : int, default 0
             Random seed. The same seed returns the same verdict, for any order of the models.
         metric_names : sequence of two str
