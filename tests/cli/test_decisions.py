@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
 import pytest
 from tests.cli.shell import as_json, gainsay, json_of, output_of
 
@@ -116,15 +115,6 @@ def test_tables(files):
     shown = output_of("gains --table two.csv")
     assert expected.text in shown
     assert f"{expected.frame().set_index(['base', 'model']).loc[(1.0, 'old'), 'regret']:.4f}" in shown
-
-
-def test_gains_of_runs(files):
-    """By hand: of q1 first finds a, second c. The best two documents are a (label 2) and c (label 1)."""
-    means = means_of(json_of("gains --qrels qrels.txt first.txt second.txt -m ndcg_linear@2 --bases 1,2"))
-    second = 1 / np.log2(3)
-    assert means[1, "first"] == pytest.approx(2 / (2 + second) / 2)
-    assert means[2, "first"] == pytest.approx(3 / (3 + second) / 2)
-    assert means[2, "second"] == pytest.approx((1 / (3 + second) + 1) / 2)
 
 
 def test_gains_and_sensitivity_of_an_experiment(tmp_path):

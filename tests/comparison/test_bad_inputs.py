@@ -278,13 +278,7 @@ SCORES = [
     ("queries of one metric", lambda: scores(metrics="map").queries("A", "B"), "two metrics", V),
     ("no contradictions", lambda: scores().queries("A", "B", most=0), "most", V, "whole number"),
     ("a split of MAP", lambda: scores().attribution("A", "B", ["ndcg_exp@10", "map"]), "names map", V, "sum"),
-    (
-        "a split of a halved metric",
-        lambda: scores().attribution("A", "B", "ndcg_sumless"),
-        "Halved",
-        V,
-        "not a sum",
-    ),
+    ("a split of a halved metric", lambda: scores().attribution("A", "B", "ndcg_sumless"), "Halved", V, "not a sum"),
     ("nothing to split", lambda: scores(metrics=["map", "mrr"]).attribution("A", "B"), "(map, mrr)", V, "sum"),
     ("a split of itself", lambda: scores().attribution("A", "A"), "'A'", V, "itself"),
     (

@@ -133,10 +133,7 @@ SAMPLE = np.random.default_rng(3).uniform(0.3, 0.6, (4, 40))
 
 
 def test_no_look_follows_the_last_planned_one():
-    for looks, stated in (
-        ((20, 40), "This was the last planned"),
-        ((20, 60), "The next look is planned at 60"),
-    ):
+    for looks, stated in (((20, 40), "This was the last planned"), ((20, 60), "The next look is planned at 60")):
         assert stated in compared(*SAMPLE[:2]).against("m0", looks=looks).sentence("m1")
 
 

@@ -105,8 +105,7 @@ def test_qrels_allow_documents_that_nobody_judged():
 
 
 @pytest.mark.parametrize(
-    ("year", "expected", "possible"),
-    [(19, (0.208, 0.045, 0.1266), (43, 43)), (20, (0.197, 0.048, 0.1224), (51, 54))],
+    ("year", "expected", "possible"), [(19, (0.208, 0.045, 0.1266), (43, 43)), (20, (0.197, 0.048, 0.1224), (51, 54))]
 )
 def test_trec_deep_learning(trec_dl, year, expected, possible):
     """Values of a separate implementation."""

@@ -89,10 +89,7 @@ def note_process(folder, perform, task):
 def test_dask_cluster_and_a_worker_that_dies(done, make, tmp_path, cluster_of):
     """A task may lose one worker."""
     pytest.importorskip("distributed")
-    with (
-        cluster_of(2, **{"distributed.scheduler.allowed-failures": 1}) as client,
-        client.get_executor() as executor,
-    ):
+    with cluster_of(2, **{"distributed.scheduler.allowed-failures": 1}) as client, client.get_executor() as executor:
         pids = set(client.run(os.getpid).values())
         result = run(make(tmp_path / "run"), Through(executor, note_process, str(tmp_path)))
         assert facts(result) == facts(done.result)

@@ -36,13 +36,7 @@ def expected_ap(before, t, r, k, denominator):
 
 @pytest.mark.parametrize("denominator", ["min_R_k", "R"])
 @pytest.mark.parametrize(
-    ("s", "t", "r", "k"),
-    [
-        (0, 200, 30, 150),
-        (10, 500, 1, 100),
-        (7, 1000, 400, 20),
-        (0, 2000, 700, 1),
-    ],
+    ("s", "t", "r", "k"), [(0, 200, 30, 150), (10, 500, 1, 100), (7, 1000, 400, 20), (0, 2000, 700, 1)]
 )
 def test_average_precision(s, t, r, k, denominator):
     before = [int(i % 3 == 0) for i in range(s)]
