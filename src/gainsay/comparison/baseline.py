@@ -313,10 +313,11 @@ class BaselineComparison(TextResult):
             loss, proof = "a gain", f"proven{every}"
         else:
             proof = f"excluded{every}" + (f", and a gain is proven{some}" if self.require == "gain" else "")
-        head = {"undecided": "Undecided about"}.get(candidate.decision, candidate.decision.capitalize())
-        bounds = self.describe_bounds(candidate).replace("the", "The", 1)
+        head = {"ship": "Ship", "undecided": "Undecided about", "do not ship": "Do not ship"}[candidate.decision]
+        bounds = self.describe_bounds(candidate)
         level = f"one-sided, {self.one_sided_confidence} each, {format_sample_size(self.queries, self.clusters)}"
-        text = f"{head} {candidate.candidate}: {loss} against {self.baseline} is {proof}. {bounds} ({level})."
+        text = f"{head} {candidate.candidate}: {loss} against {self.baseline} is {proof}. "
+        text += f"{bounds[0].upper()}{bounds[1:]} ({level})."
         if candidate.proven_losses and candidate.decision != "do not ship":
             text += f" A loss within the margin is proven under {join_names(candidate.proven_losses)}."
         if few := [metric for metric in self.metrics if candidate.differing[metric] < MIN_QUERIES]:

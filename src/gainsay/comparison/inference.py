@@ -490,7 +490,8 @@ def bound_regrets_from_below(test: BestTest) -> Floats:
     rejects the model. It is refined in steps, as in `bound_price`, up to `MAX_MODELS` models.
     """
     bounds, rising = np.where(test.not_rejected, 0.0, test.rejected_margin), np.flatnonzero(~test.not_rejected)
-    for _ in range(MAX_STEPS if len(bounds) <= MAX_MODELS else 0):
+    steps = MAX_STEPS if len(bounds) <= MAX_MODELS else 0
+    for _ in range(steps):
         if not len(rising):
             break
         further = test.inequalities.test(bounds[rising], rising).rejected_margin
