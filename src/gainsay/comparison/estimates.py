@@ -177,9 +177,10 @@ def count_wins(values: Floats, tolerance: Floats) -> Integers:
     """
     metrics, models, _ = values.shape
     wins = np.zeros((metrics, models, models), dtype=np.int64)
+    above = np.empty(values.shape[1:], dtype=bool)
     for row, table in enumerate(values):
         for k in range(models):
-            above = table > table[k] + tolerance[row]
+            np.greater(table, table[k] + tolerance[row], out=above)
             wins[row, k] = above.view(np.uint8).sum(axis=1, dtype=np.uint32)  # faster than a sum of Booleans
     return wins
 

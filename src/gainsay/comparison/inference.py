@@ -179,23 +179,33 @@ class BootstrapDraws:
 
         `rows` are the metrics, `shift` contains shifts of 0 or less, shape (rows, M), and `part` the indices of draws.
         """
-        largest = np.zeros(len(part))
-        for row, shifts in zip(rows, shift, strict=True):
-            error = self.estimated.error[row, k]
-            used = (error > 0) & (error < np.inf) & (shifts + self.max_t[row, k].max(initial=0.0) > 0)
-            binding, slack = np.flatnonzero(used & (shifts == 0)), np.flatnonzero(used & (shifts < 0))
-            if self.factor is not None:
-                t = self.compute_t(row, k, used, part) + shifts[used, None]
-                np.maximum(largest, t.max(axis=0, initial=0.0), out=largest)
-                continue
-            # The map is monotonic, so the maximum over models without a shift comes first.
-            draws = self._by_draw[row][part]
-            unshifted = (draws.take(binding, axis=1) - draws[:, [k]]) * (1.0 / error[binding])
-            np.maximum(largest, map_to_t(unshifted.max(axis=1, initial=0.0), self.estimated.freedom), out=largest)
-            t = map_to_t((draws.take(slack, axis=1) - draws[:, [k]]) / error[slack], self.estimated.freedom)
-            t += shifts[slack]
-            np.maximum(largest, t.max(axis=1, initial=0.0), out=largest)
+        largest, bounds = np.zeros(len(part)), self.max_t[rows, k][:, part]
+        for unshifted in (True, False):  # The maximum without shifts leaves few draws and models with a shift.
+            for row, shifts, bound in zip(rows, shift, bounds, strict=True):
+                left = np.flatnonzero(largest < bound)
+                if not len(left):
+                    continue
+                used = shifts == 0 if unshifted else (shifts < 0) & (shifts > (largest - bound)[left].min())
+                error = self.estimated.error[row, k]
+                others = np.flatnonzero(used & (error > 0) & (error < np.inf))
+                t = self._compute_largest_t(row, k, others, shifts[others], part[left])
+                largest[left] = np.maximum(largest[left], t)
         return largest
+
+    def _compute_largest_t(self, row: int, k: int, others: Integers, shifts: Floats, part: Integers) -> Floats:
+        """Return the largest `compute_t` + shift of some models over model k under one metric."""
+        if self.factor is not None:
+            t = self.compute_t(row, k, others, part) + shifts[:, None]
+            return np.asarray(t.max(axis=0, initial=0.0))
+        draws, freedom = self._by_draw[row], self.estimated.freedom
+        t = draws.take(part, axis=0).take(others, axis=1)
+        t -= draws[part, k][:, None]
+        t *= 1.0 / self.estimated.error[row, k, others]
+        if not shifts.any():  # The map is monotonic, so the maximum over models comes first.
+            return map_to_t(t.max(axis=1, initial=0.0), freedom)
+        t = map_to_t(t, freedom)
+        t += shifts
+        return np.asarray(t.max(axis=1, initial=0.0))
 
     def find_shifted_quantile(
         self, rows: Sequence[int], models: Sequence[int] | Integers, shift: Floats, level: float
@@ -278,22 +288,24 @@ def draw_errors(estimated: Estimate, draws: int, seed: int, *, shared: bool = Fa
 def _compute_max_t(bootstrap: BootstrapDraws) -> None:
     """Fill `max_t`. Every pair is computed once for both of its directions."""
     (metrics, models, total), fixed = bootstrap.values.shape, bootstrap.factor is None
-    step = max(1, MAX_BLOCK // max(models, 1))
     error = bootstrap.estimated.error
     inverse = np.divide(1.0, error, out=np.zeros_like(error), where=(error > 0) & (error < np.inf))
     for m in range(metrics):
-        for part in (slice(start, min(start + step, total)) for start in range(0, total, step)):
+        for part in (slice(start, min(start + MAX_CHUNK, total)) for start in range(0, total, MAX_CHUNK)):
             draws = np.ascontiguousarray(bootstrap.values[m, :, part])
-            highest, lowest, buffer = np.zeros_like(draws), np.zeros_like(draws), np.empty_like(draws)
-            for k in range(models - 1):
-                others = slice(k + 1, None)
-                if fixed:
-                    t = np.subtract(draws[others], draws[k], out=buffer[others])
-                    t *= inverse[m, k, others, None]
-                else:
-                    t = bootstrap.compute_t(m, k, others, part)
-                np.maximum(highest[k], t.max(axis=0), out=highest[k])
-                np.minimum(lowest[others], t, out=lowest[others])
+            highest, lowest = np.zeros_like(draws), np.zeros_like(draws)
+            step = max(1, MAX_BLOCK // draws.shape[1])
+            buffer = np.empty((step, draws.shape[1]))
+            for start in range(0, models, step):
+                for k in range(min(start + step, models) - 1):
+                    others = slice(max(start, k + 1), start + step)
+                    if fixed:
+                        t = np.subtract(draws[others], draws[k], out=buffer[: len(draws[others])])
+                        t *= inverse[m, k, others, None]
+                    else:
+                        t = bootstrap.compute_t(m, k, others, part)
+                    np.maximum(highest[k], t.max(axis=0), out=highest[k])
+                    np.minimum(lowest[others], t, out=lowest[others])
             largest = np.maximum(highest, -lowest)
             bootstrap.max_t[m, :, part] = map_to_t(largest, bootstrap.estimated.freedom) if fixed else largest
 
