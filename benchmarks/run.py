@@ -29,6 +29,7 @@ REPORTS = {
     "ranking": "Ranking alone",
     "memory": "Memory",
     "report": "HTML report",
+    "models": "Many models",
     "importing": "Import",
     "curves": "Curves while training",
     "experiments": "Whole experiments",

@@ -220,7 +220,7 @@ class BootstrapDraws:
         bound, error = self.max_t[selected].max(axis=(0, 1)), self.estimated.error[selected]
         if not shift[(error > 0) & (error < np.inf)].any():
             return float(critical_value(bound, level))
-        order, values = np.argsort(-bound, kind="stable"), np.empty(0)
+        order, values = np.argsort(-bound), np.empty(0)
         number = self.draws - find_quantile_place(level, self.draws)  # the rank of the quantile from above
         while len(values) < self.draws:
             if len(values) >= number:

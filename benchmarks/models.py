@@ -1,0 +1,69 @@
+"""Comparison of many models: CPU time of `compare`, the verdict, JSON and the report.
+
+    python benchmarks/models.py [--models 100 250 500 1000] [--queries 1000]
+
+The models share most of their errors in one population, and none in the other. Targets on one thread: 10 s for
+`compare` and the verdict of 1,000 models, 3 s for the verdict of 500, 1 s for the JSON of 100 models on 30 queries.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from timing import machine
+
+import gainsay as gs
+
+DOCUMENTS = 20
+
+
+def simulate(models: int, queries: int, shared: float) -> tuple[dict[str, np.ndarray], gs.Judgments]:
+    """Return scores and judgments of models whose errors are `shared` to this share."""
+    rng = np.random.default_rng(0)
+    labels = rng.choice(5, size=queries * DOCUMENTS, p=[0.5, 0.2, 0.15, 0.1, 0.05])
+    common = rng.normal(size=len(labels))
+    scores = {}
+    for n in range(models):
+        error = shared * common + (1 - shared) * rng.normal(size=len(labels))
+        scores[f"model {n}"] = rng.uniform(0.5, 1.0) * labels + error
+    return scores, gs.Judgments(labels, group=[DOCUMENTS] * queries)
+
+
+def measure(models: int, queries: int, shared: float) -> list[float]:
+    """Return the CPU seconds of `compare`, the verdict, JSON and HTML report."""
+    scores, judgments = simulate(models, queries, shared)
+    marks = [time.process_time()]
+    comparison = gs.compare(scores, judgments, ["ndcg_linear@10", "ndcg_exp@10"])
+    marks.append(time.process_time())
+    comparison.verdict  # noqa: B018 - computed on first access
+    marks.append(time.process_time())
+    comparison.to_json()
+    marks.append(time.process_time())
+    with tempfile.TemporaryDirectory() as folder:
+        comparison.to_html(Path(folder) / "report.html")
+    marks.append(time.process_time())
+    return np.diff(marks).tolist()
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--models", type=int, nargs="+", default=[100, 250, 500, 1000])
+    parser.add_argument("--queries", type=int, default=1000)
+    arguments = parser.parse_args()
+    print(f"{machine()}\n\nCPU seconds; queries of {DOCUMENTS} documents\n")
+    print("| models | queries | errors | `compare` | verdict | JSON | HTML report |")
+    print("|---:|---:|---|---:|---:|---:|---:|")
+    measure(3, 30, 0.8)  # Imports and first calls are not counted.
+    settings = [(models, arguments.queries, shared) for models in arguments.models for shared in (0.8, 0.0)]
+    for models, queries, shared in [(100, 30, 0.8), *settings]:
+        seconds = " | ".join(f"{taken:.2f}" for taken in measure(models, queries, shared))
+        print(f"| {models:,} | {queries:,} | {'shared' if shared else 'separate'} | {seconds} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
