@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from .._kernel.library import find_library, sort_addresses
+from .._kernel.config import find_library, sort_addresses
 from .layout import Ties
 
 if TYPE_CHECKING:
@@ -123,9 +123,9 @@ class Request:
 
 @cache
 def core() -> Any:
-    """Return the function of the core, or None if there is no core or NumPy's sort functions are not found."""
+    """Return the function of the core, or None if there is no core that works here."""
     compiled, _ = find_library()
-    if compiled is None or sort_addresses() is None:
+    if compiled is None:
         return None
     function = compiled.gainsay_evaluate
     function.argtypes = (*[ctypes.c_void_p] * 2, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
