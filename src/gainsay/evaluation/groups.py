@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .._common.typing import Bools, Floats, Integers
     from ..judgments import Judgments, Unjudged
     from ..metrics.base import Metric, Scores
-    from ..ranking.layout import Block, Layout, Ties
+    from ..ranking.rows import Block, Layout, Ties
 
 DOCUMENTS_PER_THREAD = 150_000
 """NumPy is faster with another thread from about this many documents on."""

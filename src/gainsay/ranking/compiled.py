@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from .._kernel.config import find_library, sort_addresses
-from .layout import Ties
+from .rows import Ties
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .._common.typing import Bools, Floats
-    from .layout import Layout
+    from .rows import Layout
 
 ALL = 2**63 - 1
 """The cutoff for all ranks."""
