@@ -247,21 +247,19 @@ class RankedRows:
         """Number of ranks."""
         return int(self.codes.shape[1])
 
-    def split(self, depth: int) -> tuple[RankedRows | None, RankedRows | None]:
+    def split(self, depth: int) -> list[RankedRows]:
         """Return the first ranks of rows without a group that reaches them, and the other rows with their groups."""
         if self.tie_groups is None:
-            return RankedRows(self.queries, self.codes[:, :depth].copy(), self.sizes), None
+            return [RankedRows(self.queries, self.codes[:, :depth].copy(), self.sizes)]
         groups = self.tie_groups.reaching(depth)
         has_group = np.zeros(len(self.codes), dtype=bool)
         has_group[groups.row] = True
         tied, settled = np.flatnonzero(has_group), np.flatnonzero(~has_group)
         first = RankedRows(self.queries[settled], self.codes[settled, :depth], self.sizes[settled])
-        if not len(tied):
-            return first, None
         starts = np.searchsorted(tied, groups.row) * self.width + groups.before
         groups = TieGroups(starts, groups.lengths, self.width)
         rest = RankedRows(self.queries[tied], self.codes[tied], self.sizes[tied], groups)
-        return first if len(settled) else None, rest
+        return [rows for rows in (first, rest) if len(rows.queries)]
 
     def look_up(self, table: Floats, depth: int) -> Floats:
         """Return the expected value of `table[code]` at each of the first `depth` ranks, shape (rows, depth)."""
@@ -321,8 +319,7 @@ def rank_block(
         else:
             codes[tied] = _sort_within(differs, codes[tied], blank.bit_length())
     groups = _find_groups(equal, codes) if ties == "average" and len(tied) else None
-    parts = RankedRows(block.queries, codes, block.sizes, groups).split(width if depth is None else depth)
-    return [rows for rows in parts if rows is not None]
+    return RankedRows(block.queries, codes, block.sizes, groups).split(width if depth is None else depth)
 
 
 def _sort_within(differs: Bools, values: np.ndarray[Any, Any], bits: int) -> Integers:
