@@ -11,8 +11,21 @@ from typer import Option
 from .._common.shown import printable
 from .._common.validation import validate_output
 from .app import command
-from .inputs import load_comparison, parse_numbers, read_comparison, read_judgments
-from .options import Alpha, AsJson, InputOptions, Margin, Metrics, Open, Seed, decode_name, reject_options
+from .inputs import (
+    Alpha,
+    AsJson,
+    InputOptions,
+    Margin,
+    Metrics,
+    Open,
+    Seed,
+    decode_name,
+    load_comparison,
+    parse_numbers,
+    read_comparison,
+    read_judgments,
+    reject_options,
+)
 from .outputs import (
     Terminal,
     announce,

@@ -13,8 +13,19 @@ from typer import Option
 from .._common import __version__
 from .._common.validation import validate_choice
 from .app import command
-from .inputs import is_recipe, parse_numbers, read_comparison
-from .options import Alpha, AsJson, InputOptions, Margin, Metrics, Require, Seed, reject_options
+from .inputs import (
+    Alpha,
+    AsJson,
+    InputOptions,
+    Margin,
+    Metrics,
+    Require,
+    Seed,
+    is_recipe,
+    parse_numbers,
+    read_comparison,
+    reject_options,
+)
 from .outputs import Terminal, format_json, print_json, validate_overwrites
 
 SCHEMA = 2

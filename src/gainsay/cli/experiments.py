@@ -10,8 +10,7 @@ import typer
 from typer import Option
 
 from .app import command
-from .inputs import load_comparison
-from .options import AsJson, Open, reject_options
+from .inputs import AsJson, Open, load_comparison, reject_options
 from .outputs import Terminal, announce_report, plan_report, print_comparison, print_json, validate_report
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from typer import Option
 from .._common.shown import printable
 from ..data.tables import get_column, read_table
 from .app import command
-from .inputs import parse_numbers
-from .options import AsJson, InputArgument, Metrics, Unjudged, reject_options
+from .inputs import AsJson, InputArgument, Metrics, Unjudged, parse_numbers, reject_options
 from .outputs import Terminal, print_json
 
 
