@@ -7,13 +7,12 @@ import os
 import re
 import sys
 import warnings
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import typer
 from typer import Argument, BadParameter, Option
 
 from .._common.arrays import nearest
@@ -36,11 +35,9 @@ MIN_ROWS = 5
 REQUIRED = {
     "label": "table",
     "query": "table",
-    "document": "table",
     "scores": "table",
     "features": "data",
     "unjudged": "qrels",
-    "vary": "recipe",
 }
 """Options that have no effect without another option."""
 
@@ -119,7 +116,7 @@ Features = Annotated[int | None, Option(help="With --data: number of features, i
 
 @dataclass(frozen=True)
 class InputOptions:
-    """The models that a command compares, and the judgments it compares them on."""
+    """The models that a command compares, and the judgments that it compares them on."""
 
     models: Annotated[
         list[str] | None,
@@ -132,9 +129,6 @@ class InputOptions:
     group: Annotated[Path | None, InputFile(help="With --labels: number of rows of each query.")] = None
     label: Annotated[str, Option(help="With --table: column of labels.")] = "label"
     query: Annotated[str, Option(help="With --table: column of query ids.")] = "query"
-    document: Annotated[
-        str | None, Option(help="With --table: column of document ids. A document may occur once in a query.")
-    ] = None
     scores: Annotated[
         list[str] | None,
         Option(metavar="COLUMN,COLUMN", help="With --table: columns of scores, all by default. Repeatable."),
@@ -149,21 +143,10 @@ class InputOptions:
         list[str] | None,
         Option(metavar="NAME=FILE,FILE,FILE", help="Repeats of a training recipe, three or more. Repeatable."),
     ] = None
-    vary: Annotated[str | None, Option(help="Difference between repeats: seed or queries.")] = None
     clusters: Annotated[
         str | None,
         Option(help="Clusters of dependent queries, such as sessions: FILE[:COLUMN], or a column of --table."),
     ] = None
-
-    def reject(self, context: str) -> None:
-        """Raise an error if one of the options differs from its default.
-
-        >>> InputOptions(scores=["a,b"]).reject("with --experiment")
-        Traceback (most recent call last):
-        ValueError: --scores has no effect with --experiment. Leave it out.
-        """
-        for field in fields(self):
-            reject_options(context, **{field.name: getattr(self, field.name) != field.default})
 
 
 class Source(NamedTuple):
@@ -246,7 +229,7 @@ def read_comparison(options: InputOptions, metrics: Sequence[str] | None, **sett
         raise ValueError(f"With --table, models are columns, got {options.models[0]!r}. Select columns with --scores.")
     if options.table is None and not options.models and not recipes:
         raise ValueError("Pass at least one model as NAME=FILE.")
-    settings |= {"metrics": metrics, "unjudged": options.unjudged, "vary": options.vary}
+    settings |= {"metrics": metrics, "unjudged": options.unjudged}
     if options.table is not None:
         return compare(**load_table(options, recipes), **settings)
     settings["segments"] = read_query_labels("--segments", options.segments or []) or None
@@ -302,16 +285,6 @@ def read_data(path: Path, features: int | None = None) -> RankingData:
     if path.with_name(path.name + ".query").exists():
         return read_lightgbm(path, features=features)
     return read_letor(path, features=features)
-
-
-def load_comparison(directory: Path) -> Comparison:
-    """Return the comparison of an experiment, and print the missing trainings."""
-    from ..experiment import Experiment
-
-    result = Experiment.load(directory)
-    for line in result.missing:
-        typer.echo(line, err=True)
-    return result.comparison
 
 
 def _read_labels(labels: Any, group: Any) -> Judgments:
@@ -408,21 +381,20 @@ def load_table(options: InputOptions, recipes: Sequence[tuple[str, list[str]]]) 
     """Return the arguments of `gainsay.compare` from the columns of a CSV, TSV or Parquet file."""
     from ..comparison.compare import read_score_table
 
-    path, label, query, document = options.table or Path(), options.label, options.query, options.document
+    path, label, query = options.table or Path(), options.label, options.query
     segments, clusters = options.segments or [], options.clusters
     table = read_table(path, text=query)
     # A column with a comma in its name takes precedence.
     scores = [name for text in options.scores or [] for name in ([text] if text in table else text.split(","))]
     if options.scores is None:
         repeats = [column for _, columns in recipes for column in columns]
-        others = {label, query, document, clusters, *segments, *repeats}
+        others = {label, query, clusters, *segments, *repeats}
         scores = _select_scores(path, table[[name for name in table if name not in others]])
     _validate_unique("Columns of scores and names of --recipe", [*scores, *(name for name, _ in recipes)])
     if not scores and not recipes:
         raise ValueError(f"{path} has no column of scores besides {label!r} and {query!r}.")
     models = {name: name for name in scores} | dict(recipes)
-    roles = {"query": query, "label": label, "document": document}
-    return read_score_table(table, models, roles, segments, clusters, str(path))
+    return read_score_table(table, models, {"query": query, "label": label}, segments, clusters, str(path))
 
 
 def _select_scores(path: Path, table: pd.DataFrame) -> list[str]:
