@@ -14,8 +14,7 @@ import pytest
 from tests.bad_inputs import BadInput, bad_inputs
 
 import gainsay as gs
-from gainsay.cli.inputs import load_table
-from gainsay.cli.options import InputOptions
+from gainsay.cli.inputs import InputOptions, load_table
 from gainsay.data import read_scores
 
 pytestmark = pytest.mark.slow

@@ -23,7 +23,7 @@ from ._common.arrays import (
 from ._common.cached import cached_property
 from ._common.sums import scale_weights
 from ._common.validation import validate_choice, validate_text
-from .ranking.layout import Layout
+from .ranking.rows import Layout
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

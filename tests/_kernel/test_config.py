@@ -11,8 +11,7 @@ import pytest
 
 import gainsay as gs
 from gainsay._kernel import config
-from gainsay._kernel.config import cpus
-from gainsay._kernel.library import Library
+from gainsay._kernel.config import Library, cpus
 
 
 def test_versions_of_the_imported_libraries():
@@ -27,17 +26,21 @@ def test_versions_of_the_imported_libraries():
 
 
 @pytest.mark.parametrize(
-    ("found", "addresses", "printed"),
+    ("loaded", "addresses", "printed"),
     [
-        (Library(None, "turned off"), (1, 2), "in NumPy: turned off"),
+        (Library(None, "broken"), (1, 2), "in NumPy: broken"),
         (Library("a library", "loaded from here"), (1, 2), "with its compiled core: loaded from here"),
         (Library("a library", "loaded from here"), None, "in NumPy: loaded from here, but"),
     ],
     ids=["no core", "core", "core without sort"],
 )
-def test_path_of_evaluation(monkeypatch, capsys, found, addresses, printed):
-    monkeypatch.setattr(config, "find_library", lambda: found)
+def test_path_of_evaluation(monkeypatch, capsys, tmp_path, loaded, addresses, printed):
+    monkeypatch.delenv("GAINSAY_KERNEL", raising=False)
+    (tmp_path / config.NAMES[0]).touch()
+    monkeypatch.setattr(config, "__file__", str(tmp_path / "config.py"))
+    monkeypatch.setattr(config, "_load", lambda path: loaded)
     monkeypatch.setattr(config, "sort_addresses", lambda: addresses)
+    monkeypatch.setattr(config, "find_library", config.find_library.__wrapped__)
     assert gs.show_config() is None
     lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
     assert lines["evaluates"].startswith(printed)

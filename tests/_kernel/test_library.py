@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import gainsay
-from gainsay._kernel import library
-from gainsay._kernel.library import ABI, find_library
+from gainsay._kernel import config
+from gainsay._kernel.config import ABI, find_library
 
 PACKAGE = Path(gainsay.__file__).parent
 ROOT = PACKAGE.parents[1]
@@ -60,8 +60,8 @@ def installed_from_here():
 def beside(monkeypatch, tmp_path):
     """The file in which the library is looked for: it does not exist yet."""
     monkeypatch.delenv("GAINSAY_KERNEL", raising=False)
-    monkeypatch.setattr(library, "__file__", str(tmp_path / "library.py"))
-    return tmp_path / library.NAMES[0]
+    monkeypatch.setattr(config, "__file__", str(tmp_path / "config.py"))
+    return tmp_path / config.NAMES[0]
 
 
 def compile_library(path, source, *options):

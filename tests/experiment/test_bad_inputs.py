@@ -15,7 +15,6 @@ from tests.experiment.helpers import SIMULATED, ByPickle, run, write_toml
 import gainsay as gs
 from gainsay.data import simulate
 from gainsay.experiment import Candidate, Experiment, grid, k_folds
-from gainsay.experiment.config import parse_repeats
 
 
 def rows(kind, call, table):
@@ -256,9 +255,8 @@ CALLS = [
         ({"jobs": 2, "executor": ByPickle()}, "jobs=2", "an executor"),
     ]),
     *rows("k_folds", lambda it, *_: k_folds(simulate(2, seed=1), it), [(3, "2 queries", "3 folds")]),
-    *rows("--repeats", lambda it, make, *_: make(repeats=parse_repeats(it)), [
-        ("two", "repeats", "'two'", TypeError), ("finalists=3,keep=x", "repeats.keep", "'x'", TypeError),
-        ("finalists=3,finalists=5", "repeats", "each key once"),
+    *rows("repeats", lambda it, make, *_: make(repeats=it), [
+        ("two", "repeats", "'two'", TypeError), ({"finalists": 3, "keep": "x"}, "repeats.keep", "'x'", TypeError),
     ]),
     *rows("load", lambda it, *given: Experiment.load(given[-1]), [(None, "", "no experiment", FileNotFoundError)]),
 ]  # fmt: skip

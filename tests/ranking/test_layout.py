@@ -6,7 +6,7 @@ import hypothesis.strategies as st
 import numpy as np
 from hypothesis import example, given
 
-from gainsay.ranking.layout import BLOCK_CELLS, SPARE_CELLS, Layout
+from gainsay.ranking.rows import BLOCK_CELLS, SPARE_CELLS, Layout
 
 sizes_of_queries = st.lists(st.integers(0, 300), min_size=1, max_size=60).filter(any)
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from gainsay.ranking.layout import Block
-from gainsay.ranking.rows import rank_block
+from gainsay.ranking.rows import Block, rank_block
 
 TINY = 5e-324
 INF = np.inf

@@ -22,7 +22,7 @@ except ImportError:  # pragma: no cover - needs an environment without typer
 
 from .._common import __version__
 from .._common.shown import printable
-from .options import Imports, InputOptions, MissingFileError
+from .inputs import Imports, InputOptions, MissingFileError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

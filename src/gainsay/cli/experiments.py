@@ -10,8 +10,7 @@ import typer
 from typer import Option
 
 from .app import command
-from .inputs import load_comparison
-from .options import AsJson, Open, reject_options
+from .inputs import AsJson, Open, reject_options
 from .outputs import Terminal, announce_report, plan_report, print_comparison, print_json, validate_report
 
 if TYPE_CHECKING:
@@ -46,28 +45,16 @@ def run(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The experiment, a TOML file.")],
     directory: Annotated[Path | None, Option(help="Directory for models and results.")] = None,
     jobs: Annotated[int | None, Option("--jobs", "-j", min=1, help="Trainings at a time. Default: CPUs.")] = None,
-    stop_by: Annotated[str | None, Option(help="Round of each candidate: balanced, or a metric.")] = None,
-    repeats: Annotated[
-        str | None,
-        Option(help="Trainings of each candidate. finalists=5 repeats only the best. You can add more later."),
-    ] = None,
-    vary: Annotated[str | None, Option(help="Difference between repeats: seed or queries (resampled).")] = None,
+    repeats: Annotated[int | None, Option(help="Trainings of each candidate. You can add more later.")] = None,
     open_it: Open = False,
     as_json: AsJson = False,
 ) -> None:
     """Train the candidates of an experiment and compare them. An interrupted experiment resumes."""
     from ..experiment import Experiment
-    from ..experiment.config import parse_repeats
 
     if as_json:
         reject_options("with --json", open=open_it)
-    values = {
-        "stop_by": stop_by,
-        "repeats": repeats and parse_repeats(repeats),
-        "vary": vary,
-    }
-    options: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
-    experiment = Experiment.from_toml(file, directory, **options)
+    experiment = Experiment.from_toml(file, directory, **({} if repeats is None else {"repeats": repeats}))
     page = None if as_json else plan_report(experiment.directory or Path())
     result = experiment.run(progress=not as_json, jobs=jobs)
     if as_json:
@@ -98,9 +85,14 @@ def report(
     open_it: Open = False,
 ) -> None:
     """Write the HTML report of a finished experiment."""
+    from ..experiment import Experiment
+
     page = output or directory / "report.html"
     validate_report(page)
-    announce_report(load_comparison(directory).to_html(page), open_it)
+    result = Experiment.load(directory)
+    for line in result.missing:
+        typer.echo(line, err=True)
+    announce_report(result.comparison.to_html(page), open_it)
 
 
 def _nest_rows(frame: pd.DataFrame) -> dict[str, Any]:

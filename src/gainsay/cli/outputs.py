@@ -48,30 +48,38 @@ def print_json(content: Any) -> None:
     typer.echo(format_json(content))
 
 
+def print_result(result: Any, as_json: bool, *tables: Any, headline: str = "") -> None:
+    """Print a result as JSON, or its headline, text and tables."""
+    if as_json:
+        print_json(result.to_dict())
+        return
+    terminal = Terminal()
+    if headline:
+        terminal.print_text(headline, style="bold")
+    terminal.print_text(result.text)
+    for table in tables:
+        terminal.print(table)
+
+
 def print_comparison(
     terminal: Terminal,
     comparison: Comparison,
     *tables: Any,
-    text: bool = False,
-    all_models: bool = False,
+    every: bool = False,
     next_steps: Iterable[tuple[str, str]] = (),
 ) -> None:
-    """Print the verdict, the chart, further tables, notes and next steps."""
+    """Print the verdict, the chart, further tables, notes and next steps. With `every`, print all models."""
     from ..report.text import chart_lines, headline_lines, next_lines, notes_lines, whole_leaderboard
 
     content = comparison.content
     terminal.print_lines([*headline_lines(content), ""])
-    for line in chart_lines(content, terminal.width, unicode=not terminal.options.ascii_only, every=all_models):
+    for line in chart_lines(content, terminal.width, unicode=not terminal.options.ascii_only, every=every):
         terminal.print(line, no_wrap=True, crop=False, overflow="ignore")
     terminal.print()
-    for table in (*tables, *([whole_leaderboard(content)] if all_models else [])):
+    for table in (*tables, *([whole_leaderboard(content)] if every else [])):
         terminal.print(table)
-    notes = [] if text else list(notes_lines(content))
-    terminal.print_lines(notes)
-    if text and comparison.primary is not None:
-        terminal.print_text(comparison.verdict.text)
-    if notes or text:
-        terminal.print()
+    if notes := notes_lines(content):
+        terminal.print_lines([*notes, ""])
     terminal.print_lines(next_lines(content, *next_steps))
     if comparison.segment_labels:
         terminal.print_text(comparison.segments.text)

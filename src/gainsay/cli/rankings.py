@@ -12,8 +12,7 @@ from typer import Option
 from .._common.shown import printable
 from ..data.tables import get_column, read_table
 from .app import command
-from .inputs import parse_numbers
-from .options import AsJson, InputArgument, Metrics, Unjudged, reject_options
+from .inputs import AsJson, InputArgument, Metrics, Unjudged, parse_numbers, reject_options
 from .outputs import Terminal, print_json
 
 
@@ -47,7 +46,7 @@ def score(
     assert result.coverage is not None
     if as_json:
         content: dict[str, Any] = {"queries": result.judgments.queries, "mean": result.mean}
-        content["coverage"] = result.coverage.to_dict()
+        content["coverage"] = result.coverage
         if per_query:
             content["per_query"] = result.frame().to_dict("index")
         print_json(content)
@@ -71,7 +70,7 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Show every value that libraries print for one ranking, and which libraries print it."""
-    from ..evaluation.explain import distinct_numbers, explain_judgments, judgments_of
+    from ..evaluation.explain import build_judgments, distinct_numbers, explain_judgments
     from ..report.text import explanation
 
     if (file is None) == (labels is None):
@@ -79,12 +78,12 @@ def explain(
     if file is None:
         reject_options("with --labels", label=label != "label", score=score != "score", query=query)
         values = parse_numbers("--labels", str(labels))
-        judgments = judgments_of(values)
+        judgments = build_judgments(values)
         scores: Any = range(len(values), 0, -1)
     else:
         table = read_table(file, text=query)
         qid = None if query is None else get_column(table, query, file).to_numpy()
-        judgments = judgments_of(get_column(table, label, file).to_numpy(), qid=qid)
+        judgments = build_judgments(get_column(table, label, file).to_numpy(), qid=qid)
         scores = get_column(table, score, file).to_numpy()
     numbers, conventions = distinct_numbers(judgments, scores, k), explain_judgments(judgments, scores, k)
     if as_json:

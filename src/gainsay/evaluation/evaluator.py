@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 HANDLING: dict[str, str] = {"irrelevant": "counted as irrelevant", "drop": "dropped (condensed lists)"}
 """The handling of unjudged documents, in words."""
 
-_MAX_IDS = 6
+MAX_IDS = 6
 
 
 def validate_threads(n_jobs: int | None) -> None:
@@ -83,9 +83,9 @@ class Coverage:
         sentences = []
         if self.not_retrieved:
             handling = "left out" if self.missing == "skip" else "counted, with nothing retrieved"
-            sentences.append(f"judged queries without results: {_list_ids(self.not_retrieved)}, {handling}")
+            sentences.append(f"judged queries without results: {list_ids(self.not_retrieved)}, {handling}")
         if self.not_judged:
-            sentences.append(f"queries of the run without judgments: {_list_ids(self.not_judged)}, left out")
+            sentences.append(f"queries of the run without judgments: {list_ids(self.not_judged)}, left out")
         return sentences
 
     @property
@@ -96,18 +96,14 @@ class Coverage:
         size = f"{self.unjudged:,} of {self.retrieved:,} retrieved documents"
         return [f"unjudged: {size}, {HANDLING[self.handling]}", *self.queries]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the attributes as JSON values."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
-
-def _list_ids(ids: tuple[str, ...]) -> str:
+def list_ids(ids: tuple[str, ...]) -> str:
     """Return the number of ids and the first of them.
 
-    >>> _list_ids(("301", "302"))
+    >>> list_ids(("301", "302"))
     "2 ('301', '302')"
     """
-    return f"{len(ids):,} ({', '.join(map(repr, ids[:_MAX_IDS]))}{', …' if len(ids) > _MAX_IDS else ''})"
+    return f"{len(ids):,} ({', '.join(map(repr, ids[:MAX_IDS]))}{', …' if len(ids) > MAX_IDS else ''})"
 
 
 class Evaluator:
@@ -174,7 +170,7 @@ class Evaluator:
         ValueError
             If the number of scores differs from the number of labels, or a score is NaN.
         """
-        aligned = AlignedScores.of(self.judgments, scores)
+        aligned = AlignedScores(self.judgments, scores)
         parts = [group.evaluate(self.judgments, aligned, self._threads) for group in self._groups]
         if self._groups[0].columns == list(range(len(self.metrics))):
             per_query = parts[0]  # Copying is slow if there are many short queries.
@@ -307,10 +303,8 @@ def weighted(metric: Metric, judgments: Judgments, values: Floats, *, scale: boo
     that are added to those of other judgments require unscaled weights.
     """
     weights = _query_weights(metric, judgments)
-    counted = ~np.isnan(values) if metric.empty == "skip" else np.ones(len(values), dtype=bool)
-    if weights is None:
-        return values[counted], np.ones(int(counted.sum()))
-    counted &= weights > 0
+    weights = np.ones(len(values)) if weights is None else weights
+    counted = (weights > 0) & ~(np.isnan(values) & (metric.empty == "skip"))
     weights = weights[counted]
     if scale:
         weights = np.ones(len(weights)) if (weights == weights[:1]).all() else scale_weights(weights)[0]
@@ -347,15 +341,15 @@ def _query_weights(metric: Metric, judgments: Judgments) -> Floats | None:
 def _compute_means(metrics: Sequence[Metric], judgments: Judgments, values: Floats) -> list[float]:
     """Return sum(w * v) / sum(w) of each column of values, or NaN if no query counts."""
     means = np.full(len(metrics), np.nan)
-    columns_by_weights: dict[str, list[int]] = {}
+    groups: dict[Any, list[int]] = {}
     for column, metric in enumerate(metrics):
-        if metric.empty == "skip":  # The queries that count are different for each metric.
-            counted, weights = ~np.isnan(values[:, column]), _query_weights(metric, judgments)
-            weights = None if weights is None else weights[counted]
-            means[column] = compute_means(values[counted, column, None], weights).item()
-        else:
-            columns_by_weights.setdefault(metric.weights, []).append(column)
-    for columns in columns_by_weights.values():
+        # The queries that count are different for each metric that skips some.
+        groups.setdefault((metric.weights, column if metric.empty == "skip" else None), []).append(column)
+    for (_, skipping), columns in groups.items():
         selected = values if len(columns) == len(metrics) else values[:, columns]
-        means[columns] = compute_means(selected, _query_weights(metrics[columns[0]], judgments))
+        weights = _query_weights(metrics[columns[0]], judgments)
+        if skipping is not None:
+            counted = ~np.isnan(selected[:, 0])
+            selected, weights = selected[counted], None if weights is None else weights[counted]
+        means[columns] = compute_means(selected, weights)
     return means.tolist()

@@ -92,22 +92,6 @@ class Repeats(StrictModel):
         return self.finalists or self.count
 
 
-def parse_repeats(text: str) -> Any:
-    """Return the repeats in an option of the command line: "5", or "finalists=5,keep=2,baseline=NAME".
-
-    Examples
-    --------
-    >>> parse_repeats("5"), parse_repeats("finalists=5,baseline=in use")
-    (5, {'finalists': 5, 'baseline': 'in use'})
-    """
-    if "=" not in text:
-        return int(text) if text.isdecimal() else text
-    pairs = [pair.partition("=") for pair in text.split(",")]
-    if len({key for key, _, _ in pairs}) < len(pairs):
-        raise ValueError(f"repeats must contain each key once, got {text!r}.")
-    return {key: int(value) if value.isdecimal() and key != "baseline" else value for key, _, value in pairs}
-
-
 def _read_repeats(value: Any) -> Any:
     """Return a number of repeats as a table."""
     if isinstance(value, Mapping):

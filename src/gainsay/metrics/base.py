@@ -14,7 +14,7 @@ import numpy as np
 from .._common.cached import cached_property
 from .._common.validation import validate_choice, validate_integer
 from .._common.words import format_exact
-from ..ranking.layout import Ties
+from ..ranking.rows import Ties
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -42,7 +42,7 @@ from typing import TYPE_CHECKING, Any
 from .._common import __version__
 from .._common.shown import plain
 from .._common.validation import validate_integer, validate_output
-from .._kernel.config import find_path
+from .._kernel.config import find_library
 from .tables import MAX_PAIRS
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def build_document(content: Content, queries: int = 50) -> dict[str, Any]:
     document = {
         "gainsay": __version__,
         "schema": SCHEMA,
-        "kernel": find_path().path,
+        "kernel": find_library().path,
         "primary": comparison.primary,
         "lower_is_better": comparison.lower_is_better,
         "missing": comparison.missing,
