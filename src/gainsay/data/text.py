@@ -65,21 +65,6 @@ def shown(token: bytes | str) -> str:
     return repr(text if len(text) <= 40 else text[:39] + "…")
 
 
-def validate_size(path: StrPath, size: int, max_bytes: int) -> None:
-    """Raise if the values of a binary file have more than `max_bytes` bytes."""
-    if size > max_bytes:
-        raise ValueError(f"{os.fspath(path)}: {size} bytes of values exceed max_bytes={max_bytes}")
-
-
-@contextmanager
-def describe_damage(path: StrPath, expected: str) -> Iterator[None]:
-    """Turn every exception of a reader of binary files into one `ValueError` that names the file."""
-    try:
-        yield
-    except Exception as error:  # zipfile, zlib, NumPy and pyarrow raise many types of errors, including OSError.
-        raise ValueError(f"{os.fspath(path)}: {expected} ({one_line(error)})") from error
-
-
 def list_columns(columns: Sequence[Any], separator: str = ", ") -> str:
     """Return the names of columns for an error message, at most twenty."""
     return separator.join(shown(str(column)) for column in columns[:20]) + (", …" if len(columns) > 20 else "")
@@ -213,16 +198,6 @@ def parse_number(token: bytes, name: str, *, finite: bool, nan: bool = False) ->
         expected = f"{'finite' if finite else 'a number'}{' or nan (missing)' if nan else ''}"
         raise ValueError(f"the {name} must be {expected}, got {shown(token)}")
     return value
-
-
-def exact_floats(version: str) -> dict[str, Any]:
-    """Return the options with which this version of pandas reads decimal numbers exactly as Python does.
-
-    >>> exact_floats("2.1.4"), exact_floats("3.1.0rc0")
-    ({'float_precision': 'round_trip'}, {})
-    """
-    major, minor = (int(part) for part in version.split(".")[:2])
-    return {} if (major, minor) >= (3, 1) else {"float_precision": "round_trip"}
 
 
 def parse_columns(
