@@ -159,17 +159,16 @@ def numbered_lines(chunk: Chunk) -> Iterator[tuple[int, bytes]]:
     return enumerate(chunk.text[:-1].split(b"\n"), start=chunk.first_line)
 
 
-def csv_rows(path: StrPath, separator: str, max_bytes: int, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+def csv_rows(path: StrPath, separator: str, max_bytes: int) -> Iterator[tuple[int, list[str]]]:
     """Yield the cells of every row with the number of its last line. A quoted cell can span several lines."""
     chunks = read_chunks(path, max_bytes=max_bytes, cells=True)
     lines = (line for chunk in chunks for line in io.StringIO(chunk.text.decode(), newline="\n"))
-    reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=strict)
+    reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
     try:
         for cells in reader:
             yield reader.line_num, cells
     except csv.Error as error:
-        hint = ". Quotes within quotes must be written twice." if strict else ""
-        raise at_line(path, reader.line_num, f"{error}{hint}") from None
+        raise at_line(path, reader.line_num, f"{error}. Quotes within quotes must be written twice.") from None
 
 
 def to_number(token: bytes) -> float:
