@@ -6,7 +6,6 @@ import itertools
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -138,15 +137,10 @@ class RankingData:
             texts = _convert_distinct(judgments.query_ids)
             weight = judgments.weights if judgments.document_weights is None else judgments.document_weights
         features, feature_names, categories = _convert_features(judgments, features, feature_names, categories)
-        set_once = partial(object.__setattr__, self)
-        set_once("features", features)
-        set_once("labels", judgments.labels)
-        set_once("qid", judgments.query_of_rows)
-        set_once("query_ids", texts)
-        set_once("document_ids", None if document_ids is None else _convert_document_ids(judgments, document_ids))
-        set_once("weight", weight)
-        set_once("feature_names", feature_names)
-        set_once("categories", categories)
+        documents = None if document_ids is None else _convert_document_ids(judgments, document_ids)
+        # The class is frozen.
+        vars(self).update(features=features, labels=judgments.labels, qid=judgments.query_of_rows, query_ids=texts)
+        vars(self).update(document_ids=documents, weight=weight, feature_names=feature_names, categories=categories)
 
     def __repr__(self) -> str:
         grades, counts = np.unique(self.labels, return_counts=True)
@@ -514,10 +508,10 @@ def _convert_query_ids(ids: Any, judgments: Judgments) -> NDArray[np.str_]:
             "qid must be the integers 0, 1, … in order of first appearance if you pass query_ids, got "
             f"{codes[query]!s} as query {query}. Omit query_ids to use any ids."
         )
-    texts = np.array(_convert_ids("query_ids", list(vector("query_ids", ids))), dtype=np.str_)
-    if len(texts) != judgments.queries:
-        raise ValueError(f"query_ids must have one id per query ({judgments.queries}), got {len(texts)}")
-    return texts
+    values = list(vector("query_ids", ids))
+    if len(values) != judgments.queries:
+        raise ValueError(f"query_ids must have one id per query ({judgments.queries}), got {len(values)}")
+    return np.array(_convert_ids("query_ids", values), dtype=np.str_)
 
 
 def _convert_document_ids(judgments: Judgments, ids: Any) -> tuple[str, ...]:
@@ -571,17 +565,37 @@ def same_features(parts: Sequence[RankingData], names: Sequence[str]) -> list[Ra
                 f"{name} has {_format_names(part.feature_names)}, but {names[0]} has {_format_names(first)}. All "
                 "require the same features in the same order."
             )
-    categories = merge_categories([part.categories for part in parts])
-    if categories is None or first is None:
-        return list(parts)
-    return [
-        part
-        if part.categories == categories
-        else replace(
-            part, features=recode(part.features, first, part.categories or {}, categories), categories=categories
-        )
-        for part in parts
-    ]
+    categories = _merge_categories([part.categories for part in parts])
+    return [part if part.categories == categories else _recode(part, categories or {}) for part in parts]
+
+
+def _merge_categories(categories: Sequence[Categories | None]) -> Categories | None:
+    """Return the categories of several datasets: those of the first, then those that the others add."""
+    merged: dict[str, dict[Any, None]] = {}
+    for part in categories:
+        for name, values in (part or {}).items():
+            merged.setdefault(name, {}).update(dict.fromkeys(values))
+    for name, union in merged.items():
+        without = next((number for number, part in enumerate(categories) if name not in (part or {})), None)
+        if without is not None:
+            raise ValueError(
+                f"feature {name!r} has categories in some datasets and numbers in others (number {without}). Convert "
+                "all of them with frame[column].astype('category')."
+            )
+        if len({isinstance(value, str) for value in union}) > 1:
+            raise ValueError(f"the categories of feature {name!r} are strings in some datasets and numbers in others")
+    return {name: tuple(values) for name, values in merged.items()} or None
+
+
+def _recode(data: RankingData, categories: Categories) -> RankingData:
+    """Return data whose codes are positions in these categories."""
+    features, names = data.features.copy(), data.feature_names or ()
+    for name, values in (data.categories or {}).items():
+        new_codes = {value: code for code, value in enumerate(categories[name])}
+        codes = np.array([*(new_codes[value] for value in values), np.nan])
+        column = features[:, names.index(name)]
+        column[:] = codes[np.where(np.isnan(column), -1, column).astype(np.int64)]
+    return replace(data, features=features, categories=categories)
 
 
 def _format_names(names: tuple[str, ...] | None) -> str:
@@ -647,13 +661,13 @@ def validate_names(names: Any, columns: int) -> tuple[str, ...] | None:
     names = tuple(names)
     if len(names) != columns:
         raise ValueError(f"feature_names must have one name per column of features ({columns}), got {len(names)}")
-    position_of_name: dict[str, int] = {}
+    first: dict[str, int] = {}
     for position, name in enumerate(names):
         if not isinstance(name, str):
             raise TypeError(f"feature_names[{position}] must be a string, got {name!r}")
         validate_text(f"feature_names[{position}]", name)
-        if (first := position_of_name.setdefault(name, position)) != position:
-            raise ValueError(f"feature_names must be distinct, got {name!r} at {first} and {position}")
+        if first.setdefault(name, position) != position:
+            raise ValueError(f"feature_names must be distinct, got {name!r} at {first[name]} and {position}")
     return tuple(map(str, names))
 
 
@@ -686,35 +700,6 @@ def validate_categories(categories: Any, names: tuple[str, ...] | None, features
                 f"{len(values) - 1} or NaN, got {codes[row]} in row {row}"
             )
     return ordered
-
-
-def merge_categories(categories: Sequence[Categories | None]) -> Categories | None:
-    """Return the categories of several datasets: those of the first, then those that the others add."""
-    merged: dict[str, dict[Any, None]] = {}
-    for part in categories:
-        for name, values in (part or {}).items():
-            merged.setdefault(name, {}).update(dict.fromkeys(values))
-    for name, union in merged.items():
-        without = next((number for number, part in enumerate(categories) if name not in (part or {})), None)
-        if without is not None:
-            raise ValueError(
-                f"feature {name!r} has categories in some datasets and numbers in others (number {without}). Convert "
-                "all of them with frame[column].astype('category')."
-            )
-        if len({isinstance(value, str) for value in union}) > 1:
-            raise ValueError(f"the categories of feature {name!r} are strings in some datasets and numbers in others")
-    return {name: tuple(values) for name, values in merged.items()} or None
-
-
-def recode(features: Any, names: tuple[str, ...], before: Categories, after: Categories) -> Any:
-    """Return features whose codes are positions in `after` instead of `before`."""
-    features = features.copy()
-    for name, values in before.items():
-        new_codes = {value: code for code, value in enumerate(after[name])}
-        codes = np.array([new_codes[value] for value in values] + [np.nan])
-        column = features[:, names.index(name)]
-        column[:] = codes[np.where(np.isnan(column), -1, column).astype(np.int64)]
-    return features
 
 
 def stack_rows(matrices: Sequence[Any]) -> Any:
