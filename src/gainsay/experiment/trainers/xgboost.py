@@ -16,7 +16,7 @@ from ..._common.arrays import nearest
 from ..._common.typing import Floats
 from ...data import RankingData
 from ...data.ranking_data import is_sparse
-from ...metrics.gains import power
+from ...metrics.dcg import power
 from ...xgboost.early_stopping import cut_booster
 from ..candidate import Candidate
 from . import CHANGES_ROUNDS, Predict, Watch, validate_names
