@@ -151,8 +151,7 @@ class DCG(Metric):
         if gain != "power":
             if self.gain_base is not None:
                 raise ValueError(
-                    f"gain_base={self.gain_base!r} has no effect with gain={format_option('gain', gain)}, only with "
-                    "gain='power'. Omit it."
+                    f"gain_base={self.gain_base!r} has no effect with gain={gain!r}, only with gain='power'. Omit it."
                 )
             return gain, None
         if self.gain_base is None:
@@ -187,10 +186,25 @@ class DCG(Metric):
         }
 
     def option_text(self, option: str) -> str:
-        """Return the text of an option in the name of the metric."""
-        if option in ("gain", "discount"):
-            return format_option(option, getattr(self, option))
-        return super().option_text(option)
+        """Return the text of an option in the name of the metric.
+
+        Raise if it is a function whose name the name of a metric cannot contain.
+
+        >>> NDCG(gain=(0, 1, 3.5)).option_text("gain")
+        '0/1/3.5'
+        """
+        value = getattr(self, option)
+        if isinstance(value, tuple):
+            return "/".join(">".join(map(format_exact, item if isinstance(item, tuple) else (item,))) for item in value)
+        if not callable(value):
+            return super().option_text(option)
+        name = getattr(value, "__name__", None)
+        if not isinstance(name, str) or not re.fullmatch(NAME, name):
+            kind = "a lambda" if name == "<lambda>" else f"an object without a name ({value!r})"
+            raise ValueError(
+                f"{option} is {kind}. Pass a name for the metric, as in name='ndcg_custom', or define it with def."
+            )
+        return name
 
     def value_range(self, judgments: Judgments) -> tuple[float, float]:
         """Return 0, and 1 for a ratio to the ideal. DCG has no upper bound.
@@ -389,27 +403,6 @@ def _parse_text(option: str, text: str, names: Sequence[str], tables: str) -> An
             f"{option} must be one of {', '.join(map(repr, names))}, or a table such as {tables}, got {text!r}"
             f"{nearest(text, (*names, *FUNCTIONS[option]))}. Import the module that defines it if it is a function."
         ) from None
-
-
-def format_option(option: str, value: Gain | Discount) -> str:
-    """Return the text of a gain or discount in the name of a metric.
-
-    Raise if the name of a metric cannot contain the name of a function.
-
-    >>> format_option("gain", (0.0, 1.0, 3.5))
-    '0/1/3.5'
-    """
-    if isinstance(value, str):
-        return value
-    if not callable(value):
-        return "/".join(">".join(map(format_exact, item if isinstance(item, tuple) else (item,))) for item in value)
-    name = getattr(value, "__name__", None)
-    if not isinstance(name, str) or not re.fullmatch(NAME, name):
-        kind = "a lambda" if name == "<lambda>" else f"an object without a name ({value!r})"
-        raise ValueError(
-            f"{option} is {kind}. Pass a name for the metric, as in name='ndcg_custom', or define it with def."
-        )
-    return name
 
 
 def exponential(labels: Floats) -> Floats:
