@@ -151,7 +151,7 @@ class DCG(Metric):
         if gain != "power":
             if self.gain_base is not None:
                 raise ValueError(
-                    f"gain_base={self.gain_base!r} has no effect with gain={gain!r}, only with gain='power'. Omit it."
+                    f"gain_base={self.gain_base!r} has no effect with gain={gain}, only with gain='power'. Omit it."
                 )
             return gain, None
         if self.gain_base is None:
