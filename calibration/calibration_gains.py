@@ -39,7 +39,7 @@ from gainsay.comparison.gain_path import (
     read_gain_path,
 )
 from gainsay.comparison.inference import Sample
-from gainsay.metrics.gains import power
+from gainsay.metrics.dcg import power
 
 Array = NDArray[np.float64]
 

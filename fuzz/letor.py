@@ -6,7 +6,7 @@ import gzip
 from pathlib import Path
 from unittest.mock import patch
 
-from gainsay.data import RankingData, read_letor, svmlight
+from gainsay.data import RankingData, letor, read_letor
 
 from .oracle import attempt, same
 
@@ -27,7 +27,7 @@ def check(content: bytes, folder: Path) -> None:
     path = folder / "data.txt"
     path.write_bytes(content)
     found = _read(path)
-    with patch.object(svmlight, "_parse_chunk", return_value=None):
+    with patch.object(letor, "_parse_chunk", return_value=None):
         same(found, _read(path), "whole arrays of tokens against one line at a time")
     if not content.startswith(b"\x1f\x8b"):
         path.write_bytes(gzip.compress(content, 1, mtime=0))

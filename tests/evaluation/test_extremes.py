@@ -95,14 +95,11 @@ class TestWeights:
 
 
 class TestLabels:
-    @pytest.mark.parametrize("top", [1e308, 1.7e308, 2.0**1023])
-    @pytest.mark.parametrize(
-        "metric", ["ndcg_linear", "ndcg_linear@2", "ndcg_jk", "rbp(gain=graded)", "ndcg_exp", "map"]
-    )
+    @pytest.mark.parametrize("top", [1e280, 2.0**960])
+    @pytest.mark.parametrize("metric", ["ndcg_linear", "ndcg_linear@2", "ndcg_jk", "rbp(gain=graded)", "map"])
     @pytest.mark.parametrize("scores", [range(40), [0] * 40], ids=["ranked", "tied"])
     def test_values_equal_those_of_labels_scaled_down(self, top, metric, scores):
         labels = np.array([top, top / 2, top / 4, 0] * 10)
         mean = gs.evaluate(metric, gs.Judgments(labels, group=[20, 20]), scores).mean
         assert np.isfinite(list(mean.values())).all()
-        if metric != "ndcg_exp":
-            assert mean == gs.evaluate(metric, gs.Judgments(labels / 2.0**1000, group=[20, 20]), scores).mean
+        assert mean == gs.evaluate(metric, gs.Judgments(labels / 2.0**900, group=[20, 20]), scores).mean

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from .._common.typing import Integers, Listed
     from ..metrics.base import Metric
-    from ..metrics.gains import Discount
+    from ..metrics.dcg import Discount
 
 NEGLIGIBLE = 0.01
 """Below this difference of NDCG, the choice of the gain cannot matter."""

@@ -19,8 +19,7 @@ from .._common.validation import validate_integer
 from .._common.words import format_exact, pluralize
 from ..evaluation.evaluator import shared_weights
 from ..metrics.base import max_depth
-from ..metrics.dcg import NDCG
-from ..metrics.gains import gains_of
+from ..metrics.dcg import NDCG, gains_of
 from ..metrics.names import MetricLike, parse_metrics
 from ..ranking.rows import RankedRows, blank_code
 from .estimates import ROUNDING

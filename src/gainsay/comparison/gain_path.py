@@ -26,7 +26,7 @@ from .._common.typing import Bools, Floats, Integers
 from .._common.validation import validate_real
 from .._common.words import format_confidence, format_exact, format_p_value, join_names, pluralize
 from ..evaluation.evaluator import Evaluator, shared_weights
-from ..metrics.gains import at_bases
+from ..metrics.dcg import at_bases
 from .estimates import Estimate, RepeatError, estimate
 from .inference import JointEstimate, compute_regret_band, critical_value, draw_errors, two_step_test
 from .rankings import GradeCounts, find_template, name_path, set_base, settle_discounts

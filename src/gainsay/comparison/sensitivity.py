@@ -15,8 +15,7 @@ from .._common.shown import TextResult
 from .._common.typing import Floats
 from .._common.words import format_confidence, join_names, pluralize
 from ..evaluation.evaluator import Evaluator
-from ..metrics.base import Metric
-from ..metrics.function import FunctionMetric
+from ..metrics.base import FunctionMetric, Metric
 from ..metrics.names import parse_metrics
 from .inference import MIN_QUERIES
 from .rankings import select_sums

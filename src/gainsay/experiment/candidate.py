@@ -13,7 +13,7 @@ import numpy as np
 
 from .._common.arrays import nearest
 from .._common.validation import validate_name
-from ..metrics.gains import CANONICAL_BASES
+from ..metrics.dcg import CANONICAL_BASES
 from .validation import Integer, StrictModel, validate_model
 
 # After the check of `validation` that pydantic is installed.

@@ -12,8 +12,7 @@ import numpy as np
 
 from .._common.validation import validate_integer
 from ..data import RankingData
-from ..data.features import is_sparse, parts_of
-from ..data.ranking_data import same_features
+from ..data.ranking_data import is_sparse, parts_of, same_features
 from .validation import StrictModel
 
 # After the check of `validation` that pydantic is installed.

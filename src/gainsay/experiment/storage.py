@@ -22,7 +22,7 @@ import numpy as np
 
 from .._common.typing import Floats
 from ..data import RankingData
-from ..data.features import from_parts, parts_of
+from ..data.ranking_data import from_parts, parts_of
 from ..data.text import one_line
 from .candidate import Candidate
 from .plan import FORMAT, Plan, UndefinedMetricError, Unit, create_slug, find_differences, shorten

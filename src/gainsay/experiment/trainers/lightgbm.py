@@ -11,7 +11,7 @@ import numpy as np
 from ... import lightgbm as _adapter  # noqa: F401
 from ..._common.arrays import nearest
 from ...data import RankingData
-from ...metrics.gains import power
+from ...metrics.dcg import power
 from ..candidate import Candidate, Gain
 from . import CHANGES_ROUNDS, Predict, Watch, validate_names
 

@@ -15,8 +15,8 @@ from ... import xgboost as _adapter  # noqa: F401
 from ..._common.arrays import nearest
 from ..._common.typing import Floats
 from ...data import RankingData
-from ...data.features import is_sparse
-from ...metrics.gains import power
+from ...data.ranking_data import is_sparse
+from ...metrics.dcg import power
 from ...xgboost.early_stopping import cut_booster
 from ..candidate import Candidate
 from . import CHANGES_ROUNDS, Predict, Watch, validate_names
