@@ -25,7 +25,7 @@ from ..judgments import Judgments
 from ..metrics.base import Metric
 from ..training.bound_metrics import in_round
 from ..training.display import is_notebook
-from .candidate import Candidate
+from .config import Candidate
 from .folds import Parts
 from .plan import Plan, Unit, find_stored_rounds, orient
 from .storage import SharedParts, Storage, Training, create_canonical_json

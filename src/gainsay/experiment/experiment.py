@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -23,15 +24,14 @@ from ..data import RankingData
 from ..evaluation.evaluator import Evaluator, shared_weights
 from ..judgments import Judgments
 from ..metrics.names import MetricLike
-from .candidate import Candidate
-from .config import BALANCED, ExperimentConfig, read_toml
+from .config import BALANCED, Candidate, ExperimentConfig, prefix_errors, validate_model
 from .execution import Progress, compute_total_weights, perform_all, uses_other_processes
+from .experiment_file import read_toml
 from .folds import FeatureColumns, Parts, compute_fingerprint, divide
 from .plan import Plan, Unit, find_import_paths, validate_importable
 from .result import ExperimentResult, create_result
 from .storage import DamagedError, Storage, Training
 from .trainers import get_trainer, get_versions
-from .validation import prefix_errors, validate_model
 
 
 class Experiment:
@@ -132,7 +132,10 @@ class Experiment:
         if directory is not None:
             validate_importable(config.metrics, "later runs in the directory")
         defaults = config.model_dump(include={"num_boost_round", "early_stopping_rounds", "seed", "threads"})
-        resolved = tuple(candidate.resolve(defaults) for candidate in config.candidates)
+        resolved = tuple(
+            replace(candidate, **{name: value for name, value in defaults.items() if getattr(candidate, name) is None})
+            for candidate in config.candidates
+        )
         for candidate in resolved:
             with prefix_errors(f"candidate {candidate.name!r}: "):
                 get_trainer(candidate.library).validate_parameters(candidate)

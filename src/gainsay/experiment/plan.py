@@ -12,20 +12,15 @@ from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
+from pydantic import Field, model_validator
 
 from .._common.typing import Floats
 from .._common.words import natural_order
 from ..data import RankingData
 from ..metrics.base import Metric, origin_of
 from ..metrics.names import parse_metrics
-from .candidate import MAX_SEED, Candidate
-from .config import BALANCED, ExperimentConfig
+from .config import BALANCED, MAX_SEED, Candidate, ExperimentConfig, validate_model
 from .folds import FeatureColumns, Fold, Parts
-from .validation import validate_model
-
-# After the check of `validation` that pydantic is installed.
-from pydantic import Field, model_validator  # isort: skip
-
 
 FORMAT = 6
 """Version of the files in the directory."""

@@ -24,15 +24,13 @@ from ..comparison.verdict import Verdict
 from ..data import RankingData
 from ..judgments import Judgments
 from ..metrics.names import MetricLike
-from .candidate import Candidate
-from .config import BALANCED, validate_stop_by
+from .config import BALANCED, Candidate, StrictModel, validate_stop_by
 from .execution import get_last_line
 from .folds import FeatureColumns, compute_fingerprint, validate_data
 from .plan import Plan, Unit
 from .storage import DamagedError, Storage, Training
 from .tables import Repeats, ResultTables, join_rounds
 from .trainers import get_trainer, get_versions, predict_scores
-from .validation import StrictModel
 
 
 class NothingFinishedError(RuntimeError):

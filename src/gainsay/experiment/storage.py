@@ -19,18 +19,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from filelock import FileLock, Timeout
 
 from .._common.typing import Floats
 from ..data import RankingData
 from ..data.features import from_parts, parts_of
 from ..data.text import one_line
-from .candidate import Candidate
+from .config import Candidate
 from .plan import FORMAT, Plan, UndefinedMetricError, Unit, create_slug, find_differences, shorten
 from .trainers import get_trainer
-
-# After the check of `validation` that filelock is installed.
-from filelock import FileLock, Timeout  # isort: skip
-
 
 ARRAYS, MANIFEST, EXPERIMENT = "arrays.npz", "manifest.json", "experiment.json"
 SUFFIXES = {"lightgbm": "txt", "xgboost": "ubj"}

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..._common import __version__
 from ...data import RankingData
-from ..candidate import Candidate
+from ..config import Candidate
 
 DOCUMENTS_PER_PREDICTION = 65_536
 """Both libraries copy the features they predict on, XGBoost into twice the memory."""

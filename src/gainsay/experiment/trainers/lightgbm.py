@@ -12,7 +12,7 @@ from ... import lightgbm as _adapter  # noqa: F401
 from ..._common.arrays import nearest
 from ...data import RankingData
 from ...metrics.gains import power
-from ..candidate import Candidate, Gain
+from ..config import Candidate, Gain
 from . import CHANGES_ROUNDS, Predict, Watch, validate_names
 
 # After the adapter, whose error names the extra to install.

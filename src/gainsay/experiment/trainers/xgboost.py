@@ -18,7 +18,7 @@ from ...data import RankingData
 from ...data.features import is_sparse
 from ...metrics.gains import power
 from ...xgboost.early_stopping import cut_booster
-from ..candidate import Candidate
+from ..config import Candidate
 from . import CHANGES_ROUNDS, Predict, Watch, validate_names
 
 # After the adapter, whose error names the extra to install.
