@@ -289,16 +289,14 @@ class Experiment:
                 _reuse(storage, self.plan, unit, trainings[unit.slug])
         _validate_unchanged(self.plan, trainings)
         pending = [unit for unit in units if unit.slug not in trainings]
-        progress = Progress(self.plan, len(units), len(trainings), show)
-        try:
-            perform_all(storage, self.plan, pending, self._parts, progress.advance, executor, jobs, progress.follow)
-        except BaseException as error:
-            if self.directory is not None:
-                remaining = pluralize(progress.total - progress.done, "training")
-                error.add_note(f"{remaining} left. The others are in {self.directory}. Run again to continue.")
-            raise
-        finally:
-            progress.stop()
+        with Progress(self.plan, len(units), len(trainings), show) as progress:
+            try:
+                perform_all(storage, self.plan, pending, self._parts, progress, executor, jobs)
+            except BaseException as error:
+                if self.directory is not None:
+                    remaining = pluralize(progress.total - progress.done, "training")
+                    error.add_note(f"{remaining} left. The others are in {self.directory}. Run again to continue.")
+                raise
         return trainings | _load_trainings(storage, self.plan, pending)
 
     def __repr__(self) -> str:
