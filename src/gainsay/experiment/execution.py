@@ -31,7 +31,7 @@ from .config import Candidate
 from .folds import Parts
 from .plan import Plan, Unit, find_stored_rounds, orient
 from .storage import SharedParts, Storage, Training, create_canonical_json
-from .trainers import get_trainer, get_versions, predict_scores
+from .trainers import get_trainer, predict_scores
 
 Follow = Callable[[Unit], Callable[[Sequence[float]], None] | None]
 """Called at the start of a training in this process. Returns a function for the values of each round, or None."""
@@ -200,20 +200,19 @@ def train_candidate(
         model = trainer.train(candidate, data, watch)
     curves = np.array(watch.rounds, dtype=np.float64)
     test = context.parts[unit.fold.test]
-    predict = trainer.create_predictor(trainer.load(model), test, threads)
-    scores = predict_scores(predict, test, find_stored_rounds(orient(curves, metrics)))
+    rounds = find_stored_rounds(orient(curves, metrics))
+    scores = predict_scores(candidate.library, trainer.load(model), test, rounds, threads)
     weights = shared_weights(on_test.metrics, on_test.judgments)
     documents = {f"score {number}": values for number, values in scores.items()}
     return model, Training(
         fold=unit.fold.name,
         curves=curves,
-        rounds=np.array(list(scores)),
+        rounds=np.array(rounds),
         test=np.stack([on_test(values).per_query for values in scores.values()]),
         weights=np.ones(len(test.query_ids)) if weights is None else weights,
         valid_weight=np.array(compute_total_weights(on_valid)),
         query_ids=test.query_ids,
         documents={"label": test.labels, "query": test.qid.astype(np.int32), **documents},
-        versions=get_versions(candidate.library),
     )
 
 

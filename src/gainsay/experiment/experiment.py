@@ -31,7 +31,7 @@ from .folds import FeatureColumns, Parts, compute_fingerprint, divide
 from .plan import Plan, Unit, find_import_paths, validate_importable
 from .result import ExperimentResult, create_result
 from .storage import DamagedError, Storage, Training
-from .trainers import get_trainer, get_versions
+from .trainers import get_trainer
 
 
 class Experiment:
@@ -286,7 +286,7 @@ class Experiment:
         trainings = _load_trainings(storage, self.plan, units)
         for unit in units:
             if unit.slug in trainings:
-                _reuse(storage, self.plan, unit, trainings[unit.slug])
+                storage.write_compared_model(self.plan, unit, trainings[unit.slug].curves)
         _validate_unchanged(self.plan, trainings)
         pending = [unit for unit in units if unit.slug not in trainings]
         with Progress(self.plan, len(units), len(trainings), show) as progress:
@@ -318,16 +318,6 @@ def _load_trainings(storage: Storage, plan: Plan, units: Iterable[Unit]) -> dict
         if training is not None:
             trainings[unit.slug] = training
     return trainings
-
-
-def _reuse(storage: Storage, plan: Plan, unit: Unit, training: Training) -> None:
-    """Write the compared model of a finished training, and warn if another version of the library trained it."""
-    library = unit.candidate.library
-    version, earlier = get_versions(library)[library], training.versions.get(library)
-    if earlier != version:
-        fix = "Use another directory for results of one version."
-        warnings.warn(f"{unit} was trained by {library} {earlier}, but this is {version}. {fix}", stacklevel=4)
-    storage.write_compared_model(plan, unit, training.curves)
 
 
 def _validate_unchanged(plan: Plan, trainings: Mapping[str, Training]) -> None:
