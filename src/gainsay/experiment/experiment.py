@@ -9,14 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import replace
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .._common.arrays import index_of, only_counts
-from .._common.typing import Columns, OfQueries
+from .._common.typing import Columns, FilePath, OfQueries
 from .._common.validation import validate_integer
 from .._common.words import join_names, pluralize
 from ..comparison.labels import read_by_query, read_clusters, validate_labels
@@ -110,7 +109,7 @@ class Experiment:
         valid: RankingData | None = None,
         test: RankingData | None = None,
         metrics: MetricLike | Iterable[MetricLike] | None = None,
-        directory: str | PathLike[str] | None = None,
+        directory: FilePath | None = None,
         *,
         folds: Sequence[RankingData] | None = None,
         primary: Sequence[MetricLike] | None = None,
@@ -154,12 +153,7 @@ class Experiment:
         _validate_data(self.plan, self._parts)
 
     @classmethod
-    def from_toml(
-        cls,
-        path: str | PathLike[str],
-        directory: str | PathLike[str] | None = None,
-        **changes: Any,
-    ) -> Experiment:
+    def from_toml(cls, path: FilePath, directory: FilePath | None = None, **changes: Any) -> Experiment:
         """Return the experiment in a TOML file. The guide "Experiments" describes the format.
 
         Parameters
@@ -183,7 +177,7 @@ class Experiment:
         return cls(**{**read_toml(path, directory), **changes})
 
     @staticmethod
-    def load(directory: str | PathLike[str]) -> ExperimentResult:
+    def load(directory: FilePath) -> ExperimentResult:
         """Return the result of the experiment in a directory, without training.
 
         Parameters

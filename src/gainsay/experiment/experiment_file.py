@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from .._common.typing import FilePath
 from ..comparison.labels import read_cluster_file, read_segment_file
 from ..data import RankingData, read_letor, read_lightgbm, simulate
 from ..data.text import one_line
@@ -123,7 +124,7 @@ class ExperimentFile(ExperimentConfig):
     data: DataTable
 
 
-def read_toml(path: str | os.PathLike[str], directory: str | os.PathLike[str] | None = None) -> dict[str, Any]:
+def read_toml(path: FilePath, directory: FilePath | None = None) -> dict[str, Any]:
     """Return the arguments of `Experiment` in a TOML file, with the data.
 
     Parameters
