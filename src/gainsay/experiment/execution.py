@@ -23,7 +23,6 @@ from .._common.shown import printable
 from .._common.typing import Floats
 from .._kernel.config import cpus
 from ..evaluation.evaluator import Evaluator, shared_weights
-from ..judgments import Judgments
 from ..metrics.base import Metric
 from ..training.bound_metrics import in_round
 from ..training.display import is_notebook
@@ -68,18 +67,19 @@ class TrainingContext:
     ----------
     parts : mapping of str to RankingData
         Parts of the data.
-    units : sequence of Unit, optional
-        Units that share bins, adjacent in `sorted_units`. Others have separate bins.
+    units : sequence of Unit
+        Units to train. Those that share bins are adjacent in `sorted_units`.
     follow : callable, optional
         Called at the start of every training. Returns a function for the values of every round, or None.
     """
 
-    def __init__(self, parts: Parts, units: Sequence[Unit] = (), follow: Follow | None = None) -> None:
+    def __init__(self, parts: Parts, units: Sequence[Unit], follow: Follow | None = None) -> None:
         self.parts = parts
         self.follow: Follow = follow or (lambda unit: None)
         self.are_open = self.exist = True
-        self._lock = threading.Lock()
-        self._judgments: dict[str, Judgments] = {}
+        # Metrics are bound once to each of these objects.
+        evaluated = {name for unit in units for name in (unit.fold.valid, unit.fold.test)}
+        self.judgments = {name: parts[name].judgments() for name in evaluated}
         groups: defaultdict[bytes, _Bins] = defaultdict(_Bins)
         for unit in units:
             groups[self._create_key(unit)].units.append(unit)
@@ -95,17 +95,10 @@ class TrainingContext:
         if not self.are_open:
             raise CalledOffError
 
-    def get_judgments(self, part: str) -> Judgments:
-        """Return the judgments of a part, always the same object, so that metrics are bound to it once."""
-        with self._lock:
-            if part not in self._judgments:
-                self._judgments[part] = self.parts[part].judgments()
-            return self._judgments[part]
-
     @contextmanager
     def bin_data(self, unit: Unit) -> Iterator[Any]:
         """Provide training and validation data in the form of the unit's library."""
-        bins = self._bins.get(unit.slug) or _Bins(units=[unit])
+        bins = self._bins[unit.slug]
         try:
             with bins.lock:
                 self.check()
@@ -192,9 +185,8 @@ def train_candidate(
     Returns the model file and the results. The test scores come from the file, not from the booster in memory.
     """
     trainer, threads = get_trainer(candidate.library), candidate.threads or 1
-    on_valid, on_test = (
-        Evaluator(metrics, context.get_judgments(part), threads) for part in (unit.fold.valid, unit.fold.test)
-    )
+    on_valid = Evaluator(metrics, context.judgments[unit.fold.valid], threads)
+    on_test = Evaluator(metrics, context.judgments[unit.fold.test], threads)
     watch = RoundWatch(on_valid, candidate.early_stopping_rounds or 0, context.check, context.follow(unit))
     with context.bin_data(unit) as data:
         model = trainer.train(candidate, data, watch)
@@ -252,7 +244,7 @@ def perform(storage: Storage, plan: Plan, unit: Unit, data: TrainingContext | Sh
     try:
         context = data
         if isinstance(context, SharedParts):
-            context = TrainingContext({name: context.read(name) for name in unit.fold.parts})
+            context = TrainingContext({name: context.read(name) for name in unit.fold.parts}, [unit])
         model, training = train_candidate(unit.seeded_candidate, unit, plan.metrics, context)
     except Exception:
         if not data.are_open:  # The error is a `CalledOffError`, or the data have been removed.

@@ -180,7 +180,7 @@ class ExperimentResult(ResultTables):
         starts = np.cumsum([0, *(len(fold.weights) for fold in folds)])
         queries = np.concatenate([fold.documents["query"] + start for fold, start in zip(folds, starts, strict=False)])
         names = _create_distinct_names(np.concatenate([fold.query_ids for fold in folds]).astype(str))
-        scores = _Scores(self.trainings, dict(zip(self.trainings, self.compared["rounds"], strict=True)))
+        scores = _Scores(self.trainings, self.compared["rounds"].to_dict())
         return Rankings(Judgments(labels, qid=names[queries]), scores, has_value, self._weights)
 
     def load_model(
@@ -331,8 +331,8 @@ class ExperimentResult(ResultTables):
         """
         validate_data("data", data)
         own = self._by_name[self._validate_candidate(candidate)]
-        compared_rounds = self.compared["rounds"][own.name]
-        rounds = round(fmean(compared_rounds)) if rounds is None else validate_integer("rounds", rounds)
+        rounds = round(fmean(self.compared["rounds"][own.name])) if rounds is None else rounds
+        rounds = validate_integer("rounds", rounds)
         data = replace(self.plan.features.align("data", data, new_categories=True).contiguous(), document_ids=None)
         trainer, trained = get_trainer(own.library), replace(own, num_boost_round=rounds)
         model = trainer.cut(trainer.train(trained, trainer.bin_data(trained, data, None), None), rounds)
@@ -409,9 +409,7 @@ class ExperimentResult(ResultTables):
         unit, training = self._find_training(name, repeat, fold)
         rounds = self._choose_round(unit, training, stop_by)
         try:
-            content = (
-                self.model_files[unit.slug] if self.directory is None else Storage(self.directory).read_model(unit)
-            )
+            content = Storage(self.directory).read_model(unit) if self.directory else self.model_files[unit.slug]
         except DamagedError as error:
             raise RuntimeError(f"{unit}: {error}. Run the experiment again.") from error
         return content, rounds, self.plan.features
@@ -509,23 +507,18 @@ def create_result(
         Directory that remains. None for a temporary one, whose scores and models are read now.
     """
     models: dict[str, bytes] = {}
-    first_units = plan.list_first_units()
     if directory is None:
-        units = [unit for unit in (*first_units, *plan.list_units()) if unit.slug in trainings]
-        models = {unit.slug: storage.read_model(unit) for unit in units}
+        models = {unit.slug: storage.read_model(unit) for unit in plan.list_units() if unit.slug in trainings}
         trainings = {
             slug: replace(training, documents=training.read_documents()) for slug, training in trainings.items()
         }
     candidates: dict[str, Repeats] = {}
     failures: dict[str, str] = {}
-    first = {unit.candidate.name: trainings[unit.slug].curves for unit in first_units if unit.slug in trainings}
+    first_units = {unit.candidate.name: unit for unit in plan.list_first_units()}
+    first = {name: trainings[unit.slug].curves for name, unit in first_units.items() if unit.slug in trainings}
     finalists = plan.list_finalists(first)
     for name in (candidate.name for candidate in plan.candidates):
-        units = (
-            plan.list_units([name])
-            if name in finalists
-            else [unit for unit in first_units if unit.candidate.name == name]
-        )
+        units = plan.list_units([name]) if name in finalists else [first_units[name]]
         missing = [unit for unit in units if unit.slug not in trainings]
         if missing:
             reasons = [storage.read_failure(unit) or "not trained yet, run the experiment" for unit in missing]
