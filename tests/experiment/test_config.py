@@ -12,7 +12,7 @@ import pytest
 from tests.experiment.helpers import SIMULATED, write_toml
 
 from gainsay.data import read_letor, simulate
-from gainsay.experiment import Experiment, config, k_folds
+from gainsay.experiment import Experiment, experiment_file, k_folds
 
 CANDIDATE = '[[candidates]]\nname = "lgb"\nlibrary = "lightgbm"\n'
 
@@ -169,7 +169,7 @@ class TestMemory:
             raise MemoryError
 
         (tmp_path / "a").touch()
-        monkeypatch.setattr(config, reader, fail)
+        monkeypatch.setattr(experiment_file, reader, fail)
         with pytest.raises(ValueError, match="memory") as caught:
             read(tmp_path, f"[data]\n{data}")
         assert argument in str(caught.value)

@@ -8,14 +8,14 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
-from os import PathLike
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .._common.arrays import index_of, only_counts
-from .._common.typing import Columns, OfQueries
+from .._common.typing import Columns, FilePath, OfQueries
 from .._common.validation import validate_integer
 from .._common.words import join_names, pluralize
 from ..comparison.labels import read_by_query, read_clusters, validate_labels
@@ -23,15 +23,14 @@ from ..data import RankingData
 from ..evaluation.evaluator import Evaluator, shared_weights
 from ..judgments import Judgments
 from ..metrics.names import MetricLike
-from .candidate import Candidate
-from .config import BALANCED, ExperimentConfig, read_toml
+from .config import BALANCED, Candidate, ExperimentConfig, prefix_errors, validate_model
 from .execution import Progress, compute_total_weights, perform_all, uses_other_processes
+from .experiment_file import read_toml
 from .folds import FeatureColumns, Parts, compute_fingerprint, divide
 from .plan import Plan, Unit, find_import_paths, validate_importable
 from .result import ExperimentResult, create_result
 from .storage import DamagedError, Storage, Training
-from .trainers import get_trainer, get_versions
-from .validation import prefix_errors, validate_model
+from .trainers import get_trainer
 
 
 class Experiment:
@@ -110,7 +109,7 @@ class Experiment:
         valid: RankingData | None = None,
         test: RankingData | None = None,
         metrics: MetricLike | Iterable[MetricLike] | None = None,
-        directory: str | PathLike[str] | None = None,
+        directory: FilePath | None = None,
         *,
         folds: Sequence[RankingData] | None = None,
         primary: Sequence[MetricLike] | None = None,
@@ -132,7 +131,10 @@ class Experiment:
         if directory is not None:
             validate_importable(config.metrics, "later runs in the directory")
         defaults = config.model_dump(include={"num_boost_round", "early_stopping_rounds", "seed", "threads"})
-        resolved = tuple(candidate.resolve(defaults) for candidate in config.candidates)
+        resolved = tuple(
+            replace(candidate, **{name: value for name, value in defaults.items() if getattr(candidate, name) is None})
+            for candidate in config.candidates
+        )
         for candidate in resolved:
             with prefix_errors(f"candidate {candidate.name!r}: "):
                 get_trainer(candidate.library).validate_parameters(candidate)
@@ -151,12 +153,7 @@ class Experiment:
         _validate_data(self.plan, self._parts)
 
     @classmethod
-    def from_toml(
-        cls,
-        path: str | PathLike[str],
-        directory: str | PathLike[str] | None = None,
-        **changes: Any,
-    ) -> Experiment:
+    def from_toml(cls, path: FilePath, directory: FilePath | None = None, **changes: Any) -> Experiment:
         """Return the experiment in a TOML file. The guide "Experiments" describes the format.
 
         Parameters
@@ -180,7 +177,7 @@ class Experiment:
         return cls(**{**read_toml(path, directory), **changes})
 
     @staticmethod
-    def load(directory: str | PathLike[str]) -> ExperimentResult:
+    def load(directory: FilePath) -> ExperimentResult:
         """Return the result of the experiment in a directory, without training.
 
         Parameters
@@ -283,19 +280,17 @@ class Experiment:
         trainings = _load_trainings(storage, self.plan, units)
         for unit in units:
             if unit.slug in trainings:
-                _reuse(storage, self.plan, unit, trainings[unit.slug])
+                storage.write_compared_model(self.plan, unit, trainings[unit.slug].curves)
         _validate_unchanged(self.plan, trainings)
         pending = [unit for unit in units if unit.slug not in trainings]
-        progress = Progress(self.plan, len(units), len(trainings), show)
-        try:
-            perform_all(storage, self.plan, pending, self._parts, progress.advance, executor, jobs, progress.follow)
-        except BaseException as error:
-            if self.directory is not None:
-                remaining = pluralize(progress.total - progress.done, "training")
-                error.add_note(f"{remaining} left. The others are in {self.directory}. Run again to continue.")
-            raise
-        finally:
-            progress.stop()
+        with Progress(self.plan, len(units), len(trainings), show) as progress:
+            try:
+                perform_all(storage, self.plan, pending, self._parts, progress, executor, jobs)
+            except BaseException as error:
+                if self.directory is not None:
+                    remaining = pluralize(progress.total - progress.done, "training")
+                    error.add_note(f"{remaining} left. The others are in {self.directory}. Run again to continue.")
+                raise
         return trainings | _load_trainings(storage, self.plan, pending)
 
     def __repr__(self) -> str:
@@ -317,16 +312,6 @@ def _load_trainings(storage: Storage, plan: Plan, units: Iterable[Unit]) -> dict
         if training is not None:
             trainings[unit.slug] = training
     return trainings
-
-
-def _reuse(storage: Storage, plan: Plan, unit: Unit, training: Training) -> None:
-    """Write the compared model of a finished training, and warn if another version of the library trained it."""
-    library = unit.candidate.library
-    version, earlier = get_versions(library)[library], training.versions.get(library)
-    if earlier != version:
-        fix = "Use another directory for results of one version."
-        warnings.warn(f"{unit} was trained by {library} {earlier}, but this is {version}. {fix}", stacklevel=4)
-    storage.write_compared_model(plan, unit, training.curves)
 
 
 def _validate_unchanged(plan: Plan, trainings: Mapping[str, Training]) -> None:

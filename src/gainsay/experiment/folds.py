@@ -9,14 +9,12 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field
 
 from .._common.validation import validate_integer
 from ..data import RankingData
 from ..data.ranking_data import is_sparse, parts_of, same_features
-from .validation import StrictModel
-
-# After the check of `validation` that pydantic is installed.
-from pydantic import Field  # isort: skip
+from .config import StrictModel
 
 Parts = Mapping[str, RankingData]
 """The data of an experiment, in parts that folds name."""

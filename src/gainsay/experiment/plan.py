@@ -12,20 +12,16 @@ from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
+from pydantic import Field, model_validator
 
+from .._common.shown import printable
 from .._common.typing import Floats
 from .._common.words import natural_order
 from ..data import RankingData
 from ..metrics.base import Metric, origin_of
 from ..metrics.names import parse_metrics
-from .candidate import MAX_SEED, Candidate
-from .config import BALANCED, ExperimentConfig
+from .config import BALANCED, MAX_SEED, Candidate, ExperimentConfig, validate_model
 from .folds import FeatureColumns, Fold, Parts
-from .validation import validate_model
-
-# After the check of `validation` that pydantic is installed.
-from pydantic import Field, model_validator  # isort: skip
-
 
 FORMAT = 6
 """Version of the files in the directory."""
@@ -325,24 +321,18 @@ def find_differences(before: Any, now: Any, place: str = "") -> list[str]:
     ['params.num_leaves was 31, is missing', 'params.max_bin was missing, is 9']
     """
     if isinstance(before, Mapping) and isinstance(now, Mapping):
-        differences = []
-        for key in dict.fromkeys([*before, *now]):
-            name = str(key) if str(key).isprintable() else shorten(str(key))
-            path = f"{place}.{name}" if place else name
-            if key not in now:
-                differences.append(f"{path} was {shorten(before[key])}, is missing")
-            elif key not in before:
-                differences.append(f"{path} was missing, is {shorten(now[key])}")
-            else:
-                differences += find_differences(before[key], now[key], path)
+        keys = dict.fromkeys([*before, *now])
+        differences: list[str] = []
+        for key in keys:
+            differences += find_differences(before.get(key), now.get(key), f"{place}.{key}".removeprefix("."))
         return differences
     same = type(before) is type(now) and before == now
-    return [] if same else [f"{place} was {shorten(before)}, is {shorten(now)}"]
+    return [] if same else [printable(f"{place} was {shorten(before)}, is {shorten(now)}")]
 
 
 def shorten(value: Any) -> str:
-    """Return the representation of a value in at most 98 characters."""
-    text = repr(value)
+    """Return the representation of a value in at most 98 characters, or "missing" for None."""
+    text = "missing" if value is None else repr(value)
     return text if len(text) <= 100 else f"{text[:97]}…"
 
 

@@ -24,56 +24,19 @@ from ..comparison.verdict import Verdict
 from ..data import RankingData
 from ..judgments import Judgments
 from ..metrics.names import MetricLike
-from .candidate import Candidate
-from .config import BALANCED, validate_stop_by
+from .config import BALANCED, StrictModel, validate_stop_by
 from .execution import get_last_line
 from .folds import FeatureColumns, compute_fingerprint, validate_data
 from .plan import Plan, Unit
 from .storage import DamagedError, Storage, Training
 from .tables import Repeats, ResultTables, join_rounds
-from .trainers import get_trainer, get_versions, predict_scores
-from .validation import StrictModel
+from .trainers import get_trainer, predict_scores
 
 
 class NothingFinishedError(RuntimeError):
     """No candidate of an experiment is finished. `failures` contains the traceback of each."""
 
     failures: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class TrainedModel:
-    """A model file with all its rounds, the number of rounds to use, and the columns of the features."""
-
-    candidate: Candidate
-    content: bytes
-    rounds: int
-    features: FeatureColumns
-
-    def load(self) -> Any:
-        """Return the model, cut at its rounds, as a booster of its library."""
-        trainer = get_trainer(self.candidate.library)
-        return trainer.load(trainer.cut(self.content, self.rounds))
-
-    @cached_property
-    def _booster(self) -> Any:
-        return get_trainer(self.candidate.library).load(self.content)
-
-    def predict(self, features: Features | RankingData) -> Floats:
-        """Return one score per row. See `ExperimentResult.predict`."""
-        if features is None:
-            raise TypeError("X must be an array, a DataFrame or RankingData with one row per document, got None")
-        if not isinstance(features, RankingData):
-            table: Any = features
-            rows = table.shape[0] if hasattr(table, "shape") else len(table)
-            if not rows:
-                return np.zeros(0)
-            features = RankingData(table, np.zeros(rows), group=[rows])
-        data = self.features.align("X", features)
-        trainer, threads = get_trainer(self.candidate.library), self.candidate.threads or 1
-        predict = trainer.create_predictor(self._booster, data, threads)
-        scores: Floats = predict_scores(predict, data, [self.rounds])[self.rounds]
-        return scores
 
 
 class Refit(StrictModel):
@@ -85,26 +48,16 @@ class Refit(StrictModel):
         The candidate.
     rounds : int
         Number of rounds.
-    compared_rounds : list of int
-        Rounds of the compared trainings, of which `rounds` is the mean unless you passed it.
     data : str
         Fingerprint of the data.
-    queries, documents : int
-        Size of the data.
     features : FeatureColumns
         Columns of the features.
-    versions : dict of str to str
-        Versions of the packages that the training may depend on.
     """
 
     candidate: dict[str, Any]
     rounds: int
-    compared_rounds: list[int]
     data: str
-    queries: int
-    documents: int
     features: FeatureColumns
-    versions: dict[str, str]
 
 
 @dataclass(eq=False, repr=False)
@@ -160,7 +113,7 @@ class ExperimentResult(ResultTables):
         self.candidates, self.metrics = tuple(self.trainings), self.plan.names
         self._by_name = {candidate.name: candidate for candidate in self.plan.candidates}
         self._refits: dict[str, tuple[bytes, Refit]] = {}
-        self._loaded: dict[tuple[str, str | None, bool], TrainedModel] = {}
+        self._boosters: dict[tuple[str, str | None, bool], tuple[Any, int, FeatureColumns]] = {}
 
     @cached_property
     def comparison(self) -> Comparison:
@@ -227,7 +180,7 @@ class ExperimentResult(ResultTables):
         starts = np.cumsum([0, *(len(fold.weights) for fold in folds)])
         queries = np.concatenate([fold.documents["query"] + start for fold, start in zip(folds, starts, strict=False)])
         names = _create_distinct_names(np.concatenate([fold.query_ids for fold in folds]).astype(str))
-        scores = _Scores(self.trainings, dict(zip(self.trainings, self.compared["rounds"], strict=True)))
+        scores = _Scores(self.trainings, self.compared["rounds"].to_dict())
         return Rankings(Judgments(labels, qid=names[queries]), scores, has_value, self._weights)
 
     def load_model(
@@ -273,7 +226,10 @@ class ExperimentResult(ResultTables):
         RuntimeError
             If the model is missing or damaged.
         """
-        return self._get_model(self._validate_candidate(candidate), stop_by, repeat, fold, refit).load()
+        name = self._validate_candidate(candidate)
+        trainer = get_trainer(self._by_name[name].library)
+        content, rounds, _ = self._read_model(name, stop_by, repeat, fold, refit)
+        return trainer.load(trainer.cut(content, rounds))
 
     def predict(
         self,
@@ -312,11 +268,22 @@ class ExperimentResult(ResultTables):
         >>> result.predict(test.features).shape == test.labels.shape
         True
         """
-        name = self._validate_candidate(candidate)
-        key = name, fold, refit
-        if key not in self._loaded:
-            self._loaded[key] = self._get_model(name, None, None, fold, refit)
-        return self._loaded[key].predict(X)
+        own = self._by_name[self._validate_candidate(candidate)]
+        key = own.name, fold, refit
+        if key not in self._boosters:
+            content, *others = self._read_model(own.name, None, None, fold, refit)
+            self._boosters[key] = get_trainer(own.library).load(content), *others
+        booster, rounds, columns = self._boosters[key]
+        if X is None:
+            raise TypeError("X must be an array, a DataFrame or RankingData with one row per document, got None")
+        if not isinstance(X, RankingData):
+            table: Any = X
+            rows = table.shape[0] if hasattr(table, "shape") else len(table)
+            if not rows:
+                return np.zeros(0)
+            X = RankingData(table, np.zeros(rows), group=[rows])  # noqa: N806
+        scores: Floats = predict_scores(own.library, booster, columns.align("X", X), [rounds], own.threads or 1)[rounds]
+        return scores
 
     def refit(self, data: RankingData, candidate: str | None = None, rounds: int | None = None) -> Any:
         """Train a candidate on all data, without a validation set, and store the model next to the others.
@@ -364,20 +331,16 @@ class ExperimentResult(ResultTables):
         """
         validate_data("data", data)
         own = self._by_name[self._validate_candidate(candidate)]
-        compared_rounds = self.compared["rounds"][own.name]
-        rounds = round(fmean(compared_rounds)) if rounds is None else validate_integer("rounds", rounds)
+        rounds = round(fmean(self.compared["rounds"][own.name])) if rounds is None else rounds
+        rounds = validate_integer("rounds", rounds)
         data = replace(self.plan.features.align("data", data, new_categories=True).contiguous(), document_ids=None)
         trainer, trained = get_trainer(own.library), replace(own, num_boost_round=rounds)
         model = trainer.cut(trainer.train(trained, trainer.bin_data(trained, data, None), None), rounds)
         record = Refit(
             candidate=trained.to_dict(),
             rounds=rounds,
-            compared_rounds=list(compared_rounds),
             data=compute_fingerprint(data),
-            queries=len(data.query_ids),
-            documents=len(data.labels),
             features=FeatureColumns.from_data(data),
-            versions=get_versions(own.library),
         )
         if self.directory is None:
             self._refits[own.name] = model, record
@@ -385,12 +348,12 @@ class ExperimentResult(ResultTables):
             storage = Storage(self.directory)
             with storage.lock():
                 storage.save_refit(own, model, record.model_dump(mode="json"))
-        self._loaded.pop((own.name, None, True), None)
-        return TrainedModel(trained, model, rounds, record.features).load()
+        self._boosters.pop((own.name, None, True), None)
+        return trainer.load(model)
 
     @property
     def refits(self) -> dict[str, Refit]:
-        """How each model that `refit` has trained was made, by name: rounds, data, features, versions."""
+        """How each model that `refit` has trained was made, by name: candidate, rounds, data and features."""
         refits = {name: self._find_refit(name) for name in self.candidates}
         return {name: refit[1] for name, refit in refits.items() if refit is not None}
 
@@ -431,10 +394,10 @@ class ExperimentResult(ResultTables):
         models = ", ".join(printables(self.candidates))
         raise KeyError(f"no model {name!r}{nearest(str(name), self.candidates)} (models: {models})")
 
-    def _get_model(
+    def _read_model(
         self, name: str, stop_by: MetricLike | int | None, repeat: int | None, fold: str | None, refit: bool
-    ) -> TrainedModel:
-        """Return a compared model or, with `refit`, a model trained on all data."""
+    ) -> tuple[bytes, int, FeatureColumns]:
+        """Return the model file, rounds and features of a compared model or, with `refit`, one trained on all data."""
         if refit:
             if not (stop_by is None and repeat is None and fold is None):
                 raise ValueError("refit=True must not be combined with stop_by, repeat or fold.")
@@ -442,16 +405,14 @@ class ExperimentResult(ResultTables):
             if stored is None:
                 raise ValueError(f"{name!r} was not trained on all data. Call refit(data) first.")
             content, record = stored
-            return TrainedModel(Candidate(**record.candidate), content, record.rounds, record.features)
+            return content, record.rounds, record.features
         unit, training = self._find_training(name, repeat, fold)
         rounds = self._choose_round(unit, training, stop_by)
         try:
-            content = (
-                self.model_files[unit.slug] if self.directory is None else Storage(self.directory).read_model(unit)
-            )
+            content = Storage(self.directory).read_model(unit) if self.directory else self.model_files[unit.slug]
         except DamagedError as error:
             raise RuntimeError(f"{unit}: {error}. Run the experiment again.") from error
-        return TrainedModel(unit.candidate, content, rounds, self.plan.features)
+        return content, rounds, self.plan.features
 
     def _find_training(self, name: str, repeat: int | None, fold: str | None) -> tuple[Unit, Training]:
         """Return one training of a candidate."""
@@ -546,23 +507,18 @@ def create_result(
         Directory that remains. None for a temporary one, whose scores and models are read now.
     """
     models: dict[str, bytes] = {}
-    first_units = plan.list_first_units()
     if directory is None:
-        units = [unit for unit in (*first_units, *plan.list_units()) if unit.slug in trainings]
-        models = {unit.slug: storage.read_model(unit) for unit in units}
+        models = {unit.slug: storage.read_model(unit) for unit in plan.list_units() if unit.slug in trainings}
         trainings = {
             slug: replace(training, documents=training.read_documents()) for slug, training in trainings.items()
         }
     candidates: dict[str, Repeats] = {}
     failures: dict[str, str] = {}
-    first = {unit.candidate.name: trainings[unit.slug].curves for unit in first_units if unit.slug in trainings}
+    first_units = {unit.candidate.name: unit for unit in plan.list_first_units()}
+    first = {name: trainings[unit.slug].curves for name, unit in first_units.items() if unit.slug in trainings}
     finalists = plan.list_finalists(first)
     for name in (candidate.name for candidate in plan.candidates):
-        units = (
-            plan.list_units([name])
-            if name in finalists
-            else [unit for unit in first_units if unit.candidate.name == name]
-        )
+        units = plan.list_units([name]) if name in finalists else [first_units[name]]
         missing = [unit for unit in units if unit.slug not in trainings]
         if missing:
             reasons = [storage.read_failure(unit) or "not trained yet, run the experiment" for unit in missing]

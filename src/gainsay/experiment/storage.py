@@ -19,18 +19,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from filelock import FileLock, Timeout
 
 from .._common.typing import Floats
 from ..data import RankingData
 from ..data.ranking_data import from_parts, parts_of
 from ..data.text import one_line
-from .candidate import Candidate
+from .config import Candidate
 from .plan import FORMAT, Plan, UndefinedMetricError, Unit, create_slug, find_differences, shorten
 from .trainers import get_trainer
-
-# After the check of `validation` that filelock is installed.
-from filelock import FileLock, Timeout  # isort: skip
-
 
 ARRAYS, MANIFEST, EXPERIMENT = "arrays.npz", "manifest.json", "experiment.json"
 SUFFIXES = {"lightgbm": "txt", "xgboost": "ubj"}
@@ -97,8 +94,6 @@ class Training:
         Weight of all validation queries with a value, which is the weight of this fold in averages.
     documents : Archive or mapping of str to ndarray, shape (documents,)
         Test documents: "label", "query" (its position), and "score 7" after round 7, for the stored rounds.
-    versions : mapping of str to str
-        Versions of the packages that the training may depend on.
     """
 
     fold: str
@@ -109,7 +104,6 @@ class Training:
     valid_weight: Floats
     query_ids: Any = ()
     documents: Archive | Mapping[str, Any] = field(default_factory=dict)
-    versions: Mapping[str, str] = field(default_factory=dict)
 
     def get_test_values(self, number: int) -> Floats:
         """Return all metrics on the test set after a stored round, shape (queries, metrics)."""
@@ -175,7 +169,7 @@ class Storage:
         stored = {name: getattr(training, name) for name in STORED}
         np.savez_compressed(arrays, **stored, **training.read_documents())
         contents = {_get_model_name(unit): model, ARRAYS: arrays.getvalue()}
-        self._save(self.get_folder(unit), contents, unit=plan.describe_unit(unit), versions=training.versions)
+        self._save(self.get_folder(unit), contents, unit=plan.describe_unit(unit))
         self._get_failure_path(unit).unlink(missing_ok=True)
 
     def _save(self, folder: Path, contents: Mapping[str, bytes], **record: Any) -> None:
@@ -225,7 +219,7 @@ class Storage:
             stored = {name: archive[name] for name in STORED}
             if not (stored["valid_weight"] > 0).all():
                 raise ValueError("valid_weight must be positive")
-            return Training(fold=unit.fold.name, documents=archive, versions=manifest["versions"], **stored)
+            return Training(fold=unit.fold.name, documents=archive, **stored)
         except Exception as error:  # zipfile and NumPy raise many classes for invalid content.
             raise DamagedError(f"{ARRAYS} is not the archive of a training: {one_line(error)}") from error
 

@@ -1,0 +1,224 @@
+"""Experiments in TOML files. The page "Experiment file" of the documentation describes them."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from .._common.typing import FilePath
+from ..comparison.labels import read_cluster_file, read_segment_file
+from ..data import RankingData, read_letor, read_lightgbm, simulate
+from ..data.text import one_line
+from .config import (
+    Candidate,
+    CandidateValues,
+    ExperimentConfig,
+    Seed,
+    StrictModel,
+    grid,
+    prefix_errors,
+    validate_candidates,
+    validate_model,
+)
+from .folds import k_folds
+from .trainers import get_trainer
+
+MAX_BYTES = 2**20
+"""Limit on the size of a TOML file, which is written by hand."""
+MAX_KEY_PARTS = 64
+"""Limit on the parts of a dotted key. No valid key has more than four."""
+
+Files = Annotated[
+    list[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else value), Field(min_length=1)
+]
+Share = Annotated[float, Field(gt=0, lt=1)]
+FeatureCount = Annotated[int, Field(ge=1, le=10**7)]
+
+
+READ_OPTIONS = {"format", "features", "zero_based", "shared_ids"}
+DATA_SOURCES: list[tuple[set[str], set[str]]] = [
+    ({"train", "valid", "test"}, READ_OPTIONS),
+    ({"folds"}, READ_OPTIONS),
+    ({"files", "k_folds"}, {*READ_OPTIONS, "seed"}),
+    ({"simulate"}, set()),
+    ({"simulate", "k_folds"}, {"seed"}),
+]
+"""Keys of the table `data` that belong together, and the keys that are optional then."""
+
+
+class SimulateTable(StrictModel):
+    """Table `data.simulate` of a TOML file."""
+
+    queries: Annotated[int, Field(ge=1, le=10**7)]
+    seed: Seed
+    split: Annotated[list[Share], Field(min_length=3, max_length=3)] | None = None
+    features: FeatureCount = 30
+    mean_length: Annotated[float, Field(ge=1)] = 120
+    signal: float = 1.0
+
+
+class DataTable(StrictModel):
+    """Table `data` of a TOML file."""
+
+    train: Files | None = None
+    valid: Files | None = None
+    test: Files | None = None
+    folds: Annotated[list[str], Field(min_length=3)] | None = None
+    files: Files | None = None
+    k_folds: Annotated[int, Field(ge=3)] | None = None
+    seed: Seed | None = None
+    simulate: SimulateTable | None = None
+    format: Literal["letor", "lightgbm"] = "letor"
+    features: FeatureCount | None = None
+    zero_based: bool | None = None
+    shared_ids: Literal["refuse", "separate", "join"] | None = None
+    clusters: str | None = None
+    segments: str | None = None
+
+    @model_validator(mode="after")
+    def _validate_together(self) -> DataTable:
+        keys = self.model_fields_set - {"clusters", "segments"}
+        if not any(required <= keys <= required | optional for required, optional in DATA_SOURCES):
+            raise ValueError(
+                "data must have either train, valid and test, or folds, or files and k_folds, or simulate. format, "
+                "features, zero_based and shared_ids require files, and seed requires k_folds, got "
+                f"{' and '.join(sorted(keys)) or 'none of them'}"
+            )
+        if self.simulate is not None and (self.simulate.split is None) == (self.k_folds is None):
+            raise ValueError("data requires either simulate.split = [0.6, 0.2, 0.2] or k_folds = 5")
+        return self
+
+
+class CandidateTable(CandidateValues):
+    """A table of `candidates` in a TOML file. Some values may be lists."""
+
+    params: dict[str, Any] = Field({})
+    training_gain: Any = None
+    seed: Any = None
+
+
+def _expand_candidates(tables: Sequence[CandidateTable]) -> tuple[Candidate, ...]:
+    """Return the candidates of all tables, with one candidate for each combination of listed values."""
+    candidates: list[Candidate] = []
+    for place, table in enumerate(tables):
+        with prefix_errors(f"candidates[{place}]."):
+            expanded = grid(**dict(table))
+            for candidate in expanded:
+                get_trainer(candidate.library).validate_parameters(candidate)
+        candidates += expanded
+    return validate_candidates(candidates)
+
+
+class ExperimentFile(ExperimentConfig):
+    """A TOML file."""
+
+    candidates: Annotated[list[CandidateTable], Field(min_length=1), AfterValidator(_expand_candidates)]
+    directory: str | None = None
+    data: DataTable
+
+
+def read_toml(path: FilePath, directory: FilePath | None = None) -> dict[str, Any]:
+    """Return the arguments of `Experiment` in a TOML file, with the data.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    directory : path, optional
+        Directory of the experiment. Defaults to the one in the file.
+
+    Raises
+    ------
+    ValueError
+        One line for each mistake, with its key and value.
+    """
+    source = Path(path)
+    with open(source, "rb") as file:
+        content = file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise ValueError(f"{source}: the file must have at most {MAX_BYTES} bytes")
+    with _located(source, "not TOML: "):
+        text = content.decode().replace("\r\n", "\n")
+        _validate_keys(text)
+        document = tomllib.loads(text)
+    with _located(source):
+        table = validate_model(ExperimentFile, document)
+        labels = {
+            key: read(_find_files(source, table.data, key)[0])
+            for key, read in (("clusters", read_cluster_file), ("segments", read_segment_file))
+            if getattr(table.data, key) is not None
+        }
+        data = _read_data(source, table.data, table.seed)
+    if directory is None:
+        directory = source.parent / (table.directory or f"{source.stem}-run")
+    arguments = {key: value for key, value in table if key != "data"}
+    return {**arguments, "directory": directory, **labels, **data}
+
+
+@contextmanager
+def _located(source: Path, prefix: str = "") -> Iterator[None]:
+    """Put the path of the file before the message of an error, which becomes printable text."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        message = "\n".join(map(one_line, str(error).split("\n")))
+    except RecursionError:
+        message = "tables or lists are nested too deeply"
+    except MemoryError:
+        message = "data must fit into memory. Use less data or fewer features."
+    else:
+        return
+    raise ValueError(f"{source}: {prefix}{message}")
+
+
+def _validate_keys(text: str) -> None:
+    """Raise if a key has so many parts that tomllib, which takes quadratic time, would not return."""
+    for number, line in enumerate(text.split("\n"), 1):
+        pieces = re.split(r"[,=\[\]{}]", "".join(line.split()))  # The dots of a key may have blanks around them.
+        if not line.lstrip().startswith("#") and max(piece.count(".") for piece in pieces) >= MAX_KEY_PARTS:
+            raise ValueError(f"keys must have at most {MAX_KEY_PARTS} parts (line {number})")
+
+
+def _read_data(source: Path, table: DataTable, seed: int) -> dict[str, Any]:
+    """Return the arguments of `Experiment` that contain the data."""
+    if table.simulate is not None:
+        with prefix_errors("data.simulate: "):
+            everything = simulate(**table.simulate.model_dump(exclude={"split"}))
+            if table.simulate.split is not None:
+                parts = everything.split_queries(*table.simulate.split, seed=table.simulate.seed)
+                return dict(zip(("train", "valid", "test"), parts, strict=True))
+    else:
+        paths = {key: _find_files(source, table, key) for key in ("train", "valid", "test", "folds", "files")}
+        if table.folds is not None:
+            return {"folds": [_read_files([path], table) for path in paths["folds"]]}
+        if table.files is None:
+            return {key: _read_files(paths[key], table) for key in ("train", "valid", "test")}
+        everything = _read_files(paths["files"], table)
+    with prefix_errors("data.k_folds: "):
+        return {"folds": k_folds(everything, table.k_folds or 0, seed=seed if table.seed is None else table.seed)}
+
+
+def _find_files(source: Path, table: DataTable, key: str) -> list[Path]:
+    """Return the paths under a key, relative to the directory of the TOML file."""
+    names = getattr(table, key) or ()
+    paths = [source.parent / name for name in ([names] if isinstance(names, str) else names)]
+    for place, path in enumerate(paths):
+        if not os.path.isfile(path):
+            name = str(path) if str(path).isprintable() else repr(str(path))
+            key = key if isinstance(names, str) else f"{key}[{place}]"
+            raise FileNotFoundError(f"{source}: data.{key} must be a file, got {name[:300]}")
+    return paths
+
+
+def _read_files(paths: Sequence[Path], table: DataTable) -> RankingData:
+    options = table.model_dump(include=READ_OPTIONS - {"format"}, exclude_unset=True)
+    if table.format == "letor":
+        return read_letor(paths, **options)
+    return RankingData.concatenate([read_lightgbm(path, **options) for path in paths])
