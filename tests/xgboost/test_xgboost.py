@@ -319,6 +319,15 @@ def test_keep_with_metrics_of_xgboost_and_without_a_cycle():
     assert booster() is None
 
 
+def test_a_checkpoint_does_not_depend_on_the_returned_history():
+    saved = checkpoint()
+    _, curves = fit([EvaluateRanking({"valid": xgb_matrix(VALID)}, ["mrr", "map@10"]), saved])
+    expected = copy.deepcopy(saved.curves)
+    del curves["valid"]["mrr"], curves["valid"]["map@10"][0]
+    assert saved.curves == expected
+    assert [len(curve) for curve in expected["valid"].values()] == [3, 3]
+
+
 class TestRankers:
     """An `XGBRanker` carries its callbacks wherever it goes."""
 

@@ -214,6 +214,7 @@ class Checkpoint(Callback):
     def after_training(self, model: Any) -> Any:
         """Record that all rounds are complete."""
         self._complete(self.boosters[0].num_boosted_rounds() - self._first_round)
+        self._history = self.curves  # a copy, because `evals_result` returns the lists of the training
         return model
 
     def _complete(self, rounds: int) -> None:
