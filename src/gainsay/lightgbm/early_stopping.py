@@ -145,9 +145,7 @@ class EarlyStopping(EarlyStoppingBase, Callback):
                 f"with {self.metric} = {run.best:.6g} on {run.dataset}"
             )
             for curves in shown_curves.get(env.model) or ():
-                curves._end()
-            self._runs.remove(env.model)
-            active_runs.remove(env.model)
+                curves._end(run)
             raise EarlyStopException(run.best_round - 1, run.best_results)
         if is_last:
             warnings.warn(self._describe_missing_values(run.dataset), stacklevel=2)

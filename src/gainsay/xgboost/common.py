@@ -104,6 +104,11 @@ def log_first(model: Any, epoch: int, evals_log: Any) -> None:
         logger.finish_round(model, epoch, evals_log)
 
 
+def read_best(model: Any) -> tuple[str | None, str | None]:
+    """Return the attributes of the best round. Each early stopping overwrites them, and a continued model has some."""
+    return model.attr("best_iteration"), model.attr("best_score")
+
+
 class BoundMatrix:
     """Metrics bound to a DMatrix. XGBoost returns copies of its data, so changes are detected by value."""
 
