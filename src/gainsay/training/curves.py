@@ -27,8 +27,7 @@ from .bound_metrics import (
 )
 from .display import Display, Show, choose_display
 from .early_stopping import get_active_run
-from .picture import create_picture
-from .view import MetricCurve, SelectedRound, View, choose_metrics, create_shown
+from .view import MetricCurve, SelectedRound, View, choose_metrics, create_picture, create_shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
