@@ -287,7 +287,9 @@ def create_picture(view: View) -> str:
     columns = "".join(f"<th>{name}</th>" for name in names)
     rows = "".join(_create_row(metric, view) for metric in view.shown)
     table = f'<table class="t"><thead><tr>{columns}</tr></thead><tbody>{rows}</tbody></table>'
-    return scoped(f'{head}{_draw_curves(view)}{table}<p>{escape(_describe_stop(view))}</p><p class="m">{PICTURE_NOTE}</p>')
+    return scoped(
+        f'{head}{_draw_curves(view)}{table}<p>{escape(_describe_stop(view))}</p><p class="m">{PICTURE_NOTE}</p>'
+    )
 
 
 def _create_row(metric: ShownMetric, view: View) -> str:

@@ -8,8 +8,15 @@ import numpy as np
 import xgboost as xgb
 from xgboost.callback import TrainingCallback
 
-from ..training.bound_metrics import BoundMetrics, LibraryObject, WeakIdentityMap, describe_size, in_round
-from ..training.partial_sums import Partition, compute_ratios
+from ..training.bound_metrics import (
+    BoundMetrics,
+    LibraryObject,
+    Partition,
+    WeakIdentityMap,
+    compute_ratios,
+    describe_size,
+    in_round,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
