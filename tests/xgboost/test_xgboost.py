@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import itertools
 import pickle
 import weakref
 
@@ -135,6 +136,14 @@ def logged_first(metrics, digits=16):
     return [full_precision(log)] if digits > 6 else [], {"evals": [(matrix, "valid")], "custom_metric": log}
 
 
+class EndsAtSecondBest(xgb.callback.TrainingCallback):
+    """Ends the training in the first round that is better than the first one."""
+
+    def after_iteration(self, model, epoch, evals_log):
+        curve = evals_log["valid"]["mrr"]
+        return epoch > 0 and curve[-1] > max(curve[:-1])
+
+
 class TestSecondStop:
     """The booster has one pair of attributes, which every stop of XGBoost's own overwrites."""
 
@@ -158,15 +167,30 @@ class TestSecondStop:
         assert f"iteration is {int(np.argmax(curves['valid']['mrr']))} " in output
         assert ("another stopping" in output) is (named == "map@10")
 
-    def test_a_last_round_that_it_did_not_see_counts(self):
-        class Ends(xgb.callback.TrainingCallback):
-            def after_iteration(self, model, epoch, evals_log):
-                curve = evals_log["valid"]["mrr"]
-                return epoch > 0 and curve[-1] > max(curve[:-1])
+    @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+    @pytest.mark.parametrize(
+        ("ours_waits", "theirs_waits", "save_best"), [(2, 30, False), (30, 2, False), (30, 2, True)]
+    )
+    def test_curves_name_the_round_of_the_returned_model(self, order, ours_waits, theirs_waits, save_best):
+        logs, options = logged_first(["mrr", "map@10"])
+        curves = Curves(show=False)
+        theirs = xgb.callback.EarlyStopping(rounds=theirs_waits, metric_name="map@10", maximize=True)
+        callbacks = [curves, early_stopping("mrr", ours_waits, save_best=save_best, verbose=False), theirs]
+        booster, curve = fit([*logs, *(callbacks[place] for place in order)], 60, {**XGB, "eta": 0.6}, **options)
+        assert theirs_waits > 2 or np.argmax(curve["valid"]["mrr"]) != np.argmax(curve["valid"]["map@10"])
+        assert f"kept round {booster.best_iteration + 1}" in str(curves)
+        assert (f": {booster.best_score:.4f} (mrr)." in str(curves)) is (save_best or ours_waits < theirs_waits)
 
+    def test_curves_name_a_last_round_that_only_early_stopping_has_checked(self):
+        logs, options = logged_first(["mrr"])
+        curves = Curves(show=False)
+        booster, _ = fit([*logs, curves, EndsAtSecondBest(), early_stopping("mrr", 50, verbose=False)], 40, **options)
+        assert f"kept round {booster.num_boosted_rounds()}" in str(curves)
+
+    def test_a_last_round_that_it_did_not_see_counts(self):
         logs, options = logged_first(PANEL)
         stop = early_stopping("mrr", rounds=50, save_best=True, verbose=False)
-        booster, curves = fit([*logs, Ends(), stop], 40, **options)
+        booster, curves = fit([*logs, EndsAtSecondBest(), stop], 40, **options)
         assert len(curves["valid"]["mrr"]) == booster.num_boosted_rounds() == booster.best_iteration + 1 > 1
         assert booster.best_score == max(curves["valid"]["mrr"])
 
@@ -317,6 +341,15 @@ def test_keep_with_metrics_of_xgboost_and_without_a_cycle():
     del kept
     gc.collect()
     assert booster() is None
+
+
+def test_a_checkpoint_does_not_depend_on_the_returned_history():
+    saved = checkpoint()
+    _, curves = fit([EvaluateRanking({"valid": xgb_matrix(VALID)}, ["mrr", "map@10"]), saved])
+    expected = copy.deepcopy(saved.curves)
+    del curves["valid"]["mrr"], curves["valid"]["map@10"][0]
+    assert saved.curves == expected
+    assert [len(curve) for curve in expected["valid"].values()] == [3, 3]
 
 
 class TestRankers:

@@ -18,17 +18,8 @@ from ..training.bound_metrics import (
     find_logged_name,
 )
 from ..training.early_stopping import STOPPING_OPTIONS, EarlyStoppingBase, StoppingRun, active_runs
-from .common import (
-    REMEDY,
-    Callback,
-    Result,
-    compute_initial_values,
-    find_validation_set,
-    read_result,
-    register_names,
-    replace_value,
-    shown_curves,
-)
+from .curves import Callback, Result, read_result, shown_curves
+from .feval import REMEDY, compute_initial_values, register_names
 
 if TYPE_CHECKING:
     from ..metrics.names import MetricLike
@@ -145,9 +136,7 @@ class EarlyStopping(EarlyStoppingBase, Callback):
                 f"with {self.metric} = {run.best:.6g} on {run.dataset}"
             )
             for curves in shown_curves.get(env.model) or ():
-                curves._end()
-            self._runs.remove(env.model)
-            active_runs.remove(env.model)
+                curves._end(run)
             raise EarlyStopException(run.best_round - 1, run.best_results)
         if is_last:
             warnings.warn(self._describe_missing_values(run.dataset), stacklevel=2)
@@ -240,3 +229,16 @@ def _is_continued(env: CallbackEnv) -> bool:
     """Return whether a training continues a model."""
     folds = getattr(env.model, "boosters", None)
     return env.begin_iteration > 0 if folds is None else folds[0].current_iteration() > env.iteration + 1
+
+
+def replace_value(entry: Any, value: float) -> Any:
+    """Return an evaluation result of LightGBM with another value."""
+    if hasattr(entry, "dataset_name"):
+        return type(entry)(entry.dataset_name, entry.metric_name, value, entry.maximize)
+    return (*entry[:2], value, *entry[3:])
+
+
+def find_validation_set(env: CallbackEnv, results: list[Result]) -> str | None:
+    """Return the first evaluated dataset that is not the training data."""
+    training = "train" if hasattr(env.model, "boosters") else getattr(env.model, "_train_data_name", "training")
+    return next((result.dataset for result in results if result.dataset != training), None)

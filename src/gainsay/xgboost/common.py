@@ -8,8 +8,15 @@ import numpy as np
 import xgboost as xgb
 from xgboost.callback import TrainingCallback
 
-from ..training.bound_metrics import BoundMetrics, LibraryObject, WeakIdentityMap, describe_size, in_round
-from ..training.partial_sums import Partition, compute_ratios
+from ..training.bound_metrics import (
+    BoundMetrics,
+    LibraryObject,
+    Partition,
+    WeakIdentityMap,
+    compute_ratios,
+    describe_size,
+    in_round,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,6 +109,11 @@ def log_first(model: Any, epoch: int, evals_log: Any) -> None:
     """Make all callbacks log this round."""
     for logger in get_loggers(model):
         logger.finish_round(model, epoch, evals_log)
+
+
+def read_best(model: Any) -> tuple[str | None, str | None]:
+    """Return the attributes of the best round. Each early stopping overwrites them, and a continued model has some."""
+    return model.attr("best_iteration"), model.attr("best_score")
 
 
 class BoundMatrix:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import xgboost as xgb
 
 from ..training.bound_metrics import create_clash_error
 from ..training.curves import CurvesBase
-from .common import DIRECTIONS, REMEDY, Callback, log_first
+from ..training.early_stopping import StoppingRun, active_runs
+from .common import DIRECTIONS, REMEDY, Callback, log_first, read_best
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +75,7 @@ class Curves(CurvesBase, Callback):
         self._begin("xgboost")
         self._model = model
         self._first_round = model.num_boosted_rounds() if isinstance(model, xgb.Booster) else 0
-        self._initial_best = model.attr("best_iteration")
+        self._best = self._initial_best = read_best(model)
         self._log: Any = {}
         return model
 
@@ -97,10 +99,19 @@ class Curves(CurvesBase, Callback):
             last = self._model.num_boosted_rounds() if is_booster else self.rounds + bool(values)
             if self._log and last > self.rounds:  # another callback stopped the training before this one was called
                 self._record(last, values)
-        self._best: str | None = model.attr("best_iteration")
-        self._end()
-        self._log = {}
+        run = active_runs.get(self._model)
+        if run is not None and run.sets_best is None:
+            run.on_end.append(partial(self._finish, run))  # early stopping comes later, and may select another round
+        else:
+            self._finish(run, model)
         return model
+
+    def _finish(self, run: StoppingRun | None, model: Any) -> None:
+        """Show the end, with the round that the model predicts with."""
+        self._best = read_best(model)
+        is_selected = run is not None and run.sets_best and self._best[0] == str(run.best_round - 1)
+        self._end(run if is_selected else None)
+        self._log = {}
 
     def _read_new_values(self) -> Iterator[tuple[str, str, float, bool | None]]:
         """Yield the values since the last call."""
@@ -116,8 +127,8 @@ class Curves(CurvesBase, Callback):
                     yield dataset, metric, float(value), higher
 
     def _find_selected_round(self) -> int | None:
-        best = getattr(self, "_best", None)
-        return None if best is None or best == self._initial_best else int(best) + 1
+        best_iteration, _ = self._best
+        return None if best_iteration is None or self._best == self._initial_best else int(best_iteration) + 1
 
     def _describe_remedy(self, metrics: list[str]) -> str:
         return f"evaluate it with EvaluateRanking({{…}}, {metrics}) in callbacks, or with custom_metric"
@@ -214,6 +225,7 @@ class Checkpoint(Callback):
     def after_training(self, model: Any) -> Any:
         """Record that all rounds are complete."""
         self._complete(self.boosters[0].num_boosted_rounds() - self._first_round)
+        self._history = self.curves  # a copy, because `evals_result` returns the lists of the training
         return model
 
     def _complete(self, rounds: int) -> None:

@@ -12,8 +12,14 @@ import numpy as np
 import xgboost as xgb
 
 from .._common.validation import validate_integer
-from ..training.bound_metrics import BoundMetrics, LibraryObject, WeakIdentityMap, create_clash_error, factory
-from ..training.partial_sums import Partition
+from ..training.bound_metrics import (
+    BoundMetrics,
+    LibraryObject,
+    Partition,
+    WeakIdentityMap,
+    create_clash_error,
+    factory,
+)
 from .common import REMEDY, BoundMatrix, Logger, compute_means, compute_sums, describe_estimators
 
 if TYPE_CHECKING:
