@@ -30,7 +30,7 @@ from .one_sided import (
 )
 from .pairs import clip_intervals
 from .rankings import validate_model
-from .wording import (
+from .verdict import (
     describe_losses,
     describe_sample,
     format_choice,

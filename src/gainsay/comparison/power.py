@@ -33,7 +33,7 @@ from .one_sided import (
     validate_requirement,
 )
 from .rankings import validate_pair
-from .wording import format_range
+from .verdict import format_range
 
 if TYPE_CHECKING:
     import pandas as pd

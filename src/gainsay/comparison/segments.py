@@ -15,8 +15,7 @@ from .._common.words import format_amount, format_confidence, join_names, plural
 from .inference import MIN_QUERIES, Sample, critical_value, limit_draws
 from .labels import Labels, list_labels
 from .pairs import build_leaderboard
-from .verdict import Verdict
-from .wording import describe_losses
+from .verdict import Verdict, describe_losses
 
 if TYPE_CHECKING:
     import pandas as pd
