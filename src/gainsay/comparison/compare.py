@@ -23,9 +23,8 @@ from ..metrics.names import MetricLike, parse_metrics
 from ..training.prediction import Iteration, read_predictions
 from .baseline import validate_baseline
 from .comparison import Comparison
-from .data import Vary, expand_recipes
+from .data import Vary, expand_recipes, read_clusters, validate_labels
 from .flags import find_unjudged
-from .labels import read_clusters, validate_labels
 from .rankings import Rankings
 
 if TYPE_CHECKING:

@@ -18,7 +18,15 @@ from ..metrics.base import Metric
 from ..metrics.dcg import NDCG
 from ..metrics.names import parse_metrics
 from .baseline import BaselineComparison, compare_with_baseline, validate_baseline
-from .data import build_panel, read_tables, validate_alpha, validate_margin, validate_primary, validate_seed
+from .data import (
+    build_panel,
+    read_tables,
+    validate_alpha,
+    validate_labels,
+    validate_margin,
+    validate_primary,
+    validate_seed,
+)
 from .estimates import compute_repeat_means, estimate_variance_components
 from .explanations import (
     Attribution,
@@ -33,7 +41,6 @@ from .explanations import (
 from .flags import NO_EVIDENCE, find_equal_label_flags
 from .gain_path import build_gain_path, validate_bases
 from .inference import Sample, limit_draws
-from .labels import validate_labels
 from .pairs import build_leaderboard, build_pairs, select_clearest_pairs
 from .power import ClaimKind, Plan, plan_from_sample
 from .rankings import validate_model, validate_pair

@@ -17,8 +17,7 @@ from .._common.validation import validate_real
 from .._common.words import format_confidence, format_exact, format_p_value, pluralize
 from ..judgments import Judgments
 from ..metrics.gains import at_bases, discounts
-from .data import validate_alpha
-from .labels import read_by_query, read_clusters, sum_by_cluster
+from .data import read_by_query, read_clusters, sum_by_cluster, validate_alpha
 from .rankings import GradeCounts, name_path, read_template, settle_discounts
 
 if TYPE_CHECKING:

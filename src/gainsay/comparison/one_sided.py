@@ -20,10 +20,9 @@ import numpy as np
 
 from .._common.typing import Floats
 from .._common.validation import validate_choice, validate_integer, validate_ordered
-from .data import Panel
+from .data import Panel, sum_by_cluster
 from .estimates import ROUNDING
 from .inference import MIN_QUERIES, JointEstimate
-from .labels import sum_by_cluster
 
 Requirement: TypeAlias = Literal["gain", "no_loss"]
 

@@ -12,8 +12,8 @@ import numpy as np
 from .._common.shown import TextResult, printable
 from .._common.typing import Bools
 from .._common.words import format_amount, format_confidence, join_names, pluralize
+from .data import Labels, list_labels
 from .inference import MIN_QUERIES, Sample, critical_value, limit_draws
-from .labels import Labels, list_labels
 from .pairs import build_leaderboard
 from .verdict import Verdict, describe_losses
 

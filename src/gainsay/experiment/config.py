@@ -17,8 +17,7 @@ from typing import Annotated, Any, Literal
 from .._common.arrays import nearest
 from .._common.words import join_names
 from ..comparison.compare import DEFAULT_METRICS
-from ..comparison.data import validate_primary, validate_seed
-from ..comparison.labels import read_cluster_file, read_segment_file
+from ..comparison.data import read_cluster_file, read_segment_file, validate_primary, validate_seed
 from ..data import RankingData, read_letor, read_lightgbm, simulate
 from ..data.text import one_line
 from ..metrics.base import Metric
