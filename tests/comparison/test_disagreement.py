@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 
 import gainsay as gs
 from gainsay.comparison import disagreement
-from gainsay.comparison.disagreement import find_bound
+from gainsay.comparison.sensitivity import find_bound
 from gainsay.report.plots import plot_bound
 
 GAINS = [
