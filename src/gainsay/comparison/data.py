@@ -222,8 +222,6 @@ def validate_model_names(models: Sequence[str] | None, columns: int) -> tuple[st
     """Return one distinct name per column, ``model 1``, ``model 2`` and so on by default."""
     if models is None:
         return tuple(f"model {number}" for number in range(1, columns + 1))
-    if isinstance(models, str):
-        raise TypeError(f"models must be a sequence of names, got the string {models!r}.")
     if len(models) != columns:
         raise ValueError(f"models must have one name per column, got {len(models)} names for {columns} columns.")
     for place, name in enumerate(models):
@@ -234,38 +232,19 @@ def validate_model_names(models: Sequence[str] | None, columns: int) -> tuple[st
     return tuple(validate_text(f"models[{place}]", str(name)) for place, name in enumerate(models))
 
 
-def read_panel(
-    values: Mapping[str, Values],
+def build_panel(
+    tables: Mapping[str, Floats],
+    repeats: Repeats,
     models: Sequence[str] | None = None,
     weights: ArrayLike | None = None,
-    labels: Mapping[str, str] | None = None,
     lower_is_better: Iterable[str] = (),
     clusters: Ids | None = None,
     vary: Vary | None = None,
 ) -> Panel:
-    """Validate per-query values and return them in canonical order. `Comparison` describes the arguments.
+    """Validate the values that `read_tables` returned and return them in canonical order.
 
-    Values are copied. Only the ratios of weights count, and a query of weight zero is left out. `labels` are the names
-    of the arrays in messages, by default ``values['metric']``.
+    Only the ratios of weights count, and queries of weight zero are left out. `Comparison` describes the arguments.
     """
-    labels = labels or {metric: f"values[{metric!r}]" for metric in values}
-    validate_ordered("models", models)
-    models = models if models is None or isinstance(models, str) else tuple(models)
-    tables, repeats = read_tables(values, labels, models, weights=weights, clusters=clusters)
-    return build_panel(tables, repeats, models, weights, labels, lower_is_better, clusters, vary)
-
-
-def build_panel(
-    tables: Mapping[str, Floats],
-    repeats: Repeats,
-    models: Sequence[str] | None,
-    weights: ArrayLike | None,
-    labels: Mapping[str, str],
-    lower_is_better: Iterable[str],
-    clusters: Ids | None,
-    vary: Vary | None,
-) -> Panel:
-    """Return the panel of values that `read_tables` returned."""
     if vary not in (None, "seed", "queries"):
         raise ValueError(f"vary must be 'seed' or 'queries' or None, got {vary!r}.")
     first, *_ = tables
@@ -273,11 +252,12 @@ def build_panel(
     for metric, table in tables.items():
         if table.shape != (queries, columns):
             raise ValueError(
-                f"{labels[metric]} must have the shape of {labels[first]}, {(queries, columns)}, got {table.shape}."
+                f"{_name_table(metric)} must have the shape of {_name_table(first)}, {(queries, columns)}, got "
+                f"{table.shape}."
             )
     names = validate_model_names(models, columns)
     for metric, table in tables.items():
-        _validate_values(labels[metric], table, names)
+        _validate_values(_name_table(metric), table, names)
     raw_weights = None if weights is None else _read_weights(weights, queries)
     codes = None if clusters is None else read_clusters(clusters, queries)
     order, losses = [names.index(name) for name in natural_order(names)], frozenset(lower_is_better)
@@ -314,8 +294,13 @@ def _add_repeats(panel: Panel, repeats: Sequence[Mapping[str, Floats] | None]) -
     return replace(panel, repeats=tuple(parts))
 
 
+def _name_table(metric: str) -> str:
+    """Return the name of the values of a metric in messages."""
+    return f"values[{metric!r}]"
+
+
 def read_tables(
-    values: Mapping[str, Any], labels: Mapping[str, str], models: Sequence[str] | None, **by_query: Any
+    values: Mapping[str, Any], models: Sequence[str] | None = None, **by_query: Any
 ) -> tuple[dict[str, Floats], dict[int, dict[str, Floats]]]:
     """Return values by metric as arrays (queries, models), with the means of recipes, and the repeats of these.
 
@@ -323,17 +308,17 @@ def read_tables(
     """
     if not values:
         raise ValueError("values has no metric. Pass at least one array of shape (queries, models).")
-    _validate_order({labels[metric]: table for metric, table in values.items()} | by_query, models)
+    _validate_order({_name_table(metric): table for metric, table in values.items()} | by_query, models)
     tables: dict[str, Floats] = {}
     repeats: dict[int, dict[str, Floats]] = {}
     for metric, table in values.items():
-        tables[metric], by_column = _read_table(labels[metric], table, models)
+        tables[metric], by_column = _read_table(_name_table(metric), table, models)
         for column, array in by_column.items():
             repeats.setdefault(column, {})[metric] = array
     for column, by_metric in repeats.items():
         counts = {metric: by_metric[metric].shape[1] if metric in by_metric else 0 for metric in tables}
         if len(set(counts.values())) > 1:
-            each = ", ".join(f"{number} in {labels[metric]}" for metric, number in counts.items())
+            each = ", ".join(f"{number} in {_name_table(metric)}" for metric, number in counts.items())
             raise ValueError(
                 f"{_name_column(column, models)!r} must have the same repeats for all metrics, got {each}."
             )

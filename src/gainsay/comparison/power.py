@@ -246,7 +246,7 @@ def plan(
     require : {"gain", "no_loss"}, default "gain"
         Condition for ``"ship"``. See `Comparison.against`.
     alpha, margin, seed
-        See `Verdict.from_values`.
+        See `Comparison`.
 
     Raises
     ------

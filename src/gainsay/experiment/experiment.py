@@ -60,7 +60,7 @@ class Experiment:
     seed : int, default 0
         Seed of the verdict, and of candidates without a seed.
     alpha, margin, draws
-        Settings of the verdict. See `gainsay.Verdict.from_values`.
+        Settings of the verdict. See `gainsay.Comparison`.
     num_boost_round : int, default 100
         Rounds of candidates without their own number.
     early_stopping_rounds : int, default 0
