@@ -62,7 +62,7 @@ def test_tied_winners_are_named_for_the_metric_they_tie_under():
     options = {"models": ["a", "b", "c"], "names": ["x", "y"]}
     tied = flags_of(one, distinct(40, 3, seed=1), **options)["tied winners"]
     assert (tied.models, "mean x" in tied.message) == (("b", "c"), True)
-    lowest = flags_of(-one, distinct(40, 3, seed=1), **options, higher_is_better=(False, True))["tied winners"]
+    lowest = flags_of(-one, distinct(40, 3, seed=1), **options, losses=["x"])["tied winners"]
     assert (lowest.models, "lowest mean x" in lowest.message) == (("b", "c"), True)
 
 
