@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from .._common.arrays import nearest, number_table
 from .._common.cached import cached_property
@@ -52,8 +53,6 @@ if TYPE_CHECKING:
     import datetime
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
-
-    import pandas as pd
 
     from .._common.typing import FilePath, Floats, Ids
     from ..metrics.names import MetricLike
@@ -253,8 +252,6 @@ class Comparison:
         (simultaneous confidence intervals) and `M queries`. Comparisons of TREC runs also contain the shares of judged
         documents.
         """
-        import pandas as pd
-
         table = self.standings
         order = list(dict.fromkeys(table["model"]))
         columns = {}
@@ -706,8 +703,6 @@ class Comparison:
         q2    A      0.5  0.5
               B      1.0  1.0
         """
-        import pandas as pd
-
         index = pd.MultiIndex.from_product([pd.Index(self.query_ids), pd.Index(self.models)], names=["query", "model"])
         columns = {metric: table.ravel() for metric, table in self.values.items()}
         if self.weights is not None:

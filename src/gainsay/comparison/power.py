@@ -8,9 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, lru_cache
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
+import pandas as pd
+import scipy
 
 from .._common.shown import TextResult, printable
 from .._common.typing import Floats
@@ -33,9 +35,6 @@ from .one_sided import (
 )
 from .rankings import validate_pair
 from .verdict import format_range
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 ClaimKind: TypeAlias = Literal["genuine", "pair", "ship"]
 
@@ -144,8 +143,6 @@ class Plan(TextResult):
 
     def frame(self) -> pd.DataFrame:
         """Return one row per number of repeats: `queries`, `queries upper` and `chance`."""
-        import pandas as pd
-
         table = pd.DataFrame(self.options).rename(columns=lambda name: name.replace("_", " "))
         return table.astype({"repeats": object, "queries": "Int64", "queries upper": "Int64"}).set_index("repeats")
 
@@ -472,13 +469,11 @@ class _Planner:
         Without the condition that 30 queries differ, it is proportional to the variance of the sample. With it, the
         probability of a proof is that of a one-sided normal test, multiplied by that of the condition.
         """
-        from scipy.special import ndtr
-
         numbers = np.maximum(queries * self.pilot.variances, MIN_QUERIES)
         z, gain = NormalDist().inv_cdf(1 - self.request.alpha / 2), NormalDist().inv_cdf(self.request.power)
 
         def suffices(sizes: Floats) -> Any:
-            proof = ndtr(np.sqrt(sizes / numbers) * (z + gain) - z)
+            proof = scipy.special.ndtr(np.sqrt(sizes / numbers) * (z + gain) - z)
             return proof * compute_support_chance(sizes, self.pilot.shares) >= self.request.power * (1 - 1e-9)
 
         low = np.log(numbers)

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
+import scipy
 
 from .._common.arrays import nearest
 from .._common.shown import TextResult
@@ -31,8 +33,6 @@ from .inference import MIN_QUERIES
 from .rankings import select_sums
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from .._common.typing import Integers, Listed
     from ..metrics.dcg import DCG
     from ..metrics.gains import Discount
@@ -192,8 +192,6 @@ def compute_sensitivity(
 
     `Comparison.sensitivity` describes the other arguments.
     """
-    import pandas as pd
-
     names, codes = _group_repeats(panel, groups)
     values = panel.values
     if panel.repeats is not None:
@@ -369,8 +367,6 @@ def estimate_share(shares: Floats, alpha: float) -> tuple[float, float, float]:
     >>> [round(number, 3) for number in estimate_share(np.zeros((20, 20)), 0.05)]
     [0.0, 0.0, 0.18]
     """
-    from scipy.special import stdtrit
-
     models = len(shares)
     rows = shares.sum(axis=1) - np.diag(shares)
     total = float(rows.sum() / 2)
@@ -380,7 +376,7 @@ def estimate_share(shares: Floats, alpha: float) -> tuple[float, float, float]:
     without = (total - rows) / ((models - 1) * (models - 2) / 2)
     variance = float((models - 1) / models * ((without - without.mean()) ** 2).sum())
     size = share * (1 - share) / variance if variance > 0 and 0 < share < 1 else float(models)
-    square = float(stdtrit(models - 1, 1 - alpha / 2)) ** 2
+    square = float(scipy.special.stdtrit(models - 1, 1 - alpha / 2)) ** 2
     middle = (share + square / (2 * size)) / (1 + square / size)
     half = math.sqrt(square * (share * (1 - share) / size + square / (4 * size**2))) / (1 + square / size)
     return share, max(0.0, middle - half), min(1.0, middle + half)
@@ -560,8 +556,6 @@ class _Cells(NamedTuple):
 
 def compute_bound(judgments: Judgments, first: NDCG, second: NDCG) -> DisagreementBound:
     """Return the bound for two NDCGs with the same discount and cutoff."""
-    import pandas as pd
-
     groups = _count_documents(judgments, first, second)
     depth = max_depth((first.k,), int(judgments.sizes.max(initial=1)))
     discount = first.bind(judgments, (first.k,)).gains.discount[:depth]
