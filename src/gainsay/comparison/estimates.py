@@ -78,16 +78,8 @@ class Estimate:
     repeats: RepeatError | None = None
 
     BY_ROW: ClassVar = (
-        "mean",
-        "difference",
-        "error",
-        "mean_error",
-        "wins",
-        "support",
-        "differing",
-        "duplicate_of",
-        "tolerance",
-    )
+        "mean", "difference", "error", "mean_error", "wins", "support", "differing", "duplicate_of", "tolerance",
+    )  # fmt: skip
     """Attributes with one row per metric."""
 
     @property

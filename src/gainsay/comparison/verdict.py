@@ -216,7 +216,7 @@ class Verdict(TextResult):
             regrets_upper=by_model(upper),
             detectable=estimate_detectable_difference(estimated, bootstrap, alpha, both.not_rejected, winner),
             optimism=dict(zip(names, estimate_optimism(estimated, bootstrap).tolist(), strict=True)),
-            flags=find_left_out_flags(counts) + find_flags(panel, estimated, alpha),
+            flags=(*find_left_out_flags(counts), *find_flags(panel, estimated, alpha)),
             alpha=alpha,
             margin=margin,
             draws=sample.draws,
