@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gainsay.comparison.data import read_panel
+from gainsay.comparison.data import Panel, build_panel, read_tables
 from gainsay.comparison.inference import Sample
 from gainsay.comparison.pairs import compute_pair_p_values
 from gainsay.comparison.verdict import Verdict
@@ -186,6 +186,11 @@ def clustered(rng: np.random.Generator, rows: Array, copies: float) -> tuple[Arr
     first = np.searchsorted(clusters, clusters)
     copied = rng.random(len(rows)) < copies
     return rows[np.where(copied, first, np.arange(len(rows)))], clusters
+
+
+def read_panel(values: Mapping[str, Any], models: Sequence[str] | None = None, clusters: Any = None) -> Panel:
+    """Return values by metric as a comparison reads them."""
+    return build_panel(*read_tables(values, models), models, clusters=clusters)
 
 
 def judged(first: Any, second: Any, *, seed: int, clusters: Any = None) -> tuple[Verdict, Array]:

@@ -27,10 +27,9 @@ from typing import Any
 
 import numpy as np
 from calibration import MODELS, NAMES, Array, simulate, tilt
-from calibration_cells import ALPHA, DRAWS, METRICS, RecipeCell, Store, found, judged, put_section, seeds_of
+from calibration_cells import ALPHA, DRAWS, METRICS, RecipeCell, Store, found, judged, put_section, read_panel, seeds_of
 
 from gainsay.comparison.baseline import compare_with_baseline
-from gainsay.comparison.data import read_panel
 from gainsay.comparison.inference import Sample
 from gainsay.comparison.segments import compute_segments
 from gainsay.comparison.verdict import Verdict

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from gainsay.comparison.data import read_panel
+from gainsay.comparison.data import build_panel, read_tables
 
 NAMES = ("x", "y")
 COUNTS = (3, 0, 5, 4)
@@ -28,8 +28,8 @@ def runs_of(seed=0, queries=200, counts=COUNTS, repeat=0.02, query_repeat=0.1, l
     return found
 
 
-def panel_of(values, **options):
-    return read_panel(values, **options)
+def panel_of(values, models=None, **options):
+    return build_panel(*read_tables(values, models), models, **options)
 
 
 def to_t(normal, freedom):

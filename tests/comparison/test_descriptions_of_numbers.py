@@ -6,9 +6,9 @@ import re
 
 import numpy as np
 import pytest
+from tests.comparison.populations import panel_of
 
 import gainsay as gs
-from gainsay.comparison.data import read_panel
 from gainsay.evaluation.explain import distinct_numbers
 
 BASES = [1, 1.2, 1.5, 2, 2.5, 3, 4, 6, 8, 12, 16, 32]
@@ -170,7 +170,7 @@ def test_models_without_names_are_quoted_like_others():
     for names, quoted in ((None, "'model 2'"), (["A", "B"], "'B'")):
         for second in (partial, values[:30], values[None]):
             with pytest.raises(ValueError, match=quoted):
-                read_panel({"x": [values, second]}, names)
+                panel_of({"x": [values, second]}, names)
 
 
 def test_attribution_names_close_labels_exactly_and_counts_queries_left_out():

@@ -10,8 +10,8 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import gainsay as gs
-from gainsay.comparison import disagreement
-from gainsay.comparison.disagreement import find_bound
+from gainsay.comparison import sensitivity
+from gainsay.comparison.sensitivity import find_bound
 from gainsay.report.plots import plot_bound
 
 GAINS = [
@@ -134,7 +134,7 @@ def test_a_report_has_no_bound_beyond_its_limit(labels, monkeypatch):
     """Few labels are counted by query, others one by one."""
     judgments, metrics = gs.Judgments(labels, group=[6] * 40), gs.parse_metrics(["ndcg_linear@10", "ndcg_exp@10"])
     cells = 120 if len(set(labels)) == 3 else 240
-    monkeypatch.setattr(disagreement, "MAX_REPORT_CELLS", cells)
+    monkeypatch.setattr(sensitivity, "MAX_REPORT_CELLS", cells)
     assert find_bound(judgments, metrics).two_rankings == gs.disagreement_bound(judgments).two_rankings
-    monkeypatch.setattr(disagreement, "MAX_REPORT_CELLS", cells - 1)
+    monkeypatch.setattr(sensitivity, "MAX_REPORT_CELLS", cells - 1)
     assert find_bound(judgments, metrics) is None

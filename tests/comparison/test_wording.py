@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from tests.comparison.tables import verdict_of
 
 import gainsay as gs
 
@@ -22,7 +23,7 @@ def numbers(text):
 def verdict():
     """A verdict whose fields each test replaces as its sentence needs."""
     rng = np.random.default_rng(0)
-    made = gs.Verdict.from_values(rng.random((40, 2)), rng.random((40, 2)), models=["a", "b"], draws=200)
+    made = verdict_of(rng.random((40, 2)), rng.random((40, 2)), models=["a", "b"], draws=200)
     return dataclasses.replace(
         made,
         queries=1234,

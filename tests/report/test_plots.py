@@ -302,7 +302,7 @@ class TestLeaderboard:
 
     @pytest.mark.parametrize("means", [{"a": 0.5}, {"a": 0.5, "b": 0.25}])
     def test_one_model_has_its_means_alone(self, means):
-        picture = gs.Comparison({name: [[mean]] * 40 for name, mean in means.items()}, "A").plot.leaderboard()
+        picture = gs.Comparison({name: [[mean]] * 40 for name, mean in means.items()}, ["A"]).plot.leaderboard()
         assert [text.get_text() for text in picture.ax.texts] == [f"{name}: {mean:.4f}" for name, mean in means.items()]
         assert picture.title.startswith("One model")
 

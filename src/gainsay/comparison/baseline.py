@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from itertools import compress
 from os import PathLike
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
+import pandas as pd
 
 from .._common.shown import TextResult, plain, printable, styled
 from .._common.typing import Floats
@@ -30,7 +31,7 @@ from .one_sided import (
 )
 from .pairs import clip_intervals
 from .rankings import validate_model
-from .wording import (
+from .verdict import (
     describe_losses,
     describe_sample,
     format_choice,
@@ -39,9 +40,6 @@ from .wording import (
     label_metrics,
     style_metrics,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Decision: TypeAlias = Literal["ship", "undecided", "do not ship"]
 
@@ -236,8 +234,6 @@ class BaselineComparison(TextResult):
         and `queries needed upper`. For each metric M, they are `difference M`, `lower M`, `upper M`, `differing M`, and
         the number of 1,000 queries that are better, worse and the same: `better M`, `worse M` and `same M`.
         """
-        import pandas as pd
-
         rows = []
         for candidate in self.candidates:
             row: dict[str, Any] = {"decision": candidate.decision}

@@ -23,9 +23,8 @@ from ..metrics.names import MetricLike, parse_metrics
 from ..training.prediction import Iteration, read_predictions
 from .baseline import validate_baseline
 from .comparison import Comparison
-from .data import Vary, expand_recipes
+from .data import Vary, expand_recipes, read_clusters, validate_labels
 from .flags import find_unjudged
-from .labels import read_clusters, validate_labels
 from .rankings import Rankings
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ def compare(
     primary : sequence of two metrics, optional
         The two metrics to test for disagreement. Defaults to the first two of `metrics`.
     alpha, margin, draws, seed
-        Settings of the statistical tests. See `Verdict.from_values`.
+        Settings of the statistical tests. See `Comparison`.
     unjudged : {"irrelevant", "drop"}, default "irrelevant"
         Count unjudged documents as label 0, or remove them from the rankings (condensed lists, Sakai 2007).
     segments : array-like, mapping of query id to label, mapping of name to either, or DataFrame, optional

@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from .._common.arrays import nearest, number_table
 from .._common.cached import cached_property
@@ -18,7 +19,15 @@ from ..metrics.base import Metric
 from ..metrics.dcg import NDCG
 from ..metrics.names import parse_metrics
 from .baseline import BaselineComparison, compare_with_baseline, validate_baseline
-from .data import build_panel, read_tables, validate_alpha, validate_margin, validate_primary, validate_seed
+from .data import (
+    build_panel,
+    read_tables,
+    validate_alpha,
+    validate_labels,
+    validate_margin,
+    validate_primary,
+    validate_seed,
+)
 from .estimates import compute_repeat_means, estimate_variance_components
 from .explanations import (
     Attribution,
@@ -33,7 +42,6 @@ from .explanations import (
 from .flags import NO_EVIDENCE, find_equal_label_flags
 from .gain_path import build_gain_path, validate_bases
 from .inference import Sample, limit_draws
-from .labels import validate_labels
 from .pairs import build_leaderboard, build_pairs, select_clearest_pairs
 from .power import ClaimKind, Plan, plan_from_sample
 from .rankings import validate_model, validate_pair
@@ -45,8 +53,6 @@ if TYPE_CHECKING:
     import datetime
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
-
-    import pandas as pd
 
     from .._common.typing import FilePath, Floats, Ids
     from ..metrics.names import MetricLike
@@ -95,8 +101,16 @@ class Comparison:
         Boosting round that each booster predicted with.
     ranges : mapping of metric name to (lowest, highest), optional
         Limits of intervals. Defaults to `Metric.value_range` if there are `rankings`, otherwise to no limits.
-    alpha, margin, draws, seed
-        Settings of the statistical tests. See `Verdict.from_values`.
+    alpha : float, default 0.05
+        Level of all tests and bounds, between 0 and 0.5.
+    margin : float, default 0.0
+        Largest difference of means that you consider negligible.
+    draws : int, default 10000
+        Number of bootstrap draws, at least ``10 / alpha``. With more than 100 models, ``100 / models`` of them are
+        used, so that the cost does not grow with the square of the number of models, and the lower bounds of regrets
+        are valid but less tight.
+    seed : int, default 0
+        Random seed. The same seed returns the same results, for any order of the models.
     unjudged : UnjudgedDocuments, optional
         Share of unjudged documents for each model.
     notes : sequence of str, optional
@@ -115,7 +129,11 @@ class Comparison:
     Raises
     ------
     ValueError
-        If the values have different shapes, are infinite or outside the range of their metric, or a name is unknown.
+        If the values have different shapes, are infinite, NaN for some models only or outside the range of their
+        metric, a name is unknown or not distinct, a weight is negative, a query has no cluster, a recipe has fewer than
+        three repeats, or a setting is out of range.
+    TypeError
+        If a name is not a string or a number has another type.
 
     Notes
     -----
@@ -167,9 +185,10 @@ class Comparison:
         selected: str | None = None,
     ) -> None:
         validate_ordered("models", models)
+        if isinstance(models, str):
+            raise TypeError(f"models must be a sequence of names, got the string {models!r}.")
         self.models = tuple(models)
-        labels = {metric: f"values[{metric!r}]" for metric in values}
-        self.values, repeats = read_tables(values, labels, self.models, weights=weights, clusters=clusters)
+        self.values, repeats = read_tables(values, self.models, weights=weights, clusters=clusters)
         self.metrics = tuple(self.values)
         self._validate_metric_names("metrics", metrics or ())
         self._validate_metric_names("ranges", ranges or ())
@@ -187,7 +206,7 @@ class Comparison:
         self.alpha, self.margin = validate_alpha(alpha), validate_margin(margin)
         self.seed, self.draws = validate_seed(seed, draws, self.alpha)
         losses = self.lower_is_better
-        panel = build_panel(self.values, repeats, self.models, self.weights, labels, losses, clusters, vary)
+        panel = build_panel(self.values, repeats, self.models, self.weights, losses, clusters, vary)
         self.repeats = {self.models[column]: by_metric for column, by_metric in repeats.items()}
         draws = limit_draws(self.draws, len(self.models), self.alpha)
         self.sample = Sample(panel, self.alpha, draws, self.seed, self.ranges)
@@ -233,8 +252,6 @@ class Comparison:
         (simultaneous confidence intervals) and `M queries`. Comparisons of TREC runs also contain the shares of judged
         documents.
         """
-        import pandas as pd
-
         table = self.standings
         order = list(dict.fromkeys(table["model"]))
         columns = {}
@@ -686,8 +703,6 @@ class Comparison:
         q2    A      0.5  0.5
               B      1.0  1.0
         """
-        import pandas as pd
-
         index = pd.MultiIndex.from_product([pd.Index(self.query_ids), pd.Index(self.models)], names=["query", "model"])
         columns = {metric: table.ravel() for metric, table in self.values.items()}
         if self.weights is not None:

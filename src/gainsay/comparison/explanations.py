@@ -11,6 +11,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from .._common.arrays import nearest
 from .._common.shown import TextResult
@@ -27,8 +28,6 @@ from .rankings import cast_scores, read_template, select_sums, validate_pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-    import pandas as pd
 
     from .._common.typing import Bools, Floats, Integers
     from ..judgments import Judgments
@@ -177,8 +176,6 @@ def compute_attribution(
 
     The first of the `compared` metrics that is a sum over documents determines cutoff and options of `parts`.
     """
-    import pandas as pd
-
     validate_pair(*models, rankings.scores)
     sums = select_sums(compared)
     decomposed = sums if metrics is None else [read_template(metric, "metrics") for metric in parse_metrics(metrics)]
@@ -250,8 +247,6 @@ def _list_steps(pivot: DCG, *, negative: bool) -> list[DCG]:
 
 
 def _sum_classes(counts: np.ndarray[Any, Any], by_query: dict[str, Floats]) -> pd.DataFrame:
-    import pandas as pd
-
     place = np.searchsorted(CLASSES, counts, side="right") - 1
     columns = {"queries": np.bincount(place, minlength=len(CLASSES))}
     columns |= {metric: np.bincount(place, added, len(CLASSES)) for metric, added in by_query.items()}
@@ -260,8 +255,6 @@ def _sum_classes(counts: np.ndarray[Any, Any], by_query: dict[str, Floats]) -> p
 
 
 def _compute_parts(difference: dict[str, float]) -> pd.DataFrame:
-    import pandas as pd
-
     steps = list(difference)
     ends = {"discount": steps[:2]}
     if len(steps) > 2:
@@ -431,8 +424,6 @@ def find_contradictory_queries(
     >>> table.loc[0, ["labels A", "labels B"]].tolist()
     [(5, 0, 0, 0, 3, 3, 3), (3, 3, 3, 0, 0, 0, 5)]
     """
-    import pandas as pd
-
     first, second = values
     preferences = compute_preferences(rankings, values)
     strength = preferences.contradiction_strength
@@ -537,8 +528,6 @@ def find_largest_differences(
     `values` are tables (queries, 2) by metric. With `rankings`, the result contains labels, ranked as by the metric
     `by`.
     """
-    import pandas as pd
-
     metric, first = next(iter(values.items()))
     scaled, _ = scale_weights(np.ones(len(first)) if weights is None else weights)
     differences = {f"difference {name}": compute_difference(table) for name, table in values.items()}
@@ -561,8 +550,6 @@ def build_ranking(rankings: Rankings, place: int, model: str, metrics: Iterable[
 
     The first metric determines the order of equal scores.
     """
-    import pandas as pd
-
     judgments, metrics = rankings.judgments, list(metrics)
     rows = slice(*judgments.layout.starts[place : place + 2].tolist())
     labels = judgments.by_query(judgments.labels)[rows]

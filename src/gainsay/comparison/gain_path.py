@@ -19,6 +19,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
+import scipy
 
 from .._common.cached import cached_property
 from .._common.shown import TextResult, printable, short_names
@@ -32,8 +34,6 @@ from .inference import JointEstimate, compute_regret_band, critical_value, draw_
 from .rankings import GradeCounts, find_template, name_path, set_base, settle_discounts
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..metrics.base import Metric
     from ..metrics.dcg import DCG
     from ..metrics.names import MetricLike
@@ -167,8 +167,6 @@ class GainPath(TextResult):
         `regret` is the gap to the best model at that base. `lower` to `upper` is its band, simultaneous for all bases
         and models. `lower` is positive exactly if the model is not in `best_sets`.
         """
-        import pandas as pd
-
         index = pd.MultiIndex.from_product([self.bases, self.models], names=["base", "model"])
         columns = {name: getattr(self, name).ravel() for name in ("mean", "regret", "lower", "upper")}
         return pd.DataFrame(columns, index).reset_index()
@@ -327,12 +325,10 @@ def find_nodes(values: Floats) -> Nodes:
     `values` has shape (bases, models, queries), with a sample of queries. For several models, only their differences
     matter.
     """
-    from scipy.linalg import qr, solve_triangular
-
     bases, models, _ = values.shape
     centered = values - values.mean(axis=1, keepdims=True) if models > 1 else values
     columns = centered.reshape(bases, -1).T
-    triangle, order = qr(columns, mode="r", pivoting=True)
+    triangle, order = scipy.linalg.qr(columns, mode="r", pivoting=True)
     size = np.linalg.norm(columns, axis=0).max()
     errors = [np.linalg.norm(triangle[count:, count:], axis=0).max(initial=0.0) for count in range(bases + 1)]
     count = max(1, next(number for number, error in enumerate(errors) if error <= CLOSE * size))
@@ -340,7 +336,7 @@ def find_nodes(values: Floats) -> Nodes:
     if size > 0:
         weights[order[:count]] = np.eye(count)
     if size > 0 and count < bases:
-        weights[order[count:]] = solve_triangular(triangle[:count, :count], triangle[:count, count:]).T
+        weights[order[count:]] = scipy.linalg.solve_triangular(triangle[:count, :count], triangle[:count, count:]).T
     return Nodes(order[:count], weights)
 
 
@@ -434,8 +430,6 @@ def read_gain_path(
     joint: JointEstimate, template: DCG, bases: tuple[float, ...], sample: Sample, grades: tuple[float, ...]
 ) -> GainPath:
     """Return the path of a joint estimate with one metric per base."""
-    import pandas as pd
-
     estimated, models, at = joint.estimated, joint.panel.models, np.array(bases)
     band = compute_regret_band(estimated, joint.bootstrap, sample.alpha)
     names = np.array(models, dtype=object)
@@ -477,8 +471,6 @@ def find_leaders(models: Sequence[str], bases: Floats, mean: Floats) -> pd.DataF
 
     `mean` has shape (bases, models), with ascending bases. Means are interpolated by cubic splines in log b.
     """
-    import pandas as pd
-
     fine, between = _interpolate(bases, mean)
     winner = between.argmax(axis=1)
     starts = [0, *(np.flatnonzero(np.diff(winner)) + 1).tolist()]
@@ -499,8 +491,6 @@ def find_crossings(
     metric per base. The band is ``difference ± critical · error``. The order may change where it contains 0. An
     interval that ends at the first or last base may continue there. See `GainPath.swaps` for the columns.
     """
-    import pandas as pd
-
     first, second = np.triu_indices(len(models), 1)
     gap, size = difference[:, first, second], error[:, first, second]
     turns = (np.abs(gap) > tolerance[:, None]).any(axis=0) & (gap.min(axis=0) <= 0) & (gap.max(axis=0) >= 0)
@@ -546,12 +536,10 @@ def _interpolate(bases: Floats, values: Floats) -> tuple[Floats, Floats]:
     """Return many bases, including the given ones, and the values there."""
     if len(bases) == 1:
         return bases, values
-    from scipy.interpolate import CubicSpline
-
     at = np.log(bases)
     steps = (np.linspace(a, b, FINE_STEPS, endpoint=False) for a, b in itertools.pairwise(at))
     fine = np.concatenate([*steps, at[-1:]])
-    between: Floats = CubicSpline(at, values)(fine)
+    between: Floats = scipy.interpolate.CubicSpline(at, values)(fine)
     between[::FINE_STEPS] = values
     return np.exp(fine), between
 

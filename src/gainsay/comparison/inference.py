@@ -642,17 +642,6 @@ def estimate_detectable_difference(
     return revealed
 
 
-def estimate_best_probabilities(estimated: Estimate, bootstrap: BootstrapDraws) -> tuple[Floats, float]:
-    """Return the share of draws that each model wins, shape (metrics, M), and the share without a common winner.
-
-    Tied models share a draw, so that rows sum to 1.
-    """
-    drawn = bootstrap.values + estimated.mean[:, :, None]
-    best = drawn >= drawn.max(axis=1, keepdims=True)
-    shares: Floats = (best / best.sum(axis=1, keepdims=True)).mean(axis=2)
-    return shares, float(np.mean(~best.all(axis=0).any(axis=0)))
-
-
 def estimate_optimism(estimated: Estimate, bootstrap: BootstrapDraws) -> Floats:
     """Return the part of the winner's mean that is due to selecting the best of several models, shape (metrics,).
 

@@ -8,18 +8,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, lru_cache
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
+import pandas as pd
+import scipy
 
 from .._common.shown import TextResult, printable
 from .._common.typing import Floats
 from .._common.validation import validate_choice, validate_integer, validate_real
 from .._common.words import format_amount, join_names, pluralize
-from .data import MIN_REPEATS, validate_alpha, validate_margin
+from .data import MIN_REPEATS, sum_by_cluster, validate_alpha, validate_margin
 from .estimates import compute_interactions, compute_repeat_means
 from .inference import MIN_QUERIES, JointEstimate, Sample, critical_value, map_to_t
-from .labels import sum_by_cluster
 from .one_sided import (
     DifferenceErrors,
     ErrorLevel,
@@ -33,10 +34,7 @@ from .one_sided import (
     validate_requirement,
 )
 from .rankings import validate_pair
-from .wording import format_range
-
-if TYPE_CHECKING:
-    import pandas as pd
+from .verdict import format_range
 
 ClaimKind: TypeAlias = Literal["genuine", "pair", "ship"]
 
@@ -145,8 +143,6 @@ class Plan(TextResult):
 
     def frame(self) -> pd.DataFrame:
         """Return one row per number of repeats: `queries`, `queries upper` and `chance`."""
-        import pandas as pd
-
         table = pd.DataFrame(self.options).rename(columns=lambda name: name.replace("_", " "))
         return table.astype({"repeats": object, "queries": "Int64", "queries upper": "Int64"}).set_index("repeats")
 
@@ -247,7 +243,7 @@ def plan(
     require : {"gain", "no_loss"}, default "gain"
         Condition for ``"ship"``. See `Comparison.against`.
     alpha, margin, seed
-        See `Verdict.from_values`.
+        See `Comparison`.
 
     Raises
     ------
@@ -473,13 +469,11 @@ class _Planner:
         Without the condition that 30 queries differ, it is proportional to the variance of the sample. With it, the
         probability of a proof is that of a one-sided normal test, multiplied by that of the condition.
         """
-        from scipy.special import ndtr
-
         numbers = np.maximum(queries * self.pilot.variances, MIN_QUERIES)
         z, gain = NormalDist().inv_cdf(1 - self.request.alpha / 2), NormalDist().inv_cdf(self.request.power)
 
         def suffices(sizes: Floats) -> Any:
-            proof = ndtr(np.sqrt(sizes / numbers) * (z + gain) - z)
+            proof = scipy.special.ndtr(np.sqrt(sizes / numbers) * (z + gain) - z)
             return proof * compute_support_chance(sizes, self.pilot.shares) >= self.request.power * (1 - 1e-9)
 
         low = np.log(numbers)

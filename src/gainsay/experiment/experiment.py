@@ -18,7 +18,7 @@ from .._common.arrays import index_of, only_counts
 from .._common.typing import Columns, FilePath, OfQueries
 from .._common.validation import validate_integer
 from .._common.words import join_names, pluralize
-from ..comparison.labels import read_by_query, read_clusters, validate_labels
+from ..comparison.data import read_by_query, read_clusters, validate_labels
 from ..data import RankingData
 from ..evaluation.evaluator import Evaluator, shared_weights
 from ..judgments import Judgments
@@ -59,7 +59,7 @@ class Experiment:
     seed : int, default 0
         Seed of the verdict, and of candidates without a seed.
     alpha, margin, draws
-        Settings of the verdict. See `gainsay.Verdict.from_values`.
+        Settings of the verdict. See `gainsay.Comparison`.
     num_boost_round : int, default 100
         Rounds of candidates without their own number.
     early_stopping_rounds : int, default 0

@@ -13,8 +13,15 @@ from typing import TYPE_CHECKING
 from .._common.shown import printable, styled
 from .._common.words import format_amount, format_confidence, format_mean, format_number, pluralize, round_bound
 from ..comparison.baseline import describe_replacement, rank_candidates
-from ..comparison.verdict import format_advice, format_headline, format_question
-from ..comparison.wording import describe_selection, format_choice, format_open_question, label_metrics
+from ..comparison.verdict import (
+    describe_selection,
+    format_advice,
+    format_choice,
+    format_headline,
+    format_open_question,
+    format_question,
+    label_metrics,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
@@ -23,8 +30,7 @@ if TYPE_CHECKING:
 
     from ..comparison.baseline import BaselineComparison, CandidateDecision
     from ..comparison.comparison import Comparison
-    from ..comparison.verdict import Verdict
-    from ..comparison.wording import MetricLabel
+    from ..comparison.verdict import MetricLabel, Verdict
 
 STAR = "\N{BLACK STAR}"
 MAX_LISTED_REPEATS = 10

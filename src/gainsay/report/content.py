@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from .._common.cached import cached_property
 from .._common.shown import printable
 from ..comparison.baseline import rank_candidates
-from ..comparison.disagreement import find_bound
 from ..comparison.rankings import select_sums
+from ..comparison.sensitivity import find_bound
 from .chart import add_repeats, build_baseline_chart, build_metric_chart, build_verdict_chart
 from .queries import ExplainedPair, Queries
 from .rounds import best_rounds
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from ..comparison.baseline import BaselineComparison
     from ..comparison.comparison import Comparison
-    from ..comparison.disagreement import DisagreementBound
     from ..comparison.explanations import Attribution
     from ..comparison.gain_path import GainPath
+    from ..comparison.sensitivity import DisagreementBound
     from .chart import Chart
 
 

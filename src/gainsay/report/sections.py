@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._common.shown import as_html, printable, short_names, shorten_names, styled
 from .._common.words import MINUS, format_amount, format_number, join_names, pluralize
-from ..comparison.wording import label_metrics
+from ..comparison.verdict import label_metrics
 from .chart import build_verdict_chart
 from .queries import MAX_RANKS
 from .tables import Section

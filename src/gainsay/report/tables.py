@@ -18,7 +18,7 @@ from .._common.words import (
 )
 from ..comparison.baseline import rank_candidates
 from ..comparison.pairs import select_clearest_pairs
-from ..comparison.wording import SAMPLE, describe_losses
+from ..comparison.verdict import SAMPLE, describe_losses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

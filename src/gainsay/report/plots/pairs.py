@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from ..._common.theme import Theme
     from ..._common.typing import Bools, Floats
     from ...comparison.comparison import Comparison
-    from ...comparison.disagreement import DisagreementBound
-    from ...comparison.sensitivity import Sensitivity
+    from ...comparison.sensitivity import DisagreementBound, Sensitivity
     from .style import Picture
 
 MAX_INTERVALS = 45
