@@ -291,8 +291,8 @@ class Judgments:
         )
 
     def _repr_html_(self) -> str:
+        from ._common.text import pluralize
         from ._common.theme import table_cell
-        from ._common.words import pluralize
 
         many = len(self.levels) > 7
         counts = [] if many else np.bincount(self._flat_codes, minlength=len(self.levels)).tolist()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from .._common.shown import printable
+from .._common.text import printable
 from .._common.validation import validate_output
 from .app import command
 from .inputs import load_comparison, parse_numbers, read_comparison, read_judgments

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
-from .._common.shown import plain, printable
+from .._common.text import plain, printable
 from .._common.validation import validate_output
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ import numpy as np
 
 from .._common.arrays import nearest, number_table
 from .._common.cached import cached_property
-from .._common.shown import plain, short_names
+from .._common.text import plain, pluralize, short_names
 from .._common.validation import validate_ordered
-from .._common.words import pluralize
 from ..metrics.base import Metric
 from ..metrics.dcg import NDCG
 from ..metrics.names import parse_metrics

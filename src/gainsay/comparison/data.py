@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._common.arrays import index_of, number_table
+from .._common.text import natural_order, pluralize
 from .._common.typing import Floats, Ids, Integers
 from .._common.validation import validate_integer, validate_number, validate_ordered, validate_text
-from .._common.words import natural_order, pluralize
 from .labels import read_clusters
 
 MIN_REPEATS = 3

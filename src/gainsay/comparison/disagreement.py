@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._common.shown import TextResult
+from .._common.text import TextResult, format_amount, pluralize
 from .._common.typing import Floats
-from .._common.words import format_amount, pluralize
 from ..evaluation.trec_runs import align_runs
 from ..judgments import Judgments
 from ..metrics.base import max_depth

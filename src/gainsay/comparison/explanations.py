@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._common.arrays import nearest
-from .._common.shown import TextResult
 from .._common.sums import scale_weights
+from .._common.text import TextResult, format_exact, pluralize
 from .._common.validation import validate_integer
-from .._common.words import format_exact, pluralize
 from ..evaluation.evaluator import shared_weights
 from ..metrics.base import max_depth
 from ..metrics.dcg import NDCG

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from .._common.arrays import numbers
-from .._common.shown import TextResult, printable
+from .._common.text import TextResult, format_confidence, format_exact, format_p_value, pluralize, printable
 from .._common.typing import Floats, Frame, Ids, Integers, Numbers
 from .._common.validation import validate_real
-from .._common.words import format_confidence, format_exact, format_p_value, pluralize
 from ..judgments import Judgments
 from ..metrics.gains import at_bases, discounts
 from .data import validate_alpha

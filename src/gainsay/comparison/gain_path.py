@@ -21,10 +21,18 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from .._common.cached import cached_property
-from .._common.shown import TextResult, printable, short_names
+from .._common.text import (
+    TextResult,
+    format_confidence,
+    format_exact,
+    format_p_value,
+    join_names,
+    pluralize,
+    printable,
+    short_names,
+)
 from .._common.typing import Bools, Floats, Integers
 from .._common.validation import validate_real
-from .._common.words import format_confidence, format_exact, format_p_value, join_names, pluralize
 from ..evaluation.evaluator import Evaluator, shared_weights
 from ..metrics.gains import at_bases
 from .estimates import Estimate, RepeatError, estimate

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common.arrays import factorize, index_of, is_missing, objects, only_counts
+from .._common.text import format_exact, natural_order, pluralize
 from .._common.validation import validate_name, validate_ordered
-from .._common.words import format_exact, natural_order, pluralize
 from ..data.text import one_line
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._common.shown import TextResult, printable
+from .._common.text import TextResult, format_amount, format_confidence, join_names, pluralize, printable
 from .._common.typing import Bools
-from .._common.words import format_amount, format_confidence, join_names, pluralize
 from .inference import MIN_QUERIES, Sample, critical_value, limit_draws
 from .labels import Labels, list_labels
 from .pairs import build_leaderboard

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from .._common.arrays import nearest
-from .._common.shown import TextResult
+from .._common.text import TextResult, format_confidence, join_names, pluralize
 from .._common.typing import Floats
-from .._common.words import format_confidence, join_names, pluralize
 from ..evaluation.evaluator import Evaluator
 from ..metrics.base import Metric
 from ..metrics.function import FunctionMetric

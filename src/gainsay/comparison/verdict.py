@@ -11,18 +11,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._common.cached import cached_property
-from .._common.shown import TextResult, as_text, plain, printable, styled
-from .._common.typing import Ids
-from .._common.validation import validate_ordered
-from .._common.words import (
+from .._common.text import (
+    TextResult,
+    as_text,
     format_amount,
     format_confidence,
     format_number,
     format_p_value,
     join_names,
+    plain,
     pluralize,
+    printable,
     round_bound,
+    styled,
 )
+from .._common.typing import Ids
+from .._common.validation import validate_ordered
 from .data import Values, Vary, read_panel, validate_alpha, validate_margin, validate_seed
 from .estimates import VarianceComponents, estimate_variance_components
 from .flags import NO_EVIDENCE_FLAG, Flag, UnjudgedDocuments, find_flags, find_left_out_flags, find_uneven_judging

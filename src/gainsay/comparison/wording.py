@@ -6,8 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from .._common.shown import styled
-from .._common.words import join_names, pluralize, round_bound
+from .._common.text import join_names, pluralize, round_bound, styled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,7 +15,7 @@ from dask.delayed import Delayed, delayed
 
 from .._common.arrays import factorize, identifiers
 from .._common.cached import cached_property
-from .._common.words import pluralize
+from .._common.text import pluralize
 from ..metrics.base import UnpicklableError
 from ..training.bound_metrics import BoundMetrics
 from ..training.partial_sums import Partition, add_exact_sums, compute_ratios, round_sum, stack_rows

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from .._common.arrays import numbers
+from .._common.text import format_mean
 from .._common.validation import validate_integer
-from .._common.words import format_mean
 from ..judgments import Judgments, NegativeLabels
 from ..metrics.binary import BinaryMetric
 from ..metrics.conventions import CONVENTIONS, DEFECT

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from .._common.arrays import nearest
-from .._common.words import join_names
+from .._common.text import join_names
 from ..comparison.compare import DEFAULT_METRICS
 from ..comparison.data import validate_primary, validate_seed
 from ..comparison.labels import read_cluster_file, read_segment_file

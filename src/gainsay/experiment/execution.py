@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .._common.shown import printable
+from .._common.text import printable
 from .._common.typing import Floats
 from .._kernel.config import cpus
 from ..evaluation.evaluator import Evaluator, shared_weights

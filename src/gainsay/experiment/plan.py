@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import numpy as np
 import pandas as pd
 
+from .._common.text import natural_order
 from .._common.typing import Floats
-from .._common.words import natural_order
 from ..data import RankingData
 from ..metrics.base import Metric, origin_of
 from ..metrics.names import parse_metrics

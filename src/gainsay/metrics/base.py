@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 import numpy as np
 
 from .._common.cached import cached_property
+from .._common.text import format_exact
 from .._common.validation import validate_choice, validate_integer
-from .._common.words import format_exact
 from ..ranking.layout import Ties
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._common.text import pluralize
 from .._common.validation import validate_flag
-from .._common.words import pluralize
 from .base import METRICS, Empty, Metric, origin_of
 
 if TYPE_CHECKING:

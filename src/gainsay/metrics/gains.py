@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from .._common.arrays import nearest
-from .._common.words import format_exact
+from .._common.text import format_exact
 from .base import NAME, Registry
 
 if TYPE_CHECKING:

@@ -10,8 +10,16 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from .._common.shown import printable, styled
-from .._common.words import format_amount, format_confidence, format_mean, format_number, pluralize, round_bound
+from .._common.text import (
+    format_amount,
+    format_confidence,
+    format_mean,
+    format_number,
+    pluralize,
+    printable,
+    round_bound,
+    styled,
+)
 from ..comparison.baseline import describe_replacement, rank_candidates
 from ..comparison.verdict import format_advice, format_headline, format_question
 from ..comparison.wording import describe_selection, format_choice, format_open_question, label_metrics
@@ -121,7 +129,7 @@ class Chart:
     Attributes
     ----------
     question, headline, advice : str
-        Text with emphasis, see `gainsay._common.shown`.
+        Text with emphasis, see `gainsay._common.text`.
     panels : tuple of Panel
         One per primary metric, or a single one if both metrics are the same number.
     rows : tuple of Row

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from .._common.cached import cached_property
-from .._common.shown import printable
+from .._common.text import printable
 from ..comparison.baseline import rank_candidates
 from ..comparison.disagreement import find_bound
 from ..comparison.rankings import select_sums

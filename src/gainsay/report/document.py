@@ -40,7 +40,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from .._common import __version__
-from .._common.shown import plain
+from .._common.text import plain
 from .._common.validation import validate_integer, validate_output
 from .._kernel.config import find_path
 from .tables import MAX_PAIRS

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import numpy as np
 
 from .._common import __version__
-from .._common.shown import as_html, as_text, printable
+from .._common.text import as_html, as_text, printable
 from .._common.theme import DARK, LIGHT
 from .._common.validation import validate_integer, validate_output
 from .document import to_json

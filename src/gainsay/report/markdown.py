@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from .._common.shown import as_text
+from .._common.text import as_text
 from .._common.validation import validate_output
 from .sections import build_sections
 from .tables import build_chart_table, build_details, list_notes

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .._common.shown import printable, printables
-from .._common.words import pluralize
+from .._common.text import pluralize, printable, printables
 from ..comparison.explanations import find_ranked_places
 
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .._common.shown import as_html, as_text
+from .._common.text import as_html, as_text, format_number
 from .._common.theme import scoped, table_cell
-from .._common.words import format_number
 from .tables import build_chart_table, list_notes
 
 if TYPE_CHECKING:

@@ -11,8 +11,18 @@ from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from .._common.shown import as_html, printable, short_names, shorten_names, styled
-from .._common.words import MINUS, format_amount, format_number, join_names, pluralize
+from .._common.text import (
+    MINUS,
+    as_html,
+    format_amount,
+    format_number,
+    join_names,
+    pluralize,
+    printable,
+    short_names,
+    shorten_names,
+    styled,
+)
 from ..comparison.wording import label_metrics
 from .chart import build_verdict_chart
 from .queries import MAX_RANKS

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._common.shown import as_text, printable, shorten_names
-from .._common.words import (
+from .._common.text import (
+    as_text,
     format_amount,
     format_confidence,
     format_difference,
@@ -15,6 +15,8 @@ from .._common.words import (
     format_number,
     format_p_values,
     pluralize,
+    printable,
+    shorten_names,
 )
 from ..comparison.baseline import rank_candidates
 from ..comparison.pairs import select_clearest_pairs

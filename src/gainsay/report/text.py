@@ -13,8 +13,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from .._common.shown import pieces, printable
-from .._common.words import format_confidence, format_number, pluralize
+from .._common.text import format_confidence, format_number, pieces, pluralize, printable
 from ..metrics.conventions import CONVENTIONS
 from .chart import STAR
 from .tables import Table as TableData

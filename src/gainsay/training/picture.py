@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from .._common.shown import printable
+from .._common.text import printable
 from .._common.theme import LIGHT, scoped
 from .view import MARKS, label_metric
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from .._common.shown import printable
-from .._common.words import pluralize
+from .._common.text import pluralize, printable
 from .bound_metrics import canonical_name
 
 if TYPE_CHECKING:

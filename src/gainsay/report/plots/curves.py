@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..._common.shown import printable, short_names
-from ..._common.words import format_difference, format_mean
+from ..._common.text import format_difference, format_mean, printable, short_names
 from ...comparison.wording import label_metrics
 from ..rounds import best_rounds, choose_candidate, select_curve
 from .style import annotate_beside, draw_legend_below, finish, looks, remove_frame, start

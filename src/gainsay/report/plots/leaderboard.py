@@ -12,7 +12,7 @@ from matplotlib.offsetbox import AnnotationBbox, HPacker, TextArea
 from matplotlib.patches import FancyBboxPatch
 from matplotlib.textpath import text_to_path
 
-from ..._common.shown import as_text, pieces, printable
+from ..._common.text import as_text, pieces, printable
 from ..chart import STAR
 from .style import Picture, looks, start
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.patches import Rectangle
 
-from ..._common.words import MINUS, format_difference, format_p_value, pluralize
+from ..._common.text import MINUS, format_difference, format_p_value, pluralize
 from ...comparison.pairs import compute_advantages
 from .style import annotate_beside, draw_legend_below, finish, mix_colors, remove_frame, start
 

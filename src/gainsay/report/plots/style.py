@@ -17,7 +17,7 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from ..._common.shown import printable
+from ..._common.text import printable
 from ..._common.theme import theme_named
 from ..._common.validation import validate_output
 
