@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._common import cached_property
 from .._common.arrays import nearest, number_table
-from .._common.cached import cached_property
 from .._common.text import plain, pluralize, short_names
 from .._common.validation import validate_ordered
 from ..metrics.base import Metric

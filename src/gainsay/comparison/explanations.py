@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._common.arrays import nearest
-from .._common.sums import scale_weights
+from .._common.arrays import nearest, scale_weights
 from .._common.text import TextResult, format_exact, pluralize
 from .._common.validation import validate_integer
 from ..evaluation.evaluator import shared_weights

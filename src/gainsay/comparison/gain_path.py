@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from .._common.cached import cached_property
+from .._common import cached_property
 from .._common.text import (
     TextResult,
     format_confidence,

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._common.cached import cached_property
+from .._common import cached_property
 from .._common.text import (
     TextResult,
     as_text,

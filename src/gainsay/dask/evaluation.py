@@ -13,8 +13,8 @@ import pandas as pd
 from dask.base import compute
 from dask.delayed import Delayed, delayed
 
+from .._common import cached_property
 from .._common.arrays import factorize, identifiers
-from .._common.cached import cached_property
 from .._common.text import pluralize
 from ..metrics.base import UnpicklableError
 from ..training.bound_metrics import BoundMetrics

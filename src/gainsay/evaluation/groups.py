@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._common.cached import cached_property
+from .._common import cached_property
 from ..metrics.function import FunctionMetric
 from ..metrics.names import BUILT_IN
 from ..ranking import compiled

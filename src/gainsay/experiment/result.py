@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .._common import cached_property
 from .._common.arrays import nearest
-from .._common.cached import cached_property
 from .._common.text import as_text, pluralize, printable, printables
 from .._common.typing import Bools, Features, Floats
 from .._common.validation import validate_integer

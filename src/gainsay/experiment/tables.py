@@ -9,8 +9,8 @@ from statistics import median
 import numpy as np
 import pandas as pd
 
-from .._common.cached import cached_property
-from .._common.sums import scale_weights
+from .._common import cached_property
+from .._common.arrays import scale_weights
 from .._common.text import join_names, natural_order
 from .._common.typing import Floats
 from .config import BALANCED

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import numpy as np
 
-from .._common.cached import cached_property
+from .._common import cached_property
 from .._common.text import format_exact
 from .._common.validation import validate_choice, validate_integer
 from ..ranking.layout import Ties

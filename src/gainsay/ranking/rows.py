@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._common.cached import cached_property
+from .._common import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from .._common.cached import cached_property
+from .._common import cached_property
 from .._common.text import printable
 from ..comparison.baseline import rank_candidates
 from ..comparison.disagreement import find_bound

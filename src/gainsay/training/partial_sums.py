@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._common.arrays import index_of
-from .._common.sums import sum_columns
+from .._common.arrays import index_of, sum_columns
 from ..evaluation.evaluator import weighted
 
 if TYPE_CHECKING:
