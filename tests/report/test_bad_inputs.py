@@ -9,8 +9,8 @@ import pytest
 from tests.bad_inputs import BadInput, bad_inputs
 
 import gainsay as gs
+from gainsay.report.content import best_rounds
 from gainsay.report.plots import plot_curves, plot_explain, plot_gains, plot_queries
-from gainsay.report.rounds import best_rounds
 
 CURVES = pd.DataFrame({"candidate": "c", "round": 1, "metric": ["a", "b"], "value": 0.1})
 JUDGMENTS = gs.Judgments([1, 0] * 30, group=[2] * 30)

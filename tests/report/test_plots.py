@@ -23,10 +23,10 @@ from matplotlib.text import Text
 
 import gainsay as gs
 from gainsay._common.theme import DARK, LIGHT
+from gainsay.report.content import best_rounds
 from gainsay.report.plots import Picture, plot_curves, plot_explain
 from gainsay.report.plots.curves import plot_best_rounds
 from gainsay.report.plots.explain import compute_rank_contributions
-from gainsay.report.rounds import best_rounds
 
 pytestmark = pytest.mark.slow
 

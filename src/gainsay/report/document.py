@@ -31,7 +31,7 @@ are not finite (bounds from a single query) are null.
 - ``sensitivity``: object, see `Sensitivity.to_dict`, or null if it was not computed.
 - ``appendices``: other comparisons in the report, by name, each an object like this one, or null.
 - ``curves``: list of objects ``candidate``, ``fold``, ``round``, ``metric``, ``value``. ``best_rounds``: list of
-  objects, see `gainsay.report.rounds.best_rounds`.
+  objects, see `gainsay.report.content.best_rounds`.
 """
 
 from __future__ import annotations

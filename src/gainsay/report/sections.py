@@ -25,15 +25,14 @@ from .._common.text import (
 )
 from ..comparison.wording import label_metrics
 from .chart import build_verdict_chart
-from .queries import MAX_RANKS
+from .content import MAX_RANKS
 from .tables import Section
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ..comparison.explanations import Attribution
-    from .content import Appendix, Content
-    from .queries import Queries
+    from .content import Appendix, Content, Queries
 
 NARROW = 5.1
 """Width in inches of a picture that takes half of the page."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._common.text import format_difference, format_mean, printable, short_names
 from ...comparison.wording import label_metrics
-from ..rounds import best_rounds, choose_candidate, select_curve
+from ..content import best_rounds, choose_candidate, select_curve
 from .style import annotate_beside, draw_legend_below, finish, looks, remove_frame, start
 
 if TYPE_CHECKING:
