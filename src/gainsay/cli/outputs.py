@@ -79,8 +79,8 @@ def print_comparison(
 
 def validate_report(page: Path) -> None:
     """Raise an error if an HTML report, or the data next to it, cannot be written, or if packages are missing."""
-    from ..report.html import find_data_path
-    from ..report.rendering import get_environment
+    from ..report.exports import find_data_path
+    from ..report.sections import get_environment
 
     get_environment()
     validate_output("the HTML report", page)
@@ -91,7 +91,7 @@ def plan_report(directory: Path) -> Path | None:
     """Return the path of the report of an experiment, or None after a message if packages for reports are missing."""
     page = directory / "report.html"
     try:
-        from ..report.rendering import get_environment
+        from ..report.sections import get_environment
 
         get_environment()
     except ImportError as error:

@@ -879,26 +879,26 @@ class Comparison:
         date : date or str, optional
             Date to show on the page. By default, the page shows no date.
         """
-        from ..report.html import write_html
+        from ..report.exports import write_html
 
         return write_html(self._report_content(baseline), path, queries=queries, title=title, data=data, date=date)
 
     def to_markdown(self, path: FilePath | None = None, *, baseline: str | BaselineComparison | None = None) -> str:
         """Return the report as Markdown, and write it to `path` if given. `baseline` is described in `to_html`."""
-        from ..report.markdown import to_markdown
+        from ..report.exports import to_markdown
 
         return to_markdown(self._report_content(baseline), path)
 
     def to_json(
         self, path: FilePath | None = None, *, queries: int = 50, baseline: str | BaselineComparison | None = None
     ) -> str:
-        """Return all results as JSON, and write them to `path` if given. See `gainsay.report.document` for the keys."""
-        from ..report.document import to_json
+        """Return all results as JSON, and write them to `path` if given. See `gainsay.report.exports` for the keys."""
+        from ..report.exports import to_json
 
         return to_json(self._report_content(baseline), path, queries=queries)
 
     def _repr_html_(self) -> str:
-        from ..report.rendering import build_notebook_cell
+        from ..report.exports import build_notebook_cell
 
         return build_notebook_cell(self.content)
 

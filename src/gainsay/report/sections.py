@@ -1,4 +1,4 @@
-"""The sections of a report between its chart and its details.
+"""The sections of a report between its chart and its details, and their figures as HTML.
 
 To add one, write a function from `Content` to a `Section`, or None if there is nothing to show, and call it in
 `build_sections`. Its figure is HTML whose classes are in ``report.css``. Its tables are in `gainsay.report.tables`.
@@ -7,8 +7,9 @@ To add one, write a function from `Content` to a `Section`, or None if there is 
 from __future__ import annotations
 
 import math
-from functools import partial
+from functools import cache, partial
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._common.text import (
@@ -29,10 +30,14 @@ from .content import MAX_RANKS
 from .tables import Section
 
 if TYPE_CHECKING:
+    import jinja2
     import pandas as pd
 
     from ..comparison.explanations import Attribution
+    from .chart import Chart
     from .content import Appendix, Content, Queries
+
+TEMPLATES = Path(__file__).parent / "templates"
 
 NARROW = 5.1
 """Width in inches of a picture that takes half of the page."""
@@ -44,17 +49,43 @@ DOT = "\u00b7"
 """Replaces grade 0."""
 
 
-def _embed(plot: str, *arguments: Any, size: tuple[float, float] | None = None, **options: Any) -> str:
-    """Return HTML with a plot of `gainsay.report.plots` in both themes, of a width and height in inches."""
+@cache
+def get_environment() -> jinja2.Environment:
+    """Return the environment of all templates, which escapes everything by default."""
+    try:
+        import jinja2
+    except ImportError as error:
+        raise ImportError("reports need Jinja2: pip install 'gainsay-ltr[report]'") from error
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"number": format_number, "emphasis": as_html}
+    return environment
+
+
+def build_chart(chart: Chart, limit: int, *, link: str = "", height: int = 0) -> str:
+    """Return the chart as a table of `limit` rows and all rows in question. `link` is the target of the rest."""
+    rows, rest = chart.folded(limit)
+    height = height or (42 if len(rows) <= 4 else 34)
+    return _render("chart_table", chart, rows, chart.axis(rows), height, rest=rest, link=link)
+
+
+def _render(macro: str, *arguments: object, **options: object) -> str:
+    """Return the HTML of a figure, a macro of the template of figures."""
+    module = get_environment().get_template("figures.html.j2").module
+    return str(getattr(module, macro)(*arguments, **options))
+
+
+def _embed(plot: str, *arguments: Any, **options: Any) -> str:
+    """Return HTML with a plot of `gainsay.report.plots` in both themes."""
     from . import plots
-    from .plots.style import embed, start
+    from .plots.style import embed
 
-    def draw(theme: str) -> plots.Picture:
-        ax = None if size is None else start(None, theme, size)[0]
-        picture: plots.Picture = getattr(plots, plot)(*arguments, ax=ax, theme=theme, **options)
-        return picture
-
-    return embed(draw)
+    return embed(getattr(plots, plot), *arguments, **options)
 
 
 def build_why_section(content: Content) -> Section | None:
@@ -215,8 +246,6 @@ def build_queries_section(content: Content, max_queries: int) -> Section | None:
 
 
 def _draw_queries(content: Content, queries: Queries, most: int) -> str:
-    from .rendering import render
-
     assert content.comparison.rankings is not None
     lists, lanes = queries.select(most), 1 if content.merged else 2
     if not lists:
@@ -233,7 +262,7 @@ def _draw_queries(content: Content, queries: Queries, most: int) -> str:
     }
     labels, full_names = list(short_names(queries.pair[:2], 14).values()), list(map(printable, queries.pair[:2]))
     options = {"grades": grades, "most": most, "lanes": lanes, "largest": largest, "ranks": MAX_RANKS}
-    return render("queries.html.j2", "figure", lists, labels, full_names, **options)
+    return _render("query_lists", lists, labels, full_names, **options)
 
 
 def build_segments_section(content: Content) -> Section | None:
@@ -257,12 +286,11 @@ def build_segments_section(content: Content) -> Section | None:
     level, axis = parts[0][1].level, parts[0][1].axis([row for selection in selections for row in selection])
 
     def draw() -> str:
-        from .rendering import build_small_chart
-
         figures = [
             f"<div><h3>{escape(part.column)}: {escape(part.label)} "
             f'<span class="m">({pluralize(part.queries, "query")}, {100 * part.share:.0f} %)</span></h3>'
-            f'<p class="mini">{as_html(chart.headline)}</p>{build_small_chart(chart, rows, axis)}</div>'
+            f'<p class="mini">{as_html(chart.headline)}</p>'
+            f"{_render('chart_table', chart, rows, axis, 26, heads=False, kind='small')}</div>"
             for (part, chart), rows in zip(parts, selections, strict=True)
         ]
         return f'<div class="two">{"".join(figures)}</div>'
@@ -280,8 +308,6 @@ def build_appendix(appendix: Appendix) -> Section:
     content, chart = appendix.content, appendix.content.chart
 
     def draw() -> str:
-        from .rendering import build_chart
-
         sections = (build_why_section(content) if content.proven else None, build_rounds_section(content))
         text = " ".join(section.text for section in sections if section)
         return f'{build_chart(chart, MAX_SEGMENTS, height=32)}<p class="mini">{as_html(text)}</p>'

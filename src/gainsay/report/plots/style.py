@@ -137,13 +137,16 @@ def validate_picture_path(path: str | os.PathLike[str]) -> Path:
     return validate_output("path", target)
 
 
-def embed(draw: Callable[[str], Picture]) -> str:
-    """Return HTML with a picture in both themes, without its title."""
+def embed(
+    plot: Callable[..., Picture], *arguments: Any, size: tuple[float, float] | None = None, **options: Any
+) -> str:
+    """Return HTML with a plot in both themes, without its title, optionally with a width and height in inches."""
     sources = []
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")  # The browser of the reader has more fonts.
         for theme in ("light", "dark"):
-            picture = draw(theme)
+            ax = None if size is None else start(None, theme, size)[0]
+            picture = plot(*arguments, ax=ax, theme=theme, **options)
             title = escape(picture.title)
             picture.ax.set_title("", loc="left")
             content = base64.b64encode(picture.to_svg().encode()).decode("ascii")
