@@ -82,13 +82,3 @@ def test_pages_contain_the_figures_of_the_results():
     assert PAGE.read_text("utf-8") == write_page(), "run: python studies/page.py"
     guide = (PAGE.parents[1] / "guides" / "recipe_or_seed.md").read_text("utf-8")
     assert all(read_figures()[name] in guide for name in ("repeat_low", "repeat_high", "repeat_p_value"))
-
-
-def test_bounds_in_pictures_are_those_of_the_results():
-    from gainsay.report.plots.pairs import PUBLIC
-
-    trec = json.loads((ROOT / "studies" / "results" / "trec-dl.json").read_text("utf-8"))["results"]
-    studies = {name: trec[key] for name, key in zip(PUBLIC, ("dl19", "dl20"), strict=False)}
-    for name, file in zip(list(PUBLIC)[2:], ("clueweb09-ltr", "lightgbm-lambdarank"), strict=True):
-        studies[name] = json.loads((ROOT / "studies" / "results" / f"{file}.json").read_text("utf-8"))["results"]
-    assert {name: round(study["labels"]["two_rankings"], 3) for name, study in studies.items()} == PUBLIC

@@ -14,7 +14,7 @@ import gainsay as gs
 from gainsay.comparison.gain_fit import GainFit
 from gainsay.data import simulate
 from gainsay.report.plots import plot_gains
-from gainsay.report.plots.gains import format_gain
+from gainsay.report.plots.curves import format_gain
 from gainsay.report.plots.style import embed
 
 

@@ -14,11 +14,9 @@ except ImportError as error:
     raise ImportError("pictures need Matplotlib: pip install 'gainsay-ltr[report]'") from error
 
 from ..content import choose_pair
-from .curves import plot_best_rounds, plot_curves
+from .curves import plot_best_rounds, plot_curves, plot_gains
 from .explain import plot_attribution, plot_explain, plot_queries
-from .gains import plot_gains
-from .leaderboard import plot_leaderboard
-from .pairs import plot_bound, plot_conflict, plot_sensitivity
+from .models import plot_conflict, plot_leaderboard, plot_sensitivity
 from .style import Picture, validate_picture_path
 
 if TYPE_CHECKING:
@@ -37,7 +35,6 @@ __all__ = [
     "Plots",
     "plot_attribution",
     "plot_best_rounds",
-    "plot_bound",
     "plot_conflict",
     "plot_curves",
     "plot_explain",
