@@ -97,16 +97,12 @@ def build_why_section(content: Content) -> Section | None:
         first, second = (styled("n", names[model]) for model in pair[:2])
         text = f"The difference between {first} and {second} is not proven, so there is nothing to explain yet."
         return Section("why", "Why", text, narrow=True)
-    text, note = _explain_pair(content, attribution), ""
+    text = _explain_pair(content, attribution)
     missing = [metric for metric in content.comparison.verdict.metrics if metric not in attribution.metrics]
     if missing and not content.merged:
         text += f" {missing[0]} has no split because it is not a sum over documents."
-    if attribution.left_out:
-        note = (
-            f"On the {attribution.queries:,} queries that all these metrics have. {attribution.left_out:,} more are "
-            "left out."
-        )
-
+    scope = f"On the {attribution.queries:,} queries that all these metrics have."
+    note = f"{scope} {attribution.left_out:,} more are left out." if attribution.left_out else ""
     size = (NARROW, 1.4 + 0.3 * len(attribution.grades_by_ranks.loc[attribution.metrics[0]]))
     figure = partial(_embed, "plot_attribution", attribution, size=size, names=names)
     return Section("why", "Why", text, figure, note, narrow=True)
@@ -141,14 +137,14 @@ def _format_grades(names: list[str], number: int) -> str:
 
 def build_rounds_section(content: Content) -> Section | None:
     """Return the section of best rounds, or None if nothing was trained."""
-    best, curves, names = content.rounds, content.comparison.curves, content.comparison.short_names
+    comparison, best, curves = content.comparison, content.rounds, content.comparison.curves
     if best is None or curves is None:
         return None
-    metrics, losses = content.comparison.verdict.metrics, content.comparison.lower_is_better
+    metrics, names = comparison.verdict.metrics, comparison.short_names
     best = best.assign(candidate=best["candidate"].astype(str))
     gaps = best[f"round {metrics[0]}"].sub(best[f"round {metrics[1]}"]).abs()
-    candidate = str(gaps.groupby(best["candidate"], sort=False).max().idxmax())
-    text = _describe_rounds(content, best.assign(gap=gaps), candidate)
+    largest = best.loc[gaps.idxmax()]
+    text = _describe_rounds(content, best, gaps, largest)
     if "compared" in best.columns:
         text += " All other numbers are those of the compared rounds."
     if not gaps.any():
@@ -157,44 +153,35 @@ def build_rounds_section(content: Content) -> Section | None:
     if len(set(best["fold"])) > 1:
         note += " One line and one mark per fold."
 
-    lines = curves.assign(candidate=curves["candidate"].astype(str))
-    options: dict[str, Any] = {"candidate": candidate, "names": names, "lower_is_better": losses}
-
     def draw() -> str:
+        options = {"candidate": largest["candidate"], "lower_is_better": comparison.lower_is_better, "names": names}
+        lines = curves.assign(candidate=curves["candidate"].astype(str))
         left = _embed("plot_curves", lines, metrics, **options)
         return f'<div class="two">{left}{_embed("plot_best_rounds", best, metrics, names=names)}</div>'
 
     return Section("when", "When to stop", text, draw, note)
 
 
-def _describe_rounds(content: Content, best: pd.DataFrame, candidate: str) -> str:
+def _describe_rounds(content: Content, best: pd.DataFrame, gaps: pd.Series[Any], largest: pd.Series[Any]) -> str:
     """Return the number of candidates with equal rounds, and the losses of the candidate with the largest gap."""
-    labels = label_metrics(content.comparison.verdict.metrics)
-    gaps = best.groupby("candidate", sort=False)["gap"].max()
-    total, same = len(gaps), int((gaps == 0).sum())
-    if same == total:
+    total, different = best["candidate"].nunique(), best.loc[gaps > 0, "candidate"].nunique()
+    if not different:
         return f"{'Each candidate' if total > 1 else 'The candidate'} has the same best round under both metrics."
-    folds = best[best["candidate"] == candidate]
-    largest = folds.iloc[int(folds["gap"].to_numpy().argmax())]
-    fold = f" (fold {printable(str(largest['fold']))})".replace("(fold fold", "(fold") if len(folds) > 1 else ""
-    rounds = " and ".join(
-        styled(f"b {style}", str(int(largest[f"round {label.name}"])))
-        for style, label in zip("le", labels, strict=True)
-    )
-    name = f"{styled('n', content.comparison.short_names[candidate])}{fold}: rounds {rounds}"
-    text = f"The best rounds differ for {name}."
+    labels = list(zip("le", label_metrics(content.comparison.verdict.metrics), strict=True))
+    has_folds = (best["candidate"] == largest["candidate"]).sum() > 1
+    fold = f" (fold {printable(str(largest['fold']))})".replace("(fold fold", "(fold") if has_folds else ""
+    rounds = " and ".join(styled(f"b {style}", str(largest[f"round {label.name}"])) for style, label in labels)
+    name = f"{styled('n', content.comparison.short_names[largest['candidate']])}{fold}: rounds {rounds}"
+    text, same = f"The best rounds differ for {name}.", total - different
     if total > 1:
         text = (
             f"{same or 'None'} of {total} candidates {'have' if same > 1 else 'has'} the same best round under both. "
             f"The largest gap is that of {name}."
         )
-    losses = [float(largest[f"loss {label.name}"]) for label in labels]
-    if not all(map(math.isfinite, losses)):
+    losses = [(styled(style, format_amount(largest[f"loss {label.name}"])), label.short) for style, label in labels]
+    if not all(math.isfinite(largest[f"loss {label.name}"]) for _, label in labels):
         return f"{text} A metric has no value there, so the loss of stopping there is unknown."
-    worse = " and ".join(
-        f"{styled(style, format_amount(loss))} worse by {label.short}"
-        for style, label, loss in zip("le", labels, losses, strict=True)
-    )
+    worse = " and ".join(f"{loss} worse by {label}" for loss, label in losses)
     return f"{text} On the validation set, stopping at the other metric's round is {worse}."
 
 
