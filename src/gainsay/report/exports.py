@@ -201,14 +201,11 @@ def build_notebook_cell(content: Content) -> str:
         rows = [[cell.text for cell in row] for row in table.rows]
         heads = [column.label for column in table.columns]
         return table_cell(as_text(chart.headline), heads, rows, as_text(chart.advice), *notes)
-    parts = [f'<p class="a"><strong>{as_html(chart.headline)}</strong></p>']
-    if chart.advice:
-        parts.append(f'<p class="d">{as_html(chart.advice)}</p>')
-    if figure:
-        parts += [figure, f'<p class="m"><span class="sw"></span> {escape(" ".join(chart.notes))}</p>']
-    parts += [f'<p class="m">{escape(note)}</p>' for note in notes]
-    parts.append('<p class="m">All models, pairs and queries: <code>comparison.to_html("report.html")</code></p>')
-    return scoped("".join(parts), _chart_style())
+    lines = [f'<span class="sw"></span> {escape(" ".join(chart.notes))}'] if figure else []
+    lines += [*map(escape, notes), 'All models, pairs and queries: <code>comparison.to_html("report.html")</code>']
+    advice = f'<p class="d">{as_html(chart.advice)}</p>' if chart.advice else ""
+    text = "".join(f'<p class="m">{line}</p>' for line in lines)
+    return scoped(f'<p class="a"><strong>{as_html(chart.headline)}</strong></p>{advice}{figure}{text}', _chart_style())
 
 
 @cache
