@@ -845,6 +845,8 @@ class Comparison:
             return self.content
         if isinstance(baseline, str):
             return Content(self, self.against(baseline))
+        if not isinstance(baseline, BaselineComparison):
+            raise TypeError(f"baseline must be the name of a model or a result of against(), got {baseline!r}.")
         numbers = attrgetter("candidate", "difference", "lower", "upper")
         own, other = (map(numbers, result.candidates) for result in (self.against(baseline.baseline), baseline))
         if list(own) != list(other):
