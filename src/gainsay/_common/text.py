@@ -179,10 +179,9 @@ class TextResult:
     def __repr__(self) -> str:
         return "\n".join(map(printable, self.text.split("\n")))
 
-    def _export(self, names: str, **replacements: Any) -> dict[str, Any]:
-        """Return the attributes with these names, separated by spaces, or their replacements as values for JSON."""
-        values = {name: getattr(self, name) for name in names.split() if name not in replacements} | replacements
-        return {name: plain(values[name]) for name in names.split()}
+    def _export(self, names: Iterable[str], **replacements: Any) -> dict[str, Any]:
+        """Return the attributes with these names, or their replacements, as values for JSON."""
+        return {name: plain(replacements[name] if name in replacements else getattr(self, name)) for name in names}
 
 
 def plain(content: Any) -> Any:

@@ -137,12 +137,12 @@ class Attribution(TextResult):
     def to_dict(self) -> dict[str, Any]:
         """Return all results as plain values for JSON."""
         return self._export(
-            "models queries left_out difference grades_by_ranks top_grade by_query_class parts parts_note "
-            "lower_is_better spread",
+            ("models", "queries", "left_out", "difference", "grades_by_ranks", "top_grade", "by_query_class", "parts",
+             "parts_note", "lower_is_better", "spread"),
             grades_by_ranks=self.frame(),
             by_query_class=self.by_query_class.reset_index(),
             parts=self.parts.reset_index(),
-        )
+        )  # fmt: skip
 
     @property
     def text(self) -> str:

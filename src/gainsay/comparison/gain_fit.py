@@ -174,7 +174,7 @@ class GainFit(TextResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes and `text` as plain values for JSON. An infinite bound becomes None."""
-        return self._export(" ".join([*(name for name in vars(self) if not name.startswith("_")), "verdict text"]))
+        return self._export((*(name for name in vars(self) if not name.startswith("_")), "verdict", "text"))
 
 
 def fit_gain(

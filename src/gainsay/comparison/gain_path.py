@@ -241,12 +241,12 @@ class GainPath(TextResult):
     def to_dict(self) -> dict[str, Any]:
         """Return all results and `text` as plain values for JSON. Infinite bounds become None."""
         return self._export(
-            "metric bases models queries path winners best_sets best_ranges swaps verdict fit lower_is_better alpha "
-            "draws seed text",
+            ("metric", "bases", "models", "queries", "path", "winners", "best_sets", "best_ranges", "swaps", "verdict",
+             "fit", "lower_is_better", "alpha", "draws", "seed", "text"),
             path=self.frame(),
             best_sets=[{"base": base, "models": models} for base, models in self.best_sets.items()],
             verdict=self.verdict._asdict(),
-        )
+        )  # fmt: skip
 
     @cached_property
     def headline(self) -> str:

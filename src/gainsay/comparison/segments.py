@@ -222,7 +222,7 @@ class Segments(TextResult):
         """Return all results and `text` as plain values for JSON."""
         names = ("queries", "share", "decided", "verdict", "leaderboard")
         return self._export(
-            "alpha level draws segments contrasts text",
+            ("alpha", "level", "draws", "segments", "contrasts", "text"),
             segments=[
                 {"column": part.column, "segment": part.label} | {name: getattr(part, name) for name in names}
                 for part in self.parts

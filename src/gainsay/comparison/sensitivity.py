@@ -110,7 +110,8 @@ class Sensitivity(TextResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers and `text` as plain values for JSON."""
-        return self._export("reference models winner queries alpha headline text choices", choices=self.table)
+        names = ("reference", "models", "winner", "queries", "alpha", "headline", "text", "choices")
+        return self._export(names, choices=self.table)
 
 
 class _Reference(NamedTuple):
