@@ -70,7 +70,8 @@ def means(comparison):
 def test_every_picture_is_saved_with_title_alternative_and_all_its_text(make, picture, models, theme, tmp_path):
     settings, had_pyplot = dict(matplotlib.rcParams), "matplotlib.pyplot" in sys.modules
     path = tmp_path / "picture.svg"
-    drawn = getattr(make(models, curves=True).plot, picture)(theme=theme.name, path=path)
+    drawn = getattr(make(models, curves=True).plot, picture)(theme=theme.name)
+    drawn.save(path)
     assert dict(matplotlib.rcParams) == settings
     assert ("matplotlib.pyplot" in sys.modules) == had_pyplot
     written = html.unescape(path.read_text("utf-8"))

@@ -824,7 +824,7 @@ class Comparison:
     def plot(self) -> Plots:
         """Plots: `leaderboard`, `conflict`, `attribution`, `queries`, `gains`, `sensitivity`.
 
-        Experiments also have `curves`. Notebooks display a plot, `.ax` is its Matplotlib axes, and ``path=`` saves it.
+        Experiments also have `curves`. Notebooks display a plot, `.ax` is its Matplotlib axes, and `.save` writes it.
         """
         from ..report.plots import Plots
 

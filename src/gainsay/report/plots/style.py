@@ -92,7 +92,12 @@ class Picture:
         OSError
             If the file cannot be written.
         """
-        target = validate_picture_path(path)
+        target, extensions = Path(path), FigureCanvasBase.get_supported_filetypes()
+        if target.suffix.lower().removeprefix(".") not in extensions:
+            raise ValueError(
+                f"path {str(target)!r} must end in an extension of a picture: {', '.join(sorted(extensions))}."
+            )
+        validate_output("path", target)
         described = DESCRIPTIONS.get(target.suffix.lower())
         metadata = {"Title": self.title, described: self.alt} if described else None
         self.figure.savefig(target, dpi=dpi, metadata=metadata)
@@ -124,17 +129,6 @@ class Picture:
 
     def __repr__(self) -> str:
         return f"<Picture: {self.title}>"
-
-
-def validate_picture_path(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a picture. Raise if the picture cannot be written there."""
-    target = Path(path)
-    extensions = FigureCanvasBase.get_supported_filetypes()
-    if target.suffix.lower().removeprefix(".") not in extensions:
-        raise ValueError(
-            f"path {str(target)!r} must end in an extension of a picture: {', '.join(sorted(extensions))}."
-        )
-    return validate_output("path", target)
 
 
 def embed(
