@@ -11,7 +11,7 @@ import pytest
 from tests.cli.shell import as_json, gainsay, json_of, output_of
 
 import gainsay as gs
-from gainsay._common.shown import as_text
+from gainsay._common.text import as_text
 from gainsay.data import write_run
 
 pytestmark = pytest.mark.slow

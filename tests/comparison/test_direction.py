@@ -15,8 +15,8 @@ from tests.comparison.tables import leaderboard_table, pairs_table, verdict_of
 
 import gainsay as gs
 from gainsay.data import simulate
+from gainsay.report.content import best_rounds
 from gainsay.report.plots.curves import plot_curves
-from gainsay.report.rounds import best_rounds
 
 MODELS = ["m10", "m2", "other", "twin"]
 

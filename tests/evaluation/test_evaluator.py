@@ -13,7 +13,7 @@ import pytest
 from tests.metrics.one_query import value as one
 
 import gainsay as gs
-from gainsay._common.sums import compute_means
+from gainsay._common.arrays import compute_means
 from gainsay.evaluation import groups
 
 INF = np.inf

@@ -13,7 +13,7 @@ from scipy import stats
 from tests.experiment.helpers import METRICS, balanced_by_hand, predict, run
 
 import gainsay as gs
-from gainsay._common.shown import as_text
+from gainsay._common.text import as_text
 from gainsay.data import RankingData
 from gainsay.experiment import Candidate
 from gainsay.experiment.result import ExperimentResult

@@ -23,10 +23,10 @@ from matplotlib.text import Text
 
 import gainsay as gs
 from gainsay._common.theme import DARK, LIGHT
+from gainsay.report.content import best_rounds
 from gainsay.report.plots import Picture, plot_curves, plot_explain
 from gainsay.report.plots.curves import plot_best_rounds
 from gainsay.report.plots.explain import compute_rank_contributions
-from gainsay.report.rounds import best_rounds
 
 pytestmark = pytest.mark.slow
 
@@ -70,7 +70,8 @@ def means(comparison):
 def test_every_picture_is_saved_with_title_alternative_and_all_its_text(make, picture, models, theme, tmp_path):
     settings, had_pyplot = dict(matplotlib.rcParams), "matplotlib.pyplot" in sys.modules
     path = tmp_path / "picture.svg"
-    drawn = getattr(make(models, curves=True).plot, picture)(theme=theme.name, path=path)
+    drawn = getattr(make(models, curves=True).plot, picture)(theme=theme.name)
+    drawn.save(path)
     assert dict(matplotlib.rcParams) == settings
     assert ("matplotlib.pyplot" in sys.modules) == had_pyplot
     written = html.unescape(path.read_text("utf-8"))

@@ -21,7 +21,7 @@ except ImportError:  # pragma: no cover - needs an environment without typer
     sys.exit("The command line requires typer and rich. Run: pip install 'gainsay-ltr[cli]'")
 
 from .._common import __version__
-from .._common.shown import printable
+from .._common.text import printable
 from .inputs import Imports, InputOptions, MissingFileError
 
 if TYPE_CHECKING:

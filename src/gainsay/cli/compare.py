@@ -12,7 +12,7 @@ import typer
 from typer import Option
 
 from .._common import __version__
-from .._common.shown import printable
+from .._common.text import printable
 from .._common.validation import validate_choice, validate_output
 from .app import command
 from .inputs import (

@@ -153,7 +153,7 @@ def demo(
     print_experiment(terminal, result)
     if page is not None:
         from ..report.content import Appendix, Content
-        from ..report.html import write_html
+        from ..report.exports import write_html
 
         trained = result.comparison
         trained.notes = (*trained.notes, f"Data: {source}")

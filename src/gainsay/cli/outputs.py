@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
-from .._common.shown import plain, printable
+from .._common.text import plain, printable
 from .._common.validation import validate_output
 
 if TYPE_CHECKING:
@@ -87,8 +87,8 @@ def print_comparison(
 
 def validate_report(page: Path) -> None:
     """Raise an error if an HTML report, or the data next to it, cannot be written, or if packages are missing."""
-    from ..report.html import find_data_path
-    from ..report.rendering import get_environment
+    from ..report.exports import find_data_path
+    from ..report.sections import get_environment
 
     get_environment()
     validate_output("the HTML report", page)
@@ -99,7 +99,7 @@ def plan_report(directory: Path) -> Path | None:
     """Return the path of the report of an experiment, or None after a message if packages for reports are missing."""
     page = directory / "report.html"
     try:
-        from ..report.rendering import get_environment
+        from ..report.sections import get_environment
 
         get_environment()
     except ImportError as error:

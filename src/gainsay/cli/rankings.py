@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from .._common.shown import printable
+from .._common.text import printable
 from ..data.tables import get_column, read_table
 from .app import command
 from .inputs import AsJson, InputArgument, Metrics, Unjudged, parse_numbers, reject_options
@@ -30,7 +30,7 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Score a run against qrels, like trec_eval. Files are in TREC formats, or CSV with a header."""
-    from .._common.words import pluralize
+    from .._common.text import pluralize
     from ..comparison.compare import DEFAULT_METRICS
     from ..evaluation.trec_runs import evaluate_run
     from ..report.text import frame_table, values_table

@@ -13,9 +13,18 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 import pandas as pd
 
-from .._common.shown import TextResult, plain, printable, styled
+from .._common.text import (
+    TextResult,
+    format_amount,
+    format_confidence,
+    format_difference,
+    join_names,
+    plain,
+    pluralize,
+    printable,
+    styled,
+)
 from .._common.typing import Floats
-from .._common.words import format_amount, format_confidence, format_difference, join_names, pluralize
 from .data import Panel, Vary, validate_margin
 from .estimates import ROUNDING
 from .inference import MIN_QUERIES, POWER, JointEstimate, Sample, compute_half_widths, critical_value

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._common.text import join_names, pluralize
 from .._common.typing import Bools, Columns, Features, FilePath, Floats, Frame, Listed, Models, OfQueries
 from .._common.validation import validate_ordered
-from .._common.words import join_names, pluralize
 from ..data.ranking_data import as_pandas
 from ..data.tables import get_column, read_table
 from ..data.text import one_line

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from .._common import cached_property
 from .._common.arrays import nearest, number_table
-from .._common.cached import cached_property
-from .._common.shown import plain, short_names
+from .._common.text import plain, pluralize, short_names
 from .._common.validation import validate_ordered
-from .._common.words import pluralize
 from ..metrics.base import Metric
 from ..metrics.dcg import NDCG
 from ..metrics.names import parse_metrics
@@ -840,7 +839,7 @@ class Comparison:
     def plot(self) -> Plots:
         """Plots: `leaderboard`, `conflict`, `attribution`, `queries`, `gains`, `sensitivity`.
 
-        Experiments also have `curves`. Notebooks display a plot, `.ax` is its Matplotlib axes, and ``path=`` saves it.
+        Experiments also have `curves`. Notebooks display a plot, `.ax` is its Matplotlib axes, and `.save` writes it.
         """
         from ..report.plots import Plots
 
@@ -861,6 +860,8 @@ class Comparison:
             return self.content
         if isinstance(baseline, str):
             return Content(self, self.against(baseline))
+        if not isinstance(baseline, BaselineComparison):
+            raise TypeError(f"baseline must be the name of a model or a result of against(), got {baseline!r}.")
         numbers = attrgetter("candidate", "difference", "lower", "upper")
         own, other = (map(numbers, result.candidates) for result in (self.against(baseline.baseline), baseline))
         if list(own) != list(other):
@@ -895,26 +896,26 @@ class Comparison:
         date : date or str, optional
             Date to show on the page. By default, the page shows no date.
         """
-        from ..report.html import write_html
+        from ..report.exports import write_html
 
         return write_html(self._report_content(baseline), path, queries=queries, title=title, data=data, date=date)
 
     def to_markdown(self, path: FilePath | None = None, *, baseline: str | BaselineComparison | None = None) -> str:
         """Return the report as Markdown, and write it to `path` if given. `baseline` is described in `to_html`."""
-        from ..report.markdown import to_markdown
+        from ..report.exports import to_markdown
 
         return to_markdown(self._report_content(baseline), path)
 
     def to_json(
         self, path: FilePath | None = None, *, queries: int = 50, baseline: str | BaselineComparison | None = None
     ) -> str:
-        """Return all results as JSON, and write them to `path` if given. See `gainsay.report.document` for the keys."""
-        from ..report.document import to_json
+        """Return all results as JSON, and write them to `path` if given. See `gainsay.report.exports` for the keys."""
+        from ..report.exports import to_json
 
         return to_json(self._report_content(baseline), path, queries=queries)
 
     def _repr_html_(self) -> str:
-        from ..report.rendering import build_notebook_cell
+        from ..report.exports import build_notebook_cell
 
         return build_notebook_cell(self.content)
 

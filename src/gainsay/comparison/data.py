@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._common.arrays import factorize, index_of, is_missing, number_table, objects, only_counts
+from .._common.text import format_exact, natural_order, pluralize
 from .._common.typing import Floats, Ids, Integers
 from .._common.validation import validate_integer, validate_name, validate_number, validate_ordered, validate_text
-from .._common.words import format_exact, natural_order, pluralize
 from ..data.text import one_line
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from .._common.sums import compute_means
+from .._common.arrays import compute_means
 from .._common.typing import Bools, Floats, Integers
 from .data import Panel, sum_by_cluster
 

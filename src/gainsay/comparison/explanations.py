@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from .._common.arrays import nearest
-from .._common.shown import TextResult
-from .._common.sums import scale_weights
+from .._common.arrays import nearest, scale_weights
+from .._common.text import TextResult, format_exact, pluralize
 from .._common.validation import validate_integer
-from .._common.words import format_exact, pluralize
 from ..evaluation.evaluator import shared_weights
 from ..metrics.base import max_depth
 from ..metrics.dcg import NDCG, gains_of
@@ -137,12 +135,12 @@ class Attribution(TextResult):
     def to_dict(self) -> dict[str, Any]:
         """Return all results as plain values for JSON."""
         return self._export(
-            "models queries left_out difference grades_by_ranks top_grade by_query_class parts parts_note "
-            "lower_is_better spread",
+            ("models", "queries", "left_out", "difference", "grades_by_ranks", "top_grade", "by_query_class", "parts",
+             "parts_note", "lower_is_better", "spread"),
             grades_by_ranks=self.frame(),
             by_query_class=self.by_query_class.reset_index(),
             parts=self.parts.reset_index(),
-        )
+        )  # fmt: skip
 
     @property
     def text(self) -> str:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._common.text import format_confidence, join_names, pluralize
 from .._common.typing import Floats
-from .._common.words import format_confidence, join_names, pluralize
 from ..evaluation.evaluator import HANDLING, Evaluator
 from ..metrics.binary import Judged
 from .data import FEW_REPEATS, Panel, QueryCounts

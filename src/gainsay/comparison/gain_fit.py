@@ -15,15 +15,11 @@ from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import expit, log_expit, softmax
 
 from .._common.arrays import numbers
-from .._common.shown import TextResult, printable
+from .._common.text import TextResult, format_confidence, format_exact, format_p_value, pluralize, printable
 from .._common.typing import Floats, Frame, Ids, Integers, Numbers
 from .._common.validation import validate_real
-from .._common.words import format_confidence, format_exact, format_p_value, pluralize
 from ..judgments import Judgments
 from ..metrics.dcg import at_bases, discounts
-from .data import validate_alpha
-from .labels import read_by_query, read_clusters, sum_by_cluster
-from ..metrics.gains import at_bases, discounts
 from .data import read_by_query, read_clusters, sum_by_cluster, validate_alpha
 from .rankings import GradeCounts, name_path, read_template, settle_discounts
 
@@ -179,7 +175,7 @@ class GainFit(TextResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes and `text` as plain values for JSON. An infinite bound becomes None."""
-        return self._export(" ".join([*(name for name in vars(self) if not name.startswith("_")), "verdict text"]))
+        return self._export((*(name for name in vars(self) if not name.startswith("_")), "verdict", "text"))
 
 
 def fit_gain(

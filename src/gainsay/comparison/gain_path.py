@@ -22,11 +22,19 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from .._common.cached import cached_property
-from .._common.shown import TextResult, printable, short_names
+from .._common import cached_property
+from .._common.text import (
+    TextResult,
+    format_confidence,
+    format_exact,
+    format_p_value,
+    join_names,
+    pluralize,
+    printable,
+    short_names,
+)
 from .._common.typing import Bools, Floats, Integers
 from .._common.validation import validate_real
-from .._common.words import format_confidence, format_exact, format_p_value, join_names, pluralize
 from ..evaluation.evaluator import Evaluator, shared_weights
 from ..metrics.dcg import at_bases
 from .estimates import Estimate, RepeatError, estimate
@@ -231,12 +239,12 @@ class GainPath(TextResult):
     def to_dict(self) -> dict[str, Any]:
         """Return all results and `text` as plain values for JSON. Infinite bounds become None."""
         return self._export(
-            "metric bases models queries path winners best_sets best_ranges swaps verdict fit lower_is_better alpha "
-            "draws seed text",
+            ("metric", "bases", "models", "queries", "path", "winners", "best_sets", "best_ranges", "swaps", "verdict",
+             "fit", "lower_is_better", "alpha", "draws", "seed", "text"),
             path=self.frame(),
             best_sets=[{"base": base, "models": models} for base, models in self.best_sets.items()],
             verdict=self.verdict._asdict(),
-        )
+        )  # fmt: skip
 
     @cached_property
     def headline(self) -> str:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._common.cached import cached_property
+from .._common import cached_property
 from .._common.typing import Bools, Floats, Integers
 from .data import Panel
 from .estimates import Estimate, draw_repeat_errors, estimate

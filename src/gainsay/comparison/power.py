@@ -14,10 +14,9 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from .._common.shown import TextResult, printable
+from .._common.text import TextResult, format_amount, join_names, pluralize, printable
 from .._common.typing import Floats
 from .._common.validation import validate_choice, validate_integer, validate_real
-from .._common.words import format_amount, join_names, pluralize
 from .data import MIN_REPEATS, sum_by_cluster, validate_alpha, validate_margin
 from .estimates import compute_interactions, compute_repeat_means
 from .inference import MIN_QUERIES, JointEstimate, Sample, critical_value, map_to_t

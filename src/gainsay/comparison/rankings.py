@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._common.arrays import nearest
-from .._common.shown import printables
+from .._common.text import printables
 from .._common.typing import Bools, Floats
 from ..evaluation.evaluator import Evaluator
 from ..judgments import Judgments

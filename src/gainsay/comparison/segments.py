@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._common.shown import TextResult, printable
+from .._common.text import TextResult, format_amount, format_confidence, join_names, pluralize, printable
 from .._common.typing import Bools
-from .._common.words import format_amount, format_confidence, join_names, pluralize
 from .data import Labels, list_labels
 from .inference import MIN_QUERIES, Sample, critical_value, limit_draws
 from .pairs import build_leaderboard
@@ -216,7 +215,7 @@ class Segments(TextResult):
         """Return all results and `text` as plain values for JSON."""
         names = ("queries", "share", "decided", "verdict", "leaderboard")
         return self._export(
-            "alpha level draws segments contrasts text",
+            ("alpha", "level", "draws", "segments", "contrasts", "text"),
             segments=[
                 {"column": part.column, "segment": part.label} | {name: getattr(part, name) for name in names}
                 for part in self.parts

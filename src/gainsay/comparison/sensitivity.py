@@ -17,16 +17,13 @@ import pandas as pd
 import scipy
 
 from .._common.arrays import nearest
-from .._common.shown import TextResult
+from .._common.text import TextResult, format_amount, format_confidence, join_names, pluralize
 from .._common.typing import Floats
-from .._common.words import format_amount, format_confidence, join_names, pluralize
 from ..evaluation.evaluator import Evaluator
-from ..metrics.base import FunctionMetric, Metric
 from ..evaluation.trec_runs import align_runs
 from ..judgments import Judgments
-from ..metrics.base import Metric, max_depth
+from ..metrics.base import FunctionMetric, Metric, max_depth
 from ..metrics.dcg import NDCG, GainStatistics
-from ..metrics.function import FunctionMetric
 from ..metrics.names import parse_metrics
 from ..ranking.rows import RankedRows, ideal_rows
 from .estimates import ROUNDING
@@ -35,8 +32,7 @@ from .rankings import select_sums
 
 if TYPE_CHECKING:
     from .._common.typing import Integers, Listed
-    from ..metrics.dcg import DCG
-    from ..metrics.gains import Discount
+    from ..metrics.dcg import DCG, Discount
     from .data import Panel
     from .rankings import Rankings
 
@@ -133,7 +129,8 @@ class Sensitivity(TextResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers and `text` as plain values for JSON."""
-        return self._export("reference models winner queries alpha headline text choices", choices=self.table)
+        names = ("reference", "models", "winner", "queries", "alpha", "headline", "text", "choices")
+        return self._export(names, choices=self.table)
 
 
 class _Reference(NamedTuple):

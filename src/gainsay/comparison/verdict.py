@@ -10,16 +10,20 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from .._common.cached import cached_property
-from .._common.shown import TextResult, as_text, plain, printable, styled
-from .._common.words import (
+from .._common import cached_property
+from .._common.text import (
+    TextResult,
+    as_text,
     format_amount,
     format_confidence,
     format_number,
     format_p_value,
     join_names,
+    plain,
     pluralize,
+    printable,
     round_bound,
+    styled,
 )
 from .data import Vary
 from .estimates import VarianceComponents, estimate_variance_components

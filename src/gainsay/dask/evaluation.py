@@ -16,9 +16,9 @@ import pandas as pd
 from dask.base import compute
 from dask.delayed import Delayed, delayed
 
+from .._common import cached_property
 from .._common.arrays import factorize, identifiers, integers, nearest
-from .._common.cached import cached_property
-from .._common.words import pluralize
+from .._common.text import pluralize
 from ..metrics.base import UnpicklableError
 from ..training.bound_metrics import BoundMetrics, Partition, canonical_name, compute_ratios
 from ..training.prediction import find_booster, validate_categories

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._common.arrays import is_missing, numbers, validate_ready, vector
+from .._common.text import pluralize
 from .._common.validation import validate_text
-from .._common.words import pluralize
 from ..judgments import Judgments
 from .tables import get_column
 

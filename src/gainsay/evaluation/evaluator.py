@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from .._common.cached import cached_property
-from .._common.sums import compute_means, scale_weights
+from .._common import cached_property
+from .._common.arrays import compute_means, scale_weights
+from .._common.text import format_mean, pluralize
 from .._common.validation import validate_choice, validate_integer
-from .._common.words import format_mean, pluralize
 from .._kernel.config import cpus
 from ..judgments import Judgments, Unjudged
 from ..metrics.names import MetricLike, parse_metrics

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._common.cached import cached_property
+from .._common import cached_property
 from ..metrics.base import FunctionMetric
 from ..metrics.names import BUILT_IN
 from ..ranking import compiled

@@ -28,16 +28,13 @@ from pydantic import (
 )
 
 from .._common.arrays import nearest
+from .._common.text import join_names
 from .._common.validation import validate_name
-from .._common.words import join_names
 from ..comparison.compare import DEFAULT_METRICS
 from ..comparison.data import validate_primary, validate_seed
-from ..comparison.data import read_cluster_file, read_segment_file, validate_primary, validate_seed
-from ..data import RankingData, read_letor, read_lightgbm, simulate
-from ..data.text import one_line
 from ..metrics.base import Metric
 from ..metrics.binary import validate_without_judged
-from ..metrics.gains import CANONICAL_BASES
+from ..metrics.dcg import CANONICAL_BASES
 from ..metrics.names import parse_metric, parse_metrics
 
 

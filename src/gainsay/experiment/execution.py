@@ -19,7 +19,7 @@ import rich.progress
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 
-from .._common.shown import printable
+from .._common.text import printable
 from .._common.typing import Floats
 from .._kernel.config import cpus
 from ..evaluation.evaluator import Evaluator, shared_weights

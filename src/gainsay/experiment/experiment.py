@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from .._common.arrays import index_of, only_counts
+from .._common.text import join_names, pluralize
 from .._common.typing import Columns, FilePath, OfQueries
 from .._common.validation import validate_integer
-from .._common.words import join_names, pluralize
 from ..comparison.data import read_by_query, read_clusters, validate_labels
 from ..data import RankingData
 from ..evaluation.evaluator import Evaluator, shared_weights

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from .._common.typing import FilePath
-from ..comparison.labels import read_cluster_file, read_segment_file
+from ..comparison.data import read_cluster_file, read_segment_file
 from ..data import RankingData, read_letor, read_lightgbm, simulate
 from ..data.text import one_line
 from .config import (

@@ -14,9 +14,8 @@ import numpy as np
 import pandas as pd
 from pydantic import Field, model_validator
 
-from .._common.shown import printable
+from .._common.text import natural_order, printable
 from .._common.typing import Floats
-from .._common.words import natural_order
 from ..data import RankingData
 from ..metrics.base import Metric, origin_of
 from ..metrics.names import parse_metrics

@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .._common import cached_property
 from .._common.arrays import nearest
-from .._common.cached import cached_property
-from .._common.shown import as_text, printable, printables
+from .._common.text import as_text, pluralize, printable, printables
 from .._common.typing import Bools, Features, Floats
 from .._common.validation import validate_integer
-from .._common.words import pluralize
 from ..comparison.comparison import Comparison
 from ..comparison.rankings import Rankings
 from ..comparison.verdict import Verdict

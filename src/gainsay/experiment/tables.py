@@ -9,10 +9,10 @@ from statistics import median
 import numpy as np
 import pandas as pd
 
-from .._common.cached import cached_property
-from .._common.sums import scale_weights
+from .._common import cached_property
+from .._common.arrays import scale_weights
+from .._common.text import join_names, natural_order
 from .._common.typing import Floats
-from .._common.words import join_names, natural_order
 from .config import BALANCED
 from .plan import Plan, find_balanced_round, orient
 from .storage import Training

@@ -12,13 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import numpy as np
 
-from .._common.cached import cached_property
-from .._common.validation import validate_choice, validate_integer
-from .._common.words import format_exact
-from ..ranking.rows import Ties
+from .._common import cached_property
+from .._common.text import format_exact, pluralize
 from .._common.validation import validate_choice, validate_flag, validate_integer
-from .._common.words import format_exact, pluralize
-from ..ranking.layout import Ties
+from ..ranking.rows import Ties
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

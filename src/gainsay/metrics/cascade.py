@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from .._common.text import format_exact
 from .._common.validation import validate_choice, validate_real
-from .._common.words import format_exact
 from ..ranking import compiled
 from ..ranking.rows import row_sums, sums_at, table_of
 from .base import LabelStatistics, Metric, max_depth

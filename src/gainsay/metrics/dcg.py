@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from .._common.arrays import nearest
+from .._common.text import format_exact
 from .._common.validation import validate_real
-from .._common.words import format_exact
 from ..ranking import compiled
 from ..ranking.rows import ideal_rows, sums_at, table_of
 from .base import METRICS, NAME, LabelStatistics, Metric, Registry, max_depth, origin_of

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from .._common.cached import cached_property
+from .._common import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

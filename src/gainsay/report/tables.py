@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._common.shown import as_text, printable, shorten_names
-from .._common.words import (
+from .._common.text import (
+    as_text,
     format_amount,
     format_confidence,
     format_difference,
@@ -15,6 +15,8 @@ from .._common.words import (
     format_number,
     format_p_values,
     pluralize,
+    printable,
+    shorten_names,
 )
 from ..comparison.baseline import rank_candidates
 from ..comparison.pairs import select_clearest_pairs
@@ -255,31 +257,27 @@ def _build_pairs(comparison: Comparison) -> Detail:
         rows = table[[f"{outcome} {metric}" for outcome in ("wins", "ties", "losses")]].itertuples(index=False)
         texts = [" \u00b7 ".join(f"{count:,}" for count in counts) for counts in rows]
         columns.append(Column(f"wins, ties, losses {metric}", texts))
-    return Detail(
-        "pairs", f"Pairs of models ({number:,})", sentences, [Table("Model minus the one against it", columns)]
-    )
+    tables = [Table("Model minus the one against it", columns)]
+    return Detail("pairs", f"Pairs of models ({number:,})", sentences, tables)
 
 
 def build_sensitivity(sensitivity: Sensitivity) -> Table:
     """Return the share of reversed pairs and the winner under every other choice."""
-    rows = sensitivity.table.to_dict("records")
+    rows, level = sensitivity.table.to_dict("records"), format_confidence(sensitivity.alpha)
     shares, pairs = [], []
     for row in rows:
         share, lower, upper = (f"{100 * row[key]:.1f} %" for key in ("reversed", "lower", "upper"))
         shares.append(Cell(share, f"{lower} to {upper}" if math.isfinite(row["lower"]) else ""))
         counted = row["pairs"] is not None and row["pairs"] == row["pairs"]
         pairs.append(f"{int(row['reversed_pairs']):,} of {int(row['pairs']):,}" if counted else NONE)
-    level = format_confidence(sensitivity.alpha)
-    return Table(
-        f"Choices instead of {sensitivity.reference}, with {level} intervals over models",
-        [
-            Column("choice", [row["choice"] for row in rows], numeric=False),
-            Column("reversed pairs", shares, low=True),
-            Column("pairs", pairs),
-            Column("largest reversed difference", [format_mean(row["largest"]) for row in rows]),
-            Column("winner", [row["winner"] for row in rows], numeric=False),
-        ],
-    )
+    columns = [
+        Column("choice", [row["choice"] for row in rows], numeric=False),
+        Column("reversed pairs", shares, low=True),
+        Column("pairs", pairs),
+        Column("largest reversed difference", [format_mean(row["largest"]) for row in rows]),
+        Column("winner", [row["winner"] for row in rows], numeric=False),
+    ]
+    return Table(f"Choices instead of {sensitivity.reference}, with {level} intervals over models", columns)
 
 
 def build_decisions(content: Content, result: BaselineComparison) -> Table:
@@ -291,13 +289,10 @@ def build_decisions(content: Content, result: BaselineComparison) -> Table:
         Column("deciding bounds", [result.describe_bounds(decided) for decided in decisions], numeric=False),
     ]
     for metric in result.metrics:
-        differences, shares = [], []
-        for decided in decisions:
-            difference, lower, upper = (end[metric] for end in (decided.difference, decided.lower, decided.upper))
-            differences.append(_format_interval(format_difference, difference, lower, upper))
-            shares.append(" \u00b7 ".join(f"{1000 * share:.0f}" for share in decided.shares[metric].values()))
-        columns.append(Column(f"\u0394 {metric}", differences))
-        columns.append(Column(f"better, worse, same by {metric}", shares))
+        ends = ((decided.difference[metric], decided.lower[metric], decided.upper[metric]) for decided in decisions)
+        columns.append(Column(f"\u0394 {metric}", [_format_interval(format_difference, *row) for row in ends]))
+        shares = ([f"{1000 * share:.0f}" for share in decided.shares[metric].values()] for decided in decisions)
+        columns.append(Column(f"better, worse, same by {metric}", list(map(" \u00b7 ".join, shares))))
     needed = [str(decided.queries_needed or "") or NONE for decided in decisions]
     columns.append(Column("queries of a new experiment that ships", needed, low=True))
     return Table(f"Against {short[result.baseline]}. Better, worse and same: of 1,000 queries", columns)

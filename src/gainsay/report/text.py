@@ -13,8 +13,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from .._common.shown import pieces, printable
-from .._common.words import format_confidence, format_number, pluralize
+from .._common.text import format_confidence, format_number, pieces, pluralize, printable
 from ..metrics.conventions import CONVENTIONS
 from .chart import STAR
 from .tables import Table as TableData
@@ -63,12 +62,12 @@ def values_table(title: str, rows: Mapping[str, float]) -> Group:
 def frame_table(title: str, frame: pd.DataFrame) -> Group:
     """Return a DataFrame as a table: index first, numbers to four decimals, everything else as it is."""
     frame = frame.reset_index()
-    table = _create_table()
-    for name, dtype in frame.dtypes.items():
-        table.add_column(str(name), justify="right" if dtype.kind in "fiu" else "left", overflow="fold")
-    for row in frame.itertuples(index=False):
-        table.add_row(*(_show(f"{value:.4f}" if isinstance(value, float) else str(value)) for value in row))
-    return _add_title(title, table)
+    columns = [(str(name), dtype.kind in "fiu") for name, dtype in frame.dtypes.items()]
+    rows = (
+        [_show(f"{value:.4f}" if isinstance(value, float) else str(value)) for value in row]
+        for row in frame.itertuples(index=False)
+    )
+    return _create_table(title, columns, rows)
 
 
 def gains_tables(gains: GainPath) -> list[Group]:
@@ -132,16 +131,13 @@ def _create_grid(rows: Iterable[Sequence[str | Text]], *widths: int) -> Table:
 
 def _report_table(data: TableData, *, notes: bool = True) -> Group:
     """Return a table of a report, with the notes of its cells or without."""
-    table = _create_table()
-    for column in data.columns:
-        label = column.label.replace("@", "\n@")
-        table.add_column(label, justify="right" if column.numeric else "left", overflow="fold")
+    rows = []
     for row in data.rows:
         texts = (f"{cell.text} ({cell.note})" if notes and cell.note else cell.text for cell in row)
-        table.add_row(
-            *(Text(printable(text), "bold" if cell.strong else "") for text, cell in zip(texts, row, strict=True))
-        )
-    return _add_title(data.caption, table)
+        styles = ("bold" if cell.strong else "" for cell in row)
+        rows.append(map(Text, map(printable, texts), styles))
+    columns = [(column.label.replace("@", "\n@"), column.numeric) for column in data.columns]
+    return _create_table(data.caption, columns, rows)
 
 
 def whole_leaderboard(content: Content) -> Group:
@@ -305,13 +301,14 @@ def _style(text: str, base: str = "", *, colored: bool = True) -> Text:
     return line
 
 
-def _add_title(title: str, table: Table) -> Group:
-    """Return a table below its title, which may be wider than the table."""
+def _create_table(title: str, columns: Iterable[tuple[str, bool]], rows: Iterable[Iterable[Text]]) -> Group:
+    """Return a table below its title, which may be wider. Columns are heads, and whether they contain numbers."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, show_edge=False)
+    for head, is_numeric in columns:
+        table.add_column(head, justify="right" if is_numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
     return Group(Text(title, style="bold"), Text(), table, Text())
-
-
-def _create_table() -> Table:
-    return Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, show_edge=False)
 
 
 def _show(text: str) -> Text:

@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, TypeVar, ge
 
 import numpy as np
 
-from .._common.arrays import index_of, nearest
-from .._common.shown import call_text
-from .._common.sums import sum_columns
+from .._common.arrays import index_of, nearest, sum_columns
+from .._common.text import call_text, join_names
 from .._common.validation import validate_choice
-from .._common.words import join_names
 from ..evaluation.evaluator import Evaluator, validate_threads, weighted
 from ..judgments import Judgments, NegativeLabels
 from ..metrics.base import Metric

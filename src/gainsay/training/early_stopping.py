@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from .._common.shown import call_text
+from .._common.text import call_text
 from .._common.validation import validate_integer, validate_real
 from .bound_metrics import (
     WeakIdentityMap,

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from .._common.shown import printable
+from .._common.text import pluralize, printable
 from .._common.theme import LIGHT, scoped
-from .._common.words import pluralize
 from .bound_metrics import canonical_name
 
 if TYPE_CHECKING:

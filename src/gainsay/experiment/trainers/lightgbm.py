@@ -12,9 +12,6 @@ from ... import lightgbm as _adapter  # noqa: F401
 from ..._common.arrays import nearest
 from ...data import RankingData
 from ...metrics.dcg import power
-from ..candidate import Candidate, Gain
-from . import CHANGES_ROUNDS, Predict, Watch, validate_names
-from ...metrics.gains import power
 from ..config import Candidate, Gain
 from . import CHANGES_ROUNDS, Watch, validate_names
 

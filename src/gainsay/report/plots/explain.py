@@ -9,10 +9,9 @@ from matplotlib.legend_handler import HandlerTuple
 from matplotlib.patches import Patch, Rectangle
 
 from ..._common.arrays import numbers
-from ..._common.shown import printable, short_names
+from ..._common.text import MINUS, format_amount, format_difference, format_mean, pluralize, printable, short_names
 from ..._common.theme import LIGHT
 from ..._common.validation import validate_integer
-from ..._common.words import MINUS, format_amount, format_difference, format_mean, pluralize
 from ...evaluation.evaluator import evaluate
 from ...judgments import Judgments
 from .style import (

@@ -17,7 +17,7 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from ..._common.shown import printable
+from ..._common.text import printable
 from ..._common.theme import theme_named
 from ..._common.validation import validate_output
 
@@ -92,7 +92,12 @@ class Picture:
         OSError
             If the file cannot be written.
         """
-        target = validate_picture_path(path)
+        target, extensions = Path(path), FigureCanvasBase.get_supported_filetypes()
+        if target.suffix.lower().removeprefix(".") not in extensions:
+            raise ValueError(
+                f"path {str(target)!r} must end in an extension of a picture: {', '.join(sorted(extensions))}."
+            )
+        validate_output("path", target)
         described = DESCRIPTIONS.get(target.suffix.lower())
         metadata = {"Title": self.title, described: self.alt} if described else None
         self.figure.savefig(target, dpi=dpi, metadata=metadata)
@@ -126,24 +131,16 @@ class Picture:
         return f"<Picture: {self.title}>"
 
 
-def validate_picture_path(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a picture. Raise if the picture cannot be written there."""
-    target = Path(path)
-    extensions = FigureCanvasBase.get_supported_filetypes()
-    if target.suffix.lower().removeprefix(".") not in extensions:
-        raise ValueError(
-            f"path {str(target)!r} must end in an extension of a picture: {', '.join(sorted(extensions))}."
-        )
-    return validate_output("path", target)
-
-
-def embed(draw: Callable[[str], Picture]) -> str:
-    """Return HTML with a picture in both themes, without its title."""
+def embed(
+    plot: Callable[..., Picture], *arguments: Any, size: tuple[float, float] | None = None, **options: Any
+) -> str:
+    """Return HTML with a plot in both themes, without its title, optionally with a width and height in inches."""
     sources = []
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")  # The browser of the reader has more fonts.
         for theme in ("light", "dark"):
-            picture = draw(theme)
+            ax = None if size is None else start(None, theme, size)[0]
+            picture = plot(*arguments, ax=ax, theme=theme, **options)
             title = escape(picture.title)
             picture.ax.set_title("", loc="left")
             content = base64.b64encode(picture.to_svg().encode()).decode("ascii")
