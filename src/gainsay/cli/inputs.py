@@ -109,9 +109,6 @@ Require = Annotated[str, Option(metavar="gain|no-loss", help="Ship a gain only, 
 Seed = Annotated[int, Option(help="Seed of the bootstrap draws.")]
 AsJson = Annotated[bool, Option("--json", help="Print JSON instead of tables.")]
 Open = Annotated[bool, Option("--open", help="Open the report in the browser.")]
-Data = Annotated[Path | None, InputFile(help="LETOR data, or LightGBM data next to its .query file.")]
-Qrels = Annotated[Path | None, InputFile(help="TREC qrels, or CSV of query, document, rating.")]
-Features = Annotated[int | None, Option(help="With --data: number of features, if rows omit zeros.")]
 
 
 @dataclass(frozen=True)
@@ -122,8 +119,8 @@ class InputOptions:
         list[str] | None,
         Argument(help="NAME=FILE, FILE or FILE:COLUMN: scores by row, a LightGBM or XGBoost model, or a TREC run."),
     ] = None
-    data: Data = None
-    qrels: Qrels = None
+    data: Annotated[Path | None, InputFile(help="LETOR data, or LightGBM data next to its .query file.")] = None
+    qrels: Annotated[Path | None, InputFile(help="TREC qrels, or CSV of query, document, rating.")] = None
     table: Annotated[Path | None, InputFile(help="Table with columns for label, query and scores.")] = None
     labels: Annotated[Path | None, InputFile(help="Labels, one per row (NumPy, CSV, Parquet). Needs --group.")] = None
     group: Annotated[Path | None, InputFile(help="With --labels: number of rows of each query.")] = None
@@ -133,7 +130,7 @@ class InputOptions:
         list[str] | None,
         Option(metavar="COLUMN,COLUMN", help="With --table: columns of scores, all by default. Repeatable."),
     ] = None
-    features: Features = None
+    features: Annotated[int | None, Option(help="With --data: number of features, if rows omit zeros.")] = None
     unjudged: Unjudged = "irrelevant"
     segments: Annotated[
         list[str] | None,
@@ -282,9 +279,8 @@ def _validate_source(options: InputOptions) -> None:
 
 def read_data(path: Path, features: int | None = None) -> RankingData:
     """Read LETOR data, or LightGBM data if there is a `.query` file next to it."""
-    if path.with_name(path.name + ".query").exists():
-        return read_lightgbm(path, features=features)
-    return read_letor(path, features=features)
+    read = read_lightgbm if path.with_name(f"{path.name}.query").exists() else read_letor
+    return read(path, features=features)
 
 
 def _read_labels(labels: Any, group: Any) -> Judgments:
