@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Option
@@ -131,9 +131,7 @@ def demo(
     terminal.print_text(f"2. Eight candidates. Data: {source}. Queries (documents): {numbers}")
     gains: dict[str, Any] = {"training_gain": ["linear", "exponential"]}
     candidates = [
-        *grid(
-            "lgb", "lightgbm", {"learning_rate": 0.1, "num_leaves": [7, 63]}, training_gain=["linear", "exponential"]
-        ),
+        *grid("lgb", "lightgbm", {"learning_rate": 0.1, "num_leaves": [7, 63]}, **gains),
         *grid("xgb", "xgboost", {"learning_rate": 0.1, "max_depth": [3, 7]}, **gains),
     ]
     result = Experiment(candidates, *parts, directory=directory, seed=seed, num_boost_round=rounds).run()
