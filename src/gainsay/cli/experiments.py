@@ -63,7 +63,7 @@ def run(
         }
         print_json(summary)
         return
-    print_experiment(Terminal(), result)
+    print_experiment(result)
     if page is not None:
         announce_report(result.comparison.to_html(page), open_it)
 
@@ -87,7 +87,7 @@ def report(
     announce_report(result.comparison.to_html(page), open_it)
 
 
-def print_experiment(terminal: Terminal, result: ExperimentResult) -> None:
+def print_experiment(result: ExperimentResult) -> None:
     """Print the comparison of an experiment and the rounds of its candidates."""
     from ..experiment.tables import join_rounds
     from ..report.text import frame_table
@@ -96,9 +96,9 @@ def print_experiment(terminal: Terminal, result: ExperimentResult) -> None:
         "Round of each compared model": result.compared["rounds"].map(join_rounds).to_frame(),
         "Best round of each candidate by each metric on the validation set": result.best_rounds,
     }
-    print_comparison(terminal, result.comparison, *(frame_table(title, table) for title, table in tables.items()))
+    print_comparison(result.comparison, *(frame_table(title, table) for title, table in tables.items()))
     for line in result.missing:
-        terminal.print_text(line)
+        Terminal().print_text(line)
 
 
 @command("demo", "demo --seed 3 --rounds 50 --open", imports=False)
@@ -123,7 +123,7 @@ def demo(
     rankers = compare_rankers(seed)
     terminal.print_text(f"1. {description}")
     terminal.print()
-    print_comparison(terminal, rankers)
+    print_comparison(rankers)
     source = f"simulated, {queries} queries, seed {seed}"
     parts = simulate(queries, seed).split_queries(0.5, 0.2, 0.3, seed=seed)
     sizes = zip(("train", "valid", "test"), parts, strict=True)
@@ -136,7 +136,7 @@ def demo(
     ]
     result = Experiment(candidates, *parts, directory=directory, seed=seed, num_boost_round=rounds).run()
     terminal.print()
-    print_experiment(terminal, result)
+    print_experiment(result)
     if page is not None:
         from ..report.content import Appendix, Content
         from ..report.html import write_html
