@@ -134,7 +134,9 @@ def demo(
         *grid("lgb", "lightgbm", {"learning_rate": 0.1, "num_leaves": [7, 63]}, **gains),
         *grid("xgb", "xgboost", {"learning_rate": 0.1, "max_depth": [3, 7]}, **gains),
     ]
-    result = Experiment(candidates, *parts, directory=directory, seed=seed, num_boost_round=rounds).run()
+    train, valid, test = parts
+    experiment = Experiment(candidates, train, valid, test, directory=directory, seed=seed, num_boost_round=rounds)
+    result = experiment.run()
     terminal.print()
     print_experiment(result)
     if page is not None:
