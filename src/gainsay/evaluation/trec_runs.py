@@ -99,8 +99,8 @@ def evaluate_run(
     coverage = aligned.coverage["run"]
     if coverage.not_judged and not coverage.retrieved:
         raise ValueError(
-            f"run and qrels must have a query in common, but the queries of the run are {list_ids(coverage.not_judged)} "
-            f"and the queries of the qrels are {list_ids(coverage.not_retrieved)}"
+            f"run and qrels must have a query in common, but the queries are {list_ids(coverage.not_judged)} in the "
+            f"run and {list_ids(coverage.not_retrieved)} in the qrels"
         )
     parsed = parse_metrics(metrics, convention=convention)
     evaluator = Evaluator(parsed, aligned.judgments, n_jobs, unjudged=unjudged)
