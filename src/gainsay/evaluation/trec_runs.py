@@ -15,11 +15,12 @@ import numpy as np
 
 from .._common.arrays import factorize, twice
 from .._common.validation import validate_choice, validate_name
+from .._common.words import join_names
 from ..data import read_qrels, read_run
 from ..data.trec import Listing, convert_to_frame, read_listing
 from ..judgments import Grouped, Judgments, NegativeLabels, Unjudged
 from ..metrics.names import parse_metrics
-from .evaluator import Coverage, Evaluation, Evaluator, list_ids
+from .evaluator import Coverage, Evaluation, Evaluator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -98,10 +99,8 @@ def evaluate_run(
     aligned = _align(qrels, runs, negative_labels, unjudged, missing)
     coverage = aligned.coverage["run"]
     if coverage.not_judged and not coverage.retrieved:
-        raise ValueError(
-            f"run and qrels must have a query in common, but the queries are {list_ids(coverage.not_judged)} in the "
-            f"run and {list_ids(coverage.not_retrieved)} in the qrels"
-        )
+        of_run, of_qrels = (join_names(list(map(repr, ids))) for ids in (coverage.not_judged, coverage.not_retrieved))
+        raise ValueError(f"run and qrels must have a query in common. The run has {of_run}, the qrels have {of_qrels}.")
     parsed = parse_metrics(metrics, convention=convention)
     evaluator = Evaluator(parsed, aligned.judgments, n_jobs, unjudged=unjudged)
     return replace(evaluator(aligned.scores["run"]), coverage=coverage)
