@@ -1,7 +1,7 @@
 """Blocks of queries, and the order of their rows.
 
-Every document is in exactly one cell, next to the documents of its own query. Rows are compared with np.lexsort, on floats
-chosen to defeat an order that looks at most bits only.
+Every document is in exactly one cell, next to the documents of its own query. Rows are compared with np.lexsort, on
+floats chosen to defeat an order that looks at most bits only.
 """
 
 from __future__ import annotations
