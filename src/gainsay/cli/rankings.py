@@ -44,11 +44,8 @@ def score(
     )
     assert result.coverage is not None
     if as_json:
-        content: dict[str, Any] = {"queries": result.judgments.queries, "mean": result.mean}
-        content["coverage"] = result.coverage
-        if per_query:
-            content["per_query"] = result.frame().to_dict("index")
-        print_json(content)
+        content = {"queries": result.judgments.queries, "mean": result.mean, "coverage": result.coverage}
+        print_json(content | ({"per_query": result.frame().to_dict("index")} if per_query else {}))
         return
     terminal = Terminal()
     if per_query:
