@@ -105,15 +105,13 @@ def read_scores(path: StrPath, *, column: str | None = None, max_bytes: int = MA
 
 def _select_column(path: StrPath, names: list[str], column: str | None) -> str:
     """Return the name of the column to read."""
-    if column is None and len(names) == 1:
-        return names[0]
-    count = names.count(column)
+    chosen = names if column is None else [name for name in names if name == column]
+    if len(chosen) == 1:
+        return chosen[0]
     if column is None:
         problem = f"{len(names)} columns. Name one with column= (on the command line FILE:COLUMN)"
-    elif count == 1:
-        return column
     else:
-        problem = f"column {column!r} occurs {count} times" if count else f"no column {column!r}"
+        problem = f"column {column!r} occurs {len(chosen)} times" if chosen else f"no column {column!r}"
     raise ValueError(f"{os.fspath(path)}: {problem}. The columns are {list_columns(names)}.")
 
 
