@@ -62,8 +62,6 @@ CANDIDATES = [
 GRIDS = [
     ({"params": [("max_bin", 3)]}, "params", "got list", TypeError),
     ({"params": {"max_bin": []}}, "params.max_bin", "no value"),
-    ({"params": {"max_bin": [3, 5, 3]}}, "params.max_bin", "3 twice"),
-    ({"training_gain": ["linear", "linear"]}, "training_gain", "'linear' twice"),
     ({"params": {f"p{place}": list(range(10)) for place in range(6)}}, "1000000 candidates", "100000"),
 ]
 
@@ -106,6 +104,7 @@ EXPERIMENTS = [
     ({"candidates": Candidate("a", "lightgbm")}, "candidates", "got Candidate", TypeError),
     ({"candidates": ["lightgbm"]}, "candidates[0]", "got str", TypeError),
     ({"candidates": [Candidate("a", "lightgbm"), Candidate("a", "xgboost")]}, "candidates[1]", "unique"),
+    ({"candidates": grid("a", "xgboost", {"max_bin": [3, 5, 3]})}, "candidates[2]", "'a max_bin=3' twice"),
     (one(num_leafs=3), "params.num_leafs", "mean 'num_leaves'"),
     (one(num_leaves=15, num_leaf=4), "params.num_leaf", "one parameter of"),
     (one(label_gain=[0, 1]), "'label_gain'", "training_gain"),

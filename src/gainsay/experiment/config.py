@@ -270,7 +270,7 @@ def grid(
     Raises
     ------
     ValueError
-        If a list is empty or contains a value twice, or there are more than 100,000 combinations.
+        If a list is empty, or there are more than 100,000 combinations.
 
     Examples
     --------
@@ -281,18 +281,21 @@ def grid(
     """
     if not isinstance(params or {}, Mapping):
         raise TypeError(f"params must be a mapping of parameter to value, got {type(params).__name__}")
-    axes = {key: _list_alternatives(f"params.{key}", value) for key, value in (params or {}).items()}
-    gains, seeds = _list_alternatives("training_gain", training_gain), _list_alternatives("seed", seed)
-    count = math.prod(map(len, (*axes.values(), gains, seeds)))
+    params = params or {}
+    axes = [_list_alternatives(f"params.{key}", value) for key, value in params.items()]
+    axes += [_list_alternatives("training_gain", training_gain), _list_alternatives("seed", seed)]
+    names = [*params, "gain", "seed"]
+    count = math.prod(map(len, axes))
     if count > MAX_CANDIDATES:
         raise ValueError(f"params must make at most {MAX_CANDIDATES} candidates, got {count} candidates")
     candidates = []
-    for *values, gain, own_seed in itertools.product(*axes.values(), gains, seeds):
-        point = dict(zip(axes, values, strict=True))
-        varying = [(key, value) for key, value in point.items() if len(axes[key]) > 1]
-        varying += [("gain", gain)] * (len(gains) > 1) + [("seed", own_seed)] * (len(seeds) > 1)
-        full_name = " ".join([name, *(f"{key}={_format_value(value)}" for key, value in varying)])
-        candidates.append(Candidate(full_name, library, point, training_gain=gain, seed=own_seed, **common))
+    for values in itertools.product(*axes):
+        cells = zip(names, values, axes, strict=True)
+        varying = [f"{key}={_format_value(value)}" for key, value, axis in cells if len(axis) > 1]
+        *point, gain, own_seed = values
+        own_params = dict(zip(params, point, strict=True))
+        full_name = " ".join([name, *varying])
+        candidates.append(Candidate(full_name, library, own_params, training_gain=gain, seed=own_seed, **common))
     return candidates
 
 
@@ -330,9 +333,6 @@ def _list_alternatives(place: str, value: Any) -> list[Any]:
         return [value]
     if not value:
         raise ValueError(f"{place} contains no value. Pass at least one.")
-    for at, item in enumerate(value):
-        if any(item == earlier and type(item) is type(earlier) for earlier in value[:at]):
-            raise ValueError(f"{place} contains {item!r} twice")
     return list(value)
 
 

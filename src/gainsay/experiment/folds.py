@@ -67,8 +67,8 @@ class FeatureColumns(StrictModel):
             fix = "If you read files, pass features= to the reader."
             raise ValueError(f"{argument} must have {self.number} features, as the training data, got {number}. {fix}")
         if is_sparse(data.features) != self.sparse:
-            kinds = ("sparse", "dense") if self.sparse else ("dense", "sparse")
-            raise ValueError(f"The features of {argument} must be {kinds[0]}, as in the training data, got {kinds[1]}.")
+            kind, other_kind = ("sparse", "dense") if self.sparse else ("dense", "sparse")
+            raise ValueError(f"The features of {argument} must be {kind}, as in the training data, got {other_kind}.")
 
     def align(self, argument: str, data: RankingData, *, new_categories: bool = False) -> RankingData:
         """Return data with the codes of these categories, or raise `ValueError` if the columns differ.
