@@ -348,20 +348,13 @@ MAX_DRAWS, MAX_REPEATS = 10_000_000, 1000
 
 def validate_stop_by(stop_by: Any, metrics: Sequence[Metric]) -> str:
     """Return "balanced" or the full name of one of the metrics, or raise `ValueError`."""
-    names = [BALANCED, *map(str, metrics)]
-    if str(stop_by) in names:
-        return str(stop_by)
-    with suppress(ValueError, TypeError):
-        metric = parse_metric(stop_by)
-        if metric in metrics:
-            return str(metric)
+    name, names = str(stop_by), [BALANCED, *map(str, metrics)]
+    if name not in names:
+        with suppress(ValueError, TypeError):
+            name = str(parse_metric(stop_by))
+    if name in names:
+        return name
     raise ValueError(f"stop_by must be one of {', '.join(names)}, got {str(stop_by)!r}{nearest(str(stop_by), names)}")
-
-
-def _validate_count(count: int) -> int:
-    if count != 1 and not 3 <= count <= MAX_REPEATS:
-        raise ValueError(f"must be 1, or from 3 to {MAX_REPEATS}, got {count}. Use 5, or 10 for differences near 0.01.")
-    return count
 
 
 class Repeats(StrictModel):
@@ -379,13 +372,16 @@ class Repeats(StrictModel):
         Candidate that is always a finalist.
     """
 
-    count: Annotated[Integer, AfterValidator(_validate_count)] = 1
+    count: Integer = 1
     finalists: Annotated[Integer, Field(ge=3, le=MAX_REPEATS)] | None = None
     keep: Annotated[Integer, Field(ge=1)] = 3
     baseline: str | None = None
 
     @model_validator(mode="after")
-    def _validate_finalists(self) -> Repeats:
+    def _validate_together(self) -> Repeats:
+        if self.count != 1 and not 3 <= self.count <= MAX_REPEATS:
+            fix = "Use 5, or 10 for differences near 0.01."
+            raise ValueError(f"must be 1, or from 3 to {MAX_REPEATS}, got {self.count}. {fix}")
         if self.finalists is None and (self.keep != 3 or self.baseline is not None):
             raise ValueError("repeats.finalists is missing. Write {'finalists': 5} for five repeats of each finalist.")
         return self

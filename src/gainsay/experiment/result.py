@@ -26,7 +26,7 @@ from ..judgments import Judgments
 from ..metrics.names import MetricLike
 from .config import BALANCED, StrictModel, validate_stop_by
 from .execution import get_last_line
-from .folds import FeatureColumns, compute_fingerprint, validate_data
+from .folds import FeatureColumns, validate_data
 from .plan import Plan, Unit
 from .storage import DamagedError, Storage, Training
 from .tables import Repeats, ResultTables, join_rounds
@@ -44,19 +44,13 @@ class Refit(StrictModel):
 
     Attributes
     ----------
-    candidate : dict
-        The candidate.
     rounds : int
         Number of rounds.
-    data : str
-        Fingerprint of the data.
     features : FeatureColumns
         Columns of the features.
     """
 
-    candidate: dict[str, Any]
     rounds: int
-    data: str
     features: FeatureColumns
 
 
@@ -336,12 +330,7 @@ class ExperimentResult(ResultTables):
         data = replace(self.plan.features.align("data", data, new_categories=True).contiguous(), document_ids=None)
         trainer, trained = get_trainer(own.library), replace(own, num_boost_round=rounds)
         model = trainer.cut(trainer.train(trained, trainer.bin_data(trained, data, None), None), rounds)
-        record = Refit(
-            candidate=trained.to_dict(),
-            rounds=rounds,
-            data=compute_fingerprint(data),
-            features=FeatureColumns.from_data(data),
-        )
+        record = Refit(rounds=rounds, features=FeatureColumns.from_data(data))
         if self.directory is None:
             self._refits[own.name] = model, record
         else:
@@ -353,7 +342,7 @@ class ExperimentResult(ResultTables):
 
     @property
     def refits(self) -> dict[str, Refit]:
-        """How each model that `refit` has trained was made, by name: candidate, rounds, data and features."""
+        """How each model that `refit` has trained was made, by name: its rounds and features."""
         refits = {name: self._find_refit(name) for name in self.candidates}
         return {name: refit[1] for name, refit in refits.items() if refit is not None}
 

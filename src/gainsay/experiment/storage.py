@@ -105,11 +105,6 @@ class Training:
     query_ids: Any = ()
     documents: Archive | Mapping[str, Any] = field(default_factory=dict)
 
-    def get_test_values(self, number: int) -> Floats:
-        """Return all metrics on the test set after a stored round, shape (queries, metrics)."""
-        values: Floats = self.test[self.rounds.tolist().index(number)]
-        return values
-
     def read_documents(self) -> dict[str, Any]:
         """Return all arrays of `documents`."""
         return {

@@ -74,7 +74,9 @@ class ResultTables:
     def _collect_test(self, name: str, rule: str | None = None, folds: slice = slice(None)) -> Floats:
         """Return all metrics on the test queries of some folds, shape (queries, metrics, repeats)."""
         repeats = self._choose_rounds(name, rule)
-        values = [[training.get_test_values(number) for training, number in repeat[folds]] for repeat in repeats]
+        values = [
+            [training.test[training.rounds == number][0] for training, number in repeat[folds]] for repeat in repeats
+        ]
         return np.stack(list(map(np.concatenate, values)), axis=2)
 
     def _collect_valid(self, name: str, rule: str | None = None) -> Floats:
