@@ -115,7 +115,7 @@ class ExperimentResult(ResultTables):
 
         With folds, each query is tested by the model of its fold. With repeats, the models are recipes.
         """
-        tests = {name: self._collect_test(name) for name in self.trainings}
+        tests = {name: self._collect("test", name) for name in self.trainings}
         # A query that every metric skips does not take part.
         has_value: Bools = np.logical_not(np.isnan(next(iter(tests.values()))[:, :, 0]).all(axis=1))
         has_repeats = any(test.shape[2] > 1 for test in tests.values())

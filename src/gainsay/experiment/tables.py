@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -58,33 +59,22 @@ class ResultTables:
         validation set over repeats and folds, at these rounds.
         """
         rows = []
-        for name in self.trainings:
-            rounds = tuple(number for repeat in self._choose_rounds(name) for _, number in repeat)
-            rows.append({"candidate": name, "rounds": rounds, **self._average_valid(self._collect_valid(name))})
+        for name, repeats in self.trainings.items():
+            rounds = tuple(self.plan.choose_round(training.curves) for folds in repeats for training in folds)
+            rows.append({"candidate": name, "rounds": rounds, **self._average_valid(self._collect("valid", name))})
         return pd.DataFrame(rows).set_index("candidate")
 
-    def _choose_rounds(self, name: str, rule: str | None = None) -> list[list[tuple[Training, int]]]:
-        """Return each training with its round: for each repeat, one training per fold.
+    def _collect(self, part: str, name: str, rule: str | None = None, folds: slice = slice(None)) -> Floats:
+        """Return all metrics at the rounds that "balanced" or a metric chooses, by default the rule of the plan.
 
-        `rule` is "balanced" or the metric that chooses rounds. Defaults to the rule of the compared rounds.
+        The shape is (queries, metrics, repeats) for the part "test", and (folds, metrics, repeats) for "valid".
         """
-        choose = self.plan.choose_round
-        return [[(training, choose(training.curves, rule)) for training in repeat] for repeat in self.trainings[name]]
 
-    def _collect_test(self, name: str, rule: str | None = None, folds: slice = slice(None)) -> Floats:
-        """Return all metrics on the test queries of some folds, shape (queries, metrics, repeats)."""
-        repeats = self._choose_rounds(name, rule)
-        values = [
-            [training.test[training.rounds == number][0] for training, number in repeat[folds]] for repeat in repeats
-        ]
-        return np.stack(list(map(np.concatenate, values)), axis=2)
+        def read(training: Training) -> Any:
+            number = self.plan.choose_round(training.curves, rule)
+            return training.test[training.rounds == number][0] if part == "test" else training.curves[[number - 1]]
 
-    def _collect_valid(self, name: str, rule: str | None = None) -> Floats:
-        """Return the means of all metrics on the validation set of each fold, shape (folds, metrics, repeats)."""
-        repeats = self._choose_rounds(name, rule)
-        return np.stack(
-            [np.stack([training.curves[number - 1] for training, number in repeat]) for repeat in repeats], axis=2
-        )
+        return np.stack([np.concatenate(list(map(read, repeat[folds]))) for repeat in self.trainings[name]], axis=2)
 
     def _average_valid(self, values: Floats) -> dict[str, float]:
         """Return the means over repeats and folds, weighted by the validation queries of each fold."""
@@ -197,7 +187,7 @@ class ResultTables:
         """
         rows = []
         for name, rounds in zip(self.trainings, self.compared["rounds"], strict=True):
-            tests, valid, folds = self._collect_test(name), self._collect_valid(name), len(self.plan.folds)
+            tests, valid, folds = self._collect("test", name), self._collect("valid", name), len(self.plan.folds)
             for repeat in range(len(self.trainings[name])):
                 averages = self._average_valid(valid[:, :, [repeat]])
                 row = {"candidate": name, "repeat": repeat + 1, "rounds": rounds[repeat * folds : (repeat + 1) * folds]}
@@ -216,7 +206,7 @@ class ResultTables:
         """Return the best candidate on the validation set of each fold, the first by name if several are equal."""
         best = np.argmax if self.plan.metrics[column].higher_is_better else np.argmin
         names = natural_order(self.trainings)
-        means = np.stack([self._collect_valid(name, metric)[:, column].mean(axis=1) for name in names])
+        means = np.stack([self._collect("valid", name, metric)[:, column].mean(axis=1) for name in names])
         return tuple(names[place] for place in best(means, axis=0))
 
     def _average(self, values: Floats) -> float:
@@ -233,7 +223,7 @@ class ResultTables:
         """
         column = self.plan.names.index(metric)
         tests = [
-            self._collect_test(name, stop_by, slice(fold, fold + 1))[:, column]
+            self._collect("test", name, stop_by, slice(fold, fold + 1))[:, column]
             for names, stop_by in ((chosen, metric), (substitutes, rule))
             for fold, name in enumerate(names)
         ]
