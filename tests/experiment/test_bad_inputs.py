@@ -49,7 +49,7 @@ CANDIDATES = [
     *values(CANDIDATE_VALUES),
     ({"name": " "}, "name", "blank"),
     ({"name": "\ud800"}, "name", ""),
-    ({"library": "lightgmb"}, "library", "mean 'lightgbm'"),
+    ({"library": "lightgmb"}, "library", "got 'lightgmb'"),
     ({"library": "catboost"}, "library", "'lightgbm' or 'xgboost'"),
     ({"training_gain": "exponental"}, "training_gain", "mean 'exponential'"),
     ({"training_gain": float("inf")}, "training_gain", "base of at"),

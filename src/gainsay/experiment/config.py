@@ -83,9 +83,6 @@ def _format_mistake(model: type[StrictModel], mistake: Any) -> str:
     if kind == "extra_forbidden":
         names = list(_find_model(model, path[:-1]).model_fields)
         return f"{place} is not a known key{nearest(str(path[-1]), names)} (known: {', '.join(names)})"
-    if kind == "literal_error":
-        names = mistake["ctx"]["expected"].replace("'", "").split(" or ")
-        return f"{place} must be {mistake['ctx']['expected']}, got {value}{nearest(str(mistake['input']), names)}"
     if kind == "value_error":
         message = str(mistake["ctx"]["error"])
         separator = " " if message.startswith("must ") else ": "

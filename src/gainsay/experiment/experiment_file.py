@@ -42,14 +42,9 @@ FeatureCount = Annotated[int, Field(ge=1, le=10**7)]
 
 
 READ_OPTIONS = {"features", "zero_based", "shared_ids"}
-DATA_SOURCES: list[tuple[set[str], set[str]]] = [
-    ({"train", "valid", "test"}, READ_OPTIONS),
-    ({"folds"}, READ_OPTIONS),
-    ({"files", "k_folds"}, {*READ_OPTIONS, "seed"}),
-    ({"simulate"}, set()),
-    ({"simulate", "k_folds"}, {"seed"}),
-]
-"""Keys of the table `data` that belong together, and the keys that are optional then."""
+"""Optional keys of the table `data` if it names files."""
+DATA_SOURCES = ({"train", "valid", "test"}, {"folds"}, {"files", "k_folds"}, {"simulate"}, {"simulate", "k_folds"})
+"""Keys of the table `data` that belong together."""
 
 
 class SimulateTable(StrictModel):
@@ -81,7 +76,8 @@ class DataTable(StrictModel):
     @model_validator(mode="after")
     def _validate_together(self) -> DataTable:
         keys = self.model_fields_set
-        if not any(required <= keys <= required | optional for required, optional in DATA_SOURCES):
+        is_useless = (keys & READ_OPTIONS and "simulate" in keys) or ("seed" in keys and "k_folds" not in keys)
+        if keys - READ_OPTIONS - {"seed"} not in DATA_SOURCES or is_useless:
             raise ValueError(
                 "data must have either train, valid and test, or folds, or files and k_folds, or simulate. "
                 "features, zero_based and shared_ids require files, and seed requires k_folds, got "

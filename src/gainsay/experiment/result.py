@@ -129,21 +129,16 @@ class ExperimentResult(ResultTables):
         return Comparison(
             values,
             list(tests),
-            vary=plan.vary,
             clusters=None if plan.clusters is None else np.array(plan.clusters)[has_value],
             segments=segments or None,
             weights=None if (weights == weights[0]).all() else weights,
-            primary=plan.primary,
             metrics=dict(zip(self.metrics, plan.metrics, strict=True)),
             rankings=self._create_rankings(has_value),
             curves=self._name_curves(),
             missing=self.missing,
             notes=self.notes,
-            alpha=plan.alpha,
-            margin=plan.margin,
-            draws=plan.draws,
-            seed=plan.seed,
             selected=self.selected,
+            **plan.model_dump(include={"primary", "alpha", "margin", "draws", "seed", "vary"}),
         )
 
     @property
