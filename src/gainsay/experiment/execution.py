@@ -26,8 +26,7 @@ from ..metrics.base import Metric
 from ..training.bound_metrics import in_round
 from ..training.display import is_notebook
 from .config import Candidate
-from .folds import Parts
-from .plan import Plan, Unit, find_stored_rounds, orient
+from .plan import Parts, Plan, Unit, find_stored_rounds, orient
 from .storage import SharedParts, Storage, Training, create_canonical_json
 from .trainers import get_trainer, predict_scores
 

@@ -26,8 +26,7 @@ from ..metrics.names import MetricLike
 from .config import BALANCED, Candidate, ExperimentConfig, prefix_errors, validate_model
 from .execution import Progress, compute_total_weights, perform_all, uses_other_processes
 from .experiment_file import read_toml
-from .folds import FeatureColumns, Parts, compute_fingerprint, divide
-from .plan import Plan, Unit, find_import_paths, validate_importable
+from .plan import FeatureColumns, Parts, Plan, Unit, compute_fingerprint, divide, find_import_paths, validate_importable
 from .result import ExperimentResult, create_result
 from .storage import DamagedError, Storage, Training
 from .trainers import get_trainer

@@ -26,7 +26,7 @@ from .config import (
     validate_candidates,
     validate_model,
 )
-from .folds import k_folds
+from .plan import k_folds
 from .trainers import get_trainer
 
 MAX_BYTES = 2**20

@@ -26,8 +26,7 @@ from ..judgments import Judgments
 from ..metrics.names import MetricLike
 from .config import BALANCED, StrictModel, validate_stop_by
 from .execution import get_last_line
-from .folds import FeatureColumns, validate_data
-from .plan import Plan, Unit
+from .plan import FeatureColumns, Plan, Unit, validate_data
 from .storage import DamagedError, Storage, Training
 from .tables import Repeats, ResultTables, join_rounds
 from .trainers import get_trainer, predict_scores
