@@ -112,7 +112,7 @@ def _nest_rows(frame: pd.DataFrame) -> dict[str, Any]:
 
 def print_experiment(terminal: Terminal, result: ExperimentResult) -> None:
     """Print the comparison of an experiment and the rounds of its candidates."""
-    from ..experiment.tables import join_rounds
+    from ..experiment.result import join_rounds
     from ..report.text import frame_table
 
     tables = {
