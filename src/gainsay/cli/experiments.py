@@ -89,7 +89,7 @@ def report(
 
 def print_experiment(result: ExperimentResult) -> None:
     """Print the comparison of an experiment and the rounds of its candidates."""
-    from ..experiment.tables import join_rounds
+    from ..experiment.result import join_rounds
     from ..report.text import frame_table
 
     tables = {
