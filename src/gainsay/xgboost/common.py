@@ -88,7 +88,7 @@ class Logger(Callback):
 
     def after_training(self, model: Any) -> Any:
         """Remove the registration."""
-        _loggers.remove(model)
+        _loggers.set(model, [])
         return model
 
     def log_round(self, model: Any, epoch: int, evals_log: Any) -> None:
