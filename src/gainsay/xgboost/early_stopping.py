@@ -17,7 +17,7 @@ from ..metrics.base import Metric
 from ..training.bound_metrics import create_clash_error, factory, find_logged_name
 from ..training.early_stopping import STOPPING_OPTIONS, EarlyStoppingBase, StoppingRun, active_runs
 from ..training.prediction import find_trees
-from .common import DIRECTIONS, REMEDY, Callback, get_loggers, log_first, read_best
+from .curves import DIRECTIONS, REMEDY, Callback, get_loggers, log_first, read_best
 from .evaluate import calls
 
 if TYPE_CHECKING:
