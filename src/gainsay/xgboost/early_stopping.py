@@ -99,13 +99,6 @@ class _Run(StoppingRun):
     last_checked: int = 0
     values_seen: int = 0
 
-    @property
-    def initial_lengths(self) -> list[int]:
-        """The two lengths of the continued model: up to its best round, and complete."""
-        best = (self.initial_best[0] or "").strip()
-        rounds = int(best) + 1 if best.isdigit() else self.start
-        return sorted({min(rounds, self.start), self.start})
-
 
 class EarlyStopping(EarlyStoppingBase, Callback):
     """A callback for XGBoost, created by `early_stopping`."""
@@ -189,10 +182,12 @@ class EarlyStopping(EarlyStoppingBase, Callback):
             self._record(run, round_number, value, self.maximize, self.min_delta)
 
     def _evaluate_start(self, run: _Run, model: Any) -> None:
-        """Use the better length of the continued model as the value to beat."""
+        """Use the better length of the continued model as the value to beat: up to its best round, or complete."""
+        best = (run.initial_best[0] or "").strip()
+        best_length = min(int(best) + 1, run.start) if best.isdigit() else run.start
         recorded = [(log, matrix) for log, reference in calls.get() or () if (matrix := reference()) is not None]
         calls.set(None)
-        for rounds in run.initial_lengths:
+        for rounds in sorted({best_length, run.start}):
             value = self._compute_value(run, model, rounds, recorded)
             if value is None:
                 functions = "EvaluateRanking or custom_metric"

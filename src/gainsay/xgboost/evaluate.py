@@ -376,7 +376,7 @@ class CustomMetric(LibraryObject):
             )
         if (recorded := calls.get()) is not None:
             recorded.append((self, weakref.ref(dmatrix)))
-        values = compute_means(lambda: self._compute_sums(predt, dmatrix), len(self.bound_metrics.names))
+        values = self._compute_values(dmatrix, lambda: predt)
         if (unread := self._unread.get(threading.get_ident())) is not None:
             unread.append(values)
         return list(zip(self.bound_metrics.names, values, strict=True))
@@ -390,25 +390,23 @@ class CustomMetric(LibraryObject):
 
     def compute_value(self, model: Any, rounds: int, dmatrix: xgb.DMatrix, metric: str) -> float:
         """Return the value of a metric for the first rounds of a model."""
+        values = self._compute_values(dmatrix, lambda: model.predict(dmatrix, iteration_range=(0, rounds)), rounds)
+        return values[self.bound_metrics.names.index(metric)]
+
+    def _compute_values(
+        self, dmatrix: xgb.DMatrix, predict: Callable[[], Any], rounds: int | None = None
+    ) -> list[float]:
+        """Return the mean of each metric, by default in the next round."""
 
         def sums() -> Floats:
-            bound = self._bind(dmatrix)
-            scores = model.predict(dmatrix, iteration_range=(0, rounds))
-            return compute_sums(bound.partition, scores, rounds, bound.description)
+            bound = self._matrices.get(dmatrix)
+            if bound is None or bound.is_outdated(dmatrix):
+                bound = BoundMatrix(self.bound_metrics, dmatrix)
+                self._matrices.set(dmatrix, bound)
+            bound.rounds += rounds is None
+            return compute_sums(bound.partition, predict(), rounds or bound.rounds, bound.description)
 
-        return compute_means(sums, len(self.bound_metrics.names))[self.bound_metrics.names.index(metric)]
-
-    def _compute_sums(self, predt: Any, dmatrix: xgb.DMatrix) -> Floats:
-        bound = self._bind(dmatrix)
-        bound.rounds += 1
-        return compute_sums(bound.partition, predt, bound.rounds, bound.description)
-
-    def _bind(self, dmatrix: xgb.DMatrix) -> BoundMatrix:
-        bound = self._matrices.get(dmatrix)
-        if bound is None or bound.is_outdated(dmatrix):
-            bound = BoundMatrix(self.bound_metrics, dmatrix)
-            self._matrices.set(dmatrix, bound)
-        return bound
+        return compute_means(sums, len(self.bound_metrics.names))
 
 
 def full_precision(log: CustomMetric) -> FullPrecision:
