@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,9 +17,7 @@ from .._common.typing import Floats, Ids, Integers
 from .._common.validation import validate_integer, validate_name, validate_number, validate_ordered, validate_text
 from .._common.words import format_exact, natural_order, pluralize
 from ..data.text import one_line
-
-if TYPE_CHECKING:
-    from ..judgments import Judgments
+from ..judgments import Judgments
 
 MIN_REPEATS = 3
 """With fewer repeats, the variance of a recipe cannot be estimated."""

@@ -28,19 +28,17 @@ from .._common.typing import Bools, Floats, Integers
 from .._common.validation import validate_real
 from .._common.words import format_confidence, format_exact, format_p_value, join_names, pluralize
 from ..evaluation.evaluator import Evaluator, shared_weights
+from ..metrics.base import Metric
+from ..metrics.dcg import DCG
 from ..metrics.gains import at_bases
+from ..metrics.names import MetricLike
+from .data import Panel
 from .estimates import Estimate, RepeatError, estimate
-from .inference import JointEstimate, compute_regret_band, critical_value, draw_errors, two_step_test
-from .rankings import GradeCounts, find_template, name_path, set_base, settle_discounts
+from .inference import JointEstimate, Sample, compute_regret_band, critical_value, draw_errors, two_step_test
+from .rankings import GradeCounts, Rankings, find_template, name_path, set_base, settle_discounts
 
 if TYPE_CHECKING:
-    from ..metrics.base import Metric
-    from ..metrics.dcg import DCG
-    from ..metrics.names import MetricLike
-    from .data import Panel
     from .gain_fit import GainFit
-    from .inference import JointEstimate, Sample
-    from .rankings import Rankings
 
 
 DEFAULT_BASES = tuple(np.round(np.geomspace(1, 4, 25), 6).tolist())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -23,7 +23,7 @@ from .._common.words import (
 )
 from .data import Vary
 from .estimates import VarianceComponents, estimate_variance_components
-from .flags import NO_EVIDENCE_FLAG, Flag, UnjudgedDocuments, find_flags, find_left_out_flags, find_uneven_judging
+from .flags import NO_EVIDENCE_FLAG, Flag, UnjudgedDocuments, find_flags, find_left_out_flags
 from .inference import (
     MIN_QUERIES,
     BestTest,
@@ -224,12 +224,6 @@ class Verdict(TextResult):
             variance=estimate_variance_components(panel, estimated.repeats),
             **panel.evidence,
         )
-
-    def with_unjudged(self, unjudged: UnjudgedDocuments | None) -> Verdict:
-        """Return the verdict with the shares of unjudged documents, and a flag if they differ."""
-        if unjudged is None:
-            return self
-        return replace(self, unjudged=unjudged, flags=(*self.flags, *find_uneven_judging(unjudged, self.in_question)))
 
     @property
     def in_question(self) -> tuple[str, ...]:
