@@ -599,9 +599,13 @@ class ComponentCovariances:
 
     def find_deviations(self, row: int, k: int, j: int) -> dict[str, float]:
         """Return the standard deviations of the difference of two models by source."""
-        of_query, interactions, of_repeats = self.compute_differences(k, j)
-        variances = {"query": of_query, "repeat": of_repeats.sum(axis=0), "query_repeat": interactions.sum(axis=0)}
-        return {name: math.sqrt(max(0.0, variance[row, row])) for name, variance in variances.items()}
+        first, second = (row * self.models + place for place in (k, j))
+        variances = {
+            "query": self.query[first, first] + self.query[second, second] - 2 * self.query[first, second],
+            "repeat": self.repeat[k, row, row] + self.repeat[j, row, row],
+            "query_repeat": self.query_repeat[k, row, row] + self.query_repeat[j, row, row],
+        }
+        return {name: math.sqrt(max(0.0, variance)) for name, variance in variances.items()}
 
 
 def build_covariances(
