@@ -238,7 +238,7 @@ class GainPath(TextResult):
 
     @cached_property
     def headline(self) -> str:
-        """One short sentence."""
+        """One or two short sentences without the last full stop."""
         changes, (low, high) = len(self.winners) - 1, self._ends
         winner, bases = self.short_names[self.winners["model"].iloc[0]], f"at every gain from b = {low} to {high}"
         if self.verdict.kind == "agree":
@@ -246,8 +246,8 @@ class GainPath(TextResult):
         if not changes:
             return f"{winner} has the {self._best} mean {bases}, but is not proven best"
         times = {1: "once", 2: "twice"}.get(changes, f"{changes} times")
-        proof = "no model is best at every gain" if self.verdict.kind == "genuine" else "one may be best at every gain"
-        return f"The model with the {self._best} mean changes {times} between b = {low} and {high}, {proof}"
+        subject = "No model is" if self.verdict.kind == "genuine" else "One model may be"
+        return f"The model with the {self._best} mean changes {times} between b = {low} and {high}. {subject} best at every gain"
 
 
 def _list_names(models: Iterable[str]) -> str:
