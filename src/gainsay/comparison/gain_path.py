@@ -247,7 +247,8 @@ class GainPath(TextResult):
             return f"{winner} has the {self._best} mean {bases}, but is not proven best"
         times = {1: "once", 2: "twice"}.get(changes, f"{changes} times")
         subject = "No model is" if self.verdict.kind == "genuine" else "One model may be"
-        return f"The model with the {self._best} mean changes {times} between b = {low} and {high}. {subject} best at every gain"
+        change = f"The model with the {self._best} mean changes {times} between b = {low} and {high}"
+        return f"{change}. {subject} best at every gain"
 
 
 def _list_names(models: Iterable[str]) -> str:
