@@ -162,11 +162,6 @@ class QueryCounts(NamedTuple):
         """Number of queries of each metric without a value under another metric."""
         return {metric: number - self.common for metric, number in self.by_metric.items()}
 
-    @property
-    def same(self) -> bool:
-        """Whether all metrics have the same queries."""
-        return self.any == self.common
-
 
 def validate_alpha(alpha: float) -> float:
     """Return `alpha` as a float, or raise `ValueError` unless it is between 0 and 0.5."""
@@ -216,10 +211,8 @@ def validate_repeat_count(model: str, number: int, fix: str) -> None:
         )
 
 
-def validate_model_names(models: Sequence[str] | None, columns: int) -> tuple[str, ...]:
-    """Return one distinct name per column, ``model 1``, ``model 2`` and so on by default."""
-    if models is None:
-        return tuple(f"model {number}" for number in range(1, columns + 1))
+def validate_model_names(models: Sequence[str], columns: int) -> tuple[str, ...]:
+    """Return one distinct name per column, or raise."""
     if len(models) != columns:
         raise ValueError(f"models must have one name per column, got {len(models)} names for {columns} columns.")
     for place, name in enumerate(models):
@@ -233,7 +226,7 @@ def validate_model_names(models: Sequence[str] | None, columns: int) -> tuple[st
 def build_panel(
     tables: Mapping[str, Floats],
     repeats: Repeats,
-    models: Sequence[str] | None = None,
+    models: Sequence[str],
     weights: ArrayLike | None = None,
     lower_is_better: Iterable[str] = (),
     clusters: Ids | None = None,
@@ -247,14 +240,13 @@ def build_panel(
         raise ValueError(f"vary must be 'seed' or 'queries' or None, got {vary!r}.")
     first, *_ = tables
     queries, columns = tables[first].shape
+    names = validate_model_names(models, columns)
     for metric, table in tables.items():
         if table.shape != (queries, columns):
             raise ValueError(
                 f"{_name_table(metric)} must have the shape of {_name_table(first)}, {(queries, columns)}, got "
                 f"{table.shape}."
             )
-    names = validate_model_names(models, columns)
-    for metric, table in tables.items():
         _validate_values(_name_table(metric), table, names)
     raw_weights = None if weights is None else _read_weights(weights, queries)
     codes = None if clusters is None else read_clusters(clusters, queries)
@@ -298,7 +290,7 @@ def _name_table(metric: str) -> str:
 
 
 def read_tables(
-    values: Mapping[str, Any], models: Sequence[str] | None = None, **by_query: Any
+    values: Mapping[str, Any], models: Sequence[str], **by_query: Any
 ) -> tuple[dict[str, Floats], dict[int, dict[str, Floats]]]:
     """Return values by metric as arrays (queries, models), with the means of recipes, and the repeats of these.
 
@@ -317,19 +309,16 @@ def read_tables(
         counts = {metric: by_metric[metric].shape[1] if metric in by_metric else 0 for metric in tables}
         if len(set(counts.values())) > 1:
             each = ", ".join(f"{number} in {_name_table(metric)}" for metric, number in counts.items())
-            raise ValueError(
-                f"{_name_column(column, models)!r} must have the same repeats for all metrics, got {each}."
-            )
+            raise ValueError(f"{models[column]!r} must have the same repeats for all metrics, got {each}.")
     return tables, repeats
 
 
-def _validate_order(tables: Mapping[str, Any], models: Sequence[str] | None) -> None:
+def _validate_order(tables: Mapping[str, Any], models: Sequence[str]) -> None:
     """Raise `ValueError` if frames have the same labels in different orders. All are read by position."""
     indexes = {label: index_of(table) for label, table in tables.items() if type(table) is not np.ndarray}
     rows = {label: index.tolist() for label, index in indexes.items() if index is not None}
     columns = {label: list(table.columns) for label, table in tables.items() if hasattr(table, "columns")}
-    if models is not None:
-        columns = {"models": list(models), **columns}
+    columns = {"models": list(models), **columns}
     for kind, orders in (("columns", columns), ("rows", rows)):
         (first, expected), *others = orders.items() or [("", [])]
         for label, order in others:
@@ -341,7 +330,7 @@ def _validate_order(tables: Mapping[str, Any], models: Sequence[str] | None) -> 
                 )
 
 
-def _read_table(label: str, values: Any, models: Sequence[str] | None) -> tuple[Floats, dict[int, Floats]]:
+def _read_table(label: str, values: Any, models: Sequence[str]) -> tuple[Floats, dict[int, Floats]]:
     """Return the values of one metric, shape (queries, models), and the repeats (queries, R) of recipes by column.
 
     A list with an array of two dimensions contains one array per model: (queries, R) for a recipe and (queries,) for a
@@ -362,12 +351,10 @@ def _read_table(label: str, values: Any, models: Sequence[str] | None) -> tuple[
     return table, repeats
 
 
-def _average_repeats(
-    label: str, arrays: list[Floats], models: Sequence[str] | None
-) -> tuple[Floats, dict[int, Floats]]:
+def _average_repeats(label: str, arrays: list[Floats], models: Sequence[str]) -> tuple[Floats, dict[int, Floats]]:
     repeats: dict[int, Floats] = {}
-    for column, array in enumerate(arrays):
-        name = _name_column(column, models)
+    names = validate_model_names(models, len(arrays))
+    for column, (name, array) in enumerate(zip(names, arrays, strict=True)):
         if array.ndim not in (1, 2):
             raise ValueError(
                 f"{label} must contain arrays of shape (queries, repeats) or (queries,), got {array.shape} for "
@@ -376,7 +363,7 @@ def _average_repeats(
         if len(array) != len(arrays[0]):
             raise ValueError(
                 f"{label} must have the same queries for every model, got {len(array)} queries for {name!r} and "
-                f"{len(arrays[0])} for {_name_column(0, models)!r}."
+                f"{len(arrays[0])} for {names[0]!r}."
             )
         if array.ndim == 1:
             continue
@@ -390,10 +377,6 @@ def _average_repeats(
         repeats[column] = np.ascontiguousarray(array)
     means = [repeats[column].mean(axis=1) if column in repeats else array for column, array in enumerate(arrays)]
     return np.stack(means, axis=1), repeats
-
-
-def _name_column(column: int, models: Sequence[str] | None) -> str:
-    return f"model {column + 1}" if models is None or column >= len(models) else str(models[column])
 
 
 def _validate_values(label: str, array: Floats, names: tuple[str, ...]) -> None:

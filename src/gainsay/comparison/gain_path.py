@@ -209,9 +209,9 @@ class GainPath(TextResult):
         if kind == "agree":
             return f"{always[0]} is proven best at every base ({level})."
         if kind == "unresolved":
-            names = _list_names(always)
+            names = join_names(always, word="or")
             return f"One model may be best at every base ({format_p_value(p)}). If so, it is {names} ({level})."
-        first, last = (_list_names(self.best_sets[self.bases[place]]) for place in (0, -1))
+        first, last = (join_names(self.best_sets[self.bases[place]], word="or") for place in (0, -1))
         ends = f"at b = {low} it is {first}, at b = {high} it is {last}"
         return f"No model is best at every base ({format_p_value(p)}): {ends} ({level}, simultaneous)."
 
@@ -223,7 +223,7 @@ class GainPath(TextResult):
         is_inside = (self.winners["from"] <= fit.upper) & (self.winners["to"] >= fit.lower)
         if not is_inside.any():
             return f"{sentence}, which is outside these bases."
-        winners = _list_names(self.winners.loc[is_inside, "model"].unique())
+        winners = join_names(self.winners.loc[is_inside, "model"].unique().tolist(), word="or")
         return f"{sentence}. In that interval, {winners} has the {self._best} mean."
 
     def to_dict(self) -> dict[str, Any]:
@@ -249,10 +249,6 @@ class GainPath(TextResult):
         subject = "No model is" if self.verdict.kind == "genuine" else "One model may be"
         change = f"The model with the {self._best} mean changes {times} between b = {low} and {high}"
         return f"{change}. {subject} best at every gain"
-
-
-def _list_names(models: Iterable[str]) -> str:
-    return join_names(list(models), word="or")
 
 
 def format_base(base: float) -> str:

@@ -89,8 +89,6 @@ class Verdict(TextResult):
         Model with the smallest upper bound of its larger regret.
     safe_regret, safe_regret_upper : float
         Larger regret of the safe choice and its upper confidence bound, which is infinite below 30 queries.
-    winner_regrets : dict of metric name to float
-        Regret of the winner under this metric when measured by the *other* metric.
     means, regrets, regrets_lower, regrets_upper : dict of metric name to dict of model to float
         Mean, regret (gap to the best mean) and its confidence bounds. Upper bounds are simultaneous.
     detectable : float
@@ -148,7 +146,6 @@ class Verdict(TextResult):
     safe_choice: str
     safe_regret: float
     safe_regret_upper: float
-    winner_regrets: PerMetric
     means: PerModel
     regrets: PerModel
     regrets_lower: PerModel
@@ -209,7 +206,6 @@ class Verdict(TextResult):
             safe_choice=models[safe],
             safe_regret=float(worst[safe]),
             safe_regret_upper=float(upper[:, safe].max()),
-            winner_regrets={names[row]: float(regret[1 - row, winner[row]]) for row in (0, 1)},
             means=by_model(map(panel.in_unit, names, estimated.mean)),
             regrets=by_model(regret),
             regrets_lower=by_model(np.where(may_be_best, 0.0, [bound_regrets_from_below(test) for test in single])),
@@ -408,9 +404,10 @@ def _describe_cost(verdict: Verdict) -> str:
     """Return the cost of choosing by one metric under the other."""
     parts = []
     for metric, other in (verdict.metrics, verdict.metrics[::-1]):
-        regret = format_amount(verdict.winner_regrets[metric])
+        winner = verdict.winners[metric]
+        regret = format_amount(verdict.regrets[other][winner])
         cost = f"adds {regret} to {other}" if other in verdict.lower_is_better else f"costs {regret} of {other}"
-        parts.append(f"choosing {verdict.winners[metric]} {cost}")
+        parts.append(f"choosing {winner} {cost}")
     return f"In this sample {parts[0]}, and {parts[1]}."
 
 
