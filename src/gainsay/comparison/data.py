@@ -162,6 +162,11 @@ class QueryCounts(NamedTuple):
         """Number of queries of each metric without a value under another metric."""
         return {metric: number - self.common for metric, number in self.by_metric.items()}
 
+    @property
+    def same(self) -> bool:
+        """Whether all metrics have the same queries."""
+        return self.any == self.common
+
 
 def validate_alpha(alpha: float) -> float:
     """Return `alpha` as a float, or raise `ValueError` unless it is between 0 and 0.5."""

@@ -27,8 +27,7 @@ def build_pairs(sample: Sample, names: tuple[str, str], *, common_scale: bool = 
     panel, level = sample.panel, sample.alpha
     joint = sample.joint(names)
     effects, common = _build_effects(joint, level, sample.ranges), {}
-    counts = panel.counts(names)
-    if counts.any != counts.common:
+    if not panel.counts(names).same:
         shared = [(quantity, metric) for metric in names for quantity in ("difference", "lower", "upper", "p_holm")]
         common = {f"common {quantity} {metric}": effects[metric][quantity] for quantity, metric in shared}
         for metric in names:  # These estimates use different queries, so their levels add up (Bonferroni).
