@@ -190,6 +190,8 @@ def clustered(rng: np.random.Generator, rows: Array, copies: float) -> tuple[Arr
 
 def read_panel(values: Mapping[str, Any], models: Sequence[str] | None = None, clusters: Any = None) -> Panel:
     """Return values by metric as a comparison reads them."""
+    first = next(iter(values.values()))
+    models = models or [f"model {k + 1}" for k in range(len(first) if isinstance(first, list) else first.shape[1])]
     return build_panel(*read_tables(values, models), models, clusters=clusters)
 
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from .._common.arrays import factorize, twice
+from .._common.text import join_names
 from .._common.validation import validate_choice, validate_name
-from .._common.words import join_names
 from ..data import read_qrels, read_run
 from ..data.trec import Listing, convert_to_frame, read_listing
 from ..judgments import Grouped, Judgments, NegativeLabels, Unjudged

@@ -20,8 +20,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 
 from .._common.text import printable
-from .._common.typing import Floats
-from .._common.shown import printable
 from .._kernel.config import cpus
 from ..evaluation.evaluator import Evaluator, shared_weights
 from ..metrics.base import Metric

@@ -13,8 +13,6 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from .._common.typing import FilePath
-from ..comparison.data import read_cluster_file, read_segment_file
-from ..data import RankingData, read_letor, read_lightgbm, simulate
 from ..data import read_letor, simulate
 from ..data.text import one_line
 from .config import (

@@ -18,10 +18,8 @@ from pydantic import Field, model_validator
 from .._common.text import natural_order, printable
 from .._common.typing import Floats
 from .._common.validation import validate_integer
-from .._common.words import natural_order
 from ..data import RankingData
-from ..data.features import is_sparse, parts_of
-from ..data.ranking_data import same_features
+from ..data.ranking_data import is_sparse, parts_of, same_features
 from ..metrics.base import Metric, origin_of
 from ..metrics.names import parse_metrics
 from .config import BALANCED, MAX_SEED, Candidate, ExperimentConfig, StrictModel, validate_model

@@ -14,16 +14,10 @@ import numpy as np
 import pandas as pd
 
 from .._common import cached_property
-from .._common.arrays import nearest
-from .._common.text import as_text, pluralize, printable, printables
+from .._common.arrays import nearest, scale_weights
+from .._common.text import as_text, join_names, natural_order, pluralize, printable, printables
 from .._common.typing import Bools, Features, Floats
 from .._common.validation import validate_integer
-from .._common.cached import cached_property
-from .._common.shown import as_text, printable, printables
-from .._common.sums import scale_weights
-from .._common.typing import Bools, Features, Floats
-from .._common.validation import validate_integer
-from .._common.words import join_names, natural_order, pluralize
 from ..comparison.comparison import Comparison
 from ..comparison.rankings import Rankings
 from ..comparison.verdict import Verdict
