@@ -185,11 +185,6 @@ class Chart:
         """The state of a cell that is not tinted in words."""
         return "ruled out" if self.reference == "best" else "proven worse"
 
-    @property
-    def has_repeats(self) -> bool:
-        """Whether some row has repeats."""
-        return any(cell.repeats for row in self.rows for cell in row.cells)
-
 
 def build_verdict_chart(verdict: Verdict, names: Mapping[str, str], selected: str | None = None) -> Chart:
     """Return the chart of a verdict, best under the first metric first.

@@ -182,7 +182,7 @@ def chart_lines(content: Content, width: int, *, unicode: bool = True, every: bo
     lines += [Text(f"  … {rest} (--all)")] if rest else []
     filled, hollow = (" ".join(pair[k] for pair in MARKS[: len(chart.panels)]) for k in (0, 1))
     key = f"{filled} {chart.legend}, {hollow} {chart.excluded} ({chart.level}). Right is better."
-    key += " ╵ one repeat." if chart.has_repeats else ""
+    key += " ╵ one repeat." if comparison.repeats else ""
     queries = comparison.query_count if comparison.primary is None else comparison.verdict.queries
     winners = [
         f"{row.name} {format_number(row.cells[lane].mean)}"

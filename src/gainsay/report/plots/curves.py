@@ -117,7 +117,7 @@ def _draw_lines(
     ends = _spread([min(regrets[model][-1], scale) for model in named], 1.15 * ROW * scale, scale)
     for model, y in zip(named, ends, strict=True):
         annotate_beside(ax, gains.short_names[model], (1.01, y), 0, color=line_colors.get(model, theme.ink), size=9,
-                        weight="bold", ha="left", xycoords=("axes fraction", "data"))  # fmt: skip
+                        weight="bold", xycoords=("axes fraction", "data"))  # fmt: skip
 
 
 def _spread(places: Sequence[float], gap: float, bottom: float) -> list[float]:

@@ -216,10 +216,8 @@ def column_width(ax: Axes) -> float:
 def annotate_beside(
     ax: Axes, text: str, at: tuple[float, float], right: float, up: float = 0, *, color: str, size: float, **look: Any
 ) -> None:
-    """Write a text some points right of and above a position, growing away from it. It is not parsed as a formula."""
-    across = "center" if abs(right) <= 0.3 * abs(up) else "left" if right > 0 else "right"
-    along = "center" if abs(up) <= 0.5 * abs(right) else "bottom" if up > 0 else "top"
-    look = {"ha": across, "va": along, "textcoords": "offset points", **look}
+    """Write a text some points right of and above a position, growing to that side. It is not parsed as a formula."""
+    look = {"ha": "left" if right >= 0 else "right", "va": "center", "textcoords": "offset points", **look}
     ax.annotate(text, at, (right, up), fontsize=size, color=color, parse_math=False, **look)
 
 
