@@ -10,16 +10,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from .._common.text import (
-    format_amount,
-    format_confidence,
-    format_mean,
-    format_number,
-    pluralize,
-    printable,
-    round_bound,
-    styled,
-)
+from .._common.text import format_confidence, format_mean, format_number, pluralize, printable, round_bound, styled
 from ..comparison.baseline import describe_replacement, rank_candidates
 from ..comparison.verdict import format_advice, format_headline, format_question
 from ..comparison.wording import describe_selection, format_choice, format_open_question, label_metrics
@@ -231,7 +222,7 @@ def build_metric_chart(comparison: Comparison) -> Chart:
         headline, advice = "One model: add a second one to compare it with.", ""
     elif len(possible) == 1:
         headline, bounds[winner] = f"{styled('n l', names[winner])} is best under {metric}.", 0.0
-        distance = format_amount(sorted(standings["regret"])[1])
+        distance = format_number(sorted(standings["regret"])[1])
         advice = f"{choice}: it is proven better than every other model ({level}). The next is {distance} behind."
     else:
         headline = format_open_question([names[model] for model in possible], total, "model", f" under {metric}")

@@ -14,17 +14,7 @@ from ..._common.theme import LIGHT
 from ..._common.validation import validate_integer
 from ...evaluation.evaluator import evaluate
 from ...judgments import Judgments
-from .style import (
-    annotate_beside,
-    column_width,
-    draw_legend_below,
-    finish,
-    label_sides,
-    looks,
-    mix_colors,
-    remove_frame,
-    start,
-)
+from .style import annotate_beside, column_width, draw_legend_below, finish, looks, mix_colors, remove_frame, start
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -86,7 +76,7 @@ def plot_attribution(
     remove_frame(ax, colors, 7)
     short = short_names(attribution.models) if names is None else names
     first, second = (short[name] for name in attribution.models)
-    label_sides(ax, colors, (0, -0.66), second, first, size=9, va="center")
+    _label_sides(ax, colors, (0, -0.66), second, first, size=9, va="center")
     _draw_band_legend(ax, colors, metrics, list(map(str, blocks[metrics[0]].columns)))
     note = f"contribution of a grade to {first} {MINUS} {second}"
     if attribution.lower_is_better:
@@ -136,6 +126,12 @@ def _draw_band_legend(ax: Axes, colors: Theme, metrics: Sequence[str], bands: Se
     draw_legend_below(ax, colors, 0.42 / (0.44 * len(ax.get_yticks())), handles=handles, labels=labels, ncols=columns,
                       handlelength=1.4, handletextpad=0.4, columnspacing=1.1,
                       handler_map={tuple: HandlerTuple(None, pad=0)})  # fmt: skip
+
+
+def _label_sides(ax: Axes, theme: Theme, at: tuple[float, float], left: str, right: str, **look: Any) -> None:
+    """Label the left and the right side of a line."""
+    for words, ha in ((f"◂ {left}\u00a0", "right"), (f"\u00a0{right} ▸", "left")):
+        ax.text(*at, words, ha=ha, color=theme.muted, parse_math=False, **look)
 
 
 MAX_RANKS = 20
@@ -216,7 +212,7 @@ def plot_queries(
             ax.barh(y, end - middle, 0.56, middle, color=look.color, zorder=3, label=None if number else metric)
             annotate_beside(ax, format_amount(size), (end, y), 4 * side, color=colors.ink, size=8)
     ax.plot([middle, middle], [-0.1, STEP * len(rows) - 0.75], color=colors.ink, linewidth=1.2, zorder=4)
-    label_sides(ax, colors, (middle, -0.25), short[models[1]], short[models[0]], size=8.5, va="bottom")
+    _label_sides(ax, colors, (middle, -0.25), short[models[1]], short[models[0]], size=8.5, va="bottom")
     draw_legend_below(ax, colors, bbox_to_anchor=(middle / width, 0.0), ncols=2, handlelength=1.2, handletextpad=0.4)
     ax.set(xlim=(0, width), ylim=(STEP * len(rows) - 0.6, -0.8), yticks=[])
     ax.set_xticks(np.arange(depth) + 0.5, [str(rank) for rank in range(1, depth + 1)])

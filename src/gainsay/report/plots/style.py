@@ -237,12 +237,6 @@ def remove_frame(ax: Axes, theme: Theme, max_ticks: int) -> None:
     ax.grid(axis="x", color=theme.grid, linewidth=0.8)
 
 
-def label_sides(ax: Axes, theme: Theme, at: tuple[float, float], left: str, right: str, **look: Any) -> None:
-    """Label the left and the right side of a line."""
-    for words, ha in ((f"◂ {left}\u00a0", "right"), (f"\u00a0{right} ▸", "left")):
-        ax.text(*at, words, ha=ha, color=theme.muted, parse_math=False, **look)
-
-
 def mix_colors(face: str, color: str, share: float) -> str:
     """Mix a share of a color with the background.
 
