@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from .._common.text import format_confidence, format_mean, format_number, pluralize, printable, round_bound, styled
+from .._common.text import format_confidence, format_mean, format_number, pluralize, round_bound, styled
 from ..comparison.baseline import describe_replacement, rank_candidates
 from ..comparison.verdict import format_advice, format_headline, format_question
 from ..comparison.wording import describe_selection, format_choice, format_open_question, label_metrics
@@ -58,11 +58,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """One model: its names, a cell for each panel, and the text of the last column."""
+    """One model: its name, short name, a cell for each panel, and the text of the last column."""
 
     model: str
     name: str
-    full: str
     cells: tuple[Cell, ...]
     outcome: str
     worst: float
@@ -262,13 +261,13 @@ def build_baseline_chart(
             _build_candidate_cell(result, decided, metric, means[metric][model], places) for metric in metrics
         )
         worst = -min(cell.lower for cell in cells)
-        rows.append(Row(model, names[model], printable(model), cells, decided.decision, worst, model == starred))
+        rows.append(Row(model, names[model], cells, decided.decision, worst, model == starred))
     cells = tuple(
         Cell(0.0, 0.0, 0.0, True, True, "baseline", means[metric][baseline], f"{metric}: the baseline")
         for metric in metrics
     )
     outcome = "keep" if starred == baseline else "baseline"
-    rows.append(Row(baseline, names[baseline], printable(baseline), cells, outcome, 0.0, starred == baseline))
+    rows.append(Row(baseline, names[baseline], cells, outcome, 0.0, starred == baseline))
     tolerance = f" by more than {format_number(result.margin, 3)}" if result.margin else ""
     return Chart(
         question=question,
@@ -363,7 +362,7 @@ def _build_regret_rows(
         else:
             outcome = f"{round_bound(worst, up=True)} behind" if worst else "0 behind"
         remark = " ".join((remarks or {}).get(model, ()))
-        rows.append(Row(model, names[model], printable(model), tuple(cells), outcome, worst, model == starred, remark))
+        rows.append(Row(model, names[model], tuple(cells), outcome, worst, model == starred, remark))
     return tuple(sorted(rows, key=lambda row: -row.cells[0].value))
 
 

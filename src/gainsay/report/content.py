@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._common import cached_property
-from .._common.text import pluralize, printable, printables
+from .._common.text import MINUS, pluralize, printable, printables, short_names
 from ..comparison.baseline import rank_candidates
 from ..comparison.disagreement import find_bound
 from ..comparison.explanations import find_ranked_places
@@ -39,6 +39,9 @@ MAX_PATH_MODELS, MAX_PATH_VALUES = 50, 300_000
 
 MAX_RANKS = 10
 """Ranks of a query in a report."""
+
+DOT = "\u00b7"
+"""Replaces grade 0."""
 
 MAX_CHARACTERS = 120
 """Characters of the text of a query, and of the title of a document."""
@@ -325,6 +328,19 @@ class Queries:
         self.comparison, self.pair = comparison, pair
         self.preferences = comparison.preferences(pair.first, pair.second)
         self.contradictory = int(np.count_nonzero(self.preferences.contradiction_strength))
+        self.names = list(short_names(pair[:2], 14).values())
+
+    @property
+    def grades(self) -> dict[float, dict[str, Any]]:
+        """The text of each grade, its full text if that is longer, and its strength between 0 and 20."""
+        assert self.comparison.rankings is not None
+        grades, levels = {}, self.comparison.rankings.judgments.levels.tolist()
+        for place, level in enumerate(levels):
+            full = f"{level:g}".replace("-", MINUS)
+            text = full if len(full) <= 3 else f"{float(f'{level:.2g}'):g}".replace("-", MINUS)
+            strength = round(20 * place / max(len(levels) - 1, 1))
+            grades[level] = {"text": text if level else DOT, "full": "" if text == full else full, "strength": strength}
+        return grades
 
     def select(self, most: int) -> list[QueryList]:
         """Return lists of at most `most` queries: contradictory queries, or the largest differences, and a sample."""

@@ -13,14 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._common.text import (
-    MINUS,
     as_html,
     format_amount,
     format_number,
     join_names,
     pluralize,
     printable,
-    short_names,
     shorten_names,
     styled,
 )
@@ -45,9 +43,6 @@ NARROW = 5.1
 MAX_SEGMENT_ROWS = 5
 MAX_SEGMENTS = 12
 
-DOT = "\u00b7"
-"""Replaces grade 0."""
-
 
 @cache
 def get_environment() -> jinja2.Environment:
@@ -63,7 +58,7 @@ def get_environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": format_number, "emphasis": as_html}
+    environment.filters |= {"number": format_number, "emphasis": as_html, "printable": printable}
     return environment
 
 
@@ -233,23 +228,14 @@ def build_queries_section(content: Content, max_queries: int) -> Section | None:
 
 
 def _draw_queries(content: Content, queries: Queries, most: int) -> str:
-    assert content.comparison.rankings is not None
     lists, lanes = queries.select(most), 1 if content.merged else 2
     if not lists:
         return ""
-    grades = {}
-    levels = content.comparison.rankings.judgments.levels.tolist()
-    for place, level in enumerate(levels):
-        full = f"{level:g}".replace("-", MINUS)
-        text = full if len(full) <= 3 else f"{float(f'{level:.2g}'):g}".replace("-", MINUS)
-        strength = round(20 * place / max(len(levels) - 1, 1))
-        grades[level] = {"text": text if level else DOT, "full": "" if text == full else full, "strength": strength}
     largest = {
         part.name: max(abs(lead) for entry in part.entries for lead in entry.leads[:lanes]) or 1.0 for part in lists
     }
-    labels, full_names = list(short_names(queries.pair[:2], 14).values()), list(map(printable, queries.pair[:2]))
-    options = {"grades": grades, "most": most, "lanes": lanes, "largest": largest, "ranks": MAX_RANKS}
-    return _render("query_lists", lists, labels, full_names, **options)
+    options = {"grades": queries.grades, "most": most, "lanes": lanes, "largest": largest, "ranks": MAX_RANKS}
+    return _render("query_lists", lists, queries.names, queries.pair, **options)
 
 
 def build_segments_section(content: Content) -> Section | None:
