@@ -186,10 +186,8 @@ def build_gains_section(content: Content) -> Section | None:
     if path is None or content.merged:
         return None
     text = shorten_names(f"{path.headline}.", content.comparison.short_names)
-    if len(path.winners) == 1 or len(path.bases) < 2:
-        return Section("gains", "At which gain", text, narrow=True)
-
-    figure = partial(_embed, "plot_gains", path, size=(NARROW, 3.4))
+    is_picture = len(path.winners) > 1 and len(path.bases) > 1
+    figure = partial(_embed, "plot_gains", path, size=(NARROW, 3.4)) if is_picture else None
     return Section("gains", "At which gain", text, figure, narrow=True)
 
 

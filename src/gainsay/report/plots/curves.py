@@ -303,12 +303,7 @@ def _select_rows(
 
 
 def plot_best_rounds(
-    best: pd.DataFrame,
-    metrics: tuple[str, str],
-    ax: Axes | None = None,
-    theme: str = "light",
-    *,
-    names: Mapping[str, str],
+    best: pd.DataFrame, metrics: tuple[str, str], names: Mapping[str, str], ax: Axes | None = None, theme: str = "light"
 ) -> Picture:
     """Draw two marks per candidate at its best rounds under both metrics, or one gray mark if the rounds are equal."""
     candidates = list(dict.fromkeys(best["candidate"]))[:MAX_CANDIDATES]
