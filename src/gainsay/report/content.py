@@ -228,7 +228,7 @@ def best_rounds(curves: pd.DataFrame, metrics: tuple[str, str], lower_is_better:
     -------
     DataFrame
         One row per candidate and fold. Candidates without values of both metrics are left out. Columns are
-        `candidate`, `fold`, and for each metric M:
+        `candidate` (a text), `fold`, and for each metric M:
 
         - `round M`, the first round with the best value of M,
         - `best M`, this value,
@@ -256,7 +256,7 @@ def best_rounds(curves: pd.DataFrame, metrics: tuple[str, str], lower_is_better:
             "curves must have the columns candidate, round, metric and value. Missing columns: "
             f"{', '.join(sorted(missing))}"
         )
-    folds, rows = curves if "fold" in curves.columns else curves.assign(fold=""), []
+    folds, rows = curves.assign(candidate=curves["candidate"].astype(str), fold=curves.get("fold", "")), []
     signs = {metric: -1.0 if metric in lower_is_better else 1.0 for metric in metrics}
     for (candidate, fold), part in folds.groupby(["candidate", "fold"], sort=False):
         lines = {metric: signs[metric] * select_curve(part, metric) for metric in metrics}
@@ -289,12 +289,6 @@ def select_curve(curves: pd.DataFrame, metric: str) -> pd.Series[float]:
             "Name the folds in a column fold"
         )
     return line
-
-
-def choose_candidate(best: pd.DataFrame, metrics: tuple[str, str]) -> str:
-    """Return the candidate with the largest loss of a metric at the best round of the other metric."""
-    losses = best.groupby("candidate", sort=False)[[f"loss {metric}" for metric in metrics]].mean().max(axis=1)
-    return str(losses.fillna(0.0).idxmax())  # 0 if neither metric has a value at the best round of the other one
 
 
 class Entry(NamedTuple):
@@ -349,12 +343,11 @@ class Queries:
         sample = np.random.default_rng(self.comparison.seed).permutation(np.flatnonzero(has_weight))[:most]
         if self.contradictory:
             name, title = "contradictory", f"contradictory ({self.contradictory:,})"
-            strength, number = np.abs(preferences.contradiction_strength), self.contradictory
+            strength = np.abs(preferences.contradiction_strength)
         else:
             name, title = "largest", "largest differences"
             strength = np.where(has_weight, np.abs(preferences.leads.sum(axis=0)), 0.0)
-            number = int(np.count_nonzero(strength))
-        strongest = np.argsort(-strength, kind="stable")[: min(most, number)]
+        strongest = np.argsort(-strength, kind="stable")[: min(most, np.count_nonzero(strength))]
         lists = [
             QueryList(name, title, self._build(strongest)),
             QueryList("random", "random sample", self._build(sample)),

@@ -136,7 +136,6 @@ def build_rounds_section(content: Content) -> Section | None:
     if best is None or curves is None:
         return None
     metrics, names = comparison.verdict.metrics, comparison.short_names
-    best = best.assign(candidate=best["candidate"].astype(str))
     gaps = best[f"round {metrics[0]}"].sub(best[f"round {metrics[1]}"]).abs()
     largest = best.loc[gaps.idxmax()]
     text = _describe_rounds(content, best, gaps, largest)
@@ -150,8 +149,7 @@ def build_rounds_section(content: Content) -> Section | None:
 
     def draw() -> str:
         options = {"candidate": largest["candidate"], "lower_is_better": comparison.lower_is_better, "names": names}
-        lines = curves.assign(candidate=curves["candidate"].astype(str))
-        left = _embed("plot_curves", lines, metrics, **options)
+        left = _embed("plot_curves", curves, metrics, **options)
         return f'<div class="two">{left}{_embed("plot_best_rounds", best, metrics, names=names)}</div>'
 
     return Section("when", "When to stop", text, draw, note)

@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from ..._common.text import format_difference, format_mean, printable, short_names
 from ...comparison.gain_path import select_labelled_bases
 from ...comparison.wording import label_metrics
-from ..content import best_rounds, choose_candidate, select_curve
+from ..content import best_rounds, select_curve
 from .style import annotate_beside, column_width, draw_legend_below, finish, looks, remove_frame, start
 
 if TYPE_CHECKING:
@@ -219,14 +219,24 @@ def plot_curves(
         If the candidate lacks a curve under one of the metrics.
     """
     best = best_rounds(curves, metrics, lower_is_better)
-    candidate, rows = _select_rows(best, metrics, candidate)
+    curves = curves.assign(candidate=curves["candidate"].astype(str), fold=curves.get("fold", ""))
+    if best.empty:
+        raise ValueError(
+            f"curves must have a candidate with both metrics, got no curves under {metrics[0]} and {metrics[1]}"
+        )
+    if candidate is None:
+        losses = best.groupby("candidate", sort=False)[[f"loss {metric}" for metric in metrics]].mean().max(axis=1)
+        candidate = losses.fillna(0.0).idxmax()  # 0 if neither metric has a value at the best round of the other one
+    rows = best[best["candidate"] == str(candidate)].to_dict("records")
+    if not rows:
+        choices = ", ".join(best["candidate"].unique())
+        raise ValueError(
+            f"candidate must be one of {choices}, got {candidate!r}, which has no curves under both metrics"
+        )
     ax, colors = start(ax, theme, (6.8, 4.2))
-    candidate_curves = curves[curves["candidate"] == candidate]
     lines = []
     for row in rows:
-        part = candidate_curves
-        if "fold" in part.columns:
-            part = part[part["fold"] == row["fold"]]
+        part = curves[(curves["candidate"] == row["candidate"]) & (curves["fold"] == row["fold"])]
         for role, label, other in zip(ROLES, label_metrics(metrics), metrics[::-1], strict=False):
             line, number = select_curve(part, label.name), row[f"round {label.name}"]
             losses = np.abs(line.to_numpy(float) - row[f"best {label.name}"])
@@ -237,7 +247,7 @@ def plot_curves(
     for place, number in enumerate(rows[0].get("compared", []) if len(rows) == 1 else []):
         ax.axvline(number, color=colors.muted, linewidth=1.2, zorder=0, label=None if place else "compared here")
     draw_curves(ax, colors, lines)
-    name = (names or {}).get(candidate) or short_names(map(str, curves["candidate"].unique()))[str(candidate)]
+    name = (short_names(curves["candidate"].unique()) | dict(names or {}))[rows[0]["candidate"]]
     title = f"{name}: {_describe_rounds(rows, metrics)}"
     alt = " ".join(_describe_fold(row, metrics, lower_is_better) for row in rows)
     alt = f"Curves of {name} over rounds, as distance from the best. {alt}"
@@ -284,22 +294,6 @@ def draw_curves(ax: Axes, colors: Theme, curves: Sequence[DistanceCurve]) -> Non
         ax.text(0.99, 0.02, note, transform=ax.transAxes, fontsize=8, color=colors.muted, ha="right")
     ax.grid(axis="y", color=colors.grid, linewidth=0.6)
     draw_legend_below(ax, colors, 0.14, fontsize=9)
-
-
-def _select_rows(
-    best: pd.DataFrame, metrics: tuple[str, str], candidate: str | None
-) -> tuple[str, list[dict[Any, Any]]]:
-    """Return the candidate to draw and its best rounds, one row per fold."""
-    if best.empty:
-        raise ValueError(
-            f"curves must have a candidate with both metrics, got no curves under {metrics[0]} and {metrics[1]}"
-        )
-    candidate = choose_candidate(best, metrics) if candidate is None else candidate
-    rows = best[best["candidate"] == candidate].to_dict("records")
-    if not rows:
-        names = ", ".join(dict.fromkeys(map(str, best["candidate"])))
-        raise ValueError(f"candidate must be one of {names}, got {candidate!r}, which has no curves under both metrics")
-    return candidate, rows
 
 
 def plot_best_rounds(
