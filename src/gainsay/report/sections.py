@@ -137,7 +137,7 @@ def build_rounds_section(content: Content) -> Section | None:
         return None
     metrics, names = comparison.verdict.metrics, comparison.short_names
     gaps = best[f"round {metrics[0]}"].sub(best[f"round {metrics[1]}"]).abs()
-    largest = best.loc[gaps.idxmax()]
+    largest = best.iloc[int(gaps.to_numpy().argmax())]
     text = _describe_rounds(content, best, gaps, largest)
     if "compared" in best.columns:
         text += " All other numbers are those of the compared rounds."

@@ -226,7 +226,8 @@ def plot_curves(
         )
     if candidate is None:
         losses = best.groupby("candidate", sort=False)[[f"loss {metric}" for metric in metrics]].mean().max(axis=1)
-        candidate = losses.fillna(0.0).idxmax()  # 0 if neither metric has a value at the best round of the other one
+        # A loss is missing if the metric has no value at the best round of the other metric.
+        candidate = str(losses.fillna(0.0).idxmax())
     rows = best[best["candidate"] == str(candidate)].to_dict("records")
     if not rows:
         choices = ", ".join(best["candidate"].unique())
