@@ -348,11 +348,8 @@ class Queries:
             name, title = "largest", "largest differences"
             strength = np.where(has_weight, np.abs(preferences.leads.sum(axis=0)), 0.0)
         strongest = np.argsort(-strength, kind="stable")[: min(most, np.count_nonzero(strength))]
-        lists = [
-            QueryList(name, title, self._build(strongest)),
-            QueryList("random", "random sample", self._build(sample)),
-        ]
-        return [part for part in lists if part.entries]
+        lists = [(name, title, strongest), ("random", "random sample", sample)]
+        return [QueryList(name, title, self._build(places)) for name, title, places in lists if len(places)]
 
     def _build(self, places: np.ndarray) -> list[Entry]:
         """Return these queries by their places among those of `preferences`."""

@@ -12,16 +12,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._common.text import (
-    as_html,
-    format_amount,
-    format_number,
-    join_names,
-    pluralize,
-    printable,
-    shorten_names,
-    styled,
-)
+from .._common.text import abbreviate, as_html, format_amount, format_number, join_names, pluralize, printable, styled
 from ..comparison.wording import label_metrics
 from .chart import build_verdict_chart
 from .content import MAX_RANKS
@@ -183,7 +174,7 @@ def build_gains_section(content: Content) -> Section | None:
     path = content.path
     if path is None or content.merged:
         return None
-    text = shorten_names(f"{path.headline}.", content.comparison.short_names)
+    text = abbreviate(f"{path.headline}.", content.comparison.short_names)
     is_picture = len(path.winners) > 1 and len(path.bases) > 1
     figure = partial(_embed, "plot_gains", path, size=(NARROW, 3.4)) if is_picture else None
     return Section("gains", "At which gain", text, figure, narrow=True)
@@ -195,7 +186,7 @@ def build_sensitivity_section(content: Content) -> Section | None:
     if sensitivity is None or not len(sensitivity.table):
         return None
 
-    text = shorten_names(sensitivity.text, content.comparison.short_names)
+    text = abbreviate(sensitivity.text, content.comparison.short_names)
     note = "Lines are intervals for other models of the same kind on the same queries."
     figure = partial(_embed, "plot_sensitivity", sensitivity)
     return Section("sensitivity", "What would change the answer", text, figure, note)
@@ -269,7 +260,7 @@ def build_segments_section(content: Content) -> Section | None:
     note = f"All on one scale, in the order of the chart above. Each interval has {level} confidence."
     more = len(segments.parts) - len(parts)
     note += f" {pluralize(more, 'segment')} more." if more else ""
-    return Section("segments", "Segments", shorten_names(text, comparison.short_names), draw, note)
+    return Section("segments", "Segments", abbreviate(text, comparison.short_names), draw, note)
 
 
 def build_appendix(appendix: Appendix) -> Section:
