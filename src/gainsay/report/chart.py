@@ -147,10 +147,9 @@ class Chart:
     def axis(self, rows: Sequence[Row] = ()) -> Axis:
         """Return the scale that fits `rows`, by default all."""
         cells = [cell for row in rows or self.rows for cell in row.cells]
-        ends = [
-            end for cell in cells for end in (cell.value, cell.lower, cell.upper, *cell.repeats) if math.isfinite(end)
-        ]
-        low, high = min([0.0, *ends]), max([0.0, *ends])
+        ends = (end for cell in cells for end in (cell.value, cell.lower, cell.upper, *cell.repeats))
+        finite = [0.0, *filter(math.isfinite, ends)]
+        low, high = min(finite), max(finite)
         room = 0.02 * (high - low)
         return Axis(low - (room or 0.01), high + (room if high > 0 else 0.0))
 
@@ -257,9 +256,7 @@ def build_baseline_chart(
     rows = []
     for decided in result.candidates:
         model = decided.candidate
-        cells = tuple(
-            _build_candidate_cell(result, decided, metric, means[metric][model], places) for metric in metrics
-        )
+        cells = tuple(_build_cell(result, decided, metric, means[metric][model], places) for metric in metrics)
         worst = -min(cell.lower for cell in cells)
         rows.append(Row(model, names[model], cells, decided.decision, worst, model == starred))
     cells = tuple(
@@ -366,9 +363,8 @@ def _build_regret_rows(
     return tuple(sorted(rows, key=lambda row: -row.cells[0].value))
 
 
-def _build_candidate_cell(
-    result: BaselineComparison, decided: CandidateDecision, metric: str, mean: float, places: int
-) -> Cell:
+def _build_cell(result: BaselineComparison, decided: CandidateDecision, metric: str, mean: float, places: int) -> Cell:
+    """Return the cell of a candidate next to its baseline."""
     sign = -1.0 if metric in result.lower_is_better else 1.0
     lower, upper = sorted((sign * decided.lower[metric], sign * decided.upper[metric]))
     value, possible = sign * decided.difference[metric], metric not in decided.excessive_losses

@@ -87,8 +87,7 @@ class Content:
         """The main chart: question, answer, advice, and a row for every model."""
         comparison, chart = self.comparison, self.standing
         if self.against is not None:
-            standings = comparison.standings.set_index(["metric", "model"])["mean"]
-            means = {metric: standings[metric].to_dict() for metric in comparison.metrics}
+            means = comparison.leaderboard[list(comparison.metrics)].to_dict()
             chart = build_baseline_chart(self.against, comparison.short_names, means, self.merged)
         return add_repeats(chart, comparison.repeat_distances) if comparison.repeats and chart.rows else chart
 

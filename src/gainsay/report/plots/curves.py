@@ -230,10 +230,8 @@ def plot_curves(
         candidate = str(losses.fillna(0.0).idxmax())
     rows = best[best["candidate"] == str(candidate)].to_dict("records")
     if not rows:
-        choices = ", ".join(best["candidate"].unique())
-        raise ValueError(
-            f"candidate must be one of {choices}, got {candidate!r}, which has no curves under both metrics"
-        )
+        valid = ", ".join(best["candidate"].unique())
+        raise ValueError(f"candidate must be one of {valid}, got {candidate!r}, which has no curves under both metrics")
     ax, colors = start(ax, theme, (6.8, 4.2))
     lines = []
     for row in rows:
@@ -308,8 +306,8 @@ def plot_best_rounds(
     rounds = [rows[f"round {metric}"] for metric in metrics]
     same = (rounds[0] == rounds[1]).to_numpy()
     ax.hlines(y, rounds[0], rounds[1], color=colors.muted, linewidth=1)
-    for metric, x, look in zip(metrics, rounds, looks(colors), strict=True):
-        ax.scatter(x[~same], y[~same], s=0.62 * look.size, color=look.color, marker=look.marker, label=metric, zorder=3)
+    for metric, x, look, size in zip(metrics, rounds, looks(colors), (28.52, 19.84), strict=True):
+        ax.scatter(x[~same], y[~same], s=size, color=look.color, marker=look.marker, label=metric, zorder=3)
     ax.scatter(rounds[0][same], y[same], color=colors.muted, s=28, zorder=3, label="both")
     ax.set_yticks(range(len(candidates)), [printable(names[str(name)]) for name in candidates], parse_math=False)
     ax.set_ylim(len(candidates) - 0.4, -0.6)
