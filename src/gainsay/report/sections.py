@@ -13,20 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._common.text import (
-    MINUS,
+    abbreviate,
     as_html,
     format_amount,
     format_number,
     join_names,
     pluralize,
     printable,
-    short_names,
-    shorten_names,
     styled,
 )
 from ..comparison.verdict import label_metrics
-from .._common.text import abbreviate, as_html, format_amount, format_number, join_names, pluralize, printable, styled
-from ..comparison.wording import label_metrics
 from .chart import build_verdict_chart
 from .content import MAX_RANKS
 from .tables import Section

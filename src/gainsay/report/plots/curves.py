@@ -11,8 +11,6 @@ from matplotlib.ticker import MaxNLocator
 from ..._common.text import format_difference, format_mean, printable, short_names
 from ...comparison.gain_path import select_labelled_bases
 from ...comparison.verdict import label_metrics
-from ..content import best_rounds, choose_candidate, select_curve
-from ...comparison.wording import label_metrics
 from ..content import best_rounds, select_curve
 from .style import annotate_beside, column_width, draw_legend_below, finish, looks, remove_frame, start
 
