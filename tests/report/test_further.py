@@ -147,6 +147,8 @@ def test_candidates_that_are_numbers_have_curves(tmp_path):
     )
     page = page_of(comparison, tmp_path)
     assert "The largest gap is that of <bdi>1</bdi>: rounds" in re.sub("</?(span|strong)[^>]*>", "", page)
+    assert comparison.plot.curves(1).title.startswith("1: best at round")
+    assert comparison.plot.curves().title[0] in "12"
 
 
 def words(page):

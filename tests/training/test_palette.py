@@ -50,4 +50,4 @@ def test_text_and_marks_are_legible_on_the_background(theme):
     assert contrast(theme.muted, theme.face) >= 4.5
     assert all(contrast(colour, theme.face) >= 3 for colour in (theme.first, theme.second, theme.third, theme.fourth))
     assert contrast(theme.third, theme.fourth) >= 1.8
-    assert len(set(theme.colours().values())) == len(theme.colours())
+    assert len(set(vars(theme).values())) == len(vars(theme))
