@@ -179,7 +179,8 @@ def _iter_plain_rows(path: StrPath, max_bytes: int, separator: str | None, heade
         if b'"' in text or b"\r" in text if separator else not text.isascii():
             raise ValueError("quotes, carriage returns or blanks that are not ASCII")
         rows = text.rstrip(b"\n")
-        if rows and (has_ended or rows.startswith(b"\n") or b"\n\n" in rows):
+        is_end = np.frombuffer(rows, dtype=np.uint8) == ord("\n")  # Faster than a search for two line feeds.
+        if rows and (has_ended or is_end[0] or (is_end[1:] & is_end[:-1]).any()):
             raise ValueError("empty lines before the last row")  # Arrow skips empty lines.
         has_ended = not rows or len(text) > len(rows) + 1
         yield text.partition(b"\n")[2] if header and chunk.first_line == 1 else text
