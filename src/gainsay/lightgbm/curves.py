@@ -1,4 +1,4 @@
-"""Callbacks that record a training with LightGBM: live curves, and the last complete round if training fails."""
+"""Callbacks for LightGBM: their base class, live curves, and the last complete round if training fails."""
 
 from __future__ import annotations
 
