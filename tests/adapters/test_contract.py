@@ -507,11 +507,8 @@ def test_one_line_comes_at_the_end_where_there_is_no_terminal(adapter, theirs, c
         f"ndcg_linear@10 is best at round {linear['round']} ({linear.value:.4f}), "
         f"ndcg_exp@10 at round {exp['round']} ({exp.value:.4f}), on valid over {curves.rounds} rounds."
     )
-    kept = (
-        ""
-        if theirs
-        else f" Early stopping kept round {best.loc['mrr', 'round']}: {best.loc['mrr', 'value']:.4f} (mrr)."
-    )
+    mrr = best.loc["mrr"]
+    kept = "" if theirs else f" Early stopping kept round {mrr['round']}: {mrr.value:.4f} (mrr)."
     assert error.startswith(f"small: {values}{kept} ")
     assert error.count("\n") == 1
     train(adapter, rounds=3, callbacks=[adapter.module.Curves(show=False)])

@@ -229,11 +229,8 @@ class TestRounds:
             np.testing.assert_allclose(values, list(mean.values()), rtol=1e-14)
         frame = curves.frame()
         assert curves.best("mrr") == (frame["mrr"].idxmax(), frame["mrr"].max())
-        assert (
-            curves.best(loss)
-            == curves.best("missed_label")
-            == (frame["missed_label"].idxmin(), frame["missed_label"].min())
-        )
+        lowest = frame["missed_label"].idxmin(), frame["missed_label"].min()
+        assert curves.best(loss) == curves.best("missed_label") == lowest
         some = evaluate_rounds(metrics, booster, [DATA.features], [DATA.labels], **WHOLE, rounds=[9, 3])
         assert some.rounds == (3, 9)
         np.testing.assert_array_equal(some.values, curves.values[[2, 8]])

@@ -102,14 +102,16 @@ class TestEarlyStopping:
         run = train(rounds=30, params=params, stop={"metric": metric, "rounds": 4})
         assert run.best == best(run.curve("valid", metric)) + 1
 
-    def test_lightgbms_own_gets_the_direction_of_a_loss(self):
+    @pytest.mark.parametrize("rounds", [40, 7])
+    def test_lightgbms_own_gets_the_direction_of_a_loss(self, rounds):
         loss = gs.metric(
             "shortfall_below", lambda labels, scores: labels.max() - labels[scores.argmax()], higher_is_better=False
         )
         curves = Curves(show=False)
-        run = train([loss], 40, callbacks=[curves, lgb.early_stopping(6, verbose=False)])
+        run = train([loss], rounds, callbacks=[curves, lgb.early_stopping(6, verbose=False)])
         assert run.best == np.argmin(run.curve("valid", "shortfall_below")) + 1
-        assert len(run.curve("valid", "shortfall_below")) == run.best + 6
+        assert len(run.curve("valid", "shortfall_below")) == min(run.best + 6, rounds)
+        assert f"kept round {run.best}." in str(curves)
         assert curve_values(curves.frame()) == run.curves
 
     @pytest.mark.filterwarnings("ignore:early stopping is not available with dart")
