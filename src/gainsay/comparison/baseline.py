@@ -20,6 +20,7 @@ from .data import Panel, Vary, validate_margin
 from .estimates import ROUNDING
 from .inference import MIN_QUERIES, POWER, JointEstimate, Sample, compute_half_widths, critical_value
 from .one_sided import (
+    MAX_QUERIES,
     ErrorLevel,
     PairErrors,
     Requirement,
@@ -42,9 +43,6 @@ from .verdict import (
 )
 
 Decision: TypeAlias = Literal["ship", "undecided", "do not ship"]
-
-MAX_QUERIES = 1e9
-"""Decisions that require more queries are out of reach."""
 
 BY_METRIC = ("difference", "lower", "upper", "differing")
 """Numbers of a decision for each metric."""

@@ -36,8 +36,6 @@ CLASSES = (0, 1, 2, 3, 6, 11)
 MAX_GRADES = 20
 """With more distinct labels, they are grouped into ranges."""
 
-GRADE_BINS = 10
-
 BANDS = (1, 2, 4, 6, 11)
 """First rank of each band."""
 
@@ -270,11 +268,11 @@ class Grades(NamedTuple):
 def group_grades(levels: Floats) -> Grades:
     """Return the distinct labels as grades.
 
-    More than `MAX_GRADES` labels (such as amounts) are grouped into `GRADE_BINS` ranges with equally many distinct
-    labels, so that a frequent label does not fill several ranges.
+    More than `MAX_GRADES` labels (such as amounts) are grouped into 10 ranges with equally many distinct labels, so
+    that a frequent label does not fill several ranges.
     """
     count = len(levels)
-    bins = np.arange(count) if count <= MAX_GRADES else np.arange(count) * GRADE_BINS // count
+    bins = np.arange(count) if count <= MAX_GRADES else np.arange(count) * 10 // count
     first = np.flatnonzero(np.diff(bins, prepend=-1))
     of_code = np.zeros(blank_code(count) + 1, dtype=np.int64)
     of_code[:count] = bins
