@@ -7,7 +7,7 @@ shows the ranking of a query.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, NamedTuple
 
@@ -71,9 +71,6 @@ class Attribution(TextResult):
         A sentence if the compared metric has another gain or discount than these.
     lower_is_better : tuple of str
         The metrics whose lower values are better.
-    spread : dict
-        Standard deviation of `difference` between the repeats of recipes, by metric. All other numbers are means over
-        repeats. Empty if both models are fixed.
 
     Examples
     --------
@@ -118,7 +115,6 @@ class Attribution(TextResult):
     parts: pd.DataFrame
     parts_note: str = ""
     lower_is_better: tuple[str, ...] = ()
-    spread: dict[str, float] = field(default_factory=dict)
 
     def frame(self) -> pd.DataFrame:
         """Return `grades_by_ranks` as a tidy table: metric, grade, ranks and contribution."""
@@ -130,7 +126,7 @@ class Attribution(TextResult):
         """Return all results as plain values for JSON."""
         return self._export(
             "models queries left_out difference grades_by_ranks top_grade by_query_class parts parts_note "
-            "lower_is_better spread",
+            "lower_is_better",
             grades_by_ranks=self.frame(),
             by_query_class=self.by_query_class.reset_index(),
             parts=self.parts.reset_index(),
@@ -148,8 +144,7 @@ class Attribution(TextResult):
             cells = table[table["metric"] == metric]
             largest = cells.iloc[np.argsort(-cells["contribution"].abs(), kind="stable")[:2]].to_dict("records")
             parts = [f"{row['contribution']:+.4f} from grade {row['grade']} at rank {row['ranks']}" for row in largest]
-            spread = f" (± {self.spread[metric]:.4f} between repeats)" if metric in self.spread else ""
-            lines.append(f"{metric}: {self.difference[metric]:+.4f}{spread}, most: {', '.join(parts)}")
+            lines.append(f"{metric}: {self.difference[metric]:+.4f}, most: {', '.join(parts)}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -184,7 +179,7 @@ def compute_attribution(
     bands = build_bands([metric.k for metric in decomposed], longest=int(judgments.sizes.max()))
     pivot = (sums or decomposed)[0]
     steps = _list_steps(pivot, negative=bool(judgments.levels[0] < 0))
-    by_query, cells, spread = _decompose(rankings, models, [*decomposed, *steps], grades, bands)
+    by_query, cells = _decompose(rankings, models, [*decomposed, *steps], grades, bands)
     names = tuple(map(str, decomposed))
     weighty = rankings.weights > 0
     sizes = judgments.relevant(float(grades.lowest[-1]))[weighty]
@@ -204,29 +199,22 @@ def compute_attribution(
         parts=_compute_parts({str(step): float(by_query[str(step)].sum()) for step in steps}),
         parts_note="" if any((pivot.gain, pivot.discount) == (step.gain, step.discount) for step in steps) else note,
         lower_is_better=tuple(str(metric) for metric in decomposed if not metric.higher_is_better),
-        spread={name: spread[name] for name in names} if spread else {},
     )
 
 
 def _decompose(
     rankings: Rankings, models: tuple[str, str], metrics: Sequence[DCG], grades: Grades, bands: Mapping[str, int]
-) -> tuple[dict[str, Floats], dict[str, Floats], dict[str, float]]:
-    """Return by metric the contributions of queries and of cells, and the standard deviation between repeats.
-
-    For recipes, contributions are means over repeats.
-    """
+) -> tuple[dict[str, Floats], dict[str, Floats]]:
+    """Return by metric the contributions of queries and of cells. For recipes, they are means over repeats."""
     parts = [Decomposition(metric, rankings, grades, bands) for metric in dict.fromkeys(metrics)]
-    by_query, cells, spread = {}, {}, {}
+    by_query, cells = {}, {}
     repeats = [[_decompose_repeat(rankings, own, parts) for own in rankings.repeat_scores(model)] for model in models]
     for place, part in enumerate(parts):
         name = str(part.metric)
         values, tables = ([[repeat[place][item] for repeat in own] for own in repeats] for item in (0, 1))
         by_query[name] = part.share * np.subtract(*(np.mean(own, axis=0) for own in values))
         cells[name] = np.subtract(*(np.mean(own, axis=0) for own in tables))
-        if max(map(len, repeats)) > 1:
-            means = [[row @ part.share for row in own] for own in values if len(own) > 1]
-            spread[name] = float(np.sqrt(sum(np.var(own, ddof=1) for own in means)))
-    return by_query, cells, spread
+    return by_query, cells
 
 
 def _list_steps(pivot: DCG, *, negative: bool) -> list[DCG]:
@@ -383,12 +371,11 @@ def find_contradictory_queries(
     models: tuple[str, str],
     values: Mapping[Metric, Floats],
     most: int = 10,
-    spread: Mapping[Metric, Floats] | None = None,
 ) -> pd.DataFrame:
     """Return the queries that two metrics contradict each other on, the strongest contradictions first.
 
     `values` of the two metrics have shape (queries, 2) for the queries of `rankings.counted`. Queries with NaN are left
-    out. `spread` is the standard deviation of the difference between repeats of recipes.
+    out.
 
     Returns
     -------
@@ -399,9 +386,8 @@ def find_contradictory_queries(
         - `contradiction strength`, the smaller of the two absolute differences times the relative weight of the query.
           Positive if the first metric prefers the first model.
         - `difference M` for both metrics, first model minus second,
-        - `spread M` for recipes,
         - `labels X` for both models, the labels from rank 1 to the larger cutoff, of the first repeat for recipes,
-        - `documents` and `top grades`, the number of judged documents and of those with the top grade,
+        - `documents`, the number of judged documents,
         - `weight`.
 
     Examples
@@ -421,16 +407,12 @@ def find_contradictory_queries(
     strength = preferences.contradiction_strength
     chosen = _select_largest(strength, most)
     judgments, queries = rankings.judgments, preferences.queries[chosen]
-    top = group_grades(judgments.levels).lowest[-1]
     cutoff = None if first.k is None or second.k is None else max(first.k, second.k)
-    places = np.searchsorted(np.flatnonzero(rankings.counted), queries)
     columns: dict[str, Any] = {"query": judgments.query_ids[queries], "contradiction strength": strength[chosen]}
     for metric, differences in zip(values, preferences.differences, strict=True):
         columns[f"difference {metric}"] = differences[chosen]
-    columns |= {f"spread {metric}": table[places] for metric, table in (spread or {}).items()}
     columns |= {f"labels {model}": rank_labels(rankings, model, queries, first, cutoff) for model in models}
     columns["documents"] = judgments.sizes[queries]
-    columns["top grades"] = judgments.relevant(float(top))[queries]
     return pd.DataFrame(columns | {"weight": preferences.weights[chosen]})
 
 
