@@ -206,15 +206,14 @@ def _decompose(
     rankings: Rankings, models: tuple[str, str], metrics: Sequence[DCG], grades: Grades, bands: Mapping[str, int]
 ) -> tuple[dict[str, Floats], dict[str, Floats]]:
     """Return by metric the contributions of queries and of cells. For recipes, they are means over repeats."""
-    parts = [Decomposition(metric, rankings, grades, bands) for metric in dict.fromkeys(metrics)]
-    by_query, cells = {}, {}
-    repeats = [[_decompose_repeat(rankings, own, parts) for own in rankings.repeat_scores(model)] for model in models]
-    for place, part in enumerate(parts):
-        name = str(part.metric)
-        values, tables = ([[repeat[place][item] for repeat in own] for own in repeats] for item in (0, 1))
-        by_query[name] = part.share * np.subtract(*(np.mean(own, axis=0) for own in values))
-        cells[name] = np.subtract(*(np.mean(own, axis=0) for own in tables))
-    return by_query, cells
+    parts = {str(metric): Decomposition(metric, rankings, grades, bands) for metric in metrics}
+    means = []
+    for model in models:
+        repeats = [_decompose_repeat(rankings, own, list(parts.values())) for own in rankings.repeat_scores(model)]
+        means.append([np.mean(tables, axis=0) for tables in zip(*repeats, strict=True)])
+    by_query, cells = (first - second for first, second in zip(*means, strict=True))
+    shares = np.stack([part.share for part in parts.values()])
+    return dict(zip(parts, shares * by_query, strict=True)), dict(zip(parts, cells, strict=True))
 
 
 def _list_steps(pivot: DCG, *, negative: bool) -> list[DCG]:
@@ -319,6 +318,7 @@ class Decomposition:
             raise ValueError(f"{metric} has no mean, because no query of positive weight has relevant documents.")
         weights = weights / weights.max()  # The sum of huge weights could overflow.
         self.share: Floats = weights / weights.sum()
+        self.shape = len(grades.names), len(bands)
 
     def compute_values(self, rows: RankedRows) -> Floats:
         """Return the value of each row, 0 for queries without relevant documents."""
@@ -339,7 +339,7 @@ class Decomposition:
         worth = worth * np.where(self._empty, 0.0, self.share)[rows.queries, None]
         grade = self._grades.of_code[rows.codes[:, :width]].ravel()
         band = np.searchsorted(list(self._bands.values()), np.arange(1, depth + 1), side="right") - 1
-        cells = np.zeros((len(self._grades.names), len(self._bands)))
+        cells = np.zeros(self.shape)
         for column in range(band[-1] + 1):
             discount = np.zeros(width)
             discount[:depth] = np.where(band == column, gains.discount[:depth], 0.0)
@@ -351,19 +351,19 @@ class Decomposition:
 
 def _decompose_repeat(
     rankings: Rankings, scores: Floats, decompositions: Sequence[Decomposition]
-) -> list[tuple[Floats, Floats]]:
-    """Return the value of each query, (queries,), and the cells of the mean, (grades, bands), for each metric."""
-    values: list[Floats] = [np.zeros(rankings.judgments.queries) for _ in decompositions]
-    cells: list[Any] = [0.0] * len(decompositions)
+) -> tuple[Floats, Floats]:
+    """Return the values, (metrics, queries), and the cells of the means, (metrics, grades, bands)."""
+    values = np.zeros((len(decompositions), rankings.judgments.queries))
+    cells = np.zeros((len(decompositions), *decompositions[0].shape))
     orders: dict[tuple[str, str], list[int]] = {}  # Metrics with the same order of documents share a ranking.
     for place, part in enumerate(decompositions):
         orders.setdefault((part.metric.ties, part.metric.scores), []).append(place)
     for places in orders.values():
         for rows in rankings.rank(scores, by=decompositions[places[0]].metric):
             for place in places:
-                values[place][rows.queries] = decompositions[place].compute_values(rows)
-                cells[place] = cells[place] + decompositions[place].compute_cells(rows)
-    return list(zip(values, cells, strict=True))
+                values[place, rows.queries] = decompositions[place].compute_values(rows)
+                cells[place] += decompositions[place].compute_cells(rows)
+    return values, cells
 
 
 def find_contradictory_queries(
