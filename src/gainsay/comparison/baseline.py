@@ -361,8 +361,7 @@ class BaselineComparison(TextResult):
 def rank_candidates(result: BaselineComparison) -> tuple[CandidateDecision, ...]:
     """Return the candidates, the likeliest to be shipped first: by decision, then by their worst lower bound."""
     order = get_args(Decision)
-    candidates = sorted(result.candidates, key=lambda candidate: -candidate.deciding.worst_lower)
-    return tuple(sorted(candidates, key=lambda candidate: order.index(candidate.decision)))
+    return tuple(sorted(result.candidates, key=lambda item: (order.index(item.decision), -item.deciding.worst_lower)))
 
 
 def describe_replacement(result: BaselineComparison, names: Mapping[str, str]) -> tuple[str, str, str]:
