@@ -42,7 +42,6 @@ def by_hand(judgments, scores, data, weights, metrics, definitions, cutoff):
                 "labels A": tuple(definitions.in_input_order(labels, scores["A"][part].tolist())[:cutoff]),
                 "labels B": tuple(definitions.in_input_order(labels, scores["B"][part].tolist())[:cutoff]),
                 "documents": size,
-                "top grades": labels.count(4),
                 "weight": weights[query],
             }
         )

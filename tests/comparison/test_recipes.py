@@ -188,7 +188,7 @@ class TestCompare:
         assert "base is fixed" in comparison.verdict.about
         assert set(comparison.variance) == {"ndcg_linear@10", "ndcg_exp@10", "map"}
 
-    def test_attribution_is_the_mean_over_runs_with_its_spread(self, comparison, judgments, scores):
+    def test_attribution_is_the_mean_over_repeats(self, comparison, judgments, scores):
         found = comparison.attribution("A", "base")
         alone = []
         for repeat in scores["A"]:
@@ -198,25 +198,16 @@ class TestCompare:
         for metric in ("ndcg_linear@10", "ndcg_exp@10"):
             differences = [one.difference[metric] for one in alone]
             assert found.difference[metric] == pytest.approx(np.mean(differences))
-            assert found.spread[metric] == pytest.approx(np.std(differences, ddof=1))
             cells = np.stack([one.grades_by_ranks.loc[metric].to_numpy() for one in alone])
             np.testing.assert_allclose(found.grades_by_ranks.loc[metric], cells.mean(axis=0), atol=1e-15)
-        assert "between repeats" in repr(found)
-        other, both = comparison.attribution("B", "base"), comparison.attribution("A", "B")
-        assert both.spread == pytest.approx(
-            {it: math.hypot(size, other.spread[it]) for it, size in found.spread.items()}
-        )
-        assert alone[0].spread == {}
 
-    def test_queries_have_the_spread_beside_them(self, comparison):
+    def test_queries_are_those_of_means_over_repeats(self, comparison):
         table = comparison.queries("A", "B", most=3)
         place = {query: row for row, query in enumerate(range(60))}
         for row in table.to_dict("records"):
             at = place[row["query"]]
             repeats = [comparison.repeats[name]["ndcg_exp@10"][at] for name in "AB"]
             assert row["difference ndcg_exp@10"] == pytest.approx(repeats[0].mean() - repeats[1].mean())
-            expected = math.sqrt(sum(one.var(ddof=1) for one in repeats))
-            assert row["spread ndcg_exp@10"] == pytest.approx(expected)
 
     def test_runs_of_trec(self):
         rng = np.random.default_rng(0)
