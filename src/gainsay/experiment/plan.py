@@ -140,8 +140,7 @@ def rotate(folds: Sequence[RankingData]) -> tuple[Parts, tuple[Fold, ...]]:
     if unweighted and len(unweighted) < count:
         raise ValueError(f"{unweighted[0]} has no weight, but other folds have. Use weights in all folds or in none.")
     rotated = []
-    for i, name in enumerate(names):
-        valid = names[(i + 1) % count]
+    for name, valid in zip(names, [*names[1:], names[0]], strict=True):
         train = tuple(part for part in names if part not in (name, valid))
         rotated.append(Fold(name=name, train=train, valid=valid, test=name))
     return parts, tuple(rotated)

@@ -628,12 +628,16 @@ class ExperimentResult:
             content, record = stored
             return content, record.rounds, record.features
         unit, training = self._find_training(name, repeat, fold)
-        rounds = self._choose_round(unit, training, stop_by)
+        if not isinstance(stop_by, int | np.integer):
+            rule = None if stop_by is None else validate_stop_by(stop_by, self.plan.metrics)
+            stop_by = self.plan.choose_round(training.curves, rule)
+        elif stop_by not in range(1, len(training.curves) + 1):
+            raise ValueError(f"stop_by must be from 1 to {len(training.curves)}, the rounds of {unit}, got {stop_by}")
         try:
             content = Storage(self.directory).read_model(unit) if self.directory else self.model_files[unit.slug]
         except DamagedError as error:
             raise RuntimeError(f"{unit}: {error}. Run the experiment again.") from error
-        return content, rounds, self.plan.features
+        return content, int(stop_by), self.plan.features
 
     def _find_training(self, name: str, repeat: int | None, fold: str | None) -> tuple[Unit, Training]:
         """Return one training of a candidate."""
@@ -651,14 +655,6 @@ class ExperimentResult:
         place = folds.index(fold or folds[0])
         unit = self.plan.list_units([name])[(repeat - 1) * len(folds) + place]
         return unit, repeats[repeat - 1][place]
-
-    def _choose_round(self, unit: Unit, training: Training, stop_by: MetricLike | int | None) -> int:
-        if not isinstance(stop_by, int | np.integer):
-            rule = None if stop_by is None else validate_stop_by(stop_by, self.plan.metrics)
-            return self.plan.choose_round(training.curves, rule)
-        if stop_by not in range(1, len(training.curves) + 1):
-            raise ValueError(f"stop_by must be from 1 to {len(training.curves)}, the rounds of {unit}, got {stop_by}")
-        return int(stop_by)
 
     def _find_refit(self, name: str) -> tuple[bytes, Refit] | None:
         """Return the model file and the record of a candidate trained on all data, or None."""
@@ -682,7 +678,7 @@ class ExperimentResult:
 class _Scores(UserDict[str, Any]):
     """The scores of every candidate, folds one after the other, read on access. A recipe has one array per repeat."""
 
-    def __init__(self, trainings: Mapping[str, Repeats], rounds: Mapping[str, Sequence[int]]) -> None:
+    def __init__(self, trainings: Mapping[str, Repeats], rounds: Mapping[Any, Sequence[int]]) -> None:
         super().__init__(trainings)
         self._rounds = rounds
 
