@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import numpy as np
@@ -229,10 +229,6 @@ class Candidate:
     def objective(self) -> str:
         """Objective that is trained."""
         return str(self.params.get("objective", DEFAULT_OBJECTIVE[self.library]))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all fields as JSON values."""
-        return asdict(self)
 
 
 def grid(

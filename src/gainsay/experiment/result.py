@@ -593,13 +593,11 @@ class ExperimentResult:
 
     def _describe_rounds(self) -> str:
         subject = "Each repeat of a candidate" if self.plan.repeats.number > 1 else "Each candidate"
-        metrics = self.plan.primary_metrics
-        if self.plan.stop_by == BALANCED and len(metrics) == 2:
-            return (
-                f"{subject} is compared at the balanced round, with the smallest larger gap of {metrics[0]} and "
-                f"{metrics[1]} to their best values on the validation set."
-            )
-        metric = metrics[0] if self.plan.stop_by == BALANCED else self.plan.stop_by
+        rule, metrics = self.plan.stop_by, self.plan.primary_metrics
+        if rule == BALANCED and len(metrics) == 2:
+            gap = f"the smallest larger gap of {' and '.join(metrics)} to their best values on the validation set"
+            return f"{subject} is compared at the balanced round, with {gap}."
+        metric = metrics[0] if rule == BALANCED else rule
         return f"{subject} is compared at its best round on the validation set by {metric}."
 
     def _validate_candidate(self, name: str | None) -> str:
@@ -607,12 +605,11 @@ class ExperimentResult:
         name = self.selected if name is None else name
         if name in self.trainings:
             return name
+        models = ", ".join(printables(self.candidates))
         if name in self.first:
-            finalists = ", ".join(printables(self.candidates))
-            raise KeyError(f"{name!r} was trained once and is not a finalist. Finalists: {finalists}")
+            raise KeyError(f"{name!r} was trained once and is not a finalist. Finalists: {models}")
         if name in self.failures:
             raise KeyError(f"{name!r} is not finished: {get_last_line(self.failures[name])}")
-        models = ", ".join(printables(self.candidates))
         raise KeyError(f"no model {name!r}{nearest(str(name), self.candidates)} (models: {models})")
 
     def _read_model(
@@ -693,13 +690,8 @@ class _Scores(UserDict[str, Any]):
 
 def _are_identical(repeats: Repeats) -> bool:
     """Return whether several repeats have equal results, because another seed changes nothing."""
-    first, *others = repeats
-    return bool(others) and all(
-        np.array_equal(getattr(training, name), getattr(reference, name), equal_nan=True)
-        for folds in others
-        for training, reference in zip(folds, first, strict=True)
-        for name in ("curves", "test")
-    )
+    results = [[(training.curves.tobytes(), training.test.tobytes()) for training in folds] for folds in repeats]
+    return len(results) > 1 and all(result == results[0] for result in results)
 
 
 def _create_distinct_names(names: Any) -> Any:

@@ -131,10 +131,8 @@ def create_parameters(candidate: Candidate, max_label: float) -> dict[str, Any]:
 
 
 def _create_gain_table(gain: Gain, levels: range) -> list[float]:
-    if gain == "linear":
-        return list(levels)
-    if gain == "exponential":
-        return [2**level - 1 for level in levels]
+    if isinstance(gain, str):
+        return [level if gain == "linear" else 2**level - 1 for level in levels]
     return [float(value) for value in power(np.array(levels, dtype=np.float64), float(gain))]
 
 
