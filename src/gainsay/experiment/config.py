@@ -37,7 +37,6 @@ from ..metrics.binary import validate_without_judged
 from ..metrics.gains import CANONICAL_BASES
 from ..metrics.names import parse_metric, parse_metrics
 
-
 MAX_MISTAKES = 10
 """An error lists so many mistakes."""
 
@@ -74,7 +73,8 @@ def validate_model(model: type[Model], values: Any) -> Model:
     except ValidationError as error:
         mistakes = error.errors(include_url=False)
         lines = list(dict.fromkeys(_format_mistake(model, mistake) for mistake in mistakes))
-        lines[MAX_MISTAKES:] = [f"{len(lines) - MAX_MISTAKES} more mistakes."] * (len(lines) > MAX_MISTAKES)
+        if len(lines) > MAX_MISTAKES:
+            lines[MAX_MISTAKES:] = [f"{len(lines) - MAX_MISTAKES} more mistakes."]
     wrong_type = mistakes[0]["type"].endswith("_type") and not isinstance(mistakes[0]["input"], float)
     raise (TypeError if wrong_type else ValueError)("\n".join(lines))
 
