@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import numpy as np
@@ -36,6 +36,9 @@ from ..metrics.base import Metric
 from ..metrics.binary import validate_without_judged
 from ..metrics.dcg import CANONICAL_BASES
 from ..metrics.names import parse_metric, parse_metrics
+
+MAX_MISTAKES = 10
+"""An error lists so many mistakes."""
 
 
 class StrictModel(BaseModel):
@@ -69,7 +72,9 @@ def validate_model(model: type[Model], values: Any) -> Model:
         return model.model_validate(values)
     except ValidationError as error:
         mistakes = error.errors(include_url=False)
-        lines = dict.fromkeys(_format_mistake(model, mistake) for mistake in mistakes)
+        lines = list(dict.fromkeys(_format_mistake(model, mistake) for mistake in mistakes))
+        if len(lines) > MAX_MISTAKES:
+            lines[MAX_MISTAKES:] = [f"{len(lines) - MAX_MISTAKES} more mistakes."]
     wrong_type = mistakes[0]["type"].endswith("_type") and not isinstance(mistakes[0]["input"], float)
     raise (TypeError if wrong_type else ValueError)("\n".join(lines))
 
@@ -229,10 +234,6 @@ class Candidate:
     def objective(self) -> str:
         """Objective that is trained."""
         return str(self.params.get("objective", DEFAULT_OBJECTIVE[self.library]))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all fields as JSON values."""
-        return asdict(self)
 
 
 def grid(
