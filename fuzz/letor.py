@@ -1,4 +1,4 @@
-"""`gainsay.data.read_letor`: SVMlight lines with query ids, plain and through gzip."""
+"""Fuzz `gainsay.data.read_letor`: SVMlight lines with query ids, plain and compressed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LIMIT = 2**22
 
 
 def check(content: bytes, folder: Path) -> None:
-    """Read plain, through gzip, and line by line: the same data, or the same message."""
+    """Read the plain and the compressed file with both parsers: return the same data, or raise the same message."""
     path = folder / "data.txt"
     path.write_bytes(content)
     found = _read(path)
@@ -40,7 +40,7 @@ def _read(path: Path) -> object:
 
 
 def plain(data: RankingData) -> object:
-    """Return data as values that compare by content, NaN included."""
+    """Return data as values that compare by content, including NaN."""
     features = (data.features.shape, data.features.tobytes())
     weight = None if data.weight is None else data.weight.tolist()
     return features, data.labels.tobytes(), data.qid.tolist(), data.query_ids.tolist(), data.document_ids, weight

@@ -1,4 +1,4 @@
-"""`gainsay.data.read_lightgbm`: the data, group sizes and weights, parted in the fuzzer's bytes by a byte 0xff."""
+"""Fuzz `gainsay.data.read_lightgbm`: data, group sizes and weights. A byte 0xff separates them."""
 
 from __future__ import annotations
 
