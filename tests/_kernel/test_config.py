@@ -1,4 +1,4 @@
-"""The versions and the path of evaluation that `show_config` shows."""
+"""`show_config`: versions, and whether the compiled core is used."""
 
 from __future__ import annotations
 

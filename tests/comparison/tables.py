@@ -1,4 +1,4 @@
-"""The tables of a comparison from values alone, with settings that tests leave out."""
+"""Tables of a comparison of values, with defaults for the other settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LOSS = gs.metric("loss_in_tables", lambda labels, scores: 0.0, higher_is_better=
 
 
 def comparison_of(values, models=None, weights=None, *, losses=(), draws=10_000, **options):
-    """A comparison of arrays of values by metric, the columns of unnamed models numbered."""
+    """Return a comparison of arrays by metric. Models without names are numbered."""
     names = models or [f"model {number}" for number in range(1, np.shape(next(iter(values.values())))[1] + 1)]
     return gs.Comparison(
         {name: np.asarray(table) for name, table in values.items()},
@@ -23,10 +23,10 @@ def comparison_of(values, models=None, weights=None, *, losses=(), draws=10_000,
 
 
 def pairs_table(values, models=None, weights=None, **options):
-    """Every pair of models."""
+    """Return the table of all pairs of models."""
     return comparison_of(values, models, weights, **options).pairs
 
 
 def leaderboard_table(values, models=None, weights=None, **options):
-    """Every metric and model."""
+    """Return the table of all metrics and models."""
     return comparison_of(values, models, weights, **options).standings

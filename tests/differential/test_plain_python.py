@@ -16,7 +16,7 @@ LARGEST = {"binary": 1, "grades": 4, "rarely relevant": 4, "to 30": 30, "to 1000
 
 
 def chosen(definitions, label_kind):
-    """The metrics that take such labels: tables list the labels 0 to 4, ERR has its scale, 2^1000 is refused."""
+    """Return the metrics that support such labels. Tables contain labels 0 to 4, and ERR has a scale."""
     tables = ("ndcg(gain=", "dcg(gain=")
     out = (*tables, "err", "dcg_exp", "cg_exp") if label_kind == "to 1000" else (*tables, "err")
     names = [name for name in definitions.METRICS if not name.startswith(out)]

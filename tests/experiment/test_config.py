@@ -1,4 +1,4 @@
-"""Experiments in TOML: what the keys mean, and what the memory limits are."""
+"""Experiments in TOML: the meaning of keys, and memory limits."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class TestRepeats:
         assert (plan.repeats.number, plan.repeats.finalists, plan.vary) == (4, None, "queries")
 
     def test_label_files_are_text_without_blanks_around_it(self, tmp_path):
-        """A blank after a comma makes no cluster of its own; 01, 1 and NA are three labels."""
+        """A blank after a comma is not part of a label. 01, 1 and NA are three labels."""
         ids = read(tmp_path, f"[data]\n{SIMULATED}")._parts["test"].query_ids
         labels = ["01", "1", "NA", "01", "1", "NA"]
         rows = "".join(f"{name} , {label}\n" for name, label in zip(ids, labels, strict=True))
@@ -183,7 +183,7 @@ def test_all_mistakes_are_reported_at_once(tmp_path):
 
 
 def test_examples(tmp_path):
-    """The file of the examples, and the one in the documentation, whose data do not exist."""
+    """The file of the examples, and the one of the documentation, which has no data."""
     path = Path(__file__).parents[2] / "examples" / "experiment.toml"
     assert len(Experiment.from_toml(path, tmp_path).plan.candidates) == 6
     guide = (path.parents[1] / "docs" / "reference" / "experiment_file.md").read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ sizes_of_queries = st.lists(st.integers(0, 300), min_size=1, max_size=60).filter
 
 
 def make(sizes):
-    """A layout, and codes by document that a test can recognise again."""
+    """Return a layout, and distinct codes of the documents."""
     sizes = np.array(sizes, dtype=np.int64)
     codes = np.arange(sizes.sum()) % 5
     return Layout(sizes, codes.astype(np.int8), 5), codes
