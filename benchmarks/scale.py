@@ -23,11 +23,9 @@ from evaluators import TEN_METRICS
 from timing import describe_machine
 
 import gainsay as gs
-from gainsay.dask.evaluation import PartitionSums, _add_partitions, _sum_partition
-from gainsay.dask.rounds import predict_stages
+from gainsay.dask.evaluation import PartitionSums, _add_partitions, _sum_partition, predict_stages
 from gainsay.data import simulate
-from gainsay.training.bound_metrics import BoundMetrics
-from gainsay.training.partial_sums import Partition
+from gainsay.training.bound_metrics import BoundMetrics, Partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable

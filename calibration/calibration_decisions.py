@@ -36,6 +36,7 @@ from populations import (
     format_table,
     judge_cells,
     print_section,
+    read_panel,
     tilt,
 )
 from repeats_and_clusters import (
@@ -47,7 +48,6 @@ from repeats_and_clusters import (
 )
 
 from gainsay.comparison.baseline import compare_with_baseline
-from gainsay.comparison.data import read_panel
 from gainsay.comparison.inference import Sample
 from gainsay.comparison.segments import compute_segments
 from gainsay.comparison.verdict import Verdict

@@ -46,7 +46,7 @@ from gainsay.comparison.gain_path import (
     read_gain_path,
 )
 from gainsay.comparison.inference import Sample
-from gainsay.metrics.gains import power
+from gainsay.metrics.dcg import power
 
 BASES = np.array(DEFAULT_BASES)
 SPAN = math.log(BASES[-1])

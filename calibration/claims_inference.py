@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from populations import read_panel
 
 from gainsay.comparison.baseline import compare_with_baseline
-from gainsay.comparison.data import read_panel
 from gainsay.comparison.estimates import estimate
 from gainsay.comparison.inference import Sample, compute_regret_band, critical_value, draw_errors, two_step_test
 

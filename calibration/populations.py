@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from multiprocessing import get_context
@@ -25,6 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import root
 from scipy.special import logsumexp
+
+from gainsay.comparison.data import Panel, build_panel, read_tables
 
 Array = NDArray[np.float64]
 
@@ -184,6 +186,13 @@ SCENARIOS = (
         means(-0.02, m8=0.012, m4=0.0105, m1=0),
     ),
 )  # fmt: skip
+
+
+def read_panel(values: Mapping[str, Any], models: Sequence[str] | None = None, clusters: Any = None) -> Panel:
+    """Return values by metric as a comparison reads them."""
+    first = next(iter(values.values()))
+    models = models or [f"model {k + 1}" for k in range(len(first) if isinstance(first, list) else first.shape[1])]
+    return build_panel(*read_tables(values, models), models, clusters=clusters)
 
 
 def draw_rows(rng: np.random.Generator, probabilities: Array, number: int) -> NDArray[np.int64]:

@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from populations import ALPHA, DRAWS, METRICS, SCENARIOS, Array, draw_rows, tilt
+from populations import ALPHA, DRAWS, METRICS, SCENARIOS, Array, draw_rows, read_panel, tilt
 
-from gainsay.comparison.data import read_panel
 from gainsay.comparison.inference import Sample
 from gainsay.comparison.pairs import compute_pair_p_values
 from gainsay.comparison.verdict import Verdict

@@ -1,4 +1,4 @@
-"""`gainsay.experiment.config.read_toml`; nothing is simulated, for that takes as long as the file says."""
+"""`gainsay.experiment.experiment_file.read_toml`; nothing is simulated, for that takes as long as the file says."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from gainsay.data import simulate
-from gainsay.experiment import config
+from gainsay.experiment import experiment_file
 
 from .oracle import attempt
 
@@ -36,5 +36,5 @@ def check(content: bytes, folder: Path) -> None:
     path = folder / "experiment.toml"
     path.write_bytes(content)
     (folder / "a.txt").write_bytes(b"".join(b"%d qid:%d 1:%d\n" % (row % 3, row // 3, row) for row in range(27)))
-    with patch.object(config, "simulate", lambda *_, **__: simulate(9, 1, features=2, mean_length=3)):
-        attempt(lambda: config.read_toml(path), path, folder / "a.txt", lines=False, permitted=(OSError,))
+    with patch.object(experiment_file, "simulate", lambda *_, **__: simulate(9, 1, features=2, mean_length=3)):
+        attempt(lambda: experiment_file.read_toml(path), path, folder / "a.txt", lines=False, permitted=(OSError,))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
-from gainsay.cli.inputs import load_table
-from gainsay.cli.options import InputOptions
+from gainsay.cli.inputs import InputOptions, load_table
 
 from .oracle import attempt
 

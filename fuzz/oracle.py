@@ -78,7 +78,7 @@ def _check_line(message: str, path: Path) -> None:
         raise ViolationError(f"line {match[1]} does not exist: {message!r}")
 
 
-def same(first: object, second: object, comparison: str) -> None:
+def assert_equal(first: object, second: object, comparison: str) -> None:
     """Raise an error if two results differ."""
     if first != second:
         raise ViolationError(f"{comparison}: {first!r} is not {second!r}")

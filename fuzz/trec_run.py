@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gainsay.data import read_run, write_run
 
-from .oracle import attempt, same
+from .oracle import assert_equal, attempt
 
 SEEDS = (
     b"301 Q0 FR94-1 1 2.5 STANDARD\n301 Q0 FR94-2 2 1.5 STANDARD\n302 Q0 FR94-1 1 -inf STANDARD\n",
@@ -28,7 +28,7 @@ def check(content: bytes, folder: Path) -> None:
     write_run(run, path)
     written = read_run(path)
     keys = ["query", "document"]
-    same(
+    assert_equal(
         run.sort_values(keys).to_dict("list"),
         written.sort_values(keys).to_dict("list"),
         "a run and its written copy",

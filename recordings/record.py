@@ -370,9 +370,7 @@ def record_populations() -> dict[str, Any]:
     preferences = (judgments, first, second, rng.choice(["a", "b", "tie"], 40, p=[0.6, 0.3, 0.1]))
     results["fitted gain"] = attempt(lambda: gs.fit_gain(preferences, metric="ndcg_linear@5").to_dict())
     results["verdict from values"] = attempt(
-        lambda: gs.Verdict.from_values(
-            values["ndcg_linear@10"], values["ndcg_exp@10"], ["a", "b", "c"], alpha=0.1, draws=2000, seed=3
-        ).to_dict()
+        lambda: gs.Comparison(values, ["a", "b", "c"], alpha=0.1, draws=2000, seed=3).verdict.to_dict()
     )
     for claim, options in (
         ("pair", {"query": 0.1}),

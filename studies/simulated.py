@@ -53,7 +53,8 @@ def measure_power(values: Floats, queries: int, rng: np.random.Generator) -> flo
     kinds = []
     for seed in range(SAMPLES):
         sample = values[:, rng.integers(values.shape[1], size=queries)]
-        kinds.append(gs.Verdict.from_values(sample[0], sample[1], ["fair", "excellent"], draws=2_000, seed=seed).kind)
+        tables = {"ndcg_linear@10": sample[0], "ndcg_exp@10": sample[1]}
+        kinds.append(gs.Comparison(tables, ["fair", "excellent"], draws=2_000, seed=seed).verdict.kind)
     return kinds.count("genuine") / SAMPLES
 
 

@@ -14,8 +14,7 @@ import pytest
 from tests.bad_inputs import BadInput, bad_inputs
 
 import gainsay as gs
-from gainsay.cli.inputs import load_table
-from gainsay.cli.options import InputOptions
+from gainsay.cli.inputs import InputOptions, load_table
 from gainsay.data import read_scores
 
 pytestmark = pytest.mark.slow
@@ -37,7 +36,6 @@ def unwritable(name, argument, call):
     [
         unwritable("model", "name of a model", lambda: gs.compare({HALF: [1, 2, 3, 4]}, JUDGMENTS)),
         unwritable("models of values", "models[0]", lambda: gs.Comparison({"a": np.ones((3, 1))}, [HALF]).leaderboard),
-        unwritable("verdict", "models[1]", lambda: gs.Verdict.from_values(np.eye(2), np.eye(2), models=["a", HALF])),
         unwritable("run", "name of a run", lambda: gs.compare_runs({HALF: {"q": {"d": 1.0}}}, {"q": {"d": 1}})),
         unwritable("query of a run", "run", lambda: gs.evaluate_run("mrr", {HALF: {"d": 1.0}}, {"q": {"d": 1}})),
         unwritable("document of qrels", "qrels", lambda: gs.evaluate_run("mrr", {"q": {"d": 1.0}}, {"q": {HALF: 1}})),

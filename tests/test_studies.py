@@ -85,7 +85,7 @@ def test_pages_contain_the_figures_of_the_results():
 
 
 def test_bounds_in_pictures_are_those_of_the_results():
-    from gainsay.report.plots.pairs import PUBLIC
+    from gainsay.report.plots.models import PUBLIC
 
     trec = json.loads((ROOT / "studies" / "results" / "trec-dl.json").read_text("utf-8"))["results"]
     studies = {name: trec[key] for name, key in zip(PUBLIC, ("dl19", "dl20"), strict=False)}

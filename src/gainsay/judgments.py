@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from ._common import cached_property
 from ._common.arrays import (
     align_rows,
     align_weights,
@@ -17,13 +18,12 @@ from ._common.arrays import (
     integers,
     nearest,
     numbers,
+    scale_weights,
     validate_ready,
     vector,
 )
-from ._common.cached import cached_property
-from ._common.sums import scale_weights
 from ._common.validation import validate_choice, validate_text
-from .ranking.layout import Layout
+from .ranking.rows import Layout
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -230,11 +230,6 @@ class Judgments:
         """The document weights in input order, or None if you passed query weights."""
         return None if self._document_weights is None else self._by_row(self._document_weights)
 
-    @property
-    def max_label(self) -> float:
-        """The highest label."""
-        return float(self.levels[-1])
-
     @cached_property
     def layout(self) -> Layout:
         """The layout of documents in blocks of queries."""
@@ -291,8 +286,8 @@ class Judgments:
         )
 
     def _repr_html_(self) -> str:
+        from ._common.text import pluralize
         from ._common.theme import table_cell
-        from ._common.words import pluralize
 
         many = len(self.levels) > 7
         counts = [] if many else np.bincount(self._flat_codes, minlength=len(self.levels)).tolist()

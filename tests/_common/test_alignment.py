@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gainsay as gs
-from gainsay.training.bound_metrics import BoundMetrics
-from gainsay.training.partial_sums import Partition
+from gainsay.training.bound_metrics import BoundMetrics, Partition
 
 ROWS = [40, 10, 30, 20]
 ORDER = [30, 40, 20, 10]

@@ -72,7 +72,7 @@ def test_comparisons() -> None:
     ]
     assert [len(one.models) for one in comparisons] == [2, 2, 2, 2]
     values = np.array([[0.1, 0.2], [0.3, 0.1]])
-    assert gs.Verdict.from_values(values, values.tolist(), clusters=FRAME["query"][::2]).queries == 2
+    assert gs.Comparison({"x": values, "y": values.tolist()}, ["a", "b"], clusters=FRAME["query"][::2]).query_count == 2
 
 
 def test_training() -> None:

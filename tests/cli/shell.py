@@ -6,7 +6,7 @@ import json
 
 from typer.testing import CliRunner
 
-from gainsay._common.shown import plain
+from gainsay._common.text import plain
 from gainsay.cli import app
 
 

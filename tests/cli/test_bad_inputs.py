@@ -83,11 +83,11 @@ RECIPES = [
 
 WRITES = [
     BadCall(f"{JUDGED} B=worse.csv --per-query worse.csv", "--per-query 'worse.csv'", "overwritten"),
-    BadCall(f"{JUDGED} --recipe A=A1.npy,A2.npy,A3.npy --markdown ./A2.npy", "--markdown 'A2.npy'", "overwritten"),
+    BadCall(f"{JUDGED} --recipe A=A1.npy,A2.npy,A3.npy --html ./A2.npy", "--html 'A2.npy'", "overwritten"),
     BadCall(f"{JUDGED} --segments kinds.csv:kind --html kinds.csv", "--html 'kinds.csv'", "overwritten"),
-    BadCall(f"{JUDGED} worse.csv --markdown link.csv", "--markdown 'link.csv'", "overwritten"),
+    BadCall(f"{JUDGED} worse.csv --html link.csv", "--html 'link.csv'", "overwritten"),
     BadCall(f"{GATE} N=worse.csv --json worse.csv", "--json 'worse.csv'", "overwritten"),
-    BadCall(f"{JUDGED} --html r.x --markdown r.x", "--html and --markdown", "both write"),
+    BadCall(f"{JUDGED} --html r.csv --per-query r.csv", "--html and --per-query", "both write"),
     BadCall(f"{JUDGED} --html r.html --per-query r.json", "'r.json'", "must end with"),
     BadCall(f"{JUDGED} --html xgb.html", "'xgb.json'"),
 ]
@@ -106,10 +106,8 @@ DECISIONS = [
     BadCall(f"{GATE} better.npy --earlier labels.npy", "'labels.npy'", "JSON file"),
     BadCall(f"{VARIANCE} --require no-loss", "--require", "without --claim ship"),
     BadCall(PLAN, "--query-sd", "plan without data"),
-    BadCall(f"{PLAN} --table two.csv --repeats 5", "--recipe", "requires training recipes"),
     BadCall(f"{PLAN} --query-sd 0", "--query-sd", "must be above"),
     BadCall(f"{VARIANCE} --claim all", "'all'", "--claim must be"),
-    BadCall(f"{GATE} better.npy --looks 100 --anytime", "--looks", "only one of"),
     BadCall("plan --query-sd 1", "--difference", code=2),
 ]
 
@@ -119,14 +117,13 @@ def no_effect(call, option, context):
 
 
 NO_EFFECT = [
-    no_effect("compare --table two.csv --vary queries", "--vary", "without --recipe"),
-    no_effect("gate --table two.csv --baseline old --candidate better --vary seed", "--vary", "without --recipe"),
     no_effect(f"{JUDGED} --unjudged drop", "--unjudged", "without --qrels"),
     no_effect(f"{JUDGED} --query q", "--query", "without --table"),
     no_effect(f"{JUDGED} --open", "--open", "without --html"),
-    no_effect("compare --table two.csv --json --text", "--text", "with --json"),
+    no_effect("compare --table two.csv --json --all", "--all", "with --json"),
+    no_effect(f"{GATE} better.npy --looks 100 --anytime", "--looks", "with --anytime"),
     no_effect(f"{VARIANCE} old.npy", "MODELS", "with --query-sd"),
-    no_effect(f"{VARIANCE} --repeats 5", "--repeats", "with --query-sd"),
+    no_effect(f"{VARIANCE} --label x", "--label", "with --query-sd"),
     no_effect("explain --labels 1,0 --query x", "--query", "with --labels"),
     no_effect("run wrong.toml --json --open", "--open", "with --json"),
 ]

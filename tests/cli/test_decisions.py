@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.cli.shell import as_json, gainsay, json_of, output_of
+from tests.cli.shell import as_json, json_of, output_of
 
 import gainsay as gs
-from gainsay.data import simulate
-from gainsay.experiment import Candidate, Experiment
 
 pytestmark = pytest.mark.slow
 
@@ -61,13 +59,13 @@ def test_gate_of_recipes(files, judged, baseline, candidate):
     def argument(name):
         return name + end if name == "old" else f"{name}=" + ",".join(f"{name}{run}{end}" for run in (1, 2, 3))
 
-    expected = files.compare(baseline, candidate, metrics=["map"], vary="seed", **options).against(baseline)
+    expected = files.compare(baseline, candidate, metrics=["map"], **options).against(baseline)
     code = CODES[expected.decisions[candidate]]
     models = f"--baseline {argument(baseline)} --candidate {argument(candidate)}"
-    content = json.loads(output_of(f"gate {judged} {models} -m map --vary seed --json -", code=code))
+    content = json.loads(output_of(f"gate {judged} {models} -m map --json -", code=code))
     assert (content["baseline"], content["candidate"], list(content["metrics"])) == (baseline, candidate, ["map"])
     assert content["sentence"] == expected.sentence(candidate)
-    assert (content["repeats"], content["vary"]) == (expected.repeats, "seed")
+    assert content["repeats"] == expected.repeats
     assert content["clusters"] == (None if end else files.kinds["session"].nunique())
 
 
@@ -93,21 +91,15 @@ class TestPlan:
 
     def test_from_recipes_and_clusters(self, files):
         models = "--table all.csv --clusters session --scores old --recipe A=A1,A2,A3 --recipe B=B1,B2,B3"
-        content = json_of(f"plan --difference 0.5 --claim pair --repeats 10 {models}")
+        content = json_of(f"plan --difference 0.5 --claim pair {models}")
         comparison = files.compare("old", "A", "B", metrics=METRICS, clusters="session")
-        assert content == as_json(comparison.plan(0.5, claim="pair", repeats=[10]).to_dict())
-        assert content["options"][0]["repeats"] == 10
-
-
-def means_of(content):
-    return {(row["base"], row["model"]): row["mean"] for row in content["path"]}
+        assert content == as_json(comparison.plan(0.5, claim="pair").to_dict())
 
 
 def test_gains_are_those_of_the_comparison(files):
-    content = json_of("gains --table two.csv --bases 1,1.5,2,4 -m ndcg_exp@5 --alpha 0.1 --seed 3")
+    content = json_of("gains --table two.csv -m ndcg_exp@5 --alpha 0.1 --seed 3")
     comparison = files.compare("old", "better", metrics=["ndcg_exp@5"], alpha=0.1, seed=3)
-    assert content == as_json(comparison.gains([1, 1.5, 2, 4], metric="ndcg_exp@5").to_dict())
-    assert content["bases"] == [1, 1.5, 2, 4]
+    assert content == as_json(comparison.gains(metric="ndcg_exp@5").to_dict())
 
 
 def test_tables(files):
@@ -115,24 +107,6 @@ def test_tables(files):
     shown = output_of("gains --table two.csv")
     assert expected.text in shown
     assert f"{expected.frame().set_index(['base', 'model']).loc[(1.0, 'old'), 'regret']:.4f}" in shown
-
-
-def test_gains_and_sensitivity_of_an_experiment(tmp_path):
-    parts = simulate(60, seed=1, mean_length=10).split_queries(0.5, 0.25, 0.25, seed=1)
-    candidates = [Candidate(name, "lightgbm", {"num_leaves": leaves}) for name, leaves in (("a", 3), ("b", 15))]
-    metrics = ["ndcg_linear@10", "ndcg_exp@10"]
-    experiment = Experiment(candidates, *parts, metrics=metrics, directory=tmp_path, num_boost_round=4, draws=1000)
-    comparison = experiment.run(progress=False).comparison
-    assert json_of("sensitivity --experiment", tmp_path) == as_json(comparison.sensitivity().to_dict())
-    board = comparison.leaderboard
-    means = means_of(json_of("gains --bases 1,2 --experiment", tmp_path))
-    for base, metric in ((1, metrics[0]), (2, metrics[1])):
-        for model in ("a", "b"):
-            assert means[base, model] == pytest.approx(board.loc[model, metric], rel=1e-12)
-    for option in ("--unjudged drop", "--features 3", "--seed 1", "--alpha 0.1"):
-        refused = gainsay(f"gains --experiment {tmp_path} {option}")
-        assert refused.exit_code == 1
-        assert option.split()[0] in refused.stderr
 
 
 def test_bound(files):

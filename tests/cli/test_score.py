@@ -29,7 +29,7 @@ def test_score_is_that_of_evaluate_run(tmp_path, monkeypatch, call, metrics, opt
     content = json_of(f"score run qrels {call} -q")
     assert (content["queries"], content["mean"]) == (expected.judgments.queries, expected.mean)
     assert content["per_query"] == as_json(expected.frame().to_dict("index"))
-    assert content["coverage"] == as_json(expected.coverage.to_dict())
+    assert content["coverage"] == as_json(expected.coverage)
     assert set(json_of(f"score run qrels {call}")) == {"queries", "mean", "coverage"}
     assert "By query" not in output_of(f"score run qrels {call}")
     shown = output_of(f"score run qrels {call} -q")

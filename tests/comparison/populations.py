@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from gainsay.comparison.data import read_panel
+from gainsay.comparison.data import build_panel, read_tables
 
 NAMES = ("x", "y")
 COUNTS = (3, 0, 5, 4)
@@ -28,8 +28,15 @@ def runs_of(seed=0, queries=200, counts=COUNTS, repeat=0.02, query_repeat=0.1, l
     return found
 
 
-def panel_of(values, **options):
-    return read_panel(values, **options)
+def number_models(values):
+    """Return names for the models of an array of values, or of a list with one array per model."""
+    has_repeats = isinstance(values, list) and any(np.ndim(table) == 2 for table in values)
+    return [f"model {place + 1}" for place in range(len(values) if has_repeats else np.shape(values)[1])]
+
+
+def panel_of(values, models=None, **options):
+    models = models or number_models(next(iter(values.values())))
+    return build_panel(*read_tables(values, models), models, **options)
 
 
 def to_t(normal, freedom):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
+from tests.comparison.populations import number_models
 
 import gainsay as gs
 
@@ -10,16 +10,20 @@ LOSS = gs.metric("loss_in_tables", lambda labels, scores: 0.0, higher_is_better=
 
 
 def comparison_of(values, models=None, weights=None, *, losses=(), draws=10_000, **options):
-    """Return a comparison of arrays by metric. Models without names are numbered."""
-    names = models or [f"model {number}" for number in range(1, np.shape(next(iter(values.values())))[1] + 1)]
+    """Return a comparison of values by metric. Models without names are numbered."""
     return gs.Comparison(
-        {name: np.asarray(table) for name, table in values.items()},
-        names,
+        values,
+        models or number_models(next(iter(values.values()))),
         weights=weights,
         metrics=dict.fromkeys(losses, LOSS),
         draws=draws,
         **options,
     )
+
+
+def verdict_of(first, second, models=None, weights=None, *, names=("ndcg_linear@10", "ndcg_exp@10"), **options):
+    """Return the verdict on the values of two metrics."""
+    return comparison_of(dict(zip(names, (first, second), strict=True)), models, weights, **options).verdict
 
 
 def pairs_table(values, models=None, weights=None, **options):

@@ -54,17 +54,17 @@ def changed_at(values, place, value):
     return copy
 
 
-def verdict(**changed):
-    return gs.Verdict.from_values(**{"first": GOOD, "second": OTHER, "draws": 200} | changed)
-
-
-def recipes(**changed):
-    return verdict(**{"first": RUNS, "second": RUNS} | changed)
-
-
-def values(tables=None, models="ABC", **options):
+def values(tables=None, models=("A", "B", "C"), **options):
     tables = {"x": GOOD, "y": OTHER} if tables is None else tables
-    return gs.Comparison(tables, list(models), **{"draws": 200} | options)
+    return gs.Comparison(tables, models, **{"draws": 200} | options)
+
+
+def verdict(first=GOOD, second=OTHER, **options):
+    return values({"first": first, "second": second}, **options)
+
+
+def recipes(first=RUNS, second=RUNS, models=("A", "B"), **options):
+    return verdict(first, second, models=models, **options)
 
 
 def scores(models=None, metrics=("ndcg_linear@10", "ndcg_exp@10", "map"), weight=None, lowest=0, **options):
@@ -108,16 +108,22 @@ def fit_two(sides):
 V, T = ValueError, TypeError
 
 VERDICTS = [
-    ("shapes", lambda: verdict(second=OTHER[:39]), "second", V, "(39, 3)"),
-    ("one dimension", lambda: verdict(first=GOOD[:, 0]), "first", V, "two dimensions"),
-    ("no queries", lambda: verdict(first=GOOD[:0], second=GOOD[:0]), "first", V, "one query"),
-    ("NaN", lambda: verdict(second=changed_at(OTHER, (5, 1), np.nan)), "query 5", V, "'model 2'"),
-    ("infinite", lambda: verdict(first=changed_at(GOOD, (7, 0), np.inf)), "first", V, "query 7"),
-    ("text", lambda: verdict(first=GOOD.astype(str)), "first", T, "<U32"),
-    ("huge integers", lambda: verdict(first=np.full((40, 3), 2**53 + 1)), "first", V, "2**53"),
-    ("masked", lambda: verdict(first=np.ma.masked_equal(GOOD, GOOD[3, 0])), "first", V, "query 3"),
-    ("columns in another order", lambda: verdict(first=FRAMES[0], second=SWAPPED), "second", V, "'B' at place"),
-    ("rows in another order", lambda: verdict(first=FRAMES[0], second=FRAMES[1][::-1]), "second", V, "rows"),
+    ("shapes", lambda: verdict(second=OTHER[:39]), "values['second']", V, "(39, 3)"),
+    ("one dimension", lambda: verdict(first=GOOD[:, 0]), "values['first']", V, "two dimensions"),
+    ("no queries", lambda: verdict(first=GOOD[:0], second=GOOD[:0]), "values['first']", V, "one query"),
+    ("NaN", lambda: verdict(second=changed_at(OTHER, (5, 1), np.nan)), "query 5", V, "'B'"),
+    ("infinite", lambda: verdict(first=changed_at(GOOD, (7, 0), np.inf)), "values['first']", V, "query 7"),
+    ("text", lambda: verdict(first=GOOD.astype(str)), "values['first']", T, "<U32"),
+    ("huge integers", lambda: verdict(first=np.full((40, 3), 2**53 + 1)), "values['first']", V, "2**53"),
+    ("masked", lambda: verdict(first=np.ma.masked_equal(GOOD, GOOD[3, 0])), "values['first']", V, "query 3"),
+    (
+        "columns in another order",
+        lambda: verdict(first=FRAMES[0], second=SWAPPED),
+        "values['second']",
+        V,
+        "'B' at place",
+    ),
+    ("rows in another order", lambda: verdict(first=FRAMES[0], second=FRAMES[1][::-1]), "values['second']", V, "rows"),
     ("weights in another order", lambda: verdict(first=FRAMES[0], weights=FRAMES[0]["A"][::-1]), "weights", V, "rows"),
     ("weights of text", lambda: verdict(weights=["1"] * 40), "weights", T, "<U1"),
     ("a masked weight", lambda: verdict(weights=np.ma.masked_equal(np.arange(40.0), 7)), "weights[7]", V),
@@ -129,11 +135,6 @@ VERDICTS = [
     ("too few names", lambda: verdict(models=["x"]), "models", V, "3 columns"),
     ("names in one text", lambda: verdict(models="xyz"), "models", T, "'xyz'"),
     ("a set of names", lambda: verdict(models={"x", "y", "z"}), "models", T, "an order"),
-    ("equal metric names", lambda: verdict(metric_names=("x", "x")), "metric_names", V, "different"),
-    ("metric names in one text", lambda: verdict(metric_names="ab"), "metric_names", V, "'ab'"),
-    ("a set of directions", lambda: verdict(higher_is_better={True, False}), "higher_is_better", T, "set"),
-    ("no direction", lambda: verdict(higher_is_better=None), "higher_is_better", T, "None"),
-    ("text for a direction", lambda: verdict(higher_is_better=("no", True)), "higher_is_better", T, "'no'"),
     ("alpha 0", lambda: verdict(alpha=0), "alpha", V, "0.5"),
     ("alpha 0.5", lambda: verdict(alpha=0.5), "alpha", V, "0.5"),
     ("a negative margin", lambda: verdict(margin=-1e-9), "margin", V, "finite"),
@@ -154,14 +155,14 @@ VERDICTS = [
     ("a mapping of clusters", lambda: verdict(clusters=dict.fromkeys(range(40), 1)), "clusters", V),
     ("clusters of lists", lambda: verdict(clusters=[[1], [2]] * 20), "clusters", V, "one label"),
     ("one repeat", lambda: recipes(first=[RUNS[0], RUNS[1][:, :1]], models=["a", "b"]), "model 'b'", V, "1 repeat"),
-    ("repeats under one metric", lambda: recipes(second=GOOD[:, :2]), "second", V, "same repeats"),
-    ("other repeats", lambda: recipes(second=[np.ones((40, 4)), RUNS[1]]), "'model 1'", V, "same repeats"),
-    ("a cube of repeats", lambda: recipes(first=[RUNS[0], GOOD[..., None, None]]), "model 2", V, "(40, 3, 1,"),
-    ("other queries of a model", lambda: recipes(first=[RUNS[0], RUNS[1][:-1]]), "first", V, "39 queries"),
+    ("repeats under one metric", lambda: recipes(second=GOOD[:, :2]), "values['second']", V, "same repeats"),
+    ("other repeats", lambda: recipes(second=[np.ones((40, 4)), RUNS[1]]), "'A'", V, "same repeats"),
+    ("a cube of repeats", lambda: recipes(first=[RUNS[0], GOOD[..., None, None]]), "'B'", V, "(40, 3, 1,"),
+    ("other queries of a model", lambda: recipes(first=[RUNS[0], RUNS[1][:-1]]), "values['first']", V, "39 queries"),
     (
         "NaN in a repeat",
         lambda: recipes(second=[RUNS[0], changed_at(RUNS[1], (17, 2), np.nan)]),
-        "second",
+        "values['second']",
         V,
         "query 17",
     ),
@@ -196,7 +197,7 @@ VALUES = [
     ("no segments", lambda: values().segments, "segments=", V, "segments"),
     ("no such segment", lambda: values(segments=["a"] * 20 + ["b"] * 20).segments["c"], "'c'", KeyError),
     ("no such baseline", lambda: values(models=["prod", "B", "C"]).against("pro"), "'pro'", V, "did you mean"),
-    ("a baseline alone", lambda: values({"x": GOOD[:, :1]}, "A").against("A"), "'A'", V, "no candidate"),
+    ("a baseline alone", lambda: values({"x": GOOD[:, :1]}, ["A"]).against("A"), "'A'", V, "no candidate"),
     ("no such candidate", lambda: values().against("A").sentence("D"), "'D'", V, "models"),
     (
         "no_loss without margin",
@@ -364,8 +365,8 @@ PLANS = [
     ("repeats of compared models", lambda: values().plan(0.01, repeats=5), "repeats=5", V, "recipes"),
     ("one of two", lambda: values().plan(0.01, models=["A"]), "models", V, "two models"),
     ("few queries", lambda: values({"x": GOOD[:20], "y": OTHER[:20]}).plan(0.01), "20 queries", V),
-    ("equal models", lambda: values({"x": GOOD[:, [0, 0]], "y": GOOD[:, [1, 1]]}, "AB").plan(0.01), "A and B", V),
-    ("one model", lambda: values({"x": GOOD[:, :1]}, "A").plan(0.01, claim="pair"), "one model", V),
+    ("equal models", lambda: values({"x": GOOD[:, [0, 0]], "y": GOOD[:, [1, 1]]}, ["A", "B"]).plan(0.01), "A and B", V),
+    ("one model", lambda: values({"x": GOOD[:, :1]}, ["A"]).plan(0.01, claim="pair"), "one model", V),
     ("one metric", lambda: values({"x": GOOD}).plan(0.02), "got 1 (x)", V, "two metrics"),
 ]
 

@@ -7,9 +7,8 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
-from tests.comparison.populations import to_t
+from tests.comparison.populations import panel_of, to_t
 
-from gainsay.comparison.data import read_panel
 from gainsay.comparison.estimates import estimate
 from gainsay.comparison.inference import draw_errors, estimate_detectable_difference
 
@@ -55,7 +54,7 @@ def written_out(values, noise, question, alpha, differing=30):
 )
 def test_the_kept_and_the_winners_are_in_question_or_all_where_that_is_one(kept, winner, question, alpha):
     values = sample()
-    estimated = estimate(read_panel(values))
+    estimated = estimate(panel_of(values))
     noise = draw_errors(estimated, 1500, seed=3)
     found = estimate_detectable_difference(estimated, noise, alpha, np.isin(np.arange(4), kept), np.array(winner))
     assert found == pytest.approx(written_out(values, noise.values, question, alpha), rel=1e-7)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.comparison.populations import panel_of
+from tests.comparison.tables import verdict_of
 
-from gainsay import Verdict
-from gainsay.comparison.data import read_panel
 from gainsay.comparison.estimates import estimate
 from gainsay.comparison.flags import compute_skewness
 
@@ -27,7 +27,7 @@ def test_errors_are_those_of_the_jackknife(weighted):
     a, b, labels = values_of()
     n = len(a)
     weights = np.random.default_rng(1).random(n) if weighted else np.ones(n)
-    estimated = estimate(read_panel({"a": a, "b": b}, weights=weights, clusters=labels))
+    estimated = estimate(panel_of({"a": a, "b": b}, weights=weights, clusters=labels))
     w = weights / weights.sum()
     for row, values in enumerate((a, b)):
         for k, j in ((0, 1), (0, 2), (1, 2)):
@@ -40,8 +40,8 @@ def test_errors_are_those_of_the_jackknife(weighted):
 
 def test_clusters_of_one_query_each_are_none():
     a, b, _ = values_of(2)
-    one = Verdict.from_values(a, b, draws=300).to_dict()
-    other = Verdict.from_values(a, b, draws=300, clusters=[f"q{i}" for i in range(len(a))]).to_dict()
+    one = verdict_of(a, b, draws=300).to_dict()
+    other = verdict_of(a, b, draws=300, clusters=[f"q{i}" for i in range(len(a))]).to_dict()
     assert other.pop("clusters") == len(a)
     assert one.pop("clusters") is None
     for name in one:
@@ -54,7 +54,7 @@ def test_fewer_than_thirty_clusters_decide_nothing(clusters, kind):
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(clusters), 10)
     ahead = np.stack([rng.normal(1, 0.01, len(labels)), np.zeros(len(labels))], axis=1)
-    verdict = Verdict.from_values(ahead, -ahead, clusters=labels)
+    verdict = verdict_of(ahead, -ahead, clusters=labels)
     assert verdict.kind == kind
     assert np.isfinite(verdict.safe_regret_upper) == (kind == "genuine")
     few = [flag.message for flag in verdict.flags if flag.code == "few clusters"]
@@ -69,14 +69,14 @@ def test_one_large_cluster_is_flagged():
     a, b, _ = values_of(6)
     labels = np.arange(len(a))
     labels[: len(a) // 2] = 0
-    flags = {flag.code: flag for flag in Verdict.from_values(a, b, clusters=labels, draws=200).flags}
+    flags = {flag.code: flag for flag in verdict_of(a, b, clusters=labels, draws=200).flags}
     assert "about 4" in flags["uneven clusters"].message
 
 
 def test_lopsidedness_is_that_of_cluster_sums():
     rng = np.random.default_rng(0)
     d = rng.exponential(size=60)
-    panel = read_panel({"a": np.stack([np.zeros(60), d], axis=1)}, clusters=np.arange(60) // 3)
+    panel = panel_of({"a": np.stack([np.zeros(60), d], axis=1)}, clusters=np.arange(60) // 3)
     sums = (d - d.mean()).reshape(20, 3).sum(axis=1)
     expected = abs((sums**3).sum()) / (sums**2).sum() ** 1.5
     assert compute_skewness(panel, estimate(panel))[0, 1] == pytest.approx(expected)

@@ -11,12 +11,12 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from tests.comparison.tables import leaderboard_table, pairs_table
+from tests.comparison.tables import leaderboard_table, pairs_table, verdict_of
 
 import gainsay as gs
 from gainsay.data import simulate
+from gainsay.report.content import best_rounds
 from gainsay.report.plots.curves import plot_curves
-from gainsay.report.rounds import best_rounds
 
 MODELS = ["m10", "m2", "other", "twin"]
 
@@ -70,9 +70,9 @@ def turned_columns(table, metric):
 class TestMirror:
     def test_verdict(self, seed, margin, ties):
         first, second, weights = drawn(seed, ties)
-        options = {"models": MODELS, "weights": weights, "margin": margin, "draws": 400, "metric_names": ("x", "y")}
-        loss = gs.Verdict.from_values(-first, second, higher_is_better=(False, True), **options).to_dict()
-        gain = gs.Verdict.from_values(first, second, **options).to_dict()
+        options = {"models": MODELS, "weights": weights, "margin": margin, "draws": 400, "names": ("x", "y")}
+        loss = verdict_of(-first, second, losses=["x"], **options).to_dict()
+        gain = verdict_of(first, second, **options).to_dict()
         assert loss.pop("lower_is_better") == ["x"]
         assert gain.pop("lower_is_better") == []
         assert loss.pop("text") != gain.pop("text")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.comparison.populations import panel_of, runs_of
+from tests.comparison.tables import verdict_of
 
 import gainsay as gs
 from gainsay.comparison.flags import find_outlying_repeats
@@ -12,7 +13,7 @@ from gainsay.comparison.flags import find_outlying_repeats
 
 def flags_of(first, second, **options):
     """Return the flags by code."""
-    return {flag.code: flag for flag in gs.Verdict.from_values(first, second, draws=200, **options).flags}
+    return {flag.code: flag for flag in verdict_of(first, second, draws=200, **options).flags}
 
 
 def distinct(queries, models, seed=0):
@@ -58,10 +59,10 @@ def test_uneven_weights(queries, weights, numbers):
 def test_tied_winners_are_named_for_the_metric_they_tie_under():
     one = distinct(40, 3)
     one[:, 1] = one[::-1, 2]
-    options = {"models": ["a", "b", "c"], "metric_names": ["x", "y"]}
+    options = {"models": ["a", "b", "c"], "names": ["x", "y"]}
     tied = flags_of(one, distinct(40, 3, seed=1), **options)["tied winners"]
     assert (tied.models, "mean x" in tied.message) == (("b", "c"), True)
-    lowest = flags_of(-one, distinct(40, 3, seed=1), **options, higher_is_better=(False, True))["tied winners"]
+    lowest = flags_of(-one, distinct(40, 3, seed=1), **options, losses=["x"])["tied winners"]
     assert (lowest.models, "lowest mean x" in lowest.message) == (("b", "c"), True)
 
 

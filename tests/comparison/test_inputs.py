@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from tests.comparison.tables import verdict_of
 
 import gainsay as gs
 
@@ -23,7 +24,7 @@ def compared(values=VALUES, **options):
 
 
 def test_models_are_in_natural_order_with_their_own_values():
-    verdict = gs.Verdict.from_values(VALUES, OTHER, models=["m10", "m9"], draws=200)
+    verdict = verdict_of(VALUES, OTHER, models=["m10", "m9"], draws=200)
     assert verdict.models == ("m9", "m10")
     assert list(verdict.means["ndcg_linear@10"].values()) == pytest.approx(VALUES.mean(axis=0)[::-1])
 
@@ -100,7 +101,7 @@ def test_segments_of_documents_whose_rows_are_numbered_as_queries_are(index):
 )
 def test_clusters_that_differ_stay_apart(clusters, count):
     values = RNG.random((60, 2))
-    assert gs.Verdict.from_values(values, values, clusters=clusters * 20, draws=200).clusters == count
+    assert verdict_of(values, values, clusters=clusters * 20, draws=200).clusters == count
 
 
 def test_a_query_without_documents_has_a_ranking_without_rows():

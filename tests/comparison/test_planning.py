@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.stats import norm
+from tests.comparison.tables import verdict_of
 
 import gainsay as gs
 from gainsay import Comparison
@@ -96,7 +97,7 @@ class TestPlansOfRecipes:
         for seed in range(samples):
             x = recipes_sample(rng, truth, queries, repeats, **BOOTSTRAP)
             tables = [[x[:, row, k] for k in (0, 1)] for row in (0, 1)]
-            genuine += gs.Verdict.from_values(*tables, draws=500, seed=seed).kind == "genuine"
+            genuine += verdict_of(*tables, draws=500, seed=seed).kind == "genuine"
         assert genuine / samples == pytest.approx(power, abs=2.5 * np.sqrt(power * (1 - power) / samples))
 
     def test_of_a_sample_count_queries_and_repeats(self):

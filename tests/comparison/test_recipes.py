@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy import stats
 from tests.comparison.populations import NAMES, panel_of, runs_of
+from tests.comparison.tables import verdict_of
 
 import gainsay as gs
-from gainsay import Verdict
 from gainsay.comparison.estimates import estimate, estimate_variance_components
 from gainsay.comparison.inference import draw_errors, estimate_detectable_difference
 from gainsay.comparison.pairs import compute_pair_p_values
@@ -57,7 +57,7 @@ def test_copies_of_a_recipe_have_the_same_bounds():
     values = runs_of(2, counts=(3, 5, 3))
     for table in values.values():
         table.append(table[1][:, [1, 0, 2, 4, 3]])
-    for bounds in Verdict.from_values(*values.values(), draws=500).regrets_lower.values():
+    for bounds in verdict_of(*values.values(), draws=500).regrets_lower.values():
         assert bounds["model 2"] == bounds["model 4"]
 
 
@@ -68,8 +68,8 @@ def test_without_run_variance_everything_is_as_with_fixed_models():
     for name in NAMES:  # Thirds that are added without rounding errors.
         fixed[name] = [np.round(v * 1024) / 1024 for v in fixed[name]]
         tripled[name] = [np.repeat(v[:, None], 3, axis=1) for v in fixed[name]]
-    one = Verdict.from_values(*(np.stack(fixed[name], axis=1) for name in NAMES), draws=500).to_dict()
-    other = Verdict.from_values(*(tripled[name] for name in NAMES), draws=500).to_dict()
+    one = verdict_of(*(np.stack(fixed[name], axis=1) for name in NAMES), draws=500).to_dict()
+    other = verdict_of(*(tripled[name] for name in NAMES), draws=500).to_dict()
     assert {flag["code"] for flag in other["flags"]} >= {"identical repeats", "few repeats"}
     assert other["variance"]["ndcg_exp@10"]["repeat"] == other["variance"]["ndcg_exp@10"]["query_repeat"] == 0
     for name in one:
@@ -92,7 +92,7 @@ class TestPairs:
 class TestVerdict:
     def test_json_of_a_single_query_has_no_infinite_parts(self):
         values = runs_of(1, queries=1)
-        told = Verdict.from_values(values["x"], values["y"], draws=200).to_dict()
+        told = verdict_of(values["x"], values["y"], draws=200).to_dict()
         assert json.loads(json.dumps(told, allow_nan=False))["variance"]["ndcg_exp@10"]["query"] is None
 
     @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ class TestVerdict:
     )
     def test_few_runs_are_flagged(self, counts, few):
         values = runs_of(1, counts=counts)
-        found = {flag.code: flag for flag in Verdict.from_values(values["x"], values["y"], draws=200).flags}
+        found = {flag.code: flag for flag in verdict_of(values["x"], values["y"], draws=200).flags}
         assert ("few repeats" in found) == bool(few)
         if few:
             assert found["few repeats"].models == few
@@ -109,9 +109,7 @@ class TestVerdict:
         values = runs_of(1, counts=(5, 5))
         for name in NAMES:
             values[name][1][:, 4] = values[name][1][:, 0]
-        (flag,) = [
-            f for f in Verdict.from_values(values["x"], values["y"], draws=200).flags if f.code == "identical repeats"
-        ]
+        (flag,) = [f for f in verdict_of(values["x"], values["y"], draws=200).flags if f.code == "identical repeats"]
         assert flag.models == ("model 2",)
 
 

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.comparison.populations import to_t
+from tests.comparison.populations import panel_of, to_t
 
-from gainsay.comparison.data import read_panel
 from gainsay.comparison.estimates import estimate
 from gainsay.comparison.inference import map_to_t
 
 
-def panel_of(seed, queries=60, models=4, weights=None):
+def draw_panel(seed, queries=60, models=4, weights=None):
     rng = np.random.default_rng(seed)
     first = np.round(rng.random((queries, models)), 1)
     second = np.round(0.5 * first + 0.5 * rng.random((queries, models)), 1)
-    return read_panel({"a": first, "b": second}, weights=weights), np.hstack([first, second])
+    return panel_of({"a": first, "b": second}, weights=weights), np.hstack([first, second])
 
 
 def test_weighted_mean_and_covariance_follow_the_formula():
     weights = np.random.default_rng(2).random(60) * 7
-    panel, x = panel_of(2, weights=weights)
+    panel, x = draw_panel(2, weights=weights)
     mean = sum(w * row for w, row in zip(weights, x, strict=True)) / sum(weights)
     covariance = np.zeros((8, 8))
     for w, row in zip(weights, x, strict=True):
@@ -37,7 +36,7 @@ def test_nearly_equal_models_keep_a_correct_error(scale):
     rng = np.random.default_rng(8)
     base = rng.random(500)
     difference = scale * rng.normal(size=500)
-    estimated = estimate(read_panel({"a": np.stack([base, base + difference], axis=1)}))
+    estimated = estimate(panel_of({"a": np.stack([base, base + difference], axis=1)}))
     assert estimated.error[0, 0, 1] == pytest.approx(difference.std(ddof=1) / np.sqrt(500), rel=1e-5)
 
 
@@ -50,9 +49,9 @@ def test_the_map_has_the_quantiles_of_student(freedom):
 def test_many_models_have_the_errors_of_few_and_draws_with_their_covariance():
     rng = np.random.default_rng(4)
     x = rng.random((50, 1)) + 0.1 * rng.normal(size=(50, 250))
-    many = estimate(read_panel({"a": x, "b": x[:, ::-1] ** 2}))
-    few = estimate(read_panel({"a": x[:, :4], "b": x[:, :-5:-1] ** 2}))
+    many = estimate(panel_of({"a": x, "b": x[:, ::-1] ** 2}))
+    few = estimate(panel_of({"a": x[:, :4], "b": x[:, :-5:-1] ** 2}))
     np.testing.assert_allclose(many.error[:, :4, :4], few.error, rtol=1e-12)
     np.testing.assert_allclose(many.root.T @ many.root, np.cov(np.hstack([x, x[:, ::-1] ** 2]).T) / 50, atol=1e-16)
-    shuffled = estimate(read_panel({"a": x[::-1], "b": x[::-1, ::-1] ** 2}))
+    shuffled = estimate(panel_of({"a": x[::-1], "b": x[::-1, ::-1] ** 2}))
     np.testing.assert_allclose(shuffled.root, many.root, atol=1e-15)

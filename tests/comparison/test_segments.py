@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from tests.comparison.tables import verdict_of
 
 import gainsay as gs
 from gainsay import Comparison
@@ -42,7 +43,7 @@ class TestSegments:
         assert (found.level, found.draws) == (pytest.approx(0.02), 12_500)
         for kind in ("head", "tail", "rare"):
             here = np.equal(KINDS, kind)
-            expected = gs.Verdict.from_values(
+            expected = verdict_of(
                 *(values[metric][here] for metric in METRICS),
                 models=["A", "B", "C"],
                 weights=None if weights is None else weights[here],

@@ -122,7 +122,7 @@ def test_trec_deep_learning(trec_dl, tmp_path, year, expected):
         assert share == value
     assert "matter more than the gain" in found.headline
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["models"] == list(found.models)
-    picture = comparison.plot.sensitivity(path=tmp_path / "choices.png", groups=groups)
+    picture = comparison.plot.sensitivity(groups=groups)
     assert picture.title == found.headline
     page = comparison.to_html(tmp_path / "report.html").read_text("utf-8")
     assert '<section id="sensitivity">' in page

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.comparison.populations import NAMES, panel_of, runs_of
-from tests.comparison.tables import pairs_table
+from tests.comparison.tables import pairs_table, verdict_of
 
-from gainsay import Verdict
 from gainsay.comparison.estimates import estimate, estimate_variance_components
 from gainsay.comparison.inference import Sample, critical_value, draw_errors
 from gainsay.comparison.power import estimate_covariances
@@ -35,13 +34,13 @@ def false_conflict(seed):
 def false_genuine(seed):
     """The first model is best under x, and all are tied under y."""
     values = correlated(np.random.default_rng(seed), [[0.5, 0, 0], [0, 0, 0]], 200)
-    return Verdict.from_values(*values.values(), alpha=0.1, draws=300).kind == "genuine"
+    return verdict_of(*values.values(), alpha=0.1, draws=300).kind == "genuine"
 
 
 def price_or_safe_regret_missed(seed):
     """Each of two models is 0.1 better under its metric. This is the price, and the loss of either choice."""
     values = correlated(np.random.default_rng(seed), [[0.1, 0, -0.1], [0, 0.1, -0.1]], 400)
-    verdict = Verdict.from_values(*values.values(), alpha=0.1, draws=300)
+    verdict = verdict_of(*values.values(), alpha=0.1, draws=300)
     regret = {"model 1": 0.1, "model 2": 0.1, "model 3": 0.2}[verdict.safe_choice]
     return verdict.price_lower > 0.1 or verdict.safe_regret_upper < regret
 
@@ -50,7 +49,7 @@ def power_missed(seed):
     """A difference of five standard errors is detected. No detection is an error here."""
     wide = [[0.25, 0], [0, 0.25]] if seed % 2 else [[0.25, 0], [0.25, 0]]
     values = correlated(np.random.default_rng(seed), wide, 400)
-    return Verdict.from_values(*values.values(), draws=300).kind != ("genuine" if seed % 2 else "agree")
+    return verdict_of(*values.values(), draws=300).kind != ("genuine" if seed % 2 else "agree")
 
 
 def means_of_recipes_missed(seed):
@@ -85,7 +84,7 @@ def test_another_run_is_no_disagreement(counts):
         values = runs_of(seed, 400, counts, query_repeat=0.05, leads=[[0.5, 0, 0], [0, 0, 0]])
         means = [np.stack([v.reshape(400, -1).mean(axis=1) for v in values[name]], axis=1) for name in NAMES]
         for place, tables in enumerate((values.values(), means)):
-            genuine[place] += Verdict.from_values(*tables, draws=300, seed=seed).kind == "genuine"
+            genuine[place] += verdict_of(*tables, draws=300, seed=seed).kind == "genuine"
     assert genuine[0] / samples <= highest(0.05, samples)
     assert genuine[1] / samples > 0.15
 

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 from scipy.stats import t as students_t
-from tests.comparison.tables import pairs_table
+from tests.comparison.tables import pairs_table, verdict_of
 
 import gainsay as gs
-from gainsay import Comparison, Verdict
+from gainsay import Comparison
 from gainsay.report.text import notes_lines
 
 FULL, SKIPPING = "ndcg_linear@5", "map(empty=skip,min_label=3)"
@@ -107,8 +107,8 @@ class TestTogether:
         judgments, _ = judged
         own = has[SKIPPING]
         tables = {m: np.stack([values(judged, m, model)[own] for model in "abc"], axis=1) for m in (FULL, SKIPPING)}
-        expected = Verdict.from_values(
-            *tables.values(), ["a", "b", "c"], judgments.weights[own], draws=4000, metric_names=(FULL, SKIPPING)
+        expected = verdict_of(
+            *tables.values(), ["a", "b", "c"], judgments.weights[own], draws=4000, names=(FULL, SKIPPING)
         )
         found = comparison.verdict
         for field in ("kind", "winners", "common_best", "best_sets", "safe_choice", "queries"):

@@ -31,7 +31,7 @@ def test_dictionary_of_two_metrics_has_pairs_and_a_verdict_and_that_of_one_has_n
 
 def test_defaults_are_those_of_the_verdict():
     expected = {"alpha": 0.05, "margin": 0.0, "draws": 10_000, "seed": 0}
-    for called in (gs.compare, gs.compare_runs, gs.Comparison, gs.Verdict.from_values):
+    for called in (gs.compare, gs.compare_runs, gs.Comparison):
         parameters = inspect.signature(called).parameters
         assert all(parameters[name].default == value for name, value in expected.items() if name in parameters)
     assert gs.Comparison({"x": np.zeros((40, 2)), "y": np.zeros((40, 2))}, ["a", "b"]).verdict.draws == 10_000

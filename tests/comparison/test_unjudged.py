@@ -97,7 +97,7 @@ class TestFlag:
         names = "abcdefgh"[: len(shares)]
         counts = dict.fromkeys(names, 100), dict.fromkeys(names, 9)
         unjudged = UnjudgedDocuments({"judged@10": dict(zip(names, shares, strict=True))}, *counts, handling)
-        return find_uneven_judging(unjudged, among or names)
+        return tuple(find_uneven_judging(unjudged, among or names))
 
     @pytest.mark.parametrize(
         ("shares", "among", "pairs"),

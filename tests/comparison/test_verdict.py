@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.comparison.populations import to_t
+from tests.comparison.tables import verdict_of
 
 import gainsay as gs
-from gainsay import Verdict
 
 pytestmark = pytest.mark.slow
 
@@ -77,22 +77,22 @@ def by_the_book(a, b, alpha, delta, draws, seed, metrics=(0, 1)):
 @pytest.mark.parametrize("margin", [0.0, 0.01])
 def test_verdict_follows_the_design(seed, margin):
     a, b = values_of(seed)
-    verdict = Verdict.from_values(a, b, margin=margin, draws=2000, seed=seed)
+    verdict = verdict_of(a, b, margin=margin, draws=2000, seed=seed)
     p, statistic, critical = by_the_book(a, b, 0.05, 0.0, 2000, seed)
     # If no rival is better, the statistic is not positive, so the model is not rejected.
     p = np.where(statistic <= 0, 1.0, p)
     assert verdict.p_value == pytest.approx(p.max(), abs=1.5 / 2001)
     kept = {f"model {k + 1}" for k in np.flatnonzero(statistic <= critical)}
     assert set(verdict.common_best) == kept
-    p_margin, statistic, _ = by_the_book(a, b, 0.05, margin, 2000, seed)
-    assert verdict.margin_p_value == pytest.approx(np.where(statistic <= 0, 1.0, p_margin).max(), abs=1.5 / 2001)
+    _, above, limit = by_the_book(a, b, 0.05, margin, 2000, seed)
+    assert verdict.material == ((statistic > critical) & (above > limit)).all()
 
 
 @pytest.mark.parametrize("seed", [3, 5, 8, 12])
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.9999, 1.001])
 def test_price_bound_is_where_the_test_stops_rejecting(seed, share):
     a, b = values_of(seed)
-    verdict = Verdict.from_values(a, b, draws=1000, seed=seed)
+    verdict = verdict_of(a, b, draws=1000, seed=seed)
     assert verdict.price_lower > 0
     _, statistic, critical = by_the_book(a, b, 0.05, share * verdict.price_lower, 1000, seed)
     assert (statistic > critical).all() == (share < 1)
@@ -102,7 +102,7 @@ def test_price_bound_is_where_the_test_stops_rejecting(seed, share):
 @pytest.mark.parametrize("row", [0, 1])
 def test_lower_bounds_of_regret_are_where_the_test_of_that_metric_stops_rejecting(seed, row):
     a, b = values_of(seed)
-    verdict = Verdict.from_values(a, b, draws=1000, seed=seed)
+    verdict = verdict_of(a, b, draws=1000, seed=seed)
     metric = verdict.metrics[row]
 
     def ruled_out(margin):
@@ -124,7 +124,7 @@ def test_who_may_be_best_under_both_may_be_best_under_each():
     for seed in range(8):
         rng = np.random.default_rng(seed)
         a, b = rng.normal(0, 0.2, (2, 300, 12)) + rng.normal(0, 0.012, (2, 1, 12))
-        verdict = Verdict.from_values(a, b, draws=400, seed=seed)
+        verdict = verdict_of(a, b, draws=400, seed=seed)
         for row, metric in enumerate(verdict.metrics):
             assert set(verdict.common_best) <= set(verdict.best_sets[metric])
             _, statistic, critical = by_the_book(a, b, 0.05, 0.0, 400, seed, [row])
@@ -139,7 +139,7 @@ def test_who_may_be_best_under_both_may_be_best_under_each():
 @pytest.mark.parametrize("seed", range(4))
 def test_upper_bounds_take_every_ordered_contrast_of_both_metrics(seed):
     a, b = values_of(seed)
-    verdict = Verdict.from_values(a, b, draws=20_000, seed=seed)
+    verdict = verdict_of(a, b, draws=20_000, seed=seed)
     x = np.hstack([a, b])
     covariance = np.cov(x.T) / len(x)
     g = np.random.default_rng(99).multivariate_normal(np.zeros(8), covariance, size=20_000, method="eigh")
@@ -154,24 +154,24 @@ def test_upper_bounds_take_every_ordered_contrast_of_both_metrics(seed):
         winner = 4 * (1 - row) + verdict.models.index(verdict.winners[metric])
         other = [4 * (1 - row) + j for j in range(4) if 4 * (1 - row) + j != winner]
         upper = max(0, max(mean[j] - mean[winner] + width * error[j, winner] for j in other))
-        assert verdict.winner_regrets_upper[metric] == pytest.approx(upper, rel=0.03)
+        other = (EXPONENTIAL, LINEAR)[row]
+        assert verdict.regrets_upper[other][verdict.winners[metric]] == pytest.approx(upper, rel=0.03)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_means_regrets_price_and_safe_choice_by_hand(seed):
     a, b = values_of(seed)
-    verdict = Verdict.from_values(a, b, draws=200)
+    verdict = verdict_of(a, b, draws=200)
     regret = {name: v.mean(axis=0).max() - v.mean(axis=0) for name, v in ((LINEAR, a), (EXPONENTIAL, b))}
     worst = np.maximum(*regret.values())
     upper = np.max([list(verdict.regrets_upper[metric].values()) for metric in verdict.metrics], axis=0)
     assert verdict.price == pytest.approx(worst.min())
     assert verdict.safe_choice == f"model {upper.argmin() + 1}"
     assert (verdict.safe_regret, verdict.safe_regret_upper) == pytest.approx((worst[upper.argmin()], upper.min()))
-    for metric, values, other in ((LINEAR, a, EXPONENTIAL), (EXPONENTIAL, b, LINEAR)):
+    for metric, values in ((LINEAR, a), (EXPONENTIAL, b)):
         np.testing.assert_allclose(list(verdict.means[metric].values()), values.mean(axis=0))
         np.testing.assert_allclose(list(verdict.regrets[metric].values()), regret[metric], atol=1e-14)
         assert verdict.winners[metric] == f"model {values.mean(axis=0).argmax() + 1}"
-        assert verdict.winner_regrets[metric] == pytest.approx(regret[other][values.mean(axis=0).argmax()])
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_means_regrets_price_and_safe_choice_by_hand(seed):
     ],
 )
 def test_kinds_of_verdicts(leads, margin, kind, common_best, material, within_margin):
-    verdict = Verdict.from_values(*exact(leads), margin=margin)
+    verdict = verdict_of(*exact(leads), margin=margin)
     assert verdict.kind == kind
     assert verdict.common_best == tuple(f"model {number}" for number in common_best)
     assert (verdict.material, verdict.within_margin) == (material, within_margin)
@@ -206,7 +206,7 @@ def test_who_is_named_the_best_is_tested_at_half_the_level(lead, kind):
     values = np.random.default_rng(0).normal(0, 1, 1000)
     values = (values - values.mean()) / values.std(ddof=1)
     ahead = np.stack([values + lead / np.sqrt(1000), np.zeros(1000)], axis=1)
-    verdict = Verdict.from_values(ahead, ahead + np.array([1.0, 0.0]), draws=20_000)
+    verdict = verdict_of(ahead, ahead + np.array([1.0, 0.0]), draws=20_000)
     assert verdict.best_sets == {LINEAR: ("model 1",), EXPONENTIAL: ("model 1",)}
     assert verdict.kind == kind
 
@@ -215,7 +215,7 @@ def test_who_is_named_the_best_is_tested_at_half_the_level(lead, kind):
 def test_pairs_that_differ_on_few_queries_eliminate_nobody(differing, kind):
     a = np.zeros((3000, 2))
     a[:differing, 0] = 0.5 + 0.01 * np.arange(differing)
-    verdict = Verdict.from_values(a, -a)
+    verdict = verdict_of(a, -a)
     assert verdict.kind == kind
     code = "ignored pairs" if kind == "unresolved" else "thin pairs"
     (flag,) = [flag for flag in verdict.flags if flag.code.endswith("pairs")]
@@ -226,8 +226,8 @@ def test_guard_counts_heavy_queries_as_few():
     rng = np.random.default_rng(0)
     a = np.stack([rng.normal(1, 0.1, 400), np.zeros(400)], axis=1)
     weights = np.where(np.arange(400) < 5, 1.0, 1e-6)
-    assert Verdict.from_values(a, -a).kind == "genuine"
-    verdict = Verdict.from_values(a, -a, weights=weights)
+    assert verdict_of(a, -a).kind == "genuine"
+    verdict = verdict_of(a, -a, weights=weights)
     assert verdict.kind == "unresolved"
     assert {"uneven weights", "ignored pairs"} <= {flag.code for flag in verdict.flags}
 
@@ -240,10 +240,10 @@ def test_means_that_differ_by_rounding_tie(names):
     values = np.stack([x, x, x - 0.5], axis=1)
     while values[:, 0].copy().mean() == values[:, 1].copy().mean():
         values[:, 1] = rng.permutation(x)
-    verdict = Verdict.from_values(values, values, models=names, draws=200)
+    verdict = verdict_of(values, values, models=names, draws=200)
     assert set(verdict.winners.values()) == {"b"}
     assert verdict.flags[0].models == ("b", "c")
-    assert Verdict.from_values(values + np.array([0, 0, 0.7]), values, models=names, draws=200).safe_choice in "bc"
+    assert verdict_of(values + np.array([0, 0, 0.7]), values, models=names, draws=200).safe_choice in "bc"
 
 
 @given(st.integers(0, 10_000), st.integers(1, 45), st.integers(1, 4), st.integers(1, 2), st.sampled_from([0.0, 0.1]))
@@ -254,7 +254,7 @@ def test_any_input_gives_a_verdict_without_nan_or_warning(seed, queries, models,
     a, b = (np.round(rng.random((queries, models)) * rng.integers(0, 2, models), decimals) for _ in range(2))
     weights = rng.integers(0, 3, queries) if seed % 2 else None
     assume(weights is None or weights.any())
-    verdict = Verdict.from_values(a, b, weights=weights, margin=margin, draws=200)
+    verdict = verdict_of(a, b, weights=weights, margin=margin, draws=200)
     told = json.dumps(verdict.to_dict(), allow_nan=False)
     assert "nan" not in verdict.text
     assert json.loads(told)["kind"] == verdict.kind
@@ -264,11 +264,11 @@ def test_any_input_gives_a_verdict_without_nan_or_warning(seed, queries, models,
 
 def test_constant_differences_are_certain():
     x = np.random.default_rng(0).random((100, 1))
-    verdict = Verdict.from_values(x + np.array([0.2, 0.1, 0.0]), x + np.array([0.0, 0.1, 0.2]))
+    verdict = verdict_of(x + np.array([0.2, 0.1, 0.0]), x + np.array([0.0, 0.1, 0.2]))
     assert verdict.kind == "genuine"
     assert verdict.price_lower == pytest.approx(0.1)
     assert verdict.p_value == pytest.approx(0.005 + 1 / 10_001)
-    assert Verdict.from_values(x + np.array([0.2, 0.1]), x + np.array([0.5, 0.4])).kind == "agree"
+    assert verdict_of(x + np.array([0.2, 0.1]), x + np.array([0.5, 0.4])).kind == "agree"
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -278,7 +278,7 @@ def test_best_sets_agree_with_the_model_confidence_set(seed):
     error = 0.2 * np.sqrt(2 / 400)
     leads = error * np.array([[0, -0.4, -7, -8, -9], [-8, -7, -9, -0.3, 0]])
     values = exact(leads, seed=seed)
-    verdict = Verdict.from_values(*values, draws=1000)
+    verdict = verdict_of(*values, draws=1000)
     for metric, v in zip((LINEAR, EXPONENTIAL), values, strict=True):
         reference = bootstrap.MCS(-v, size=0.05, reps=1000, block_size=1, method="max", seed=seed)
         reference.compute()
@@ -291,11 +291,11 @@ def test_optimism_is_the_expected_maximum_of_the_errors_of_equal_models():
     for seed in range(25):
         rng = np.random.default_rng(seed)
         values = rng.normal(0, 0.3, (60, 15))
-        verdict = Verdict.from_values(values, values + rng.normal(0, 0.1, (60, 15)), draws=300)
+        verdict = verdict_of(values, values + rng.normal(0, 0.1, (60, 15)), draws=300)
         stated.append(verdict.optimism[LINEAR])
         assert "is due to selecting the best of 15 models" in verdict.text
     assert np.mean(stated) == pytest.approx(1.7359 * 0.3 / np.sqrt(60), rel=0.12)
-    assert not any(Verdict.from_values(values[:, :4], values[:, :4], draws=300).optimism.values())
+    assert not any(verdict_of(values[:, :4], values[:, :4], draws=300).optimism.values())
 
 
 def test_many_models_use_fewer_draws_and_reports_state_what_they_leave_out(tmp_path):
@@ -313,7 +313,7 @@ def test_many_models_use_fewer_draws_and_reports_state_what_they_leave_out(tmp_p
 
 
 def test_one_model_and_one_query():
-    assert Verdict.from_values(np.ones((40, 1)), np.ones((40, 1))).kind == "agree"
-    verdict = Verdict.from_values([[0.2, 0.4]], [[0.4, 0.2]])
+    assert verdict_of(np.ones((40, 1)), np.ones((40, 1))).kind == "agree"
+    verdict = verdict_of([[0.2, 0.4]], [[0.4, 0.2]])
     assert (verdict.kind, verdict.p_value, verdict.safe_regret_upper) == ("unresolved", 1.0, np.inf)
     assert verdict.to_dict()["safe_regret_upper"] is None

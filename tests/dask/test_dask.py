@@ -21,8 +21,7 @@ from tests.bad_inputs import BadInput, bad_inputs
 
 import gainsay as gs
 from gainsay.dask import evaluate, evaluate_rounds, validate_whole_queries
-from gainsay.dask.rounds import predict_stages
-from gainsay.training.partial_sums import add_exact_sums, exact_sum, round_sum
+from gainsay.dask.evaluation import add_exact_sums, exact_sum, predict_stages, round_sum
 
 pytestmark = pytest.mark.slow
 

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from gainsay.data import read_qrels, read_run, read_scores, scores, text, trec
+from gainsay.data import read_qrels, read_run, read_scores, tables, text, trec
 from gainsay.data.text import parse_columns
 
 pytestmark = pytest.mark.slow
@@ -173,7 +173,7 @@ def test_plain_files_are_not_read_line_by_line(write, content, monkeypatch):
 @pytest.mark.parametrize("content", ["score\r\n1\r\n2.5\r\n\r\n", "a,score\n1,1\n2,2.5\n\n\n"])
 def test_scores_with_empty_lines_at_the_end_are_not_read_line_by_line(write, content, monkeypatch):
     path = write(content, "s.csv")
-    monkeypatch.setattr(scores, "parse_number", None)
+    monkeypatch.setattr(tables, "parse_number", None)
     assert read_scores(path, column="score").tolist() == [1, 2.5]
 
 

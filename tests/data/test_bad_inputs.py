@@ -170,8 +170,8 @@ def judgments(words, error=ValueError, **options):
 LETOR = [
     letor("qid:1 1:0.5", "label 'qid:1'"),
     letor("good qid:1 1:0.5", "label 'good'"),
-    letor("1 1:0.5", "found '1:0.5'"),
-    letor("1 qid:1 1:0.5 7", "found '7'"),
+    letor("1 1:0.5", "got '1:0.5'"),
+    letor("1 qid:1 1:0.5 7", "got '7'"),
     letor("1 qid:1 0:0.5", "zero_based=True"),
     letor("1 qid:1 4000000000:1", "'4000000000'"),
     letor("1 qid:1 1:0.5 1:0.5", "1 follows 1"),
@@ -207,10 +207,8 @@ LIGHTGBM = [
     lightgbm("rank.weight: ", "2 weights", weight="1\n1\n"),
     lightgbm("rank, line 1: ", "read_letor", data="1 qid:1 1:2\n"),
     lightgbm("rank, line 1: ", "4 is beyond", data="1 1:2 4:1\n", features=3),
-    lightgbm("rank: ", "header=True", header=True),
-    lightgbm("rank, line 3: ", "1 features", data="1,2,3\n\n1,2\n"),
-    lightgbm("rank, line 1: ", "label 'y'", data="y,a,b\n1,2,3\n"),
-    lightgbm("rank", "no documents", data="y,a,b\n", header=True),
+    lightgbm("rank, line 1: ", "from_frame reads tables", data="2,0.5,1\n"),
+    lightgbm("rank, line 1: ", "from_frame reads tables", data="2\t0.5\t1\n"),
     lightgbm("rank.query", "", query=None, error=FileNotFoundError),
 ]
 TREC = [

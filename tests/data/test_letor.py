@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_svmlight_file
 
 from gainsay.data import read_letor, read_lightgbm
-from gainsay.data.svmlight import Layout, TableBuilder
+from gainsay.data.letor import TableBuilder
 from gainsay.data.text import read_chunks
 
 # Rows, and documents of the grades 0 to 4, as published with the data. Every fold has 12 queries.
@@ -73,8 +73,7 @@ def test_document_ids_are_read_from_comments(write):
 @pytest.mark.parametrize("size", [1, 7, 64, 10_000])
 def test_chunks_of_any_size_give_the_same_data(write, size):
     path = write("\n".join(f"{i % 5} qid:{i // 7} {1 + i % 3}:{i}.25 9:1 # docid = d{i}" for i in range(60)) + "\n\n\n")
-    layout = Layout(queries=True, features=None, zero_based=False, dtype=np.float32)
-    builder = TableBuilder(layout, 2**30)
+    builder = TableBuilder(queries=True)
     builder.read_file(path, read_chunks(path, size=size))
     *arrays, document_ids = builder.build()
     whole = read_letor(path)
@@ -133,15 +132,6 @@ class TestLightGBM:
         data = read_lightgbm(files())
         assert data.features.tolist() == [[0.5, 0, 1], [0, 0.25, 0], [3, 0, 0]]
         assert (data.qid.tolist(), data.query_ids.tolist(), data.weight) == ([0, 0, 1], ["0", "1"], None)
-
-    @pytest.mark.parametrize("separator", [",", "\t"])
-    @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
-    def test_columns(self, files, separator, line_end):
-        rows = ["2,0.5,,1", "0,0,0.25,nan", "1,3,-1e-3,na", ""]
-        data = read_lightgbm(files(line_end.join(rows).replace(",", separator)))
-        expected = np.array([[0.5, np.nan, 1], [0, 0.25, np.nan], [3, -1e-3, np.nan]], dtype=np.float32)
-        np.testing.assert_array_equal(data.features, expected)
-        assert data.labels.tolist() == [2, 0, 1]
 
     def test_gzip_and_weights_per_document(self, files):
         assert read_lightgbm(files(weight="0.5\n1\n0\n")).weight.tolist() == [0.5, 1, 0]

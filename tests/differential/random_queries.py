@@ -27,7 +27,7 @@ LABELS = {
     "grades": lambda rng, n: rng.integers(0, 5, n),
     "rarely relevant": lambda rng, n: rng.integers(1, 5, n) * (rng.random(n) < 0.03),
     "to 30": lambda rng, n: rng.integers(0, 31, n),
-    "to 1000": lambda rng, n: rng.integers(0, 1001, n),
+    "to 960": lambda rng, n: rng.integers(0, 961, n),
     "fractions": lambda rng, n: rng.integers(0, 33, n) / 8,
 }
 SCORES = {

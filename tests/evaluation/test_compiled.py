@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gainsay as gs
-from gainsay._kernel import library
+from gainsay._kernel import config
 from gainsay.ranking import compiled
 
 pytestmark = pytest.mark.skipif(compiled.core() is None, reason="there is no compiled core")
@@ -122,8 +122,8 @@ class TestOutsideTheCore:
 
 class TestSort:
     def test_numpys_sort_is_found(self):
-        assert library.sort_addresses.__wrapped__()
+        assert config.sort_addresses.__wrapped__()
 
     def test_a_function_that_does_not_sort_is_rejected(self):
         for dtype in (np.dtype(np.uint64), np.dtype(np.uint32)):
-            assert not library._sorts(lambda numbers, length, array: 0, dtype)
+            assert not config._sorts(lambda numbers, length, array: 0, dtype)

@@ -10,7 +10,7 @@ import pytest
 from sklearn.metrics import ndcg_score
 
 import gainsay as gs
-from gainsay.evaluation.explain import distinct_numbers, judgments_of
+from gainsay.evaluation.explain import build_judgments, distinct_numbers
 
 LABELS = [0, 3, 1, 0, 2, 0]
 SCORES = [2.0, 1.0, 1.0, 1.0, 0.5, 0.1]
@@ -47,13 +47,13 @@ class TestExplain:
     def test_negative_labels_leave_out_the_exponential_gain(self):
         table = gs.explain([1, -1], [2, 1], negative_labels="allow")
         assert not [column for column in table if column.startswith("ndcg_exp")]
-        numbers = distinct_numbers(judgments_of([1, -1], negative_labels="allow"), [2, 1], 10)
+        numbers = distinct_numbers(build_judgments([1, -1], negative_labels="allow"), [2, 1], 10)
         assert not [name for number in numbers for name in number.names if name.startswith("ndcg_exp")]
 
 
 class TestDistinctNumbers:
     def numbers(self, labels=LABELS, scores=SCORES, k=10):
-        return distinct_numbers(judgments_of(labels), scores, k)
+        return distinct_numbers(build_judgments(labels), scores, k)
 
     def test_each_name_gives_its_number(self):
         for number in self.numbers(k=3):

@@ -127,13 +127,7 @@ class TestRefit:
             assert trees(model) == train_by_hand(candidate, everything, rounds)
             again = Experiment.load(tmp_path / "run")
             assert trees(again.load_model(candidate.name, refit=True)) == trees(model)
-            record = again.refits[candidate.name]
-            assert (record.rounds, tuple(record.compared_rounds)) == (
-                rounds,
-                result.compared.loc[candidate.name, "rounds"],
-            )
-            assert (record.queries, record.documents) == (42, len(everything.labels))
-            assert record.versions.keys() == {"gainsay", "numpy", candidate.library}
+            assert again.refits[candidate.name].rounds == rounds
 
     def test_with_repeats_in_memory(self, make, recipes, parts):
         result = pickle.loads(pickle.dumps(run(make(candidates=recipes, repeats=3, num_boost_round=6))))

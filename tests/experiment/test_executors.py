@@ -70,16 +70,16 @@ class Through(Executor):
         return self.executor.submit(*self.through, function, *arguments, **options)
 
 
-def die(death, perform, task):
-    """Run a task. If the file `death` does not exist yet, end the process just before the result is saved."""
+def die(death, perform, *task):
+    """Train a unit. If the file `death` does not exist yet, end the process just before the result is saved."""
     with contextlib.suppress(FileExistsError):
         Path(death).touch(exist_ok=False)
         Storage.save = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-    return perform(task)
+    return perform(*task)
 
 
-def note_process(folder, perform, task):
-    outcome = perform(task)
+def note_process(folder, perform, *task):
+    outcome = perform(*task)
     (Path(folder) / f"{os.getpid()}.pid").touch()
     return outcome
 
@@ -106,8 +106,8 @@ class TestThreads:
         counts, most = {1: 5, 2: 3, 8: 1}, {1: 4, 2: 2, 8: 1}
         running, seen, changed, perform = [], [], threading.Condition(), execution.perform
 
-        def watch(task):
-            own = task.unit.candidate.threads
+        def watch(storage, plan, unit, data):
+            own = unit.candidate.threads
             with changed:
                 running.append(own)
                 seen.append(tuple(running))
@@ -115,7 +115,7 @@ class TestThreads:
                 changed.wait_for(
                     lambda: len(running) >= most[own] or sum(it[-1] == own for it in seen) == counts[own], timeout=10
                 )
-            outcome = perform(task)
+            outcome = perform(storage, plan, unit, data)
             with changed:
                 running.remove(own)
             return outcome

@@ -83,12 +83,11 @@ class TestWorkerOutlivesItsRun:
         storage = Storage(tmp_path / "run")
         unit = done.result.plan.list_units()[0]
         with storage.share_data(parts._asdict()) as shared:
-            yield storage, execution.Task(storage.directory, done.result.plan, unit, shared)
+            yield storage, done.result.plan, unit, shared
 
     @pytest.mark.parametrize("fails", [True, False])
     def test_writes_nothing(self, task, monkeypatch, fails):
-        storage, task = task
-        train = execution.train_candidate
+        storage, train = task[0], execution.train_candidate
 
         def train_slowly(*arguments):
             outcome = train(*arguments)
@@ -99,12 +98,12 @@ class TestWorkerOutlivesItsRun:
 
         monkeypatch.setattr(execution, "train_candidate", train_slowly)
         with pytest.raises(execution.CalledOffError):
-            execution.perform(task)
+            execution.perform(*task)
         assert not (storage.directory / "candidates").exists()
         assert not (storage.directory / "failures").exists()
 
     def test_the_data_disappear_while_they_are_read(self, task, monkeypatch):
-        storage, task = task
+        storage = task[0]
 
         def read(shared, name):
             storage.remove_leftovers()
@@ -112,7 +111,7 @@ class TestWorkerOutlivesItsRun:
 
         monkeypatch.setattr(SharedParts, "read", read)
         with pytest.raises(execution.CalledOffError):
-            execution.perform(task)
+            execution.perform(*task)
         assert not (storage.directory / "failures").exists()
 
 

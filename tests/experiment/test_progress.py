@@ -47,7 +47,7 @@ def test_one_line_per_training_without_a_terminal(make, tmp_path, capsys):
     assert capsys.readouterr() == ("", "")
     assert lines[0].startswith(f"[1/1] a\ufffd[31m  {best_values(first, first.candidates[0])}  ")
     assert lines[1] == "1 of 2 are already finished"
-    assert lines[2].startswith("[2/2] b: failed, ")
+    assert lines[2].startswith("[2/2] b  failed, ")
     assert len(lines) == 3
 
 
@@ -58,12 +58,10 @@ def strip_controls(text):
 def test_a_bar_shows_rounds_and_values(make, monkeypatch):
     terminal = use_terminal(monkeypatch)
     plan = make().plan
-    progress, unit = Progress(plan, 4, 1, True), plan.list_units()[0]
-    report = progress.follow(unit)
-    report([0.5, 0.25, 0.125])
-    report([0.625, 0.75, 0.125])
-    progress._bars.refresh()
-    progress.stop()
+    with Progress(plan, 4, 1, True) as progress:
+        report = progress.follow(plan.list_units()[0])
+        report([0.5, 0.25, 0.125])
+        report([0.625, 0.75, 0.125])
     shown = strip_controls(terminal.getvalue())
     assert re.search(r"lgb gain=linear \S+ +2/12 +ndcg_linear@10 0\.6250  ndcg_exp@10 0\.7500 ", shown)
     assert re.search(r"trainings \S+ +1/4 ", shown)

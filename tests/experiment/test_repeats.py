@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from tests.comparison.tables import verdict_of
 from tests.experiment.helpers import METRICS, balanced_by_hand, contents, facts, folder_of, predict, run
 
 import gainsay as gs
@@ -70,8 +71,8 @@ class TestComparison:
         result, _ = repeated
         of_repeats = result.comparison.repeats
         first, second = ([of_repeats[name][metric] for name in "AB"] for metric in METRICS[:2])
-        names = {"metric_names": METRICS[:2], "vary": "seed"}
-        found = gs.Verdict.from_values(first, second, ["A", "B"], draws=1000, seed=3, **names)
+        names = {"names": METRICS[:2], "vary": "seed"}
+        found = verdict_of(first, second, ["A", "B"], draws=1000, seed=3, **names)
         assert (found.kind, found.price_lower) == (result.verdict.kind, result.verdict.price_lower)
         assert (result.verdict.repeats, result.verdict.vary) == ({"A": 3, "B": 3}, "seed")
         assert "trained 3 times each" in result.summary()

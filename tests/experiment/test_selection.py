@@ -13,12 +13,11 @@ from scipy import stats
 from tests.experiment.helpers import METRICS, balanced_by_hand, predict, run
 
 import gainsay as gs
-from gainsay._common.shown import as_text
+from gainsay._common.text import as_text
 from gainsay.data import RankingData
 from gainsay.experiment import Candidate
-from gainsay.experiment.result import ExperimentResult
+from gainsay.experiment.result import ExperimentResult, compute_paired_loss
 from gainsay.experiment.storage import Training
-from gainsay.experiment.tables import compute_paired_loss
 
 TWO = [Candidate("a", "lightgbm"), Candidate("b", "xgboost")]
 

@@ -228,6 +228,13 @@ class TestCurves:
         assert best["my_loss"] == np.argmin(frame[frame["metric"] == "my_loss"]["value"]) + 1
         assert best["ndcg@3"] == np.argmax(frame[frame["metric"] == "ndcg@3"]["value"]) + 1
 
+    @pytest.mark.filterwarnings("ignore:LightGBM's own early stopping")
+    def test_the_round_of_another_stop_is_shown_without_our_metric(self):
+        curves = Curves(show=False)
+        callbacks = [curves, lgb.early_stopping(1, first_metric_only=True, verbose=False)]
+        run = train(rounds=30, stop={"metric": "mrr", "rounds": 50}, callbacks=callbacks)
+        assert f"kept round {run.best}." in str(curves)
+
     def test_training_data_of_any_name_are_passed_over(self):
         curves = Curves(show=False)
         train(sets={"mine": TRAIN, "held_out": VALID}, callbacks=[curves])

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gainsay as gs
-from gainsay.metrics.gains import discounts, exponential, power
+from gainsay.metrics.dcg import discounts, exponential, power
 
 getcontext().prec = 60
 

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 import gainsay as gs
-from gainsay._common.shown import as_text
+from gainsay._common.text import as_text
 from gainsay.comparison.baseline import describe_replacement
 from gainsay.comparison.comparison import Comparison
 from gainsay.report.text import decisions_table

@@ -14,7 +14,7 @@ import gainsay as gs
 from gainsay.comparison.gain_fit import GainFit
 from gainsay.data import simulate
 from gainsay.report.plots import plot_gains
-from gainsay.report.plots.gains import format_gain
+from gainsay.report.plots.curves import format_gain
 from gainsay.report.plots.style import embed
 
 
@@ -45,7 +45,7 @@ def fit():
 
 class TestFigure:
     def test_is_embedded_in_both_themes_and_needs_nothing_else(self, path):
-        page = embed(lambda theme: plot_gains(path, None, theme))
+        page = embed(plot_gains, path)
         light, dark = (base64.b64decode(one).decode() for one in re.findall(r"svg\+xml;base64,([^\"]+)", page)[::-1])
         assert light != dark
         for figure in (light, dark):
@@ -53,7 +53,7 @@ class TestFigure:
             assert tree.tag.endswith("svg")
             namespaces = r"xmlns(:\w+)?=\"[^\"]+\"|http://(purl|www.w3|creative|web)[^\"<]*|https://matplotlib.org/"
             assert "http" not in re.sub(namespaces, "", figure)
-        assert page == embed(lambda theme: plot_gains(path, None, theme))
+        assert page == embed(plot_gains, path)
 
     def test_lines_are_thick_where_a_model_may_be_best(self, path):
         lines = [line.get_xdata() for line in plot_gains(path).ax.lines if line.get_linewidth() == 4.5]

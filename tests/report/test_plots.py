@@ -23,10 +23,10 @@ from matplotlib.text import Text
 
 import gainsay as gs
 from gainsay._common.theme import DARK, LIGHT
+from gainsay.report.content import best_rounds
 from gainsay.report.plots import Picture, plot_curves, plot_explain
 from gainsay.report.plots.curves import plot_best_rounds
 from gainsay.report.plots.explain import compute_rank_contributions
-from gainsay.report.rounds import best_rounds
 
 pytestmark = pytest.mark.slow
 
@@ -70,7 +70,8 @@ def means(comparison):
 def test_every_picture_is_saved_with_title_alternative_and_all_its_text(make, picture, models, theme, tmp_path):
     settings, had_pyplot = dict(matplotlib.rcParams), "matplotlib.pyplot" in sys.modules
     path = tmp_path / "picture.svg"
-    drawn = getattr(make(models, curves=True).plot, picture)(theme=theme.name, path=path)
+    drawn = getattr(make(models, curves=True).plot, picture)(theme=theme.name)
+    drawn.save(path)
     assert dict(matplotlib.rcParams) == settings
     assert ("matplotlib.pyplot" in sys.modules) == had_pyplot
     written = html.unescape(path.read_text("utf-8"))
@@ -302,7 +303,7 @@ class TestLeaderboard:
 
     @pytest.mark.parametrize("means", [{"a": 0.5}, {"a": 0.5, "b": 0.25}])
     def test_one_model_has_its_means_alone(self, means):
-        picture = gs.Comparison({name: [[mean]] * 40 for name, mean in means.items()}, "A").plot.leaderboard()
+        picture = gs.Comparison({name: [[mean]] * 40 for name, mean in means.items()}, ["A"]).plot.leaderboard()
         assert [text.get_text() for text in picture.ax.texts] == [f"{name}: {mean:.4f}" for name, mean in means.items()]
         assert picture.title.startswith("One model")
 

@@ -12,7 +12,7 @@ from tests.report.pages import Page
 
 import gainsay as gs
 from gainsay.report.content import choose_pair
-from gainsay.report.document import SCHEMA
+from gainsay.report.exports import SCHEMA
 from gainsay.report.text import chart_lines
 
 
@@ -66,7 +66,7 @@ class TestJson:
     def test_keys_are_those_of_its_description(self, make, from_values):
         keys = set(json.loads(make(4, metrics=("map",)).to_json()))
         assert keys == set(json.loads(make(8, curves=True).to_json()))
-        import gainsay.report.document as module
+        import gainsay.report.exports as module
 
         assert all(f"``{key}``" in module.__doc__ for key in keys)
 

@@ -14,8 +14,7 @@ from matplotlib.figure import Figure
 from rich.cells import cell_len
 
 from gainsay.lightgbm import Curves
-from gainsay.training.picture import create_picture
-from gainsay.training.view import MetricCurve, View, create_shown, to_ascii
+from gainsay.training.view import MetricCurve, View, create_picture, create_shown, to_ascii
 from gainsay.xgboost import Curves as CurvesOfXGBoost
 
 LINEAR, EXP = "ndcg_linear@10", "ndcg_exp@10"

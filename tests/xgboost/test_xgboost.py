@@ -135,38 +135,55 @@ def logged_first(metrics, digits=16):
     return [full_precision(log)] if digits > 6 else [], {"evals": [(matrix, "valid")], "custom_metric": log}
 
 
+class EndsAtSecondBest(xgb.callback.TrainingCallback):
+    """Ends the training in the first round that improves on round 1."""
+
+    def after_iteration(self, model, epoch, evals_log):
+        curve = evals_log["valid"]["mrr"]
+        return epoch > 0 and curve[-1] > max(curve[:-1])
+
+
 class TestSecondStop:
     """Each early stopping of XGBoost overwrites the same two attributes of the booster."""
 
+    @pytest.mark.parametrize("place", [0, 1, 2])
     @pytest.mark.parametrize("first", [True, False])
     @pytest.mark.parametrize("form", ["callback", "early_stopping_rounds"])
-    @pytest.mark.parametrize(("ours_waits", "theirs_waits"), [(2, 30), (30, 2)])
-    def test_attributes_are_those_of_the_stop_that_fired(self, capfd, first, form, ours_waits, theirs_waits):
+    @pytest.mark.parametrize(
+        ("ours_waits", "theirs_waits", "save_best"), [(2, 30, False), (30, 2, False), (30, 2, True)]
+    )
+    def test_attributes_and_curves_are_those_of_the_stop_that_decided(
+        self, capfd, place, first, form, ours_waits, theirs_waits, save_best
+    ):
         logs, options = logged_first(["mrr", "map@10"], digits=6)
-        callbacks = [early_stopping("mrr", ours_waits)]
+        shown, callbacks = Curves(show=False), [early_stopping("mrr", ours_waits, save_best=save_best)]
         if form == "callback":
             theirs = xgb.callback.EarlyStopping(rounds=theirs_waits, metric_name="map@10", maximize=True)
             callbacks.insert(first, theirs)
         else:
             options |= {"early_stopping_rounds": theirs_waits, "maximize": True}
-        booster, curves = fit([*logs, *callbacks], 60, **options)
-        named = "mrr" if ours_waits < theirs_waits else "map@10"
+        callbacks.insert(place, shown)
+        booster, curves = fit([*logs, *callbacks], 60, {**XGB, "eta": 0.6}, **options)
+        named = "mrr" if save_best or ours_waits < theirs_waits else "map@10"
         curve = curves["valid"][named]
         assert len(curve) < 60
         assert (booster.best_iteration, booster.best_score) == (int(np.argmax(curve)), max(curve))
         output = capfd.readouterr().out
         assert f"iteration is {int(np.argmax(curves['valid']['mrr']))} " in output
         assert ("another stopping" in output) is (named == "map@10")
+        assert f"kept round {booster.best_iteration + 1}" in str(shown)
+        assert (f": {max(curve):.4f} (mrr)." in str(shown)) is (named == "mrr")
+
+    def test_curves_name_a_last_round_that_only_early_stopping_has_checked(self):
+        logs, options = logged_first(["mrr"])
+        curves = Curves(show=False)
+        booster, _ = fit([*logs, curves, EndsAtSecondBest(), early_stopping("mrr", 50, verbose=False)], 40, **options)
+        assert f"kept round {booster.num_boosted_rounds()}" in str(curves)
 
     def test_a_last_round_that_it_did_not_see_counts(self):
-        class Ends(xgb.callback.TrainingCallback):
-            def after_iteration(self, model, epoch, evals_log):
-                curve = evals_log["valid"]["mrr"]
-                return epoch > 0 and curve[-1] > max(curve[:-1])
-
         logs, options = logged_first(PANEL)
         stop = early_stopping("mrr", rounds=50, save_best=True, verbose=False)
-        booster, curves = fit([*logs, Ends(), stop], 40, **options)
+        booster, curves = fit([*logs, EndsAtSecondBest(), stop], 40, **options)
         assert len(curves["valid"]["mrr"]) == booster.num_boosted_rounds() == booster.best_iteration + 1 > 1
         assert booster.best_score == max(curves["valid"]["mrr"])
 
@@ -317,6 +334,15 @@ def test_keep_with_metrics_of_xgboost_and_without_a_cycle():
     del kept
     gc.collect()
     assert booster() is None
+
+
+def test_a_checkpoint_does_not_depend_on_the_returned_history():
+    saved = checkpoint()
+    _, curves = fit([EvaluateRanking({"valid": xgb_matrix(VALID)}, ["mrr", "map@10"]), saved])
+    expected = copy.deepcopy(saved.curves)
+    del curves["valid"]["mrr"], curves["valid"]["map@10"][0]
+    assert saved.curves == expected
+    assert [len(curve) for curve in expected["valid"].values()] == [3, 3]
 
 
 class TestRankers:

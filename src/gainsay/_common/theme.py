@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
+from .validation import validate_choice
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -69,10 +71,8 @@ DARK = Theme(
 
 def theme_named(theme: str) -> Theme:
     """Return the light or the dark theme, or raise an error for other names."""
-    for candidate in (LIGHT, DARK):
-        if theme == candidate.name:
-            return candidate
-    raise ValueError(f"theme must be 'light' or 'dark': got {theme!r}")
+    validate_choice("theme", theme, ("light", "dark"))
+    return LIGHT if theme == "light" else DARK
 
 
 def _list_colors(theme: Theme) -> str:

@@ -17,9 +17,8 @@ from .arrays import nearest
 def validate_choice(argument: str, value: object, choices: Sequence[str]) -> None:
     """Raise `ValueError` with the nearest valid value unless `value` is one of `choices`."""
     if value not in choices:
-        raise ValueError(
-            f"{argument} must be one of {', '.join(map(repr, choices))}, got {value!r}{nearest(str(value), choices)}"
-        )
+        hint = nearest(str(value), choices) or "."
+        raise ValueError(f"{argument} must be one of {', '.join(map(repr, choices))}, got {value!r}{hint}")
 
 
 def validate_integer(argument: str, value: Any, least: int = 1, unit: str = "") -> int:
@@ -33,9 +32,9 @@ def validate_integer(argument: str, value: Any, least: int = 1, unit: str = "") 
     10
     >>> validate_integer("rounds", 2.5, unit="boosting rounds")
     Traceback (most recent call last):
-    ValueError: rounds must be a whole number of boosting rounds, at least 1, got 2.5
+    ValueError: rounds must be a whole number of boosting rounds, at least 1, got 2.5.
     """
-    wanted = f"{argument} must be a whole number of {f'{unit}, ' if unit else ''}at least {least}, got {value!r}"
+    wanted = f"{argument} must be a whole number of {f'{unit}, ' if unit else ''}at least {least}, got {value!r}."
     if not _is_number(value):
         raise TypeError(wanted)
     if value != value // 1 or value < least:
@@ -52,19 +51,19 @@ def validate_real(argument: str, value: Any, low: float = -math.inf, high: float
     0.5
     >>> validate_real("min_delta", -1, 0)
     Traceback (most recent call last):
-    ValueError: min_delta must be at least 0, got -1
+    ValueError: min_delta must be at least 0, got -1.
     """
     validate_number(argument, value)
     if not low <= value <= high:
         bounds = f"be at least {low:g}" if high == math.inf else f"be between {low:g} and {high:g}"
-        raise ValueError(f"{argument} must {'not be NaN' if low == -math.inf else bounds}, got {value!r}")
+        raise ValueError(f"{argument} must {'not be NaN' if low == -math.inf else bounds}, got {value!r}.")
     return float(value)
 
 
 def validate_number(argument: str, value: Any) -> float:
     """Return `value` as a float if it is a real number of Python or NumPy, NaN included, or raise `TypeError`."""
     if not _is_number(value):
-        raise TypeError(f"{argument} must be a number, got {value!r}")
+        raise TypeError(f"{argument} must be a number, got {value!r}.")
     return float(value)
 
 
@@ -73,10 +72,10 @@ def validate_flag(argument: str, value: Any) -> bool:
 
     >>> validate_flag("maximize", "min")
     Traceback (most recent call last):
-    TypeError: maximize must be True or False, got 'min'
+    TypeError: maximize must be True or False, got 'min'.
     """
     if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{argument} must be True or False, got {value!r}")
+        raise TypeError(f"{argument} must be True or False, got {value!r}.")
     return bool(value)
 
 
@@ -108,14 +107,14 @@ def validate_text(argument: str, text: str) -> str:
     'LambdaMART, 31 leaves'
     >>> validate_text("name", "31\ud83d")
     Traceback (most recent call last):
-    ValueError: name cannot be written as UTF-8, because its character 2 is half of a surrogate pair: '31\ud83d'
+    ValueError: name cannot be written as UTF-8, because its character 2 is half of a surrogate pair: '31\ud83d'.
     """
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise ValueError(
             f"{argument} cannot be written as UTF-8, because its character {error.start} is half of a surrogate pair: "
-            f"{text!r}"
+            f"{text!r}."
         ) from None
     return text
 

@@ -1,20 +1,26 @@
-"""Judgments and models that the commands read from files and from standard input."""
+"""The options that several commands share, and the judgments and models that commands read from files."""
 
 from __future__ import annotations
 
+import atexit
+import os
 import re
+import sys
 import warnings
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import typer
+from typer import Argument, BadParameter, Option
 
 from .._common.arrays import nearest
 from ..data import read_letor, read_lightgbm, read_scores
 from ..data.tables import get_column, read_table
 from ..data.text import to_number
 from ..judgments import Judgments
-from .options import InputOptions, MissingFileError, decode_name, open_input, reject_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,16 +33,112 @@ if TYPE_CHECKING:
 MIN_ROWS = 5
 """Columns of smaller tables are not tested for ids."""
 
-REQUIRED = {
-    "label": "table",
-    "query": "table",
-    "document": "table",
-    "scores": "table",
-    "features": "data",
-    "unjudged": "qrels",
-    "vary": "recipe",
-}
+REQUIRED = {"label": "table", "query": "table", "scores": "table", "features": "data", "unjudged": "qrels"}
 """Options that have no effect without another option."""
+
+
+class MissingFileError(ValueError):
+    """An input file does not exist. The exit code is 2."""
+
+
+def open_input(path: str | Path) -> Path:
+    """Return the path of an existing file, or for `-` the path of a temporary copy of standard input, which is text.
+
+    Standard input is copied because readers read a file twice.
+    """
+    if str(path) != "-":
+        if not Path(path).exists() or Path(path).is_dir():
+            raise MissingFileError(f"no file {str(path)!r}.")
+        return Path(path)
+    if sys.stdin.closed:
+        raise ValueError("Standard input (-) can be read only once. Pass a file for one of the options.")
+    with sys.stdin.buffer as stream:
+        content = stream.read()
+    folder = TemporaryDirectory(prefix="gainsay-")
+    atexit.register(folder.cleanup)
+    copy = Path(folder.name, "stdin.tsv" if b"\t" in content.partition(b"\n")[0] else "stdin.csv")
+    copy.write_bytes(content)
+    return copy
+
+
+def decode_name(text: str) -> str:
+    """Return a name from the command line as Unicode. In the C locale, Python decodes its bytes as surrogates."""
+    try:
+        return os.fsencode(text).decode()
+    except UnicodeError:
+        return text
+
+
+def reject_options(context: str, **options: object) -> None:
+    """Raise an error if one of these options is given, which has no effect in this context.
+
+    >>> reject_options("with --labels", query="qid")
+    Traceback (most recent call last):
+    ValueError: --query has no effect with --labels. Leave it out.
+    """
+    for name, value in options.items():
+        if value:
+            option = "MODELS" if name == "models" else f"--{name.replace('_', '-')}"
+            raise ValueError(f"{option} has no effect {context}. Leave it out.")
+
+
+def _parse_input(text: str) -> Path:
+    try:
+        return open_input(text)
+    except ValueError as error:
+        raise BadParameter(str(error)) from None
+
+
+InputFile = partial(Option, parser=_parse_input, metavar="FILE")
+InputArgument = partial(Argument, parser=_parse_input)
+
+Metrics = Annotated[list[str] | None, Option("--metric", "-m", help="A metric, for example ndcg_exp@10. Repeatable.")]
+Imports = Annotated[
+    list[str] | None,
+    Option("--import", metavar="MODULE", help="Module or .py file that defines custom metrics. Repeatable."),
+]
+Unjudged = Annotated[str, Option(help="Unjudged documents: 'irrelevant', or 'drop' to remove them (condensed lists).")]
+Alpha = Annotated[float, Option(help="Significance level.")]
+Margin = Annotated[float, Option(help="Largest difference that you consider negligible, in units of the metrics.")]
+Require = Annotated[str, Option(metavar="gain|no-loss", help="Ship a gain only, or every candidate without a loss.")]
+Seed = Annotated[int, Option(help="Seed of the bootstrap draws.")]
+AsJson = Annotated[bool, Option("--json", help="Print JSON instead of tables.")]
+Open = Annotated[bool, Option("--open", help="Open the report in the browser.")]
+
+
+@dataclass(frozen=True)
+class InputOptions:
+    """The models that a command compares, and the judgments that it compares them on."""
+
+    models: Annotated[
+        list[str] | None,
+        Argument(help="NAME=FILE, FILE or FILE:COLUMN: scores by row, a LightGBM or XGBoost model, or a TREC run."),
+    ] = None
+    data: Annotated[Path | None, InputFile(help="LETOR data, or LightGBM data next to its .query file.")] = None
+    qrels: Annotated[Path | None, InputFile(help="TREC qrels, or CSV of query, document, rating.")] = None
+    table: Annotated[Path | None, InputFile(help="Table with columns for label, query and scores.")] = None
+    labels: Annotated[Path | None, InputFile(help="Labels, one per row (NumPy, CSV, Parquet). Needs --group.")] = None
+    group: Annotated[Path | None, InputFile(help="With --labels: number of rows of each query.")] = None
+    label: Annotated[str, Option(help="With --table: column of labels.")] = "label"
+    query: Annotated[str, Option(help="With --table: column of query ids.")] = "query"
+    scores: Annotated[
+        list[str] | None,
+        Option(metavar="COLUMN,COLUMN", help="With --table: columns of scores, all by default. Repeatable."),
+    ] = None
+    features: Annotated[int | None, Option(help="With --data: number of features, if rows omit zeros.")] = None
+    unjudged: Unjudged = "irrelevant"
+    segments: Annotated[
+        list[str] | None,
+        Option(help="Kinds of queries, compared separately: FILE[:COLUMN], or a column of --table. Repeatable."),
+    ] = None
+    recipe: Annotated[
+        list[str] | None,
+        Option(metavar="NAME=FILE,FILE,FILE", help="Repeats of a training recipe, three or more. Repeatable."),
+    ] = None
+    clusters: Annotated[
+        str | None,
+        Option(help="Clusters of dependent queries, such as sessions: FILE[:COLUMN], or a column of --table."),
+    ] = None
 
 
 class Source(NamedTuple):
@@ -119,7 +221,7 @@ def read_comparison(options: InputOptions, metrics: Sequence[str] | None, **sett
         raise ValueError(f"With --table, models are columns, got {options.models[0]!r}. Select columns with --scores.")
     if options.table is None and not options.models and not recipes:
         raise ValueError("Pass at least one model as NAME=FILE.")
-    settings |= {"metrics": metrics, "unjudged": options.unjudged, "vary": options.vary}
+    settings |= {"metrics": metrics, "unjudged": options.unjudged}
     if options.table is not None:
         return compare(**load_table(options, recipes), **settings)
     settings["segments"] = read_query_labels("--segments", options.segments or []) or None
@@ -150,9 +252,8 @@ def read_judgments(options: InputOptions) -> Judgments | Path:
     if options.table is None:
         return _read_labels(options.labels, options.group)
     table = read_table(options.table, text=options.query)
-    roles = {"label": options.label, "query": options.query}
-    labels, query_ids = (get_column(table, name, options.table, role) for role, name in roles.items())
-    return Judgments(labels, qid=query_ids)
+    labels = get_column(table, options.label, options.table, "label")
+    return Judgments(labels, qid=get_column(table, options.query, options.table, "query"))
 
 
 def _validate_source(options: InputOptions) -> None:
@@ -172,19 +273,8 @@ def _validate_source(options: InputOptions) -> None:
 
 def read_data(path: Path, features: int | None = None) -> RankingData:
     """Read LETOR data, or LightGBM data if there is a `.query` file next to it."""
-    if path.with_name(path.name + ".query").exists():
-        return read_lightgbm(path, features=features)
-    return read_letor(path, features=features)
-
-
-def load_comparison(directory: Path) -> Comparison:
-    """Return the comparison of an experiment, and print the missing trainings."""
-    from ..experiment import Experiment
-
-    result = Experiment.load(directory)
-    for line in result.missing:
-        typer.echo(line, err=True)
-    return result.comparison
+    read = read_lightgbm if path.with_name(f"{path.name}.query").exists() else read_letor
+    return read(path, features=features)
 
 
 def _read_labels(labels: Any, group: Any) -> Judgments:
@@ -231,23 +321,15 @@ def _read_model(source: Source, width: int | None) -> Any:
 
 def _load_model(path: Path) -> Any:
     """Return the booster in a file, or the path of any other file, which is then read as scores."""
-    library: Any
     with path.open("rb") as file:
         is_lightgbm = file.read(5) == b"tree\n"
-    if is_lightgbm:
-        import lightgbm as library
-
-        error = library.basic.LightGBMError
-    elif path.suffix in (".ubj", ".json"):
-        import xgboost as library
-
-        error = library.core.XGBoostError
-    else:
+    if not is_lightgbm and path.suffix not in (".ubj", ".json"):
         return path
+    library = import_module("lightgbm" if is_lightgbm else "xgboost")
     try:
         return library.Booster(model_file=path)
-    except (error, ValueError) as problem:
-        first_line = str(problem).strip().partition("\n")[0]
+    except Exception as error:  # Of a class of the library.
+        first_line = str(error).strip().partition("\n")[0]
         raise ValueError(f"{path} is not a model of {library.__name__} ({first_line}).") from None
 
 
@@ -257,7 +339,7 @@ def read_query_labels(option: str, texts: Sequence[str]) -> dict[str, dict[Any, 
     An id that is a whole number is in the result as text and as a number, because only the judgments determine its
     type.
     """
-    from ..comparison.labels import read_segment_file
+    from ..comparison.data import read_segment_file
 
     labels: dict[str, dict[Any, str]] = {}
     for text in texts:
@@ -281,21 +363,20 @@ def load_table(options: InputOptions, recipes: Sequence[tuple[str, list[str]]]) 
     """Return the arguments of `gainsay.compare` from the columns of a CSV, TSV or Parquet file."""
     from ..comparison.compare import read_score_table
 
-    path, label, query, document = options.table or Path(), options.label, options.query, options.document
+    path, label, query = options.table or Path(), options.label, options.query
     segments, clusters = options.segments or [], options.clusters
     table = read_table(path, text=query)
     # A column with a comma in its name takes precedence.
     scores = [name for text in options.scores or [] for name in ([text] if text in table else text.split(","))]
     if options.scores is None:
         repeats = [column for _, columns in recipes for column in columns]
-        others = {label, query, document, clusters, *segments, *repeats}
+        others = {label, query, clusters, *segments, *repeats}
         scores = _select_scores(path, table[[name for name in table if name not in others]])
     _validate_unique("Columns of scores and names of --recipe", [*scores, *(name for name, _ in recipes)])
     if not scores and not recipes:
         raise ValueError(f"{path} has no column of scores besides {label!r} and {query!r}.")
     models = {name: name for name in scores} | dict(recipes)
-    roles = {"query": query, "label": label, "document": document}
-    return read_score_table(table, models, roles, segments, clusters, str(path))
+    return read_score_table(table, models, {"query": query, "label": label}, segments, clusters, str(path))
 
 
 def _select_scores(path: Path, table: pd.DataFrame) -> list[str]:

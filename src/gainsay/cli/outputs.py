@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
-from .._common.shown import plain, printable
+from .._common.text import plain, printable
 from .._common.validation import validate_output
 
 if TYPE_CHECKING:
@@ -37,10 +37,10 @@ class Terminal(Console):
             self.print(line, soft_wrap=not sys.stdout.isatty())
 
 
-def format_json(content: Any, indent: int = 2) -> str:
+def format_json(content: Any) -> str:
     """Return JSON. Names are escaped if the terminal supports only ASCII, so that they remain complete."""
     ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")
-    return json.dumps(plain(content), indent=indent, ensure_ascii=ascii_only, allow_nan=False)
+    return json.dumps(plain(content), indent=2, ensure_ascii=ascii_only, allow_nan=False)
 
 
 def print_json(content: Any) -> None:
@@ -48,30 +48,34 @@ def print_json(content: Any) -> None:
     typer.echo(format_json(content))
 
 
+def print_result(result: Any, as_json: bool, *tables: Any, headline: str = "") -> None:
+    """Print a result as JSON, or its headline, text and tables."""
+    if as_json:
+        print_json(result.to_dict())
+        return
+    terminal = Terminal()
+    if headline:
+        terminal.print_text(headline, style="bold")
+    terminal.print_text(result.text)
+    for table in tables:
+        terminal.print(table)
+
+
 def print_comparison(
-    terminal: Terminal,
-    comparison: Comparison,
-    *tables: Any,
-    text: bool = False,
-    all_models: bool = False,
-    next_steps: Iterable[tuple[str, str]] = (),
+    comparison: Comparison, *tables: Any, every: bool = False, next_steps: Iterable[tuple[str, str]] = ()
 ) -> None:
-    """Print the verdict, the chart, further tables, notes and next steps."""
+    """Print the verdict, the chart, further tables, notes and next steps. With `every`, print all models."""
     from ..report.text import chart_lines, headline_lines, next_lines, notes_lines, whole_leaderboard
 
-    content = comparison.content
+    terminal, content = Terminal(), comparison.content
     terminal.print_lines([*headline_lines(content), ""])
-    for line in chart_lines(content, terminal.width, unicode=not terminal.options.ascii_only, every=all_models):
+    for line in chart_lines(content, terminal.width, unicode=not terminal.options.ascii_only, every=every):
         terminal.print(line, no_wrap=True, crop=False, overflow="ignore")
     terminal.print()
-    for table in (*tables, *([whole_leaderboard(content)] if all_models else [])):
+    for table in (*tables, *([whole_leaderboard(content)] if every else [])):
         terminal.print(table)
-    notes = [] if text else list(notes_lines(content))
-    terminal.print_lines(notes)
-    if text and comparison.primary is not None:
-        terminal.print_text(comparison.verdict.text)
-    if notes or text:
-        terminal.print()
+    if notes := notes_lines(content):
+        terminal.print_lines([*notes, ""])
     terminal.print_lines(next_lines(content, *next_steps))
     if comparison.segment_labels:
         terminal.print_text(comparison.segments.text)
@@ -79,8 +83,8 @@ def print_comparison(
 
 def validate_report(page: Path) -> None:
     """Raise an error if an HTML report, or the data next to it, cannot be written, or if packages are missing."""
-    from ..report.html import find_data_path
-    from ..report.rendering import get_environment
+    from ..report.exports import find_data_path
+    from ..report.sections import get_environment
 
     get_environment()
     validate_output("the HTML report", page)
@@ -91,7 +95,7 @@ def plan_report(directory: Path) -> Path | None:
     """Return the path of the report of an experiment, or None after a message if packages for reports are missing."""
     page = directory / "report.html"
     try:
-        from ..report.rendering import get_environment
+        from ..report.sections import get_environment
 
         get_environment()
     except ImportError as error:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 from typer import Option
 
-from .._common.shown import printable
+from .._common.text import printable
 from ..data.tables import get_column, read_table
 from .app import command
-from .inputs import parse_numbers
-from .options import AsJson, InputArgument, Metrics, Unjudged, reject_options
+from .inputs import AsJson, InputArgument, Metrics, Unjudged, parse_numbers, reject_options
 from .outputs import Terminal, print_json
 
 
@@ -31,7 +29,7 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Score a run against qrels, like trec_eval. Files are in TREC formats, or CSV with a header."""
-    from .._common.words import pluralize
+    from .._common.text import pluralize
     from ..comparison.compare import DEFAULT_METRICS
     from ..evaluation.trec_runs import evaluate_run
     from ..report.text import frame_table, values_table
@@ -46,11 +44,8 @@ def score(
     )
     assert result.coverage is not None
     if as_json:
-        content: dict[str, Any] = {"queries": result.judgments.queries, "mean": result.mean}
-        content["coverage"] = result.coverage.to_dict()
-        if per_query:
-            content["per_query"] = result.frame().to_dict("index")
-        print_json(content)
+        content = {"queries": result.judgments.queries, "mean": result.mean, "coverage": result.coverage}
+        print_json(content | ({"per_query": result.frame().to_dict("index")} if per_query else {}))
         return
     terminal = Terminal()
     if per_query:
@@ -71,24 +66,26 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Show every value that libraries print for one ranking, and which libraries print it."""
-    from ..evaluation.explain import distinct_numbers, explain_judgments, judgments_of
+    from ..evaluation.explain import build_judgments, distinct_numbers
+    from ..evaluation.explain import explain as evaluate_conventions
     from ..report.text import explanation
 
     if (file is None) == (labels is None):
         raise ValueError("Pass either a file or --labels.")
+    qid: Any = None
     if file is None:
         reject_options("with --labels", label=label != "label", score=score != "score", query=query)
-        values = parse_numbers("--labels", str(labels))
-        judgments = judgments_of(values)
+        values: Any = parse_numbers("--labels", str(labels))
         scores: Any = range(len(values), 0, -1)
     else:
         table = read_table(file, text=query)
         qid = None if query is None else get_column(table, query, file).to_numpy()
-        judgments = judgments_of(get_column(table, label, file).to_numpy(), qid=qid)
+        values = get_column(table, label, file).to_numpy()
         scores = get_column(table, score, file).to_numpy()
-    numbers, conventions = distinct_numbers(judgments, scores, k), explain_judgments(judgments, scores, k)
+    judgments = build_judgments(values, qid=qid)
+    numbers, conventions = distinct_numbers(judgments, scores, k), evaluate_conventions(values, scores, k, qid=qid)
     if as_json:
-        content = {"k": k, "queries": judgments.queries, "numbers": [asdict(number) for number in numbers]}
+        content = {"k": k, "queries": judgments.queries, "numbers": numbers}
         print_json({**content, "conventions": conventions.to_dict("index")})
     else:
         Terminal().print(explanation(numbers, conventions, judgments.queries))

@@ -8,13 +8,23 @@ from dataclasses import dataclass
 from itertools import compress
 from os import PathLike
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
+import pandas as pd
 
-from .._common.shown import TextResult, plain, printable, styled
+from .._common.text import (
+    TextResult,
+    format_amount,
+    format_confidence,
+    format_difference,
+    join_names,
+    plain,
+    pluralize,
+    printable,
+    styled,
+)
 from .._common.typing import Floats
-from .._common.words import format_amount, format_confidence, format_difference, join_names, pluralize
 from .data import Panel, Vary, validate_margin
 from .estimates import ROUNDING
 from .inference import MIN_QUERIES, POWER, JointEstimate, Sample, compute_half_widths, critical_value
@@ -30,7 +40,7 @@ from .one_sided import (
 )
 from .pairs import clip_intervals
 from .rankings import validate_model
-from .wording import (
+from .verdict import (
     describe_losses,
     describe_sample,
     format_choice,
@@ -39,9 +49,6 @@ from .wording import (
     label_metrics,
     style_metrics,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Decision: TypeAlias = Literal["ship", "undecided", "do not ship"]
 
@@ -236,8 +243,6 @@ class BaselineComparison(TextResult):
         and `queries needed upper`. For each metric M, they are `difference M`, `lower M`, `upper M`, `differing M`, and
         the number of 1,000 queries that are better, worse and the same: `better M`, `worse M` and `same M`.
         """
-        import pandas as pd
-
         rows = []
         for candidate in self.candidates:
             row: dict[str, Any] = {"decision": candidate.decision}
@@ -391,7 +396,7 @@ def _format_answer(result: BaselineComparison, first: CandidateDecision, old: st
     if undecided and total > 1:
         return f"Keep {old} for now: {undecided} of {total} candidates are undecided."
     if undecided and result.require == "no_loss":
-        return f"Too close to call: a loss of {format_amount(result.margin)} or more by {new} is not excluded."
+        return f"Too close to call: a loss of more than {format_amount(result.margin)} by {new} is not excluded."
     if undecided:
         return f"Too close to call: {new} is not proven better than {old}."
     if total > 1:

@@ -6,14 +6,15 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from .._common.text import join_names, pluralize
 from .._common.typing import Bools, Columns, Features, FilePath, Floats, Frame, Listed, Models, OfQueries
 from .._common.validation import validate_ordered
-from .._common.words import join_names, pluralize
-from ..data.features import as_pandas
+from ..data.ranking_data import as_pandas
 from ..data.tables import get_column, read_table
 from ..data.text import one_line
 from ..evaluation.evaluator import Evaluator, shared_weights, validate_judgments
@@ -23,13 +24,9 @@ from ..metrics.names import MetricLike, parse_metrics
 from ..training.prediction import Iteration, read_predictions
 from .baseline import validate_baseline
 from .comparison import Comparison
-from .data import Vary, expand_recipes
+from .data import Vary, expand_recipes, read_clusters, validate_labels
 from .flags import find_unjudged
-from .labels import read_clusters, validate_labels
 from .rankings import Rankings
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DEFAULT_METRICS = ("ndcg_linear@10", "ndcg_exp@10", "map", "mrr")
 """The two definitions of NDCG, and two secondary metrics."""
@@ -80,7 +77,7 @@ def compare(
     primary : sequence of two metrics, optional
         The two metrics to test for disagreement. Defaults to the first two of `metrics`.
     alpha, margin, draws, seed
-        Settings of the statistical tests. See `Verdict.from_values`.
+        Settings of the statistical tests. See `Comparison`.
     unjudged : {"irrelevant", "drop"}, default "irrelevant"
         Count unjudged documents as label 0, or remove them from the rankings (condensed lists, Sakai 2007).
     segments : array-like, mapping of query id to label, mapping of name to either, or DataFrame, optional

@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
+import datetime
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from operator import attrgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
+from .._common import cached_property
 from .._common.arrays import nearest, number_table
-from .._common.cached import cached_property
-from .._common.shown import plain, short_names
+from .._common.text import plain, pluralize, short_names
+from .._common.typing import FilePath, Floats, Ids
 from .._common.validation import validate_ordered
-from .._common.words import pluralize
 from ..metrics.base import Metric
 from ..metrics.dcg import NDCG
-from ..metrics.names import parse_metrics
+from ..metrics.names import MetricLike, parse_metrics
+from ..training.prediction import Iteration
 from .baseline import BaselineComparison, compare_with_baseline, validate_baseline
-from .data import build_panel, read_tables, validate_alpha, validate_margin, validate_primary, validate_seed
-from .estimates import compute_repeat_means, estimate_variance_components
+from .data import (
+    Values,
+    Vary,
+    build_panel,
+    read_tables,
+    validate_alpha,
+    validate_labels,
+    validate_margin,
+    validate_primary,
+    validate_seed,
+)
+from .estimates import VarianceComponents, compute_repeat_means, estimate_variance_components
 from .explanations import (
     Attribution,
     QueryPreferences,
@@ -30,37 +45,21 @@ from .explanations import (
     find_largest_differences,
     find_query,
 )
-from .flags import NO_EVIDENCE, find_equal_label_flags
-from .gain_path import build_gain_path, validate_bases
+from .flags import NO_EVIDENCE, UnjudgedDocuments, find_equal_label_flags, find_uneven_judging
+from .gain_path import GainPath, build_gain_path, validate_bases
 from .inference import Sample, limit_draws
-from .labels import validate_labels
+from .one_sided import Requirement
 from .pairs import build_leaderboard, build_pairs, select_clearest_pairs
-from .power import ClaimKind, Plan, plan_from_sample
-from .rankings import validate_model, validate_pair
+from .power import ClaimKind, Plan, Request, plan_from_sample
+from .rankings import Rankings, validate_model, validate_pair
 from .segments import Segments, compute_segments
-from .sensitivity import compute_sensitivity
+from .sensitivity import Sensitivity, compute_sensitivity
 from .verdict import Verdict
 
 if TYPE_CHECKING:
-    import datetime
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    import pandas as pd
-
-    from .._common.typing import FilePath, Floats, Ids
-    from ..metrics.names import MetricLike
     from ..report.content import Content
     from ..report.plots import Plots
-    from ..training.prediction import Iteration
-    from .data import Values, Vary
-    from .estimates import VarianceComponents
-    from .flags import UnjudgedDocuments
     from .gain_fit import GainFit
-    from .gain_path import GainPath
-    from .one_sided import Requirement
-    from .rankings import Rankings
-    from .sensitivity import Sensitivity
 
 RANGE_TOLERANCE = 1e-9
 """Rounding may move a value of a metric this far beyond its range."""
@@ -95,8 +94,16 @@ class Comparison:
         Boosting round that each booster predicted with.
     ranges : mapping of metric name to (lowest, highest), optional
         Limits of intervals. Defaults to `Metric.value_range` if there are `rankings`, otherwise to no limits.
-    alpha, margin, draws, seed
-        Settings of the statistical tests. See `Verdict.from_values`.
+    alpha : float, default 0.05
+        Level of all tests and bounds, between 0 and 0.5.
+    margin : float, default 0.0
+        Largest difference of means that you consider negligible.
+    draws : int, default 10000
+        Number of bootstrap draws, at least ``10 / alpha``. With more than 100 models, ``100 / models`` of them are
+        used, so that the cost does not grow with the square of the number of models, and the lower bounds of regrets
+        are valid but less tight.
+    seed : int, default 0
+        Random seed. The same seed returns the same results, for any order of the models.
     unjudged : UnjudgedDocuments, optional
         Share of unjudged documents for each model.
     notes : sequence of str, optional
@@ -115,7 +122,11 @@ class Comparison:
     Raises
     ------
     ValueError
-        If the values have different shapes, are infinite or outside the range of their metric, or a name is unknown.
+        If the values have different shapes, are infinite, NaN for some models only or outside the range of their
+        metric, a name is unknown or not distinct, a weight is negative, a query has no cluster, a recipe has fewer than
+        three repeats, or a setting is out of range.
+    TypeError
+        If a name is not a string or a number has another type.
 
     Notes
     -----
@@ -167,9 +178,10 @@ class Comparison:
         selected: str | None = None,
     ) -> None:
         validate_ordered("models", models)
+        if isinstance(models, str):
+            raise TypeError(f"models must be a sequence of names, got the string {models!r}.")
         self.models = tuple(models)
-        labels = {metric: f"values[{metric!r}]" for metric in values}
-        self.values, repeats = read_tables(values, labels, self.models, weights=weights, clusters=clusters)
+        self.values, repeats = read_tables(values, self.models, weights=weights, clusters=clusters)
         self.metrics = tuple(self.values)
         self._validate_metric_names("metrics", metrics or ())
         self._validate_metric_names("ranges", ranges or ())
@@ -186,8 +198,7 @@ class Comparison:
         self.ranges = dict(ranges or {})
         self.alpha, self.margin = validate_alpha(alpha), validate_margin(margin)
         self.seed, self.draws = validate_seed(seed, draws, self.alpha)
-        losses = self.lower_is_better
-        panel = build_panel(self.values, repeats, self.models, self.weights, labels, losses, clusters, vary)
+        panel = build_panel(self.values, repeats, self.models, self.weights, self.lower_is_better, clusters, vary)
         self.repeats = {self.models[column]: by_metric for column, by_metric in repeats.items()}
         draws = limit_draws(self.draws, len(self.models), self.alpha)
         self.sample = Sample(panel, self.alpha, draws, self.seed, self.ranges)
@@ -233,8 +244,6 @@ class Comparison:
         (simultaneous confidence intervals) and `M queries`. Comparisons of TREC runs also contain the shares of judged
         documents.
         """
-        import pandas as pd
-
         table = self.standings
         order = list(dict.fromkeys(table["model"]))
         columns = {}
@@ -312,9 +321,10 @@ class Comparison:
     def verdict(self) -> Verdict:
         """Whether the two primary metrics disagree about the best model, and the model that is safe under both."""
         verdict = Verdict.from_sample(self.sample, self._require_two_metrics(), self.margin)
-        verdict = verdict.with_unjudged(self.unjudged)
-        flags = find_equal_label_flags(self._equal_queries, self.query_count)
-        return replace(verdict, flags=(*flags, *verdict.flags))
+        flags = [*find_equal_label_flags(self._equal_queries, self.query_count), *verdict.flags]
+        if self.unjudged is not None:
+            flags += find_uneven_judging(self.unjudged, verdict.in_question)
+        return replace(verdict, unjudged=self.unjudged, flags=tuple(flags))
 
     @cached_property
     def _equal_queries(self) -> int:
@@ -497,9 +507,8 @@ class Comparison:
         several = self.primary is not None and len(self.models) > 1
         candidates = self.verdict.in_question if several else self.models
         width = self.margin if margin is None else margin
-        return plan_from_sample(
-            self.sample, self._deciding, difference, power, claim, models, width, require, candidates, repeats
-        )
+        request = Request(claim, difference, power, require, self.alpha, width, self.seed)
+        return plan_from_sample(self.sample, self._deciding, request, models, candidates, repeats)
 
     def attribution(
         self, first: str, second: str, metrics: MetricLike | Iterable[MetricLike] | None = None
@@ -686,8 +695,6 @@ class Comparison:
         q2    A      0.5  0.5
               B      1.0  1.0
         """
-        import pandas as pd
-
         index = pd.MultiIndex.from_product([pd.Index(self.query_ids), pd.Index(self.models)], names=["query", "model"])
         columns = {metric: table.ravel() for metric, table in self.values.items()}
         if self.weights is not None:
@@ -825,7 +832,7 @@ class Comparison:
     def plot(self) -> Plots:
         """Plots: `leaderboard`, `conflict`, `attribution`, `queries`, `gains`, `sensitivity`.
 
-        Experiments also have `curves`. Notebooks display a plot, `.ax` is its Matplotlib axes, and ``path=`` saves it.
+        Experiments also have `curves`. Notebooks display a plot, `.ax` is its Matplotlib axes, and `.save` writes it.
         """
         from ..report.plots import Plots
 
@@ -846,6 +853,8 @@ class Comparison:
             return self.content
         if isinstance(baseline, str):
             return Content(self, self.against(baseline))
+        if not isinstance(baseline, BaselineComparison):
+            raise TypeError(f"baseline must be the name of a model or a result of against(), got {baseline!r}.")
         numbers = attrgetter("candidate", "difference", "lower", "upper")
         own, other = (map(numbers, result.candidates) for result in (self.against(baseline.baseline), baseline))
         if list(own) != list(other):
@@ -880,26 +889,26 @@ class Comparison:
         date : date or str, optional
             Date to show on the page. By default, the page shows no date.
         """
-        from ..report.html import write_html
+        from ..report.exports import write_html
 
         return write_html(self._report_content(baseline), path, queries=queries, title=title, data=data, date=date)
 
     def to_markdown(self, path: FilePath | None = None, *, baseline: str | BaselineComparison | None = None) -> str:
         """Return the report as Markdown, and write it to `path` if given. `baseline` is described in `to_html`."""
-        from ..report.markdown import to_markdown
+        from ..report.exports import to_markdown
 
         return to_markdown(self._report_content(baseline), path)
 
     def to_json(
         self, path: FilePath | None = None, *, queries: int = 50, baseline: str | BaselineComparison | None = None
     ) -> str:
-        """Return all results as JSON, and write them to `path` if given. See `gainsay.report.document` for the keys."""
-        from ..report.document import to_json
+        """Return all results as JSON, and write them to `path` if given. See `gainsay.report.exports` for the keys."""
+        from ..report.exports import to_json
 
         return to_json(self._report_content(baseline), path, queries=queries)
 
     def _repr_html_(self) -> str:
-        from ..report.rendering import build_notebook_cell
+        from ..report.exports import build_notebook_cell
 
         return build_notebook_cell(self.content)
 

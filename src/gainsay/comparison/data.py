@@ -1,7 +1,8 @@
-"""Per-query values, validated once and in one canonical order."""
+"""Per-query values, validated once and in one canonical order, and labels of queries: segments and clusters."""
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,11 +12,12 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._common.arrays import index_of, number_table
+from .._common.arrays import factorize, index_of, is_missing, number_table, objects, only_counts
+from .._common.text import format_exact, natural_order, pluralize
 from .._common.typing import Floats, Ids, Integers
-from .._common.validation import validate_integer, validate_number, validate_ordered, validate_text
-from .._common.words import natural_order, pluralize
-from .labels import read_clusters
+from .._common.validation import validate_integer, validate_name, validate_number, validate_ordered, validate_text
+from ..data.text import one_line
+from ..judgments import Judgments
 
 MIN_REPEATS = 3
 """With fewer repeats, the variance of a recipe cannot be estimated."""
@@ -29,6 +31,12 @@ Values: TypeAlias = ArrayLike | Sequence[ArrayLike]
 
 Repeats: TypeAlias = Mapping[int, Mapping[str, Floats]]
 """Repeats (queries, R) of the recipes by column and metric."""
+
+Labels = dict[str, np.ndarray[Any, Any]]
+"""Label of each query by column, text in arrays of shape (queries,)."""
+
+MAX_SEGMENTS = 50
+"""Limit for all columns together. With more segments, the level of each proves almost nothing."""
 
 
 @dataclass(frozen=True)
@@ -208,12 +216,8 @@ def validate_repeat_count(model: str, number: int, fix: str) -> None:
         )
 
 
-def validate_model_names(models: Sequence[str] | None, columns: int) -> tuple[str, ...]:
-    """Return one distinct name per column, ``model 1``, ``model 2`` and so on by default."""
-    if models is None:
-        return tuple(f"model {number}" for number in range(1, columns + 1))
-    if isinstance(models, str):
-        raise TypeError(f"models must be a sequence of names, got the string {models!r}.")
+def validate_model_names(models: Sequence[str], columns: int) -> tuple[str, ...]:
+    """Return one distinct name per column, or raise."""
     if len(models) != columns:
         raise ValueError(f"models must have one name per column, got {len(models)} names for {columns} columns.")
     for place, name in enumerate(models):
@@ -224,50 +228,31 @@ def validate_model_names(models: Sequence[str] | None, columns: int) -> tuple[st
     return tuple(validate_text(f"models[{place}]", str(name)) for place, name in enumerate(models))
 
 
-def read_panel(
-    values: Mapping[str, Values],
-    models: Sequence[str] | None = None,
+def build_panel(
+    tables: Mapping[str, Floats],
+    repeats: Repeats,
+    models: Sequence[str],
     weights: ArrayLike | None = None,
-    labels: Mapping[str, str] | None = None,
     lower_is_better: Iterable[str] = (),
     clusters: Ids | None = None,
     vary: Vary | None = None,
 ) -> Panel:
-    """Validate per-query values and return them in canonical order. `Comparison` describes the arguments.
+    """Validate the values that `read_tables` returned and return them in canonical order.
 
-    Values are copied. Only the ratios of weights count, and a query of weight zero is left out. `labels` are the names
-    of the arrays in messages, by default ``values['metric']``.
+    Only the ratios of weights count, and queries of weight zero are left out. `Comparison` describes the arguments.
     """
-    labels = labels or {metric: f"values[{metric!r}]" for metric in values}
-    validate_ordered("models", models)
-    models = models if models is None or isinstance(models, str) else tuple(models)
-    tables, repeats = read_tables(values, labels, models, weights=weights, clusters=clusters)
-    return build_panel(tables, repeats, models, weights, labels, lower_is_better, clusters, vary)
-
-
-def build_panel(
-    tables: Mapping[str, Floats],
-    repeats: Repeats,
-    models: Sequence[str] | None,
-    weights: ArrayLike | None,
-    labels: Mapping[str, str],
-    lower_is_better: Iterable[str],
-    clusters: Ids | None,
-    vary: Vary | None,
-) -> Panel:
-    """Return the panel of values that `read_tables` returned."""
     if vary not in (None, "seed", "queries"):
         raise ValueError(f"vary must be 'seed' or 'queries' or None, got {vary!r}.")
     first, *_ = tables
     queries, columns = tables[first].shape
+    names = validate_model_names(models, columns)
     for metric, table in tables.items():
         if table.shape != (queries, columns):
             raise ValueError(
-                f"{labels[metric]} must have the shape of {labels[first]}, {(queries, columns)}, got {table.shape}."
+                f"{_name_table(metric)} must have the shape of {_name_table(first)}, {(queries, columns)}, got "
+                f"{table.shape}."
             )
-    names = validate_model_names(models, columns)
-    for metric, table in tables.items():
-        _validate_values(labels[metric], table, names)
+        _validate_values(_name_table(metric), table, names)
     raw_weights = None if weights is None else _read_weights(weights, queries)
     codes = None if clusters is None else read_clusters(clusters, queries)
     order, losses = [names.index(name) for name in natural_order(names)], frozenset(lower_is_better)
@@ -304,8 +289,13 @@ def _add_repeats(panel: Panel, repeats: Sequence[Mapping[str, Floats] | None]) -
     return replace(panel, repeats=tuple(parts))
 
 
+def _name_table(metric: str) -> str:
+    """Return the name of the values of a metric in messages."""
+    return f"values[{metric!r}]"
+
+
 def read_tables(
-    values: Mapping[str, Any], labels: Mapping[str, str], models: Sequence[str] | None, **by_query: Any
+    values: Mapping[str, Any], models: Sequence[str], **by_query: Any
 ) -> tuple[dict[str, Floats], dict[int, dict[str, Floats]]]:
     """Return values by metric as arrays (queries, models), with the means of recipes, and the repeats of these.
 
@@ -313,30 +303,27 @@ def read_tables(
     """
     if not values:
         raise ValueError("values has no metric. Pass at least one array of shape (queries, models).")
-    _validate_order({labels[metric]: table for metric, table in values.items()} | by_query, models)
+    _validate_order({_name_table(metric): table for metric, table in values.items()} | by_query, models)
     tables: dict[str, Floats] = {}
     repeats: dict[int, dict[str, Floats]] = {}
     for metric, table in values.items():
-        tables[metric], by_column = _read_table(labels[metric], table, models)
+        tables[metric], by_column = _read_table(_name_table(metric), table, models)
         for column, array in by_column.items():
             repeats.setdefault(column, {})[metric] = array
     for column, by_metric in repeats.items():
         counts = {metric: by_metric[metric].shape[1] if metric in by_metric else 0 for metric in tables}
         if len(set(counts.values())) > 1:
-            each = ", ".join(f"{number} in {labels[metric]}" for metric, number in counts.items())
-            raise ValueError(
-                f"{_name_column(column, models)!r} must have the same repeats for all metrics, got {each}."
-            )
+            each = ", ".join(f"{number} in {_name_table(metric)}" for metric, number in counts.items())
+            raise ValueError(f"{models[column]!r} must have the same repeats for all metrics, got {each}.")
     return tables, repeats
 
 
-def _validate_order(tables: Mapping[str, Any], models: Sequence[str] | None) -> None:
+def _validate_order(tables: Mapping[str, Any], models: Sequence[str]) -> None:
     """Raise `ValueError` if frames have the same labels in different orders. All are read by position."""
     indexes = {label: index_of(table) for label, table in tables.items() if type(table) is not np.ndarray}
     rows = {label: index.tolist() for label, index in indexes.items() if index is not None}
     columns = {label: list(table.columns) for label, table in tables.items() if hasattr(table, "columns")}
-    if models is not None:
-        columns = {"models": list(models), **columns}
+    columns = {"models": list(models), **columns}
     for kind, orders in (("columns", columns), ("rows", rows)):
         (first, expected), *others = orders.items() or [("", [])]
         for label, order in others:
@@ -348,7 +335,7 @@ def _validate_order(tables: Mapping[str, Any], models: Sequence[str] | None) -> 
                 )
 
 
-def _read_table(label: str, values: Any, models: Sequence[str] | None) -> tuple[Floats, dict[int, Floats]]:
+def _read_table(label: str, values: Any, models: Sequence[str]) -> tuple[Floats, dict[int, Floats]]:
     """Return the values of one metric, shape (queries, models), and the repeats (queries, R) of recipes by column.
 
     A list with an array of two dimensions contains one array per model: (queries, R) for a recipe and (queries,) for a
@@ -369,12 +356,10 @@ def _read_table(label: str, values: Any, models: Sequence[str] | None) -> tuple[
     return table, repeats
 
 
-def _average_repeats(
-    label: str, arrays: list[Floats], models: Sequence[str] | None
-) -> tuple[Floats, dict[int, Floats]]:
+def _average_repeats(label: str, arrays: list[Floats], models: Sequence[str]) -> tuple[Floats, dict[int, Floats]]:
     repeats: dict[int, Floats] = {}
-    for column, array in enumerate(arrays):
-        name = _name_column(column, models)
+    names = validate_model_names(models, len(arrays))
+    for column, (name, array) in enumerate(zip(names, arrays, strict=True)):
         if array.ndim not in (1, 2):
             raise ValueError(
                 f"{label} must contain arrays of shape (queries, repeats) or (queries,), got {array.shape} for "
@@ -383,7 +368,7 @@ def _average_repeats(
         if len(array) != len(arrays[0]):
             raise ValueError(
                 f"{label} must have the same queries for every model, got {len(array)} queries for {name!r} and "
-                f"{len(arrays[0])} for {_name_column(0, models)!r}."
+                f"{len(arrays[0])} for {names[0]!r}."
             )
         if array.ndim == 1:
             continue
@@ -397,10 +382,6 @@ def _average_repeats(
         repeats[column] = np.ascontiguousarray(array)
     means = [repeats[column].mean(axis=1) if column in repeats else array for column, array in enumerate(arrays)]
     return np.stack(means, axis=1), repeats
-
-
-def _name_column(column: int, models: Sequence[str] | None) -> str:
-    return f"model {column + 1}" if models is None or column >= len(models) else str(models[column])
 
 
 def _validate_values(label: str, array: Floats, names: tuple[str, ...]) -> None:
@@ -472,3 +453,199 @@ def _is_recipe(model: Any) -> bool:
         return False
     first = model[0]
     return isinstance(first, str | PathLike | Mapping) or hasattr(first, "predict") or np.ndim(first) > 0
+
+
+def validate_labels(segments: Any, ids: Any, judgments: Judgments | None = None) -> Labels:
+    """Return one or several columns of labels as text in the order of the queries, one for each of `ids`, or raise.
+
+    With judgments, mappings and labels with an index are matched by query id, and labels with one row per document must
+    be the same for all documents of a query.
+    """
+    texts: Labels = {}
+    for name, labels in _read_columns(segments).items():
+        title = f"segments {name!r}"
+        if judgments is not None:
+            labels = read_by_query(title, labels, judgments)
+        elif isinstance(labels, Mapping):
+            raise TypeError(f"{title} must be labels in the order of the queries, got a mapping of ids.")
+        rows = list(labels)
+        if len(rows) != len(ids):
+            raise ValueError(f"{title} must have one label per query, got {len(rows)} labels for {len(ids)} queries.")
+        for query, label in zip(ids, rows, strict=True):
+            if _is_missing(label) or label == "":
+                raise ValueError(f"{title} has no label for query {query}. Pass a label such as 'other'.")
+        texts[name] = np.array([_format_label(label) for label in rows], dtype=object)
+        for text in list_labels(texts[name]):
+            validate_name(f"{title}: a label", text)
+    sizes = {name: len(list_labels(labels)) for name, labels in texts.items()}
+    if sum(sizes.values()) > MAX_SEGMENTS:
+        counts = ", ".join(f"{name} {number}" for name, number in sizes.items())
+        raise ValueError(
+            f"segments must not have more than {MAX_SEGMENTS} distinct labels, got {sum(sizes.values())} ({counts}). "
+            "Join small segments."
+        )
+    return texts
+
+
+def read_cluster_file(path: str | PathLike[str]) -> dict[str, str]:
+    """Read the cluster of each query from a CSV file with two columns: query ids and labels."""
+    columns = read_segment_file(path)
+    if len(columns) != 1:
+        raise ValueError(f"{path} must have one column next to the query ids, got {', '.join(columns)}")
+    return next(iter(columns.values()))
+
+
+def read_segment_file(path: str | PathLike[str]) -> dict[str, dict[str, str]]:
+    """Read the label of each query by column from a CSV file whose first column contains query ids."""
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            header, *rows = [[cell.strip() for cell in row] for row in csv.reader(file) if row]
+    except (ValueError, csv.Error) as error:
+        raise ValueError(f"{path}: not CSV with a line of names: {one_line(error)}") from None
+    if len(header) < 2 or len(set(header)) < len(header):
+        raise ValueError(f"{path} must have distinct names of query ids and labels in its first line, got {header}")
+    labels: dict[str, list[str]] = {}
+    for line, (query, *values) in enumerate(rows, 2):
+        if len(values) != len(header) - 1 or query in labels:
+            mistake = "two lines" if query in labels else f"{pluralize(len(values), 'label')}"
+            raise ValueError(
+                f"{path} must have one line per query with {pluralize(len(header) - 1, 'label')}, got {mistake} for "
+                f"query {query!r} (line {line})"
+            )
+        labels[query] = values
+    return {name: {query: row[at] for query, row in labels.items()} for at, name in enumerate(header[1:])}
+
+
+def list_labels(labels: np.ndarray[Any, Any]) -> list[str]:
+    """Return the distinct labels in natural order.
+
+    >>> list_labels(np.array(["10", "9", "10"], dtype=object))
+    ['9', '10']
+    """
+    return natural_order(set(labels.tolist()))
+
+
+def _read_columns(segments: Any) -> dict[str, Any]:
+    """Return columns by name. A single column without a name is called `segment`."""
+    if isinstance(segments, str):
+        raise TypeError(f"segments must have one label per query, got the string {segments!r}.")
+    validate_ordered("segments", segments)
+    if hasattr(segments, "columns") and not isinstance(segments, Mapping):
+        columns = {str(name): segments[name] for name in segments.columns}
+        if len(columns) < len(segments.columns):
+            raise ValueError(f"segments must have distinct column names, got {', '.join(map(repr, segments.columns))}.")
+        return columns
+    if isinstance(segments, Mapping) and segments and all(map(_is_column, segments.values())):
+        return {str(name): labels for name, labels in segments.items()}
+    if getattr(segments, "ndim", 1) > 1:
+        raise ValueError(
+            f"segments must be one column, or a mapping or DataFrame of named columns, got shape {segments.shape}."
+        )
+    name = getattr(segments, "name", None)
+    return {name if name and isinstance(name, str) else "segment": segments}
+
+
+def _is_column(value: Any) -> bool:
+    return isinstance(value, Mapping) or (not isinstance(value, str) and np.ndim(value) == 1)
+
+
+def read_by_query(title: str, labels: Any, judgments: Judgments) -> Any:
+    """Return labels in the order of the queries: matched by query id, in that order, or one per document."""
+    by_id = _index_by_id(title, labels, judgments)
+    ids = judgments.query_ids.tolist()
+    if by_id is not None:
+        missing = [query for query in ids if query not in by_id]
+        if missing:
+            some = ", ".join(map(repr, list(by_id)[:3])) + (", …" if len(by_id) > 3 else "")
+            fix = "" if isinstance(labels, Mapping) else " Pass .to_numpy() for labels in the order of the queries."
+            raise ValueError(
+                f"{title} has no label for {len(missing)} of {len(ids)} queries (first is {missing[0]!r}, labels are "
+                f"for {some or 'none'}).{fix}"
+            )
+        return [by_id[query] for query in ids]
+    if index_of(labels) is not None and len(labels) == judgments.documents:
+        labels = judgments.in_row_order(title, labels)
+    rows = labels.tolist() if hasattr(labels, "tolist") else list(labels)
+    if len(rows) == len(ids):
+        return rows
+    if len(rows) != judgments.documents:
+        raise ValueError(
+            f"{title} must have one label per query ({len(ids)}) or per document ({judgments.documents}), got "
+            f"{len(rows)} labels."
+        )
+    by_place: dict[int, Any] = {}
+    for query, label in zip(judgments.query_of_rows.tolist(), rows, strict=True):
+        first = by_place.setdefault(query, label)
+        if _is_missing(first) != _is_missing(label) or not (_is_missing(label) or first == label):
+            raise ValueError(
+                f"{title} must be the same for all documents of a query, got {first!r} and {label!r} for query "
+                f"{ids[query]!r}."
+            )
+    return [by_place.get(query) for query in range(len(ids))]
+
+
+def _index_by_id(title: str, labels: Any, judgments: Judgments) -> Mapping[Any, Any] | None:
+    """Return labels by query id, or None if they are in the order of queries or documents."""
+    if isinstance(labels, Mapping):
+        return labels
+    index, ids = index_of(labels), judgments.query_ids.tolist()
+    if index is None:
+        return None
+    has_rows = len(index) == judgments.documents
+    if not (index.is_unique and index.isin(ids).sum() >= len(ids)) and (has_rows or only_counts(index)):
+        return None
+    if has_rows and len(index) > len(ids) and not isinstance(ids[0], str):
+        return None  # Row numbers look like query ids that are numbers.
+    if not index.is_unique:
+        duplicate = index[index.duplicated()].tolist()[0]
+        raise ValueError(f"{title} must have a unique index of query ids, got {duplicate!r} more than once.")
+    return dict(zip(index.tolist(), labels.tolist(), strict=True))
+
+
+def _is_missing(label: Any) -> bool:
+    """Return whether a label is None, NA, NaT or NaN."""
+    return is_missing(label) or bool(label != label)
+
+
+def _format_label(label: Any) -> str:
+    if isinstance(label, np.generic):
+        label = label.item()
+    return format_exact(label) if isinstance(label, float) else str(label)
+
+
+def read_clusters(clusters: Any, size: int, judgments: Judgments | None = None) -> Integers:
+    """Return the cluster of each query, or of each other unit, as a number from 0.
+
+    With judgments, labels that have query ids are matched by them.
+
+    >>> read_clusters(["s2", "s1", "s2"], 3)
+    array([0, 1, 0])
+    """
+    if isinstance(clusters, str) or not hasattr(clusters, "__len__"):
+        raise TypeError(f"clusters must have one label per query, got {clusters!r}.")
+    if judgments is not None:
+        clusters = read_by_query("clusters", clusters, judgments)
+    labels = clusters.to_numpy() if hasattr(clusters, "to_numpy") else np.asanyarray(clusters)
+    if labels.ndim and not hasattr(clusters, "dtype"):
+        labels = objects(clusters)  # NumPy would turn numbers among strings into strings.
+    if labels.shape != (size,):
+        raise ValueError(f"clusters must have one label each, got shape {labels.shape} instead of ({size},).")
+    try:
+        codes, _ = factorize(objects(labels.tolist()))
+    except TypeError as error:
+        raise ValueError(f"clusters must have one label each: {error}.") from None
+    codes[[isinstance(label, str) and not label for label in labels.tolist()]] = -1  # Not one cluster of empty cells.
+    if (codes < 0).any():
+        place = int(np.argmax(codes < 0))
+        query = "" if judgments is None else f" (query {judgments.query_ids.tolist()[place]!r})"
+        raise ValueError(f"clusters[{place}] is missing{query}. Pass a distinct label if it is independent.")
+    return codes
+
+
+def sum_by_cluster(rows: Floats, codes: Integers) -> Floats:
+    """Sum each row, one number per query, within clusters.
+
+    >>> sum_by_cluster(np.array([[1.0, 2.0, 4.0]]), np.array([0, 1, 0]))
+    array([[5., 2.]])
+    """
+    return np.stack([np.bincount(codes, row) for row in rows])

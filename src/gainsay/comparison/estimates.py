@@ -10,10 +10,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from .._common.sums import compute_means
+from .._common.arrays import compute_means
 from .._common.typing import Bools, Floats, Integers
-from .data import Panel
-from .labels import sum_by_cluster
+from .data import Panel, sum_by_cluster
 
 ROUNDING = 1e-12
 """Differences below this share of the largest value of a metric are rounding and count as 0."""
@@ -79,16 +78,8 @@ class Estimate:
     repeats: RepeatError | None = None
 
     BY_ROW: ClassVar = (
-        "mean",
-        "difference",
-        "error",
-        "mean_error",
-        "wins",
-        "support",
-        "differing",
-        "duplicate_of",
-        "tolerance",
-    )
+        "mean", "difference", "error", "mean_error", "wins", "support", "differing", "duplicate_of", "tolerance",
+    )  # fmt: skip
     """Attributes with one row per metric."""
 
     @property

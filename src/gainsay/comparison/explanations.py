@@ -6,37 +6,26 @@ shows the ranking of a query.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
-from .._common.arrays import nearest
-from .._common.shown import TextResult
-from .._common.sums import scale_weights
+from .._common.arrays import nearest, scale_weights
+from .._common.text import TextResult, format_exact, pluralize
+from .._common.typing import Bools, Floats, Integers
 from .._common.validation import validate_integer
-from .._common.words import format_exact, pluralize
 from ..evaluation.evaluator import shared_weights
-from ..metrics.base import max_depth
-from ..metrics.dcg import NDCG
-from ..metrics.gains import gains_of
+from ..judgments import Judgments
+from ..metrics.base import Metric, max_depth
+from ..metrics.dcg import DCG, NDCG, gains_of
 from ..metrics.names import MetricLike, parse_metrics
 from ..ranking.rows import RankedRows, blank_code
 from .estimates import ROUNDING
-from .rankings import cast_scores, read_template, select_sums, validate_pair
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    import pandas as pd
-
-    from .._common.typing import Bools, Floats, Integers
-    from ..judgments import Judgments
-    from ..metrics.base import Metric
-    from ..metrics.dcg import DCG
-    from .rankings import Rankings
-
+from .rankings import Rankings, cast_scores, read_template, select_sums, validate_pair
 
 CLASSES = (0, 1, 2, 3, 6, 11)
 """Fewest documents of the top grade in each class of queries."""
@@ -139,12 +128,12 @@ class Attribution(TextResult):
     def to_dict(self) -> dict[str, Any]:
         """Return all results as plain values for JSON."""
         return self._export(
-            "models queries left_out difference grades_by_ranks top_grade by_query_class parts parts_note "
-            "lower_is_better spread",
+            ("models", "queries", "left_out", "difference", "grades_by_ranks", "top_grade", "by_query_class", "parts",
+             "parts_note", "lower_is_better", "spread"),
             grades_by_ranks=self.frame(),
             by_query_class=self.by_query_class.reset_index(),
             parts=self.parts.reset_index(),
-        )
+        )  # fmt: skip
 
     @property
     def text(self) -> str:
@@ -178,8 +167,6 @@ def compute_attribution(
 
     The first of the `compared` metrics that is a sum over documents determines cutoff and options of `parts`.
     """
-    import pandas as pd
-
     validate_pair(*models, rankings.scores)
     sums = select_sums(compared)
     decomposed = sums if metrics is None else [read_template(metric, "metrics") for metric in parse_metrics(metrics)]
@@ -251,8 +238,6 @@ def _list_steps(pivot: DCG, *, negative: bool) -> list[DCG]:
 
 
 def _sum_classes(counts: np.ndarray[Any, Any], by_query: dict[str, Floats]) -> pd.DataFrame:
-    import pandas as pd
-
     place = np.searchsorted(CLASSES, counts, side="right") - 1
     columns = {"queries": np.bincount(place, minlength=len(CLASSES))}
     columns |= {metric: np.bincount(place, added, len(CLASSES)) for metric, added in by_query.items()}
@@ -261,8 +246,6 @@ def _sum_classes(counts: np.ndarray[Any, Any], by_query: dict[str, Floats]) -> p
 
 
 def _compute_parts(difference: dict[str, float]) -> pd.DataFrame:
-    import pandas as pd
-
     steps = list(difference)
     ends = {"discount": steps[:2]}
     if len(steps) > 2:
@@ -432,8 +415,6 @@ def find_contradictory_queries(
     >>> table.loc[0, ["labels A", "labels B"]].tolist()
     [(5, 0, 0, 0, 3, 3, 3), (3, 3, 3, 0, 0, 0, 5)]
     """
-    import pandas as pd
-
     first, second = values
     preferences = compute_preferences(rankings, values)
     strength = preferences.contradiction_strength
@@ -538,8 +519,6 @@ def find_largest_differences(
     `values` are tables (queries, 2) by metric. With `rankings`, the result contains labels, ranked as by the metric
     `by`.
     """
-    import pandas as pd
-
     metric, first = next(iter(values.items()))
     scaled, _ = scale_weights(np.ones(len(first)) if weights is None else weights)
     differences = {f"difference {name}": compute_difference(table) for name, table in values.items()}
@@ -562,8 +541,6 @@ def build_ranking(rankings: Rankings, place: int, model: str, metrics: Iterable[
 
     The first metric determines the order of equal scores.
     """
-    import pandas as pd
-
     judgments, metrics = rankings.judgments, list(metrics)
     rows = slice(*judgments.layout.starts[place : place + 2].tolist())
     labels = judgments.by_query(judgments.labels)[rows]

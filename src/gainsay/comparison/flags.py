@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from .._common.text import format_confidence, join_names, pluralize
 from .._common.typing import Floats
-from .._common.words import format_confidence, join_names, pluralize
 from ..evaluation.evaluator import HANDLING, Evaluator
+from ..judgments import Judgments, Unjudged
+from ..metrics.base import Metric
 from ..metrics.binary import Judged
 from .data import FEW_REPEATS, Panel, QueryCounts
 from .estimates import ROUNDING, Estimate, compute_influences, compute_repeat_means, sum_powers
 from .inference import MIN_QUERIES
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
-
-    from ..judgments import Judgments, Unjudged
-    from ..metrics.base import Metric
 
 FEW_QUERIES = 100
 """Pairs that differ on fewer queries are flagged."""
@@ -75,62 +72,60 @@ class Flag:
 NO_EVIDENCE_FLAG = Flag("equal labels", f"{NO_EVIDENCE}.")
 
 
-def find_equal_label_flags(equal: int, queries: int) -> tuple[Flag, ...]:
-    """Return a flag if most queries cannot distinguish two rankings, because all of their labels are equal.
+def find_equal_label_flags(equal: int, queries: int) -> Iterator[Flag]:
+    """Yield a flag if most queries cannot distinguish two rankings, because all of their labels are equal.
 
     >>> print(*find_equal_label_flags(1140, 1200))
     1,140 of 1,200 queries cannot distinguish two rankings, because they have one document or equal labels.
     """
-    if 2 * equal <= queries:
-        return ()
-    text = f"{equal:,} of {queries:,} queries cannot distinguish two rankings, because they have one document or equal"
-    return (NO_EVIDENCE_FLAG if equal == queries else Flag("equal labels", f"{text} labels."),)
+    reason = "queries cannot distinguish two rankings, because they have one document or equal labels."
+    if 2 * equal > queries:
+        yield NO_EVIDENCE_FLAG if equal == queries else Flag("equal labels", f"{equal:,} of {queries:,} {reason}")
 
 
-def find_left_out_flags(counts: QueryCounts) -> tuple[Flag, ...]:
-    """Return a flag if a metric has queries without a value under the other one.
+def find_left_out_flags(counts: QueryCounts) -> Iterator[Flag]:
+    """Yield a flag if a metric has queries without a value under the other one.
 
     >>> print(*find_left_out_flags(QueryCounts(any=30, by_metric={"a": 30, "b": 18}, common=18)))
     The verdict uses the 18 queries on which both metrics are defined and leaves out 12 more of a.
     """
     left_out = [f"{number:,} more of {metric}" for metric, number in counts.left_out.items() if number]
-    if not left_out:
-        return ()
     size = "one query" if counts.common == 1 else f"{counts.common:,} queries"
     text = f"The verdict uses the {size} on which both metrics are defined and leaves out {join_names(left_out)}."
-    return (Flag("left-out queries", text),)
+    if left_out:
+        yield Flag("left-out queries", text)
 
 
-def find_flags(panel: Panel, estimated: Estimate, alpha: float) -> tuple[Flag, ...]:
-    """Return all flags, the most serious first."""
-    flags = []
+def find_flags(panel: Panel, estimated: Estimate, alpha: float) -> Iterator[Flag]:
+    """Yield all flags, the most serious first."""
     clusters = pluralize(panel.units, "cluster")
     if len(panel.models) == 1:
-        flags.append(Flag("one model", "There is only one model to compare.", panel.models))
+        yield Flag("one model", "There is only one model to compare.", panel.models)
     elif panel.units < MIN_QUERIES:
         code, size = "few clusters", f"The {panel.queries:,} queries are in {clusters}"
         if panel.queries < MIN_QUERIES:
             code, size = "few queries", f"The sample has {pluralize(panel.queries, 'query')}"
-        flags.append(Flag(code, f"{size} only. At least {MIN_QUERIES} are required to decide."))
-    flags += _find_weight_flags(panel)
+        yield Flag(code, f"{size} only. At least {MIN_QUERIES} are required to decide.")
+    if panel.weights is not None:
+        yield from _find_weight_flags(panel.weights)
     if panel.units < panel.queries and estimated.effective < panel.units / 2:
         text = (
             f"The sizes of the {clusters} are so uneven that they are worth about {estimated.effective:,.0f}. The "
             "largest clusters decide."
         )
-        flags.append(Flag("uneven clusters", text))
-    flags += [] if panel.repeats is None else _find_repeat_flags(panel, panel.repeats, estimated)
+        yield Flag("uneven clusters", text)
+    if panel.repeats is not None:
+        yield from _find_repeat_flags(panel, panel.repeats, estimated)
     for metric, tied in zip(panel.metrics, estimated.tied, strict=True):
         names = tuple(itertools.compress(panel.models, tied))
         if len(names) > 1:
             extreme = "lowest" if metric in panel.lower_is_better else "highest"
             text = f"{join_names(names)} share the {extreme} mean {metric}. Results show {names[0]}, the first by name."
-            flags.append(Flag("tied winners", text, names))
-    return (*flags, *_find_pair_flags(panel, estimated, alpha))
+            yield Flag("tied winners", text, names)
+    yield from _find_pair_flags(panel, estimated, alpha)
 
 
-def _find_repeat_flags(panel: Panel, repeats: Sequence[Floats], estimated: Estimate) -> list[Flag]:
-    flags = []
+def _find_repeat_flags(panel: Panel, repeats: Sequence[Floats], estimated: Estimate) -> Iterator[Flag]:
     recipes = {name: number for name, number in zip(panel.models, panel.repeat_counts, strict=True) if number}
     equal = [_has_equal_repeats(values, estimated.tolerance) for values in repeats]
     if same := tuple(itertools.compress(panel.models, equal)):
@@ -138,24 +133,23 @@ def _find_repeat_flags(panel: Panel, repeats: Sequence[Floats], estimated: Estim
             f"Some repeats of {join_names(same)} have equal values on every query. The seed may have no effect, for "
             "example without sampling of queries or features, so the variance between repeats is unknown."
         )
-        flags.append(Flag("identical repeats", text, same))
+        yield Flag("identical repeats", text, same)
     if len(recipes) == 1:
         (name,) = recipes
         text = f"Outlying repeats of {name} cannot be checked, because no other recipe shows how repeats vary."
-        flags.append(Flag("unchecked repeats", text, (name,)))
+        yield Flag("unchecked repeats", text, (name,))
     if outliers := find_outlying_repeats(panel):
         names = tuple(dict.fromkeys(name for name, _ in outliers))
         places = join_names([f"repeat {number} of {name}" for name, number in outliers])
         text = f"The distance of {places} from the other repeats is more than chance. A training may have failed."
-        flags.append(Flag("outlying repeats", text, names))
+        yield Flag("outlying repeats", text, names)
     if few := tuple(name for name, number in recipes.items() if number < FEW_REPEATS):
         text = (
             f"{join_names(few)} {'has' if len(few) == 1 else 'have'} fewer than {FEW_REPEATS} repeats. The variance "
             "between repeats is estimated poorly, so only large differences are detected. With 3 repeats, bounds "
             "at 95 % may miss in up to 10 % of the samples."
         )
-        flags.append(Flag("few repeats", text, few))
-    return flags
+        yield Flag("few repeats", text, few)
 
 
 def find_outlying_repeats(panel: Panel) -> list[tuple[str, int]]:
@@ -216,18 +210,15 @@ def _has_equal_repeats(repeats: Floats, tolerance: Floats) -> bool:
     )
 
 
-def _find_weight_flags(panel: Panel) -> list[Flag]:
-    """Return a flag if few queries carry much of the weight. The sample may miss other heavy queries."""
-    if panel.weights is None:
-        return []
-    top, effective = compute_heaviest_share(panel.weights), 1 / float((panel.weights**2).sum())
-    if top <= MAX_HEAVY_SHARE and effective >= panel.queries / 2:
-        return []
-    text = (
-        f"The heaviest 1 % of the queries carry {100 * top:.0f} % of the weight, and all {panel.queries:,} are worth "
-        f"about {effective:,.0f}. The sample may miss others. Sample queries by traffic with weight 1 instead."
-    )
-    return [Flag("uneven weights", text)]
+def _find_weight_flags(weights: Floats) -> Iterator[Flag]:
+    """Yield a flag if few queries carry much of the weight. The sample may miss other heavy queries."""
+    number, top, effective = len(weights), compute_heaviest_share(weights), 1 / float((weights**2).sum())
+    if top > MAX_HEAVY_SHARE or effective < number / 2:
+        text = (
+            f"The heaviest 1 % of the queries carry {100 * top:.0f} % of the weight, and all {number:,} are worth "
+            f"about {effective:,.0f}. The sample may miss others. Sample queries by traffic with weight 1 instead."
+        )
+        yield Flag("uneven weights", text)
 
 
 def compute_heaviest_share(weights: Floats) -> float:
@@ -244,7 +235,7 @@ def compute_heaviest_share(weights: Floats) -> float:
     return float(heaviest[:whole].sum() + (size - whole) * heaviest[whole])
 
 
-def _find_pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> list[Flag]:
+def _find_pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> Iterator[Flag]:
     # If models differed on a larger share of all queries, this sample would show it with probability 1 - alpha.
     unseen = 1 - alpha ** (1 / estimated.effective)
     support = estimated.support.min(axis=0)
@@ -270,15 +261,13 @@ def _find_pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> list[Fl
             f"differ under a metric mainly on a few {units} with large differences, so the results for it are rough",
         ),
     }
-    flags = []
     for code, (mask, text) in cases.items():
         places = zip(*np.nonzero(np.triu(mask, 1)), strict=True)
         if pairs := tuple((panel.models[first], panel.models[second]) for first, second in places):
             names = join_names([f"{first} and {second}" for first, second in pairs], word="as well as")
             if len(pairs) > 3:
                 names = f"{len(pairs)} of {math.comb(len(panel.models), 2)} pairs of models"
-            flags.append(Flag(code, f"{names} {text}.", tuple(dict.fromkeys(itertools.chain(*pairs))), pairs))
-    return flags
+            yield Flag(code, f"{names} {text}.", tuple(dict.fromkeys(itertools.chain(*pairs))), pairs)
 
 
 def compute_skewness(panel: Panel, estimated: Estimate) -> Floats:
@@ -372,12 +361,11 @@ def find_unjudged(
     )
 
 
-def find_uneven_judging(unjudged: UnjudgedDocuments, in_question: Sequence[str]) -> tuple[Flag, ...]:
-    """Return a flag if the share of judged documents of a model in question differs clearly from that of another.
+def find_uneven_judging(unjudged: UnjudgedDocuments, in_question: Sequence[str]) -> Iterator[Flag]:
+    """Yield a flag if the share of judged documents of a model in question differs clearly from that of another.
 
     The other model may be out of question because of its unjudged documents.
     """
-    flags = []
     for name, shares in unjudged.shares.items():
         others = [model for model in shares if model not in in_question]
         pairs = tuple(
@@ -392,8 +380,7 @@ def find_uneven_judging(unjudged: UnjudgedDocuments, in_question: Sequence[str])
             text = (
                 f"{name} differs by more than {MAX_JUDGED_DIFFERENCE:g} between {names}. {_REMEDY[unjudged.handling]}"
             )
-            flags.append(Flag("uneven judging", text, tuple(dict.fromkeys(itertools.chain(*pairs))), pairs))
-    return tuple(flags)
+            yield Flag("uneven judging", text, tuple(dict.fromkeys(itertools.chain(*pairs))), pairs)
 
 
 _REMEDY = {

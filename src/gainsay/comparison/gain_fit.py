@@ -6,26 +6,23 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+import pandas as pd
+from scipy import stats
+from scipy.optimize import brentq, minimize, minimize_scalar
+from scipy.special import expit, log_expit, softmax
 
 from .._common.arrays import numbers
-from .._common.shown import TextResult, printable
+from .._common.text import TextResult, format_confidence, format_exact, format_p_value, pluralize, printable
 from .._common.typing import Floats, Frame, Ids, Integers, Numbers
 from .._common.validation import validate_real
-from .._common.words import format_confidence, format_exact, format_p_value, pluralize
 from ..judgments import Judgments
-from ..metrics.gains import at_bases, discounts
-from .data import validate_alpha
-from .labels import read_by_query, read_clusters, sum_by_cluster
+from ..metrics.dcg import DCG, at_bases, discounts
+from ..metrics.names import MetricLike
+from .data import read_by_query, read_clusters, sum_by_cluster, validate_alpha
 from .rankings import GradeCounts, name_path, read_template, settle_discounts
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ..metrics.dcg import DCG
-    from ..metrics.names import MetricLike
 
 SideBySide: TypeAlias = Mapping[str, Any] | Frame
 """Columns `a` and `b`, rankings as lists of labels, `preferred`, and perhaps `labels`."""
@@ -175,7 +172,7 @@ class GainFit(TextResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes and `text` as plain values for JSON. An infinite bound becomes None."""
-        return self._export(" ".join([*(name for name in vars(self) if not name.startswith("_")), "verdict text"]))
+        return self._export((*(name for name in vars(self) if not name.startswith("_")), "verdict", "text"))
 
 
 def fit_gain(
@@ -249,8 +246,6 @@ def fit_gain(
     >>> fit.lower < 1.5 < fit.upper, fit.verdict
     (True, 'neither')
     """
-    import pandas as pd
-
     level, (low, high) = validate_alpha(alpha), _validate_range(bases)
     template = read_template(metric)
     data = read_preferences(preferences, template, side, clusters)
@@ -338,8 +333,6 @@ def _validate_slopes(lines: Sequence[_Line], number: int) -> None:
 
 def _fit_lines(data: Preferences, bases: Sequence[float]) -> list[_Line]:
     """Return the most likely slope of 0 or more and side effect at each base, by Newton's method."""
-    from scipy.special import expit, log_expit
-
     outcome, side = data.outcome, data.side
     differences = np.stack([data.compute_at_base(base) for base in bases])
     scale = np.sqrt((differences**2).mean(axis=1))
@@ -382,8 +375,6 @@ def _fit_line(data: Preferences, base: float) -> _Line:
 
 def _refine(data: Preferences, lines: Sequence[_Line]) -> _Line:
     """Return the most likely parameters near the best base of the grid."""
-    from scipy.optimize import minimize_scalar
-
     bases = [line.base for line in lines]
     place = int(np.argmax([line.log_likelihood for line in lines]))
     ends = np.log([bases[max(0, place - 1)], bases[min(len(bases) - 1, place + 1)]])
@@ -425,8 +416,6 @@ def _compute_deviation(data: Preferences, best: _Line) -> float:
 
 def _compute_information(data: Preferences, best: _Line, slopes: Floats) -> tuple[Floats, Floats]:
     """Return the information H and the variance of the scores J = C/(C − 1) Σ s_g s_g' over clusters g."""
-    from scipy.special import expit
-
     assert data.clusters is not None
     chance = expit(best.slope * data.compute_at_base(best.base) + best.side_effect * data.side)
     sums = sum_by_cluster(((data.outcome - chance)[:, None] * slopes).T, data.clusters)
@@ -437,11 +426,9 @@ def _compute_information(data: Preferences, best: _Line, slopes: Floats) -> tupl
 
 def _find_interval(data: Preferences, lines: Sequence[_Line], best: _Line, alpha: float) -> tuple[float, float]:
     """Return the lowest and the highest base whose profile likelihood is close enough to the largest."""
-    from scipy.optimize import brentq
-    from scipy.stats import chi2, f
-
     deviation = _compute_deviation(data, best)
-    quantile = chi2.ppf(1 - alpha, 1) if data.clusters is None else f.ppf(1 - alpha, 1, data.clusters.max())
+    clusters = data.clusters
+    quantile = stats.chi2.ppf(1 - alpha, 1) if clusters is None else stats.f.ppf(1 - alpha, 1, clusters.max())
     cutoff = float(deviation * quantile / 2)
 
     def compute_margin(log_base: float) -> float:
@@ -461,8 +448,6 @@ def _find_interval(data: Preferences, lines: Sequence[_Line], best: _Line, alpha
 
 def _test_fit(data: Preferences, best: _Line) -> tuple[float | None, dict[float, float] | None]:
     """Return the p-value of the test of fit and the most likely free table of gains."""
-    from scipy.stats import chi2, f
-
     levels = data.levels
     if not 2 < len(levels) <= MAX_TESTED_GRADES:
         return None, None
@@ -476,13 +461,13 @@ def _test_fit(data: Preferences, best: _Line) -> tuple[float | None, dict[float,
         return None, entries
     ratio = 2 * max(0.0, likelihood - best.log_likelihood)
     if data.clusters is None:
-        return float(chi2.sf(ratio, freedom)), entries
+        return float(stats.chi2.sf(ratio, freedom)), entries
     of_free, of_base = (
         float(np.trace(np.linalg.pinv(information) @ scores))
         for information, scores in (_compute_information(data, best, slopes) for slopes in (free, base))
     )
     deviation = max((of_free - of_base) / freedom, 1e-12)
-    return float(f.sf(ratio / deviation / freedom, freedom, data.clusters.max())), entries
+    return float(stats.f.sf(ratio / deviation / freedom, freedom, data.clusters.max())), entries
 
 
 def _fit_table(data: Preferences, best: _Line, gains: Floats) -> tuple[Floats, float]:
@@ -490,9 +475,6 @@ def _fit_table(data: Preferences, best: _Line, gains: Floats) -> tuple[Floats, f
 
     The parameters are the logarithms of the increments of the gains (which are normalized), slope and side effect.
     """
-    from scipy.optimize import minimize
-    from scipy.special import expit, log_expit, softmax
-
     levels = len(gains)
     table = gains / gains[-1]
     largest = np.abs(data.compute_at_base(best.base)).max()

@@ -19,28 +19,33 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
+import scipy
 
-from .._common.cached import cached_property
-from .._common.shown import TextResult, printable, short_names
+from .._common import cached_property
+from .._common.text import (
+    TextResult,
+    format_confidence,
+    format_exact,
+    format_p_value,
+    join_names,
+    pluralize,
+    printable,
+    short_names,
+)
 from .._common.typing import Bools, Floats, Integers
 from .._common.validation import validate_real
-from .._common.words import format_confidence, format_exact, format_p_value, join_names, pluralize
 from ..evaluation.evaluator import Evaluator, shared_weights
-from ..metrics.gains import at_bases
+from ..metrics.base import Metric
+from ..metrics.dcg import DCG, at_bases
+from ..metrics.names import MetricLike
+from .data import Panel
 from .estimates import Estimate, RepeatError, estimate
-from .inference import JointEstimate, compute_regret_band, critical_value, draw_errors, two_step_test
-from .rankings import GradeCounts, find_template, name_path, set_base, settle_discounts
+from .inference import JointEstimate, Sample, compute_regret_band, critical_value, draw_errors, two_step_test
+from .rankings import GradeCounts, Rankings, find_template, name_path, set_base, settle_discounts
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from ..metrics.base import Metric
-    from ..metrics.dcg import DCG
-    from ..metrics.names import MetricLike
-    from .data import Panel
     from .gain_fit import GainFit
-    from .inference import JointEstimate, Sample
-    from .rankings import Rankings
 
 
 DEFAULT_BASES = tuple(np.round(np.geomspace(1, 4, 25), 6).tolist())
@@ -167,8 +172,6 @@ class GainPath(TextResult):
         `regret` is the gap to the best model at that base. `lower` to `upper` is its band, simultaneous for all bases
         and models. `lower` is positive exactly if the model is not in `best_sets`.
         """
-        import pandas as pd
-
         index = pd.MultiIndex.from_product([self.bases, self.models], names=["base", "model"])
         columns = {name: getattr(self, name).ravel() for name in ("mean", "regret", "lower", "upper")}
         return pd.DataFrame(columns, index).reset_index()
@@ -213,9 +216,9 @@ class GainPath(TextResult):
         if kind == "agree":
             return f"{always[0]} is proven best at every base ({level})."
         if kind == "unresolved":
-            names = _list_names(always)
+            names = join_names(always, word="or")
             return f"One model may be best at every base ({format_p_value(p)}). If so, it is {names} ({level})."
-        first, last = (_list_names(self.best_sets[self.bases[place]]) for place in (0, -1))
+        first, last = (join_names(self.best_sets[self.bases[place]], word="or") for place in (0, -1))
         ends = f"at b = {low} it is {first}, at b = {high} it is {last}"
         return f"No model is best at every base ({format_p_value(p)}): {ends} ({level}, simultaneous)."
 
@@ -227,22 +230,22 @@ class GainPath(TextResult):
         is_inside = (self.winners["from"] <= fit.upper) & (self.winners["to"] >= fit.lower)
         if not is_inside.any():
             return f"{sentence}, which is outside these bases."
-        winners = _list_names(self.winners.loc[is_inside, "model"].unique())
+        winners = join_names(self.winners.loc[is_inside, "model"].unique().tolist(), word="or")
         return f"{sentence}. In that interval, {winners} has the {self._best} mean."
 
     def to_dict(self) -> dict[str, Any]:
         """Return all results and `text` as plain values for JSON. Infinite bounds become None."""
         return self._export(
-            "metric bases models queries path winners best_sets best_ranges swaps verdict fit lower_is_better alpha "
-            "draws seed text",
+            ("metric", "bases", "models", "queries", "path", "winners", "best_sets", "best_ranges", "swaps", "verdict",
+             "fit", "lower_is_better", "alpha", "draws", "seed", "text"),
             path=self.frame(),
             best_sets=[{"base": base, "models": models} for base, models in self.best_sets.items()],
             verdict=self.verdict._asdict(),
-        )
+        )  # fmt: skip
 
     @cached_property
     def headline(self) -> str:
-        """One short sentence."""
+        """One or two short sentences without the last full stop."""
         changes, (low, high) = len(self.winners) - 1, self._ends
         winner, bases = self.short_names[self.winners["model"].iloc[0]], f"at every gain from b = {low} to {high}"
         if self.verdict.kind == "agree":
@@ -250,12 +253,9 @@ class GainPath(TextResult):
         if not changes:
             return f"{winner} has the {self._best} mean {bases}, but is not proven best"
         times = {1: "once", 2: "twice"}.get(changes, f"{changes} times")
-        proof = "no model is best at every gain" if self.verdict.kind == "genuine" else "one may be best at every gain"
-        return f"The model with the {self._best} mean changes {times} between b = {low} and {high}, {proof}"
-
-
-def _list_names(models: Iterable[str]) -> str:
-    return join_names(list(models), word="or")
+        subject = "No model is" if self.verdict.kind == "genuine" else "One model may be"
+        change = f"The model with the {self._best} mean changes {times} between b = {low} and {high}"
+        return f"{change}. {subject} best at every gain"
 
 
 def format_base(base: float) -> str:
@@ -327,12 +327,10 @@ def find_nodes(values: Floats) -> Nodes:
     `values` has shape (bases, models, queries), with a sample of queries. For several models, only their differences
     matter.
     """
-    from scipy.linalg import qr, solve_triangular
-
     bases, models, _ = values.shape
     centered = values - values.mean(axis=1, keepdims=True) if models > 1 else values
     columns = centered.reshape(bases, -1).T
-    triangle, order = qr(columns, mode="r", pivoting=True)
+    triangle, order = scipy.linalg.qr(columns, mode="r", pivoting=True)
     size = np.linalg.norm(columns, axis=0).max()
     errors = [np.linalg.norm(triangle[count:, count:], axis=0).max(initial=0.0) for count in range(bases + 1)]
     count = max(1, next(number for number, error in enumerate(errors) if error <= CLOSE * size))
@@ -340,7 +338,7 @@ def find_nodes(values: Floats) -> Nodes:
     if size > 0:
         weights[order[:count]] = np.eye(count)
     if size > 0 and count < bases:
-        weights[order[count:]] = solve_triangular(triangle[:count, :count], triangle[:count, count:]).T
+        weights[order[count:]] = scipy.linalg.solve_triangular(triangle[:count, :count], triangle[:count, count:]).T
     return Nodes(order[:count], weights)
 
 
@@ -434,8 +432,6 @@ def read_gain_path(
     joint: JointEstimate, template: DCG, bases: tuple[float, ...], sample: Sample, grades: tuple[float, ...]
 ) -> GainPath:
     """Return the path of a joint estimate with one metric per base."""
-    import pandas as pd
-
     estimated, models, at = joint.estimated, joint.panel.models, np.array(bases)
     band = compute_regret_band(estimated, joint.bootstrap, sample.alpha)
     names = np.array(models, dtype=object)
@@ -477,8 +473,6 @@ def find_leaders(models: Sequence[str], bases: Floats, mean: Floats) -> pd.DataF
 
     `mean` has shape (bases, models), with ascending bases. Means are interpolated by cubic splines in log b.
     """
-    import pandas as pd
-
     fine, between = _interpolate(bases, mean)
     winner = between.argmax(axis=1)
     starts = [0, *(np.flatnonzero(np.diff(winner)) + 1).tolist()]
@@ -499,8 +493,6 @@ def find_crossings(
     metric per base. The band is ``difference ± critical · error``. The order may change where it contains 0. An
     interval that ends at the first or last base may continue there. See `GainPath.swaps` for the columns.
     """
-    import pandas as pd
-
     first, second = np.triu_indices(len(models), 1)
     gap, size = difference[:, first, second], error[:, first, second]
     turns = (np.abs(gap) > tolerance[:, None]).any(axis=0) & (gap.min(axis=0) <= 0) & (gap.max(axis=0) >= 0)
@@ -546,12 +538,10 @@ def _interpolate(bases: Floats, values: Floats) -> tuple[Floats, Floats]:
     """Return many bases, including the given ones, and the values there."""
     if len(bases) == 1:
         return bases, values
-    from scipy.interpolate import CubicSpline
-
     at = np.log(bases)
     steps = (np.linspace(a, b, FINE_STEPS, endpoint=False) for a, b in itertools.pairwise(at))
     fine = np.concatenate([*steps, at[-1:]])
-    between: Floats = CubicSpline(at, values)(fine)
+    between: Floats = scipy.interpolate.CubicSpline(at, values)(fine)
     between[::FINE_STEPS] = values
     return np.exp(fine), between
 

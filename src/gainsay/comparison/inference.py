@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._common.cached import cached_property
+from .._common import cached_property
 from .._common.typing import Bools, Floats, Integers
 from .data import Panel
 from .estimates import Estimate, draw_repeat_errors, estimate
@@ -640,17 +640,6 @@ def estimate_detectable_difference(
         needed = critical * bootstrap.compute_errors(row, k, others) - drawn
         revealed = max(revealed, float(critical_value(needed, POWER).max()))
     return revealed
-
-
-def estimate_best_probabilities(estimated: Estimate, bootstrap: BootstrapDraws) -> tuple[Floats, float]:
-    """Return the share of draws that each model wins, shape (metrics, M), and the share without a common winner.
-
-    Tied models share a draw, so that rows sum to 1.
-    """
-    drawn = bootstrap.values + estimated.mean[:, :, None]
-    best = drawn >= drawn.max(axis=1, keepdims=True)
-    shares: Floats = (best / best.sum(axis=1, keepdims=True)).mean(axis=2)
-    return shares, float(np.mean(~best.all(axis=0).any(axis=0)))
 
 
 def estimate_optimism(estimated: Estimate, bootstrap: BootstrapDraws) -> Floats:

@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
+import scipy
+from scipy.special import betainc, betaincinv, betaln, nbdtrik, ndtr, ndtri, owens_t, stdtrit, xlog1py, xlogy
 
 from .._common.typing import Floats
 from .._common.validation import validate_choice, validate_integer, validate_ordered
-from .data import Panel
+from .data import Panel, sum_by_cluster
 from .estimates import ROUNDING
 from .inference import MIN_QUERIES, JointEstimate
-from .labels import sum_by_cluster
 
 Requirement: TypeAlias = Literal["gain", "no_loss"]
 
@@ -138,8 +139,6 @@ def compute_spending(time: float, level: float) -> float:
     >>> round(compute_spending(0.5, 0.025), 5), compute_spending(1.0, 0.025)
     (0.00153, 0.025)
     """
-    from scipy.special import ndtr, ndtri
-
     return level if time >= 1 else 2 * float(ndtr(ndtri(level / 2) / math.sqrt(time)))
 
 
@@ -153,10 +152,6 @@ def compute_boundaries(times: Sequence[float], level: float) -> Floats:
     >>> compute_boundaries([1 / 3, 2 / 3, 1], 0.025).round(3)
     array([3.71 , 2.511, 1.993])
     """
-    from scipy.integrate import simpson
-    from scipy.optimize import brentq
-    from scipy.special import ndtri
-
     boundaries = np.zeros(len(times))
     spent, grid, density = 0.0, np.zeros(1), np.ones(1)
     for look, time in enumerate(times):
@@ -167,20 +162,17 @@ def compute_boundaries(times: Sequence[float], level: float) -> Floats:
             boundaries[0] = -ndtri(increment)
         else:
             arguments = (scale, step, grid, density, increment)
-            boundaries[look] = brentq(_exceed_increment, -8.0, 50.0, arguments, xtol=1e-10)
+            boundaries[look] = scipy.optimize.brentq(_exceed_increment, -8.0, 50.0, arguments, xtol=1e-10)
         points = scale * np.linspace(-8, min(boundaries[look], 8.0), GRID)
         kernel = np.exp(-(((points[:, None] - grid) / step) ** 2) / 2) / (step * math.sqrt(2 * math.pi)) * density
-        density = kernel[:, 0] if look == 0 else simpson(kernel, x=grid, axis=1)
+        density = kernel[:, 0] if look == 0 else scipy.integrate.simpson(kernel, x=grid, axis=1)
         grid = points
     return boundaries
 
 
 def _exceed_increment(z: float, scale: float, step: float, grid: Floats, density: Floats, increment: float) -> float:
     """Return by how much the probability to cross the boundary z first at this look exceeds the increment."""
-    from scipy.integrate import simpson
-    from scipy.special import ndtr
-
-    return float(simpson(ndtr((grid - z * scale) / step) * density, x=grid)) - increment
+    return float(scipy.integrate.simpson(ndtr((grid - z * scale) / step) * density, x=grid)) - increment
 
 
 def compute_anytime_level(level: float, queries: int, tuned: int) -> float:
@@ -198,8 +190,6 @@ def compute_anytime_level(level: float, queries: int, tuned: int) -> float:
     >>> round(-NormalDist().inv_cdf(compute_anytime_level(0.025, 1000, 1000)), 2)
     3.04
     """
-    from scipy.special import ndtr
-
     shrinkage = -2 * math.log(2 * level) + math.log(1 - 2 * math.log(2 * level))
     size = queries * shrinkage / tuned
     k = math.sqrt(2 * (size + 1) / size * math.log(1 + math.sqrt(size + 1) / (2 * level)))
@@ -211,8 +201,6 @@ def find_test_level(
     level: float, queries: int, metrics: int, looks: tuple[int, ...], earlier: tuple[int, ...], anytime: int | None
 ) -> ErrorLevel:
     """Return the one-sided level of a single test, of a planned look, or of bounds that are valid at any time."""
-    from scipy.special import ndtr
-
     if anytime is not None:
         by_metric = compute_anytime_level(level / metrics, queries, anytime)
         return ErrorLevel(level, compute_anytime_level(level, queries, anytime), by_metric)
@@ -231,9 +219,6 @@ def bound_share(count: int, size: int, level: ErrorLevel) -> float:
     >>> round(bound_share(0, 368, ErrorLevel(0.025, 0.025)), 4), round(bound_share(3, 100, ErrorLevel(0.025, 0.025)), 4)
     (0.01, 0.0852)
     """
-    from scipy.optimize import brentq
-    from scipy.special import betaincinv, betaln, xlog1py, xlogy
-
     if count == size:
         return 1.0
     if level.by_metric is None:
@@ -243,7 +228,7 @@ def bound_share(count: int, size: int, level: ErrorLevel) -> float:
     def compute_excess(share: float) -> float:
         return float(limit - xlogy(count, share) - xlog1py(size - count, -share))
 
-    return float(brentq(compute_excess, count / size, 1 - 1e-12))
+    return float(scipy.optimize.brentq(compute_excess, count / size, 1 - 1e-12))
 
 
 def read_record(earlier: Any) -> dict[str, Any]:
@@ -278,8 +263,6 @@ def compute_binormal(first: Floats, second: Floats, correlation: float) -> Float
     >>> float(compute_binormal(np.array(0.0), np.array(0.0), 0.5).round(6))
     0.333333
     """
-    from scipy.special import ndtr, owens_t
-
     h, k = (np.clip(np.where(z == 0, 1e-12, z), -BINORMAL_LIMIT, BINORMAL_LIMIT) for z in (first, second))
     rho = float(np.clip(correlation, -1 + 1e-12, 1 - 1e-12))
     root = np.sqrt(1 - rho**2)
@@ -313,8 +296,6 @@ class DifferenceErrors:
 
     def compute_tail(self, rows: Sequence[int], z: float) -> float:
         """Return the probability that the largest studentized error of one or two metrics is at least z."""
-        from scipy.special import ndtr
-
         first = -z * self.ratio[rows[0]]
         tail = ndtr(first)
         if len(rows) > 1:
@@ -328,15 +309,12 @@ class DifferenceErrors:
         For fixed models, the normal quantile z becomes a quantile of the t distribution, t_ν⁻¹(Φ(z)). The ratios of
         recipes contain the estimated variance over queries.
         """
-        from scipy.optimize import brentq
-        from scipy.special import ndtr, stdtrit
-
         if level < MIN_LEVEL:
             return MAX_CRITICAL
         high = 2.0
         while self.compute_tail(rows, high) > level:
             high *= 2
-        z = brentq(lambda z: self.compute_tail(rows, z) - level, 0.0, high, xtol=1e-10)
+        z = scipy.optimize.brentq(lambda z: self.compute_tail(rows, z) - level, 0.0, high, xtol=1e-10)
         return float(z) if self.ratio.shape[1] > 1 else -float(stdtrit(self.freedom, float(ndtr(-z))))
 
 
@@ -452,8 +430,6 @@ class PairErrors:
 
         The share of differing queries is at the lower quantile of its Jeffreys interval.
         """
-        from scipy.special import betaincinv, nbdtrik
-
         size = max(float(self.support.max()), self.freedom + 1)
         share = float(betaincinv(self.support + 0.5, size - self.support + 0.5, 1 - confidence).min())
         rest = float(np.ceil(nbdtrik(power, MIN_QUERIES, share) - 1e-9)) if share > 0 else np.inf
@@ -520,8 +496,6 @@ def compute_ship_probability(
 
     `spread` is the true standard deviation of the differences, by default the standard error.
     """
-    from scipy.special import ndtr
-
     rows = range(len(difference))
     critical = np.array(
         [add_skewness(errors.compute_critical([row], level.marginal), -errors.skewness[row]) for row in rows]
@@ -552,8 +526,6 @@ def compute_ship_probability(
 
 def compute_support_chance(queries: Floats | float, share: Floats | float) -> Floats:
     """Return the probability that at least 30 of these queries differ, for a share of differing queries."""
-    from scipy.special import betainc
-
     rest = np.maximum(np.asarray(queries, dtype=float) - MIN_QUERIES + 1, 1e-9)
     return np.asarray(betainc(MIN_QUERIES, rest, share), dtype=np.float64)
 

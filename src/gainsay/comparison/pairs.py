@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+import scipy
 from numpy.typing import ArrayLike
 
 from .._common.typing import Floats
 from .estimates import ROUNDING, Estimate
 from .flags import FEW_QUERIES
 from .inference import MIN_QUERIES, JointEstimate, Sample, two_step_test
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DISCORDANCE = "discordance"
 
@@ -25,8 +24,6 @@ def build_pairs(sample: Sample, names: tuple[str, str], *, common_scale: bool = 
 
     With a `common_scale` of the two metrics, it contains the discordance.
     """
-    import pandas as pd
-
     panel, level = sample.panel, sample.alpha
     joint = sample.joint(names)
     effects, common = _build_effects(joint, level, sample.ranges), {}
@@ -143,11 +140,9 @@ def compute_pair_p_values(estimated: Estimate) -> PairedPValues:
     No p-value is 0: two models that differ on m queries or clusters cannot have a p-value below 2⁻ᵐ, the minimum of a
     sign-flipping test. It is 1 for models that never differ, and for a single query.
     """
-    from scipy.special import stdtr
-
     difference, error = estimated.difference, estimated.error
     t = np.divide(difference, error, out=np.where(difference > 0, np.inf, -np.inf), where=error > 0)
-    one_sided = np.asarray(stdtr(_compute_freedom(estimated), -t), dtype=np.float64)
+    one_sided = np.asarray(scipy.special.stdtr(_compute_freedom(estimated), -t), dtype=np.float64)
     floor = np.maximum(np.exp2(-estimated.differing.astype(np.float64)), np.finfo(float).tiny)
     one_sided = np.maximum(one_sided, floor)
     one_sided[np.isinf(error) | (estimated.differing == 0)] = 1.0
@@ -203,16 +198,12 @@ def holm(p_values: ArrayLike) -> Floats:
 
 def build_leaderboard(sample: Sample, metrics: Sequence[str] | None = None) -> pd.DataFrame:
     """Rank the models under every metric. `Comparison.standings` describes the columns."""
-    import pandas as pd
-
     names = sample.panel.metrics if metrics is None else metrics
     tables = [_rank_models(sample.single(metric), sample.alpha, sample.ranges[metric]) for metric in names]
     return pd.concat(tables, ignore_index=True)
 
 
 def _rank_models(single: JointEstimate, alpha: float, value_range: tuple[float, float]) -> pd.DataFrame:
-    import pandas as pd
-
     panel, estimated, bootstrap = single
     mean = panel.in_unit(panel.metrics[0], estimated.mean[0])
     lower, upper = clip_intervals(mean, bootstrap.compute_mean_half_widths(0, alpha), *value_range)

@@ -8,18 +8,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, lru_cache
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
+import pandas as pd
+import scipy
 
-from .._common.shown import TextResult, printable
+from .._common.text import TextResult, format_amount, join_names, pluralize, printable
 from .._common.typing import Floats
 from .._common.validation import validate_choice, validate_integer, validate_real
-from .._common.words import format_amount, join_names, pluralize
-from .data import MIN_REPEATS, validate_alpha, validate_margin
+from .data import MIN_REPEATS, sum_by_cluster, validate_alpha, validate_margin
 from .estimates import compute_interactions, compute_repeat_means
 from .inference import MIN_QUERIES, JointEstimate, Sample, critical_value, map_to_t
-from .labels import sum_by_cluster
 from .one_sided import (
     DifferenceErrors,
     ErrorLevel,
@@ -33,10 +33,7 @@ from .one_sided import (
     validate_requirement,
 )
 from .rankings import validate_pair
-from .wording import format_range
-
-if TYPE_CHECKING:
-    import pandas as pd
+from .verdict import format_range
 
 ClaimKind: TypeAlias = Literal["genuine", "pair", "ship"]
 
@@ -145,8 +142,6 @@ class Plan(TextResult):
 
     def frame(self) -> pd.DataFrame:
         """Return one row per number of repeats: `queries`, `queries upper` and `chance`."""
-        import pandas as pd
-
         table = pd.DataFrame(self.options).rename(columns=lambda name: name.replace("_", " "))
         return table.astype({"repeats": object, "queries": "Int64", "queries upper": "Int64"}).set_index("repeats")
 
@@ -247,7 +242,7 @@ def plan(
     require : {"gain", "no_loss"}, default "gain"
         Condition for ``"ship"``. See `Comparison.against`.
     alpha, margin, seed
-        See `Verdict.from_values`.
+        See `Comparison`.
 
     Raises
     ------
@@ -279,7 +274,7 @@ def plan(
     components = build_covariances(float(query), float(repeat), float(query_repeat), correlation, size)
     if repeats is not None and not components.recipes.any():
         raise ValueError(f"repeats={repeats!r} requires recipes. Pass repeat or query_repeat, how much repeats differ.")
-    request = _read_request(claim, difference, power, require, alpha, margin, seed)
+    request = Request(claim, difference, power, require, alpha, margin, seed)
     share = validate_real("differing", differing, 0.0, 1.0)
     if share == 0:
         raise ValueError("differing must be above 0, got 0. Pass the share of differing queries.")
@@ -291,20 +286,15 @@ def plan(
 def plan_from_sample(
     sample: Sample,
     metrics: tuple[str, ...],
-    difference: float,
-    power: float,
-    claim: ClaimKind,
+    request: Request,
     models: Sequence[str] | None,
-    margin: float,
-    require: Requirement,
     candidates: Sequence[str],
     repeats: int | Sequence[int] | None = None,
 ) -> Plan:
     """Plan from the variances of a sample. Without `models`, choose two of the `candidates`."""
-    request = _read_request(claim, difference, power, require, sample.alpha, margin, sample.seed)
-    if claim == "genuine" and len(metrics) < 2:
+    if request.claim == "genuine" and len(metrics) < 2:
         raise ValueError(f"claim='genuine' requires two metrics, got 1 ({metrics[0]}). Use 'pair' or 'ship'.")
-    sample.validate_difference("difference", difference, metrics)
+    sample.validate_difference("difference", request.difference, metrics)
     joint = sample.joint(metrics)
     panel = joint.panel
     if len(panel.models) < 2:
@@ -316,7 +306,7 @@ def plan_from_sample(
             "(--query-sd on the command line) with standard deviations."
         )
     components = estimate_covariances(joint)
-    pair = _choose_pair(joint, components, claim, models, candidates)
+    pair = _choose_pair(joint, components, request.claim, models, candidates)
     names = (panel.models[pair[0]], panel.models[pair[1]])
     if not joint.estimated.error[:, pair[0], pair[1]].any():
         raise ValueError(f"The difference of {names[0]} and {names[1]} does not vary. Pass two other models.")
@@ -327,8 +317,9 @@ def plan_from_sample(
     return planner.plan(names, panel.metrics, _read_repeats(repeats, present), (panel.queries, present))
 
 
-class _Request(NamedTuple):
-    """Claim to plan for, and settings of its test."""
+@dataclass
+class Request:
+    """Claim to plan for, and settings of its test. Raises an error if one is invalid."""
 
     claim: ClaimKind
     difference: float
@@ -338,20 +329,17 @@ class _Request(NamedTuple):
     margin: float
     seed: int
 
-
-def _read_request(
-    claim: ClaimKind, difference: float, power: float, require: Requirement, alpha: float, margin: float, seed: int
-) -> _Request:
-    validate_choice("claim", claim, get_args(ClaimKind))
-    width = validate_margin(margin)
-    validate_requirement(require, width)
-    lowest = -width if claim == "ship" and require == "no_loss" else 0.0
-    if not lowest < validate_real("difference", difference) < math.inf:
-        raise ValueError(f"difference must be above {lowest:g}, got {difference!r}.")
-    if not 0 < validate_real("power", power) < 1:
-        raise ValueError(f"power must be between 0 and 1, both excluded, got {power!r}.")
-    level, seed = validate_alpha(alpha), validate_integer("seed", seed, 0)
-    return _Request(claim, float(difference), float(power), require, level, width, seed)
+    def __post_init__(self) -> None:
+        validate_choice("claim", self.claim, get_args(ClaimKind))
+        self.margin = validate_margin(self.margin)
+        validate_requirement(self.require, self.margin)
+        lowest = -self.margin if self.claim == "ship" and self.require == "no_loss" else 0.0
+        if not lowest < validate_real("difference", self.difference) < math.inf:
+            raise ValueError(f"difference must be above {lowest:g}, got {self.difference!r}.")
+        if not 0 < validate_real("power", self.power) < 1:
+            raise ValueError(f"power must be between 0 and 1, both excluded, got {self.power!r}.")
+        self.alpha, self.seed = validate_alpha(self.alpha), validate_integer("seed", self.seed, 0)
+        self.difference, self.power = float(self.difference), float(self.power)
 
 
 def _read_repeats(repeats: int | Sequence[int] | None, present: int | None = None) -> list[int]:
@@ -434,7 +422,7 @@ def _resample_pilot(joint: JointEstimate, pair: tuple[int, int], seed: int) -> _
 class _Planner:
     """Request of a plan, variance components, the indices of the two models, and their differences in a pilot."""
 
-    request: _Request
+    request: Request
     components: ComponentCovariances
     pair: tuple[int, int]
     pilot: _Pilot
@@ -448,7 +436,7 @@ class _Planner:
     ) -> Plan:
         numbers: Sequence[int | None] = repeats if self.components.recipes.any() else (None,)
         return Plan(
-            **self.request._asdict(),
+            **vars(self.request),
             options=tuple(map(self._plan_repeats, numbers)),
             deviations={metric: self.components.find_deviations(row, *self.pair) for row, metric in enumerate(metrics)},
             differing=self.pilot.differing,
@@ -473,13 +461,11 @@ class _Planner:
         Without the condition that 30 queries differ, it is proportional to the variance of the sample. With it, the
         probability of a proof is that of a one-sided normal test, multiplied by that of the condition.
         """
-        from scipy.special import ndtr
-
         numbers = np.maximum(queries * self.pilot.variances, MIN_QUERIES)
         z, gain = NormalDist().inv_cdf(1 - self.request.alpha / 2), NormalDist().inv_cdf(self.request.power)
 
         def suffices(sizes: Floats) -> Any:
-            proof = ndtr(np.sqrt(sizes / numbers) * (z + gain) - z)
+            proof = scipy.special.ndtr(np.sqrt(sizes / numbers) * (z + gain) - z)
             return proof * compute_support_chance(sizes, self.pilot.shares) >= self.request.power * (1 - 1e-9)
 
         low = np.log(numbers)
@@ -613,12 +599,12 @@ class ComponentCovariances:
     def find_deviations(self, row: int, k: int, j: int) -> dict[str, float]:
         """Return the standard deviations of the difference of two models by source."""
         first, second = (row * self.models + place for place in (k, j))
-        of_queries = self.query[first, first] + self.query[second, second] - 2 * self.query[first, second]
-        return {
-            "query": float(np.sqrt(max(0.0, of_queries))),
-            "repeat": float(np.sqrt(self.repeat[k, row, row] + self.repeat[j, row, row])),
-            "query_repeat": float(np.sqrt(self.query_repeat[k, row, row] + self.query_repeat[j, row, row])),
+        variances = {
+            "query": self.query[first, first] + self.query[second, second] - 2 * self.query[first, second],
+            "repeat": self.repeat[k, row, row] + self.repeat[j, row, row],
+            "query_repeat": self.query_repeat[k, row, row] + self.query_repeat[j, row, row],
         }
+        return {name: math.sqrt(max(0.0, variance)) for name, variance in variances.items()}
 
 
 def build_covariances(

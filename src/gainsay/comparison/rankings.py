@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from .._common.arrays import nearest
-from .._common.shown import printables
+from .._common.text import printables
 from .._common.typing import Bools, Floats
 from ..evaluation.evaluator import Evaluator
 from ..judgments import Judgments
 from ..metrics.base import Metric
-from ..metrics.dcg import DCG, NDCG
-from ..metrics.gains import at_bases, discounts
+from ..metrics.dcg import DCG, NDCG, at_bases, discounts
 from ..metrics.names import MetricLike, parse_metric
 from ..ranking.rows import RankedRows, rank_block
 

@@ -5,21 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from .._common.shown import TextResult, printable
+from .._common.text import TextResult, format_amount, format_confidence, join_names, pluralize, printable
 from .._common.typing import Bools
-from .._common.words import format_amount, format_confidence, join_names, pluralize
+from .data import Labels, list_labels
 from .inference import MIN_QUERIES, Sample, critical_value, limit_draws
-from .labels import Labels, list_labels
 from .pairs import build_leaderboard
-from .verdict import Verdict
-from .wording import describe_losses
-
-if TYPE_CHECKING:
-    import pandas as pd
+from .verdict import Verdict, describe_losses
 
 MAX_SHOWN = 8
 """A text contains so many contrasts, and so many segments."""
@@ -177,8 +173,6 @@ class Segments(TextResult):
         choice`, its `regret` and `regret upper`, and `price lower`. For each primary metric M, they are `winner M` and
         `differs M`, whether it is different from the winner on all queries.
         """
-        import pandas as pd
-
         rows = []
         for part in self.parts:
             row: dict[str, Any] = {"queries": part.queries, "share": part.share, "decided": part.decided}
@@ -192,8 +186,6 @@ class Segments(TextResult):
 
     def leaderboard(self) -> pd.DataFrame:
         """Return the leaderboards of all segments, with the index levels `column` and `segment`."""
-        import pandas as pd
-
         tables = {(part.column, part.label): part.leaderboard for part in self.parts if part.leaderboard is not None}
         return pd.concat(tables, names=["column", "segment"]).droplevel(-1)
 
@@ -223,7 +215,7 @@ class Segments(TextResult):
         """Return all results and `text` as plain values for JSON."""
         names = ("queries", "share", "decided", "verdict", "leaderboard")
         return self._export(
-            "alpha level draws segments contrasts text",
+            ("alpha", "level", "draws", "segments", "contrasts", "text"),
             segments=[
                 {"column": part.column, "segment": part.label} | {name: getattr(part, name) for name in names}
                 for part in self.parts

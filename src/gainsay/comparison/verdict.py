@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, TypeAlias
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from .._common.cached import cached_property
-from .._common.shown import TextResult, as_text, plain, printable, styled
-from .._common.typing import Ids
-from .._common.validation import validate_ordered
-from .._common.words import (
+from .._common import cached_property
+from .._common.text import (
+    TextResult,
+    as_text,
     format_amount,
     format_confidence,
     format_number,
     format_p_value,
     join_names,
+    plain,
     pluralize,
+    printable,
     round_bound,
+    styled,
 )
-from .data import Values, Vary, read_panel, validate_alpha, validate_margin, validate_seed
+from .data import Vary
 from .estimates import VarianceComponents, estimate_variance_components
-from .flags import NO_EVIDENCE_FLAG, Flag, UnjudgedDocuments, find_flags, find_left_out_flags, find_uneven_judging
+from .flags import NO_EVIDENCE_FLAG, Flag, UnjudgedDocuments, find_flags, find_left_out_flags
 from .inference import (
     MIN_QUERIES,
     BestTest,
@@ -34,27 +36,17 @@ from .inference import (
     bound_price,
     bound_regrets_from_above,
     bound_regrets_from_below,
-    estimate_best_probabilities,
     estimate_detectable_difference,
     estimate_optimism,
-    limit_draws,
     two_step_test,
-)
-from .wording import (
-    describe_losses,
-    describe_sample,
-    describe_selection,
-    format_choice,
-    format_open_question,
-    format_sample_size,
-    label_metrics,
-    name_unit,
-    style_metrics,
 )
 
 Kind: TypeAlias = Literal["genuine", "agree", "immaterial", "unresolved"]
 MIN_OPTIMISM = 0.00005
 """A smaller optimism under both metrics is not mentioned."""
+
+SAMPLE = "The queries are the random sample and the models are fixed, so another training seed is not covered."
+"""Sentence about fixed models."""
 
 PerMetric: TypeAlias = dict[str, float]
 PerModel: TypeAlias = dict[str, dict[str, float]]
@@ -64,7 +56,7 @@ PerModel: TypeAlias = dict[str, dict[str, float]]
 class Verdict(TextResult):
     """Verdict of a statistical test on whether two metrics disagree about the best model.
 
-    `from_values` creates it. ``kind`` is the first of these that applies:
+    `Comparison.verdict` creates it. ``kind`` is the first of these that applies:
 
     1. ``"genuine"``: no model is best under both metrics, at level `alpha`. Check `price`, because the disagreement
        may be small.
@@ -88,13 +80,12 @@ class Verdict(TextResult):
         Number of further queries with a value under this metric only.
     winners : dict of metric name to model
         Model with the best mean.
-    common_best, common_within_margin : tuple of str
-        Models that may be best, or within `margin` of the best, under both metrics. Confidence sets at level
-        1 − `alpha`.
+    common_best : tuple of str
+        Models that may be best under both metrics. A confidence set at level 1 − `alpha`.
     best_sets : dict of metric name to tuple of str
         Models that may be best under each metric.
-    p_value, margin_p_value : float
-        P-values of the hypotheses that some model is best, or within `margin` of the best, under both metrics.
+    p_value : float
+        P-value of the hypothesis that some model is best under both metrics.
     price, price_lower : float
         Price of disagreement and its lower confidence bound. Whichever model you choose, at least one metric is this
         far below its best.
@@ -102,18 +93,12 @@ class Verdict(TextResult):
         Model with the smallest upper bound of its larger regret.
     safe_regret, safe_regret_upper : float
         Larger regret of the safe choice and its upper confidence bound, which is infinite below 30 queries.
-    winner_regrets, winner_regrets_upper : dict of metric name to float
-        Regret of the winner under this metric when measured by the *other* metric, and its upper bound.
     means, regrets, regrets_lower, regrets_upper : dict of metric name to dict of model to float
         Mean, regret (gap to the best mean) and its confidence bounds. Upper bounds are simultaneous.
     detectable : float
         Smallest true difference that this number of queries reveals with 80 % probability.
     optimism : dict of metric name to float
         Part of the mean of the winner that is due to selecting the best of five or more models.
-    best_probability : dict of metric name to dict of model to float
-        Share of bootstrap draws with the model as the best. A description, not a test.
-    winners_differ_probability : float
-        Share of bootstrap draws without a model that is best under both metrics. A description, not a test.
     flags : tuple of Flag
         Reasons to be careful.
     alpha, margin, draws, seed : float, float, int, int
@@ -140,10 +125,11 @@ class Verdict(TextResult):
     Examples
     --------
     >>> import numpy as np
+    >>> from gainsay import Comparison
     >>> rng = np.random.default_rng(1)
     >>> linear = rng.uniform(0.3, 0.6, size=(500, 1)) + rng.normal(0, 0.1, size=(500, 2)) + [0.05, 0.0]
     >>> exponential = linear + [-0.10, 0.0]
-    >>> verdict = Verdict.from_values(linear, exponential, models=["A", "B"])
+    >>> verdict = Comparison({"ndcg_linear@10": linear, "ndcg_exp@10": exponential}, ["A", "B"]).verdict
     >>> verdict.kind, verdict.winners
     ('genuine', {'ndcg_linear@10': 'A', 'ndcg_exp@10': 'B'})
     """
@@ -157,25 +143,19 @@ class Verdict(TextResult):
     left_out: dict[str, int]
     winners: dict[str, str]
     common_best: tuple[str, ...]
-    common_within_margin: tuple[str, ...]
     best_sets: dict[str, tuple[str, ...]]
     p_value: float
-    margin_p_value: float
     price: float
     price_lower: float
     safe_choice: str
     safe_regret: float
     safe_regret_upper: float
-    winner_regrets: PerMetric
-    winner_regrets_upper: PerMetric
     means: PerModel
     regrets: PerModel
     regrets_lower: PerModel
     regrets_upper: PerModel
     detectable: float
     optimism: PerMetric
-    best_probability: PerModel
-    winners_differ_probability: float
     flags: tuple[Flag, ...]
     alpha: float
     margin: float
@@ -189,72 +169,6 @@ class Verdict(TextResult):
     variance: dict[str, VarianceComponents] = field(default_factory=dict)
 
     @classmethod
-    def from_values(
-        cls,
-        first: Values,
-        second: Values,
-        models: Sequence[str] | None = None,
-        weights: ArrayLike | None = None,
-        clusters: Ids | None = None,
-        alpha: float = 0.05,
-        margin: float = 0.0,
-        draws: int = 10_000,
-        seed: int = 0,
-        metric_names: Sequence[str] = ("ndcg_linear@10", "ndcg_exp@10"),
-        higher_is_better: Sequence[bool] = (True, True),
-        vary: Vary | None = None,
-    ) -> Verdict:
-        """Compute a verdict from per-query values.
-
-        Parameters
-        ----------
-        first, second : array, shape (queries, models) or (queries, models, repeats), or list of arrays
-            Values of any two metrics. A query that a metric skips is NaN for every model. Recipes have a third
-            dimension for their repeats. If their numbers differ, or some models are fixed, pass a list with one array
-            per model: (queries, repeats) for a recipe and (queries,) for a fixed model.
-        models : sequence of str, optional
-            Distinct names of the columns. Defaults to ``model 1``, ``model 2``, …
-        weights : array, shape (queries,), optional
-            Query weights, 0 or more. Only their ratios count.
-        clusters : array, shape (queries,), optional
-            Cluster of each query. Queries of a cluster are treated as dependent.
-        alpha : float, default 0.05
-            Level of all tests and bounds, between 0 and 0.5.
-        margin : float, default 0.0
-            Largest difference of means that you consider negligible.
-        draws : int, default 10000
-            Number of bootstrap draws, at least ``10 / alpha``. With more than 100 models, ``100 / models`` of them are
-            used, so that the cost does not grow with the square of the number of models, and the bounds in
-            `regrets_lower` are valid but less tight.
-        seed : int, default 0
-            Random seed. The same seed returns the same verdict, for any order of the models.
-        metric_names : sequence of two str
-            Names of the two metrics.
-        higher_is_better : sequence of two bool
-            False for a loss.
-        vary : {"seed", "queries"}, optional
-            What differs between repeats: the training seed, or the training queries as well (resampled for each
-            repeat). It changes only the text.
-
-        Raises
-        ------
-        ValueError
-            If shapes differ, a value is infinite or NaN for some models only, no query has a value under both metrics,
-            names are not distinct, a weight is negative, a query has no cluster, a recipe has fewer than three repeats,
-            or a setting is out of range.
-        TypeError
-            If a name is not a string or a number has another type.
-        """
-        names = _read_metric_names(metric_names)
-        level, width = validate_alpha(alpha), validate_margin(margin)
-        seed, draws = validate_seed(seed, draws, level)
-        labels = dict(zip(names, ("first", "second"), strict=True))
-        losses = _read_losses(names, higher_is_better)
-        values = dict(zip(names, (first, second), strict=True))
-        panel = read_panel(values, models, weights, labels, losses, clusters, vary)
-        return cls.from_sample(Sample(panel, level, limit_draws(draws, len(panel.models), level), seed), names, width)
-
-    @classmethod
     def from_sample(cls, sample: Sample, names: tuple[str, str], margin: float) -> Verdict:
         """Compute a verdict from a validated sample."""
         alpha, counts = sample.alpha, sample.panel.counts(names)
@@ -263,10 +177,9 @@ class Verdict(TextResult):
         both = two_step_test(estimated, bootstrap, alpha)
         single = [two_step_test(estimated, bootstrap, alpha, rows=[row]) for row in (0, 1)]
         up_to_margin = both.inequalities.test(margin) if margin > 0 else both
-        # A model that may be best under both may also be best under each, and within the margin.
+        # A model that may be best under both may also be best under each.
         may_be_best = np.array([test.not_rejected | both.not_rejected for test in single])
-        common_within_margin = both.not_rejected | up_to_margin.not_rejected
-        material = not common_within_margin.any()
+        material = not (both.not_rejected | up_to_margin.not_rejected).any()
         models = np.array(panel.models, dtype=object)
         winner = estimated.tied.argmax(axis=1)
         regret = np.maximum(0.0, estimated.difference.max(axis=2))
@@ -275,7 +188,6 @@ class Verdict(TextResult):
         risk = upper.max(axis=0) if np.isfinite(upper).all() else worst
         safe = int(np.argmax(risk <= risk.min() + estimated.tolerance.max()))
         within = estimated.units >= MIN_QUERIES and bool((upper[:, winner] <= margin).all())
-        best_shares, differ = estimate_best_probabilities(estimated, bootstrap)
 
         def by_model(table: Any) -> PerModel:
             rows = (dict(zip(panel.models, row.tolist(), strict=True)) for row in table)
@@ -291,26 +203,20 @@ class Verdict(TextResult):
             left_out=counts.left_out,
             winners={name: models[place] for name, place in zip(names, winner, strict=True)},
             common_best=tuple(models[both.not_rejected]),
-            common_within_margin=tuple(models[common_within_margin]),
             best_sets={name: tuple(models[row]) for name, row in zip(names, may_be_best, strict=True)},
             p_value=both.p_value,
-            margin_p_value=max(both.p_value, up_to_margin.p_value),
             price=float(worst.min()),
             price_lower=bound_price(up_to_margin, margin) if material else bound_price(both, 0.0),
             safe_choice=models[safe],
             safe_regret=float(worst[safe]),
             safe_regret_upper=float(upper[:, safe].max()),
-            winner_regrets={names[row]: float(regret[1 - row, winner[row]]) for row in (0, 1)},
-            winner_regrets_upper={names[row]: float(upper[1 - row, winner[row]]) for row in (0, 1)},
             means=by_model(map(panel.in_unit, names, estimated.mean)),
             regrets=by_model(regret),
             regrets_lower=by_model(np.where(may_be_best, 0.0, [bound_regrets_from_below(test) for test in single])),
             regrets_upper=by_model(upper),
             detectable=estimate_detectable_difference(estimated, bootstrap, alpha, both.not_rejected, winner),
             optimism=dict(zip(names, estimate_optimism(estimated, bootstrap).tolist(), strict=True)),
-            best_probability=by_model(best_shares),
-            winners_differ_probability=differ,
-            flags=find_left_out_flags(counts) + find_flags(panel, estimated, alpha),
+            flags=(*find_left_out_flags(counts), *find_flags(panel, estimated, alpha)),
             alpha=alpha,
             margin=margin,
             draws=sample.draws,
@@ -318,12 +224,6 @@ class Verdict(TextResult):
             variance=estimate_variance_components(panel, estimated.repeats),
             **panel.evidence,
         )
-
-    def with_unjudged(self, unjudged: UnjudgedDocuments | None) -> Verdict:
-        """Return the verdict with the shares of unjudged documents, and a flag if they differ."""
-        if unjudged is None:
-            return self
-        return replace(self, unjudged=unjudged, flags=(*self.flags, *find_uneven_judging(unjudged, self.in_question)))
 
     @property
     def in_question(self) -> tuple[str, ...]:
@@ -363,15 +263,7 @@ class Verdict(TextResult):
         return describe_sample(self.clusters, self.repeats, self.vary)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all attributes and `text` as plain values for JSON. Infinite bounds become None.
-
-        Examples
-        --------
-        >>> import json, numpy as np
-        >>> verdict = Verdict.from_values(np.zeros((1, 2)), np.zeros((1, 2)))
-        >>> json.loads(json.dumps(verdict.to_dict(), allow_nan=False))["kind"]
-        'unresolved'
-        """
+        """Return all attributes and `text` as plain values for JSON. Infinite bounds become None."""
         content: dict[str, Any] = plain({item.name: getattr(self, item.name) for item in fields(self)})
         return content | {"text": self.text}
 
@@ -392,23 +284,6 @@ def _find_kind(joint: JointEstimate, both: BestTest, single: Sequence[BestTest],
         if all(test.not_rejected.sum() == 1 for test in tests):
             return "agree"
     return "immaterial" if within else "unresolved"
-
-
-def _read_losses(names: tuple[str, str], higher_is_better: Sequence[bool]) -> list[str]:
-    validate_ordered("higher_is_better", higher_is_better)
-    directions = tuple(higher_is_better) if isinstance(higher_is_better, Iterable) else ()
-    if len(directions) != 2 or not all(higher in (True, False) for higher in directions):
-        raise TypeError(f"higher_is_better must contain True or False for each metric, got {higher_is_better!r}.")
-    return [name for name, higher in zip(names, directions, strict=True) if not higher]
-
-
-def _read_metric_names(metric_names: Sequence[str]) -> tuple[str, str]:
-    validate_ordered("metric_names", metric_names)
-    several = isinstance(metric_names, Iterable) and not isinstance(metric_names, str)
-    names = tuple(metric_names) if several else ()
-    if len(names) != 2 or names[0] == names[1] or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"metric_names must be two different strings, got {metric_names!r}.")
-    return names[0], names[1]
 
 
 def format_question(verdict: Verdict) -> str:
@@ -533,7 +408,153 @@ def _describe_cost(verdict: Verdict) -> str:
     """Return the cost of choosing by one metric under the other."""
     parts = []
     for metric, other in (verdict.metrics, verdict.metrics[::-1]):
-        regret = format_amount(verdict.winner_regrets[metric])
+        winner = verdict.winners[metric]
+        regret = format_amount(verdict.regrets[other][winner])
         cost = f"adds {regret} to {other}" if other in verdict.lower_is_better else f"costs {regret} of {other}"
-        parts.append(f"choosing {verdict.winners[metric]} {cost}")
+        parts.append(f"choosing {winner} {cost}")
     return f"In this sample {parts[0]}, and {parts[1]}."
+
+
+def describe_sample(clusters: int | None, repeats: Mapping[str, int], vary: Vary | None) -> str:
+    """Return the sentences about which parts are a sample, which are fixed, and whether retraining is covered.
+
+    `clusters` is the number of clusters of queries, `repeats` the number of repeats of each model (0 for a fixed one,
+    empty if all are fixed), and `vary` is the difference between repeats.
+    """
+    queries = "queries" if clusters is None else "clusters of queries"
+    recipes = {model: number for model, number in repeats.items() if number}
+    if not recipes:
+        return SAMPLE.replace("queries", queries, 1)
+    fewest, most = min(recipes.values()), max(recipes.values())
+    times = f"{fewest} times" if fewest == most else f"{fewest} {'or' if most == fewest + 1 else 'to'} {most} times"
+    if len(recipes) == 1:
+        subject = f"{next(iter(recipes))} is a recipe, trained {times}"
+    else:
+        names = "The models" if len(recipes) == len(repeats) else join_names(list(recipes))
+        subject = f"{names} are recipes, trained {times} each"
+    coverage = {
+        "seed": ". Another seed is covered, other training data are not",
+        "queries": " on resampled training queries. Another seed and another such sample are covered, and all means "
+        "are those of training on resampled queries",
+        None: ". Another such repeat is covered, and every difference between repeats counts as chance",
+    }[vary]
+    rest = ""
+    if fixed := [model for model, number in repeats.items() if not number]:
+        rest = f" {join_names(fixed)} {'is' if len(fixed) == 1 else 'are'} fixed, so retraining is not covered."
+    failures = (
+        f"Results are valid if no training failed: {fewest} repeats without a failure exclude failure rates above "
+        f"{100 * (1 - 0.05 ** (1 / fewest)):.0f} %."
+    )
+    return f"The {queries} and the repeats are random samples. {subject}{coverage}.{rest} {failures}"
+
+
+def name_unit(repeats: Mapping[str, int]) -> str:
+    """Return "recipe" if every model is a recipe, otherwise "model"."""
+    return "recipe" if repeats and all(repeats.values()) else "model"
+
+
+def format_sample_size(queries: int, clusters: int | None) -> str:
+    """Return the number of queries, and of their clusters."""
+    in_clusters = "" if clusters is None else f" in {pluralize(clusters, 'cluster')}"
+    return f"{pluralize(queries, 'query')}{in_clusters}"
+
+
+def format_range(median: int, upper: int | None) -> str:
+    """Return a number that is sufficient with 50 % confidence, and the one with 80 %.
+
+    >>> format_range(1200, 3400), format_range(368, 368), format_range(1200, None)
+    ('1,200 to 3,400', '368', '1,200 or many more')
+    """
+    if upper is None:
+        return f"{median:,} or many more"
+    return f"{median:,}" if upper == median else f"{median:,} to {upper:,}"
+
+
+def describe_losses(losses: Sequence[str]) -> list[str]:
+    """Return a sentence that names the metrics whose lower values are better, if there are any.
+
+    >>> describe_losses(["shortfall"])
+    ['A lower value of shortfall is better.']
+    >>> describe_losses(["shortfall", "lost@10"])
+    ['Lower values of shortfall and lost@10 are better.']
+    """
+    if len(losses) < 2:
+        return [f"A lower value of {metric} is better." for metric in losses]
+    return [f"Lower values of {join_names(losses, most=len(losses))} are better."]
+
+
+class MetricLabel(NamedTuple):
+    """Names of a metric: the full name, and two for sentences, such as "linear gain" and "linear"."""
+
+    name: str
+    long: str
+    short: str
+
+
+def label_metrics(metrics: tuple[str, ...]) -> tuple[MetricLabel, ...]:
+    """Return names of metrics for sentences. Two metrics that differ only in their gain are named after it.
+
+    >>> [label.long for label in label_metrics(("ndcg_linear@10", "ndcg_exp@10"))]
+    ['linear gain', 'exponential gain']
+    >>> [label.short for label in label_metrics(("map", "mrr"))]
+    ['map', 'mrr']
+    """
+    matches = [re.fullmatch(r"(n?dcg)_(linear|exp)(\W.*)?", metric) for metric in metrics]
+    families = {match and (match[1], match[3]) for match in matches}
+    if len(metrics) != 2 or len(families) > 1 or None in families:
+        return tuple(MetricLabel(metric, metric, metric) for metric in metrics)
+    gains = ["linear" if match and match[2] == "linear" else "exponential" for match in matches]
+    return tuple(MetricLabel(metric, f"{gain} gain", gain) for metric, gain in zip(metrics, gains, strict=True))
+
+
+def style_metrics(metrics: tuple[str, ...]) -> str:
+    """Return the names of metrics in their colors."""
+    return " and ".join(styled(style, metric) for style, metric in zip("le", metrics, strict=False))
+
+
+def format_choice(verb: str, name: str) -> str:
+    """Return a recommendation, such as "★ Choose blend", with emphasis."""
+    return f"{styled('b', f'★ {verb} ')}{styled('b n', name)}"
+
+
+def format_open_question(possible: Sequence[str], total: int, unit: str, under: str) -> str:
+    """Return how many of all models may be best, with the name if it is one. `under` is such as " under both"."""
+    if len(possible) == 1:
+        return f"Only {styled('n', possible[0])} may be best{under}."
+    number = f"{len(possible)} of {total}"
+    if len(possible) == total:
+        number = f"either {unit}" if total == 2 else f"any of the {total} {unit}s"
+    return f"Too close to call: {number} may be best{under}."
+
+
+def describe_selection(
+    selected: str, favored: str, bounds: Mapping[str, float], names: Mapping[str, str], under: str, level: str
+) -> str:
+    """Return the selection of the validation set, and its results on the test set.
+
+    Parameters
+    ----------
+    selected, favored : str
+        Models that the validation set and the test set choose.
+    bounds : mapping of model to float
+        Upper bound of the larger gap to the best model. A bound of 0 means that the model is best.
+    names : mapping of model to str
+        Names for sentences.
+    under : str
+        Metrics, such as " under either metric".
+    level : str
+        Confidence of the bounds.
+    """
+
+    def describe_gap(bound: float) -> str:
+        if not math.isfinite(bound):
+            return "too uncertain for a bound"
+        return f"at most {round_bound(bound, up=True)} from the best" if bound else "proven best"
+
+    if bounds[selected] == 0:
+        under = under.replace("either metric", "both metrics")
+    text = f"{format_choice('Selected on the validation set:', names[selected])}. On the test set, "
+    text += f"{styled('n', names[selected])} is {describe_gap(bounds[selected])}{under} ({level})."
+    if favored != selected:
+        text += f" The test set favors {styled('n', names[favored])}, which is {describe_gap(bounds[favored])}."
+    return text

@@ -20,7 +20,6 @@ try:
 except ImportError as error:  # pragma: no cover - needs an environment without Dask
     raise ImportError("gainsay.dask needs Dask: pip install 'gainsay-ltr[dask]'") from error
 
-from .evaluation import ClusterEvaluation, evaluate, validate_whole_queries
-from .rounds import ClusterCurves, evaluate_rounds
+from .evaluation import ClusterCurves, ClusterEvaluation, evaluate, evaluate_rounds, validate_whole_queries
 
 __all__ = ["ClusterCurves", "ClusterEvaluation", "evaluate", "evaluate_rounds", "validate_whole_queries"]

@@ -1,7 +1,10 @@
-"""Metrics over the partitions of Dask collections: their evaluation in tasks, and the exact sums over all of them."""
+"""Metrics over the partitions of Dask collections: exact sums of their tasks, and curves of trained models by round."""
 
 from __future__ import annotations
 
+import copy
+import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,12 +16,12 @@ import pandas as pd
 from dask.base import compute
 from dask.delayed import Delayed, delayed
 
-from .._common.arrays import factorize, identifiers
-from .._common.cached import cached_property
-from .._common.words import pluralize
+from .._common import cached_property
+from .._common.arrays import factorize, identifiers, integers, nearest
+from .._common.text import pluralize
 from ..metrics.base import UnpicklableError
-from ..training.bound_metrics import BoundMetrics
-from ..training.partial_sums import Partition, add_exact_sums, compute_ratios, round_sum, stack_rows
+from ..training.bound_metrics import BoundMetrics, Partition, canonical_name, compute_ratios
+from ..training.prediction import find_booster, validate_categories
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -195,7 +198,7 @@ def _sum_partition(
     with _in_partition(number):
         part = Partition(bound_metrics, **data)
         stages = [scores] if predict_stages is None else predict_stages(features)
-        sums = stack_rows([part.compute_exact_sums(stage) for stage in stages])
+        sums = stack_rows([stack_rows([exact_sum(terms) for terms in part.compute_terms(stage)]) for stage in stages])
     if part.evaluator is None:
         return PartitionSums(sums, 0, 0, np.zeros(0, dtype=np.int64), part.counts)
     judgments = part.evaluator.judgments
@@ -386,3 +389,253 @@ def _frame(
     if first is not None:
         frame.index += first
     return frame
+
+
+# Models after each round
+
+
+class Best(NamedTuple):
+    """The first round with the best value of a metric, the lowest for a loss. Rounds are counted from 1."""
+
+    round: int
+    value: float
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterCurves:
+    """Means of metrics after numbers of boosting rounds.
+
+    Attributes
+    ----------
+    metrics : tuple of Metric
+        The metrics.
+    rounds : tuple of int
+        The numbers of rounds, counted from 1.
+    values : ndarray of float64, shape (rounds, metrics)
+        The means over all queries.
+    """
+
+    metrics: tuple[Metric, ...]
+    rounds: tuple[int, ...]
+    values: Floats = field(repr=False)
+
+    def best(self, metric: MetricLike | None = None) -> Best:
+        """Return the first round with the best value of a metric, which is optional if there is only one.
+
+        Pass the round as `num_iteration` to LightGBM's `predict`, or as the end of `iteration_range` to XGBoost's.
+
+        Raises
+        ------
+        ValueError
+            If the metric is missing or unknown, or if it is NaN in every round.
+        """
+        names = [str(metric) for metric in self.metrics]
+        if metric is None and len(names) == 1:
+            metric = names[0]
+        name = "" if metric is None else canonical_name(metric)
+        if name not in names:
+            raise ValueError(f"metric must be one of {', '.join(names)}, got {metric!r}{nearest(name, names)}")
+        column = names.index(name)
+        curve = self.values[:, column]
+        if np.isnan(curve).all():
+            raise ValueError(f"{name} is NaN in every round: it skips queries without relevant documents, and all are")
+        index = int(np.nanargmax(curve) if self.metrics[column].higher_is_better else np.nanargmin(curve))
+        return Best(self.rounds[index], float(curve[index]))
+
+    def frame(self) -> pd.DataFrame:
+        """Return the curves as a DataFrame: one row per number of rounds, one column per metric."""
+        names = [str(metric) for metric in self.metrics]
+        return pd.DataFrame(self.values, index=pd.Index(self.rounds, name="round"), columns=names)
+
+
+def evaluate_rounds(
+    metrics: MetricLike | Iterable[MetricLike],
+    model: Any,
+    features: Partitions,
+    labels: Partitions,
+    *,
+    group: Partitions | None = None,
+    qid: Partitions | None = None,
+    weight: Partitions | None = None,
+    rounds: Iterable[int] | None = None,
+    convention: str | None = None,
+    negative_labels: NegativeLabels = "refuse",
+) -> ClusterCurves:
+    """Evaluate the predictions of a trained model after each of its rounds, over partitions.
+
+    LightGBM's Dask estimators report the metrics of a single worker. This function computes them on all data. Scores
+    grow tree by tree and equal those of the library to the last bit.
+
+    Parameters
+    ----------
+    metrics : str, Metric, or an iterable of them
+        See `gainsay.parse_metrics`.
+    model : LightGBM or XGBoost model
+        A booster of trees with one output, a ranker (of Dask or not), or the result of `xgboost.dask.train`.
+    features : dask array or DataFrame, or list of Delayed or Future with one entry per partition
+        The features of the model, with the partitions of `labels`.
+    labels, group, qid, weight, convention, negative_labels
+        See `gainsay.dask.evaluate`.
+    rounds : iterable of int, optional
+        The numbers of rounds to evaluate, counted from 1. Default: all rounds.
+
+    Returns
+    -------
+    ClusterCurves
+        `.frame()`, `.values`, and `.best(metric)`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `gainsay.dask.evaluate`. If the model belongs to another library, or does not have a number of rounds.
+
+    Notes
+    -----
+    For a model of 100 rounds, the scores take four to five times as long as one prediction, compared with fifty times
+    for 100 predictions. One evaluation for each of `rounds` is added.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import lightgbm as lgb
+    >>> from gainsay.dask import evaluate_rounds
+    >>> from gainsay.data import simulate
+    >>> data = simulate(30, seed=1)
+    >>> train = lgb.Dataset(data.features, data.labels, group=data.group)
+    >>> booster = lgb.train({"objective": "lambdarank", "verbose": -1}, train, num_boost_round=6)
+    >>> columns = [da.from_array(column, chunks=-1) for column in (data.features, data.labels, data.qid)]
+    >>> features, labels, qid = columns
+    >>> curves = evaluate_rounds(["ndcg_exp@10", "mrr"], booster, features, labels, qid=qid, rounds=[1, 3, 5])
+    >>> curves.frame().index.tolist()
+    [1, 3, 5]
+    >>> curves.best("ndcg_exp@10").round
+    5
+    """
+    bound_metrics = BoundMetrics(metrics, convention, negative_labels, n_jobs=1)
+    booster = _get_booster(model)
+    trained = booster.current_iteration() if _is_lightgbm(booster) else booster.num_boosted_rounds()
+    numbers = _validate_rounds(rounds, trained)
+    cluster = Cluster.from_collections(
+        bound_metrics, labels=labels, features=features, weight=weight, group=group, qid=qid
+    )
+    totals = cluster.compute_totals(partial(predict_stages, booster, numbers))
+    return ClusterCurves(bound_metrics.metrics, numbers, compute_ratios(totals.sums))
+
+
+def _validate_rounds(rounds: Iterable[int] | None, trained: int) -> tuple[int, ...]:
+    """Return the numbers of rounds, ascending and each once."""
+    if trained == 0:
+        raise ValueError("model has no trees to evaluate")
+    if rounds is None:
+        return tuple(range(1, trained + 1))
+    numbers = np.unique(integers("rounds", list(rounds))).tolist()
+    if not numbers:
+        raise ValueError("rounds is empty: pass at least one, or omit it for all rounds")
+    if numbers[0] < 1 or numbers[-1] > trained:
+        wrong = numbers[0] if numbers[0] < 1 else numbers[-1]
+        raise ValueError(f"rounds must be between 1 and {trained}, the rounds of the model, got {wrong}")
+    return tuple(numbers)
+
+
+def predict_stages(booster: Any, rounds: Sequence[int], features: Any) -> Iterator[np.ndarray[Any, Any]]:
+    """Yield the scores of the documents for each of the ascending numbers of rounds.
+
+    Scores are added tree by tree in the order and precision of the library, so they equal its predictions with the
+    first n rounds to the last bit. They are raw scores, because a transformation would not change a ranking.
+    """
+    if features.shape[0] == 0:
+        yield from (np.zeros(0) for _ in rounds)
+        return
+    steps = (_predict_lightgbm if _is_lightgbm(booster) else _predict_xgboost)(booster, features)
+    for number, scores in enumerate(itertools.islice(steps, rounds[-1]), start=1):
+        if number in rounds:
+            yield scores
+
+
+def _get_booster(model: Any) -> Any:
+    """Return the booster of a model of LightGBM or XGBoost, or of the dict that `xgboost.dask.train` returns."""
+    if isinstance(model, dict) and "booster" in model:
+        return model["booster"]
+    _, booster = find_booster(model)
+    if booster is None:
+        raise TypeError(
+            "model must be a model of LightGBM or XGBoost, or the result of xgboost.dask.train, got "
+            f"{type(model).__name__}"
+        )
+    return booster
+
+
+def _is_lightgbm(booster: Any) -> bool:
+    return find_booster(booster)[0] == "lightgbm"
+
+
+def _predict_lightgbm(booster: Any, features: Any) -> Iterator[np.ndarray[Any, Any]]:
+    booster = copy.deepcopy(booster)  # Threads that predict with other rounds share its state.
+    if hasattr(features, "dtypes") and all(dtype.kind in "fiub" for dtype in features.dtypes):
+        features = features.to_numpy(np.result_type(np.float32, *features.dtypes))  # Once, not for every tree.
+    scores = 0.0
+    for number in range(booster.current_iteration()):
+        scores = scores + booster.predict(
+            features, start_iteration=number, num_iteration=1, raw_score=True, num_threads=1
+        )
+        yield scores
+
+
+def _predict_xgboost(booster: Any, features: Any) -> Iterator[np.ndarray[Any, Any]]:
+    import xgboost as xgb
+
+    validate_categories(booster, features)
+    booster = booster.copy()  # The number of threads of the original must not change.
+    booster.set_param({"nthread": 1})
+    data = xgb.DMatrix(features, enable_categorical=True, nthread=1)
+    for number in range(booster.num_boosted_rounds()):
+        scores = booster.predict(data, iteration_range=(number, number + 1), output_margin=True)
+        yield scores
+        data.set_base_margin(scores)
+
+
+# Exact sums
+
+
+def exact_sum(terms: Floats) -> Floats:
+    """Return a few rows whose sum is the exact sum of `terms` over their last axis, for any split of the terms.
+
+    Each pass takes the bits of every number above a common place, so few that their sum is not rounded. The next pass
+    continues with the other bits (Rump, Ogita and Oishi 2008, "Accurate floating-point summation, part I").
+
+    >>> import numpy as np
+    >>> from gainsay.dask.evaluation import exact_sum, round_sum
+    >>> terms = np.array([1e16, 1.0, -1e16])
+    >>> float(terms[::-1].sum()), float(round_sum(exact_sum(terms)))
+    (0.0, 1.0)
+    """
+    bits = (terms.shape[-1] + 1).bit_length()  # 2 ** bits is at least the number of terms + 2
+    rest, rows = terms, []
+    while (largest := np.abs(rest).max(axis=-1, initial=0, keepdims=True)).any():
+        with np.errstate(over="ignore"):
+            place = np.ldexp(1.0, np.frexp(largest)[1] + bits)
+        if not np.isfinite(place).all():
+            raise ValueError(f"values as large as {largest.max():g} cannot be added up exactly")
+        leading = (place + rest) - place
+        rows.append(leading.sum(axis=-1))
+        rest = rest - leading
+    return np.array(rows).reshape(-1, *terms.shape[:-1])
+
+
+def add_exact_sums(sums: Sequence[Floats]) -> Floats:
+    """Return a few rows whose sum is the exact sum of all rows of all `sums`."""
+    return exact_sum(np.moveaxis(np.concatenate(sums), 0, -1))
+
+
+def round_sum(rows: Floats) -> Floats:
+    """Return the sum of the rows, rounded once."""
+    totals: Floats = np.apply_along_axis(math.fsum, 0, rows)
+    return totals
+
+
+def stack_rows(columns: Sequence[Floats]) -> Floats:
+    """Stack arrays with different numbers of rows along a new second axis, padded with zeros."""
+    stacked = np.zeros((max(map(len, columns)), len(columns), *columns[0].shape[1:]))
+    for index, column in enumerate(columns):
+        stacked[: len(column), index] = column
+    return stacked

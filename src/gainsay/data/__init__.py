@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from .letor import read_letor, read_lightgbm
 from .ranking_data import RankingData, from_frame
-from .scores import read_scores
 from .simulate import simulate, simulate_rankers
+from .tables import read_scores
 from .trec import read_qrels, read_run, write_run
 
 __all__ = [

@@ -1,27 +1,44 @@
-"""Readers for ranking data in text: LETOR files, and LightGBM's data with files of group sizes and weights."""
+"""Readers for ranking data in text: LETOR files, and LightGBM's data with files of group sizes and weights.
+
+Both have rows of `label [qid:query] index:value …  # comment`, the format of SVMlight. Two parsers read the same lines.
+`_parse_chunk` works on arrays of tokens and returns None for anything unusual. `_parse_lines` then reads one line at a
+time. It decides what is valid and words the errors. Decimal numbers are parsed many at a time, and exactly as `float`
+parses them.
+"""
 
 from __future__ import annotations
 
-import csv
-import io
-import itertools
 import os
-from collections.abc import Iterator, Sequence
-from typing import Any, Literal, get_args
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from .._common.validation import validate_choice
+from .._common.validation import validate_choice, validate_integer
 from .ranking_data import RankingData
-from .svmlight import Layout, Rows, TableBuilder, parse_label, parse_value
-from .text import MAX_BYTES, Chunk, StrPath, at_line, exact_floats, numbered_lines, parse_number, read_chunks, shown
+from .text import MAX_BYTES, Chunk, StrPath, at_line, numbered_lines, parse_number, read_chunks, shown
 
-_LINES_TO_DETECT_FORMAT = 100
-# As in LightGBM, empty cells and "na" in any case are missing values, and so is the number nan.
-_MISSING = (b"", b"na")
-_MISSING_CELLS = ["", *map("".join, itertools.product("nN", "aA")), *map("".join, itertools.product("nN", "aA", "nN"))]
-_NUMBER_CHARACTERS = b"0123456789+-.einfatyEINFATY\n"
+Bytes: TypeAlias = NDArray[np.uint8]
+Integers: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.floating[Any]]
+Runs: TypeAlias = tuple[list[str], Integers]
+"""The query id and the number of rows of each run of rows with the same query."""
+
+NO_RUNS: Runs = ([], np.zeros(0, dtype=np.int64))
+# NumPy stores all ids in the width of the longest one.
+MAX_ID_BYTES = 256
+# The parsers read windows of a fixed width, which may extend beyond both ends of the text.
+PADDING = 64
+# A mantissa of up to 15 digits is an exact double, and so is a power of ten up to 10^22. One division of the two then
+# gives the correctly rounded value, the same that `float` returns (Clinger 1990).
+_EXACT_DIGITS = 15
+_WINDOW = _EXACT_DIGITS + 1
+_POWERS = np.array([float(10**places) for places in range(_WINDOW)])
+INDEX_DIGITS = 9
+_TABLE_HINT = " (from_frame reads tables, such as CSV by pandas)"
+_DOCUMENT = re.compile(rb"\bdocid\s*=\s*(\S+)")
 
 SharedIds = Literal["refuse", "separate", "join"]
 
@@ -81,12 +98,12 @@ def read_letor(
     >>> read_letor([path, path], shared_ids="separate").query_ids.tolist()
     ['7', '8', '7', '8']
     """
-    layout = Layout(queries=True, features=features, zero_based=zero_based, dtype=dtype)
-    validate_choice("shared_ids", shared_ids, get_args(SharedIds))
+    builder = TableBuilder(
+        queries=True, features=features, dtype=dtype, zero_based=zero_based, max_bytes=max_bytes, shared_ids=shared_ids
+    )
     paths = [path] if isinstance(path, str | os.PathLike) else list(path)
     if not paths:
         raise ValueError("path must name at least one file, got an empty list")
-    builder = TableBuilder(layout, max_bytes, shared_ids)
     for file in paths:
         builder.read_file(file, read_chunks(file, max_bytes=max_bytes))
     matrix, labels, qid, document_ids = builder.build()
@@ -100,15 +117,13 @@ def read_lightgbm(
     weight: StrPath | None = None,
     features: int | None = None,
     dtype: DTypeLike = np.float32,
-    header: bool = False,
     zero_based: bool = False,
     max_bytes: int = MAX_BYTES,
 ) -> RankingData:
     r"""Read LightGBM's text files: data, group sizes (`.query`) and, if present, weights (`.weight`).
 
-    The data are either `label index:value …` (SVMlight without query ids) or columns separated by commas or tabs, with
-    the label in the first column. The first lines determine the format. In columns, empty cells, `na` and `nan` are
-    missing values. All files can be compressed with gzip.
+    The data are lines of `label index:value …`, which is SVMlight without query ids. Files can be compressed with gzip.
+    Read data in columns (CSV or TSV) with pandas, and pass the table to `from_frame`.
 
     Parameters
     ----------
@@ -119,14 +134,11 @@ def read_lightgbm(
     weight : str or path-like, optional
         The file of weights, one line per document. Defaults to `path` + ".weight" if that file exists.
     features : int, optional
-        Number of features. In SVMlight files, larger indices are an error, and the default is the largest index. In
-        columns, any other number is an error, and the default is that of the first line.
+        Number of columns. Larger indices are an error. Defaults to the largest index in the file.
     dtype : dtype, default float32
         Type of the feature values, float32 or float64.
-    header : bool, default False
-        Whether the first line of a file in columns contains names.
     zero_based : bool, default False
-        Whether the first feature of an SVMlight file has index 0 instead of 1.
+        Whether the first column has index 0 instead of 1.
     max_bytes : int
         Maximum size of the text after decompression, and of the matrix of features. Defaults to 16 GiB.
 
@@ -151,17 +163,9 @@ def read_lightgbm(
     >>> read_lightgbm(path).group.tolist()
     [2, 1]
     """
-    layout = Layout(queries=False, features=features, zero_based=zero_based, dtype=dtype)
     name = os.fspath(path)
-    separator, chunks = _detect_separator(read_chunks(path, max_bytes=max_bytes))
-    builder = TableBuilder(layout, max_bytes)
-    if separator is None:
-        if header:
-            raise ValueError(f"{name}: header=True, but SVMlight files have no header. Omit header.")
-        builder.read_file(path, chunks)
-    else:
-        layout.form = "label\\tvalue\\t…" if separator == b"\t" else "label,value,…"
-        builder.add_file(path, _parse_columns(path, chunks, separator, layout, builder, header=header))
+    builder = TableBuilder(queries=False, features=features, dtype=dtype, zero_based=zero_based, max_bytes=max_bytes)
+    builder.read_file(path, read_chunks(path, max_bytes=max_bytes))
     matrix, labels, _, _ = builder.build()
     sizes = _read_numbers(f"{name}.query" if query is None else query, "group size", max_bytes)
     if weight is None and os.path.exists(f"{name}.weight"):
@@ -175,85 +179,6 @@ def read_lightgbm(
         raise ValueError(f"{name}: {error}") from None
 
 
-def _detect_separator(chunks: Iterator[Chunk]) -> tuple[bytes | None, Iterator[Chunk]]:
-    """Return the separator of the columns, None for SVMlight, and all chunks."""
-    first = next(chunks, Chunk(b"", 1))
-    lines = [line.partition(b"#")[0] for line in first.text.split(b"\n", _LINES_TO_DETECT_FORMAT)[:-1]]
-    separator = None
-    if any(b"," in line for line in lines):
-        separator = b","
-    elif not any(b":" in line for line in lines) and any(b"\t" in line for line in lines):
-        separator = b"\t"
-    return separator, itertools.chain([first], chunks)
-
-
-def _parse_columns(
-    path: StrPath, chunks: Iterator[Chunk], separator: bytes, layout: Layout, builder: TableBuilder, *, header: bool
-) -> Iterator[Rows]:
-    """Yield the rows of each chunk. With `header`, the first line contains names."""
-    width = layout.features
-    for chunk in chunks:
-        if header and chunk.first_line == 1:
-            chunk = Chunk(chunk.text.partition(b"\n")[2], 2)
-        rows = _parse_chunk(chunk, separator, layout, width) or _parse_lines(path, chunk, separator, layout, width)
-        if rows.labels.size:
-            width = rows.features.shape[1]
-            builder.reserve(rows.labels.size, width)
-        yield rows
-
-
-def _parse_chunk(chunk: Chunk, separator: bytes, layout: Layout, width: int | None) -> Rows | None:
-    """Parse a chunk, or return None if a line is malformed or unusual (blanks, empty lines)."""
-    import pandas as pd
-
-    text = chunk.text.replace(b"\r\n", b"\n")
-    # pandas reads `True` as 1, so only the characters of numbers are passed to it.
-    if not text or b"\n\n" in text or text.startswith(b"\n") or text.translate(None, _NUMBER_CHARACTERS + separator):
-        return None
-    # pandas fills short rows without an error, so cells are counted first.
-    buffer = np.frombuffer(text, dtype=np.uint8)
-    ends = np.flatnonzero((buffer == ord(separator)) | (buffer == ord("\n")))
-    line_ends = np.flatnonzero(buffer[ends] == ord("\n"))
-    cells = int(line_ends[0]) + 1
-    if not (np.diff(line_ends, prepend=-1) == cells).all() or width not in (None, cells - 1):
-        return None
-    options: dict[str, Any] = {"header": None, "dtype": np.float64, "engine": "c", "quoting": csv.QUOTE_NONE}
-    options |= {"skip_blank_lines": False, "keep_default_na": False, "na_values": _MISSING_CELLS}
-    with np.errstate(over="ignore"):
-        try:
-            frame = pd.read_csv(io.BytesIO(text), sep=separator.decode(), **options, **exact_floats(pd.__version__))
-        except ValueError:
-            return None
-        table = frame.to_numpy()
-        features = table[:, 1:].astype(layout.dtype)
-    if not np.isfinite(table[:, 0]).all() or np.isinf(features).any():
-        return None
-    return Rows(table[:, 0].copy(), features)
-
-
-def _parse_lines(path: StrPath, chunk: Chunk, separator: bytes, layout: Layout, width: int | None) -> Rows:
-    """Parse a chunk line by line, and raise ValueError for the first malformed line."""
-    labels: list[float] = []
-    table: list[list[float]] = []
-    for number, line in numbered_lines(chunk) if chunk.text else ():
-        if not line.strip(b" \r"):
-            continue
-        cells = [cell.strip(b" \r") for cell in line.split(separator)]
-        try:
-            labels.append(parse_label(cells[0], layout))
-            values = [float("nan") if cell.lower() in _MISSING else parse_value(cell, layout) for cell in cells[1:]]
-        except ValueError as error:
-            hint = " Pass header=True if the first line contains names." if number == 1 else ""
-            raise at_line(path, number, f"{str(error).removesuffix('.')}.{hint}") from None
-        if width is not None and len(values) != width:
-            cause = "features= is" if layout.features else "the lines before have"
-            raise at_line(path, number, f"{len(values)} features, but {cause} {width}: {shown(line)}")
-        width = len(values)
-        table.append(values)
-    features = np.array(table, dtype=layout.dtype).reshape(len(labels), width or 0)
-    return Rows(np.array(labels, dtype=np.float64), features)
-
-
 def _read_numbers(path: StrPath, name: str, max_bytes: int) -> NDArray[np.float64]:
     """Return the number of every line that is not blank."""
     values = []
@@ -265,3 +190,377 @@ def _read_numbers(path: StrPath, name: str, max_bytes: int) -> NDArray[np.float6
                 except ValueError as error:
                     raise at_line(path, line, str(error)) from None
     return np.array(values)
+
+
+class Rows(NamedTuple):
+    """The rows of one chunk, with dense features."""
+
+    labels: NDArray[np.float64]
+    features: Floats
+    queries: Runs = NO_RUNS
+    document_ids: list[str] | None = None
+
+
+class TableBuilder:
+    """Reads files with one layout, collects their rows in order and joins them at the end.
+
+    Queries are numbered in order of first appearance. `shared_ids` is "refuse", "join" or "separate" and defines the
+    meaning of an id that occurs in several files.
+    """
+
+    def __init__(
+        self,
+        *,
+        queries: bool,
+        features: int | None = None,
+        dtype: DTypeLike = np.float32,
+        zero_based: bool = False,
+        max_bytes: int = MAX_BYTES,
+        shared_ids: str = "refuse",
+    ) -> None:
+        validate_choice("shared_ids", shared_ids, get_args(SharedIds))
+        self.queries = queries
+        self.features = None if features is None else validate_integer("features", features)
+        self.first_index = 0 if zero_based else 1
+        self.dtype: np.dtype[Any] = np.dtype(dtype)
+        if self.dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
+            raise TypeError(f"dtype must be float32 or float64, got {self.dtype}")
+        self._max_bytes, self._shared_ids = max_bytes, shared_ids
+        self._path = ""
+        self._rows, self._width = 0, self.features or 0
+        self._parts: list[Rows] = []
+        self._qid: list[Integers] = []
+        self.query_ids: list[str] = []
+        self._paths: list[str] = []  # the file in which each query begins
+        self._code_of_id: dict[str, int] = {}
+
+    def read_file(self, path: StrPath, chunks: Iterable[Chunk]) -> None:
+        """Append the rows of a file, or raise if it has none."""
+        self._path, rows_before = os.fspath(path), self._rows
+        if self._shared_ids == "separate":
+            self._code_of_id = {}
+        for chunk in chunks:
+            rows = _parse_chunk(chunk, self) or _parse_lines(path, chunk, self)
+            if not rows.labels.size:
+                continue
+            names, sizes = rows.queries
+            self._parts.append(rows)
+            self._qid.append(np.repeat(np.array([self._number(name) for name in names], dtype=np.int64), sizes))
+        if self._rows == rows_before:
+            raise ValueError(f"{self._path}: the file has no documents")
+
+    def reserve(self, rows: int, width: int) -> int:
+        """Return the width of the next block of features, or raise if the table would exceed the limit.
+
+        Otherwise a single wrong index (`1 qid:1 4000000000:1`) could exhaust the memory.
+        """
+        self._rows += rows
+        self._width = max(self._width, width)
+        size = self._rows * self._width * self.dtype.itemsize
+        if size > self._max_bytes:
+            raise ValueError(
+                f"{self._path}: {self._rows} rows of {self._width} features require {size} bytes, more than "
+                f"max_bytes={self._max_bytes}. Pass features= to find a wrong index, or increase max_bytes."
+            )
+        return self._width if self.features else width
+
+    def _number(self, name: str) -> int:
+        """Return the number of a query, or raise if it occurs in an earlier file and `shared_ids` is "refuse"."""
+        code = self._code_of_id.setdefault(name, len(self.query_ids))
+        if code == len(self.query_ids):
+            self.query_ids.append(name)
+            self._paths.append(self._path)
+        elif self._shared_ids == "refuse" and self._paths[code] != self._path:
+            raise ValueError(
+                f"{self._path}: query {shown(name)} also occurs in {self._paths[code]}. Pass shared_ids='separate' if "
+                "each file numbers its own queries, or 'join' if a query can continue in another file."
+            )
+        return code
+
+    def build(self) -> tuple[Floats, NDArray[np.float64], Integers, tuple[str, ...] | None]:
+        """Return features, labels, query numbers and document ids of all rows.
+
+        Each part is released after it is copied, so that memory does not double.
+        """
+        parts, self._parts = self._parts, []
+        labels = np.concatenate([part.labels for part in parts])
+        documents = None
+        if all(part.document_ids is not None for part in parts):
+            documents = tuple(name for part in parts for name in part.document_ids or ())
+        features = np.zeros((self._rows, self._width), dtype=self.dtype)
+        end = self._rows
+        while parts:
+            block = parts.pop().features
+            features[end - len(block) : end, : block.shape[1]] = block
+            end -= len(block)
+        return features, labels, np.concatenate(self._qid), documents
+
+
+# ---------------------------------------------------------------------------------------------------- arrays of tokens
+
+
+class _Tokens(NamedTuple):
+    starts: Integers
+    ends: Integers
+    first: Integers  # of each row, the number of its first token
+    counts: Integers  # of each row, the number of its tokens
+    lines: Integers  # of each row, its line in the chunk, starting with 0
+
+
+def _parse_chunk(chunk: Chunk, builder: TableBuilder) -> Rows | None:
+    """Parse a chunk, or return None if a line is malformed or unusual."""
+    text, comments = _split_comments(chunk.text)
+    buffer = pad(text)
+    tokens = _tokenize(buffer)
+    rows, lead = tokens.first.size, 1 + builder.queries
+    if rows == 0 or tokens.counts.min() < lead:
+        return None
+    labels = parse_numbers(buffer, tokens.starts[tokens.first], tokens.ends[tokens.first])
+    queries = _parse_queries(buffer, tokens) if builder.queries else NO_RUNS
+    if labels is None or queries is None or not np.isfinite(labels).all():
+        return None
+    row = np.repeat(np.arange(rows), tokens.counts - lead)
+    pairs = _parse_pairs(buffer, tokens, row, builder)
+    if pairs is None:
+        return None
+    column, value = pairs
+    features = np.zeros((rows, builder.reserve(rows, int(column.max(initial=-1)) + 1)), dtype=builder.dtype)
+    features[row, column] = value
+    return Rows(labels, features, queries, _find_document_ids(comments, tokens.lines.tolist()))
+
+
+def _split_comments(text: bytes) -> tuple[bytes, list[bytes]]:
+    """Return the text without comments, and the comment of each line."""
+    if b"#" not in text:
+        return text, []
+    parts = [line.partition(b"#") for line in text[:-1].split(b"\n")]
+    return b"\n".join(part[0] for part in parts) + b"\n", [part[2] for part in parts]
+
+
+def _find_document_ids(comments: list[bytes], lines: Iterable[int]) -> list[str] | None:
+    """Return the id in the comment of each of the lines, or None if a line has none."""
+    if not comments:
+        return None
+    matches = [_DOCUMENT.search(comments[line]) for line in lines]
+    ids = [match[1].decode() for match in matches if match]
+    return ids if len(ids) == len(matches) else None
+
+
+def _tokenize(buffer: Bytes) -> _Tokens:
+    """Return the tokens of all lines that have any."""
+    # `read_chunks` rejects control characters except tab and line ends, so all bytes up to a blank are separators.
+    blank = buffer <= ord(" ")
+    edges = np.flatnonzero(blank[1:] != blank[:-1]) + 1
+    starts, ends = edges[0::2], edges[1::2]
+    before_line_end = np.searchsorted(starts, np.flatnonzero(buffer == ord("\n")))
+    counts = np.diff(before_line_end, prepend=0)
+    lines = np.flatnonzero(counts)
+    return _Tokens(starts, ends, (before_line_end - counts)[lines], counts[lines], lines)
+
+
+def _parse_queries(buffer: Bytes, tokens: _Tokens) -> Runs | None:
+    """Return the ids after `qid:` as runs, or None if a second token is something else."""
+    starts, ends = tokens.starts[tokens.first + 1], tokens.ends[tokens.first + 1]
+    for position, character in enumerate(b"qid:"):
+        if (buffer[starts + position] != character).any():
+            return None
+    starts, length = starts + 4, ends - starts - 4
+    width = int(length.max())
+    if length.min() < 1 or width > PADDING:
+        return None
+    positions = np.arange(width)
+    characters = np.where(positions < length[:, None], buffer[starts[:, None] + positions], np.uint8(0))
+    if (characters == ord(":")).any():
+        return None
+    changes = np.flatnonzero((characters[1:] != characters[:-1]).any(axis=1)) + 1
+    runs = np.concatenate(([0], changes))
+    ids = [characters[run, : length[run]].tobytes().decode() for run in runs]
+    return ids, np.diff(runs, append=starts.size)
+
+
+def _parse_pairs(
+    buffer: Bytes, tokens: _Tokens, row: Integers, builder: TableBuilder
+) -> tuple[Integers, Floats] | None:
+    """Return column and value of all `index:value`, or None if a token or the order of indices is wrong."""
+    is_pair, is_colon = np.ones(tokens.starts.size, dtype=np.bool_), buffer == ord(":")
+    is_pair[tokens.first] = False
+    if builder.queries:
+        is_pair[tokens.first + 1] = False
+        is_colon[tokens.starts[tokens.first + 1] + 3] = False
+    starts, ends, colons = tokens.starts[is_pair], tokens.ends[is_pair], np.flatnonzero(is_colon)
+    # There are as many colons as pairs, each within its pair, so every pair has exactly one colon.
+    if colons.size != starts.size or not ((starts < colons) & (colons + 1 < ends)).all():
+        return None
+    column = parse_indices(buffer, starts, colons)
+    value = parse_numbers(buffer, colons + 1, ends)
+    if column is None or value is None:
+        return None
+    column -= builder.first_index
+    ascending = (column[1:] > column[:-1]) | (row[1:] != row[:-1])
+    if not ascending.all() or column.min(initial=0) < 0:
+        return None
+    if builder.features is not None and column.max(initial=0) >= builder.features:
+        return None
+    with np.errstate(over="ignore"):  # A value too large for the dtype becomes infinite and is rejected below.
+        cast: Floats = value.astype(builder.dtype)
+    return None if np.isinf(cast).any() else (column, cast)
+
+
+def pad(text: bytes) -> Bytes:
+    """Return the text as an array of bytes with blanks on either side, as the other functions require."""
+    blanks = b" " * PADDING
+    return np.frombuffer(b"".join((blanks, text, blanks)), dtype=np.uint8)
+
+
+def parse_indices(buffer: Bytes, starts: Integers, ends: Integers) -> Integers | None:
+    """Return the values of unsigned integers of at most nine digits, or None if a token is something else."""
+    length = ends - starts
+    width = int(length.max(initial=0))
+    if width > INDEX_DIGITS:
+        return None
+    value = np.zeros(starts.size, dtype=np.int32)
+    valid = length > 0
+    position = ends.copy()
+    for place in range(width):
+        position -= 1
+        digit = buffer[position] - np.uint8(ord("0"))
+        inside = length > place
+        valid &= (digit < 10) | ~inside
+        value += np.multiply(digit * inside, 10**place, dtype=np.int32)
+    return value.astype(np.int64) if valid.all() else None
+
+
+def parse_numbers(buffer: Bytes, starts: Integers, ends: Integers) -> NDArray[np.float64] | None:
+    """Return the values of decimal numbers, bit for bit those of `float`, or None if a token is not a number."""
+    value, is_plain = _parse_plain(buffer, starts, ends)
+    if not is_plain.all():
+        rest = np.flatnonzero(~is_plain)
+        values = _parse_any_notation(buffer, starts[rest], ends[rest])
+        if values is None:
+            return None
+        value[rest] = values
+    return value
+
+
+def _parse_plain(buffer: Bytes, starts: Integers, ends: Integers) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Parse numbers that consist of a sign, at most 15 digits and at most one point. The mask is False for others."""
+    first = buffer[starts]
+    negative = first == ord("-")
+    length = ends - starts - (negative | (first == ord("+")))
+    mantissa, power = np.zeros(starts.size), np.ones(starts.size)
+    decimals = np.zeros(starts.size, dtype=np.int64)
+    points = np.zeros(starts.size, dtype=np.int64)
+    plain = length <= _WINDOW
+    position = ends.copy()
+    for place in range(min(int(length.max(initial=0)), _WINDOW)):  # from the last character to the first
+        position -= 1
+        byte = buffer[position]
+        digit = byte - np.uint8(ord("0"))
+        inside = length > place
+        is_digit = (digit < 10) & inside
+        is_point = (byte == ord(".")) & inside
+        plain &= is_digit | is_point | ~inside
+        mantissa += (digit * is_digit) * power
+        power *= 1.0 + 9.0 * is_digit
+        decimals += np.multiply(is_point, place, dtype=np.int64)
+        points += is_point
+    plain &= (points <= 1) & (length > points) & (length - points <= _EXACT_DIGITS)
+    decimals[~plain] = 0
+    mantissa /= _POWERS[decimals]
+    return np.where(negative, -mantissa, mantissa), plain
+
+
+def _parse_any_notation(buffer: Bytes, starts: Integers, ends: Integers) -> NDArray[np.float64] | None:
+    """Parse numbers in any notation of `float` (exponents, many digits, nan) except underscores."""
+    length = ends - starts
+    width = max(int(length.max()), 1)
+    if width > PADDING:
+        return None
+    windows = np.ndarray((buffer.size - width + 1,), dtype=f"S{width}", buffer=buffer, strides=(1,))
+    tokens = windows[starts]
+    characters = tokens.view(np.uint8).reshape(-1, width)
+    characters[np.arange(width) >= length[:, None]] = 0
+    if (characters == ord("_")).any() or (characters >= 128).any():
+        return None
+    try:
+        with np.errstate(over="ignore"):  # Numbers beyond float64 become infinite, as in `float`.
+            return tokens.astype(np.float64)
+    except ValueError:
+        return None
+
+
+# ------------------------------------------------------------------------------------------------- one line at a time
+
+
+def _parse_lines(path: StrPath, chunk: Chunk, builder: TableBuilder) -> Rows:
+    """Parse a chunk line by line, and raise ValueError for the first malformed line."""
+    _, comments = _split_comments(chunk.text)
+    labels: list[float] = []
+    ids: list[str] = []
+    lines: list[int] = []
+    cells: list[tuple[int, int, float]] = []
+    for number, line in numbered_lines(chunk):
+        tokens = line.partition(b"#")[0].split()
+        if not tokens:
+            continue
+        try:
+            labels.append(_parse_label(tokens[0], builder))
+            if builder.queries:
+                ids.append(_parse_query(tokens))
+            cells += [(len(lines), *pair) for pair in _iter_pairs(tokens[1 + builder.queries :], builder)]
+        except ValueError as error:
+            raise at_line(path, number, str(error)) from None
+        lines.append(number - chunk.first_line)
+    width = max((column for _, column, _ in cells), default=-1) + 1
+    features = np.zeros((len(labels), builder.reserve(len(labels), width)), dtype=builder.dtype)
+    for row, column, value in cells:
+        features[row, column] = value
+    runs = ids, np.ones(len(ids), dtype=np.int64)
+    return Rows(np.array(labels, dtype=np.float64), features, runs, _find_document_ids(comments, lines))
+
+
+def _parse_label(token: bytes, builder: TableBuilder) -> float:
+    try:
+        return parse_number(token, "label", finite=True)
+    except ValueError as error:
+        form = "'label qid:query index:value …'" if builder.queries else f"'label index:value …'{_TABLE_HINT}"
+        raise ValueError(f"{error}. Expected {form}.") from None
+
+
+def _parse_query(tokens: list[bytes]) -> str:
+    """Return the id after `qid:` in the second token of a line."""
+    prefix, _, name = (tokens[1] if len(tokens) > 1 else b"").partition(b":")
+    if prefix != b"qid" or not name or b":" in name:
+        token = shown(tokens[1]) if len(tokens) > 1 else "the end of the line"
+        raise ValueError(f"expected 'qid:query', an id without colons, after the label {shown(tokens[0])}, got {token}")
+    if len(name) > MAX_ID_BYTES:
+        raise ValueError(f"the query id {shown(name)} is longer than {MAX_ID_BYTES} bytes")
+    return name.decode()
+
+
+def _iter_pairs(tokens: list[bytes], builder: TableBuilder) -> Iterator[tuple[int, float]]:
+    """Yield column and value of every `index:value` of a line."""
+    last = -1
+    for token in tokens:
+        index, colon, number = token.partition(b":")
+        if index == b"qid":
+            fix = "Move it after the label." if builder.queries else "Read the file with read_letor."
+            raise ValueError(f"got {shown(token)} among the features. {fix}")
+        if not colon or not index.isdigit():
+            fix = "" if builder.queries else _TABLE_HINT
+            raise ValueError(f"expected 'index:value' with a whole number as index, got {shown(token)}{fix}")
+        if len(index.lstrip(b"0")) > INDEX_DIGITS:
+            raise ValueError(f"feature index {shown(index)} is too large. At most {INDEX_DIGITS} digits are supported.")
+        column = int(index) - builder.first_index
+        if column < 0:
+            raise ValueError("feature index 0, but indices start at 1. Pass zero_based=True if they start at 0.")
+        if builder.features is not None and column >= builder.features:
+            raise ValueError(f"feature index {int(index)} is beyond the {builder.features} columns of features=")
+        if column <= last:
+            raise ValueError(f"feature index {int(index)} follows {last + builder.first_index}. Indices must ascend.")
+        last = column
+        value = parse_number(number, "feature value", finite=True, nan=True)
+        with np.errstate(over="ignore"):
+            if np.isinf(builder.dtype.type(value)):
+                raise ValueError(f"the feature value {shown(number)} exceeds {builder.dtype}. Pass dtype='float64'.")
+        yield column, value

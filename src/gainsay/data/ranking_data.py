@@ -4,32 +4,17 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._common.arrays import is_missing, numbers, validate_ready, vector
+from .._common.text import pluralize
 from .._common.validation import validate_text
-from .._common.words import pluralize
 from ..judgments import Judgments
-from .features import (
-    Categories,
-    as_matrix,
-    as_pandas,
-    frame_to_matrix,
-    is_categorical,
-    is_numeric,
-    is_sparse,
-    merge_categories,
-    recode,
-    stack_rows,
-    validate_categories,
-    validate_names,
-)
 from .tables import get_column
 
 if TYPE_CHECKING:
@@ -37,6 +22,8 @@ if TYPE_CHECKING:
 
     from .._common.typing import Features, Frame, Ids, Numbers, Weights
     from ..judgments import NegativeLabels
+
+Categories = Mapping[str, tuple[Any, ...]]
 
 _MAX_GRADES = 10
 
@@ -150,15 +137,10 @@ class RankingData:
             texts = _convert_distinct(judgments.query_ids)
             weight = judgments.weights if judgments.document_weights is None else judgments.document_weights
         features, feature_names, categories = _convert_features(judgments, features, feature_names, categories)
-        set_once = partial(object.__setattr__, self)
-        set_once("features", features)
-        set_once("labels", judgments.labels)
-        set_once("qid", judgments.query_of_rows)
-        set_once("query_ids", texts)
-        set_once("document_ids", None if document_ids is None else _convert_document_ids(judgments, document_ids))
-        set_once("weight", weight)
-        set_once("feature_names", feature_names)
-        set_once("categories", categories)
+        documents = None if document_ids is None else _convert_document_ids(judgments, document_ids)
+        # The class is frozen.
+        vars(self).update(features=features, labels=judgments.labels, qid=judgments.query_of_rows, query_ids=texts)
+        vars(self).update(document_ids=documents, weight=weight, feature_names=feature_names, categories=categories)
 
     def __repr__(self) -> str:
         grades, counts = np.unique(self.labels, return_counts=True)
@@ -364,7 +346,7 @@ class RankingData:
         documents = [part.document_ids for part in parts if part.document_ids is not None]
         return replace(
             parts[0],
-            features=stack_rows([part.features for part in parts]),
+            features=_stack_rows([part.features for part in parts]),
             labels=np.concatenate([part.labels for part in parts]),
             qid=np.concatenate([part.qid + offset for part, offset in zip(parts, before, strict=True)]),
             query_ids=np.concatenate([part.query_ids for part in parts]),
@@ -461,7 +443,7 @@ def from_frame(
     unused: list[Hashable] = []
     if features is None:
         others = {name: get_column(table, name, "frame") for name in table.columns if name not in roles}
-        unused = [name for name, column in others.items() if not is_numeric(column) and not is_categorical(column)]
+        unused = [name for name, column in others.items() if not _is_numeric(column) and not _is_categorical(column)]
         features = [name for name in others if name not in unused]
     features = list(features)
     if not features:
@@ -470,7 +452,7 @@ def from_frame(
         raise ValueError(
             f"column {(roles & set(features)).pop()!r} must have one role, but is a feature and another role"
         )
-    matrix, categories = frame_to_matrix(table, features)
+    matrix, categories = _frame_to_matrix(table, features)
     data = RankingData(
         features=matrix,
         labels=columns["label"].to_numpy(),
@@ -504,7 +486,7 @@ def _convert_features(
             )
         frame = as_pandas(features, "features")
         names = [str(name) for name in frame.columns]
-        features, categories = frame_to_matrix(frame, list(frame.columns))
+        features, categories = _frame_to_matrix(frame, list(frame.columns))
     matrix = as_matrix(features)
     if matrix.ndim != 2:
         raise ValueError(f"features must have shape (documents, features), got {matrix.shape}")
@@ -512,8 +494,8 @@ def _convert_features(
         raise ValueError(
             f"features must have one row per label ({judgments.documents}), but has {matrix.shape[0]} rows"
         )
-    names = validate_names(names, matrix.shape[1])
-    return matrix, names, validate_categories(categories, names, matrix)
+    names = _validate_names(names, matrix.shape[1])
+    return matrix, names, _validate_categories(categories, names, matrix)
 
 
 def _convert_query_ids(ids: Any, judgments: Judgments) -> NDArray[np.str_]:
@@ -526,10 +508,10 @@ def _convert_query_ids(ids: Any, judgments: Judgments) -> NDArray[np.str_]:
             "qid must be the integers 0, 1, … in order of first appearance if you pass query_ids, got "
             f"{codes[query]!s} as query {query}. Omit query_ids to use any ids."
         )
-    texts = np.array(_convert_ids("query_ids", list(vector("query_ids", ids))), dtype=np.str_)
-    if len(texts) != judgments.queries:
-        raise ValueError(f"query_ids must have one id per query ({judgments.queries}), got {len(texts)}")
-    return texts
+    values = list(vector("query_ids", ids))
+    if len(values) != judgments.queries:
+        raise ValueError(f"query_ids must have one id per query ({judgments.queries}), got {len(values)}")
+    return np.array(_convert_ids("query_ids", values), dtype=np.str_)
 
 
 def _convert_document_ids(judgments: Judgments, ids: Any) -> tuple[str, ...]:
@@ -583,17 +565,37 @@ def same_features(parts: Sequence[RankingData], names: Sequence[str]) -> list[Ra
                 f"{name} has {_format_names(part.feature_names)}, but {names[0]} has {_format_names(first)}. All "
                 "require the same features in the same order."
             )
-    categories = merge_categories([part.categories for part in parts])
-    if categories is None or first is None:
-        return list(parts)
-    return [
-        part
-        if part.categories == categories
-        else replace(
-            part, features=recode(part.features, first, part.categories or {}, categories), categories=categories
-        )
-        for part in parts
-    ]
+    categories = _merge_categories([part.categories for part in parts])
+    return [part if part.categories == categories else _recode(part, categories or {}) for part in parts]
+
+
+def _merge_categories(categories: Sequence[Categories | None]) -> Categories | None:
+    """Return the categories of several datasets: those of the first, then those that the others add."""
+    merged: dict[str, dict[Any, None]] = {}
+    for part in categories:
+        for name, values in (part or {}).items():
+            merged.setdefault(name, {}).update(dict.fromkeys(values))
+    for name, union in merged.items():
+        without = next((number for number, part in enumerate(categories) if name not in (part or {})), None)
+        if without is not None:
+            raise ValueError(
+                f"feature {name!r} has categories in some datasets and numbers in others (number {without}). Convert "
+                "all of them with frame[column].astype('category')."
+            )
+        if len({isinstance(value, str) for value in union}) > 1:
+            raise ValueError(f"the categories of feature {name!r} are strings in some datasets and numbers in others")
+    return {name: tuple(values) for name, values in merged.items()} or None
+
+
+def _recode(data: RankingData, categories: Categories) -> RankingData:
+    """Return data whose codes are positions in these categories."""
+    features, names = data.features.copy(), data.feature_names or ()
+    for name, values in (data.categories or {}).items():
+        new_codes = {value: code for code, value in enumerate(categories[name])}
+        codes = np.array([*(new_codes[value] for value in values), np.nan])
+        column = features[:, names.index(name)]
+        column[:] = codes[np.where(np.isnan(column), -1, column).astype(np.int64)]
+    return replace(data, features=features, categories=categories)
 
 
 def _format_names(names: tuple[str, ...] | None) -> str:
@@ -615,3 +617,165 @@ def _join_weights(parts: Sequence[RankingData]) -> NDArray[np.float64] | None:
         pairs = zip(parts, weights, strict=True)
         weights = [weight[part.qid] if len(weight) == len(part.query_ids) else weight for part, weight in pairs]
     return np.concatenate(weights)
+
+
+def is_sparse(features: Any) -> bool:
+    """Return whether a matrix is one of `scipy.sparse`."""
+    return hasattr(features, "tocsr")
+
+
+def as_matrix(features: Any) -> Any:
+    """Return features as an array or, if they are sparse, as a CSR matrix, in float32 or float64.
+
+    Masked entries of masked arrays become NaN.
+    """
+    validate_ready("features", features)
+    if isinstance(features, np.ma.MaskedArray):
+        return np.where(np.ma.getmaskarray(features), np.nan, _as_floats(features.data))
+    if not is_sparse(features):
+        return _as_floats(np.asarray(features))
+    from scipy.sparse import csr_matrix
+
+    matrix = features if isinstance(features, csr_matrix) else csr_matrix(features)  # LightGBM rejects csr_array.
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    values = _as_floats(matrix.data)
+    return matrix if values is matrix.data else csr_matrix((values, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def _as_floats(values: NDArray[Any]) -> NDArray[Any]:
+    if values.dtype in (np.dtype(np.float32), np.dtype(np.float64)):
+        return values
+    if values.dtype.kind not in "biuf":
+        raise TypeError(f"features must be numbers, got an array of {values.dtype}")
+    return values.astype(np.float64)
+
+
+def _validate_names(names: Any, columns: int) -> tuple[str, ...] | None:
+    """Return the names of features, or raise if they are not one distinct string per column."""
+    if names is None:
+        return None
+    if isinstance(names, str):
+        raise TypeError(f"feature_names must be a sequence of names, got the string {names!r}")
+    names = tuple(names)
+    if len(names) != columns:
+        raise ValueError(f"feature_names must have one name per column of features ({columns}), got {len(names)}")
+    first: dict[str, int] = {}
+    for position, name in enumerate(names):
+        if not isinstance(name, str):
+            raise TypeError(f"feature_names[{position}] must be a string, got {name!r}")
+        validate_text(f"feature_names[{position}]", name)
+        if first.setdefault(name, position) != position:
+            raise ValueError(f"feature_names must be distinct, got {name!r} at {first[name]} and {position}")
+    return tuple(map(str, names))
+
+
+def _validate_categories(categories: Any, names: tuple[str, ...] | None, features: Any) -> Categories | None:
+    """Return the categories by feature, in the order of columns, or raise if a column does not contain their codes."""
+    if not categories:
+        return None
+    if names is None or is_sparse(features):
+        raise ValueError("categories require feature_names and dense features")
+    unknown = next((name for name in categories if name not in names), None)
+    if unknown is not None:
+        raise ValueError(f"categories must be those of feature_names, got {unknown!r}")
+    ordered = {name: tuple(categories[name]) for name in names if name in categories}
+    for name, values in ordered.items():
+        for value in values:
+            # Model files of the libraries contain no other types.
+            if isinstance(value, bool) or not isinstance(value, str | int | float):
+                raise TypeError(
+                    f"the categories of feature {name!r} must be strings or numbers, got {value!r} of type "
+                    f"{type(value).__name__}. Convert them to strings."
+                )
+        if len({isinstance(value, str) for value in values}) > 1 or len(set(values)) < len(values):
+            raise ValueError(f"the categories of feature {name!r} must be distinct, and all strings or all numbers")
+        codes = features[:, names.index(name)]
+        wrong = ~(np.isnan(codes) | ((codes >= 0) & (codes < len(values)) & (codes == np.floor(codes))))
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise ValueError(
+                f"feature {name!r} has {len(values)} categories, so its values must be codes from 0 to "
+                f"{len(values) - 1} or NaN, got {codes[row]} in row {row}"
+            )
+    return ordered
+
+
+def _stack_rows(matrices: Sequence[Any]) -> Any:
+    """Return the rows of several matrices, one after the other."""
+    sparse = [is_sparse(matrix) for matrix in matrices]
+    if not any(sparse):
+        return np.concatenate(matrices)
+    if not all(sparse):
+        raise ValueError(
+            f"features must be all dense or all sparse, but those of part {sparse.index(False)} are dense and those of "
+            f"part {sparse.index(True)} sparse. XGBoost reads missing entries of sparse matrices as missing values."
+        )
+    from scipy.sparse import vstack
+
+    return vstack(matrices, format="csr")
+
+
+def parts_of(features: Any) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a matrix by name: one if it is dense, four if it is sparse."""
+    if not is_sparse(features):
+        return {"features": features}
+    indices, starts = features.indices.astype(np.int64), features.indptr.astype(np.int64)
+    return {"values": features.data, "indices": indices, "starts": starts, "shape": np.array(features.shape)}
+
+
+def from_parts(parts: Mapping[str, NDArray[Any]]) -> Any:
+    """Return the matrix that consists of these arrays."""
+    if "features" in parts:
+        return parts["features"]
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix((parts["values"], parts["indices"], parts["starts"]), shape=tuple(parts["shape"].tolist()))
+
+
+def as_pandas(frame: Any, name: str) -> pd.DataFrame:
+    """Return a pandas DataFrame, converted by the method `to_pandas` of other tables."""
+    import pandas as pd
+
+    if isinstance(frame, pd.DataFrame):
+        return frame
+    if not hasattr(frame, "to_pandas"):
+        raise TypeError(f"{name} must be a DataFrame, got {type(frame).__name__}")
+    converted: pd.DataFrame = frame.to_pandas()
+    return converted
+
+
+def _is_numeric(column: pd.Series[Any]) -> bool:
+    """Return whether a column contains real numbers or truth values."""
+    from pandas.api.types import is_complex_dtype, is_numeric_dtype
+
+    return is_numeric_dtype(column.dtype) and not is_complex_dtype(column.dtype)
+
+
+def _is_categorical(column: pd.Series[Any]) -> bool:
+    """Return whether a column has dtype category."""
+    return str(column.dtype) == "category"
+
+
+def _frame_to_matrix(
+    frame: pd.DataFrame, names: Sequence[Hashable]
+) -> tuple[NDArray[np.floating[Any]], dict[str, tuple[Any, ...]]]:
+    """Return the feature columns as one matrix, in which categories are codes, and the categories by name."""
+    columns = [get_column(frame, name, "frame") for name in names]
+    categories: dict[str, tuple[Any, ...]] = {}
+    narrow = all(_is_categorical(column) or column.dtype in ("float32", "float16") for column in columns)
+    matrix = np.empty((len(frame), len(names)), dtype=np.float32 if narrow else np.float64)
+    for position, column in enumerate(columns):
+        if _is_categorical(column):
+            codes = column.cat.codes.to_numpy()
+            matrix[:, position] = np.where(codes < 0, np.nan, codes)
+            categories[str(column.name)] = tuple(column.cat.categories.tolist())
+        elif _is_numeric(column):
+            matrix[:, position] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        else:
+            raise TypeError(
+                f"feature column {column.name!r} must be numeric, got {column.dtype}. Convert it or leave it out, or "
+                "make it a categorical feature with astype('category')."
+            )
+    return matrix, categories

@@ -65,21 +65,6 @@ def shown(token: bytes | str) -> str:
     return repr(text if len(text) <= 40 else text[:39] + "…")
 
 
-def validate_size(path: StrPath, size: int, max_bytes: int) -> None:
-    """Raise if the values of a binary file have more than `max_bytes` bytes."""
-    if size > max_bytes:
-        raise ValueError(f"{os.fspath(path)}: {size} bytes of values exceed max_bytes={max_bytes}")
-
-
-@contextmanager
-def describe_damage(path: StrPath, expected: str) -> Iterator[None]:
-    """Turn every exception of a reader of binary files into one `ValueError` that names the file."""
-    try:
-        yield
-    except Exception as error:  # zipfile, zlib, NumPy and pyarrow raise many types of errors, including OSError.
-        raise ValueError(f"{os.fspath(path)}: {expected} ({one_line(error)})") from error
-
-
 def list_columns(columns: Sequence[Any], separator: str = ", ") -> str:
     """Return the names of columns for an error message, at most twenty."""
     return separator.join(shown(str(column)) for column in columns[:20]) + (", …" if len(columns) > 20 else "")
@@ -120,27 +105,24 @@ def read_chunks(
     With `cells`, a carriage return may be within a line, since quoted cells can contain one.
     """
     line, total = 1, 0
-    parts: list[bytes] = []  # the beginning of a line whose end is not read yet
     with _open(path) as stream:
         while block := stream.read(size):
-            total += len(block)
+            rest = b"" if block.endswith(b"\n") else stream.readline(_LINE_BYTES)
+            total += len(block) + len(rest)
             if total > max_bytes:
                 raise ValueError(
                     f"{os.fspath(path)}: the text has more than max_bytes={max_bytes} bytes. "
                     "Increase max_bytes if this size is intended."
                 )
-            end = block.rfind(b"\n") + 1
-            if end:
-                text = b"".join((*parts, block[:end]))
-                parts = []
-                chunk, lines = _validate_text(path, text, line, cells)
-                yield chunk
-                line += lines
-            parts.append(block[end:])
-            if not end and sum(map(len, parts)) > _LINE_BYTES:
-                raise at_line(path, line, f"longer than {_LINE_BYTES} bytes. This is not a text file with lines.")
-    if rest := b"".join(parts):
-        yield _validate_text(path, rest + b"\n", line, cells)[0]
+            text = block + rest
+            if not text.endswith(b"\n"):
+                if len(rest) == _LINE_BYTES:
+                    problem = f"longer than {_LINE_BYTES} bytes. This is not a text file with lines."
+                    raise at_line(path, line + text.count(b"\n"), problem)
+                text += b"\n"
+            chunk, lines = _validate_text(path, text, line, cells)
+            yield chunk
+            line += lines
 
 
 def _validate_text(path: StrPath, text: bytes, line: int, cells: bool) -> tuple[Chunk, int]:
@@ -174,17 +156,16 @@ def numbered_lines(chunk: Chunk) -> Iterator[tuple[int, bytes]]:
     return enumerate(chunk.text[:-1].split(b"\n"), start=chunk.first_line)
 
 
-def csv_rows(path: StrPath, separator: str, max_bytes: int, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+def csv_rows(path: StrPath, separator: str, max_bytes: int) -> Iterator[tuple[int, list[str]]]:
     """Yield the cells of every row with the number of its last line. A quoted cell can span several lines."""
     chunks = read_chunks(path, max_bytes=max_bytes, cells=True)
     lines = (line for chunk in chunks for line in io.StringIO(chunk.text.decode(), newline="\n"))
-    reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=strict)
+    reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
     try:
         for cells in reader:
             yield reader.line_num, cells
     except csv.Error as error:
-        hint = ". Quotes within quotes must be written twice." if strict else ""
-        raise at_line(path, reader.line_num, f"{error}{hint}") from None
+        raise at_line(path, reader.line_num, f"{error}. Quotes within quotes must be written twice.") from None
 
 
 def to_number(token: bytes) -> float:
@@ -213,16 +194,6 @@ def parse_number(token: bytes, name: str, *, finite: bool, nan: bool = False) ->
         expected = f"{'finite' if finite else 'a number'}{' or nan (missing)' if nan else ''}"
         raise ValueError(f"the {name} must be {expected}, got {shown(token)}")
     return value
-
-
-def exact_floats(version: str) -> dict[str, Any]:
-    """Return the options with which this version of pandas reads decimal numbers exactly as Python does.
-
-    >>> exact_floats("2.1.4"), exact_floats("3.1.0rc0")
-    ({'float_precision': 'round_trip'}, {})
-    """
-    major, minor = (int(part) for part in version.split(".")[:2])
-    return {} if (major, minor) >= (3, 1) else {"float_precision": "round_trip"}
 
 
 def parse_columns(

@@ -258,27 +258,34 @@ def _read_table(path: StrPath, value: Value, max_bytes: int) -> pd.DataFrame | N
     names_query = not set(map(_normalize, _QUERY)).isdisjoint(map(_normalize, first.decode().split(separator)))
     if is_number(b"".join(first.split()[3:4])) and not names_query:  # a rank or a grade
         return None
-    rows = ((line, cells) for line, cells in csv_rows(path, separator, max_bytes, strict=True) if any(cells))
+    rows = ((line, cells) for line, cells in csv_rows(path, separator, max_bytes) if any(cells))
     line, cells = next(rows, (1, []))
     header = [cell.strip() for cell in cells]
     try:
         names = find_columns(header, value)
     except ValueError as error:
         raise at_line(path, line, str(error)) from None
-    positions = {role: header.index(name) for role, name in names.items()}
+    positions = [header.index(name) for name in names.values()]
     lines: list[int] = []
     unrated: list[int] = []
-    columns: dict[str, Any] = {role: [] for role in positions}
-    targets = [(columns[role], position) for role, position in positions.items()]
+    table: list[tuple[Any, ...]] = []
     for line, cells in rows:
         if len(cells) != len(header):
             raise at_line(path, line, f"{len(cells)} columns, but the header has {len(header)}")
-        if value == "label" and not cells[positions[value]].strip():
+        query, document, number, *texts = (cells[position].strip() for position in positions)
+        if value == "label" and not number:
             unrated.append(line)
             continue
+        try:
+            for role, cell in (("query", query), ("document", document)):
+                if not cell or "\n" in cell:
+                    problem = "contains a line break" if cell else "is empty. Every row requires one."
+                    raise ValueError(f"the column {shown(names[role])} {problem}")
+            parsed = parse_number(number.encode(), value, finite=value == "label")
+        except ValueError as error:
+            raise at_line(path, line, str(error)) from None
         lines.append(line)
-        for column, position in targets:
-            column.append(cells[position].strip())
+        table.append((query, document, parsed, *map(one_line, texts)))
     if not lines:
         raise ValueError(f"{path}: the file has a header, but no row with a {value}.")
     if unrated:
@@ -286,19 +293,7 @@ def _read_table(path: StrPath, value: Value, max_bytes: int) -> pd.DataFrame | N
             f"{path}: {len(unrated)} rows without a rating are ignored. The first is on line {unrated[0]}.",
             stacklevel=4,
         )
-    for role in ("query", "document"):
-        for line, cell in zip(lines, columns[role], strict=True):
-            if not cell or "\n" in cell:
-                problem = "contains a line break" if cell else "is empty. Every row requires one."
-                raise at_line(path, line, f"the column {shown(names[role])} {problem}")
-    for row, cell in enumerate(columns[value]):
-        try:
-            columns[value][row] = parse_number(cell.encode(), value, finite=value == "label")
-        except ValueError as error:
-            raise at_line(path, lines[row], str(error)) from None
-    for role in columns.keys() & {"query_text", "title"}:
-        columns[role] = list(map(one_line, columns[role]))
-    return _build_frame(path, lines, columns)
+    return _build_frame(path, lines, dict(zip(names, zip(*table, strict=True), strict=True)))
 
 
 def find_columns(columns: Sequence[Any], value: Value) -> dict[str, Any]:
@@ -474,15 +469,14 @@ def _validate_rows(name: str, frame: pd.DataFrame, value: str) -> pd.DataFrame:
                 f"{name} has no {column} in {missing.sum()} of {len(frame)} rows, the first is row {missing.argmax()}. "
                 "Every row requires one."
             )
-    if frame["query"].dtype == object:
-        originals: dict[str, Any] = {}
-        distinct = frame["query"].drop_duplicates()
-        for text, query in zip(distinct.astype(str), distinct, strict=True):
-            if originals.setdefault(text, query) != query:
-                raise ValueError(
-                    f"{name} has the queries {originals[text]!r} and {query!r}, which are the same text. Convert all "
-                    "ids to strings if they are one query, otherwise rename one of them."
-                )
+    distinct = frame["query"].drop_duplicates()
+    texts = distinct.astype(str)
+    if texts.duplicated().any():
+        first, second, *_ = distinct[texts == texts[texts.duplicated()].iloc[0]]
+        raise ValueError(
+            f"{name} has the queries {first!r} and {second!r}, which are the same text. Convert all ids to strings if "
+            "they are one query, otherwise rename one of them."
+        )
     values = numbers(f"{name}'s {value}", frame[value].to_numpy())
     frame = frame.assign(query=frame["query"].astype(str), document=frame["document"].astype(str), **{value: values})
     if (bad := np.isnan(values)).any():

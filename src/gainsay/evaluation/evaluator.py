@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from .._common.cached import cached_property
-from .._common.sums import compute_means, scale_weights
+from .._common import cached_property
+from .._common.arrays import compute_means, scale_weights
+from .._common.text import format_mean, pluralize
 from .._common.validation import validate_choice, validate_integer
-from .._common.words import format_mean, pluralize
 from .._kernel.config import cpus
 from ..judgments import Judgments, Unjudged
 from ..metrics.names import MetricLike, parse_metrics
@@ -96,10 +96,6 @@ class Coverage:
         size = f"{self.unjudged:,} of {self.retrieved:,} retrieved documents"
         return [f"unjudged: {size}, {HANDLING[self.handling]}", *self.queries]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the attributes as JSON values."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-
 
 def _list_ids(ids: tuple[str, ...]) -> str:
     """Return the number of ids and the first of them.
@@ -174,7 +170,7 @@ class Evaluator:
         ValueError
             If the number of scores differs from the number of labels, or a score is NaN.
         """
-        aligned = AlignedScores.of(self.judgments, scores)
+        aligned = AlignedScores(self.judgments, scores)
         parts = [group.evaluate(self.judgments, aligned, self._threads) for group in self._groups]
         if self._groups[0].columns == list(range(len(self.metrics))):
             per_query = parts[0]  # Copying is slow if there are many short queries.
@@ -307,10 +303,8 @@ def weighted(metric: Metric, judgments: Judgments, values: Floats, *, scale: boo
     that are added to those of other judgments require unscaled weights.
     """
     weights = _query_weights(metric, judgments)
-    counted = ~np.isnan(values) if metric.empty == "skip" else np.ones(len(values), dtype=bool)
-    if weights is None:
-        return values[counted], np.ones(int(counted.sum()))
-    counted &= weights > 0
+    weights = np.ones(len(values)) if weights is None else weights
+    counted = (weights > 0) & ~(np.isnan(values) & (metric.empty == "skip"))
     weights = weights[counted]
     if scale:
         weights = np.ones(len(weights)) if (weights == weights[:1]).all() else scale_weights(weights)[0]
@@ -347,15 +341,15 @@ def _query_weights(metric: Metric, judgments: Judgments) -> Floats | None:
 def _compute_means(metrics: Sequence[Metric], judgments: Judgments, values: Floats) -> list[float]:
     """Return sum(w * v) / sum(w) of each column of values, or NaN if no query counts."""
     means = np.full(len(metrics), np.nan)
-    columns_by_weights: dict[str, list[int]] = {}
+    groups: dict[Any, list[int]] = {}
     for column, metric in enumerate(metrics):
-        if metric.empty == "skip":  # The queries that count are different for each metric.
-            counted, weights = ~np.isnan(values[:, column]), _query_weights(metric, judgments)
-            weights = None if weights is None else weights[counted]
-            means[column] = compute_means(values[counted, column, None], weights).item()
-        else:
-            columns_by_weights.setdefault(metric.weights, []).append(column)
-    for columns in columns_by_weights.values():
+        # The queries that count are different for each metric that skips some.
+        groups.setdefault((metric.weights, column if metric.empty == "skip" else None), []).append(column)
+    for (_, skipping), columns in groups.items():
         selected = values if len(columns) == len(metrics) else values[:, columns]
-        means[columns] = compute_means(selected, _query_weights(metrics[columns[0]], judgments))
+        weights = _query_weights(metrics[columns[0]], judgments)
+        if skipping is not None:
+            counted = ~np.isnan(selected[:, 0])
+            selected, weights = selected[counted], None if weights is None else weights[counted]
+        means[columns] = compute_means(selected, weights)
     return means.tolist()

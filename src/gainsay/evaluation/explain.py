@@ -11,7 +11,6 @@ import pandas as pd
 
 from .._common.arrays import numbers
 from .._common.validation import validate_integer
-from .._common.words import format_mean
 from ..judgments import Judgments, NegativeLabels
 from ..metrics.binary import BinaryMetric
 from ..metrics.conventions import CONVENTIONS, DEFECT
@@ -45,34 +44,6 @@ _TOLERANCE = 1e-9
 """Numbers that differ by less are considered equal."""
 
 
-class ConventionTable(pd.DataFrame):
-    """A DataFrame that is displayed completely, with four decimals."""
-
-    @property
-    def _constructor(self) -> type[pd.DataFrame]:
-        return pd.DataFrame
-
-    def _format(self) -> pd.DataFrame:
-        """Return the table as text."""
-        cells = {
-            name: [format_mean(value) if isinstance(value, float) else str(value) for value in column]
-            for name, column in self.items()
-        }
-        return pd.DataFrame(cells, index=self.index)
-
-    def __repr__(self) -> str:
-        """Return one column per convention, in two blocks of at most 80 characters, and the notes below."""
-        table = self._format()
-        notes = [f"{name}: {note}" for name, note in table["note"].items() if note]
-        text = table.drop(columns="note").T.rename_axis(columns=None).to_string(line_width=80)
-        return "\n".join([text, "", *notes])
-
-    def _repr_html_(self) -> str:
-        with pd.option_context("display.max_columns", None, "display.max_colwidth", None, "display.max_rows", None):
-            html: Any = self._format().to_html(notebook=True)
-        return str(html)
-
-
 def explain(
     labels: Numbers,
     scores: Numbers,
@@ -101,7 +72,7 @@ def explain(
     DataFrame
         One row per convention, starting with `gainsay` (the defaults). The columns are `calls NDCG` (the metric that
         the library calls NDCG), `NDCG@k` (its value), the metrics at cutoff k, the options of the convention, and a
-        note. It is displayed with four decimals and without truncation.
+        note.
 
     Examples
     --------
@@ -116,25 +87,7 @@ def explain(
     k = validate_integer("k", k)
     if isinstance(labels, Judgments):
         raise TypeError("labels must be an array, got Judgments. Pass explain(labels, scores, qid=query_ids).")
-    judgments = judgments_of(labels, group, qid, weight, negative_labels)
-    return explain_judgments(judgments, scores, k)
-
-
-def judgments_of(
-    labels: Numbers,
-    group: Numbers | None = None,
-    qid: Ids | None = None,
-    weight: Weights | None = None,
-    negative_labels: NegativeLabels = "refuse",
-) -> Judgments:
-    """Return judgments, by default of one query."""
-    if group is None and qid is None:
-        group = [len(numbers("labels", labels))]
-    return Judgments(labels, group=group, qid=qid, weight=weight, negative_labels=negative_labels)
-
-
-def explain_judgments(judgments: Judgments, scores: Numbers, k: int) -> pd.DataFrame:
-    """Return the table of `explain` for judgments."""
+    judgments = build_judgments(labels, group, qid, weight=weight, negative_labels=negative_labels)
     names = [f"{name}@{k}" for name in _METRICS]
     if judgments.levels[0] < 0:
         names.remove(f"ndcg_exp@{k}")
@@ -156,7 +109,14 @@ def explain_judgments(judgments: Judgments, scores: Numbers, k: int) -> pd.DataF
             "scores": metrics[0].scores,
             "note": "" if note == DEFECT and not has_defect else note,
         }
-    return ConventionTable(pd.DataFrame.from_dict(rows, orient="index").rename_axis("convention"))
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("convention")
+
+
+def build_judgments(labels: Numbers, group: Numbers | None = None, qid: Ids | None = None, **options: Any) -> Judgments:
+    """Return judgments, by default of one query."""
+    if group is None and qid is None:
+        group = [len(numbers("labels", labels))]
+    return Judgments(labels, group=group, qid=qid, **options)
 
 
 @dataclass(frozen=True)
@@ -188,21 +148,19 @@ def distinct_numbers(judgments: Judgments, scores: Numbers, k: int = 10) -> list
     k = validate_integer("k", k)
     results = []
     for heading, templates in _HEADINGS.items():
-        groups: dict[float, tuple[dict[str, str], list[tuple[bool, str]]]] = {}
+        groups: dict[float, tuple[dict[str, str], list[str], list[str]]] = {}
         for library, name, program, is_default in _iter_programs(templates, k):
             (metric,) = parse_metrics(name, convention=library)
             if _is_undefined(metric, library, judgments):
                 continue
             value = _mean(metric, judgments, scores)
             key = next((equal for equal in groups if abs(equal - value) <= _TOLERANCE), value)
-            names, programs = groups.setdefault(key, ({}, []))
+            names, defaults, others = groups.setdefault(key, ({}, [], []))
             if library is not None or not names:
-                programs.append((not is_default, program))
+                (defaults if is_default else others).append(program)
                 if name not in names:
                     names[name] = _shorten(metric, name, value, judgments, scores)
-        for value, (names, programs) in sorted(groups.items(), key=lambda item: -item[0]):
-            defaults = [program for needs_option, program in programs if not needs_option]
-            others = (program for needs_option, program in programs if needs_option)
+        for value, (names, defaults, others) in sorted(groups.items(), reverse=True):
             printed_by = (*defaults, *(program for program in others if program.split()[0] not in defaults))
             results.append(Number(heading.format(k=k), value, tuple(names.values()), printed_by))
     return results

@@ -7,14 +7,13 @@ NumPy all others. Without a compiler, NumPy evaluates all metrics and returns th
 from __future__ import annotations
 
 import math
-from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._common.cached import cached_property
-from ..metrics.function import FunctionMetric
+from .._common import cached_property
+from ..metrics.base import FunctionMetric
 from ..metrics.names import BUILT_IN
 from ..ranking import compiled
 from ..ranking.compiled import Request
@@ -23,10 +22,10 @@ from ..ranking.rows import RankedRows, rank_block
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .._common.typing import Bools, Floats, Integers
+    from .._common.typing import Bools, Floats
     from ..judgments import Judgments, Unjudged
     from ..metrics.base import Metric, Scores
-    from ..ranking.layout import Block, Layout, Ties
+    from ..ranking.rows import Block, Layout, Ties
 
 DOCUMENTS_PER_THREAD = 150_000
 """NumPy is faster with another thread from about this many documents on."""
@@ -40,26 +39,18 @@ MAX_BOUND = 4
 _BUILT_IN = frozenset(BUILT_IN.values())
 
 
-@dataclass(frozen=True, eq=False)
 class AlignedScores:
-    """Scores that match judgments, float32 or float64.
+    """Scores that match judgments, float32 or float64: `by_row` in the order of the labels, `values` by query.
 
     NaN is detected later. The compiled core does so at no cost, and a separate pass would take a tenth of its time.
     """
 
-    judgments: Judgments
-    by_row: np.ndarray[Any, Any]
-    """In the order of the labels."""
-    values: np.ndarray[Any, Any]
-    """Contiguous by query."""
+    def __init__(self, judgments: Judgments, scores: Any) -> None:
+        self.judgments = judgments
+        self.by_row = judgments.one_per_document("scores", scores)
+        self.values = np.require(judgments.by_query(self.by_row), requirements=["C", "A"])
 
-    @classmethod
-    def of(cls, judgments: Judgments, scores: Any) -> AlignedScores:
-        """Return the scores of judgments, or raise if their number differs from the number of documents."""
-        by_row = judgments.one_per_document("scores", scores)
-        return cls(judgments, by_row, np.require(judgments.by_query(by_row), requirements=["C", "A"]))
-
-    def check(self) -> None:
+    def validate(self) -> None:
         """Raise if a score is NaN, with the number of these, the first row and its query."""
         if math.isnan(self.values.min()):
             missing = np.isnan(self.by_row)
@@ -84,19 +75,6 @@ class Family:
     def _value_if_empty(self) -> float:
         return float("nan") if self.metric.empty == "skip" else self.metric.empty
 
-    @cached_property
-    def _empty(self) -> tuple[Integers, Integers]:
-        """The rows and columns of the family's values whose queries have no relevant documents."""
-        queries, column = np.nonzero(
-            np.broadcast_to(self.statistics.empty, (len(self.statistics.empty), len(self.cutoffs)))
-        )
-        return queries, column
-
-    @property
-    def depth(self) -> int | None:
-        """The number of ranks that the cutoffs use. None for all."""
-        return None if None in self.cutoffs else max(k for k in self.cutoffs if k is not None)
-
     def compute_values(self, rows: RankedRows) -> Floats:
         """Return the values of the rows' queries, shape (rows, cutoffs)."""
         values = self.metric.score(rows, self.statistics, self.cutoffs)
@@ -109,8 +87,7 @@ class Family:
 
     def fill_empty(self, values: Floats) -> None:
         """Set the values of queries without relevant documents."""
-        queries, column = self._empty
-        values[queries, self.place.start + column] = self._value_if_empty
+        np.copyto(values[:, self.place], self._value_if_empty, where=self.statistics.empty)
 
     @cached_property
     def request(self) -> Request | None:
@@ -130,8 +107,8 @@ def evaluate_in_numpy(
     threads: int,
 ) -> None:
     """Write the values of all queries to `values`, shape (queries, values of the group), block by block."""
-    depths = [family.depth for family in families]
-    depth = None if None in depths else max(depth or 0 for depth in depths)
+    cutoffs = [k for family in families for k in family.cutoffs]
+    depth = None if None in cutoffs else max(k for k in cutoffs if k is not None)
 
     def evaluate_block(block: Block) -> None:
         for rows in rank_block(block, scores, ties, layout.levels, depth):
@@ -146,7 +123,7 @@ def evaluate_in_numpy(
         from concurrent.futures import ThreadPoolExecutor  # The import takes 6 ms.
 
         with ThreadPoolExecutor(threads) as pool:
-            deque(pool.map(evaluate_block, layout.blocks), maxlen=0)
+            list(pool.map(evaluate_block, layout.blocks))  # Raises the errors of the threads.
     for family in families:
         family.fill_empty(values)
 
@@ -174,7 +151,7 @@ class Group:
         judgments, mask = _subject(self.like, judgments, self.unjudged)
         layout, ranked = judgments.layout, scores.values
         if mask is not None:
-            scores.check()
+            scores.validate()
             ranked = ranked[mask]
         if self.like.scores == "float32":
             with np.errstate(over="ignore"):
@@ -183,20 +160,17 @@ class Group:
         in_numpy = self.families
         if compiled.can_rank(layout):
             in_numpy = [family for family in self.families if family.request is None]
+            requests = [family.request for family in self.families if family.request is not None]
             useful = max(1, min(threads, len(ranked) // COMPILED_PER_THREAD))
-            if self._requests and not compiled.evaluate(layout, ranked, self.like.ties, self._requests, values, useful):
-                scores.check()
+            if requests and not compiled.evaluate(layout, ranked, self.like.ties, requests, values, useful):
+                scores.validate()
         if in_numpy:
-            scores.check()
+            scores.validate()
             evaluate_in_numpy(in_numpy, layout, ranked, self.like.ties, values, threads)
         for family in self.families:
             if type(family.metric) not in _BUILT_IN:
                 _validate_finite(family, values[:, family.place], judgments)
         return values
-
-    @cached_property
-    def _requests(self) -> list[Request]:
-        return [family.request for family in self.families if family.request is not None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +183,7 @@ class FunctionGroup:
 
     def evaluate(self, judgments: Judgments, scores: AlignedScores, threads: int) -> Floats:
         """Return the value of each query under each metric. Parameters are those of `Group.evaluate`."""
-        scores.check()
+        scores.validate()
         judgments, mask = _subject(self.metrics[0], judgments, self.unjudged)
         values = scores.values if mask is None else scores.values[mask]
         labels = judgments.by_query(judgments.labels)

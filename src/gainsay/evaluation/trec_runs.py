@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from .._common.arrays import factorize, twice
+from .._common.text import join_names
 from .._common.validation import validate_choice, validate_name
 from ..data import read_qrels, read_run
 from ..data.trec import Listing, convert_to_frame, read_listing
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from .._common.typing import Bools, Floats, Integers, Listed
+    from .._common.typing import Floats, Integers, Listed
     from ..data.trec import Value
     from ..metrics.names import MetricLike
 
@@ -94,21 +95,15 @@ def evaluate_run(
     0.785
     """
     validate_choice("missing", missing, ("skip", "zero"))
-    sources = [_Source("qrels", qrels, "label"), _Source("run", run, "score", missing == "zero")]
-    aligned = _align(sources, ["run"], negative_labels, unjudged, missing)
+    runs = {"run": _Source("run", run, "score", missing == "zero")}
+    aligned = _align(qrels, runs, negative_labels, unjudged, missing)
     coverage = aligned.coverage["run"]
     if coverage.not_judged and not coverage.retrieved:
-        raise ValueError(
-            f"run and qrels must have a query in common, but the run has {_first(coverage.not_judged)} and the qrels "
-            f"have {_first(coverage.not_retrieved)}"
-        )
+        of_run, of_qrels = (join_names(list(map(repr, ids))) for ids in (coverage.not_judged, coverage.not_retrieved))
+        raise ValueError(f"run and qrels must have a query in common. The run has {of_run}, the qrels have {of_qrels}.")
     parsed = parse_metrics(metrics, convention=convention)
     evaluator = Evaluator(parsed, aligned.judgments, n_jobs, unjudged=unjudged)
     return replace(evaluator(aligned.scores["run"]), coverage=coverage)
-
-
-def _first(ids: Sequence[str]) -> str:
-    return ", ".join(map(repr, ids[:3])) + (", …" if len(ids) > 3 else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,22 +127,16 @@ class AlignedRuns(NamedTuple):
     documents: DocumentIds
 
 
-def align_runs(
-    runs: Mapping[str, Listed],
-    qrels: Listed,
-    negative_labels: NegativeLabels = "zero",
-    unjudged: Unjudged = "irrelevant",
-) -> AlignedRuns:
+def align_runs(runs: Mapping[str, Listed], qrels: Listed, unjudged: Unjudged = "irrelevant") -> AlignedRuns:
     """Return judgments of all judged queries and the scores of each run on the same documents.
 
     These are all documents that are judged or that a run retrieved. A run that did not retrieve a document gives it the
-    score -inf. Documents with equal scores are ordered as in `evaluate_run`, and so are the parameters.
+    score -inf. Documents with equal scores are ordered as in `evaluate_run`, and negative labels count as 0.
     """
-    sources = [_Source("qrels", qrels, "label")]
-    for name, run in runs.items():
+    for name in runs:
         validate_name("the name of a run", str(name))
-        sources.append(_Source(f"run {name!r}", run, "score"))
-    return _align(sources, list(runs), negative_labels, unjudged, "zero")
+    sources = {name: _Source(f"run {name!r}", run, "score") for name, run in runs.items()}
+    return _align(qrels, sources, "zero", unjudged, "zero")
 
 
 class _Source(NamedTuple):
@@ -197,17 +186,14 @@ def _convert_texts(column: pd.Series) -> np.ndarray[Any, Any]:
 
 
 def _align(
-    sources: Sequence[_Source],
-    names: Sequence[str],
-    negative_labels: NegativeLabels,
-    unjudged: Unjudged,
-    missing: Literal["skip", "zero"],
+    qrels: Listed, runs: Mapping[str, _Source], negative_labels: NegativeLabels, unjudged: Unjudged, missing: str
 ) -> AlignedRuns:
-    """Return qrels, which are the first source, and runs with these names on the same documents, contiguous by query.
+    """Return qrels and runs by name on the same documents, contiguous by query.
 
     Queries are in the order of the qrels. Documents with equal scores in a run are ordered by descending id. "skip"
     omits queries without documents of the first run, unless it retrieved nothing at all.
     """
+    sources = [_Source("qrels", qrels, "label"), *runs.values()]
     listings = [_read_fast(source) or _read(source) for source in sources]
     codes_by_listing, distinct = encode_ids([listing.documents for listing in listings])
     limit = max(len(distinct), 1)
@@ -215,9 +201,12 @@ def _align(
     for source, (listing, codes) in zip(sources, pairs, strict=True):
         if twice(listing.query * limit + codes):
             _read(source)  # The reader of lines raises an error with the line.
-    judged, *runs = listings
-    counted = _select_queries(judged, runs[0] if missing == "skip" else None)
-    position = {query: at for at, (query, counts) in enumerate(zip(judged.ids, counted, strict=True)) if counts}
+    judged = listings[0]
+    queries = judged.ids
+    if missing == "skip":
+        retrieved = set(listings[1].ids)
+        queries = [query for query in judged.ids if query in retrieved] or judged.ids
+    position = {query: at for at, query in enumerate(queries)}
     rows, keys = [], []  # of each listing: the rows that count, and their query and document as one number
     for listing, codes in pairs:
         query = np.array([position.get(query, -1) for query in listing.ids], dtype=np.int64)[listing.query]
@@ -240,18 +229,18 @@ def _align(
     texts = {query: text for listing in reversed(listings) for query, text in listing.texts.items()}
     judgments = Judgments(
         labels,
-        qid=Grouped(list(position), np.bincount(query, minlength=len(judged.ids))[counted]),
+        qid=Grouped(queries, np.bincount(query, minlength=len(queries))),
         negative_labels=negative_labels,
         judged=~np.isnan(labels),
         texts={query: text for query, text in texts.items() if query in position},
         titles=None if titles is None else titles[order],
     )
-    coverage = [
-        _build_coverage(judged, run, run_scores, judgments, unjudged, missing)
-        for run, run_scores in zip(runs, scores, strict=True)
-    ]
-    scores_by_name, coverage_by_name = dict(zip(names, scores, strict=True)), dict(zip(names, coverage, strict=True))
-    return AlignedRuns(judgments, scores_by_name, coverage_by_name, DocumentIds(document[order], distinct))
+    coverage = {
+        name: _build_coverage(judged, run, run_scores, judgments, unjudged, missing)
+        for name, run, run_scores in zip(runs, listings[1:], scores, strict=True)
+    }
+    by_name = dict(zip(runs, scores, strict=True))
+    return AlignedRuns(judgments, by_name, coverage, DocumentIds(document[order], distinct))
 
 
 def _build_coverage(
@@ -267,16 +256,6 @@ def _build_coverage(
         not_judged=tuple(query for query in run.ids if query not in judged_set),
         missing=missing,
     )
-
-
-def _select_queries(judged: Listing, run: Listing | None) -> Bools:
-    """Return the mask of judged queries that count: those with retrieved documents, or all without such queries."""
-    if run is not None:
-        retrieved = set(run.ids)
-        counted = np.array([query in retrieved for query in judged.ids])
-        if counted.any():
-            return counted
-    return np.ones(len(judged.ids), dtype=bool)
 
 
 def _order_ties(query: Integers, document: Integers, scores: Floats, distinct: Any) -> Integers:

@@ -8,9 +8,16 @@
 
 from __future__ import annotations
 
-from .candidate import Candidate, grid
+try:
+    import filelock  # noqa: F401
+    import pydantic  # noqa: F401
+except ImportError as missing:  # pragma: no cover - needs an environment without pydantic
+    fix = "Run pip install 'gainsay-ltr[experiment]'."
+    raise ImportError(f"Experiments require pydantic and filelock. {fix}") from missing
+
+from .config import Candidate, grid
 from .experiment import Experiment
-from .folds import k_folds
+from .plan import k_folds
 from .result import ExperimentResult
 
 __all__ = ["Candidate", "Experiment", "ExperimentResult", "grid", "k_folds"]

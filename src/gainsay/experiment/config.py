@@ -1,63 +1,357 @@
-"""The settings of an experiment, and experiments in TOML files.
+"""The settings of an experiment: candidates, grids of them, and everything else that you pass to `Experiment`.
 
 `ExperimentConfig` validates the arguments of `Experiment`, the keys of a TOML file and the content of
-`experiment.json`. The guide "Experiments" of the documentation describes the file.
+`experiment.json`. Its errors have one line per mistake.
 """
 
 from __future__ import annotations
 
-import os
-import re
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from dataclasses import asdict, dataclass, field
+from typing import Annotated, Any, Literal, TypeVar, get_args
+
+import numpy as np
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from .._common.arrays import nearest
-from .._common.words import join_names
+from .._common.text import join_names
+from .._common.validation import validate_name
 from ..comparison.compare import DEFAULT_METRICS
 from ..comparison.data import validate_primary, validate_seed
-from ..comparison.labels import read_cluster_file, read_segment_file
-from ..data import RankingData, read_letor, read_lightgbm, simulate
-from ..data.text import one_line
 from ..metrics.base import Metric
 from ..metrics.binary import validate_without_judged
+from ..metrics.dcg import CANONICAL_BASES
 from ..metrics.names import parse_metric, parse_metrics
-from .candidate import Candidate, CandidateValues, Patience, Rounds, Seed, Threads, grid, validate_candidates
-from .folds import k_folds
-from .trainers import get_trainer
-from .validation import Integer, Real, StrictModel, prefix_errors, validate_model
 
-# After the check of `validation` that pydantic is installed.
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator  # isort: skip
+
+class StrictModel(BaseModel):
+    """A model that takes types literally and rejects unknown keys."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
+
+
+Model = TypeVar("Model", bound=StrictModel)
+
+
+def _convert_number(value: Any) -> Any:
+    """Return a NumPy scalar as Python's, and a float without a fraction as an integer."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Integer = Annotated[int, BeforeValidator(_convert_number)]
+Real = Annotated[float, BeforeValidator(_convert_number)]
+
+
+def validate_model(model: type[Model], values: Any) -> Model:
+    """Return the values as a model.
+
+    Raises
+    ------
+    ValueError, TypeError
+        One line for each mistake, with the argument, the value and the nearest valid name.
+    """
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        mistakes = error.errors(include_url=False)
+        lines = dict.fromkeys(_format_mistake(model, mistake) for mistake in mistakes)
+    wrong_type = mistakes[0]["type"].endswith("_type") and not isinstance(mistakes[0]["input"], float)
+    raise (TypeError if wrong_type else ValueError)("\n".join(lines))
+
+
+def _format_mistake(model: type[StrictModel], mistake: Any) -> str:
+    path, kind, value = mistake["loc"], mistake["type"], repr(mistake["input"])
+    place = _format_path(path)
+    value = value if len(value) <= 80 else f"{value[:77]}…"
+    if kind == "missing":
+        return f"{place} is missing."
+    if kind == "extra_forbidden":
+        names = list(_find_model(model, path[:-1]).model_fields)
+        return f"{place} is not a known key{nearest(str(path[-1]), names)} (known: {', '.join(names)})"
+    if kind == "value_error":
+        message = str(mistake["ctx"]["error"])
+        separator = " " if message.startswith("must ") else ": "
+        if path and message.startswith(str(path[-1])):  # For example "params.eta must be finite" at params.
+            place, separator = _format_path(path[:-1]), "."
+        return f"{place}{separator}{message}" if place else message
+    if mistake["msg"].startswith("Input should be "):
+        return f"{place} must be {mistake['msg'].removeprefix('Input should be ')}, got {value}"
+    return f"{place}: {mistake['msg']}, got {value}"
+
+
+def _format_path(path: Sequence[str | int]) -> str:
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return text.removeprefix(".").replace("repeats.count", "repeats")
+
+
+def _find_model(model: type[StrictModel], path: Sequence[str | int]) -> type[StrictModel]:
+    """Return the model of a nested table."""
+    for step in path:
+        if isinstance(step, str):
+            annotation = model.model_fields[step].annotation
+            kinds = (kind for kind in (annotation, *get_args(annotation)) if isinstance(kind, type))
+            model = next(kind for kind in kinds if issubclass(kind, StrictModel))
+    return model
+
+
+@contextmanager
+def prefix_errors(prefix: str) -> Iterator[None]:
+    """Put a prefix before the message of a `ValueError` or `TypeError`, which becomes a `ValueError`."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{prefix}{error}") from None
+
+
+Library = Literal["lightgbm", "xgboost"]
+Gain = Literal["linear", "exponential"] | float
+
+DEFAULT_OBJECTIVE = {"lightgbm": "lambdarank", "xgboost": "rank:ndcg"}
+"""Only these objectives have a training gain."""
+
+MAX_ROUNDS = 10_000_000
+MAX_SEED = 2**31 - 1
+"""Both libraries store seeds as signed 32-bit integers."""
+MAX_CANDIDATES = 100_000
+
+Rounds = Annotated[Integer, Field(ge=1, le=MAX_ROUNDS)]
+Patience = Annotated[Integer, Field(ge=0, le=MAX_ROUNDS)]
+Seed = Annotated[Integer, Field(ge=0, le=MAX_SEED)]
+Threads = Annotated[Integer, Field(ge=1, le=4096)]
+"""OpenMP ends the process if it cannot start its threads."""
+
+
+def _validate_gain(gain: Any) -> Any:
+    """Return a gain by its name if it has one, else as the base of a power gain."""
+    names = ("linear", "exponential")
+    if gain is None or gain in names:
+        return gain
+    if isinstance(gain, int | float | np.number) and not isinstance(gain, bool) and 1 <= gain < math.inf:
+        return CANONICAL_BASES.get(float(gain), float(gain))
+    hint = nearest(str(gain), names)
+    raise ValueError(f"training_gain must be 'linear', 'exponential' or a base of at least 1, got {gain!r}{hint}")
+
+
+class CandidateValues(StrictModel):
+    """The fields of a candidate, which `Candidate` and the tables of a file share."""
+
+    name: Annotated[str, AfterValidator(lambda name: validate_name("name", name))]
+    library: Library
+    params: Mapping[str, Any] = {}
+    training_gain: Annotated[Any, BeforeValidator(_validate_gain)] = None
+    num_boost_round: Rounds | None = None
+    early_stopping_rounds: Patience | None = None
+    seed: Seed | None = None
+    threads: Threads | None = None
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model to train: a library, its parameters and the gain to train on.
+
+    Parameters
+    ----------
+    name : str
+        Name in all tables, unique in the experiment.
+    library : {"lightgbm", "xgboost"}
+        Library that trains the candidate.
+    params : mapping of str to number, string, boolean or list of these
+        Parameters of the library. The default objective is lambdarank or rank:ndcg.
+    training_gain : {"linear", "exponential"} or float, default "exponential"
+        Gain in the NDCG that lambdarank and rank:ndcg optimize. A number b is the base of ``(b^l − 1)/(b − 1)``.
+        Other objectives take no gain.
+    num_boost_round, early_stopping_rounds, seed, threads : int, optional
+        Default to the values of the experiment.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a value is invalid.
+
+    Notes
+    -----
+    The parameters are validated when you create an `Experiment`. Seed, threads, rounds, metrics and gain have their own
+    arguments, and dart and gblinear are rejected, because these models cannot be cut at an earlier round.
+
+    The gain becomes LightGBM's `label_gain` and XGBoost's `ndcg_exp_gain`. For another base XGBoost is trained on the
+    gains as labels. Metrics always use the labels.
+
+    Examples
+    --------
+    >>> Candidate("small", "lightgbm", {"num_leaves": 15}, training_gain="linear").params
+    {'num_leaves': 15}
+    >>> Candidate("wrong", "lightgbm", training_gain="exp")
+    Traceback (most recent call last):
+    ValueError: training_gain must be 'linear', 'exponential' or a base of at least 1, got 'exp'
+    """
+
+    name: str
+    library: Library
+    params: Mapping[str, Any] = field(default_factory=dict)
+    training_gain: Gain | None = None
+    num_boost_round: int | None = None
+    early_stopping_rounds: int | None = None
+    seed: int | None = None
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        values = dict(validate_model(CandidateValues, dict(vars(self))))
+        params = {key: _to_json_value(f"params.{key}", values["params"][key]) for key in sorted(values["params"])}
+        if self.library == "lightgbm" and "objective" in params:
+            params["objective"] = str(params["objective"]).lower()  # As LightGBM does.
+        for name, value in {**values, "params": params}.items():
+            object.__setattr__(self, name, value)
+        default = DEFAULT_OBJECTIVE[self.library]
+        if self.objective == default:
+            object.__setattr__(self, "training_gain", self.training_gain or "exponential")
+        elif self.training_gain is not None:
+            fix = f"Only {default!r} optimizes an NDCG with a gain."
+            raise ValueError(
+                f"training_gain must be None for the objective {self.objective!r}, got {self.training_gain!r}. {fix}"
+            )
+
+    @property
+    def objective(self) -> str:
+        """Objective that is trained."""
+        return str(self.params.get("objective", DEFAULT_OBJECTIVE[self.library]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all fields as JSON values."""
+        return asdict(self)
+
+
+def grid(
+    name: str,
+    library: Library,
+    params: Mapping[str, Any] | None = None,
+    *,
+    training_gain: Gain | Sequence[Gain] | None = None,
+    seed: int | Sequence[int] | None = None,
+    **common: Any,
+) -> list[Candidate]:
+    """Return a candidate for every combination of the listed values.
+
+    Parameters
+    ----------
+    name : str
+        Beginning of all names. The varying values follow.
+    library : {"lightgbm", "xgboost"}
+        Library that trains the candidates.
+    params : mapping, optional
+        Parameters. A list contains alternatives. Put a parameter that is itself a list into another list:
+        `{"monotone_constraints": [[1, 0, -1]]}`.
+    training_gain, seed : value or list of values, optional
+        See `Candidate`.
+    **common
+        Further arguments of `Candidate`, the same for all.
+
+    Returns
+    -------
+    list of Candidate
+
+    Raises
+    ------
+    ValueError
+        If a list is empty, or there are more than 100,000 combinations.
+
+    Examples
+    --------
+    >>> for candidate in grid("lgb", "lightgbm", {"num_leaves": [15, 31], "max_bin": 63}, training_gain="linear"):
+    ...     print(candidate.name, candidate.params)
+    lgb num_leaves=15 {'max_bin': 63, 'num_leaves': 15}
+    lgb num_leaves=31 {'max_bin': 63, 'num_leaves': 31}
+    """
+    if not isinstance(params or {}, Mapping):
+        raise TypeError(f"params must be a mapping of parameter to value, got {type(params).__name__}")
+    params = params or {}
+    axes = [_list_alternatives(f"params.{key}", value) for key, value in params.items()]
+    axes += [_list_alternatives("training_gain", training_gain), _list_alternatives("seed", seed)]
+    names = [*params, "gain", "seed"]
+    count = math.prod(map(len, axes))
+    if count > MAX_CANDIDATES:
+        raise ValueError(f"params must make at most {MAX_CANDIDATES} candidates, got {count} candidates")
+    candidates = []
+    for values in itertools.product(*axes):
+        cells = zip(names, values, axes, strict=True)
+        varying = [f"{key}={_format_value(value)}" for key, value, axis in cells if len(axis) > 1]
+        *point, gain, own_seed = values
+        own_params = dict(zip(params, point, strict=True))
+        full_name = " ".join([name, *varying])
+        candidates.append(Candidate(full_name, library, own_params, training_gain=gain, seed=own_seed, **common))
+    return candidates
+
+
+def validate_candidates(candidates: Iterable[Any]) -> tuple[Candidate, ...]:
+    """Return the candidates if there is at least one and their names are distinct, or raise."""
+    if isinstance(candidates, Candidate) or not isinstance(candidates, Iterable):
+        raise TypeError(f"candidates must be a list of Candidate, got {type(candidates).__name__}")
+    by_name: dict[str, Candidate] = {}
+    for place, candidate in enumerate(candidates):
+        if not isinstance(candidate, Candidate):
+            raise TypeError(f"candidates[{place}] must be a Candidate, got {type(candidate).__name__}")
+        if candidate.name in by_name:
+            raise ValueError(f"candidates[{place}] must have a unique name, got {candidate.name!r} twice")
+        by_name[candidate.name] = candidate
+    if not by_name:
+        raise ValueError("candidates is empty. Pass at least one, for example Candidate('lambdarank', 'lightgbm').")
+    return tuple(by_name.values())
+
+
+def _to_json_value(place: str, value: Any) -> Any:
+    """Return a value as JSON stores it, so that a candidate read back equals the original."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, list | tuple):
+        return [_to_json_value(f"{place}[{at}]", item) for at, item in enumerate(value)]
+    if not isinstance(value, bool | int | float | str):
+        raise TypeError(f"{place} must be a number, a string, a boolean or a list of these, got {value!r}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{place} must be finite, got {value!r}")
+    return value
+
+
+def _list_alternatives(place: str, value: Any) -> list[Any]:
+    if not isinstance(value, list | tuple):
+        return [value]
+    if not value:
+        raise ValueError(f"{place} contains no value. Pass at least one.")
+    return list(value)
+
+
+def _format_value(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":")) if isinstance(value, list | tuple | bool) else str(value)
+
 
 BALANCED = "balanced"
 Vary = Literal["seed", "queries"]
 
 MAX_DRAWS, MAX_REPEATS = 10_000_000, 1000
-MAX_BYTES = 2**20
-"""Limit on the size of a TOML file, which is written by hand."""
-MAX_KEY_PARTS = 64
-"""Limit on the parts of a dotted key. No valid key has more than four."""
 
 
 def validate_stop_by(stop_by: Any, metrics: Sequence[Metric]) -> str:
     """Return "balanced" or the full name of one of the metrics, or raise `ValueError`."""
-    names = [BALANCED, *map(str, metrics)]
-    if str(stop_by) in names:
-        return str(stop_by)
-    with suppress(ValueError, TypeError):
-        metric = parse_metric(stop_by)
-        if metric in metrics:
-            return str(metric)
+    name, names = str(stop_by), [BALANCED, *map(str, metrics)]
+    if name not in names:
+        with suppress(ValueError, TypeError):
+            name = str(parse_metric(stop_by))
+    if name in names:
+        return name
     raise ValueError(f"stop_by must be one of {', '.join(names)}, got {str(stop_by)!r}{nearest(str(stop_by), names)}")
-
-
-def _validate_count(count: int) -> int:
-    if count != 1 and not 3 <= count <= MAX_REPEATS:
-        raise ValueError(f"must be 1, or from 3 to {MAX_REPEATS}, got {count}. Use 5, or 10 for differences near 0.01.")
-    return count
 
 
 class Repeats(StrictModel):
@@ -75,13 +369,16 @@ class Repeats(StrictModel):
         Candidate that is always a finalist.
     """
 
-    count: Annotated[Integer, AfterValidator(_validate_count)] = 1
+    count: Integer = 1
     finalists: Annotated[Integer, Field(ge=3, le=MAX_REPEATS)] | None = None
     keep: Annotated[Integer, Field(ge=1)] = 3
     baseline: str | None = None
 
     @model_validator(mode="after")
-    def _validate_finalists(self) -> Repeats:
+    def _validate_together(self) -> Repeats:
+        if self.count != 1 and not 3 <= self.count <= MAX_REPEATS:
+            fix = "Use 5, or 10 for differences near 0.01."
+            raise ValueError(f"must be 1, or from 3 to {MAX_REPEATS}, got {self.count}. {fix}")
         if self.finalists is None and (self.keep != 3 or self.baseline is not None):
             raise ValueError("repeats.finalists is missing. Write {'finalists': 5} for five repeats of each finalist.")
         return self
@@ -90,22 +387,6 @@ class Repeats(StrictModel):
     def number(self) -> int:
         """Repeats of each compared candidate."""
         return self.finalists or self.count
-
-
-def parse_repeats(text: str) -> Any:
-    """Return the repeats in an option of the command line: "5", or "finalists=5,keep=2,baseline=NAME".
-
-    Examples
-    --------
-    >>> parse_repeats("5"), parse_repeats("finalists=5,baseline=in use")
-    (5, {'finalists': 5, 'baseline': 'in use'})
-    """
-    if "=" not in text:
-        return int(text) if text.isdecimal() else text
-    pairs = [pair.partition("=") for pair in text.split(",")]
-    if len({key for key, _, _ in pairs}) < len(pairs):
-        raise ValueError(f"repeats must contain each key once, got {text!r}.")
-    return {key: int(value) if value.isdecimal() and key != "baseline" else value for key, _, value in pairs}
 
 
 def _read_repeats(value: Any) -> Any:
@@ -156,192 +437,3 @@ class ExperimentConfig(StrictModel):
             hint = nearest(baseline, names) or f" (candidates: {join_names(names)})"
             raise ValueError(f"repeats.baseline must be a candidate, got {baseline!r}{hint}")
         return self
-
-
-Files = Annotated[
-    list[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else value), Field(min_length=1)
-]
-Share = Annotated[float, Field(gt=0, lt=1)]
-FeatureCount = Annotated[int, Field(ge=1, le=10**7)]
-
-
-READ_OPTIONS = {"format", "features", "zero_based", "shared_ids"}
-DATA_SOURCES: list[tuple[set[str], set[str]]] = [
-    ({"train", "valid", "test"}, READ_OPTIONS),
-    ({"folds"}, READ_OPTIONS),
-    ({"files", "k_folds"}, {*READ_OPTIONS, "seed"}),
-    ({"simulate"}, set()),
-    ({"simulate", "k_folds"}, {"seed"}),
-]
-"""Keys of the table `data` that belong together, and the keys that are optional then."""
-
-
-class SimulateTable(StrictModel):
-    """Table `data.simulate` of a TOML file."""
-
-    queries: Annotated[int, Field(ge=1, le=10**7)]
-    seed: Seed
-    split: Annotated[list[Share], Field(min_length=3, max_length=3)] | None = None
-    features: FeatureCount = 30
-    mean_length: Annotated[float, Field(ge=1)] = 120
-    signal: float = 1.0
-
-
-class DataTable(StrictModel):
-    """Table `data` of a TOML file."""
-
-    train: Files | None = None
-    valid: Files | None = None
-    test: Files | None = None
-    folds: Annotated[list[str], Field(min_length=3)] | None = None
-    files: Files | None = None
-    k_folds: Annotated[int, Field(ge=3)] | None = None
-    seed: Seed | None = None
-    simulate: SimulateTable | None = None
-    format: Literal["letor", "lightgbm"] = "letor"
-    features: FeatureCount | None = None
-    zero_based: bool | None = None
-    shared_ids: Literal["refuse", "separate", "join"] | None = None
-    clusters: str | None = None
-    segments: str | None = None
-
-    @model_validator(mode="after")
-    def _validate_together(self) -> DataTable:
-        keys = self.model_fields_set - {"clusters", "segments"}
-        if not any(required <= keys <= required | optional for required, optional in DATA_SOURCES):
-            raise ValueError(
-                "data must have either train, valid and test, or folds, or files and k_folds, or simulate. format, "
-                "features, zero_based and shared_ids require files, and seed requires k_folds, got "
-                f"{' and '.join(sorted(keys)) or 'none of them'}"
-            )
-        if self.simulate is not None and (self.simulate.split is None) == (self.k_folds is None):
-            raise ValueError("data requires either simulate.split = [0.6, 0.2, 0.2] or k_folds = 5")
-        return self
-
-
-class CandidateTable(CandidateValues):
-    """A table of `candidates` in a TOML file. Some values may be lists."""
-
-    params: dict[str, Any] = Field({})
-    training_gain: Any = None
-    seed: Any = None
-
-
-def _expand_candidates(tables: Sequence[CandidateTable]) -> tuple[Candidate, ...]:
-    """Return the candidates of all tables, with one candidate for each combination of listed values."""
-    candidates: list[Candidate] = []
-    for place, table in enumerate(tables):
-        with prefix_errors(f"candidates[{place}]."):
-            expanded = grid(**dict(table))
-            for candidate in expanded:
-                get_trainer(candidate.library).validate_parameters(candidate)
-        candidates += expanded
-    return validate_candidates(candidates)
-
-
-class ExperimentFile(ExperimentConfig):
-    """A TOML file."""
-
-    candidates: Annotated[list[CandidateTable], Field(min_length=1), AfterValidator(_expand_candidates)]
-    directory: str | None = None
-    data: DataTable
-
-
-def read_toml(path: str | os.PathLike[str], directory: str | os.PathLike[str] | None = None) -> dict[str, Any]:
-    """Return the arguments of `Experiment` in a TOML file, with the data.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    directory : path, optional
-        Directory of the experiment. Defaults to the one in the file.
-
-    Raises
-    ------
-    ValueError
-        One line for each mistake, with its key and value.
-    """
-    source = Path(path)
-    with open(source, "rb") as file:
-        content = file.read(MAX_BYTES + 1)
-    if len(content) > MAX_BYTES:
-        raise ValueError(f"{source}: the file must have at most {MAX_BYTES} bytes")
-    with _located(source, "not TOML: "):
-        text = content.decode().replace("\r\n", "\n")
-        _validate_keys(text)
-        document = tomllib.loads(text)
-    with _located(source):
-        table = validate_model(ExperimentFile, document)
-        labels = {
-            key: read(_find_files(source, table.data, key)[0])
-            for key, read in (("clusters", read_cluster_file), ("segments", read_segment_file))
-            if getattr(table.data, key) is not None
-        }
-        data = _read_data(source, table.data, table.seed)
-    if directory is None:
-        directory = source.parent / (table.directory or f"{source.stem}-run")
-    arguments = {key: value for key, value in table if key != "data"}
-    return {**arguments, "directory": directory, **labels, **data}
-
-
-@contextmanager
-def _located(source: Path, prefix: str = "") -> Iterator[None]:
-    """Put the path of the file before the message of an error, which becomes printable text."""
-    try:
-        yield
-    except (ValueError, TypeError) as error:
-        message = "\n".join(map(one_line, str(error).split("\n")))
-    except RecursionError:
-        message = "tables or lists are nested too deeply"
-    except MemoryError:
-        message = "data must fit into memory. Use less data or fewer features."
-    else:
-        return
-    raise ValueError(f"{source}: {prefix}{message}")
-
-
-def _validate_keys(text: str) -> None:
-    """Raise if a key has so many parts that tomllib, which takes quadratic time, would not return."""
-    for number, line in enumerate(text.split("\n"), 1):
-        pieces = re.split(r"[,=\[\]{}]", "".join(line.split()))  # The dots of a key may have blanks around them.
-        if not line.lstrip().startswith("#") and max(piece.count(".") for piece in pieces) >= MAX_KEY_PARTS:
-            raise ValueError(f"keys must have at most {MAX_KEY_PARTS} parts (line {number})")
-
-
-def _read_data(source: Path, table: DataTable, seed: int) -> dict[str, Any]:
-    """Return the arguments of `Experiment` that contain the data."""
-    if table.simulate is not None:
-        with prefix_errors("data.simulate: "):
-            everything = simulate(**table.simulate.model_dump(exclude={"split"}))
-            if table.simulate.split is not None:
-                parts = everything.split_queries(*table.simulate.split, seed=table.simulate.seed)
-                return dict(zip(("train", "valid", "test"), parts, strict=True))
-    else:
-        paths = {key: _find_files(source, table, key) for key in ("train", "valid", "test", "folds", "files")}
-        if table.folds is not None:
-            return {"folds": [_read_files([path], table) for path in paths["folds"]]}
-        if table.files is None:
-            return {key: _read_files(paths[key], table) for key in ("train", "valid", "test")}
-        everything = _read_files(paths["files"], table)
-    with prefix_errors("data.k_folds: "):
-        return {"folds": k_folds(everything, table.k_folds or 0, seed=seed if table.seed is None else table.seed)}
-
-
-def _find_files(source: Path, table: DataTable, key: str) -> list[Path]:
-    """Return the paths under a key, relative to the directory of the TOML file."""
-    names = getattr(table, key) or ()
-    paths = [source.parent / name for name in ([names] if isinstance(names, str) else names)]
-    for place, path in enumerate(paths):
-        if not os.path.isfile(path):
-            name = str(path) if str(path).isprintable() else repr(str(path))
-            key = key if isinstance(names, str) else f"{key}[{place}]"
-            raise FileNotFoundError(f"{source}: data.{key} must be a file, got {name[:300]}")
-    return paths
-
-
-def _read_files(paths: Sequence[Path], table: DataTable) -> RankingData:
-    options = table.model_dump(include=READ_OPTIONS - {"format"}, exclude_unset=True)
-    if table.format == "letor":
-        return read_letor(paths, **options)
-    return RankingData.concatenate([read_lightgbm(path, **options) for path in paths])

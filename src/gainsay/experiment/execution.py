@@ -12,46 +12,26 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+import rich.progress
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 
-from .._common.shown import printable
-from .._common.typing import Floats
+from .._common.text import printable
 from .._kernel.config import cpus
 from ..evaluation.evaluator import Evaluator, shared_weights
-from ..judgments import Judgments
 from ..metrics.base import Metric
 from ..training.bound_metrics import in_round
 from ..training.display import is_notebook
-from .candidate import Candidate
-from .folds import Parts
-from .plan import Plan, Unit, find_stored_rounds, orient
+from .config import Candidate
+from .plan import Parts, Plan, Unit, find_stored_rounds, orient
 from .storage import SharedParts, Storage, Training, create_canonical_json
-from .trainers import get_trainer, get_versions, predict_scores
+from .trainers import get_trainer, predict_scores
 
 Follow = Callable[[Unit], Callable[[Sequence[float]], None] | None]
 """Called at the start of a training in this process. Returns a function for the values of each round, or None."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The reported part of a finished unit: seconds, a traceback if it failed, best value and round of metrics."""
-
-    unit: Unit
-    seconds: float
-    failure: str | None = None
-    best: Sequence[str] = ()
-
-
-def describe_best_values(plan: Plan, curves: Floats) -> list[str]:
-    """Return the best value and round of the metrics that choose rounds."""
-    texts = []
-    for name in plan.primary_metrics:
-        number = plan.choose_round(curves, name)
-        texts.append(f"{name} {curves[number - 1, plan.names.index(name)]:.4f} @{number}")
-    return texts
 
 
 def get_last_line(text: str) -> str:
@@ -76,44 +56,38 @@ class TrainingContext:
     ----------
     parts : mapping of str to RankingData
         Parts of the data.
-    units : sequence of Unit, optional
-        Units that share bins, adjacent in `sorted_units`. Others have separate bins.
+    units : sequence of Unit
+        Units to train. Those that share bins are adjacent in `sorted_units`.
     follow : callable, optional
         Called at the start of every training. Returns a function for the values of every round, or None.
     """
 
-    def __init__(self, parts: Parts, units: Sequence[Unit] = (), follow: Follow | None = None) -> None:
+    def __init__(self, parts: Parts, units: Sequence[Unit], follow: Follow | None = None) -> None:
         self.parts = parts
         self.follow: Follow = follow or (lambda unit: None)
-        self._called_off = threading.Event()
-        self._lock = threading.Lock()
-        self._judgments: dict[str, Judgments] = {}
+        self.are_open = self.exist = True
+        # Metrics are bound once to each of these objects.
+        evaluated = {name for unit in units for name in (unit.fold.valid, unit.fold.test)}
+        self.judgments = {name: parts[name].judgments() for name in evaluated}
         groups: defaultdict[bytes, _Bins] = defaultdict(_Bins)
         for unit in units:
             groups[self._create_key(unit)].units.append(unit)
         self._bins = {unit.slug: bins for bins in groups.values() for unit in bins.units}
         self.sorted_units = [unit for bins in groups.values() for unit in bins.units]
 
-    def call_off(self) -> None:
+    def close(self) -> None:
         """End every training at its next round with an error."""
-        self._called_off.set()
+        self.are_open = False
 
     def check(self) -> None:
         """Raise `CalledOffError` if trainings are called off."""
-        if self._called_off.is_set():
+        if not self.are_open:
             raise CalledOffError
-
-    def get_judgments(self, part: str) -> Judgments:
-        """Return the judgments of a part, always the same object, so that metrics are bound to it once."""
-        with self._lock:
-            if part not in self._judgments:
-                self._judgments[part] = self.parts[part].judgments()
-            return self._judgments[part]
 
     @contextmanager
     def bin_data(self, unit: Unit) -> Iterator[Any]:
         """Provide training and validation data in the form of the unit's library."""
-        bins = self._bins.get(unit.slug) or _Bins(units=[unit])
+        bins = self._bins[unit.slug]
         try:
             with bins.lock:
                 self.check()
@@ -200,28 +174,26 @@ def train_candidate(
     Returns the model file and the results. The test scores come from the file, not from the booster in memory.
     """
     trainer, threads = get_trainer(candidate.library), candidate.threads or 1
-    on_valid, on_test = (
-        Evaluator(metrics, context.get_judgments(part), threads) for part in (unit.fold.valid, unit.fold.test)
-    )
+    on_valid = Evaluator(metrics, context.judgments[unit.fold.valid], threads)
+    on_test = Evaluator(metrics, context.judgments[unit.fold.test], threads)
     watch = RoundWatch(on_valid, candidate.early_stopping_rounds or 0, context.check, context.follow(unit))
     with context.bin_data(unit) as data:
         model = trainer.train(candidate, data, watch)
     curves = np.array(watch.rounds, dtype=np.float64)
     test = context.parts[unit.fold.test]
-    predict = trainer.create_predictor(trainer.load(model), test, threads)
-    scores = predict_scores(predict, test, find_stored_rounds(orient(curves, metrics)))
+    rounds = find_stored_rounds(orient(curves, metrics))
+    scores = predict_scores(candidate.library, trainer.load(model), test, rounds, threads)
     weights = shared_weights(on_test.metrics, on_test.judgments)
     documents = {f"score {number}": values for number, values in scores.items()}
     return model, Training(
         fold=unit.fold.name,
         curves=curves,
-        rounds=np.array(list(scores)),
+        rounds=np.array(rounds),
         test=np.stack([on_test(values).per_query for values in scores.values()]),
         weights=np.ones(len(test.query_ids)) if weights is None else weights,
         valid_weight=np.array(compute_total_weights(on_valid)),
         query_ids=test.query_ids,
         documents={"label": test.labels, "query": test.qid.astype(np.int32), **documents},
-        versions=get_versions(candidate.library),
     )
 
 
@@ -244,51 +216,40 @@ def compute_total_weights(evaluator: Evaluator) -> list[float]:
     return totals
 
 
-@dataclass(frozen=True)
-class Task:
-    """A unit with everything required to train it, small to pickle if the data are `SharedParts`."""
+def perform(storage: Storage, plan: Plan, unit: Unit, data: TrainingContext | SharedParts) -> list[str]:
+    """Train a unit, write the result, and return words on it: the best values of the metrics that choose rounds.
 
-    directory: Path
-    plan: Plan
-    unit: Unit
-    data: TrainingContext | SharedParts
-
-
-def perform(task: Task) -> Outcome:
-    """Train a unit and write the result to the directory.
-
-    An error in training becomes part of the outcome, because it affects this candidate only. An error in writing (a
-    full disk) is raised, because it affects all candidates.
+    An error in training is written too, because it affects this candidate only. An error in writing (a full disk) is
+    raised, because it affects all candidates.
 
     Raises
     ------
     CalledOffError
         If the run has ended. Nothing was written.
     """
-    storage, unit = Storage(task.directory), task.unit
-    shared = task.data if isinstance(task.data, SharedParts) else None
-    if shared is not None and not shared.are_open:
+    if not data.are_open:
         raise CalledOffError(unit)
     started = time.perf_counter()
     try:
-        context = task.data
+        context = data
         if isinstance(context, SharedParts):
-            context = TrainingContext({name: context.read(name) for name in unit.fold.parts})
-        model, training = train_candidate(unit.seeded_candidate, unit, task.plan.metrics, context)
-    except CalledOffError:
-        raise
+            context = TrainingContext({name: context.read(name) for name in unit.fold.parts}, [unit])
+        model, training = train_candidate(unit.seeded_candidate, unit, plan.metrics, context)
     except Exception:
-        if shared is not None and not shared.are_open:
-            raise CalledOffError(unit) from None  # The data may have been removed.
+        if not data.are_open:  # The error is a `CalledOffError`, or the data have been removed.
+            raise CalledOffError(unit) from None
         text = traceback.format_exc()
         storage.save_failure(unit, text)
-        return Outcome(unit, time.perf_counter() - started, text)
+        return [f"failed, {get_last_line(text)}"]
     seconds = time.perf_counter() - started
-    if shared is not None and not shared.exist:
+    if not data.exist:
         raise CalledOffError(unit)
-    storage.save(task.plan, unit, model, training)
-    storage.write_compared_model(task.plan, unit, training.curves)
-    return Outcome(unit, seconds, best=describe_best_values(task.plan, training.curves))
+    storage.save(plan, unit, model, training)
+    curves = training.curves
+    storage.write_compared_model(plan, unit, curves)
+    rounds = {name: plan.choose_round(curves, name) for name in plan.primary_metrics}
+    best = [f"{name} {curves[number - 1, plan.names.index(name)]:.4f} @{number}" for name, number in rounds.items()]
+    return [*best, f"{seconds:.1f} s"]
 
 
 def uses_other_processes(executor: Executor | None) -> bool:
@@ -304,10 +265,9 @@ def perform_all(
     plan: Plan,
     units: Sequence[Unit],
     parts: Parts,
-    report: Callable[[Outcome], None],
+    progress: Progress,
     executor: Executor | None,
     jobs: int | None,
-    follow: Follow,
 ) -> None:
     """Train all units. After the end, no training writes anything.
 
@@ -315,60 +275,54 @@ def perform_all(
     ----------
     storage, plan, units, parts
         Directory, plan, units and data.
-    report : callable
-        Called with the outcome of each unit.
+    progress : Progress
+        Reports the rounds of trainings in this process, and all finished units.
     executor : Executor, optional
         Threads share the data in memory. Other executors read them from the disk.
     jobs : int, optional
         Number of simultaneous trainings without an executor. Defaults to CPUs divided by threads.
-    follow : callable
-        See `TrainingContext`.
     """
+
+    def submit_all(executor: Executor, units: Sequence[Unit], data: TrainingContext | SharedParts) -> None:
+        """Report outcomes as they come. After an error, start nothing and wait for the running trainings."""
+        waiting: dict[Future[list[str]], Unit] = {}
+        try:
+            for unit in units:
+                waiting[executor.submit(perform, storage, plan, unit, data)] = unit
+            for future in as_completed(list(waiting)):
+                progress.report(waiting.pop(future), future.result())
+        except BaseException:
+            data.close()  # Some executors assign more tasks than they have workers, and cannot cancel them.
+            raise
+        finally:
+            running = [future for future in waiting if not future.cancel()]
+            for future in wait(running).done:
+                if future.exception() is None:
+                    progress.report(waiting[future], future.result())
+
     if not units:
         return
     if executor is not None and uses_other_processes(executor):
         with storage.share_data(parts) as shared:
-            _submit_all(executor, [Task(storage.directory, plan, unit, shared) for unit in units], report, shared.close)
+            submit_all(executor, units, shared)
         return
-    context = TrainingContext(parts, units, follow)
+    context = TrainingContext(parts, units, progress.follow)
     # LightGBM has one number of threads per process, and trees may depend on it.
     for threads in sorted({unit.candidate.threads or 1 for unit in units}):
         same_threads = [unit for unit in context.sorted_units if (unit.candidate.threads or 1) == threads]
-        tasks = [Task(storage.directory, plan, unit, context) for unit in same_threads]
         workers = jobs or max(1, cpus() // threads)
         if executor is not None:
-            _submit_all(executor, tasks, report, context.call_off)
-        elif workers == 1 or len(tasks) == 1:
-            for task in tasks:
-                report(perform(task))
+            submit_all(executor, same_threads, context)
+        elif workers == 1 or len(same_threads) == 1:
+            for unit in same_threads:
+                progress.report(unit, perform(storage, plan, unit, context))
         else:
             with ThreadPoolExecutor(workers, "gainsay-training") as pool:
-                _submit_all(pool, tasks, report, context.call_off)
+                submit_all(pool, same_threads, context)
 
 
-def _submit_all(
-    executor: Executor, tasks: Sequence[Task], report: Callable[[Outcome], None], close: Callable[[], None]
-) -> None:
-    """Report outcomes as they come. After an error, call `close`, start nothing and wait for the running tasks."""
-    waiting: set[Future[Outcome]] = set()
-    try:
-        for task in tasks:
-            waiting.add(executor.submit(perform, task))
-        for future in as_completed(list(waiting)):
-            waiting.remove(future)
-            report(future.result())
-    except BaseException:
-        close()  # Some executors assign more tasks than they have workers, and cannot cancel them.
-        raise
-    finally:
-        running = [future for future in waiting if not future.cancel()]
-        for future in wait(running).done:
-            if future.exception() is None:
-                report(future.result())
-
-
-class Progress:
-    """Report the progress of a run on stderr, in a notebook on stdout.
+class Progress(rich.progress.Progress):
+    """The progress of a run on stderr, in a notebook on stdout: bars in a terminal, and a line per finished unit.
 
     Parameters
     ----------
@@ -381,61 +335,45 @@ class Progress:
     """
 
     def __init__(self, plan: Plan, total: int, done: int, show: bool) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-        from rich.progress import Progress as Bars
-
-        self.total, self.done = total, done
-        self._plan = plan
-        self._tasks: dict[str, Any] = {}
         stream = sys.stdout if is_notebook() else sys.stderr  # pythonw has none.
         quiet = not show or stream is None
-        self._console = Console(
-            file=stream, quiet=quiet, markup=False, emoji=False, highlight=False, force_jupyter=False
-        )
+        console = Console(file=stream, quiet=quiet, markup=False, emoji=False, highlight=False, force_jupyter=False)
         name, values = (TextColumn(f"{{task.{field}}}", markup=False) for field in ("description", "fields[values]"))
         columns = (name, BarColumn(), MofNCompleteColumn(), values, TimeElapsedColumn())
-        has_terminal = not quiet and stream.isatty()
-        self._bars = Bars(*columns, console=self._console, transient=True, disable=not has_terminal)
-        self._trainings = self._bars.add_task("trainings", total=total, completed=done, values="")
+        super().__init__(*columns, console=console, transient=True, disable=quiet or not stream.isatty())
+        self.total, self.done = total, done
+        self._plan = plan
+        self._bars: dict[str, rich.progress.TaskID] = {}
+        self._trainings = self.add_task("trainings", total=total, completed=done, values="")
         if done:
             self._print(f"{done} of {total} are already finished")
-        self._bars.start()
 
     def follow(self, unit: Unit) -> Callable[[Sequence[float]], None] | None:
         """Start a training in this process, and return a function for the values of each round, or None."""
-        if self._bars.disable:
+        if self.disable:
             return None
-        task = self._bars.add_task(self._to_text([str(unit)]), total=unit.candidate.num_boost_round, values="")
-        self._tasks[unit.slug] = task
+        bar = self.add_task(self._to_text([str(unit)]), total=unit.candidate.num_boost_round, values="")
+        self._bars[unit.slug] = bar
 
         def report(values: Sequence[float]) -> None:
             by_name = dict(zip(self._plan.names, values, strict=True))
-            values_text = self._to_text(f"{name} {by_name[name]:.4f}" for name in self._plan.primary_metrics)
-            self._bars.update(task, advance=1, values=values_text)
+            texts = [f"{name} {by_name[name]:.4f}" for name in self._plan.primary_metrics]
+            self.update(bar, advance=1, values=self._to_text(texts))
 
         return report
 
-    def advance(self, outcome: Outcome) -> None:
+    def report(self, unit: Unit, words: Sequence[str]) -> None:
         """Report a finished unit."""
         self.done += 1
-        self._bars.update(self._trainings, completed=self.done)
-        if outcome.unit.slug in self._tasks:
-            self._bars.remove_task(self._tasks.pop(outcome.unit.slug))
-        title = f"[{self.done}/{self.total}] {outcome.unit}"
-        if outcome.failure is not None:
-            self._print(f"{title}: failed, {get_last_line(outcome.failure)}")
-        else:
-            self._print(title, *outcome.best, f"{outcome.seconds:.1f} s")
-
-    def stop(self) -> None:
-        """End the reports."""
-        self._bars.stop()
+        self.update(self._trainings, completed=self.done)
+        if unit.slug in self._bars:
+            self.remove_task(self._bars.pop(unit.slug))
+        self._print(f"[{self.done}/{self.total}] {unit}", *words)
 
     def _print(self, *parts: str) -> None:
-        self._console.print(self._to_text(parts), soft_wrap=True)
+        self.console.print(self._to_text(parts), soft_wrap=True)
 
     def _to_text(self, parts: Iterable[str]) -> str:
         """Return text in characters that the stream can write."""
-        encoding = self._console.encoding
+        encoding = self.console.encoding
         return "  ".join(map(printable, parts)).encode(encoding, "replace").decode(encoding)

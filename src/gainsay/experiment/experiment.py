@@ -8,30 +8,34 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
-from os import PathLike
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .._common.arrays import index_of, only_counts
-from .._common.typing import Columns, OfQueries
+from .._common.text import join_names, pluralize
+from .._common.typing import Columns, FilePath, OfQueries
 from .._common.validation import validate_integer
-from .._common.words import join_names, pluralize
-from ..comparison.labels import read_by_query, read_clusters, validate_labels
+from ..comparison.data import read_by_query, read_clusters, validate_labels
 from ..data import RankingData
 from ..evaluation.evaluator import Evaluator, shared_weights
 from ..judgments import Judgments
 from ..metrics.names import MetricLike
-from .candidate import Candidate
-from .config import BALANCED, ExperimentConfig, read_toml
-from .execution import Progress, compute_total_weights, perform_all, uses_other_processes
-from .folds import FeatureColumns, Parts, compute_fingerprint, divide
-from .plan import Plan, Unit, find_import_paths, validate_importable
-from .result import ExperimentResult, create_result
+from .config import BALANCED, Candidate, ExperimentConfig, prefix_errors, validate_model
+from .execution import Progress, compute_total_weights, get_last_line, perform_all, uses_other_processes
+from .experiment_file import read_toml
+from .plan import FeatureColumns, Parts, Plan, Unit, compute_fingerprint, divide, find_import_paths, validate_importable
+from .result import ExperimentResult, Repeats
 from .storage import DamagedError, Storage, Training
-from .trainers import get_trainer, get_versions
-from .validation import prefix_errors, validate_model
+from .trainers import get_trainer
+
+
+class NothingFinishedError(RuntimeError):
+    """No candidate of an experiment is finished. `failures` contains the traceback of each."""
+
+    failures: Mapping[str, str]
 
 
 class Experiment:
@@ -60,7 +64,7 @@ class Experiment:
     seed : int, default 0
         Seed of the verdict, and of candidates without a seed.
     alpha, margin, draws
-        Settings of the verdict. See `gainsay.Verdict.from_values`.
+        Settings of the verdict. See `gainsay.Comparison`.
     num_boost_round : int, default 100
         Rounds of candidates without their own number.
     early_stopping_rounds : int, default 0
@@ -110,7 +114,7 @@ class Experiment:
         valid: RankingData | None = None,
         test: RankingData | None = None,
         metrics: MetricLike | Iterable[MetricLike] | None = None,
-        directory: str | PathLike[str] | None = None,
+        directory: FilePath | None = None,
         *,
         folds: Sequence[RankingData] | None = None,
         primary: Sequence[MetricLike] | None = None,
@@ -132,7 +136,10 @@ class Experiment:
         if directory is not None:
             validate_importable(config.metrics, "later runs in the directory")
         defaults = config.model_dump(include={"num_boost_round", "early_stopping_rounds", "seed", "threads"})
-        resolved = tuple(candidate.resolve(defaults) for candidate in config.candidates)
+        resolved = tuple(
+            replace(candidate, **{name: value for name, value in defaults.items() if getattr(candidate, name) is None})
+            for candidate in config.candidates
+        )
         for candidate in resolved:
             with prefix_errors(f"candidate {candidate.name!r}: "):
                 get_trainer(candidate.library).validate_parameters(candidate)
@@ -151,12 +158,7 @@ class Experiment:
         _validate_data(self.plan, self._parts)
 
     @classmethod
-    def from_toml(
-        cls,
-        path: str | PathLike[str],
-        directory: str | PathLike[str] | None = None,
-        **changes: Any,
-    ) -> Experiment:
+    def from_toml(cls, path: FilePath, directory: FilePath | None = None, **changes: Any) -> Experiment:
         """Return the experiment in a TOML file. The guide "Experiments" describes the format.
 
         Parameters
@@ -180,7 +182,7 @@ class Experiment:
         return cls(**{**read_toml(path, directory), **changes})
 
     @staticmethod
-    def load(directory: str | PathLike[str]) -> ExperimentResult:
+    def load(directory: FilePath) -> ExperimentResult:
         """Return the result of the experiment in a directory, without training.
 
         Parameters
@@ -283,19 +285,17 @@ class Experiment:
         trainings = _load_trainings(storage, self.plan, units)
         for unit in units:
             if unit.slug in trainings:
-                _reuse(storage, self.plan, unit, trainings[unit.slug])
+                storage.write_compared_model(self.plan, unit, trainings[unit.slug].curves)
         _validate_unchanged(self.plan, trainings)
         pending = [unit for unit in units if unit.slug not in trainings]
-        progress = Progress(self.plan, len(units), len(trainings), show)
-        try:
-            perform_all(storage, self.plan, pending, self._parts, progress.advance, executor, jobs, progress.follow)
-        except BaseException as error:
-            if self.directory is not None:
-                remaining = pluralize(progress.total - progress.done, "training")
-                error.add_note(f"{remaining} left. The others are in {self.directory}. Run again to continue.")
-            raise
-        finally:
-            progress.stop()
+        with Progress(self.plan, len(units), len(trainings), show) as progress:
+            try:
+                perform_all(storage, self.plan, pending, self._parts, progress, executor, jobs)
+            except BaseException as error:
+                if self.directory is not None:
+                    remaining = pluralize(progress.total - progress.done, "training")
+                    error.add_note(f"{remaining} left. The others are in {self.directory}. Run again to continue.")
+                raise
         return trainings | _load_trainings(storage, self.plan, pending)
 
     def __repr__(self) -> str:
@@ -317,16 +317,6 @@ def _load_trainings(storage: Storage, plan: Plan, units: Iterable[Unit]) -> dict
         if training is not None:
             trainings[unit.slug] = training
     return trainings
-
-
-def _reuse(storage: Storage, plan: Plan, unit: Unit, training: Training) -> None:
-    """Write the compared model of a finished training, and warn if another version of the library trained it."""
-    library = unit.candidate.library
-    version, earlier = get_versions(library)[library], training.versions.get(library)
-    if earlier != version:
-        fix = "Use another directory for results of one version."
-        warnings.warn(f"{unit} was trained by {library} {earlier}, but this is {version}. {fix}", stacklevel=4)
-    storage.write_compared_model(plan, unit, training.curves)
 
 
 def _validate_unchanged(plan: Plan, trainings: Mapping[str, Training]) -> None:
@@ -385,3 +375,46 @@ def _validate_data(plan: Plan, parts: Parts) -> None:
     for first, second in itertools.combinations(parts, 2):
         if plan.data[first] == plan.data[second]:
             warnings.warn(f"{first} and {second} are the same data, so the results are too good", stacklevel=3)
+
+
+def create_result(
+    storage: Storage, plan: Plan, trainings: Mapping[str, Training], directory: Path | None
+) -> ExperimentResult:
+    """Return the result of the candidates whose trainings are all finished, or raise.
+
+    Parameters
+    ----------
+    storage, plan : Storage, Plan
+        Directory and plan.
+    trainings : mapping of slug to Training
+        Finished trainings.
+    directory : Path or None
+        Directory that remains. None for a temporary one, whose scores and models are read now.
+    """
+    models: dict[str, bytes] = {}
+    if directory is None:
+        models = {unit.slug: storage.read_model(unit) for unit in plan.list_units() if unit.slug in trainings}
+        trainings = {
+            slug: replace(training, documents=training.read_documents()) for slug, training in trainings.items()
+        }
+    candidates: dict[str, Repeats] = {}
+    failures: dict[str, str] = {}
+    first_units = {unit.candidate.name: unit for unit in plan.list_first_units()}
+    first = {name: trainings[unit.slug].curves for name, unit in first_units.items() if unit.slug in trainings}
+    finalists = plan.list_finalists(first)
+    for name in (candidate.name for candidate in plan.candidates):
+        units = plan.list_units([name]) if name in finalists else [first_units[name]]
+        missing = [unit for unit in units if unit.slug not in trainings]
+        if missing:
+            reasons = [storage.read_failure(unit) or "not trained yet, run the experiment" for unit in missing]
+            pairs = zip(missing, reasons, strict=True)
+            failures[name] = "\n".join(f"{unit}: {reason.strip()}" for unit, reason in pairs)
+        elif name in finalists:
+            compared, folds = [trainings[unit.slug] for unit in units], len(plan.folds)
+            candidates[name] = [compared[place : place + folds] for place in range(0, len(compared), folds)]
+    if not candidates:
+        reason = "; ".join(f"{name}: {get_last_line(text)}" for name, text in failures.items())
+        error = NothingFinishedError(f"no candidate is finished: {reason}")
+        error.failures = failures
+        raise error
+    return ExperimentResult(plan, candidates, failures, directory, first=first, model_files=models)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from weakref import WeakKeyDictionary
 
 import lightgbm as lgb
 
-from ..training.bound_metrics import create_clash_error, factory
+from ..training.bound_metrics import LibraryObject, WeakIdentityMap, create_clash_error, factory
 from ..training.curves import CurvesBase
 from ..training.early_stopping import get_active_run
-from .common import REMEDY, Callback, read_result, register_names, shown_curves
+from .feval import REMEDY, register_names
 
 if TYPE_CHECKING:
     from lightgbm.callback import CallbackEnv
@@ -23,6 +23,44 @@ _LOWER = (
     "binary_logloss", "binary_error", "multi_logloss", "multi_error", "cross_entropy", "cross_entropy_lambda",
     "kullback_leibler",
 )  # fmt: skip
+
+
+class Callback(LibraryObject):
+    """A callback for LightGBM. Subclasses override `finish_round`."""
+
+    _library = "lightgbm"
+
+    def __call__(self, env: Any, *arguments: Any, **options: Any) -> Any:
+        """Call `finish_round`, or raise an error if the argument is not an environment of LightGBM."""
+        if arguments or not hasattr(env, "evaluation_result_list"):
+            raise self._create_misuse_error(env, *arguments)
+        return self.finish_round(env)
+
+    def finish_round(self, env: CallbackEnv) -> None:
+        """Process a round."""
+
+
+class Result(NamedTuple):
+    """One evaluation result of LightGBM."""
+
+    dataset: str
+    metric: str
+    value: float
+    maximize: bool
+
+
+def read_result(entry: Any) -> Result:
+    """Return an evaluation result, which is an object since LightGBM 4.7 and a tuple in earlier versions."""
+    if hasattr(entry, "dataset_name"):
+        return Result(entry.dataset_name, entry.metric_name, float(entry.metric_value), bool(entry.maximize))
+    dataset, metric, value, maximize = entry[:4]
+    if dataset == "cv_agg":
+        dataset, metric = metric.split(" ", 1)
+    return Result(dataset, metric, float(value), bool(maximize))
+
+
+shown_curves: WeakIdentityMap[WeakKeyDictionary[Any, None]] = WeakIdentityMap()
+"""The `Curves` of a training by its model. Early stopping ends them, because LightGBM calls no callback at the end."""
 
 
 class Curves(CurvesBase, Callback):

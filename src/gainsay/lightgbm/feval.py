@@ -1,7 +1,9 @@
-"""Functions that evaluate metrics in every round of a training with LightGBM."""
+"""Functions that evaluate metrics in every round of a training with LightGBM, and the datasets of the training."""
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,10 +18,9 @@ from ..training.bound_metrics import (
     factory,
     in_round,
 )
-from .common import REMEDY, dataset_names, list_builtin_names, register_evaluator
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator
 
     import lightgbm as lgb
 
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
     from ..metrics.names import MetricLike, Names
 
 EvalTuple = tuple[str, float, bool]
+REMEDY = "Remove it from params['metric'] (metric='None' disables the built-in metrics)"
+
+dataset_names: WeakIdentityMap[str] = WeakIdentityMap()
+"""The names of datasets by their labels. LightGBM passes them to callbacks but not to evaluation functions."""
+_evaluators: WeakIdentityMap[list[tuple[weakref.ref[Evaluator], tuple[str, ...]]]] = WeakIdentityMap()
+"""The evaluators of a dataset by its labels, each with the names of its metrics in the log."""
 
 
 @factory('feval=feval("ndcg_exp@10")')
@@ -204,3 +211,63 @@ def _validate_queries(dataset: lgb.Dataset) -> None:
             "folds=sklearn.model_selection.GroupKFold(5) to lightgbm.cv. It keeps queries together without folds only "
             "if params['objective'] is the name of a ranking objective"
         )
+
+
+# Datasets of a training
+
+
+def register_names(model: Any) -> None:
+    """Register the names of the datasets of a training or of the folds of a cross-validation."""
+    folds = getattr(model, "boosters", None)
+    for number, booster in enumerate([model] if folds is None else folds, start=1):
+        suffix = "" if folds is None else f" of fold {number}"
+        for name, dataset in _list_datasets(booster):
+            labels = dataset.get_label()
+            if labels is not None:
+                dataset_names.set(labels, f"{name!r}{suffix}")
+
+
+def _list_datasets(booster: lgb.Booster) -> Iterator[tuple[str, lgb.Dataset]]:
+    """Yield the datasets of a training by name, the training data first."""
+    names = [booster._train_data_name, *booster.name_valid_sets]
+    for name, dataset in zip(names, [booster.train_set, *booster.valid_sets], strict=True):
+        if dataset is not None:
+            yield name, dataset
+
+
+def register_evaluator(labels: Any, evaluator: Evaluator, names: tuple[str, ...]) -> None:
+    """Register the evaluator of the dataset with these labels, for the names in the log."""
+    others = [entry for entry in _evaluators.get(labels) or [] if entry[0]() not in (None, evaluator)]
+    _evaluators.set(labels, [*others, (weakref.ref(evaluator), names)])
+
+
+def compute_initial_values(booster: lgb.Booster) -> dict[tuple[str, str], float]:
+    """Return the values of the continued model by dataset and metric, for registered evaluators.
+
+    LightGBM passes the scores of the continued model to each dataset as initial scores.
+    """
+    values: dict[tuple[str, str], float] = {}
+    for dataset_name, dataset in _list_datasets(booster):
+        scores: Any = dataset.get_init_score()
+        for reference, names in _evaluators.get(dataset.get_label()) or []:
+            evaluator = reference()
+            if scores is not None and evaluator is not None:
+                means = evaluator(scores).mean.values()
+                values |= {(dataset_name, name): mean for name, mean in zip(names, means, strict=True)}
+    return values
+
+
+def list_builtin_names(params: dict[str, Any]) -> set[str]:
+    """Return the names of LightGBM's metrics in the log, if metrics of gainsay can have them."""
+    params = {name: value for name, value in params.items() if value is not None}  # LightGBM ignores None
+    metrics = next((params[alias] for alias in ("metric", "metrics", "metric_types") if alias in params), "")
+    metrics = metrics.split(",") if isinstance(metrics, str) else metrics
+    names = {str(name).strip().lower() for name in metrics} - {"custom"}  # a custom metric may have this name
+    if not names & {"map", "mean_average_precision"}:
+        return names
+    aliases = ("eval_at", "ndcg_eval_at", "ndcg_at", "map_eval_at", "map_at")
+    cutoffs = next((params[alias] for alias in aliases if alias in params), (1, 2, 3, 4, 5))
+    cutoffs = (
+        cutoffs.split(",") if isinstance(cutoffs, str) else cutoffs if isinstance(cutoffs, Iterable) else [cutoffs]
+    )
+    return names | {f"map@{int(k)}" for k in cutoffs}

@@ -1,12 +1,11 @@
 """Ranking metrics as immutable values with a canonical name."""
 
 from .average_precision import AP, GAP
-from .base import Metric
+from .base import FunctionMetric, Metric, metric
 from .binary import RR, Hit, Judged, Precision, Recall, RPrecision
 from .cascade import ERR, RBP
 from .conventions import CONVENTIONS
 from .dcg import DCG, NDCG
-from .function import FunctionMetric, metric
 from .names import MetricLike, parse_metrics, plain_name, safe_name
 
 __all__ = [

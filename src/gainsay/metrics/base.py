@@ -1,25 +1,26 @@
-"""The base class of metrics, which are immutable values with a canonical name, and the registries of names."""
+"""Metrics as immutable values with a name: their base class, metrics of functions, and the registry of names."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar, get_args
 
 import numpy as np
 
-from .._common.cached import cached_property
-from .._common.validation import validate_choice, validate_integer
-from .._common.words import format_exact
-from ..ranking.layout import Ties
+from .._common import cached_property
+from .._common.text import format_exact, pluralize
+from .._common.validation import validate_choice, validate_flag, validate_integer
+from ..ranking.rows import Ties
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from .._common.typing import Bools, Floats
+    from .._common.typing import Bools, Floats, Integers
     from ..judgments import Judgments
     from ..ranking.compiled import Formula
     from ..ranking.rows import RankedRows
@@ -27,10 +28,7 @@ if TYPE_CHECKING:
 Scores = Literal["float64", "float32"]
 Weights = Literal["query", "float32", "float32_mean", "ignore"]
 Empty = float | Literal["skip"]
-
-
-MAX_CUTOFF = 10**18
-"""Cutoffs are below this number, which fits into 64 bits."""
+QueryFunction = Callable[["Floats", "Floats"], Any]
 
 COMMON = ("k", "ties", "empty", "scores", "weights")
 """The options of all metrics. They follow the other options in a repr."""
@@ -93,19 +91,6 @@ def origin_of(thing: Any) -> Origin:
 
 class UnpicklableError(TypeError):
     """A metric cannot be sent to another process, because it contains a function that cannot be pickled."""
-
-
-def validate_picklable(metric: object, part: str, function: Any) -> None:
-    """Raise `UnpicklableError` for a lambda or a nested function.
-
-    Functions of a notebook or script are accepted, because the picklers of clusters can send them.
-    """
-    origin = origin_of(function)
-    if "<" in origin[1]:  # <lambda>, <locals>
-        raise UnpicklableError(
-            f"{metric} cannot be pickled, because other processes cannot import its {part}, {'.'.join(origin)}. Define "
-            "it with def at the top level of a module."
-        )
 
 
 def is_built_in(origin: Origin) -> bool:
@@ -181,7 +166,7 @@ class Metric:
     def __post_init__(self) -> None:
         if self.k is not None:
             self._set(k=validate_integer("k", self.k))
-            if self.k >= MAX_CUTOFF:
+            if self.k >= 10**18:  # Cutoffs fit into 64 bits.
                 raise ValueError(
                     f"k must be a whole number of at least 1 and below 10**18, got {self.k!r:.40}. Omit it to count "
                     "all ranks."
@@ -224,14 +209,18 @@ class Metric:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as a call, which registers functions in the process that reads it."""
         for option, function in self._functions().items():
-            validate_picklable(self, option, function)
+            origin = origin_of(function)
+            if "<" in origin[1]:  # <lambda> or <locals>. Clusters can send functions of a notebook or script.
+                raise UnpicklableError(
+                    f"{self} cannot be pickled, because other processes cannot import its {option}, "
+                    f"{'.'.join(origin)}. Define it with def at the top level of a module."
+                )
         options = {field.name: getattr(self, field.name) for field in fields(self) if field.init}
         return partial(type(self), **options), ()
 
     def _set(self, **options: Any) -> None:
         """Store the canonical form of options during initialization."""
-        for name, value in options.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(options)
 
     def __str__(self) -> str:
         return self._text
@@ -347,6 +336,146 @@ def _register(cls: type[Metric]) -> None:
         METRICS.validate(name, origin)
     for name, preset in names.items():
         METRICS.add(name, (cls, preset), origin)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionMetric(Metric, abstract=True):
+    """A function of the labels and scores of one query. Use `metric` to create it.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    function : callable
+        `function(labels, scores)` returns a number.
+    higher_is_better : bool
+        False for a loss.
+    weights
+        See `Metric`.
+    """
+
+    name: str
+    function: QueryFunction
+    higher_is_better: bool = True
+    empty: Empty = "skip"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.name, str):
+            raise TypeError(f"name must be a string, got {self.name!r}. Call gs.metric(name, function).")
+        if not callable(self.function):
+            raise TypeError(f"function must be a function of the labels and scores of a query, got {self.function!r}.")
+        self._set(higher_is_better=validate_flag("higher_is_better", self.higher_is_better))
+        for field in fields(self):
+            is_ignored = field.name in ("k", "ties", "empty", "scores")
+            if is_ignored and getattr(self, field.name) != field.default:
+                raise ValueError(
+                    f"{field.name} has no effect on {self.name}, a function that receives all documents of a query. "
+                    "Implement it in the function."
+                )
+        METRICS.add(self.name, (type(self), self._name()[1]), origin_of(self.function))
+
+    def _functions(self) -> dict[str, Any]:
+        return {"function": self.function}
+
+    def _name(self) -> tuple[str, Mapping[str, Any]]:
+        own = ("name", "function", "higher_is_better", "empty")
+        return self.name, {option: getattr(self, option) for option in own}
+
+    def __repr__(self) -> str:
+        """Return the call that creates the metric."""
+        direction = "" if self.higher_is_better else ", higher_is_better=False"
+        return f"metric({self.name!r}, {self._literal('function')}{direction})"
+
+    @property
+    def meaning(self) -> str:
+        """The first line of the docstring of the function."""
+        first = (inspect.getdoc(self.function) or "").partition("\n")[0]
+        return first or f"A custom function: {'.'.join(origin_of(self.function))}."
+
+    @classmethod
+    def option_names(cls) -> list[str]:
+        """Return the options that the name of the metric can contain."""
+        return ["weights"]
+
+    def values(self, labels: Floats, scores: Floats, sizes: Integers, query_ids: np.ndarray[Any, Any]) -> Floats:
+        """Return the value of each query, NaN for queries without documents. Documents are contiguous by query.
+
+        Raise if the function raises or does not return a finite number. The message names the query.
+        """
+        values = np.full(len(sizes), np.nan)
+        ends = np.cumsum(sizes)
+        for query in np.flatnonzero(sizes).tolist():
+            documents = slice(int(ends[query] - sizes[query]), int(ends[query]))
+            values[query] = self._value(labels[documents], scores[documents], query_ids[query])
+        return values
+
+    def _value(self, labels: Floats, scores: Floats, query: Any) -> float:
+        place = f"query {query!s} ({pluralize(len(labels), 'document')})"
+        try:
+            value = self.function(labels.copy(), scores.copy())  # The function may sort them in place.
+        except Exception as error:
+            raise ValueError(f"metric {self.name!r} failed on {place}: {type(error).__name__}: {error}.") from error
+        if not isinstance(value, Real | np.bool_):
+            shape = f" of shape {np.shape(value)}" if isinstance(value, np.ndarray) else f", {value!r}"
+            raise ValueError(
+                f"metric {self.name!r} must return one number, got {type(value).__name__}{shape} for {place}."
+            )
+        if not np.isfinite(float(value)):
+            raise ValueError(f"metric {self.name!r} must return a finite number, got {value} for {place}.")
+        return float(value)
+
+
+def metric(name: str, function: QueryFunction | None = None, *, higher_is_better: bool = True) -> FunctionMetric:
+    """Define a metric by a function of the labels and scores of one query.
+
+    The name is registered, so you can use it wherever metrics are named, for example in `evaluate` and early stopping.
+    To get a metric of gainsay by its name, use `parse_metrics`.
+
+    Parameters
+    ----------
+    name : str
+        Letters, digits and `_`, different from the names of other metrics. Running the same notebook cell again
+        replaces the function.
+    function : callable
+        `function(labels, scores) -> float` receives two float64 arrays with the documents of one query in input order.
+        A document that was judged but not retrieved has the score -inf. Queries without documents are excluded.
+    higher_is_better : bool, default True
+        False for a loss, which early stopping minimizes.
+
+    Returns
+    -------
+    FunctionMetric
+        It can be pickled if the function can be imported, which requires `def` at the top level of a module.
+
+    Raises
+    ------
+    TypeError
+        If `function` is missing.
+    ValueError
+        If another metric has the name. During evaluation, if the function raises or does not return a finite number.
+        The message names the query.
+
+    Notes
+    -----
+    The function is called for each query in one thread, so it is slow. Define a subclass of `Metric` if speed matters.
+    The function handles cutoffs and ties itself. Query weights are applied to its values.
+
+    Examples
+    --------
+    >>> import gainsay as gs
+    >>> def worst_gap(labels, scores):
+    ...     return float(labels.max() - labels[scores.argmax()])
+    >>> gap = gs.metric("worst_gap", worst_gap, higher_is_better=False)
+    >>> gs.evaluate([gap, "mrr"], gs.Judgments([3, 0, 0, 2], group=[2, 2]), [1, 2, 1, 2]).mean
+    {'worst_gap': 1.5, 'mrr': 0.75}
+    """
+    if function is None:
+        raise TypeError(
+            "gs.metric(name, function) defines a custom metric, and function is missing. Call "
+            f"gs.parse_metrics({name!r}) for a metric by its name."
+        )
+    return FunctionMetric(name=name, function=function, higher_is_better=higher_is_better)
 
 
 def max_depth(cutoffs: Sequence[int | None], width: int) -> int:

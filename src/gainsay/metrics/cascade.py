@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from .._common.text import format_exact
 from .._common.validation import validate_choice, validate_real
-from .._common.words import format_exact
 from ..ranking import compiled
 from ..ranking.rows import row_sums, sums_at, table_of
 from .base import LabelStatistics, Metric, max_depth
 from .binary import BinaryMetric, RelevanceStatistics, split_by_magnitude
-from .gains import MAX_EXPONENT, exponential
+from .dcg import MAX_GAIN, exponential
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +87,7 @@ class RBP(BinaryMetric):
         highest = np.zeros(judgments.queries)
         for block in judgments.layout.blocks:
             highest[block.queries] = levels[block.codes.max(axis=1)]
-        scale = 2.0**64 if highest.max() > 2.0**MAX_EXPONENT else 1.0  # Sums of tied labels must not overflow.
+        scale = 2.0**64 if highest.max() > MAX_GAIN else 1.0  # Sums of tied labels must not overflow.
         table, divisors = table_of(np.maximum(levels, 0.0) / scale), np.where(highest > 0, highest / scale, 1.0)
         return GradedStatistics(**vars(statistics) | {"empty": (highest <= 0)[:, None]}, table=table, highest=divisors)
 

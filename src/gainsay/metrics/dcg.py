@@ -1,83 +1,67 @@
-"""Discounted cumulated gain: DCG and NDCG."""
+"""Discounted cumulated gain: DCG and NDCG, with gains of labels and discounts of ranks.
+
+Both can be formulas with a name, tables and functions.
+"""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from .._common.arrays import nearest
+from .._common.text import format_exact
 from .._common.validation import validate_real
 from ..ranking import compiled
 from ..ranking.rows import ideal_rows, sums_at, table_of
-from .base import METRICS, LabelStatistics, Metric, max_depth, origin_of
-from .gains import (
-    CANONICAL_BASES,
-    DISCOUNTS_WITH_BASE,
-    FUNCTIONS,
-    MAX_EXPONENT,
-    Discount,
-    Gain,
-    canonical_discount,
-    canonical_gain,
-    discounts,
-    exponential,
-    format_option,
-    gains_of,
-    magnitude,
-    power,
-    raised,
-)
+from .base import METRICS, NAME, LabelStatistics, Metric, Registry, max_depth, origin_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .._common.typing import Floats
     from ..judgments import Judgments
     from ..ranking.compiled import Formula
     from ..ranking.rows import RankedRows
 
+Function = Callable[["Floats"], Any]
+Gain = Literal["linear", "exponential", "power"] | tuple[float, ...] | tuple[tuple[float, float], ...] | Function
+Discount = Literal["log2", "log", "jk", "reciprocal", "none"] | tuple[float, ...] | Function
 
-_SCALE_EXPONENT = 64
-"""Huge gains are divided by this power of two, so that sums over as many documents are finite."""
+GAINS = ("linear", "exponential", "power")
+DISCOUNTS = ("log2", "log", "jk", "reciprocal", "none")
+DISCOUNTS_WITH_BASE = ("log", "jk")
+
+FUNCTIONS: Mapping[str, Registry[Function]] = {
+    "gain": Registry("gain", reserved=GAINS),
+    "discount": Registry("discount", reserved=DISCOUNTS),
+}
+"""Gains and discounts that are functions, by their names."""
+
+MAX_GAIN = 2.0**960
+"""The sum of this gain over 2**63 documents is finite."""
+
+CANONICAL_BASES: Mapping[float, Gain] = {1.0: "linear", 2.0: "exponential"}
+"""Bases of the power gain that have a name."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class DiscountedGains:
-    """Gain by label code and discount by rank.
-
-    If b^l overflows for some label (b is `base`), the table contains the labels, and `top` the exponent that scales
-    the gains of each query: its highest label, or 0 if this label needs no scaling. Without overflow, `top` is not set.
-    """
+    """Gain by label code and discount by rank."""
 
     table: Floats
     discount: Floats
-    top: Floats | None = None
-    base: float = 2.0
 
     def sums(self, rows: RankedRows, cutoffs: Sequence[int | None]) -> Floats:
-        """Return DCG of each row at each cutoff, divided by b^top / (b - 1) if gains are scaled."""
-        width = rows.codes.shape[1]
-        depth = max_depth(cutoffs, width)
-        if self.top is None:
-            gains = rows.look_up(self.table, depth)
-        else:
-            gains = self.of(rows, width)
-            gains = (gains if rows.tie_groups is None else rows.tie_groups.mean(gains))[:, :depth]
-        return sums_at(gains * self.discount[:depth], cutoffs)
+        """Return DCG of each row at each cutoff."""
+        depth = max_depth(cutoffs, rows.width)
+        return sums_at(rows.look_up(self.table, depth) * self.discount[:depth], cutoffs)
 
     def of(self, rows: RankedRows, depth: int) -> Floats:
         """Return the gain of the document at each of the first `depth` ranks, without averaging ties."""
-        labels = np.take(self.table, rows.codes[:, :depth])
-        if self.top is None:
-            return labels  # The table contains gains.
-        top = self.top[rows.queries, None]
-        with np.errstate(under="ignore"):
-            scaled = raised(self.base, labels - top) - raised(self.base, -top)
-        own = np.where(top > 0, 0.0, labels)
-        return np.where(top > 0, scaled, exponential(own) if self.base == 2 else power(own, self.base))
+        return np.take(self.table, rows.codes[:, :depth])
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,8 +151,7 @@ class DCG(Metric):
         if gain != "power":
             if self.gain_base is not None:
                 raise ValueError(
-                    f"gain_base={self.gain_base!r} has no effect with gain={format_option('gain', gain)}, only with "
-                    "gain='power'. Omit it."
+                    f"gain_base={self.gain_base!r} has no effect with gain={gain}, only with gain='power'. Omit it."
                 )
             return gain, None
         if self.gain_base is None:
@@ -203,10 +186,25 @@ class DCG(Metric):
         }
 
     def option_text(self, option: str) -> str:
-        """Return the text of an option in the name of the metric."""
-        if option in ("gain", "discount"):
-            return format_option(option, getattr(self, option))
-        return super().option_text(option)
+        """Return the text of an option in the name of the metric.
+
+        Raise if it is a function whose name the name of a metric cannot contain.
+
+        >>> NDCG(gain=(0, 1, 3.5)).option_text("gain")
+        '0/1/3.5'
+        """
+        value = getattr(self, option)
+        if isinstance(value, tuple):
+            return "/".join(">".join(map(format_exact, item if isinstance(item, tuple) else (item,))) for item in value)
+        if not callable(value):
+            return super().option_text(option)
+        name = getattr(value, "__name__", None)
+        if not isinstance(name, str) or not re.fullmatch(NAME, name):
+            kind = "a lambda" if name == "<lambda>" else f"an object without a name ({value!r})"
+            raise ValueError(
+                f"{option} is {kind}. Pass a name for the metric, as in name='ndcg_custom', or define it with def."
+            )
+        return name
 
     def value_range(self, judgments: Judgments) -> tuple[float, float]:
         """Return 0, and 1 for a ratio to the ideal. DCG has no upper bound.
@@ -236,9 +234,6 @@ class DCG(Metric):
         has_gain = np.zeros((queries, 1), dtype=bool)
         for block in judgments.layout.blocks:
             rows = ideal_rows(block, levels, by)
-            if gains.top is not None:
-                highest = judgments.levels[rows.codes[:, 0]]
-                gains.top[rows.queries] = np.where(magnitude(highest, gains.base) > MAX_EXPONENT, highest, 0.0)
             ideal[rows.queries] = gains.sums(rows, cutoffs)
             if not self.is_ratio:
                 has_gain[rows.queries, 0] = (gains.table != 0)[rows.codes].any(axis=1)
@@ -246,16 +241,17 @@ class DCG(Metric):
         return GainStatistics(empty=ideal <= 0 if self.is_ratio else ~has_gain, gains=gains, ideal=ideal)
 
     def score(self, rows: RankedRows, statistics: GainStatistics, cutoffs: Sequence[int | None]) -> Floats:
-        """Return DCG at each cutoff."""
-        return statistics.gains.sums(rows, cutoffs)
+        """Return DCG or NDCG at each cutoff."""
+        sums = statistics.gains.sums(rows, cutoffs)
+        if not self.is_ratio:
+            return sums
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return sums / np.take(statistics.ideal, rows.queries, axis=0)
 
     def formula(self, statistics: GainStatistics, cutoffs: Sequence[int | None]) -> Formula | None:
-        """Return the sum of gain times discount, or None if gains are scaled by query."""
-        return (
-            None
-            if statistics.gains.top is not None
-            else compiled.gains(statistics.gains.table, statistics.gains.discount)
-        )
+        """Return the sum of gain times discount, divided by the ideal if it is a ratio."""
+        divisors = statistics.ideal if self.is_ratio else 1.0
+        return compiled.gains(statistics.gains.table, statistics.gains.discount, divisors)
 
     is_ratio: ClassVar[bool] = False
     """Whether the sum is divided by the ideal of its query."""
@@ -264,7 +260,7 @@ class DCG(Metric):
     def is_sum_over_documents(self) -> bool:
         """Whether the value is a sum of gain times discount, which a subclass may change."""
         original = NDCG if isinstance(self, NDCG) else DCG
-        attributes = ("subject", "bind", "score", "is_ratio", "_gains", "_finite")
+        attributes = ("subject", "bind", "score", "is_ratio", "_gains")
         cls = type(self)
         return all(inspect.getattr_static(cls, name) is inspect.getattr_static(original, name) for name in attributes)
 
@@ -283,53 +279,29 @@ class DCG(Metric):
         levels = judgments.levels
         depth = max((max_depth(cutoffs, block.width) for block in judgments.layout.blocks), default=1)
         discount = discounts(self.discount, self.base, depth)
-        if self.gain not in ("exponential", "power"):
-            return DiscountedGains(table_of(self._finite(gains_of(self.gain, levels))), discount)
-        base = 2.0 if self.gain_base is None else self.gain_base
-        if levels[0] < 0:
-            formula = "2^l - 1" if base == 2 else "(b^l - 1)/(b - 1)"
+        if self.gain in ("exponential", "power") and levels[0] < 0:
+            formula = "2^l - 1" if self.gain == "exponential" else "(b^l - 1)/(b - 1)"
             raise ValueError(
                 f"{self} does not support negative labels (lowest: {levels[0]:g}), because the gain is {formula}. "
                 "Use linear gain, or pass negative_labels='zero' to Judgments."
             )
-        if magnitude(levels[-1:], base)[0] <= MAX_EXPONENT:
-            return DiscountedGains(table_of(gains_of(self.gain, levels, self.gain_base)), discount)
-        if not self.is_ratio:
+        gains = gains_of(self.gain, levels, self.gain_base)
+        too_large = np.abs(gains) > MAX_GAIN
+        if too_large.any():
+            label = levels[np.argmax(too_large)]
+            query = judgments.query_of_row(int(np.argmax(judgments.labels == label)))
             raise ValueError(
-                f"{self} overflows, because {base:g}^{levels[-1]:g} - 1 is too large for a float. Use "
-                f"{'ndcg_exp' if base == 2 else 'ndcg_power'}, which is a ratio and finite, or a gain table."
+                f"labels must have gains of at most 2^960 for {self}, because larger ones overflow, got label "
+                f"{label:g} (query {query}). Divide the labels, or pass your own gain."
             )
-        return DiscountedGains(table_of(levels), discount, np.zeros(judgments.queries), base)
-
-    def _finite(self, gains: Floats) -> Floats:
-        """Return gains with finite sums. The huge gains of a ratio are divided by a power of two, which is exact.
-
-        Raise if that loses the digits of a small gain, or if the metric is not a ratio and would overflow.
-        """
-        largest = float(np.abs(gains).max(initial=0.0))
-        if largest <= 2.0**MAX_EXPONENT:
-            return gains
-        if not self.is_ratio:
-            raise ValueError(
-                f"{self} overflows, because a gain of {largest:g} is too large to sum. Use ndcg_linear, which is a "
-                "ratio and finite, or divide the labels."
-            )
-        with np.errstate(under="ignore"):
-            scaled = np.ldexp(gains, -_SCALE_EXPONENT)
-        if (np.ldexp(scaled, _SCALE_EXPONENT) != gains).any():
-            smallest = float(np.abs(gains[gains != 0]).min())
-            raise ValueError(
-                f"{self} cannot sum gains of {largest:g} and of {smallest:g} in one float. Rescale the labels."
-            )
-        return scaled
+        return DiscountedGains(table_of(gains), discount)
 
 
 @dataclass(frozen=True, kw_only=True)
 class NDCG(DCG):
     """Normalized discounted cumulated gain: NDCG@k = DCG@k / IDCG@k.
 
-    IDCG@k is the DCG of all judged documents of the query in ideal order, cut at k. Exponential and power gains are
-    scaled by the highest label of the query, so that labels of 100 or 1000 give the exact ratio although b^l overflows.
+    IDCG@k is the DCG of all judged documents of the query in ideal order, cut at k.
 
     =============  ==================  ===================  ====================================================
     name           gain                discount             called NDCG by
@@ -363,13 +335,228 @@ class NDCG(DCG):
 
     is_ratio = True
 
-    def score(self, rows: RankedRows, statistics: GainStatistics, cutoffs: Sequence[int | None]) -> Floats:
-        """Return NDCG at each cutoff."""
-        ideal = np.take(statistics.ideal, rows.queries, axis=0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return super().score(rows, statistics, cutoffs) / ideal
 
-    def formula(self, statistics: GainStatistics, cutoffs: Sequence[int | None]) -> Formula | None:
-        """Return the formula of DCG, divided by the ideal."""
-        sums = super().formula(statistics, cutoffs)
-        return None if sums is None else replace(sums, divisors=statistics.ideal)
+def canonical_gain(gain: Any) -> Gain:
+    """Return a gain as an immutable value: a name, a tuple indexed by label, one of (label, gain) pairs, or a function.
+
+    Texts from the name of a metric are accepted: a table, `0/1/3/7` or `0>0/1>1/2>3`, or the name of a function that
+    another metric uses.
+    """
+    if isinstance(gain, str):
+        gain = _parse_text("gain", gain, GAINS, "'0/1/3/7' (gain of label 0, 1, …) or '0>0/1>1/4>15' (label>gain)")
+    if isinstance(gain, str) or (callable(gain) and not isinstance(gain, type)):
+        return gain  # type: ignore[return-value]
+    if not isinstance(gain, Mapping | Sequence | np.ndarray):
+        raise TypeError(
+            "gain must be 'linear', 'exponential', 'power', a table or a mapping of label to gain, or a function of "
+            f"labels, got {gain!r}."
+        )
+    items = list(gain.items() if isinstance(gain, Mapping) else gain)
+    if not items:
+        raise ValueError(f"gain must have at least one finite entry, got {gain!r}.")
+    if all(isinstance(item, Sequence | np.ndarray) and len(item) == 2 for item in items):
+        entries: Any = tuple(sorted((float(label), float(value)) for label, value in items))
+        if len(dict(entries)) < len(entries):
+            raise ValueError(f"gain must have one gain per label, got {gain!r}.")
+    else:
+        entries = tuple(float(item) for item in items)
+    if not np.isfinite(entries).all():
+        raise ValueError(f"gain must be finite, got {gain!r}.")
+    return entries  # type: ignore[no-any-return]
+
+
+def canonical_discount(discount: Any) -> Discount:
+    """Return a discount as an immutable value: a name, a tuple of the discounts of ranks 1, 2, …, or a function.
+
+    Texts from the name of a metric are accepted: a table, `1/0.5/0.25`, or the name of a function that another metric
+    uses.
+    """
+    if isinstance(discount, str):
+        discount = _parse_text("discount", discount, DISCOUNTS, "'1/0.5/0.25' (discount of rank 1, 2, …)")
+    if isinstance(discount, str) or (callable(discount) and not isinstance(discount, type)):
+        return discount  # type: ignore[return-value]
+    if not isinstance(discount, Sequence | np.ndarray):
+        raise TypeError(
+            f"discount must be one of {', '.join(map(repr, DISCOUNTS))}, a table of the discounts of ranks 1, 2, … or "
+            f"a function of ranks, got {discount!r}."
+        )
+    table = np.array(discount, dtype=np.float64)
+    if table.ndim != 1 or len(table) == 0:
+        raise ValueError(f"discount must be a table of one number for each rank, got {discount!r}.")
+    _validate_discount(table, "discount")
+    return tuple(table.tolist())
+
+
+def _parse_text(option: str, text: str, names: Sequence[str], tables: str) -> Any:
+    """Return the gain or discount in the name of a metric: a name, a function, numbers, or (label, gain) pairs."""
+    if text in names:
+        return text
+    if text in FUNCTIONS[option]:
+        return FUNCTIONS[option][text]
+    parts = text.split("/")
+    try:
+        if option == "gain" and ">" in text:
+            return [(float(label), float(gain)) for label, gain in (part.split(">") for part in parts)]
+        return [float(part) for part in parts]
+    except ValueError:
+        raise ValueError(
+            f"{option} must be one of {', '.join(map(repr, names))}, or a table such as {tables}, got {text!r}"
+            f"{nearest(text, (*names, *FUNCTIONS[option]))}. Import the module that defines it if it is a function."
+        ) from None
+
+
+def exponential(labels: Floats) -> Floats:
+    """Return 2^l - 1 with full relative precision, also for fractions."""
+    with np.errstate(over="ignore"):  # Callers reject gains that overflow.
+        whole = np.exp2(labels) - 1.0
+        if (labels == np.floor(labels)).all():
+            return whole
+        return np.where(np.abs(labels) < 1, np.expm1(labels * np.log(2.0)), whole)
+
+
+def power(labels: Floats, base: float) -> Floats:
+    """Return (b^l - 1)/(b - 1) for a base b above 1 with full relative precision, also for b near 1 and fractions.
+
+    The limit for b = 1 is l, and b = 2 gives 2^l - 1. Grade 1 has gain 1 for every base, and each further grade adds b
+    times the increase of the grade before.
+
+    >>> import numpy as np
+    >>> power(np.arange(5.0), 3.0)
+    array([ 0.,  1.,  4., 13., 40.])
+    >>> power(np.array([0.0, 1.0, 4.0]), 1 + 1e-12)
+    array([0., 1., 4.])
+    """
+    growth = labels * np.log1p(base - 1.0)
+    with np.errstate(over="ignore"):  # Callers reject gains that overflow.
+        powers = np.exp2(labels) if base == 2 else np.power(base, labels)
+        gains = np.where(growth < np.log(2.0), np.expm1(growth), powers - 1.0) / (base - 1.0)
+    return np.where(labels == 1, 1.0, gains)
+
+
+def gains_of(gain: Gain, labels: Floats, gain_base: float | None = None) -> Floats:
+    """Return the gain of each of the distinct, ascending labels. `gain_base` is the base of the power gain.
+
+    Raise if a table has no entry for a label, or a function does not return one finite gain of at least 0 per label.
+    """
+    if gain == "linear":
+        return labels
+    if gain == "exponential":
+        return exponential(labels)
+    if gain == "power":
+        assert gain_base is not None
+        return power(labels, gain_base)
+    if callable(gain):
+        return _call_function("gain", gain, "label", labels)
+    entries: dict[float, float] = dict(
+        item if isinstance(item, tuple) else (float(label), item) for label, item in enumerate(gain)
+    )
+    missing = [label for label in labels.tolist() if label not in entries]
+    if missing:
+        raise ValueError(
+            f"gain has no entry for label {format_exact(missing[0])}, only for "
+            f"{', '.join(map(format_exact, entries))}. Add the missing labels."
+        )
+    return np.array([entries[label] for label in labels.tolist()])
+
+
+def at_bases(labels: Floats, bases: Sequence[float]) -> list[Floats | None]:
+    """Return the power gains of distinct labels above 0 at each base, or None for a base at which some overflow.
+
+    >>> import numpy as np
+    >>> at_bases(np.array([1.0, 2.0, 3.0]), [1.0, 3.0])
+    [array([1., 2., 3.]), array([ 1.,  4., 13.])]
+    """
+    gains = [gains_of(CANONICAL_BASES.get(base, "power"), labels, base) for base in bases]
+    return [None if (values > MAX_GAIN).any() else values for values in gains]
+
+
+def discounts(discount: Discount, base: float, depth: int) -> Floats:
+    """Return the discount of ranks 1 to `depth`.
+
+    ===========  ============================  ===================================================
+    name         discount of rank r            source
+    ===========  ============================  ===================================================
+    log2         1 / log2(r + 1)               Burges et al. 2005
+    log          1 / log_b(r + 1)              the same with another base, which cancels in NDCG
+    jk           1 / max(1, log_b r)           Järvelin & Kekäläinen 2002: none above rank b
+    reciprocal   1 / r                         CatBoost's `Position`
+    none         1                             cumulated gain
+    ===========  ============================  ===================================================
+
+    Raise if a table is shorter than `depth`, or a function does not return one finite, nonnegative and nonincreasing
+    number per rank.
+    """
+    if isinstance(discount, tuple):
+        if len(discount) < depth:
+            raise ValueError(
+                f"discount has entries for ranks 1 to {len(discount)}, but the metric needs {depth} ranks. Add the "
+                "missing entries, or pass a cutoff."
+            )
+        return np.array(discount[:depth])
+    rank = np.arange(1, depth + 1, dtype=np.float64)
+    if callable(discount):
+        values = _call_function("discount", discount, "rank", rank)
+        _validate_discount(values, f"discount {getattr(discount, '__name__', repr(discount))!r}")
+        return values
+    if discount == "none":
+        return np.ones(depth)
+    if discount == "reciprocal":
+        return 1.0 / rank
+    if discount == "jk":
+        return 1.0 / np.maximum(1.0, _logarithm(rank, base))
+    return 1.0 / _logarithm(rank + 1.0, base)
+
+
+def _logarithm(values: Floats, base: float) -> Floats:
+    return np.log2(values) if base == 2 else np.log(values) / np.log(base)
+
+
+def _validate_discount(values: Floats, name: str) -> None:
+    """Raise if a discount is not finite, negative, 0 for rank 1, or increasing."""
+    invalid = ~np.isfinite(values) | (values < 0)
+    if invalid.any():
+        row = int(np.argmax(invalid))
+        raise ValueError(f"{name} must be finite and not negative, got {values[row]} for rank {row + 1}.")
+    if values[0] == 0:
+        raise ValueError(f"{name} must not be 0 for rank 1, because then no rank counts.")
+    increasing = np.diff(values) > 0
+    if increasing.any():
+        rank = int(np.argmax(increasing)) + 1
+        raise ValueError(
+            f"{name} must not increase, got {values[rank - 1]:g} for rank {rank} and {values[rank]:g} for rank "
+            f"{rank + 1}. Otherwise the ideal order would not be the order of the gains."
+        )
+
+
+def _call_function(option: str, function: Function, argument: str, arguments: Floats) -> Floats:
+    """Return the gains of labels or the discounts of ranks, or raise if a function does not return one for each."""
+    name = f"{option} {getattr(function, '__name__', repr(function))!r}"
+    first = f"{argument}s {', '.join(map(format_exact, arguments[:6].tolist()))}{', …' if len(arguments) > 6 else ''}"
+    try:
+        values = np.asarray(function(arguments.copy()), dtype=np.float64)
+    except Exception as error:
+        raise ValueError(
+            f"{name} failed on the {first}: {type(error).__name__}: {error}. It must accept an array of {argument}s "
+            "and return an array of the same length."
+        ) from error
+    if values.shape != arguments.shape:
+        raise ValueError(
+            f"{name} must return one number per {argument}, got shape {values.shape} for {len(arguments)} {argument}s "
+            f"({first})."
+        )
+    invalid = ~np.isfinite(values) | (values < 0)
+    if invalid.any():
+        row = int(np.argmax(invalid))
+        raise ValueError(
+            f"{name} must return finite numbers of at least 0, got {values[row]} for {argument} "
+            f"{format_exact(arguments[row])}."
+        )
+    if len(arguments) > 1:
+        for row in (0, len(arguments) - 1):
+            alone = _call_function(option, function, argument, arguments[row : row + 1])
+            if not np.isclose(values[row], alone[0], rtol=1e-9, atol=0.0):
+                raise ValueError(
+                    f"{name} must depend on the {argument} only, but returned {values[row]:g} for {argument} "
+                    f"{format_exact(arguments[row])} among others and {alone[0]:g} alone."
+                )
+    return values

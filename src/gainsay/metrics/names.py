@@ -238,8 +238,7 @@ def _parse_cutoffs(text: str, cutoffs: str) -> list[int]:
 
 def validate_names(names: str) -> None:
     """Raise unless `names` is "plain" or "safe"."""
-    if names not in get_args(Names):
-        raise ValueError(f"names must be 'plain' or 'safe', got {names!r}{nearest(str(names), get_args(Names))}")
+    validate_choice("names", names, get_args(Names))
 
 
 def safe_name(metric: Metric | str) -> str:

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from .._kernel.library import find_library, sort_addresses
-from .layout import Ties
+from .._kernel.config import find_library, sort_addresses
+from .rows import Ties
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .._common.typing import Bools, Floats
-    from .layout import Layout
+    from .rows import Layout
 
 ALL = 2**63 - 1
 """The cutoff for all ranks."""
@@ -123,9 +123,9 @@ class Request:
 
 @cache
 def core() -> Any:
-    """Return the function of the core, or None if there is no core or NumPy's sort functions are not found."""
+    """Return the function of the core, or None if there is no core that works here."""
     compiled, _ = find_library()
-    if compiled is None or sort_addresses() is None:
+    if compiled is None:
         return None
     function = compiled.gainsay_evaluate
     function.argtypes = (*[ctypes.c_void_p] * 2, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)

@@ -10,11 +10,17 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from .._common.shown import printable, styled
-from .._common.words import format_amount, format_confidence, format_mean, format_number, pluralize, round_bound
+from .._common.text import format_confidence, format_mean, format_number, pluralize, round_bound, styled
 from ..comparison.baseline import describe_replacement, rank_candidates
-from ..comparison.verdict import format_advice, format_headline, format_question
-from ..comparison.wording import describe_selection, format_choice, format_open_question, label_metrics
+from ..comparison.verdict import (
+    describe_selection,
+    format_advice,
+    format_choice,
+    format_headline,
+    format_open_question,
+    format_question,
+    label_metrics,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
@@ -23,8 +29,7 @@ if TYPE_CHECKING:
 
     from ..comparison.baseline import BaselineComparison, CandidateDecision
     from ..comparison.comparison import Comparison
-    from ..comparison.verdict import Verdict
-    from ..comparison.wording import MetricLabel
+    from ..comparison.verdict import MetricLabel, Verdict
 
 STAR = "\N{BLACK STAR}"
 MAX_LISTED_REPEATS = 10
@@ -59,11 +64,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """One model: its names, a cell for each panel, and the text of the last column."""
+    """One model: its name, short name, a cell for each panel, and the text of the last column."""
 
     model: str
     name: str
-    full: str
     cells: tuple[Cell, ...]
     outcome: str
     worst: float
@@ -121,7 +125,7 @@ class Chart:
     Attributes
     ----------
     question, headline, advice : str
-        Text with emphasis, see `gainsay._common.shown`.
+        Text with emphasis, see `gainsay._common.text`.
     panels : tuple of Panel
         One per primary metric, or a single one if both metrics are the same number.
     rows : tuple of Row
@@ -149,10 +153,9 @@ class Chart:
     def axis(self, rows: Sequence[Row] = ()) -> Axis:
         """Return the scale that fits `rows`, by default all."""
         cells = [cell for row in rows or self.rows for cell in row.cells]
-        ends = [
-            end for cell in cells for end in (cell.value, cell.lower, cell.upper, *cell.repeats) if math.isfinite(end)
-        ]
-        low, high = min([0.0, *ends]), max([0.0, *ends])
+        ends = (end for cell in cells for end in (cell.value, cell.lower, cell.upper, *cell.repeats))
+        finite = [0.0, *filter(math.isfinite, ends)]
+        low, high = min(finite), max(finite)
         room = 0.02 * (high - low)
         return Axis(low - (room or 0.01), high + (room if high > 0 else 0.0))
 
@@ -177,11 +180,6 @@ class Chart:
         """The state of a cell that is not tinted in words."""
         return "ruled out" if self.reference == "best" else "proven worse"
 
-    @property
-    def has_repeats(self) -> bool:
-        """Whether some row has repeats."""
-        return any(cell.repeats for row in self.rows for cell in row.cells)
-
 
 def build_verdict_chart(verdict: Verdict, names: Mapping[str, str], selected: str | None = None) -> Chart:
     """Return the chart of a verdict, best under the first metric first.
@@ -202,25 +200,16 @@ def build_verdict_chart(verdict: Verdict, names: Mapping[str, str], selected: st
     )
     if len(verdict.models) == 1:
         return chart
-    columns = {
-        "regret": verdict.regrets,
-        "regret_lower": verdict.regrets_lower,
-        "regret_upper": verdict.regrets_upper,
-        "mean": verdict.means,
-    }
-    places = _count_places(regret for metric in metrics for regret in verdict.regrets[metric].values())
-    cells = []
+    tables = {}
     for metric in metrics:
-        table = pd.DataFrame({name: by_metric[metric] for name, by_metric in columns.items()})
-        table = table.loc[list(verdict.models)]
-        table["may_be_best"] = table.index.isin([*verdict.best_sets[metric], *verdict.common_best])
-        is_loss = metric in verdict.lower_is_better
-        cells.append(_build_regret_cells(metric, table, verdict.winners[metric], is_loss, places))
+        columns = ("regrets", "regrets_lower", "regrets_upper", "means")
+        tables[metric] = pd.DataFrame({name: getattr(verdict, name)[metric] for name in columns}, list(verdict.models))
+        tables[metric]["may_be_best"] = tables[metric].index.isin([*verdict.best_sets[metric], *verdict.common_best])
     remarks: dict[str, list[str]] = {}
     for flag in verdict.flags:
         for model in flag.models if len(flag.models) < len(verdict.models) else ():
             remarks.setdefault(model, []).append(flag.message)
-    rows = _build_regret_rows(cells, names, selected or verdict.safe_choice, remarks)
+    rows = _build_regret_rows(tables, verdict.lower_is_better, names, selected or verdict.safe_choice, remarks)
     return replace(chart, rows=rows, notes=_describe_verdict_chart(verdict, metrics, level))
 
 
@@ -237,7 +226,7 @@ def build_metric_chart(comparison: Comparison) -> Chart:
         headline, advice = "One model: add a second one to compare it with.", ""
     elif len(possible) == 1:
         headline, bounds[winner] = f"{styled('n l', names[winner])} is best under {metric}.", 0.0
-        distance = format_amount(sorted(standings["regret"])[1])
+        distance = format_number(sorted(standings["regret"])[1])
         advice = f"{choice}: it is proven better than every other model ({level}). The next is {distance} behind."
     else:
         headline = format_open_question([names[model] for model in possible], total, "model", f" under {metric}")
@@ -246,15 +235,15 @@ def build_metric_chart(comparison: Comparison) -> Chart:
         advice = f"{choice}{worst}. {styled('b', 'Add queries, not models.')}"
     if selected is not None and total > 1:
         advice = describe_selection(selected, winner, bounds, names, f" under {metric}", level)
-    places, is_loss = _count_places(standings["regret"]), metric in comparison.lower_is_better
-    cells = [_build_regret_cells(metric, standings, winner, is_loss, places)]
+    tables = {metric: standings[["regret", "regret_lower", "regret_upper", "mean", "may_be_best"]]}
+    losses = comparison.lower_is_better
     size = f"{pluralize(total, 'model')}, {pluralize(comparison.query_count, 'query')}"
     return Chart(
         question=f"Which model is best under {metric}? {size}.",
         headline=headline,
         advice=advice,
-        panels=_build_panels((metric,), comparison.lower_is_better, merged=False),
-        rows=_build_regret_rows(cells, names, selected or winner) if total > 1 else (),
+        panels=_build_panels((metric,), losses, merged=False),
+        rows=_build_regret_rows(tables, losses, names, selected or winner) if total > 1 else (),
         level=level,
         last=("worst case", level),
         notes=_describe_marks(False, level) if total > 1 else (),
@@ -273,17 +262,15 @@ def build_baseline_chart(
     rows = []
     for decided in result.candidates:
         model = decided.candidate
-        cells = tuple(
-            _build_candidate_cell(result, decided, metric, means[metric][model], places) for metric in metrics
-        )
+        cells = tuple(_build_cell(result, decided, metric, means[metric][model], places) for metric in metrics)
         worst = -min(cell.lower for cell in cells)
-        rows.append(Row(model, names[model], printable(model), cells, decided.decision, worst, model == starred))
+        rows.append(Row(model, names[model], cells, decided.decision, worst, model == starred))
     cells = tuple(
         Cell(0.0, 0.0, 0.0, True, True, "baseline", means[metric][baseline], f"{metric}: the baseline")
         for metric in metrics
     )
     outcome = "keep" if starred == baseline else "baseline"
-    rows.append(Row(baseline, names[baseline], printable(baseline), cells, outcome, 0.0, starred == baseline))
+    rows.append(Row(baseline, names[baseline], cells, outcome, 0.0, starred == baseline))
     tolerance = f" by more than {format_number(result.margin, 3)}" if result.margin else ""
     return Chart(
         question=question,
@@ -304,22 +291,19 @@ def build_baseline_chart(
 
 def add_repeats(chart: Chart, distances: Mapping[str, Mapping[str, Sequence[float]]]) -> Chart:
     """Return a chart with every repeat of training recipes. `distances` to the best are by metric and model."""
-
-    def add_to_cell(cell: Cell, distances: Sequence[float]) -> Cell:
-        if not len(distances):
-            return cell
-        shift = cell.value + sum(distances) / len(distances)  # The mean of the repeats is at the mark.
-        repeats = tuple(float(shift - distance) for distance in distances)
-        numbers = ", ".join(map(format_mean, repeats[:MAX_LISTED_REPEATS]))
-        more = " …" if len(repeats) > MAX_LISTED_REPEATS else ""
-        return replace(cell, repeats=repeats, description=f"{cell.description}; its repeats: {numbers}{more}")
-
-    by_panel = [distances[panel.label.name] for panel in chart.panels]
     rows = []
     for row in chart.rows:
-        cells = (
-            add_to_cell(cell, by_model.get(row.model, ())) for cell, by_model in zip(row.cells, by_panel, strict=True)
-        )
+        cells = []
+        for cell, panel in zip(row.cells, chart.panels, strict=True):
+            gaps = distances[panel.label.name].get(row.model, ())
+            if len(gaps):
+                shift = cell.value + sum(gaps) / len(gaps)  # The mean of the repeats is at the mark.
+                repeats = tuple(float(shift - gap) for gap in gaps)
+                numbers = ", ".join(map(format_mean, repeats[:MAX_LISTED_REPEATS]))
+                more = " …" if len(repeats) > MAX_LISTED_REPEATS else ""
+                text = f"{cell.description}; its repeats: {numbers}{more}"
+                cell = replace(cell, repeats=repeats, description=text)
+            cells.append(cell)
         rows.append(replace(row, cells=tuple(cells)))
     notes = (*chart.notes, "Small ticks: single repeats, their mean is the mark.")
     return replace(chart, rows=tuple(rows), notes=notes)
@@ -345,31 +329,34 @@ def _count_places(values: Iterable[float]) -> int:
     return 3 if not 0 < largest < 0.01 else min(9, 1 + math.ceil(-math.log10(largest)))
 
 
-def _build_regret_cells(metric: str, table: pd.DataFrame, winner: str, is_loss: bool, places: int) -> dict[str, Cell]:
-    """Return the cell of each model under a metric. The winner is called the best only if no other model may be."""
-    top = "best" if table["may_be_best"].sum() == 1 else "lowest" if is_loss else "highest"
-    cells = {}
-    columns = table[["regret", "regret_lower", "regret_upper", "mean", "may_be_best"]]
-    for model, regret, lower, upper, mean, possible in columns.itertuples(name=None):
-        bounds = f", in truth between {format_number(lower)} and {format_number(upper)}" if math.isfinite(upper) else ""
-        description = (
-            f"{metric}: mean {format_number(mean)}, {format_number(regret)} behind the best{bounds}; "
-            f"{'may be best' if possible else 'ruled out as best'}"
-        )
-        text = top if model == winner else format_mean(0.0 - regret, places)
-        cells[model] = Cell(0.0 - regret, 0.0 - upper, 0.0 - lower, possible, model == winner, text, mean, description)
-    return cells
-
-
 def _build_regret_rows(
-    columns: Sequence[Mapping[str, Cell]],
+    tables: Mapping[str, pd.DataFrame],
+    losses: Container[str],
     names: Mapping[str, str],
     starred: str,
     remarks: Mapping[str, Sequence[str]] | None = None,
 ) -> tuple[Row, ...]:
+    """Return a row per model, best under the first metric first.
+
+    The table of each metric has five columns: regret, its lower and upper bound, mean, and whether it may be best.
+    """
+    places = _count_places(regret for table in tables.values() for regret in table.iloc[:, 0])
+    cells_of_models: dict[str, list[Cell]] = {}
+    for metric, table in tables.items():
+        # The winner is called the best only if no other model may be.
+        top = "best" if table["may_be_best"].sum() == 1 else "lowest" if metric in losses else "highest"
+        winner = table.iloc[:, 0].idxmin()
+        for model, regret, lower, upper, mean, possible in table.itertuples(name=None):
+            ends = f", in truth between {format_number(lower)} and {format_number(upper)}" if upper < math.inf else ""
+            description = (
+                f"{metric}: mean {format_number(mean)}, {format_number(regret)} behind the best{ends}; "
+                f"{'may be best' if possible else 'ruled out as best'}"
+            )
+            text = top if model == winner else format_mean(0.0 - regret, places)
+            cell = Cell(0.0 - regret, 0.0 - upper, 0.0 - lower, possible, model == winner, text, mean, description)
+            cells_of_models.setdefault(model, []).append(cell)
     rows = []
-    for model in sorted(columns[0], key=lambda model: -columns[0][model].value):
-        cells = tuple(column[model] for column in columns)
+    for model, cells in cells_of_models.items():
         worst = 0.0 - min(cell.lower for cell in cells)
         if all(cell.text == "best" for cell in cells):  # The verdict proves it. The bounds belong to another family.
             outcome, worst = "best", 0.0
@@ -378,13 +365,12 @@ def _build_regret_rows(
         else:
             outcome = f"{round_bound(worst, up=True)} behind" if worst else "0 behind"
         remark = " ".join((remarks or {}).get(model, ()))
-        rows.append(Row(model, names[model], printable(model), cells, outcome, worst, model == starred, remark))
-    return tuple(rows)
+        rows.append(Row(model, names[model], tuple(cells), outcome, worst, model == starred, remark))
+    return tuple(sorted(rows, key=lambda row: -row.cells[0].value))
 
 
-def _build_candidate_cell(
-    result: BaselineComparison, decided: CandidateDecision, metric: str, mean: float, places: int
-) -> Cell:
+def _build_cell(result: BaselineComparison, decided: CandidateDecision, metric: str, mean: float, places: int) -> Cell:
+    """Return the cell of a candidate next to its baseline."""
     sign = -1.0 if metric in result.lower_is_better else 1.0
     lower, upper = sorted((sign * decided.lower[metric], sign * decided.upper[metric]))
     value, possible = sign * decided.difference[metric], metric not in decided.excessive_losses

@@ -1,4 +1,4 @@
-"""The sections of a report between its chart and its details.
+"""The sections of a report between its chart and its details, and their figures as HTML.
 
 To add one, write a function from `Content` to a `Section`, or None if there is nothing to show, and call it in
 `build_sections`. Its figure is HTML whose classes are in ``report.css``. Its tables are in `gainsay.report.tables`.
@@ -7,23 +7,35 @@ To add one, write a function from `Content` to a `Section`, or None if there is 
 from __future__ import annotations
 
 import math
-from functools import partial
+from functools import cache, partial
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._common.shown import as_html, printable, short_names, shorten_names, styled
-from .._common.words import MINUS, format_amount, format_number, join_names, pluralize
-from ..comparison.wording import label_metrics
+from .._common.text import (
+    abbreviate,
+    as_html,
+    format_amount,
+    format_number,
+    join_names,
+    pluralize,
+    printable,
+    styled,
+)
+from ..comparison.verdict import label_metrics
 from .chart import build_verdict_chart
-from .queries import MAX_RANKS
+from .content import MAX_RANKS
 from .tables import Section
 
 if TYPE_CHECKING:
+    import jinja2
     import pandas as pd
 
     from ..comparison.explanations import Attribution
-    from .content import Appendix, Content
-    from .queries import Queries
+    from .chart import Chart
+    from .content import Appendix, Content, Queries
+
+TEMPLATES = Path(__file__).parent / "templates"
 
 NARROW = 5.1
 """Width in inches of a picture that takes half of the page."""
@@ -31,21 +43,44 @@ NARROW = 5.1
 MAX_SEGMENT_ROWS = 5
 MAX_SEGMENTS = 12
 
-DOT = "\u00b7"
-"""Replaces grade 0."""
+
+@cache
+def get_environment() -> jinja2.Environment:
+    """Return the environment of all templates, which escapes everything by default."""
+    try:
+        import jinja2
+    except ImportError as error:
+        raise ImportError("reports need Jinja2: pip install 'gainsay-ltr[report]'") from error
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"number": format_number, "emphasis": as_html, "printable": printable}
+    return environment
 
 
-def _embed(plot: str, *arguments: Any, size: tuple[float, float] | None = None, **options: Any) -> str:
-    """Return HTML with a plot of `gainsay.report.plots` in both themes, of a width and height in inches."""
+def build_chart(chart: Chart, limit: int, *, link: str = "", height: int = 0) -> str:
+    """Return the chart as a table of `limit` rows and all rows in question. `link` is the target of the rest."""
+    rows, rest = chart.folded(limit)
+    height = height or (42 if len(rows) <= 4 else 34)
+    return _render("chart_table", chart, rows, chart.axis(rows), height, rest=rest, link=link)
+
+
+def _render(macro: str, *arguments: object, **options: object) -> str:
+    """Return the HTML of a figure, a macro of the template of figures."""
+    module = get_environment().get_template("figures.html.j2").module
+    return str(getattr(module, macro)(*arguments, **options))
+
+
+def _embed(plot: str, *arguments: Any, **options: Any) -> str:
+    """Return HTML with a plot of `gainsay.report.plots` in both themes."""
     from . import plots
-    from .plots.style import embed, start
+    from .plots.style import embed
 
-    def draw(theme: str) -> plots.Picture:
-        ax = None if size is None else start(None, theme, size)[0]
-        picture: plots.Picture = getattr(plots, plot)(*arguments, ax=ax, theme=theme, **options)
-        return picture
-
-    return embed(draw)
+    return embed(getattr(plots, plot), *arguments, **options)
 
 
 def build_why_section(content: Content) -> Section | None:
@@ -57,16 +92,12 @@ def build_why_section(content: Content) -> Section | None:
         first, second = (styled("n", names[model]) for model in pair[:2])
         text = f"The difference between {first} and {second} is not proven, so there is nothing to explain yet."
         return Section("why", "Why", text, narrow=True)
-    text, note = _explain_pair(content, attribution), ""
+    text = _explain_pair(content, attribution)
     missing = [metric for metric in content.comparison.verdict.metrics if metric not in attribution.metrics]
     if missing and not content.merged:
         text += f" {missing[0]} has no split because it is not a sum over documents."
-    if attribution.left_out:
-        note = (
-            f"On the {attribution.queries:,} queries that all these metrics have. {attribution.left_out:,} more are "
-            "left out."
-        )
-
+    scope = f"On the {attribution.queries:,} queries that all these metrics have."
+    note = f"{scope} {attribution.left_out:,} more are left out." if attribution.left_out else ""
     size = (NARROW, 1.4 + 0.3 * len(attribution.grades_by_ranks.loc[attribution.metrics[0]]))
     figure = partial(_embed, "plot_attribution", attribution, size=size, names=names)
     return Section("why", "Why", text, figure, note, narrow=True)
@@ -101,14 +132,13 @@ def _format_grades(names: list[str], number: int) -> str:
 
 def build_rounds_section(content: Content) -> Section | None:
     """Return the section of best rounds, or None if nothing was trained."""
-    best, curves, names = content.rounds, content.comparison.curves, content.comparison.short_names
+    comparison, best, curves = content.comparison, content.rounds, content.comparison.curves
     if best is None or curves is None:
         return None
-    metrics, losses = content.comparison.verdict.metrics, content.comparison.lower_is_better
-    best = best.assign(candidate=best["candidate"].astype(str))
+    metrics, names = comparison.verdict.metrics, comparison.short_names
     gaps = best[f"round {metrics[0]}"].sub(best[f"round {metrics[1]}"]).abs()
-    candidate = str(gaps.groupby(best["candidate"], sort=False).max().idxmax())
-    text = _describe_rounds(content, best.assign(gap=gaps), candidate)
+    largest = best.iloc[int(gaps.to_numpy().argmax())]
+    text = _describe_rounds(content, best, gaps, largest)
     if "compared" in best.columns:
         text += " All other numbers are those of the compared rounds."
     if not gaps.any():
@@ -117,44 +147,34 @@ def build_rounds_section(content: Content) -> Section | None:
     if len(set(best["fold"])) > 1:
         note += " One line and one mark per fold."
 
-    lines = curves.assign(candidate=curves["candidate"].astype(str))
-    options: dict[str, Any] = {"candidate": candidate, "names": names, "lower_is_better": losses}
-
     def draw() -> str:
-        left = _embed("plot_curves", lines, metrics, **options)
+        options = {"candidate": largest["candidate"], "lower_is_better": comparison.lower_is_better, "names": names}
+        left = _embed("plot_curves", curves, metrics, **options)
         return f'<div class="two">{left}{_embed("plot_best_rounds", best, metrics, names=names)}</div>'
 
     return Section("when", "When to stop", text, draw, note)
 
 
-def _describe_rounds(content: Content, best: pd.DataFrame, candidate: str) -> str:
+def _describe_rounds(content: Content, best: pd.DataFrame, gaps: pd.Series[Any], largest: pd.Series[Any]) -> str:
     """Return the number of candidates with equal rounds, and the losses of the candidate with the largest gap."""
-    labels = label_metrics(content.comparison.verdict.metrics)
-    gaps = best.groupby("candidate", sort=False)["gap"].max()
-    total, same = len(gaps), int((gaps == 0).sum())
-    if same == total:
+    total, different = best["candidate"].nunique(), best.loc[gaps > 0, "candidate"].nunique()
+    if not different:
         return f"{'Each candidate' if total > 1 else 'The candidate'} has the same best round under both metrics."
-    folds = best[best["candidate"] == candidate]
-    largest = folds.iloc[int(folds["gap"].to_numpy().argmax())]
-    fold = f" (fold {printable(str(largest['fold']))})".replace("(fold fold", "(fold") if len(folds) > 1 else ""
-    rounds = " and ".join(
-        styled(f"b {style}", str(int(largest[f"round {label.name}"])))
-        for style, label in zip("le", labels, strict=True)
-    )
-    name = f"{styled('n', content.comparison.short_names[candidate])}{fold}: rounds {rounds}"
-    text = f"The best rounds differ for {name}."
+    labels = list(zip("le", label_metrics(content.comparison.verdict.metrics), strict=True))
+    has_folds = (best["candidate"] == largest["candidate"]).sum() > 1
+    fold = f" (fold {printable(str(largest['fold']))})".replace("(fold fold", "(fold") if has_folds else ""
+    rounds = " and ".join(styled(f"b {style}", str(largest[f"round {label.name}"])) for style, label in labels)
+    name = f"{styled('n', content.comparison.short_names[largest['candidate']])}{fold}: rounds {rounds}"
+    text, same = f"The best rounds differ for {name}.", total - different
     if total > 1:
         text = (
             f"{same or 'None'} of {total} candidates {'have' if same > 1 else 'has'} the same best round under both. "
             f"The largest gap is that of {name}."
         )
-    losses = [float(largest[f"loss {label.name}"]) for label in labels]
-    if not all(map(math.isfinite, losses)):
+    losses = [(styled(style, format_amount(largest[f"loss {label.name}"])), label.short) for style, label in labels]
+    if not all(math.isfinite(largest[f"loss {label.name}"]) for _, label in labels):
         return f"{text} A metric has no value there, so the loss of stopping there is unknown."
-    worse = " and ".join(
-        f"{styled(style, format_amount(loss))} worse by {label.short}"
-        for style, label, loss in zip("le", labels, losses, strict=True)
-    )
+    worse = " and ".join(f"{loss} worse by {label}" for loss, label in losses)
     return f"{text} On the validation set, stopping at the other metric's round is {worse}."
 
 
@@ -163,11 +183,9 @@ def build_gains_section(content: Content) -> Section | None:
     path = content.path
     if path is None or content.merged:
         return None
-    text = shorten_names(f"{path.headline}.", content.comparison.short_names)
-    if len(path.winners) == 1 or len(path.bases) < 2:
-        return Section("gains", "At which gain", text, narrow=True)
-
-    figure = partial(_embed, "plot_gains", path, size=(NARROW, 3.4))
+    text = abbreviate(f"{path.headline}.", content.comparison.short_names)
+    is_picture = len(path.winners) > 1 and len(path.bases) > 1
+    figure = partial(_embed, "plot_gains", path, size=(NARROW, 3.4)) if is_picture else None
     return Section("gains", "At which gain", text, figure, narrow=True)
 
 
@@ -177,7 +195,7 @@ def build_sensitivity_section(content: Content) -> Section | None:
     if sensitivity is None or not len(sensitivity.table):
         return None
 
-    text = shorten_names(sensitivity.text, content.comparison.short_names)
+    text = abbreviate(sensitivity.text, content.comparison.short_names)
     note = "Lines are intervals for other models of the same kind on the same queries."
     figure = partial(_embed, "plot_sensitivity", sensitivity)
     return Section("sensitivity", "What would change the answer", text, figure, note)
@@ -206,25 +224,14 @@ def build_queries_section(content: Content, max_queries: int) -> Section | None:
 
 
 def _draw_queries(content: Content, queries: Queries, most: int) -> str:
-    from .rendering import render
-
-    assert content.comparison.rankings is not None
     lists, lanes = queries.select(most), 1 if content.merged else 2
     if not lists:
         return ""
-    grades = {}
-    levels = content.comparison.rankings.judgments.levels.tolist()
-    for place, level in enumerate(levels):
-        full = f"{level:g}".replace("-", MINUS)
-        text = full if len(full) <= 3 else f"{float(f'{level:.2g}'):g}".replace("-", MINUS)
-        strength = round(20 * place / max(len(levels) - 1, 1))
-        grades[level] = {"text": text if level else DOT, "full": "" if text == full else full, "strength": strength}
     largest = {
         part.name: max(abs(lead) for entry in part.entries for lead in entry.leads[:lanes]) or 1.0 for part in lists
     }
-    labels, full_names = list(short_names(queries.pair[:2], 14).values()), list(map(printable, queries.pair[:2]))
-    options = {"grades": grades, "most": most, "lanes": lanes, "largest": largest, "ranks": MAX_RANKS}
-    return render("queries.html.j2", "figure", lists, labels, full_names, **options)
+    options = {"grades": queries.grades, "most": most, "lanes": lanes, "largest": largest, "ranks": MAX_RANKS}
+    return _render("query_lists", lists, queries.names, queries.pair, **options)
 
 
 def build_segments_section(content: Content) -> Section | None:
@@ -248,12 +255,11 @@ def build_segments_section(content: Content) -> Section | None:
     level, axis = parts[0][1].level, parts[0][1].axis([row for selection in selections for row in selection])
 
     def draw() -> str:
-        from .rendering import build_small_chart
-
         figures = [
             f"<div><h3>{escape(part.column)}: {escape(part.label)} "
             f'<span class="m">({pluralize(part.queries, "query")}, {100 * part.share:.0f} %)</span></h3>'
-            f'<p class="mini">{as_html(chart.headline)}</p>{build_small_chart(chart, rows, axis)}</div>'
+            f'<p class="mini">{as_html(chart.headline)}</p>'
+            f"{_render('chart_table', chart, rows, axis, 26, heads=False, kind='small')}</div>"
             for (part, chart), rows in zip(parts, selections, strict=True)
         ]
         return f'<div class="two">{"".join(figures)}</div>'
@@ -263,7 +269,7 @@ def build_segments_section(content: Content) -> Section | None:
     note = f"All on one scale, in the order of the chart above. Each interval has {level} confidence."
     more = len(segments.parts) - len(parts)
     note += f" {pluralize(more, 'segment')} more." if more else ""
-    return Section("segments", "Segments", shorten_names(text, comparison.short_names), draw, note)
+    return Section("segments", "Segments", abbreviate(text, comparison.short_names), draw, note)
 
 
 def build_appendix(appendix: Appendix) -> Section:
@@ -271,8 +277,6 @@ def build_appendix(appendix: Appendix) -> Section:
     content, chart = appendix.content, appendix.content.chart
 
     def draw() -> str:
-        from .rendering import build_chart
-
         sections = (build_why_section(content) if content.proven else None, build_rounds_section(content))
         text = " ".join(section.text for section in sections if section)
         return f'{build_chart(chart, MAX_SEGMENTS, height=32)}<p class="mini">{as_html(text)}</p>'

@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._common.shown import as_text, printable, shorten_names
-from .._common.words import (
+from .._common.text import (
+    abbreviate,
+    as_text,
     format_amount,
     format_confidence,
     format_difference,
@@ -15,10 +16,11 @@ from .._common.words import (
     format_number,
     format_p_values,
     pluralize,
+    printable,
 )
 from ..comparison.baseline import rank_candidates
 from ..comparison.pairs import select_clearest_pairs
-from ..comparison.wording import SAMPLE, describe_losses
+from ..comparison.verdict import SAMPLE, describe_losses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -118,20 +120,20 @@ def build_details(content: Content) -> tuple[Detail, ...]:
     title = f"All {pluralize(models, 'model')}" if models > 1 else "The model"
     title += f" under all {metrics} metrics" if metrics > 1 else " under the metric"
     if comparison.primary is not None:
-        parts.append(Detail("verdict", "The verdict, word for word", [shorten_names(comparison.verdict.text, short)]))
+        parts.append(Detail("verdict", "The verdict, word for word", [abbreviate(comparison.verdict.text, short)]))
     parts.append(Detail("models", title, describe_scope(comparison), [build_leaderboard(comparison)]))
     if comparison.primary is not None and models > 1:
         parts.append(_build_pairs(comparison))
     if content.against is not None:
-        text, table = shorten_names(content.against.text, short), build_decisions(content, content.against)
+        text, table = abbreviate(content.against.text, short), build_decisions(content, content.against)
         parts.append(Detail("against", "The decisions, in numbers", [text], [table]))
     if content.attribution is not None:
         parts.append(_build_attribution(content, content.attribution))
     if content.path is not None and not content.merged:
-        text = shorten_names(content.path.text, short).replace("(b^l - 1)/(b - 1)", "(bˡ − 1)/(b − 1)")
+        text = abbreviate(content.path.text, short).replace("(b^l - 1)/(b - 1)", "(bˡ − 1)/(b − 1)")
         parts.append(Detail("by-gain", "At which gain, word for word", [text]))
     if comparison.segment_labels and comparison.primary is not None:
-        parts.append(Detail("by-segment", "Segments, word for word", [shorten_names(comparison.segments.text, short)]))
+        parts.append(Detail("by-segment", "Segments, word for word", [abbreviate(comparison.segments.text, short)]))
     if comparison.last_sensitivity is not None:
         table = build_sensitivity(comparison.last_sensitivity)
         parts.append(Detail("choices", "Other choices, in numbers", tables=[table]))
@@ -171,7 +173,7 @@ def list_notes(content: Content) -> list[str]:
     if comparison.unjudged is not None:
         notes += comparison.unjudged.text(comparison.models)
     notes += [f"{note}." for note in comparison.notes]
-    return [shorten_names(note, comparison.short_names) for note in notes]
+    return [abbreviate(note, comparison.short_names) for note in notes]
 
 
 def describe_scope(comparison: Comparison) -> list[str]:
@@ -255,31 +257,27 @@ def _build_pairs(comparison: Comparison) -> Detail:
         rows = table[[f"{outcome} {metric}" for outcome in ("wins", "ties", "losses")]].itertuples(index=False)
         texts = [" \u00b7 ".join(f"{count:,}" for count in counts) for counts in rows]
         columns.append(Column(f"wins, ties, losses {metric}", texts))
-    return Detail(
-        "pairs", f"Pairs of models ({number:,})", sentences, [Table("Model minus the one against it", columns)]
-    )
+    tables = [Table("Model minus the one against it", columns)]
+    return Detail("pairs", f"Pairs of models ({number:,})", sentences, tables)
 
 
 def build_sensitivity(sensitivity: Sensitivity) -> Table:
     """Return the share of reversed pairs and the winner under every other choice."""
-    rows = sensitivity.table.to_dict("records")
+    rows, level = sensitivity.table.to_dict("records"), format_confidence(sensitivity.alpha)
     shares, pairs = [], []
     for row in rows:
         share, lower, upper = (f"{100 * row[key]:.1f} %" for key in ("reversed", "lower", "upper"))
         shares.append(Cell(share, f"{lower} to {upper}" if math.isfinite(row["lower"]) else ""))
         counted = row["pairs"] is not None and row["pairs"] == row["pairs"]
         pairs.append(f"{int(row['reversed_pairs']):,} of {int(row['pairs']):,}" if counted else NONE)
-    level = format_confidence(sensitivity.alpha)
-    return Table(
-        f"Choices instead of {sensitivity.reference}, with {level} intervals over models",
-        [
-            Column("choice", [row["choice"] for row in rows], numeric=False),
-            Column("reversed pairs", shares, low=True),
-            Column("pairs", pairs),
-            Column("largest reversed difference", [format_mean(row["largest"]) for row in rows]),
-            Column("winner", [row["winner"] for row in rows], numeric=False),
-        ],
-    )
+    columns = [
+        Column("choice", [row["choice"] for row in rows], numeric=False),
+        Column("reversed pairs", shares, low=True),
+        Column("pairs", pairs),
+        Column("largest reversed difference", [format_mean(row["largest"]) for row in rows]),
+        Column("winner", [row["winner"] for row in rows], numeric=False),
+    ]
+    return Table(f"Choices instead of {sensitivity.reference}, with {level} intervals over models", columns)
 
 
 def build_decisions(content: Content, result: BaselineComparison) -> Table:
@@ -291,13 +289,10 @@ def build_decisions(content: Content, result: BaselineComparison) -> Table:
         Column("deciding bounds", [result.describe_bounds(decided) for decided in decisions], numeric=False),
     ]
     for metric in result.metrics:
-        differences, shares = [], []
-        for decided in decisions:
-            difference, lower, upper = (end[metric] for end in (decided.difference, decided.lower, decided.upper))
-            differences.append(_format_interval(format_difference, difference, lower, upper))
-            shares.append(" \u00b7 ".join(f"{1000 * share:.0f}" for share in decided.shares[metric].values()))
-        columns.append(Column(f"\u0394 {metric}", differences))
-        columns.append(Column(f"better, worse, same by {metric}", shares))
+        ends = ((decided.difference[metric], decided.lower[metric], decided.upper[metric]) for decided in decisions)
+        columns.append(Column(f"\u0394 {metric}", [_format_interval(format_difference, *row) for row in ends]))
+        shares = ([f"{1000 * share:.0f}" for share in decided.shares[metric].values()] for decided in decisions)
+        columns.append(Column(f"better, worse, same by {metric}", list(map(" \u00b7 ".join, shares))))
     needed = [str(decided.queries_needed or "") or NONE for decided in decisions]
     columns.append(Column("queries of a new experiment that ships", needed, low=True))
     return Table(f"Against {short[result.baseline]}. Better, worse and same: of 1,000 queries", columns)

@@ -13,8 +13,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from .._common.shown import pieces, printable
-from .._common.words import format_confidence, format_number, pluralize
+from .._common.text import format_confidence, format_number, pieces, pluralize, printable
 from ..metrics.conventions import CONVENTIONS
 from .chart import STAR
 from .tables import Table as TableData
@@ -63,12 +62,12 @@ def values_table(title: str, rows: Mapping[str, float]) -> Group:
 def frame_table(title: str, frame: pd.DataFrame) -> Group:
     """Return a DataFrame as a table: index first, numbers to four decimals, everything else as it is."""
     frame = frame.reset_index()
-    table = _create_table()
-    for name, dtype in frame.dtypes.items():
-        table.add_column(str(name), justify="right" if dtype.kind in "fiu" else "left", overflow="fold")
-    for row in frame.itertuples(index=False):
-        table.add_row(*(_show(f"{value:.4f}" if isinstance(value, float) else str(value)) for value in row))
-    return _add_title(title, table)
+    columns = [(str(name), dtype.kind in "fiu") for name, dtype in frame.dtypes.items()]
+    rows = (
+        [_show(f"{value:.4f}" if isinstance(value, float) else str(value)) for value in row]
+        for row in frame.itertuples(index=False)
+    )
+    return _create_table(title, columns, rows)
 
 
 def gains_tables(gains: GainPath) -> list[Group]:
@@ -132,16 +131,13 @@ def _create_grid(rows: Iterable[Sequence[str | Text]], *widths: int) -> Table:
 
 def _report_table(data: TableData, *, notes: bool = True) -> Group:
     """Return a table of a report, with the notes of its cells or without."""
-    table = _create_table()
-    for column in data.columns:
-        label = column.label.replace("@", "\n@")
-        table.add_column(label, justify="right" if column.numeric else "left", overflow="fold")
+    rows = []
     for row in data.rows:
         texts = (f"{cell.text} ({cell.note})" if notes and cell.note else cell.text for cell in row)
-        table.add_row(
-            *(Text(printable(text), "bold" if cell.strong else "") for text, cell in zip(texts, row, strict=True))
-        )
-    return _add_title(data.caption, table)
+        styles = ("bold" if cell.strong else "" for cell in row)
+        rows.append(map(Text, map(printable, texts), styles))
+    columns = [(column.label.replace("@", "\n@"), column.numeric) for column in data.columns]
+    return _create_table(data.caption, columns, rows)
 
 
 def whole_leaderboard(content: Content) -> Group:
@@ -165,8 +161,8 @@ def decisions_table(content: Content) -> Group:
 def headline_lines(content: Content) -> list[Text]:
     """Return the answer and the advice."""
     chart = content.chart
-    lines = [_style(chart.headline, "bold")]
-    lines += [_style(chart.advice, colored=False)] if chart.advice else []
+    lines = [_style(chart.headline, STYLES, "bold")]
+    lines += [_style(chart.advice, {"b": "bold"})] if chart.advice else []
     return lines + [Text(sentence) for sentence in content.same_number]
 
 
@@ -186,7 +182,7 @@ def chart_lines(content: Content, width: int, *, unicode: bool = True, every: bo
     lines += [Text(f"  … {rest} (--all)")] if rest else []
     filled, hollow = (" ".join(pair[k] for pair in MARKS[: len(chart.panels)]) for k in (0, 1))
     key = f"{filled} {chart.legend}, {hollow} {chart.excluded} ({chart.level}). Right is better."
-    key += " ╵ one repeat." if chart.has_repeats else ""
+    key += " ╵ one repeat." if comparison.repeats else ""
     queries = comparison.query_count if comparison.primary is None else comparison.verdict.queries
     winners = [
         f"{row.name} {format_number(row.cells[lane].mean)}"
@@ -297,21 +293,22 @@ def _fit(text: str, width: int) -> str:
     return fitted.plain
 
 
-def _style(text: str, base: str = "", *, colored: bool = True) -> Text:
+def _style(text: str, styles: Mapping[str, str], base: str = "") -> Text:
+    """Return text with emphasis in the looks of some styles."""
     line = Text(style=base)
-    for style, piece in pieces(text):
-        marks = (mark for mark in style.split() if mark == "b" or (colored and mark in STYLES))
-        line.append(piece, style=" ".join(STYLES[mark] for mark in marks))
+    for marks, piece in pieces(text):
+        line.append(piece, " ".join(styles[mark] for mark in marks.split() if mark in styles))
     return line
 
 
-def _add_title(title: str, table: Table) -> Group:
-    """Return a table below its title, which may be wider than the table."""
+def _create_table(title: str, columns: Iterable[tuple[str, bool]], rows: Iterable[Iterable[Text]]) -> Group:
+    """Return a table below its title, which may be wider. Columns are heads, and whether they contain numbers."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, show_edge=False)
+    for head, is_numeric in columns:
+        table.add_column(head, justify="right" if is_numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
     return Group(Text(title, style="bold"), Text(), table, Text())
-
-
-def _create_table() -> Table:
-    return Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, show_edge=False)
 
 
 def _show(text: str) -> Text:

@@ -1,9 +1,10 @@
-"""The contract of all adapters: metrics bound to a dataset, names of metrics, and errors with the same words."""
+"""The contract of all adapters: metrics bound to a dataset or a part of it, names, and errors with the same words."""
 
 from __future__ import annotations
 
 import sys
 import weakref
+from collections.abc import Mapping
 from contextlib import contextmanager
 from functools import wraps
 from inspect import signature
@@ -11,11 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, TypeVar, ge
 
 import numpy as np
 
-from .._common.arrays import nearest
-from .._common.shown import call_text
+from .._common.arrays import index_of, nearest, sum_columns
+from .._common.text import call_text, join_names
 from .._common.validation import validate_choice
-from .._common.words import join_names
-from ..evaluation.evaluator import Evaluator, validate_threads
+from ..evaluation.evaluator import Evaluator, validate_threads, weighted
 from ..judgments import Judgments, NegativeLabels
 from ..metrics.base import Metric
 from ..metrics.binary import validate_without_judged
@@ -33,8 +33,14 @@ from ..metrics.names import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
+    from .._common.typing import Floats
+    from ..evaluation.evaluator import Evaluation
+
 P = ParamSpec("P")
 T = TypeVar("T")
+
+SMALLEST, LARGEST = 2.0**-500, 2.0**500
+"""If the largest weight is in this range, sums neither overflow nor lose digits."""
 
 LIBRARIES = {"lightgbm": "LightGBM", "xgboost": "XGBoost", "catboost": "CatBoost"}
 EVALUATIONS = {"lightgbm": "feval", "xgboost": "EvaluateRanking", "catboost": "eval_metric"}
@@ -64,11 +70,6 @@ class WeakIdentityMap(Generic[T]):
                 del entries[address]
 
         entries[address] = (weakref.ref(key, remove), value)
-
-    def remove(self, key: object) -> None:
-        """Remove the value of this object, if present."""
-        if self.get(key) is not None:
-            del self._entries[id(key)]
 
 
 class BoundMetrics:
@@ -101,6 +102,86 @@ class BoundMetrics:
         """Return the metrics bound to a dataset, or raise an error if its labels are not valid for them."""
         judgments = Judgments(labels, group=group, qid=qid, weight=weight, negative_labels=self.negative_labels)
         return Evaluator(self.metrics, judgments, self.n_jobs)
+
+
+class Partition:
+    """Metrics bound to a part of all queries.
+
+    A partition may be empty or have only queries of weight 0, unless it is the whole dataset.
+    """
+
+    def __init__(
+        self,
+        bound_metrics: BoundMetrics,
+        labels: Any,
+        *,
+        group: Any = None,
+        qid: Any = None,
+        weight: Any = None,
+        whole: bool = False,
+    ) -> None:
+        self.metrics = bound_metrics.metrics
+        self.evaluator = None
+        self._whole = whole
+        weights = list(weight.values()) if isinstance(weight, Mapping) else weight
+        weightless = weight is not None and not whole and not np.any(weights)
+        self.counts = len(labels) > 0 and not weightless
+        """Whether a query has documents and a positive weight."""
+        if len(labels) or whole:
+            weight = _ones_like(weight) if weightless else weight
+            self.evaluator = bound_metrics.bind(labels, group=group, qid=qid, weight=weight)
+            return
+        for name, values in (("group", group), ("qid", qid), ("weight", weight)):
+            if values is not None and len(values) and not isinstance(values, Mapping):
+                raise ValueError(
+                    f"{name} has {len(values)} entries, but labels is empty. Remove queries without documents"
+                )
+
+    def evaluate(self, scores: Any) -> Evaluation | None:
+        """Return the values of the queries, or None without queries."""
+        if self.evaluator is not None:
+            return self.evaluator(scores)
+        if len(scores):
+            raise ValueError(f"scores has {len(scores)} entries, but labels is empty. Pass one score per document")
+        return None
+
+    def compute_terms(self, scores: Any) -> list[Floats]:
+        """Return w * v and w of each query, for each metric, shape (2, queries)."""
+        evaluation = self.evaluate(scores)
+        if evaluation is None:
+            return [np.zeros((2, 0)) for _ in self.metrics]
+        terms = []
+        for metric, values in zip(self.metrics, evaluation.per_query.T, strict=True):
+            if not self.counts and metric.weights != "ignore":
+                terms.append(np.zeros((2, 0)))
+                continue
+            terms.append(np.stack(weighted(metric, evaluation.judgments, values, scale=self._whole)))
+            largest = terms[-1][1].max(initial=0.0)
+            if not self._whole and largest and not SMALLEST <= largest <= LARGEST:
+                raise ValueError(
+                    f"weight must be between {SMALLEST:g} and {LARGEST:g} to add up partitions, got {largest:g}. "
+                    "Multiply all weights by one number"
+                )
+        return terms
+
+    def compute_sums(self, scores: Any) -> Floats:
+        """Return the sums of w * v and of w by metric, shape (metrics, 2), with the rounding of `gainsay.evaluate`."""
+        return np.array([sum_columns(terms.T) if terms.size else np.zeros(2) for terms in self.compute_terms(scores)])
+
+
+def _ones_like(weight: Any) -> Any:
+    """Return weights of 1 instead of 0."""
+    if isinstance(weight, Mapping):
+        return dict.fromkeys(weight, 1.0)
+    return np.ones(len(weight)) if index_of(weight) is None else weight + 1
+
+
+def compute_ratios(sums: Floats) -> Floats:
+    """Return means from the sums of w * v and of w, shape (…, 2). They are NaN if no query counts."""
+    products, weights = sums[..., 0], sums[..., 1]
+    means = np.full(weights.shape, np.nan)
+    np.divide(products, weights, out=means, where=weights > 0)
+    return means
 
 
 class LibraryObject:

@@ -27,8 +27,7 @@ from .bound_metrics import (
 )
 from .display import Display, Show, choose_display
 from .early_stopping import get_active_run
-from .picture import create_picture
-from .view import MetricCurve, SelectedRound, View, choose_metrics, create_shown
+from .view import MetricCurve, SelectedRound, View, choose_metrics, create_picture, create_shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -78,17 +77,10 @@ class CurvesBase:
         self._last_round = 0
         self._display: Display | None = None
         self._has_begun = self._is_checked = False
-        self._stopping: StoppingRun | None = None
-        """The early stopping of gainsay in this training."""
         self._selected_round: SelectedRound | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            **self.__dict__,
-            "_display": None,
-            "_model": None,
-            "_stopping": None,
-        }  # the recorded values can be pickled
+        return {**self.__dict__, "_display": None, "_model": None}  # the recorded values can be pickled
 
     def __del__(self) -> None:
         if getattr(self, "_display", None) is not None:
@@ -119,7 +111,6 @@ class CurvesBase:
         for dataset, metric, value, higher in results:
             self._add(round_number, dataset, metric, value, higher)
         self._last_round = round_number
-        self._stopping = get_active_run(self._model) or self._stopping
         if not self._is_checked:
             try:
                 self._choose_shown()
@@ -151,17 +142,15 @@ class CurvesBase:
         """Return whether another callback has ended the training, after which LightGBM calls no callback."""
         return self._model is not None and self._find_selected_round() is not None
 
-    def _end(self) -> None:
-        """Show the end of the training."""
-        if self._model is not None:
-            run = self._stopping = get_active_run(self._model) or self._stopping
-            best_round, metric, value = self._find_selected_round(), "", math.nan
-            if run is not None:
-                best_round, (dataset, metric) = best_round or run.best_round, self._find_monitored(run)
-                if (dataset, metric) in self._curves:
-                    value = self._curves[dataset, metric].get(best_round)
-            if best_round is not None:
-                self._selected_round = SelectedRound(best_round, value, metric)
+    def _end(self, run: StoppingRun | None = None) -> None:
+        """Show the end of the training. `run` is the early stopping of gainsay, if it has set the best round."""
+        if run is not None:
+            monitored = self._find_monitored(run)
+            curve = self._curves.get(monitored)
+            value = math.nan if curve is None else curve.get(run.best_round)
+            self._selected_round = SelectedRound(run.best_round, value, monitored[1])
+        elif self._model is not None and (best_round := self._find_selected_round()) is not None:
+            self._selected_round = SelectedRound(best_round)
         self._model = None
         if self._display is not None:
             self._display.end()
@@ -382,7 +371,7 @@ class CurvesBase:
         curves = self._get_curves(dataset)
         is_shown = self._display is not None
         patience = None
-        if self._model is not None and (run := self._stopping) is not None:
+        if self._model is not None and (run := get_active_run(self._model)) is not None:
             monitored = self._find_monitored(run)
             left = run.count_rounds_left(self._curves.get(monitored), self._last_round)
             patience = monitored[1], left, run.patience

@@ -11,8 +11,7 @@ import time
 import weakref
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from .picture import create_picture
-from .view import to_ascii
+from .view import create_picture, to_ascii
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

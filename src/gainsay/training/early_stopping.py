@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from .._common.shown import call_text
+from .._common.text import call_text
 from .._common.validation import validate_integer, validate_real
 from .bound_metrics import (
     WeakIdentityMap,
@@ -48,6 +48,10 @@ class StoppingRun:
     dataset: str | None = None
     logged_name: str | None = None
     best: float | None = None
+    sets_best: bool | None = None
+    """Whether the model predicts with the best round. None during the training, because other callbacks may decide."""
+    on_end: list[Callable[[Any], None]] = field(default_factory=list)
+    """Functions to call with the model when this is decided."""
 
     def is_over(self, round_number: int) -> bool:
         """Return whether a metric has been evaluated after its best round, and the patience is over."""

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from .._common.arrays import nearest, numbers, validate_ready
-from .._common.shown import printables
+from .._common.text import printables
 from .._common.validation import validate_integer, validate_name
 from ..data import RankingData, read_scores
-from ..data.features import as_matrix, is_sparse
+from ..data.ranking_data import as_matrix, is_sparse
 from .bound_metrics import LIBRARIES
 
 if TYPE_CHECKING:

@@ -2,16 +2,103 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import xgboost as xgb
+from xgboost.callback import TrainingCallback
 
-from ..training.bound_metrics import create_clash_error
+from ..training.bound_metrics import LibraryObject, WeakIdentityMap, create_clash_error
 from ..training.curves import CurvesBase
-from .common import DIRECTIONS, REMEDY, Callback, log_first
+from ..training.early_stopping import StoppingRun, active_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+REMEDY = "Remove it from params['eval_metric'] (disable_default_eval_metric=True disables the objective's metric)"
+_HIGHER = ("auc", "aucpr", "pre", "map", "ndcg", "interval-regression-accuracy")
+_LOWER = (
+    "rmse", "rmsle", "mae", "mape", "mphe", "logloss", "error", "merror", "mlogloss", "poisson-nloglik",
+    "gamma-nloglik", "cox-nloglik", "gamma-deviance", "tweedie-nloglik", "aft-nloglik", "quantile", "expectile",
+)  # fmt: skip
+DIRECTIONS = {**dict.fromkeys(_HIGHER, True), **dict.fromkeys(_LOWER, False)}
+"""Whether a higher value is better, for each metric of XGBoost by its name without a cutoff."""
+
+_loggers: WeakIdentityMap[list[Logger]] = WeakIdentityMap()
+"""The callbacks that log into a training, by its booster.
+
+XGBoost before 3.2 calls callbacks in any order. Early stopping uses this map to make them log first.
+"""
+
+
+class Callback(LibraryObject, TrainingCallback):
+    """A callback for XGBoost. Subclasses override `finish_round`."""
+
+    _library = "xgboost"
+
+    def before_training(self, model: Any) -> Any:
+        """Return the model."""
+        return model
+
+    def after_iteration(self, model: Any, *arguments: Any) -> bool:
+        """Call `finish_round`, or raise an error if another library calls this method."""
+        if len(arguments) != 2:
+            raise self._create_misuse_error(library="catboost")
+        return self.finish_round(model, *arguments)
+
+    def finish_round(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        """Return whether to stop training."""
+        return False
+
+
+class Logger(Callback):
+    """A callback that logs once per round."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._logged: WeakIdentityMap[int] = WeakIdentityMap()
+
+    def before_training(self, model: Any) -> Any:
+        """Register for early stopping."""
+        _loggers.set(model, [*get_loggers(model), self])
+        return model
+
+    def finish_round(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        """Log this round unless it is logged already."""
+        if self._logged.get(model) != epoch:
+            self._logged.set(model, epoch)
+            self.log_round(model, epoch, evals_log)
+        return False
+
+    def after_training(self, model: Any) -> Any:
+        """Remove the registration."""
+        _loggers.set(model, [])
+        return model
+
+    def log_round(self, model: Any, epoch: int, evals_log: Any) -> None:
+        """Write into the history."""
+        raise NotImplementedError
+
+    def compute_value(self, model: Any, rounds: int, data_name: str, metric: str) -> float | None:
+        """Return a value of the first rounds of the model, or None if another object logs it."""
+        return None
+
+
+def get_loggers(model: Any) -> list[Logger]:
+    """Return the callbacks that log into a training."""
+    return _loggers.get(model) or []
+
+
+def log_first(model: Any, epoch: int, evals_log: Any) -> None:
+    """Make all callbacks log this round."""
+    for logger in get_loggers(model):
+        logger.finish_round(model, epoch, evals_log)
+
+
+def read_best(model: Any) -> tuple[str | None, str | None]:
+    """Return the attributes of the best round. Each early stopping overwrites them, and a continued model has some."""
+    return model.attr("best_iteration"), model.attr("best_score")
 
 
 class Curves(CurvesBase, Callback):
@@ -73,7 +160,7 @@ class Curves(CurvesBase, Callback):
         self._begin("xgboost")
         self._model = model
         self._first_round = model.num_boosted_rounds() if isinstance(model, xgb.Booster) else 0
-        self._initial_best = model.attr("best_iteration")
+        self._best = self._initial_best = read_best(model)
         self._log: Any = {}
         return model
 
@@ -97,10 +184,19 @@ class Curves(CurvesBase, Callback):
             last = self._model.num_boosted_rounds() if is_booster else self.rounds + bool(values)
             if self._log and last > self.rounds:  # another callback stopped the training before this one was called
                 self._record(last, values)
-        self._best: str | None = model.attr("best_iteration")
-        self._end()
-        self._log = {}
+        run = active_runs.get(self._model)
+        if run is not None and run.sets_best is None:
+            run.on_end.append(partial(self._finish, run))  # early stopping comes later, and may select another round
+        else:
+            self._finish(run, model)
         return model
+
+    def _finish(self, run: StoppingRun | None, model: Any) -> None:
+        """Show the end, with the round that the model predicts with."""
+        self._best = read_best(model)
+        is_selected = run is not None and run.sets_best and self._best[0] == str(run.best_round - 1)
+        self._end(run if is_selected else None)
+        self._log = {}
 
     def _read_new_values(self) -> Iterator[tuple[str, str, float, bool | None]]:
         """Yield the values since the last call."""
@@ -116,8 +212,8 @@ class Curves(CurvesBase, Callback):
                     yield dataset, metric, float(value), higher
 
     def _find_selected_round(self) -> int | None:
-        best = getattr(self, "_best", None)
-        return None if best is None or best == self._initial_best else int(best) + 1
+        best_iteration, _ = self._best
+        return None if best_iteration is None or self._best == self._initial_best else int(best_iteration) + 1
 
     def _describe_remedy(self, metrics: list[str]) -> str:
         return f"evaluate it with EvaluateRanking({{…}}, {metrics}) in callbacks, or with custom_metric"
@@ -214,6 +310,7 @@ class Checkpoint(Callback):
     def after_training(self, model: Any) -> Any:
         """Record that all rounds are complete."""
         self._complete(self.boosters[0].num_boosted_rounds() - self._first_round)
+        self._history = self.curves  # a copy, because `evals_result` returns the lists of the training
         return model
 
     def _complete(self, rounds: int) -> None:

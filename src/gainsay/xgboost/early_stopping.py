@@ -17,7 +17,7 @@ from ..metrics.base import Metric
 from ..training.bound_metrics import create_clash_error, factory, find_logged_name
 from ..training.early_stopping import STOPPING_OPTIONS, EarlyStoppingBase, StoppingRun, active_runs
 from ..training.prediction import find_trees
-from .common import DIRECTIONS, REMEDY, Callback, get_loggers, log_first
+from .curves import DIRECTIONS, REMEDY, Callback, get_loggers, log_first, read_best
 from .evaluate import calls
 
 if TYPE_CHECKING:
@@ -92,19 +92,12 @@ class _Run(StoppingRun):
     """The state of one training. `reference` is its model, because another callback may return a shorter one."""
 
     reference: Any = None
-    initial_best: str | None = None
+    initial_best: tuple[str | None, str | None] = (None, None)
     is_continued: bool = False
     has_stopped: bool = False
     history: Any = field(default_factory=dict)
     last_checked: int = 0
     values_seen: int = 0
-
-    @property
-    def initial_lengths(self) -> list[int]:
-        """The two lengths of the continued model: up to its best round, and complete."""
-        best = (self.initial_best or "").strip()
-        rounds = int(best) + 1 if best.isdigit() else self.start
-        return sorted({min(rounds, self.start), self.start})
 
 
 class EarlyStopping(EarlyStoppingBase, Callback):
@@ -149,7 +142,7 @@ class EarlyStopping(EarlyStoppingBase, Callback):
             warnings.warn(f"under {booster} {reason}: the model of the best round cannot be restored", stacklevel=2)
         start: int = model.num_boosted_rounds()
         run = _Run(self.metric, self.rounds, start, start, reference=weakref.ref(model), last_checked=start)
-        run.initial_best = model.attr("best_iteration") if start else None
+        run.initial_best = read_best(model) if start else (None, None)
         run.is_continued = start > 0 and unstable is None
         self._runs[threading.get_ident()] = run
         active_runs.set(model, run)
@@ -189,10 +182,12 @@ class EarlyStopping(EarlyStoppingBase, Callback):
             self._record(run, round_number, value, self.maximize, self.min_delta)
 
     def _evaluate_start(self, run: _Run, model: Any) -> None:
-        """Use the better length of the continued model as the value to beat."""
+        """Use the better length of the continued model as the value to beat: up to its best round, or complete."""
+        best = (run.initial_best[0] or "").strip()
+        best_length = min(int(best) + 1, run.start) if best.isdigit() else run.start
         recorded = [(log, matrix) for log, reference in calls.get() or () if (matrix := reference()) is not None]
         calls.set(None)
-        for rounds in run.initial_lengths:
+        for rounds in sorted({best_length, run.start}):
             value = self._compute_value(run, model, rounds, recorded)
             if value is None:
                 functions = "EvaluateRanking or custom_metric"
@@ -220,8 +215,16 @@ class EarlyStopping(EarlyStoppingBase, Callback):
     def after_training(self, model: Any) -> Any:
         """Print the best round, and cut the model there if `save_best`."""
         run = self._runs.pop(threading.get_ident())
+        result = self._finish(run, model)
+        for function in run.on_end:
+            function(result)
+        run.history, run.on_end = {}, []  # the run is stored as long as the model
+        return result
+
+    def _finish(self, run: _Run, model: Any) -> Any:
+        """Return the resulting model."""
+        run.sets_best = False
         trained = model if run.reference() is None else run.reference()
-        active_runs.remove(trained)
         last_round = trained.num_boosted_rounds()
         if run.history and run.last_checked < last_round:  # another callback stopped before this one was called
             self._check(run, trained, last_round)
@@ -230,11 +233,12 @@ class EarlyStopping(EarlyStoppingBase, Callback):
                 warnings.warn(self._describe_missing_values(run.dataset), stacklevel=2)
             return model
         is_cut = model.num_boosted_rounds() < last_round
-        has_second_stop = is_cut or trained.attr("best_iteration") != run.initial_best
+        has_second_stop = is_cut or read_best(trained) != run.initial_best
         keeps_attributes = has_second_stop and not run.has_stopped and not self.save_best
         self._print_best(run, keeps_attributes)
         if keeps_attributes:
             return model
+        run.sets_best = True
         result = cut_booster(trained, run.best_round) if self.save_best else model
         self._set_best(run, result)
         return result

@@ -8,15 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..._common import __version__
 from ...data import RankingData
-from ..candidate import Candidate
+from ..config import Candidate
 
 DOCUMENTS_PER_PREDICTION = 65_536
 """Both libraries copy the features they predict on, XGBoost into twice the memory."""
-
-Predict = Callable[[slice, Sequence[int]], list[Any]]
-"""Maps rows and numbers of rounds to the scores of these documents after each."""
 
 Watch = Callable[[Any], bool]
 """Evaluates the validation scores of a round, and returns whether training should stop."""
@@ -49,7 +45,7 @@ def get_trainer(library: str) -> Any:
     - `cut(model, rounds)` returns the model file with the first rounds only, whose predictions are those of the whole
       model at this round, to the last bit.
     - `load(model)` returns the booster in a model file, which predicts with all its rounds.
-    - `create_predictor(booster, data, threads)` returns a function from rows and numbers of rounds to scores.
+    - `predict(booster, data, rows, rounds, threads)` returns the scores of these documents after each number of rounds.
 
     Raises
     ------
@@ -59,16 +55,14 @@ def get_trainer(library: str) -> Any:
     return import_module(f".{library}", __name__)
 
 
-def predict_scores(predict: Predict, data: RankingData, rounds: Sequence[int]) -> dict[int, Any]:
+def predict_scores(
+    library: str, booster: Any, data: RankingData, rounds: Sequence[int], threads: int
+) -> dict[int, Any]:
     """Return the scores of all documents after each of these rounds."""
-    starts = range(0, len(data.labels), DOCUMENTS_PER_PREDICTION)
-    pieces = [predict(slice(start, start + DOCUMENTS_PER_PREDICTION), rounds) for start in starts]
+    predict, starts = get_trainer(library).predict, range(0, len(data.labels), DOCUMENTS_PER_PREDICTION)
+    slices = [slice(start, start + DOCUMENTS_PER_PREDICTION) for start in starts]
+    pieces = [predict(booster, data, rows, rounds, threads) for rows in slices]
     return {number: np.concatenate(scores) for number, scores in zip(rounds, zip(*pieces, strict=True), strict=True)}
-
-
-def get_versions(library: str) -> dict[str, str]:
-    """Return the versions of the packages that a training may depend on."""
-    return {"gainsay": __version__, "numpy": np.__version__, library: str(import_module(library).__version__)}
 
 
 def validate_names(library: str, candidate: Candidate, main_names: Mapping[str, str]) -> None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ... import lightgbm as _adapter  # noqa: F401
 from ..._common.arrays import nearest
 from ...data import RankingData
-from ...metrics.gains import power
-from ..candidate import Candidate, Gain
-from . import CHANGES_ROUNDS, Predict, Watch, validate_names
+from ...metrics.dcg import power
+from ..config import Candidate, Gain
+from . import CHANGES_ROUNDS, Watch, validate_names
 
 # After the adapter, whose error names the extra to install.
 import lightgbm as lgb  # isort: skip
@@ -24,12 +24,8 @@ _SETUP_LOCK = threading.Lock()
 DCG of every query from it, so two threads with different gains would change each other's trees."""
 
 
-class Binned(NamedTuple):
-    """Datasets of LightGBM and their largest label."""
-
-    train: lgb.Dataset
-    valid: lgb.Dataset | None
-    max_label: float
+Binned = tuple[lgb.Dataset, lgb.Dataset | None]
+"""Training and validation data."""
 
 
 def validate_parameters(candidate: Candidate) -> None:
@@ -67,10 +63,8 @@ def bin_data(candidate: Candidate, train: RankingData, valid: RankingData | None
     """Return training and validation data in bins. Boosters do not change them."""
     params = create_parameters(candidate, 1)
     train_set = _create_dataset(train, params).construct()
-    if valid is None:
-        return Binned(train_set, None, float(train.labels.max()))
-    valid_set = _create_dataset(valid, params, reference=train_set).construct()
-    return Binned(train_set, valid_set, float(max(train.labels.max(), valid.labels.max())))
+    valid_set = None if valid is None else _create_dataset(valid, params, reference=train_set).construct()
+    return train_set, valid_set
 
 
 def train(candidate: Candidate, data: Binned, watch: Watch | None) -> bytes:
@@ -78,7 +72,8 @@ def train(candidate: Candidate, data: Binned, watch: Watch | None) -> bytes:
 
     The loop is that of `lightgbm.train`, except that the booster is created under a lock.
     """
-    params = create_parameters(candidate, data.max_label)
+    train_set, valid_set = data
+    params = create_parameters(candidate, max(part.get_label().max() for part in data if part is not None))
     should_stop = False
 
     def evaluate(scores: Any, _: Any) -> list[Any]:
@@ -87,9 +82,9 @@ def train(candidate: Candidate, data: Binned, watch: Watch | None) -> bytes:
         return []
 
     with _SETUP_LOCK:
-        booster = lgb.Booster(params, data.train)
-    if data.valid is not None:
-        booster.add_valid(data.valid, "valid")
+        booster = lgb.Booster(params, train_set)
+    if valid_set is not None:
+        booster.add_valid(valid_set, "valid")
     for _ in range(params["num_iterations"]):
         booster.update()
         booster.eval_valid(evaluate)
@@ -110,14 +105,10 @@ def load(model: bytes) -> lgb.Booster:
     return booster
 
 
-def create_predictor(booster: lgb.Booster, data: RankingData, threads: int) -> Predict:
-    """Return a function from rows and numbers of rounds to scores."""
-
-    def predict(rows: slice, rounds: Sequence[int]) -> list[Any]:
-        features = data.feature_frame(rows) if data.categories else data.features[rows]
-        return [booster.predict(features, num_iteration=number, num_threads=threads) for number in rounds]
-
-    return predict
+def predict(booster: lgb.Booster, data: RankingData, rows: slice, rounds: Sequence[int], threads: int) -> list[Any]:
+    """Return the scores of these documents after each number of rounds."""
+    features = data.feature_frame(rows) if data.categories else data.features[rows]
+    return [booster.predict(features, num_iteration=number, num_threads=threads) for number in rounds]
 
 
 def create_parameters(candidate: Candidate, max_label: float) -> dict[str, Any]:
@@ -138,8 +129,7 @@ def create_parameters(candidate: Candidate, max_label: float) -> dict[str, Any]:
     if not candidate.params.get("force_col_wise"):
         params["force_row_wise"] = True
     if candidate.training_gain is not None:
-        levels = range(max(int(max_label), 1) + 1)
-        params["label_gain"] = _create_gain_table(candidate.training_gain, levels)
+        params["label_gain"] = _create_gain_table(candidate.training_gain, range(max(int(max_label), 1) + 1))
     return {**params, **candidate.params}
 
 

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import re
 import warnings
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ... import xgboost as _adapter  # noqa: F401
 from ..._common.arrays import nearest
-from ..._common.typing import Floats
 from ...data import RankingData
-from ...data.features import is_sparse
-from ...metrics.gains import power
+from ...data.ranking_data import is_sparse
+from ...metrics.dcg import power
 from ...xgboost.early_stopping import cut_booster
-from ..candidate import Candidate
-from . import CHANGES_ROUNDS, Predict, Watch, validate_names
+from ..config import Candidate
+from . import CHANGES_ROUNDS, Watch, validate_names
 
 # After the adapter, whose error names the extra to install.
 import xgboost as xgb  # isort: skip
@@ -32,12 +29,8 @@ _MAIN_NAMES = {
 }  # fmt: skip
 
 
-class Binned(NamedTuple):
-    """Matrices of XGBoost and the names of their features."""
-
-    train: xgb.DMatrix
-    valid: xgb.DMatrix | None
-    feature_names: tuple[str, ...] | None
+Binned = tuple[xgb.DMatrix, xgb.DMatrix | None]
+"""Training and validation data."""
 
 
 def validate_parameters(candidate: Candidate) -> None:
@@ -52,19 +45,18 @@ def validate_parameters(candidate: Candidate) -> None:
             raise ValueError(f"params.{name} must not be {value!r}, {CHANGES_ROUNDS}")
     params = {**create_parameters(candidate), "verbosity": 1, "validate_parameters": True}
     if params.get("device", "cpu") == "cpu":
-        unused, names = _find_unused(json.dumps(params, sort_keys=True))
+        unused, names = _find_unused(params)
         for name in unused:
             raise ValueError(f"params.{name} is not used by XGBoost with the other parameters{nearest(name, names)}")
 
 
-@lru_cache(maxsize=1024)
-def _find_unused(params: str) -> tuple[list[str], list[str]]:
+def _find_unused(params: dict[str, Any]) -> tuple[list[str], list[str]]:
     """Return the parameters that XGBoost does not use, and the names of those in its configuration."""
     matrix = xgb.DMatrix(np.zeros((1, 1)), label=np.zeros(1), qid=np.zeros(1), nthread=1)
     with warnings.catch_warnings(record=True) as messages:
         warnings.simplefilter("always")
         try:
-            config = xgb.Booster(json.loads(params), cache=[matrix]).save_config()
+            config = xgb.Booster(params, cache=[matrix]).save_config()
         except (xgb.core.XGBoostError, ValueError):  # Training reports invalid values.
             return [], []
     lists = [re.search(r"Parameters: \{([^}]*)\} are not used", str(warning.message)) for warning in messages]
@@ -92,50 +84,48 @@ def _uses_bins_only(candidate: Candidate) -> bool:
 
 
 def bin_data(candidate: Candidate, train: RankingData, valid: RankingData | None) -> Binned:
-    """Return training and validation data in the form of XGBoost. Boosters do not change them."""
-    options: dict[str, Any] = {"nthread": candidate.threads, "enable_categorical": True}
+    """Return training and validation data in the form of XGBoost. Boosters do not change them.
+
+    The labels are the gains if XGBoost has no parameter for them. Without `ndcg_exp_gain`, XGBoost uses a label as its
+    gain, and nothing else of a label but the order.
+    """
+    options: dict[str, Any] = {"nthread": candidate.threads}
     kind: Any = xgb.DMatrix
-    bins: dict[str, Any] = {}
     if _uses_bins_only(candidate):
-        kind, bins = xgb.QuantileDMatrix, {"max_bin": candidate.params.get("max_bin", 256)}
-    labels, weight = _compute_labels(candidate, train.labels), train.judgments().weights
-    matrix = kind(_create_features(train), label=labels, qid=train.qid, weight=weight, **options, **bins)
+        kind, options["max_bin"] = xgb.QuantileDMatrix, candidate.params.get("max_bin", 256)
+    gain, labels = candidate.training_gain, train.labels
+    if gain is not None and not isinstance(gain, str):
+        labels = power(np.asarray(labels, dtype=np.float64), gain)
+    weight = train.judgments().weights
+    matrix = _create_matrix(kind, train, label=labels, qid=train.qid, weight=weight, **options)
     if valid is None:
-        return Binned(matrix, None, train.feature_names)
+        return matrix, None
     # QuantileDMatrix would bin a category without training data as another one.
-    if bins and not valid.categories:
-        valid_matrix = kind(_create_features(valid), ref=matrix, **options, **bins)
-    else:
-        valid_matrix = xgb.DMatrix(_create_features(valid), **options)
-    return Binned(matrix, valid_matrix, train.feature_names)
+    if kind is xgb.QuantileDMatrix and not valid.categories:
+        return matrix, _create_matrix(kind, valid, ref=matrix, **options)
+    return matrix, _create_matrix(xgb.DMatrix, valid, nthread=candidate.threads)
+
+
+def _create_matrix(kind: Any, data: RankingData, rows: slice = slice(None), **options: Any) -> Any:
+    """Return rows in the form of XGBoost, which reads names and categories from a DataFrame."""
+    names, features = data.feature_names, data.features[rows]
+    if names is not None and not is_sparse(data.features):
+        features = data.feature_frame(rows)
+    matrix = kind(features, enable_categorical=True, **options)
+    if names is not None:
+        matrix.feature_names = list(names)  # A sparse matrix has no names.
+    return matrix
 
 
 def train(candidate: Candidate, data: Binned, watch: Watch | None) -> bytes:
     """Train, pass the scores of every round to `watch`, and return the model file."""
-    booster = xgb.Booster(create_parameters(candidate), [data.train])
+    train_matrix, valid_matrix = data
+    booster = xgb.Booster(create_parameters(candidate), [train_matrix])
     for number in range(candidate.num_boost_round or 0):
-        booster.update(data.train, number)
-        if watch is not None and watch(booster.predict(data.valid)):
+        booster.update(train_matrix, number)
+        if watch is not None and watch(booster.predict(valid_matrix)):
             break
-    if data.feature_names is not None:
-        booster.feature_names = list(data.feature_names)  # A sparse matrix has no names.
     return bytes(booster.save_raw("ubj"))
-
-
-def _compute_labels(candidate: Candidate, labels: Floats) -> Floats:
-    """Return the labels to train on: the gains if XGBoost has no parameter for them.
-
-    Without `ndcg_exp_gain`, XGBoost uses a label as its gain, and nothing else of a label but the order.
-    """
-    gain = candidate.training_gain
-    return labels if gain is None or isinstance(gain, str) else power(np.asarray(labels, dtype=np.float64), gain)
-
-
-def _create_features(data: RankingData, rows: slice = slice(None)) -> Any:
-    """Return features in the form of XGBoost, which reads names and categories from a DataFrame."""
-    if data.feature_names is None or is_sparse(data.features):
-        return data.features[rows]
-    return data.feature_frame(rows)
 
 
 def cut(model: bytes, rounds: int) -> bytes:
@@ -153,17 +143,11 @@ def load(model: bytes) -> xgb.Booster:
     return xgb.Booster(model_file=bytearray(model))
 
 
-def create_predictor(booster: xgb.Booster, data: RankingData, threads: int) -> Predict:
-    """Return a function from rows and numbers of rounds to scores."""
+def predict(booster: xgb.Booster, data: RankingData, rows: slice, rounds: Sequence[int], threads: int) -> list[Any]:
+    """Return the scores of these documents after each number of rounds."""
     booster.set_param({"nthread": threads})
-
-    def predict(rows: slice, rounds: Sequence[int]) -> list[Any]:
-        matrix = xgb.DMatrix(_create_features(data, rows), nthread=threads, enable_categorical=True)
-        if data.feature_names is not None:
-            matrix.feature_names = list(data.feature_names)
-        return [booster.predict(matrix, iteration_range=(0, number)) for number in rounds]
-
-    return predict
+    matrix = _create_matrix(xgb.DMatrix, data, rows, nthread=threads)
+    return [booster.predict(matrix, iteration_range=(0, number)) for number in rounds]
 
 
 def create_parameters(candidate: Candidate) -> dict[str, Any]:

@@ -14,48 +14,28 @@ except ImportError as error:
     raise ImportError("pictures need Matplotlib: pip install 'gainsay-ltr[report]'") from error
 
 from ..content import choose_pair
-from .curves import plot_best_rounds, plot_curves
-from .explain import plot_attribution, plot_explain, plot_queries
-from .gains import plot_gains
-from .leaderboard import plot_leaderboard
-from .pairs import plot_bound, plot_conflict, plot_sensitivity
-from .style import Picture, validate_picture_path
+from .curves import plot_best_rounds as plot_best_rounds
+from .curves import plot_curves, plot_gains
+from .explain import plot_attribution, plot_queries
+from .explain import plot_explain as plot_explain
+from .models import plot_bound as plot_bound
+from .models import plot_conflict, plot_leaderboard, plot_sensitivity
+from .style import Picture
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeAlias
-
     from matplotlib.axes import Axes
 
-    from ..._common.typing import FilePath
     from ...comparison.comparison import Comparison
-
-    Path: TypeAlias = FilePath | None
-
-__all__ = [
-    "Picture",
-    "Plots",
-    "plot_attribution",
-    "plot_best_rounds",
-    "plot_bound",
-    "plot_conflict",
-    "plot_curves",
-    "plot_explain",
-    "plot_gains",
-    "plot_leaderboard",
-    "plot_queries",
-    "plot_sensitivity",
-]
 
 MAX_GRADES = 20
 """Up to this number of grades, the colors of queries are those of all grades in the data."""
 
 
 class Plots:
-    """Pictures of a comparison. Every method returns a `Picture`, which notebooks display.
+    """Pictures of a comparison. Every method returns a `Picture`, which notebooks display and `Picture.save` writes.
 
-    All accept `ax`, the axes to draw on (by default those of a new figure that pyplot does not manage), `theme`,
-    ``"light"`` or ``"dark"``, and `path`, a file to write the picture to (.png, .svg or .pdf).
+    All accept `ax`, the axes to draw on (by default those of a new figure that pyplot does not manage), and `theme`,
+    ``"light"`` or ``"dark"``.
 
     Parameters
     ----------
@@ -80,28 +60,20 @@ class Plots:
         methods = [f".{name}()" for name in vars(Plots) if not name.startswith("_")]
         return f"Pictures of {self._comparison!r}: {', '.join(methods)}"
 
-    def leaderboard(self, ax: Axes | None = None, theme: str = "light", *, path: Path = None) -> Picture:
+    def leaderboard(self, ax: Axes | None = None, theme: str = "light") -> Picture:
         """Draw the main chart, every model next to the best under both metrics: see `plot_leaderboard`."""
-        return _draw_and_save(path, lambda: plot_leaderboard(self._comparison, ax, theme))
+        return plot_leaderboard(self._comparison, ax, theme)
 
-    def conflict(self, ax: Axes | None = None, theme: str = "light", *, path: Path = None) -> Picture:
+    def conflict(self, ax: Axes | None = None, theme: str = "light") -> Picture:
         """Draw every pair of models under both metrics: see `plot_conflict`."""
-        return _draw_and_save(path, lambda: plot_conflict(self._comparison, ax, theme))
+        return plot_conflict(self._comparison, ax, theme)
 
     def attribution(
-        self,
-        first: str | None = None,
-        second: str | None = None,
-        ax: Axes | None = None,
-        theme: str = "light",
-        *,
-        path: Path = None,
+        self, first: str | None = None, second: str | None = None, ax: Axes | None = None, theme: str = "light"
     ) -> Picture:
         """Draw why two models differ, grade by rank: see `plot_attribution`. By default the pair of `choose_pair`."""
-        pair, names = self._choose_pair(first, second), self._comparison.short_names
-        return _draw_and_save(
-            path, lambda: plot_attribution(self._comparison.attribution(*pair), ax, theme, names=names)
-        )
+        attribution = self._comparison.attribution(*self._choose_pair(first, second))
+        return plot_attribution(attribution, ax, theme, names=self._comparison.short_names)
 
     def queries(
         self,
@@ -111,20 +83,15 @@ class Plots:
         theme: str = "light",
         *,
         most: int = 6,
-        path: Path = None,
     ) -> Picture:
         """Draw the most contradictory queries of two models: see `plot_queries`. By default those of `choose_pair`."""
-        pair, rankings = self._choose_pair(first, second), self._comparison.rankings
+        queries = self._comparison.queries(*self._choose_pair(first, second), most=most)
+        rankings = self._comparison.rankings
         levels = () if rankings is None else rankings.judgments.levels.tolist()
         grades = levels if len(levels) <= MAX_GRADES else None
-        options: dict[str, Any] = {"most": most, "names": self._comparison.short_names, "grades": grades}
-        return _draw_and_save(
-            path, lambda: plot_queries(self._comparison.queries(*pair, most=most), ax, theme, **options)
-        )
+        return plot_queries(queries, ax, theme, most=most, names=self._comparison.short_names, grades=grades)
 
-    def curves(
-        self, candidate: str | None = None, ax: Axes | None = None, theme: str = "light", *, path: Path = None
-    ) -> Picture:
+    def curves(self, candidate: str | None = None, ax: Axes | None = None, theme: str = "light") -> Picture:
         """Draw both metrics over the rounds of training: see `plot_curves`.
 
         Raises
@@ -132,22 +99,19 @@ class Plots:
         ValueError
             If the comparison has no curves. Only results of experiments have them.
         """
-        comparison, curves = self._comparison, self._comparison.curves
-        if curves is None:
+        comparison = self._comparison
+        if comparison.curves is None:
             raise ValueError("this comparison has no curves: they come with the results of an experiment")
         options: dict[str, Any] = {"names": comparison.short_names, "lower_is_better": comparison.lower_is_better}
-        metrics = comparison.verdict.metrics
-        return _draw_and_save(path, lambda: plot_curves(curves, metrics, ax, theme, candidate=candidate, **options))
+        return plot_curves(comparison.curves, comparison.verdict.metrics, ax, theme, candidate=candidate, **options)
 
-    def gains(self, ax: Axes | None = None, theme: str = "light", *, path: Path = None, **options: Any) -> Picture:
+    def gains(self, ax: Axes | None = None, theme: str = "light", **options: Any) -> Picture:
         """Draw the best model for each gain: see `plot_gains`. Further options are those of `Comparison.gains`."""
-        return _draw_and_save(path, lambda: plot_gains(self._comparison.gains(**options), ax, theme))
+        return plot_gains(self._comparison.gains(**options), ax, theme)
 
-    def sensitivity(
-        self, ax: Axes | None = None, theme: str = "light", *, path: Path = None, **options: Any
-    ) -> Picture:
+    def sensitivity(self, ax: Axes | None = None, theme: str = "light", **options: Any) -> Picture:
         """Draw which choices reverse pairs of models: see `plot_sensitivity`. Options: see `Comparison`."""
-        return _draw_and_save(path, lambda: plot_sensitivity(self._comparison.sensitivity(**options), ax, theme))
+        return plot_sensitivity(self._comparison.sensitivity(**options), ax, theme)
 
     def _choose_pair(self, first: str | None, second: str | None) -> tuple[str, str]:
         if first is not None and second is not None:
@@ -158,13 +122,3 @@ class Plots:
         if pair is None:
             raise ValueError("there is one model only: nothing is compared")
         return pair.first, pair.second
-
-
-def _draw_and_save(path: Path, draw: Callable[[], Picture]) -> Picture:
-    """Return the picture that `draw` makes, and save it if a path is given. An invalid path raises before drawing."""
-    if path is None:
-        return draw()
-    validate_picture_path(path)
-    picture = draw()
-    picture.save(path)
-    return picture

@@ -1,0 +1,203 @@
+"""Experiments in TOML files. The page "Experiment file" of the documentation describes them."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from .._common.typing import FilePath
+from ..data import read_letor, simulate
+from ..data.text import one_line
+from .config import (
+    Candidate,
+    CandidateValues,
+    ExperimentConfig,
+    Seed,
+    StrictModel,
+    grid,
+    prefix_errors,
+    validate_candidates,
+    validate_model,
+)
+from .plan import k_folds
+from .trainers import get_trainer
+
+MAX_BYTES = 2**20
+"""Limit on the size of a TOML file, which is written by hand."""
+MAX_KEY_PARTS = 64
+"""Limit on the parts of a dotted key. No valid key has more than four."""
+
+Files = Annotated[
+    list[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else value), Field(min_length=1)
+]
+Share = Annotated[float, Field(gt=0, lt=1)]
+FeatureCount = Annotated[int, Field(ge=1, le=10**7)]
+
+
+READ_OPTIONS = {"features", "zero_based", "shared_ids"}
+"""Optional keys of the table `data` if it names files."""
+DATA_SOURCES = ({"train", "valid", "test"}, {"folds"}, {"files", "k_folds"}, {"simulate"}, {"simulate", "k_folds"})
+"""Keys of the table `data` that belong together."""
+
+
+class SimulateTable(StrictModel):
+    """Table `data.simulate` of a TOML file."""
+
+    queries: Annotated[int, Field(ge=1, le=10**7)]
+    seed: Seed
+    split: Annotated[list[Share], Field(min_length=3, max_length=3)] | None = None
+    features: FeatureCount = 30
+    mean_length: Annotated[float, Field(ge=1)] = 120
+    signal: float = 1.0
+
+
+class DataTable(StrictModel):
+    """Table `data` of a TOML file."""
+
+    train: Files | None = None
+    valid: Files | None = None
+    test: Files | None = None
+    folds: Annotated[list[str], Field(min_length=3)] | None = None
+    files: Files | None = None
+    k_folds: Annotated[int, Field(ge=3)] | None = None
+    seed: Seed | None = None
+    simulate: SimulateTable | None = None
+    features: FeatureCount | None = None
+    zero_based: bool | None = None
+    shared_ids: Literal["refuse", "separate", "join"] | None = None
+
+    @model_validator(mode="after")
+    def _validate_together(self) -> DataTable:
+        keys = self.model_fields_set
+        is_useless = (keys & READ_OPTIONS and "simulate" in keys) or ("seed" in keys and "k_folds" not in keys)
+        if keys - READ_OPTIONS - {"seed"} not in DATA_SOURCES or is_useless:
+            raise ValueError(
+                "data must have either train, valid and test, or folds, or files and k_folds, or simulate. "
+                "features, zero_based and shared_ids require files, and seed requires k_folds, got "
+                f"{' and '.join(sorted(keys)) or 'none of them'}"
+            )
+        if self.simulate is not None and (self.simulate.split is None) == (self.k_folds is None):
+            raise ValueError("data requires either simulate.split = [0.6, 0.2, 0.2] or k_folds = 5")
+        return self
+
+
+class CandidateTable(CandidateValues):
+    """A table of `candidates` in a TOML file. Some values may be lists."""
+
+    params: dict[str, Any] = Field({})
+    training_gain: Any = None
+    seed: Any = None
+
+
+def _expand_candidates(tables: Sequence[CandidateTable]) -> tuple[Candidate, ...]:
+    """Return the candidates of all tables, with one candidate for each combination of listed values."""
+    candidates: list[Candidate] = []
+    for place, table in enumerate(tables):
+        with prefix_errors(f"candidates[{place}]."):
+            expanded = grid(**dict(table))
+            for candidate in expanded:
+                get_trainer(candidate.library).validate_parameters(candidate)
+        candidates += expanded
+    return validate_candidates(candidates)
+
+
+class ExperimentFile(ExperimentConfig):
+    """A TOML file."""
+
+    candidates: Annotated[list[CandidateTable], Field(min_length=1), AfterValidator(_expand_candidates)]
+    directory: str | None = None
+    data: DataTable
+
+
+def read_toml(path: FilePath, directory: FilePath | None = None) -> dict[str, Any]:
+    """Return the arguments of `Experiment` in a TOML file, with the data.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    directory : path, optional
+        Directory of the experiment. Defaults to the one in the file.
+
+    Raises
+    ------
+    ValueError
+        One line for each mistake, with its key and value.
+    """
+    source = Path(path)
+    with open(source, "rb") as file:
+        content = file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise ValueError(f"{source}: the file must have at most {MAX_BYTES} bytes")
+    with _located(source, "not TOML: "):
+        text = content.decode().replace("\r\n", "\n")
+        _validate_keys(text)
+        document = tomllib.loads(text)
+    with _located(source):
+        table = validate_model(ExperimentFile, document)
+        data = _read_data(source, table.data, table.seed)
+    if directory is None:
+        directory = source.parent / (table.directory or f"{source.stem}-run")
+    arguments = {key: value for key, value in table if key != "data"}
+    return {**arguments, "directory": directory, **data}
+
+
+@contextmanager
+def _located(source: Path, prefix: str = "") -> Iterator[None]:
+    """Put the path of the file before the message of an error, which becomes printable text."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        message = "\n".join(map(one_line, str(error).split("\n")))
+    except RecursionError:
+        message = "tables or lists are nested too deeply"
+    except MemoryError:
+        message = "data must fit into memory. Use less data or fewer features."
+    else:
+        return
+    raise ValueError(f"{source}: {prefix}{message}")
+
+
+def _validate_keys(text: str) -> None:
+    """Raise if a key has so many parts that tomllib, which takes quadratic time, would not return."""
+    for number, line in enumerate(text.split("\n"), 1):
+        pieces = re.split(r"[,=\[\]{}]", "".join(line.split()))  # The dots of a key may have blanks around them.
+        if not line.lstrip().startswith("#") and max(piece.count(".") for piece in pieces) >= MAX_KEY_PARTS:
+            raise ValueError(f"keys must have at most {MAX_KEY_PARTS} parts (line {number})")
+
+
+def _read_data(source: Path, table: DataTable, seed: int) -> dict[str, Any]:
+    """Return the arguments of `Experiment` that contain the data."""
+    options = table.model_dump(include=READ_OPTIONS, exclude_unset=True)
+    if table.simulate is not None:
+        with prefix_errors("data.simulate: "):
+            everything = simulate(**table.simulate.model_dump(exclude={"split"}))
+            if table.simulate.split is not None:
+                parts = everything.split_queries(*table.simulate.split, seed=table.simulate.seed)
+                return dict(zip(("train", "valid", "test"), parts, strict=True))
+    else:
+        paths = {key: _find_files(source, table, key) for key in ("train", "valid", "test", "folds", "files")}
+        if table.folds is not None:
+            return {"folds": [read_letor(path, **options) for path in paths["folds"]]}
+        if table.files is None:
+            return {key: read_letor(paths[key], **options) for key in ("train", "valid", "test")}
+        everything = read_letor(paths["files"], **options)
+    with prefix_errors("data.k_folds: "):
+        return {"folds": k_folds(everything, table.k_folds or 0, seed=seed if table.seed is None else table.seed)}
+
+
+def _find_files(source: Path, table: DataTable, key: str) -> list[Path]:
+    """Return the paths under a key, relative to the directory of the TOML file."""
+    paths = [source.parent / name for name in getattr(table, key) or ()]
+    for place, path in enumerate(paths):
+        if not os.path.isfile(path):
+            name = str(path) if str(path).isprintable() else repr(str(path))
+            raise FileNotFoundError(f"{source}: data.{key}[{place}] must be a file, got {name[:300]}")
+    return paths
