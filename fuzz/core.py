@@ -19,8 +19,6 @@ from .oracle import ViolationError
 TIES = ("average", "order", "worst", "best")
 METRICS = ("ndcg_linear", "ndcg_exp@3", "ndcg_jk@1", "cg@2", "map", "map(min_label=2)@3", "mrr", "mrr@2", "precision@3",
            "recall@2", "hit@1", "rbp", "rbp(gain=graded)@3")  # fmt: skip
-MAX_LABEL = 60
-"""Exponential gains of larger labels are scaled by query, which only NumPy does."""
 
 
 def _encode(options: int, sizes: bytes, labels: bytes, scores: Any) -> bytes:
@@ -54,7 +52,7 @@ def decode(content: bytes) -> tuple[str, int, gs.Judgments, np.ndarray[Any, Any]
     sizes, rest = np.frombuffer(content[2 : 2 + count], np.uint8), content[2 + count :]
     documents = len(rest) // (1 + kind.itemsize)
     sizes = np.diff(np.minimum(np.cumsum(sizes, dtype=np.int64), documents), prepend=0)
-    labels = np.frombuffer(rest[:documents], np.uint8) % (MAX_LABEL + 1)
+    labels = np.frombuffer(rest[:documents], np.uint8)
     scores = np.frombuffer(rest[documents : documents * (1 + kind.itemsize)], kind)
     judgments = gs.Judgments(np.append(labels, 1), group=[*sizes, documents - sizes.sum(), 1])
     scores = np.append(np.where(np.isnan(scores), -np.inf, scores), 0).astype(kind)
