@@ -1,4 +1,4 @@
-"""What must not change a value, and what values must keep to, on random queries of all kinds."""
+"""Invariants and limits of values, on random queries of all kinds."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def per_query(metrics, labels, scores, sizes):
 
 
 def transforms(scores):
-    """Strictly monotone transforms of scores; -inf stays -inf. Cubes and reciprocals are of ranks, to stay distinct."""
+    """Return strictly monotone transforms of scores. Cubes and reciprocals use ranks to stay distinct."""
     _, codes = np.unique(scores, return_inverse=True)
     ranks = codes.reshape(scores.shape)
     return [np.where(scores == -INF, -INF, values) for values in (ranks, ranks**3, -1 / (ranks + 2))]

@@ -52,7 +52,7 @@ class TestBinding:
         assert len(log._datasets._entries) == 0
 
     def test_weights_of_documents_next_to_an_empty_query(self):
-        """Weights are read as evaluate reads them."""
+        """Weights have the same meaning as in `evaluate`."""
         labels, weight = np.array([1, 0, 1, 0]), [1, 2, 3, 9]
         data = lgb.Dataset(np.arange(8.0).reshape(4, 2), labels, group=[3, 0, 1], weight=weight, params={"verbose": -1})
         judgments = gs.Judgments(labels, group=[3, 0, 1], weight=weight)
@@ -75,7 +75,7 @@ class TestBinding:
 
 
 def test_values_do_not_depend_on_the_gain_table_of_another_booster():
-    """The built-in metric does not survive this, since its gain table belongs to the process."""
+    """The built-in metric fails here, because its gain table belongs to the process."""
     params = {"metric": "ndcg", "eval_at": [10]}
     alone = train(rounds=6, params=params)
     others = []
