@@ -150,10 +150,11 @@ class EarlyStopping(EarlyStoppingBase, Callback):
                 stacklevel=5,
             )
         first = self._find_result(env, run)
-        if first is None or not _is_continued(env):
-            return run
         if isinstance(env.model, lgb.CVBooster):
-            warnings.warn(CONTINUED_CV, stacklevel=4)
+            if env.model.boosters[0].current_iteration() > env.iteration + 1:
+                warnings.warn(CONTINUED_CV, stacklevel=4)
+            return run
+        if first is None or env.begin_iteration == 0:
             return run
         values = compute_initial_values(env.model)
         value = values.get((first.dataset, first.metric))
@@ -207,12 +208,6 @@ def _is_dart(env: CallbackEnv) -> bool:
         return False
     warnings.warn("early stopping is not available with dart: later rounds change earlier trees", stacklevel=5)
     return True
-
-
-def _is_continued(env: CallbackEnv) -> bool:
-    """Return whether a training continues a model."""
-    folds = getattr(env.model, "boosters", None)
-    return env.begin_iteration > 0 if folds is None else folds[0].current_iteration() > env.iteration + 1
 
 
 def replace_value(entry: Any, value: float) -> Any:
