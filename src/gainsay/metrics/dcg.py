@@ -405,6 +405,11 @@ def _parse_text(option: str, text: str, names: Sequence[str], tables: str) -> An
         ) from None
 
 
+def has_exponential_gain(levels: Floats) -> bool:
+    """Return whether the exponential gain supports these labels, which are ascending."""
+    return bool(levels[0] >= 0 and levels[-1] <= np.log2(MAX_GAIN))
+
+
 def exponential(labels: Floats) -> Floats:
     """Return 2^l - 1 with full relative precision, also for fractions."""
     with np.errstate(over="ignore"):  # Callers reject gains that overflow.
