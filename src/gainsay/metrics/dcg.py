@@ -150,9 +150,7 @@ class DCG(Metric):
         gain = canonical_gain(self.gain)
         if gain != "power":
             if self.gain_base is not None:
-                raise ValueError(
-                    f"gain_base={self.gain_base!r} has no effect with gain={gain}, only with gain='power'. Omit it."
-                )
+                raise ValueError(f"gain_base={self.gain_base!r} has no effect without gain='power'. Omit it.")
             return gain, None
         if self.gain_base is None:
             raise ValueError("gain='power' requires gain_base, for example gain_base=1.5 (1: linear, 2: exponential).")
