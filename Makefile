@@ -99,10 +99,10 @@ calibration: .venv/developer
 	$(RUN) calibration/calibration.py --repetitions 1000 --output calibration/CALIBRATION.md
 	$(RUN) calibration/calibration_decisions.py --output calibration/CALIBRATION.md
 	$(RUN) calibration/calibration_gains.py --output calibration/CALIBRATION.md
-	$(RUN) calibration/real_runs.py --output calibration/CALIBRATION.md
-	$(RUN) calibration/skewed_runs.py --output calibration/CALIBRATION.md
-	$(RUN) calibration/gate_claims.py --output calibration/claims/gate.json
-	$(RUN) calibration/inference.py
+	$(RUN) calibration/calibration_trainings.py --output calibration/CALIBRATION.md
+	$(RUN) calibration/calibration_skewness.py --output calibration/CALIBRATION.md
+	$(RUN) calibration/claims_gate.py --output calibration/claims/gate.json
+	$(RUN) calibration/claims_inference.py
 	$(RUN) calibration/claims_gain_fit.py
 	$(RUN) calibration/claims_evidence.py
 	$(RUN) calibration/claims.py

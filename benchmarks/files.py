@@ -1,9 +1,9 @@
-"""From files to numbers: TREC runs and qrels, and tables of scores, against what else reads them.
+"""Time evaluations from files: TREC runs and qrels compared with pytrec_eval, score tables compared with pandas.
 
     python benchmarks/files.py [--queries 1000] [--repeats 5] [--budget 60]
 
-A thousand documents a query, a hundred of them judged. pytrec_eval, and gainsay with pyarrow and as if that were not
-installed, begin with the same paths and end with the same four means, which are compared first.
+Queries have 1,000 documents, 100 of them judged. pytrec_eval, gainsay with pyarrow and gainsay without pyarrow read the
+same files and compute the same four means. The script compares the means first.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ import argparse
 import gzip
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
 import numpy as np
 import pandas as pd
 import pytrec_eval
-from timing import interleaved, machine, milliseconds, ratio
+from timing import compute_milliseconds, compute_ratio, describe_machine, time_interleaved
 
 import gainsay as gs
 from gainsay.data import read_scores
@@ -26,88 +27,87 @@ from gainsay.data import read_scores
 METRICS = {"ndcg": "ndcg_linear", "ndcg_cut_10": "ndcg_linear@10", "map": "map", "recip_rank": "mrr"}
 
 
-def write_listings(folder: Path, queries: int, pool: int) -> tuple[Path, Path]:
-    """Write a run and qrels whose ids are drawn from a pool; scores are untied but for chance."""
+def write_run_and_qrels(folder: Path, queries: int, pool: int) -> tuple[Path, Path]:
+    """Write a run and qrels with document ids from a pool of this size. Scores are rarely tied."""
     rng = np.random.default_rng(0)
     run, qrels = folder / f"run-{pool}", folder / f"qrels-{pool}"
-    with run.open("w") as retrieved, qrels.open("w") as judged:
+    with run.open("w") as run_file, qrels.open("w") as qrels_file:
         for query in range(queries):
             ids = rng.choice(pool, 1050, replace=False)
             scores = np.sort(rng.normal(size=1000))[::-1]
-            retrieved.writelines(
+            run_file.writelines(
                 f"{query} Q0 DOC-{name:07d} {rank} {score:.6f} tag\n"
                 for rank, (name, score) in enumerate(zip(ids[:1000], scores, strict=True), 1)
             )
             grades = rng.choice(5, 100, p=[0.5, 0.2, 0.15, 0.1, 0.05])
-            judged.writelines(
+            qrels_file.writelines(
                 f"{query} 0 DOC-{name:07d} {grade}\n"
                 for name, grade in zip(rng.choice(ids, 100, replace=False), grades, strict=True)
             )
     return run, qrels
 
 
-def theirs(run: Path, qrels: Path) -> list[float]:
-    """Return pytrec_eval's means, parsing included."""
-    with run.open() as retrieved, qrels.open() as judged:
-        evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(judged), {"ndcg", "ndcg_cut.10", "map",
-                                                                                    "recip_rank"})  # fmt: skip
-        found = evaluator.evaluate(pytrec_eval.parse_run(retrieved)).values()
-    return [float(np.mean([values[name] for values in found])) for name in METRICS]
+def evaluate_pytrec_eval(run: Path, qrels: Path) -> list[float]:
+    """Return pytrec_eval's means."""
+    measures = {"ndcg", "ndcg_cut.10", "map", "recip_rank"}
+    with run.open() as run_file, qrels.open() as qrels_file:
+        evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(qrels_file), measures)
+        by_query = evaluator.evaluate(pytrec_eval.parse_run(run_file)).values()
+    return [float(np.mean([values[name] for values in by_query])) for name in METRICS]
 
 
-def ours(run: Path, qrels: Path) -> list[float]:
-    """Return the same means."""
+def evaluate_gainsay(run: Path, qrels: Path) -> list[float]:
+    """Return gainsay's means."""
     return list(gs.evaluate_run(list(METRICS.values()), run, qrels, convention="trec_eval").mean.values())
 
 
-def without_arrow(run: Path, qrels: Path) -> list[float]:
-    """Return the same means, read line by line."""
+def evaluate_without_pyarrow(run: Path, qrels: Path) -> list[float]:
+    """Return gainsay's means, as if pyarrow were not installed."""
     with mock.patch.dict(sys.modules, {"pyarrow": None, "pyarrow.csv": None, "pyarrow.compute": None}):
-        return ours(run, qrels)
+        return evaluate_gainsay(run, qrels)
 
 
-def listings(folder: Path, queries: int, repeats: int, budget: float) -> None:
+def print_runs(folder: Path, queries: int, repeats: int, budget: float) -> None:
     """Print the table of runs and qrels."""
-    print("| run, qrels | pytrec_eval, ms | ours, ms | ratio | ours without pyarrow, ratio | apart |")
+    print("| run and qrels | pytrec_eval, ms | gainsay, ms | ratio | ratio without pyarrow | relative difference |")
     print("|---|---:|---:|---:|---:|---:|")
     for name, pool in (("few distinct ids", 20_000), ("nearly all ids distinct", 8_500 * queries)):
-        paths = write_listings(folder, queries, pool)
-        apart = np.max(np.abs(np.array(ours(*paths)) / np.array(theirs(*paths)) - 1))
-        seconds = interleaved(
+        paths = write_run_and_qrels(folder, queries, pool)
+        difference = np.max(np.abs(np.array(evaluate_gainsay(*paths)) / np.array(evaluate_pytrec_eval(*paths)) - 1))
+        pytrec, gainsay, without_pyarrow = time_interleaved(
             {
-                "theirs": lambda paths=paths: theirs(*paths),
-                "ours": lambda paths=paths: ours(*paths),
-                "without": lambda paths=paths: without_arrow(*paths),
+                "pytrec_eval": partial(evaluate_pytrec_eval, *paths),
+                "gainsay": partial(evaluate_gainsay, *paths),
+                "without pyarrow": partial(evaluate_without_pyarrow, *paths),
             },
             repeats,
             budget,
-        )
-        print(f"| {queries:,} × 1,000, {name} | {milliseconds(seconds['theirs']):.0f} "
-              f"| {milliseconds(seconds['ours']):.0f} | {ratio(seconds['ours'], seconds['theirs']):.2f} "
-              f"| {ratio(seconds['without'], seconds['theirs']):.1f} | {apart:.0e} |", flush=True)  # fmt: skip
+        ).values()
+        print(f"| {queries:,} × 1,000, {name} | {compute_milliseconds(pytrec):.0f} "
+              f"| {compute_milliseconds(gainsay):.0f} | {compute_ratio(gainsay, pytrec):.2f} "
+              f"| {compute_ratio(without_pyarrow, pytrec):.1f} | {difference:.0e} |", flush=True)  # fmt: skip
 
 
-def tables(folder: Path, rows: int, repeats: int, budget: float) -> None:
+def print_tables(folder: Path, rows: int, repeats: int, budget: float) -> None:
     """Print the table of score files."""
     scores = np.random.default_rng(0).normal(size=(rows, 3))
     path = folder / "scores.csv"
     pd.DataFrame(scores, columns=["a", "b", "c"]).to_csv(path, index=False)
-    packed = folder / "packed.csv"
-    packed.write_bytes(gzip.compress(path.read_bytes(), 1))
-    print(f"\n| column of {rows:,} rows of three | pandas, ms | ours, ms | ratio |\n|---|---:|---:|---:|")
-    for name, file in (("CSV", path), ("CSV, gzip", packed)):
+    compressed = folder / "compressed.csv"
+    compressed.write_bytes(gzip.compress(path.read_bytes(), 1))
+    print(f"\n| one of three columns, {rows:,} rows | pandas, ms | gainsay, ms | ratio |\n|---|---:|---:|---:|")
+    for name, file, compression in (("CSV", path, None), ("CSV, gzip", compressed, "gzip")):
         assert read_scores(file, column="b").tobytes() == np.ascontiguousarray(scores[:, 1]).tobytes()
-        kind = "gzip" if file == packed else None
-        seconds = interleaved(
+        pandas, gainsay = time_interleaved(
             {
-                "theirs": lambda file=file, kind=kind: pd.read_csv(file, usecols=["b"], compression=kind),
-                "ours": lambda file=file: read_scores(file, column="b"),
+                "pandas": partial(pd.read_csv, file, usecols=["b"], compression=compression),
+                "gainsay": partial(read_scores, file, column="b"),
             },
             repeats,
             budget,
-        )
-        print(f"| {name} | {milliseconds(seconds['theirs']):.0f} | {milliseconds(seconds['ours']):.0f} "
-              f"| {ratio(seconds['ours'], seconds['theirs']):.2f} |", flush=True)  # fmt: skip
+        ).values()
+        print(f"| {name} | {compute_milliseconds(pandas):.0f} | {compute_milliseconds(gainsay):.0f} "
+              f"| {compute_ratio(gainsay, pandas):.2f} |", flush=True)  # fmt: skip
 
 
 def main() -> None:
@@ -115,12 +115,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--queries", type=int, default=1_000)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--budget", type=float, default=60, help="seconds for a row, two rounds at the least")
+    parser.add_argument("--budget", type=float, default=60, help="seconds per row, but at least two rounds")
     arguments = parser.parse_args()
-    print(f"{machine('pyarrow', 'pytrec_eval-terrier')}\n")
+    print(f"{describe_machine('pyarrow', 'pytrec_eval-terrier')}\n")
     with tempfile.TemporaryDirectory() as folder:
-        listings(Path(folder), arguments.queries, arguments.repeats, arguments.budget)
-        tables(Path(folder), 1_000 * arguments.queries, arguments.repeats, arguments.budget)
+        print_runs(Path(folder), arguments.queries, arguments.repeats, arguments.budget)
+        print_tables(Path(folder), 1_000 * arguments.queries, arguments.repeats, arguments.budget)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Ranking alone, against two limits: NumPy's sort of the same rows by value, and one pass over the scores.
+"""Time ranking only, compared with NumPy's sort of the same rows and with one pass over the scores.
 
     python benchmarks/ranking.py [--documents 1000000] [--repeats 15]
 
-Ranking means the labels of all documents in the order of their scores, ties recognised. The sort by value only brings
-the padded rows of scores into order, without any label; one pass is a sum of the scores.
+Ranking sorts the labels of all documents by score and finds ties. The sort only orders the padded rows of scores,
+without labels. One pass is the sum of the scores.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from panel import PANEL, ours
-from shapes import SHAPES, make_shape
-from timing import interleaved, machine, milliseconds, ratio
+from datasets import SHAPES, make_shape
+from evaluators import TEN_METRICS, build_evaluation
+from timing import compute_milliseconds, compute_ratio, describe_machine, time_interleaved
 
 import gainsay as gs
 from gainsay.ranking.rows import rank_block
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def ranking(judgments: gs.Judgments, scores: NDArray[Any]) -> Callable[[], None]:
-    """Return a call that ranks all blocks of queries."""
+def build_ranking(judgments: gs.Judgments, scores: NDArray[Any]) -> Callable[[], None]:
+    """Return a function that ranks all blocks of queries."""
     levels, blocks = len(judgments.levels), judgments.layout.blocks
 
     def rank() -> None:
@@ -36,8 +36,8 @@ def ranking(judgments: gs.Judgments, scores: NDArray[Any]) -> Callable[[], None]
     return rank
 
 
-def sorting(judgments: gs.Judgments, scores: NDArray[Any]) -> Callable[[], None]:
-    """Return a call that sorts a fresh copy of each block's padded rows of scores."""
+def build_sort(judgments: gs.Judgments, scores: NDArray[Any]) -> Callable[[], None]:
+    """Return a function that sorts a copy of each block's padded rows of scores."""
     rows = [block.gather(scores) for block in judgments.layout.blocks]
 
     def sort() -> None:
@@ -54,25 +54,25 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=15)
     arguments = parser.parse_args()
     n = arguments.documents
-    print(f"{machine()}\n")
-    print(f"{n:,} documents, one thread; medians of {arguments.repeats} interleaved runs; ratios to the sort\n")
-    print("| queries | scores | one pass | sort by value | ranking | ratio | whole panel | ratio |")
+    print(f"{describe_machine()}\n")
+    print(f"{n:,} documents, one thread. Medians of {arguments.repeats} interleaved runs. Ratios to the sort.\n")
+    print("| queries | scores | one pass | sort | ranking | ratio | ten metrics | ratio |")
     print("|---|---|---:|---:|---:|---:|---:|---:|")
     for shape in SHAPES:
         for ties in ("untied", "tied"):
             data = make_shape(shape, n, ties)
             scores = data.scores[ties]
             judgments = gs.Judgments(data.labels, group=data.sizes)
-            contestants = {
+            functions = {
                 "one pass": scores.sum,
-                "sort": sorting(judgments, scores),
-                "ranking": ranking(judgments, scores),
-                "panel": ours(PANEL, judgments, scores, 1),
+                "sort": build_sort(judgments, scores),
+                "ranking": build_ranking(judgments, scores),
+                "ten metrics": build_evaluation(TEN_METRICS, judgments, scores, 1),
             }
-            seconds = interleaved(contestants, arguments.repeats)
-            cells = [f"{1e6 * milliseconds(taken) / n:.1f} ns" for taken in seconds.values()]
-            cells.insert(3, f"{ratio(seconds['ranking'], seconds['sort']):.2f}")
-            cells.append(f"{ratio(seconds['panel'], seconds['sort']):.2f}")
+            seconds = time_interleaved(functions, arguments.repeats)
+            cells = [f"{1e6 * compute_milliseconds(values) / n:.1f} ns" for values in seconds.values()]
+            cells.insert(3, f"{compute_ratio(seconds['ranking'], seconds['sort']):.2f}")
+            cells.append(f"{compute_ratio(seconds['ten metrics'], seconds['sort']):.2f}")
             print(f"| {shape} | {ties} | {' | '.join(cells)} |", flush=True)
 
 

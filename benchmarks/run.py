@@ -1,8 +1,8 @@
-"""Run the benchmarks that compare and write what they print to RESULTS.md.
+"""Run the benchmarks and write their output to RESULTS.md.
 
-    python benchmarks/run.py [--only sizes peers …] [--output RESULTS.md] [--limit 600]
+    python benchmarks/run.py [--only sizes threads …] [--output RESULTS.md] [--limit 600]
 
-The file is written after each of them. Sections of other scripts stay.
+The file is written after each script. Sections of other scripts remain.
 """
 
 from __future__ import annotations
@@ -18,61 +18,63 @@ from gainsay.ranking import compiled
 
 HERE = Path(__file__).parent
 
-REPORTS = {
-    "evaluation": "One evaluation against the built-in metrics",
-    "rounds": "During training",
-    "training": "Whole trainings",
-    "peers": "Against other packages",
-    "files": "From files to numbers",
-    "sizes": "Sizes and shapes",
+TITLES = {
+    "evaluation": "One evaluation, compared with the built-in metrics",
+    "rounds": "Evaluation during training",
+    "training": "Whole training runs",
+    "other_packages": "Other packages",
+    "files": "Evaluation from files",
+    "sizes": "Number of documents and length of queries",
     "threads": "Threads",
-    "ranking": "Ranking alone",
+    "ranking": "Ranking only",
     "memory": "Memory",
     "report": "HTML report",
     "models": "Many models",
-    "importing": "Import",
-    "curves": "Curves while training",
-    "experiments": "Whole experiments",
+    "import_time": "Import time",
+    "curves": "Curves during training",
+    "experiments": "Experiments",
 }
 """Title by script."""
 
-ONE_PATH = ("peers", "sizes", "ranking", "memory", "report")
-"""Scripts that evaluate by one path: where that is the compiled core, they run once more without it."""
+SINGLE_IMPLEMENTATION = ("other_packages", "sizes", "ranking", "memory", "report")
+"""Scripts that use one implementation. If that is the compiled core, they also run without it."""
 
 INTRODUCTION = """# Benchmarks
 
-Ratios of runs that took turns; below 1 ours is faster. Repeat them with `make bench`.
+Ratios are medians of interleaved runs. If a ratio is below 1, gainsay is faster. `make bench` repeats the measurements.
 """
 
 
-def printed(name: str, limit: float, **environment: str) -> str:
-    """Return how a script is called and what it prints, or what it says when it fails."""
+def run_script(name: str, limit: float, **environment: str) -> str:
+    """Return the command of a script and its output, or its error."""
     command = [sys.executable, f"{name}.py"]
     settings = {**os.environ, "PYTHONWARNINGS": "ignore", **environment}
     try:
-        done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, env=settings, timeout=limit)
-        text = done.stdout if done.returncode == 0 else f"{done.stdout}\nFailed:\n\n```\n{done.stderr[-2000:]}\n```"
+        process = subprocess.run(command, cwd=HERE, capture_output=True, text=True, env=settings, timeout=limit)
+        text = process.stdout
+        if process.returncode:
+            text += f"\nFailed:\n\n```\n{process.stderr[-2000:]}\n```"
     except subprocess.TimeoutExpired as error:
-        found = error.stdout or b""
-        text = f"{found.decode() if isinstance(found, bytes) else found}\nStopped after {limit:.0f} s."
+        output = error.stdout or b""
+        text = f"{output.decode() if isinstance(output, bytes) else output}\nStopped after {limit:.0f} s."
     lines = [line for line in text.splitlines() if not line.startswith("[LightGBM]")]
     call = " ".join([*(f"{key}={value}" for key, value in environment.items()), f"python benchmarks/{name}.py"])
     return f"`{call}`\n\n" + "\n".join(lines).strip() + "\n"
 
 
-def section(name: str, limit: float) -> str:
-    """Return what a script prints, by either path, as a section."""
-    parts = [printed(name, limit)]
-    if name in ONE_PATH and compiled.core() is not None:
-        parts.append(printed(name, limit, GAINSAY_KERNEL="0"))
-    return f"## {REPORTS[name]}\n\n" + "\n".join(parts)
+def build_section(name: str, limit: float) -> str:
+    """Run a script, with each implementation if necessary, and return its section."""
+    parts = [run_script(name, limit)]
+    if name in SINGLE_IMPLEMENTATION and compiled.core() is not None:
+        parts.append(run_script(name, limit, GAINSAY_KERNEL="0"))
+    return f"## {TITLES[name]}\n\n" + "\n".join(parts)
 
 
 def read_sections(path: Path) -> dict[str, str]:
-    """Return the sections of an earlier file by script."""
+    """Return the sections of an existing file by script."""
     if not path.exists():
         return {}
-    names = {title: name for name, title in REPORTS.items()}
+    names = {title: name for name, title in TITLES.items()}
     parts = path.read_text(encoding="utf-8").split("\n## ")[1:]
     return {names[part.partition("\n")[0]]: f"## {part.rstrip()}\n" for part in parts}
 
@@ -80,16 +82,16 @@ def read_sections(path: Path) -> dict[str, str]:
 def main() -> None:
     """Write the results."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", nargs="+", choices=REPORTS, default=list(REPORTS), help="scripts to run, in order")
+    parser.add_argument("--only", nargs="+", choices=TITLES, default=list(TITLES), help="scripts to run, in order")
     parser.add_argument("--output", type=Path, default=HERE / "RESULTS.md")
-    parser.add_argument("--limit", type=float, default=3600, help="seconds for each")
+    parser.add_argument("--limit", type=float, default=3600, help="seconds per script")
     arguments = parser.parse_args()
-    results = read_sections(arguments.output)
+    sections = read_sections(arguments.output)
     for name in arguments.only:
         start = time.perf_counter()
-        results[name] = section(name, arguments.limit)
-        print(f"{REPORTS[name]}: {time.perf_counter() - start:.0f} s", flush=True)
-        page = [INTRODUCTION, *(results[report] for report in REPORTS if report in results)]
+        sections[name] = build_section(name, arguments.limit)
+        print(f"{TITLES[name]}: {time.perf_counter() - start:.0f} s", flush=True)
+        page = [INTRODUCTION, *(sections[script] for script in TITLES if script in sections)]
         arguments.output.write_text("\n".join(page), encoding="utf-8")
 
 

@@ -1,8 +1,8 @@
-"""Time per document of the panel of ten, from 10,000 to 30 million documents, in short, middling and very long queries.
+"""Time ten metrics per document, from 10,000 to 30 million documents, in short, usual and very long queries.
 
     python benchmarks/sizes.py [--documents 10000 … 30000000] [--repeats 5] [--threads 1 2]
 
-All sizes of a shape take turns. What grows with the number of documents only should cost each document the same.
+If the time is proportional to the number of documents, the time per document is constant.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from panel import PANEL, ours
-from shapes import SHAPES, make_shape
-from timing import against_target, interleaved, machine, milliseconds, ratio
+from datasets import SHAPES, make_shape
+from evaluators import TEN_METRICS, build_evaluation
+from timing import compute_milliseconds, compute_ratio, describe_machine, format_target, time_interleaved
 
 import gainsay as gs
 
@@ -20,63 +20,59 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 REFERENCE, LARGEST = 1_000_000, 30_000_000
-LIMIT = 1.3
-"""What a document of the largest set may cost, compared with one of the reference."""
+MAX_GROWTH = 1.3
+"""Largest acceptable ratio of the times per document of the largest dataset and the reference."""
 
-ENOUGH = 300_000
-"""Documents that one timing has at the least: small sets are evaluated several times in a row."""
+MIN_DOCUMENTS = 300_000
+"""Documents per timing. Small datasets are evaluated several times."""
 
 Case = tuple[int, str, int]
 """Documents, ties, threads."""
 
 
-def calls(documents: int) -> int:
-    """Return how many evaluations one timing of so many documents holds."""
-    return max(1, ENOUGH // documents)
+def count_calls(documents: int) -> int:
+    """Return the number of evaluations per timing."""
+    return max(1, MIN_DOCUMENTS // documents)
 
 
-def repeated(work: Callable[[], object], times: int) -> Callable[[], None]:
-    """Return a call that does the work several times."""
+def repeat_calls(function: Callable[[], object], calls: int) -> Callable[[], None]:
+    """Return a function that calls another one several times."""
 
-    def all_of_them() -> None:
-        for _ in range(times):
-            work()
+    def call_repeatedly() -> None:
+        for _ in range(calls):
+            function()
 
-    return all_of_them
+    return call_repeatedly
 
 
-def per_document(shape: str, sizes: list[int], threads: list[int], repeats: int) -> dict[Case, list[float]]:
+def measure(shape: str, documents: list[int], threads: list[int], repeats: int) -> dict[Case, list[float]]:
     """Return the seconds per document in each round."""
-    contestants = {}
-    for n in sizes:
+    evaluations: dict[Case, Callable[[], object]] = {}
+    for n in documents:
         for ties in ("untied", "tied"):
             data = make_shape(shape, n, ties)
             judgments = gs.Judgments(data.labels, group=data.sizes)
             for jobs in threads:
-                work = ours(PANEL, judgments, data.scores[ties], jobs)
-                contestants[f"{n} {ties} {jobs}"] = repeated(work, calls(n))
-    seconds = interleaved(contestants, repeats)
-    cases = [(n, ties, jobs) for n in sizes for ties in ("untied", "tied") for jobs in threads]
-    return {
-        case: [taken / (case[0] * calls(case[0])) for taken in found]
-        for case, found in zip(cases, seconds.values(), strict=True)
-    }
+                evaluation = build_evaluation(TEN_METRICS, judgments, data.scores[ties], jobs)
+                evaluations[n, ties, jobs] = repeat_calls(evaluation, count_calls(n))
+    seconds = time_interleaved(evaluations, repeats)
+    return {case: [it / (case[0] * count_calls(case[0])) for it in values] for case, values in seconds.items()}
 
 
-def report(shape: str, found: dict[Case, list[float]], sizes: list[int], threads: list[int]) -> list[str]:
-    """Return a table of a shape, and what the largest set costs against the reference."""
+def build_report(shape: str, seconds: dict[Case, list[float]], documents: list[int], threads: list[int]) -> list[str]:
+    """Return the table of one shape, and the growth from the reference to the largest dataset."""
     columns = [(ties, jobs) for ties in ("untied", "tied") for jobs in threads]
-    head = [f"{ties}, {jobs} thread{'s' * (jobs > 1)}" for ties, jobs in columns]
-    lines = [f"### {shape}: {SHAPES[shape]}", "", f"| documents | {' | '.join(head)} |",
+    heads = [f"{ties}, {jobs} thread{'s' * (jobs > 1)}" for ties, jobs in columns]
+    lines = [f"### {shape}: {SHAPES[shape]}", "", f"| documents | {' | '.join(heads)} |",
              f"|---:|{'---:|' * len(columns)}"]  # fmt: skip
-    for n in sizes:
-        figures = [f"{1e6 * milliseconds(found[n, ties, jobs]):.1f} ns" for ties, jobs in columns]
-        lines.append(f"| {n:,} | {' | '.join(figures)} |")
+    for n in documents:
+        cells = [f"{1e6 * compute_milliseconds(seconds[n, ties, jobs]):.1f} ns" for ties, jobs in columns]
+        lines.append(f"| {n:,} | {' | '.join(cells)} |")
     lines.append("")
-    if {REFERENCE, LARGEST} <= set(sizes):
-        for (ties, jobs), name in zip(columns, head, strict=True):
-            grown = ratio(found[LARGEST, ties, jobs], found[REFERENCE, ties, jobs])
-            lines.append(f"- 30 M against 1 M, {name}: {against_target(grown, LIMIT)}")
+    if {REFERENCE, LARGEST} <= set(documents):
+        for (ties, jobs), head in zip(columns, heads, strict=True):
+            growth = compute_ratio(seconds[LARGEST, ties, jobs], seconds[REFERENCE, ties, jobs])
+            lines.append(f"- 30 M to 1 M documents, {head}: {format_target(growth, MAX_GROWTH)}")
         lines.append("")
     return lines
 
@@ -91,11 +87,11 @@ def main() -> None:
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--repeats", type=int, default=5)
     arguments = parser.parse_args()
-    print(f"{machine()}\n")
-    print(f"Time per document of {', '.join(PANEL)}; medians of {arguments.repeats} interleaved runs.\n")
+    print(f"{describe_machine()}\n")
+    print(f"Time per document of {', '.join(TEN_METRICS)}. Medians of {arguments.repeats} interleaved runs.\n")
     for shape in arguments.shapes:
-        found = per_document(shape, arguments.documents, arguments.threads, arguments.repeats)
-        print("\n".join(report(shape, found, arguments.documents, arguments.threads)), flush=True)
+        seconds = measure(shape, arguments.documents, arguments.threads, arguments.repeats)
+        print("\n".join(build_report(shape, seconds, arguments.documents, arguments.threads)), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Interleaved timing: contestants take turns, so that a change of the machine's speed meets all of them alike."""
+"""Interleaved timing: functions run in turn in each round, so changes of the machine's speed affect all of them."""
 
 from __future__ import annotations
 
@@ -15,113 +15,78 @@ if TYPE_CHECKING:
 
 Name = TypeVar("Name")
 
-REST = 0.02
-QUICK = 0.2
+PAUSE = 0.02
+MAX_WARM_UP = 0.2
 """Seconds."""
 
 
-def interleaved(
-    contestants: Mapping[Name, Callable[[], object]], repeats: int, budget: float = float("inf")
-) -> dict[Name, list[float]]:
-    """Return the seconds of each contestant in each round, after one round that is not counted.
-
-    Before each there is a short rest: OpenMP's threads go on spinning for some milliseconds after their work, which
-    would be charged to whoever comes next. The rest puts processors to sleep, and waking the second one takes as long
-    as many a call, so contestants that are quick run once more before they are timed. With a budget in
-    seconds there are fewer rounds where they would take longer, two at the least.
-    """
-    seconds: dict[Name, list[float]] = {name: [] for name in contestants}
-    quick: set[Name] = set()
-    begun = time.perf_counter()
-    for turn in range(repeats + 1):
-        if turn > 2 and (time.perf_counter() - begun) * (turn + 1) / turn > budget:
-            break
-        for name, work in contestants.items():
-            time.sleep(REST)
-            if name in quick:
-                work()
-            start = time.perf_counter()
-            work()
-            taken = time.perf_counter() - start
-            if turn:
-                seconds[name].append(taken)
-            elif taken < QUICK:
-                quick.add(name)
-    return seconds
-
-
-def right_after(
-    before: Callable[[], object],
-    contestants: Mapping[Name, Callable[[], object]],
+def time_interleaved(
+    functions: Mapping[Name, Callable[[], object]],
     repeats: int,
     budget: float = float("inf"),
+    *,
+    preceding: Callable[[], object] | None = None,
 ) -> dict[Name, list[float]]:
-    """Return the seconds of each contestant in each round, each run right after some other work.
+    """Return the seconds of each function in each round. A first round is not counted.
 
-    So it is in a training: the threads of the other work still spin on the other processors. The budget is as for
-    `interleaved`.
+    A short pause precedes each call, because OpenMP threads of the previous call remain active for some milliseconds.
+    Processors may sleep during the pause. A function that takes less than `MAX_WARM_UP` therefore runs once more before
+    it is timed. If `preceding` is given, it replaces the pause, as training precedes each evaluation.
+
+    If the rounds would take longer than `budget` seconds, there are fewer of them, but at least two.
     """
-    seconds: dict[Name, list[float]] = {name: [] for name in contestants}
-    begun = time.perf_counter()
-    for turn in range(repeats + 1):
-        if turn > 2 and (time.perf_counter() - begun) * (turn + 1) / turn > budget:
+    seconds: dict[Name, list[float]] = {name: [] for name in functions}
+    fast: set[Name] = set()
+    start_of_rounds = time.perf_counter()
+    for completed in range(repeats + 1):
+        if completed > 2 and (time.perf_counter() - start_of_rounds) * (completed + 1) / completed > budget:
             break
-        for name, work in contestants.items():
-            before()
+        for name, function in functions.items():
+            if preceding is not None:
+                preceding()
+            else:
+                time.sleep(PAUSE)
+                if name in fast:
+                    function()
             start = time.perf_counter()
-            work()
-            if turn:
-                seconds[name].append(time.perf_counter() - start)
+            function()
+            duration = time.perf_counter() - start
+            if completed:
+                seconds[name].append(duration)
+            elif duration < MAX_WARM_UP:
+                fast.add(name)
     return seconds
 
 
-def ratio(of: list[float], to: list[float]) -> float:
-    """Return the median of the ratios, round by round."""
-    return median(a / b for a, b in zip(of, to, strict=True))
+def compute_ratio(seconds: list[float], reference: list[float]) -> float:
+    """Return the median ratio to a reference over the rounds."""
+    return median(numerator / denominator for numerator, denominator in zip(seconds, reference, strict=True))
 
 
-def milliseconds(seconds: list[float]) -> float:
+def compute_milliseconds(seconds: list[float]) -> float:
     """Return the median in milliseconds."""
     return 1e3 * median(seconds)
 
 
-EXTRAPOLATED = "as if each thread had a core of its own, with the clock and the share of the memory that it had here"
-"""What extrapolations to more cores assume."""
+def format_target(value: float, target: float, digits: int = 2) -> str:
+    """Return a value, its largest acceptable value, and whether the target is met."""
+    return f"{value:.{digits}f}, target ≤ {target:g}: {'met' if value <= target else '**not met**'}"
 
 
-def serial_share(by_threads: Mapping[int, list[float]]) -> float:
-    """Return the share s of the work that no thread shares, from seconds by number of threads, 1 among them.
-
-    It is what fits time(n) / time(1) = s + (1 - s) / n best, in least squares over the numbers above 1 (Amdahl).
-    """
-    terms = [(ratio(taken, by_threads[1]) - 1 / n, 1 - 1 / n) for n, taken in by_threads.items() if n > 1]
-    return min(max(sum(a * b for a, b in terms) / sum(b * b for _, b in terms), 0.0), 1.0)
+def describe_machine(*packages: str) -> str:
+    """Return the processor and the versions of Python, of the usual packages and of further packages."""
+    names = ("numpy", "lightgbm", "xgboost", "xgboost-cpu", "scikit-learn", "pandas", "scipy", *packages)
+    versions = ", ".join(f"{name} {number}" for name in dict.fromkeys(names) if (number := _find_version(name)))
+    return f"{_find_processor()}, {len(os.sched_getaffinity(0))} CPUs; Python {platform.python_version()}, {versions}"
 
 
-def on_cores(one: float, share: float, cores: int) -> float:
-    """Return what takes `one` on one core and has this serial share, on more of them."""
-    return one * (share + (1 - share) / cores)
-
-
-def against_target(found: float, at_most: float, digits: int = 2) -> str:
-    """Return a figure, what it should be at most, and whether it is."""
-    return f"{found:.{digits}f}, target ≤ {at_most:g}: {'kept' if found <= at_most else '**missed**'}"
-
-
-def machine(*more: str) -> str:
-    """Return what the figures were taken on; `more` names further packages whose version counts."""
-    names = ("numpy", "lightgbm", "xgboost", "xgboost-cpu", "scikit-learn", "pandas", "scipy", *more)
-    versions = ", ".join(f"{name} {found}" for name in dict.fromkeys(names) if (found := _version(name)))
-    return f"{_processor()}, {len(os.sched_getaffinity(0))} CPUs; Python {platform.python_version()}, {versions}"
-
-
-def _version(name: str) -> str | None:
+def _find_version(name: str) -> str | None:
     try:
         return version(name)
     except PackageNotFoundError:
         return None
 
 
-def _processor() -> str:
+def _find_processor() -> str:
     with open("/proc/cpuinfo", encoding="utf-8") as info:
         return next((line.partition(":")[2].strip() for line in info if line.startswith("model name")), "unknown")

@@ -1,14 +1,14 @@
-"""Whole LightGBM trainings: with our panel, with the built-in ndcg, and with no metric at all.
+"""Time LightGBM training with gainsay's metrics, with the built-in ndcg, and without a metric.
 
     python benchmarks/training.py [--documents 1000000] [--threads 2] [--settings 20,31,100 136,31,100 …]
 
-Training and validation data have the given number of documents each. All contestants grow the same trees, in step: each
-grows a tree and evaluates it, then the next one does, and so on for every round, so that a change of the machine's
-speed meets all of them alike (trainings one after the other differed by 20 % on a virtual machine). Ours evaluate by
-either path. A setting is a number of features, of leaves and of rounds. 31 leaves and 100 rounds are LightGBM's
-default; 136 features are what MSLR-WEB30K has, and 255 leaves what LightGBM's own experiments grow on it (its
-docs/Experiments.rst). With 20 features the trees grow fast, so that the metric weighs more. In the first rounds most
-documents are tied, which costs more to average than to leave in order.
+Training and validation set have the given number of documents each. All trainings grow the same trees. They run in
+turn: each grows one tree and evaluates it, so changes of the machine's speed affect all of them.
+
+A setting is a number of features, of leaves and of rounds. 31 leaves and 100 rounds are LightGBM's default. MSLR-WEB30K
+has 136 features, and LightGBM's own experiments on it use 255 leaves (docs/Experiments.rst). With 20 features the trees
+grow fast, so the metric takes a larger share. In the first rounds most documents are tied, and the mean over all orders
+of tied documents takes longer to compute.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import lightgbm as lgb
-import numpy as np
-from panel import CUTOFFS, NDCGS, PANEL, PATHS, by_path
-from shapes import make_data
-from timing import machine
+from datasets import make_data, make_features
+from evaluators import CUTOFFS, IMPLEMENTATIONS, NDCGS, TEN_METRICS, select_implementation
+from timing import describe_machine
 
 from gainsay.lightgbm import feval
 
@@ -29,21 +28,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def datasets(documents: int, width: int) -> tuple[lgb.Dataset, lgb.Dataset]:
-    """Return training and validation data whose features tell something of the labels."""
-    made = []
+def make_datasets(documents: int, columns: int) -> tuple[lgb.Dataset, lgb.Dataset]:
+    """Return a training and a validation set."""
+    train = None
     for seed in (1, 2):
         data = make_data(documents, seed)
-        rng = np.random.default_rng(seed)
-        features = rng.standard_normal(size=(len(data.labels), width), dtype=np.float32)
-        features[:, :10] += 0.4 * data.labels[:, None]
-        reference = made[0] if made else None
-        made.append(lgb.Dataset(features, data.labels, group=data.sizes, reference=reference, free_raw_data=False))
-    return made[0].construct(), made[1].construct()
+        features = make_features(data.labels, columns, seed)
+        dataset = lgb.Dataset(features, data.labels, group=data.sizes, reference=train, free_raw_data=False)
+        train = dataset if train is None else train
+    return train.construct(), dataset.construct()
 
 
-def booster(train: lgb.Dataset, valid: lgb.Dataset, threads: int, leaves: int, metric: str) -> lgb.Booster:
-    """Return a training that has not begun."""
+def create_booster(train: lgb.Dataset, valid: lgb.Dataset, threads: int, leaves: int, metric: str) -> lgb.Booster:
+    """Return a booster without trees."""
     params = {
         "objective": "lambdarank",
         "metric": metric,
@@ -56,19 +53,19 @@ def booster(train: lgb.Dataset, valid: lgb.Dataset, threads: int, leaves: int, m
     return lgb.Booster(params, train).add_valid(valid, "valid")
 
 
-def in_step(contestants: Mapping[str, tuple[lgb.Booster, Any]], rounds: int) -> dict[str, float]:
-    """Return the seconds that each took for all rounds; the first of them goes first in every other round."""
-    seconds = dict.fromkeys(contestants, 0.0)
-    for turn in range(rounds):
-        for name, (model, evaluate) in list(contestants.items())[:: 1 if turn % 2 else -1]:
+def time_trainings(trainings: Mapping[str, tuple[lgb.Booster, Any]], rounds: int) -> dict[str, float]:
+    """Return the seconds of each training. The order is reversed in every other round."""
+    seconds = dict.fromkeys(trainings, 0.0)
+    for number in range(rounds):
+        for name, (booster, evaluate) in list(trainings.items())[:: 1 if number % 2 else -1]:
             start = time.perf_counter()
-            model.update()
-            model.eval_valid(evaluate)
+            booster.update()
+            booster.eval_valid(evaluate)
             seconds[name] += time.perf_counter() - start
     return seconds
 
 
-def setting(text: str) -> tuple[int, ...]:
+def parse_setting(text: str) -> tuple[int, ...]:
     """Return the numbers of features, leaves and rounds."""
     features, leaves, rounds = map(int, text.split(","))
     return features, leaves, rounds
@@ -79,34 +76,32 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--documents", type=int, default=1_000_000)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--settings", type=setting, nargs="+", default=[(20, 31, 100), (136, 31, 100), (136, 255, 25)])
+    default_settings = [(20, 31, 100), (136, 31, 100), (136, 255, 25)]
+    parser.add_argument("--settings", type=parse_setting, nargs="+", default=default_settings)
     arguments = parser.parse_args()
-    print(machine())
-    for width, leaves, rounds in arguments.settings:
-        train, valid = datasets(arguments.documents, width)
+    print(describe_machine())
+    for columns, leaves, rounds in arguments.settings:
+        train, valid = make_datasets(arguments.documents, columns)
         evaluations = {
             "built-in ndcg": None,
             **{
-                f"our {name}, {path}": by_path(path, feval(metrics))
-                for name, metrics in (("panel of ten", PANEL), ("two NDCGs", NDCGS))
-                for path in PATHS
+                f"{name}, {implementation}": select_implementation(implementation, feval(metrics))
+                for name, metrics in (("ten metrics", TEN_METRICS), ("both NDCGs", NDCGS))
+                for implementation in IMPLEMENTATIONS
             },
-            "a feval that does nothing": lambda scores, data: ("nothing", 0.0, True),
+            "a feval that returns a constant": lambda scores, data: ("constant", 0.0, True),
             "no metric": None,
         }
-        contestants = {
-            name: (
-                booster(train, valid, arguments.threads, leaves, "ndcg" if name == "built-in ndcg" else "None"),
-                evaluate,
-            )
-            for name, evaluate in evaluations.items()
-        }
-        seconds = in_step(contestants, rounds)
-        print(f"\n{width} features, {valid.num_data():,} validation documents, {rounds} rounds of {leaves} leaves, "
-              f"{arguments.threads} threads; round by round in turn\n")  # fmt: skip
+        trainings = {}
+        for name, evaluate in evaluations.items():
+            metric = "ndcg" if name == "built-in ndcg" else "None"
+            trainings[name] = (create_booster(train, valid, arguments.threads, leaves, metric), evaluate)
+        seconds = time_trainings(trainings, rounds)
+        print(f"\n{columns} features, {valid.num_data():,} validation documents, {rounds} rounds of {leaves} leaves, "
+              f"{arguments.threads} threads\n")  # fmt: skip
         print("| training with | ms | ratio |\n|---|---:|---:|")
-        for name, taken in seconds.items():
-            print(f"| {name} | {1e3 * taken:.0f} | {taken / seconds['built-in ndcg']:.3f} |", flush=True)
+        for name, total in seconds.items():
+            print(f"| {name} | {1e3 * total:.0f} | {total / seconds['built-in ndcg']:.3f} |", flush=True)
 
 
 if __name__ == "__main__":

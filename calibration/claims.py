@@ -1,17 +1,23 @@
-"""Write the table of all statistical claims, from the rates that the other scripts measured.
+"""Write the table of all statistical claims from the measured rates.
 
     python calibration/claims.py
 
-It reads `calibration/claims/*.json` and writes `calibration/CLAIMS.md`, which the documentation shows. An error rate is
-within its target if it minus two standard errors is, a coverage or power if it plus two standard errors is.
+The script reads `calibration/claims/*.json`, which the scripts `claims_*.py` write, and writes `calibration/CLAIMS.md`.
+An error rate meets its target if the rate minus two standard errors does, a coverage or power if the rate plus two
+standard errors does.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import math
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 HERE = Path(__file__).parent
 TITLES = {
@@ -23,6 +29,36 @@ TITLES = {
 HEAD = "| Row | Claim | Target | Before | Now | Samples | Within target |\n|---|---|---|---|---|---:|---|\n"
 
 
+class Claim(NamedTuple):
+    """A claim, its target, and a simulation that returns the results without and with the method of the claim."""
+
+    row: int | str
+    claim: str
+    direction: str
+    target: float
+    simulate: Callable[[int], tuple[float, float]]
+
+
+def simulate_claims(description: str | None, name: str, claims: Sequence[Claim]) -> None:
+    """Simulate claims, and write their rates to a JSON file after each of them."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--samples", type=int, default=4000)
+    parser.add_argument("--output", type=Path, default=HERE / "claims" / f"{name}.json")
+    options = parser.parse_args()
+    rows = []
+    for claim in claims:
+        results = np.array([claim.simulate(sample) for sample in range(options.samples)], dtype=float)
+        before, after = (
+            {"rate": round(rate, 4), "se": round(math.sqrt(rate * (1 - rate) / options.samples), 4)}
+            | {"samples": options.samples}
+            for rate in results.mean(axis=0).tolist()
+        )
+        content = {"row": claim.row, "claim": claim.claim, "direction": claim.direction, "target": claim.target}
+        rows.append(content | {"before": before, "after": after})
+        options.output.write_text(json.dumps(rows, indent=1) + "\n")
+        print(rows[-1], flush=True)
+
+
 def format_rate(result: dict[str, Any] | None) -> str:
     """Return a rate with its standard error."""
     if not result:
@@ -31,7 +67,7 @@ def format_rate(result: dict[str, Any] | None) -> str:
 
 
 def is_within(row: dict[str, Any]) -> bool:
-    """Return whether the rate meets its target, up to two standard errors."""
+    """Return whether a rate meets its target, up to two standard errors."""
     result, target = row["after"], row["target"]
     if row.get("direction") == "at least":
         return bool(result["rate"] + 2 * result["se"] >= target)

@@ -2,31 +2,27 @@
 
     python calibration/claims_evidence.py --samples 4000
 
-- Sensitivity: the means of models under two metrics are drawn from a normal distribution with a known share of pairs
+- Sensitivity: the means of models under two metrics are drawn from a normal distribution with a given share of pairs
   in opposite order.
-- Discordance: eight models on 200 queries, with bounded, skewed values and known differences.
+- Discordance: eight models on 200 queries, with bounded, skewed values and given differences.
 
 The result is `calibration/claims/evidence.json`. The script uses one process.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
+from claims import Claim, simulate_claims
 
 import gainsay as gs
 from gainsay.comparison.sensitivity import estimate_share, find_reversals
 
-OUTPUT = Path(__file__).parent / "claims" / "evidence.json"
 ALPHA, MODELS, QUERIES = 0.05, 8, 200
 
 
-def cover_share(sample: int, models: int, share: float) -> tuple[float, float]:
+def simulate_share(sample: int, models: int, share: float) -> tuple[float, float]:
     """Return whether the plain jackknife interval and the interval of the package contain the share of pairs."""
     rng = np.random.default_rng([28, models, int(1000 * share), sample])
     correlation = math.cos(math.pi * share)  # P(opposite order) = arccos(correlation) / pi
@@ -41,7 +37,7 @@ def cover_share(sample: int, models: int, share: float) -> tuple[float, float]:
 
 
 def draw_pairs(sample: int, spread: float) -> tuple[gs.Comparison, np.ndarray]:
-    """Return a comparison of models with known discordances, and these."""
+    """Return a comparison of models, and the true difference of their metrics."""
     rng = np.random.default_rng([29, int(10_000 * spread), sample])
     level = rng.beta(2, 3, size=(QUERIES, 1))
     linear = level + 0.1 * rng.standard_exponential((QUERIES, MODELS)) - 0.1
@@ -67,49 +63,31 @@ def cover_discordances(sample: int) -> tuple[float, float]:
 def reject_discordances(sample: int) -> tuple[float, float]:
     """Return whether any raw p-value, and any p-value after Holm's correction, is significant without discordance."""
     pairs = draw_pairs(sample, 0.0)[0].pairs
-    return tuple(float((pairs[f"discordance {it}"] <= ALPHA).any()) for it in ("p_value", "p_holm"))
+    return tuple(float((pairs[f"discordance {column}"] <= ALPHA).any()) for column in ("p_value", "p_holm"))
 
 
-ROWS: list[tuple[str, str, float, Callable[[int], tuple[float, float]]]] = [
+CLAIMS = [
     *(
-        (
+        Claim(
+            "evidence",
             f"sensitivity: interval of a share of {share:g} with {models} models covers",
             "at least",
             0.93,
-            lambda sample, models=models, share=share: cover_share(sample, models, share),
+            lambda sample, models=models, share=share: simulate_share(sample, models, share),
         )
         for models in (10, 25, 60)
         for share in (0.01, 0.05, 0.2, 0.4)
     ),
-    ("discordance: all intervals of 28 pairs cover", "at least", 0.94, cover_discordances),
-    ("discordance: any significant pair after Holm's correction, if all are 0", "at most", 0.05, reject_discordances),
+    Claim("evidence", "discordance: all intervals of 28 pairs cover", "at least", 0.94, cover_discordances),
+    Claim(
+        "evidence",
+        "discordance: any significant pair after Holm's correction, if all are 0",
+        "at most",
+        0.05,
+        reject_discordances,
+    ),
 ]
 
 
-def measure(samples: int) -> Iterator[dict[str, object]]:
-    """Yield one row per claim."""
-    for claim, direction, target, simulate in ROWS:
-        results = np.array([simulate(sample) for sample in range(samples)])
-        rates = [
-            {"rate": round(rate, 4), "se": round(math.sqrt(rate * (1 - rate) / samples), 4), "samples": samples}
-            for rate in results.mean(axis=0).tolist()
-        ]
-        content = {"row": "evidence", "claim": claim, "direction": direction, "target": target}
-        yield content | {"before": rates[0], "after": rates[1]}
-
-
-def main() -> None:
-    """Write the rates as JSON, after each row."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--samples", type=int, default=4000)
-    parser.add_argument("--output", type=Path, default=OUTPUT)
-    options = parser.parse_args()
-    rows: list[dict[str, object]] = []
-    for row in measure(options.samples):
-        rows.append(row)
-        options.output.write_text(json.dumps(rows, indent=1) + "\n")
-        print(row, flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    simulate_claims(__doc__, "evidence", CLAIMS)

@@ -1,8 +1,8 @@
-"""Measure three claims about fitted gains on simulated preferences with a known gain.
+"""Measure three claims about fitted gains on simulated preferences with a given gain.
 
     python calibration/claims_gain_fit.py --samples 4000
 
-- Row 13: several judges see the same pair of rankings, and each pair has an effect of its own.
+- Row 13: several judges see the same pair of rankings, and each pair has a separate effect.
 - Row 14: people prefer the ranking that is shown first, and the new ranker always is.
 - Row 15: users value the grades 0, 1, 2, 3, 4 with the gains 0, 1, 1, 1, 1.
 
@@ -12,19 +12,13 @@ is `calibration/claims/gain_fit.json`. The script uses one process.
 
 from __future__ import annotations
 
-import argparse
-import json
-import math
-from collections.abc import Callable, Iterator
-from pathlib import Path
-
 import numpy as np
+from claims import Claim, simulate_claims
 from numpy.typing import NDArray
 from scipy.special import expit
 
 import gainsay as gs
 
-OUTPUT = Path(__file__).parent / "claims" / "gain_fit.json"
 SHARES = (0.40, 0.30, 0.15, 0.10, 0.05)
 DISCOUNT = 1 / np.log2(np.arange(2, 12))
 SLOPE, BASE, DOCUMENTS = 12.0, 1.5, 10
@@ -42,32 +36,33 @@ class Pairs:
         self.scores = [strength * self.labels + rng.normal(size=self.labels.shape) for strength in (advantage, 0.0)]
         ideal = gains[-np.sort(-self.labels, axis=1)] @ DISCOUNT
         values = [
-            gains[np.take_along_axis(self.labels, np.argsort(-it, axis=1), axis=1)] @ DISCOUNT for it in self.scores
+            gains[np.take_along_axis(self.labels, np.argsort(-scores, axis=1), axis=1)] @ DISCOUNT
+            for scores in self.scores
         ]
         self.difference = (values[0] - values[1]) / np.where(ideal > 0, ideal, 1.0)
 
     def fit_preferred(self, preferred: NDArray[np.str_], **options: object) -> gs.comparison.gain_fit.GainFit:
         """Fit the gain to these preferences."""
         judgments = gs.Judgments(self.labels.ravel(), group=[DOCUMENTS] * len(self.labels))
-        return gs.fit_gain((judgments, *(it.ravel() for it in self.scores), preferred), **options)
+        return gs.fit_gain((judgments, *(scores.ravel() for scores in self.scores), preferred), **options)
 
     def repeat(self, times: int) -> None:
         """Show every pair to several judges."""
         self.labels, self.difference = np.repeat(self.labels, times, axis=0), np.repeat(self.difference, times)
-        self.scores = [np.repeat(it, times, axis=0) for it in self.scores]
+        self.scores = [np.repeat(scores, times, axis=0) for scores in self.scores]
 
 
 def judge_pairs(sample: int, deviation: float, rejections: bool = False) -> tuple[bool, bool]:
-    """Return whether the interval contains the base without and with clusters, for ten judges per pair.
+    """Return whether the interval covers the base without and with clusters, for ten judges per pair.
 
-    Or, with `rejections`, whether the test of fit rejects the true form of the gain.
+    If `rejections`, return whether the test of fit rejects the true form of the gain instead.
     """
     rng = np.random.default_rng([13, int(10 * deviation), sample])
     pairs = Pairs(rng, 100, POWER)
     effects = np.repeat(rng.normal(0, deviation, 100), 10)
     pairs.repeat(10)
     preferred = np.where(rng.random(1000) < expit(SLOPE * pairs.difference + effects), "a", "b")
-    fits = [pairs.fit_preferred(preferred, clusters=it) for it in (None, np.repeat(np.arange(100), 10))]
+    fits = [pairs.fit_preferred(preferred, clusters=clusters) for clusters in (None, np.repeat(np.arange(100), 10))]
     if rejections:
         return fits[0].fit_p_value <= fits[0].alpha, fits[1].fit_p_value <= fits[1].alpha
     return covers(fits[0]), covers(fits[1])
@@ -101,58 +96,33 @@ def covers(fit: gs.comparison.gain_fit.GainFit) -> bool:
     return fit.lower <= BASE <= fit.upper
 
 
-ROWS: list[tuple[int, str, str, float, Callable[[int], tuple[bool, bool]]]] = [
-    (
+CLAIMS = [
+    Claim(
         13,
         "ten judges per pair, pair effect of SD 0.5: coverage",
         "at least",
         0.93,
         lambda sample: judge_pairs(sample, 0.5),
     ),
-    (
+    Claim(
         13,
         "ten judges per pair, pair effect of SD 1: coverage",
         "at least",
         0.93,
         lambda sample: judge_pairs(sample, 1.0),
     ),
-    (
+    Claim(
         13,
         "ten judges per pair, pair effect of SD 2: coverage",
         "at least",
         0.93,
         lambda sample: judge_pairs(sample, 2.0),
     ),
-    (14, "side effect 0.7, new ranker always first: coverage", "at least", 0.93, show_first),
-    (15, "users value grades 0/1/1/1/1, 2,000 preferences: 'neither' is reported", "at least", 0.95, value_steps),
-    (15, "the form is right, ten judges per pair, SD 1: the test of fit rejects", "at most", 0.05, judge_and_test),
+    Claim(14, "side effect 0.7, new ranker always first: coverage", "at least", 0.93, show_first),
+    Claim(15, "users value grades 0/1/1/1/1, 2,000 preferences: 'neither' is reported", "at least", 0.95, value_steps),
+    Claim(15, "the form is right, ten judges per pair, SD 1: the test of fit rejects", "at most", 0.05, judge_and_test),
 ]
 
 
-def measure(samples: int) -> Iterator[dict[str, object]]:
-    """Yield one row per claim."""
-    for row, claim, direction, target, simulate in ROWS:
-        results = np.array([simulate(sample) for sample in range(samples)], dtype=float)
-        rates = [
-            {"rate": round(rate, 4), "se": round(math.sqrt(rate * (1 - rate) / samples), 4), "samples": samples}
-            for rate in results.mean(axis=0).tolist()
-        ]
-        content = {"row": row, "claim": claim, "direction": direction, "target": target}
-        yield content | {"before": rates[0], "after": rates[1]}
-
-
-def main() -> None:
-    """Write the rates as JSON, after each row."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--samples", type=int, default=4000)
-    parser.add_argument("--output", type=Path, default=OUTPUT)
-    options = parser.parse_args()
-    rows: list[dict[str, object]] = []
-    for row in measure(options.samples):
-        rows.append(row)
-        options.output.write_text(json.dumps(rows, indent=1) + "\n")
-        print(row, flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    simulate_claims(__doc__, "gain_fit", CLAIMS)

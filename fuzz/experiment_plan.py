@@ -9,8 +9,7 @@ from pathlib import Path
 from gainsay import parse_metrics
 from gainsay.experiment import Experiment
 from gainsay.experiment.config import Candidate
-from gainsay.experiment.folds import FeatureColumns, Fold
-from gainsay.experiment.plan import Plan
+from gainsay.experiment.plan import FeatureColumns, Fold, Plan
 from gainsay.experiment.storage import seal
 
 from .oracle import attempt

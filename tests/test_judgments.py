@@ -143,7 +143,6 @@ class TestFacts:
     def test_counts(self):
         assert len(self.judgments) == self.judgments.queries == 2
         assert self.judgments.documents == 5
-        assert self.judgments.max_label == 3.0
         assert repr(self.judgments) == "Judgments(queries=2, documents=5, labels 0 to 3, weighted)"
         assert repr(gs.Judgments([0.5, 0], group=[2])) == "Judgments(queries=1, documents=2, labels 0 to 0.5)"
 

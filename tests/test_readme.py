@@ -52,7 +52,7 @@ class TestReadmeForAnIndex:
         path = ROOT / "tools" / "readme_for_index.py"
         if not path.exists():
             pytest.skip("needs a checkout")
-        return runpy.run_path(str(path))["with_absolute_links"]
+        return runpy.run_path(str(path))["make_links_absolute"]
 
     def test_links_of_the_readme_lead_to_the_same_files(self, absolute):
         pairs = [

@@ -3,7 +3,7 @@
     python tools/structure.py
 
 Lines of code exclude docstrings, comments and blank lines. Imports include those for types only and those in functions.
-The exceptions are today's. Remove an entry when its code is better. An entry that is not needed any more is an error.
+An exception that is no longer needed is an error.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def find_long_functions(text: str) -> Iterator[tuple[str, int]]:
 def find_cycles(package: str) -> set[frozenset[str]]:
     """Return the groups of modules that import each other, directly or through others."""
     graph = grimp.build_graph(package, cache_dir=None)
-    modules = sorted(graph.modules - {package})  # the package itself imports its subpackages when they are first used
+    modules = sorted(graph.modules - {package})  # The package imports its subpackages on first use.
     index = {module: number for number, module in enumerate(modules)}
     imports = [
         (index[importer], index[imported])
@@ -67,7 +67,7 @@ def find_cycles(package: str) -> set[frozenset[str]]:
 
 
 def main() -> int:
-    """Print what differs from the lists above. Return 1 if anything does."""
+    """Print the differences from the exceptions above. Return 1 if there are any."""
     long_functions = {
         f"{path.relative_to(SOURCE).as_posix()}:{name}": size
         for path in sorted(SOURCE.rglob("*.py"))
@@ -75,10 +75,10 @@ def main() -> int:
     }
     cycles = find_cycles("gainsay")
     problems = [
-        *(f"{name}: {long_functions[name]} lines, split it" for name in long_functions.keys() - LONG_FUNCTIONS),
-        *(f"{name}: short now, remove it from LONG_FUNCTIONS" for name in LONG_FUNCTIONS - long_functions.keys()),
-        *(f"{', '.join(sorted(group))}: import cycle, break it" for group in cycles - CYCLES),
-        *(f"{', '.join(sorted(group))}: no such cycle now, remove it from CYCLES" for group in CYCLES - cycles),
+        *(f"{name}: {long_functions[name]} lines. Split it." for name in long_functions.keys() - LONG_FUNCTIONS),
+        *(f"{name}: not long. Remove it from LONG_FUNCTIONS." for name in LONG_FUNCTIONS - long_functions.keys()),
+        *(f"{', '.join(sorted(group))}: import cycle. Break it." for group in cycles - CYCLES),
+        *(f"{', '.join(sorted(group))}: not a cycle. Remove it from CYCLES." for group in CYCLES - cycles),
     ]
     print("\n".join(sorted(problems)) or f"No new function over {MAX_LINES} lines of code, no new import cycle.")
     return bool(problems)

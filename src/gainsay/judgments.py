@@ -230,11 +230,6 @@ class Judgments:
         """The document weights in input order, or None if you passed query weights."""
         return None if self._document_weights is None else self._by_row(self._document_weights)
 
-    @property
-    def max_label(self) -> float:
-        """The highest label."""
-        return float(self.levels[-1])
-
     @cached_property
     def layout(self) -> Layout:
         """The layout of documents in blocks of queries."""

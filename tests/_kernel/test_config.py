@@ -1,9 +1,15 @@
-"""The versions and the path of evaluation that `show_config` shows."""
+"""The compiled core is found where it was installed, gainsay works without it, and `show_config` describes both."""
 
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
 import sys
+import sysconfig
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
 
 import lightgbm
 import numpy as np
@@ -11,7 +17,112 @@ import pytest
 
 import gainsay as gs
 from gainsay._kernel import config
-from gainsay._kernel.config import Library, cpus
+from gainsay._kernel.config import ABI, Library, cpus, find_library
+
+PACKAGE = Path(gs.__file__).parent
+ROOT = PACKAGE.parents[1]
+COMPILER = shutil.which((os.environ.get("CXX") or sysconfig.get_config_var("CXX") or "c++").split()[0])
+EVALUATE = """
+import json, sys
+import gainsay as gs
+judgments = gs.Judgments([0, 2, 1, 1, 0], group=[3, 2])
+mean = gs.evaluate(["ndcg_exp@2", "map", "mrr"], judgments, [0.1, 0.3, 0.3, 0.5, 0.5]).mean
+loaded = sorted({"lightgbm", "xgboost", "matplotlib"} & set(sys.modules))
+print(json.dumps([mean, gs.show_config("dicts")["kernel"], loaded]))
+"""
+
+
+def evaluate(path, **environment):
+    """What a fresh process gets for a small dataset with the package in this folder, and on which path."""
+    kept = {name: value for name, value in os.environ.items() if name != "GAINSAY_KERNEL"}
+    call = [sys.executable, "-W", "error", "-c", EVALUATE]
+    done = subprocess.run(
+        call, env={**kept, "PYTHONPATH": str(path), **environment}, capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    values, kernel, loaded = json.loads(done.stdout)
+    assert loaded == []  # versions are read without importing the libraries
+    # tied for the first two ranks in both queries: labels 2 and 1 (gains 3 and 1), labels 1 and 0
+    third = 1 / 1.584962500721156
+    assert values["ndcg_exp@2"] == pytest.approx((2 * (1 + third) / (3 + third) + (1 + third) / 2) / 2, rel=1e-15)
+    assert values["map"] == pytest.approx((1 + 3 / 4) / 2, rel=1e-15)
+    return kernel
+
+
+def installed_from_here():
+    """Whether the tested package was installed editable from this tree."""
+    try:
+        origin = distribution("gainsay-ltr").read_text("direct_url.json")
+    except PackageNotFoundError:
+        return False
+    return json.loads(origin or "{}").get("url") == ROOT.as_uri()
+
+
+@pytest.fixture
+def beside(monkeypatch, tmp_path):
+    """The file in which the library is looked for: it does not exist yet."""
+    monkeypatch.delenv("GAINSAY_KERNEL", raising=False)
+    monkeypatch.setattr(config, "__file__", str(tmp_path / "config.py"))
+    return tmp_path / config.NAMES[0]
+
+
+def compile_library(path, source, *options):
+    if COMPILER is None or sys.platform == "win32":
+        pytest.skip("needs a compiler")
+    written = path.with_suffix(".cpp")
+    written.write_text(source)
+    subprocess.run([COMPILER, "-shared", "-fPIC", *options, str(written), "-o", str(path)], check=True)
+    return path
+
+
+def answering(number):
+    return f'extern "C" int gainsay_kernel_abi(void) {{ return {number}; }}'
+
+
+@pytest.mark.skipif(not installed_from_here(), reason="needs an editable installation of this tree")
+@pytest.mark.skipif(COMPILER is None, reason="needs a compiler at installation")
+def test_the_core_runs_if_a_compiler_was_there_at_installation():
+    path, reason = evaluate(PACKAGE.parent).values()
+    assert (path, reason) == ("compiled", f"loaded from {PACKAGE / '_kernel' / '_gainsay_kernel.so'}")
+
+
+def test_a_package_with_a_broken_core_evaluates_as_before(tmp_path):
+    shutil.copytree(PACKAGE, tmp_path / "gainsay", ignore=shutil.ignore_patterns("__pycache__", "_gainsay_kernel.*"))
+    broken = tmp_path / "gainsay" / "_kernel" / "_gainsay_kernel.so"
+    broken.write_bytes(b"\x7fELF")
+    kernel = evaluate(tmp_path)
+    assert kernel["path"] == "numpy"
+    assert str(broken) in kernel["reason"]
+
+
+@pytest.mark.parametrize("content", [b"", b"\x7fELF", b"no library at all\n" * 1000], ids=["empty", "cut", "text"])
+def test_other_files_are_not_used(beside, content):
+    beside.write_bytes(content)
+    loaded, reason = find_library.__wrapped__()
+    assert loaded is None
+    assert str(beside) in reason
+
+
+@pytest.mark.parametrize(
+    ("source", "word"),
+    [(answering(ABI + 1), f"{ABI + 1}, not {ABI}"), ("int something = 1;", "gainsay_kernel_abi")],
+    ids=["of other source", "of something else"],
+)
+def test_other_libraries_are_not_used(beside, source, word):
+    compile_library(beside, source)
+    loaded, reason = find_library.__wrapped__()
+    assert loaded is None
+    assert str(beside) in reason
+    assert word in reason
+
+
+def test_the_environment_names_a_library(beside, monkeypatch, tmp_path):
+    other = compile_library(tmp_path / "other.so", answering(ABI))
+    monkeypatch.setenv("GAINSAY_KERNEL", str(other))
+    assert find_library.__wrapped__().reason == f"loaded from {other}"
+    monkeypatch.setenv("GAINSAY_KERNEL", "off")
+    with pytest.raises(ValueError, match="GAINSAY_KERNEL"):
+        find_library.__wrapped__()
 
 
 def test_versions_of_the_imported_libraries():
@@ -34,10 +145,8 @@ def test_versions_of_the_imported_libraries():
     ],
     ids=["no core", "core", "core without sort"],
 )
-def test_path_of_evaluation(monkeypatch, capsys, tmp_path, loaded, addresses, printed):
-    monkeypatch.delenv("GAINSAY_KERNEL", raising=False)
-    (tmp_path / config.NAMES[0]).touch()
-    monkeypatch.setattr(config, "__file__", str(tmp_path / "config.py"))
+def test_path_of_evaluation(monkeypatch, capsys, beside, loaded, addresses, printed):
+    beside.touch()
     monkeypatch.setattr(config, "_load", lambda path: loaded)
     monkeypatch.setattr(config, "sort_addresses", lambda: addresses)
     monkeypatch.setattr(config, "find_library", config.find_library.__wrapped__)

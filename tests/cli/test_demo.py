@@ -35,7 +35,7 @@ class TestDemo:
         content = json.loads((folder / "report.json").read_text("utf-8"))["appendices"]["candidates"]
         for metric in content["verdict"]["metrics"]:
             assert f"{content['verdict']['means'][metric][content['winners'][metric]]:.4f}" in shown.stdout
-        assert shown.stdout.index("blend") < shown.stdout.index("xgb exp (small trees)")
+        assert shown.stdout.index("blend") < shown.stdout.index("xgb max_depth=3 gain=exponential")
         lines = [line for line in shown.stderr.splitlines() if line.startswith("[")]
         assert len(lines) == 8
         for number, line in enumerate(lines, start=1):
@@ -46,7 +46,7 @@ class TestDemo:
         page = (folder / "report.html").read_text("utf-8")
         rankers, candidates = page.split('<section id="candidates">')
         assert all(f"<bdi>{name}</bdi>" in rankers for name in ("fair", "excellent", "blend"))
-        assert "xgb exp (small trees)" in candidates
+        assert "xgb max_depth=3 gain=exponential" in candidates
         assert "seed 5" in page
         content = json.loads((folder / "report.json").read_text("utf-8"))
         assert content["verdict"]["safe_choice"] == "blend"

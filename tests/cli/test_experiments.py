@@ -52,8 +52,8 @@ def test_trains_once_and_reads_the_rest_back(trained):
     models = {file: file.stat().st_mtime_ns for file in (kept / "candidates").rglob("*") if file.is_file()}
     content = json_of("run --jobs 2", path, "--directory", kept)
     assert models == {file: file.stat().st_mtime_ns for file in models}
-    assert set(content["best_rounds"]) == {"lgb gain=linear", "lgb gain=exponential"}
-    for rounds in content["best_rounds"].values():
+    assert {rounds["candidate"] for rounds in content["best_rounds"]} == {"lgb gain=linear", "lgb gain=exponential"}
+    for rounds in content["best_rounds"]:
         assert re.search(rf"{rounds['ndcg_linear@5']} +{rounds['ndcg_exp@5']} +{rounds['mrr']}", shown.stdout)
 
 
@@ -67,11 +67,11 @@ def test_the_report_can_be_written_again(trained, tmp_path):
 
 def test_folds(tmp_path):
     path = write(tmp_path / "folds.toml", split="", folds="k_folds = 3")
-    content = json_of("run", path, "--directory", tmp_path / "kept")["best_rounds"]["lgb"]
-    assert set(content) == {"fold 1", "fold 2", "fold 3"}
-    assert list(content["fold 1"]) == ["ndcg_linear@5", "ndcg_exp@5", "mrr"]
+    content = json_of("run", path, "--directory", tmp_path / "kept")["best_rounds"]
+    assert [rounds["fold"] for rounds in content] == ["fold 1", "fold 2", "fold 3"]
+    assert list(content[0]) == ["candidate", "fold", "ndcg_linear@5", "ndcg_exp@5", "mrr"]
     shown = output_of("run", path, "--directory", tmp_path / "kept")
-    assert re.search(rf"lgb +fold 1 +{content['fold 1']['ndcg_linear@5']}", shown)
+    assert re.search(rf"lgb +fold 1 +{content[0]['ndcg_linear@5']}", shown)
 
 
 def test_names_what_is_not_finished(copied):

@@ -28,7 +28,14 @@ def runs_of(seed=0, queries=200, counts=COUNTS, repeat=0.02, query_repeat=0.1, l
     return found
 
 
+def number_models(values):
+    """Names of the models of arrays of values, or of a list with one array per model."""
+    has_repeats = isinstance(values, list) and any(np.ndim(table) == 2 for table in values)
+    return [f"model {place + 1}" for place in range(len(values) if has_repeats else np.shape(values)[1])]
+
+
 def panel_of(values, models=None, **options):
+    models = models or number_models(next(iter(values.values())))
     return build_panel(*read_tables(values, models), models, **options)
 
 

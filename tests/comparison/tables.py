@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
+from tests.comparison.populations import number_models
 
 import gainsay as gs
 
@@ -11,12 +11,9 @@ LOSS = gs.metric("loss_in_tables", lambda labels, scores: 0.0, higher_is_better=
 
 def comparison_of(values, models=None, weights=None, *, losses=(), draws=10_000, **options):
     """A comparison of values by metric, the columns of unnamed models numbered."""
-    first = next(iter(values.values()))
-    has_repeats = isinstance(first, list) and any(np.ndim(table) == 2 for table in first)
-    number = len(first) if has_repeats else np.shape(first)[1]
     return gs.Comparison(
         values,
-        models or [f"model {place}" for place in range(1, number + 1)],
+        models or number_models(next(iter(values.values()))),
         weights=weights,
         metrics=dict.fromkeys(losses, LOSS),
         draws=draws,

@@ -55,6 +55,6 @@ def test_all_scripts_of_the_calibration_run(calibration, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["calibration_gains.py", *small])
     runpy.run_path(str(SOURCE.with_name("calibration_gains.py")), run_name="__main__")
     assert page.read_text(encoding="utf-8").startswith("# Before")
-    assert "## The path of gains" in page.read_text(encoding="utf-8")
-    for other in ("calibration_decisions", "gate_claims", "real_runs", "skewed_runs"):
+    assert "## Gain path" in page.read_text(encoding="utf-8")
+    for other in ("calibration_decisions", "calibration_trainings", "claims_gate", "claims_inference"):
         importlib.import_module(other)

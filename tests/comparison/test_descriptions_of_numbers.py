@@ -164,13 +164,12 @@ def test_segments_beyond_the_first_are_counted():
     assert "The table contains 1 more segment." in text
 
 
-def test_models_without_names_are_quoted_like_others():
+def test_models_with_bad_repeats_are_quoted():
     values, partial = np.ones((40, 3)), np.ones((40, 3))
     partial[5, 0] = np.nan
-    for names, quoted in ((None, "'model 2'"), (["A", "B"], "'B'")):
-        for second in (partial, values[:30], values[None]):
-            with pytest.raises(ValueError, match=quoted):
-                panel_of({"x": [values, second]}, names)
+    for second in (partial, values[:30], values[None]):
+        with pytest.raises(ValueError, match="'B'"):
+            panel_of({"x": [values, second]}, ["A", "B"])
 
 
 def test_attribution_names_close_labels_exactly_and_counts_queries_left_out():

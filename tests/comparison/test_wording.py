@@ -32,7 +32,6 @@ def verdict():
         means={X: {"a": 0.51234, "b": 0.5}, Y: {"a": 0.4, "b": 0.41111}},
         regrets={X: {"a": 0.0, "b": 0.01234}, Y: {"a": 0.01111, "b": 0.0}},
         regrets_upper={X: {"a": 0.02, "b": 0.03}, Y: {"a": 0.04, "b": 0.05}},
-        winner_regrets={X: 0.01111, Y: 0.01234},
         p_value=0.0123,
         price=0.01111,
         price_lower=0.00456,

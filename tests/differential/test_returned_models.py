@@ -64,7 +64,7 @@ def test_lightgbm(seed, tmp_path):
     driver = pick(LightGBMTrain(), LGBMRanker())
     metric, every, min_delta = pick(*PANEL), pick(1, 1, 2, 3), pick(0.0, 0.0, 0.002)
     callbacks = [ours_lgb.early_stopping(metric, pick(1, 3, 6), min_delta=min_delta, verbose=False)]
-    callbacks += pick([ours_lgb.checkpoint()], [])
+    callbacks += [*pick([ours_lgb.checkpoint()], []), curves := ours_lgb.Curves(show=False)]
     params, before = {"num_leaves": pick(4, 15)}, []
     second = pick(None, None, "ours", *(["LightGBM's", "parameter"] if every == 1 else []))
     if second == "ours":
@@ -82,25 +82,11 @@ def test_lightgbm(seed, tmp_path):
     sets = pick({"valid": VALID}, {"seen": TRAIN, "valid": VALID}, {"valid": VALID, "seen": TRAIN})
     options = {"eta": pick(0.1, 0.5, 1.5), "callbacks": callbacks, "params": params, "start": start}
     run = driver.train(TRAIN, sets, PANEL, pick(1, 5, 12), every=every, **options)
+    assert f"kept round {run.best}" in str(curves)
     best, scores = run.best_score["valid"], driver.predict(run.model, VALID.features)
     assert best == pytest.approx({name: score(name, scores) for name in PANEL}, rel=1e-9)
     if second is None and not min_delta:
         assert best[metric] == pytest.approx(max(before + run.curve("valid", metric)), rel=1e-9)
-
-
-class NotedStop:
-    """Notes whether a callback of XGBoost asked for the end of a training, which `before_iteration` carries out."""
-
-    def __init__(self, callback):
-        self.stopped = False
-        self._stop = callback
-        self._look, callback.after_iteration = callback.after_iteration, self
-
-    def __call__(self, *args, **options):
-        ended = self._look(*args, **options)
-        (run,) = self._stop._runs.values()
-        self.stopped = run.has_stopped
-        return ended
 
 
 @seeds
@@ -110,14 +96,15 @@ def test_xgboost(seed):
     metric, other, min_delta = pick(*PANEL), pick(*PANEL), pick(0.0, 0.0, 0.002)
     save_best, save_other, before = pick(True, False), False, []
     stop = ours_xgb.early_stopping(metric, pick(1, 3, 6), min_delta=min_delta, save_best=save_best, verbose=False)
-    noted, callbacks = NotedStop(stop), [stop]
+    curves, callbacks = ours_xgb.Curves(show=False), [stop]
     two = pick(True, False) and (IN_ORDER or isinstance(driver, XGBoostCustomMetric))
     if two:
         save_other = pick(True, False)
         options = {"metric_name": other, "data_name": "valid", "maximize": True, "save_best": save_other}
         callbacks.append(xgb.callback.EarlyStopping(rounds=pick(1, 2, 5), **options))
-    shuffle(callbacks)
     callbacks += pick([ours_xgb.checkpoint()], [])
+    callbacks.append(curves)
+    shuffle(callbacks)
     options = {"every": pick(1, 1, 3)} if driver.every else {}
     start = None
     if pick(True, False):
@@ -128,7 +115,9 @@ def test_xgboost(seed):
         before = [score(metric, BOOSTERS.predict(start, VALID.features, rounds)) for rounds in (best or last, last)]
     options |= {"eta": pick(0.1, 0.5, 1.0), "callbacks": callbacks, "start": start}
     run = driver.train(TRAIN, {"valid": VALID}, PANEL, pick(3, 8, 20), **options)
-    named = metric if save_best or not two or noted.stopped else other
+    named = metric if curves._selected_round.metric else other
+    assert named == metric or (two and not save_best)
+    assert curves._selected_round.round == run.best
     exact = {"rel": 1e-9, "abs": driver.tolerance["abs"]}
     booster = driver.booster(run.model)
     assert run.best_score == pytest.approx(score(named, BOOSTERS.predict(booster, VALID.features, run.best)), **exact)

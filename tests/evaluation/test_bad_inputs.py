@@ -81,7 +81,7 @@ CASES = [
         evaluate("labels", "label 1e+308", metric, gs.Judgments([1e308, 1e308], group=[2]))
         for metric in ("ndcg_linear", "cg", "dcg_jk@1")
     ),
-    listing({"q8": {"a": 1.0}}, QRELS, "'q8'", "'q1', 'q2', 'q3'"),
+    listing({"q8": {"a": 1.0}}, QRELS, "'q8'", "'q2' and 'q3'"),
     listing({"q1": {"a": -INF}}, QRELS, "'a'", "-inf"),
     listing({"q": {"a": 1.0}}, {"q": {"a": -1}}, "labels", "(query q)", negative_labels="refuse"),
     listing({"q1": {"a": 1.0}}, QRELS, "unjudged", "got 'keep'", unjudged="keep"),

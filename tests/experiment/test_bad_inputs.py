@@ -48,7 +48,7 @@ CANDIDATES = [
     *values(CANDIDATE_VALUES),
     ({"name": " "}, "name", "blank"),
     ({"name": "\ud800"}, "name", ""),
-    ({"library": "lightgmb"}, "library", "mean 'lightgbm'"),
+    ({"library": "lightgmb"}, "library", "got 'lightgmb'"),
     ({"library": "catboost"}, "library", "'lightgbm' or 'xgboost'"),
     ({"training_gain": "exponental"}, "training_gain", "mean 'exponential'"),
     ({"training_gain": float("inf")}, "training_gain", "base of at"),
@@ -61,8 +61,6 @@ CANDIDATES = [
 GRIDS = [
     ({"params": [("max_bin", 3)]}, "params", "got list", TypeError),
     ({"params": {"max_bin": []}}, "params.max_bin", "no value"),
-    ({"params": {"max_bin": [3, 5, 3]}}, "params.max_bin", "3 twice"),
-    ({"training_gain": ["linear", "linear"]}, "training_gain", "'linear' twice"),
     ({"params": {f"p{place}": list(range(10)) for place in range(6)}}, "1000000 candidates", "100000"),
 ]
 
@@ -105,6 +103,7 @@ EXPERIMENTS = [
     ({"candidates": Candidate("a", "lightgbm")}, "candidates", "got Candidate", TypeError),
     ({"candidates": ["lightgbm"]}, "candidates[0]", "got str", TypeError),
     ({"candidates": [Candidate("a", "lightgbm"), Candidate("a", "xgboost")]}, "candidates[1]", "unique"),
+    ({"candidates": grid("a", "xgboost", {"max_bin": [3, 5, 3]})}, "candidates[2]", "'a max_bin=3' twice"),
     (one(num_leafs=3), "params.num_leafs", "mean 'num_leaves'"),
     (one(num_leaves=15, num_leaf=4), "params.num_leaf", "one parameter of"),
     (one(label_gain=[0, 1]), "'label_gain'", "training_gain"),
@@ -195,12 +194,10 @@ FILES = [
     (data(f"{SIMULATED}\nfolds = ['a', 'b', 'c']"), "data", "folds and simulate"),
     (data("train = 'a'\nvalid = 'b'"), "data", "train and valid"),
     (data("train = 'a'\nvalid = 'b'\ntest = 'c'"), "data.train[0]", "be a file", FileNotFoundError),
-    (data(f"{SIMULATED}\nclusters = 'c.csv'"), "data.clusters", "be a file", FileNotFoundError),
     (data("folds = ['a', 'b', 'c']\nk_folds = 3"), "data", "folds and k_folds"),
     (data("files = 'a'"), "data", "got files"),
     (data("files = []\nk_folds = 3"), "data.files", "at least 1"),
     (data("files = 'a'\nk_folds = 2"), "data.k_folds", "got 2"),
-    (data("format = 'lettor'\nfolds = ['a', 'b', 'c']"), "data.format", "'letor' or 'lightgbm'"),
     (data(f"{SIMULATED}\nfeatures = 3"), "data", "features and simulate"),
     (data(f"{SIMULATED}\nseed = 3"), "data", "requires k_folds"),
     (data("simulate = {queries = 30, seed = 1}"), "data", "either simulate.split"),
@@ -213,13 +210,6 @@ FILES = [
     (candidate("[[candidates]]\nname = 'y'"), "candidates[2].library", "missing"),
     (candidate("[[candidates]]\nname = 'x'\nlibrary = 'xgboost'"), "candidates[2]", "'x' twice"),
 ]
-LABEL_FILES = [
-    (("clusters", "query,cluster\n1,a\n1,b\n"), "query '1'", "two lines"),
-    (("clusters", "query,cluster\n1,a\n2\n"), "query '2'", "(line 3)"),
-    (("segments", "query,a,a\n1,1,1\n"), "segments.csv", "distinct names"),
-    (("clusters", "query,a,b\n1,1,1\n"), "clusters.csv", "a, b"),
-    (("clusters", ""), "clusters.csv", "not CSV"),
-]
 
 
 def made(change, make, parts, folder):
@@ -228,12 +218,6 @@ def made(change, make, parts, folder):
 
 def kept(metric, make, parts, folder):
     return make(folder / "run", metrics=[metric(), "mrr"])
-
-
-def label_file(given, make, parts, folder):
-    key, text = given
-    (folder / f"{key}.csv").write_text(text)
-    return Experiment.from_toml(write_toml(folder, data(f"{SIMULATED}\n{key} = '{key}.csv'")))
 
 
 LASTING = [
@@ -248,7 +232,6 @@ CALLS = [
     *rows("Experiment", made, [*EXPERIMENTS, *LABELS]),
     *rows("Experiment", lambda it, *rest: made({"candidates": RANDOM, **it}, *rest), REPEATS),
     *rows("metric", kept, LASTING),
-    *rows("file", label_file, LABEL_FILES),
     *rows("run", lambda it, make, *_: run(make(**one()), **it), [
         ({"jobs": 0}, "jobs", "at least 1"),
         ({"executor": "threads"}, "executor", "got str", TypeError),

@@ -100,13 +100,6 @@ class TestData:
         np.testing.assert_array_equal(parts["valid"].features, letor[2].features)
         assert len(parts["test"].query_ids) == 8
 
-    def test_files_of_lightgbm(self, tmp_path):
-        for name, value in (("a", 1), ("b", 2), ("c", 3)):
-            (tmp_path / name).write_text(f"1 0:0.5\n0 1:{value}\n2 0:1\n")
-            (tmp_path / f"{name}.query").write_text("2\n1\n")
-        text = "[data]\ntrain = 'a'\nvalid = 'b'\ntest = 'c'\nformat = 'lightgbm'\nzero_based = true"
-        assert read(tmp_path, text)._parts["train"].group.tolist() == [2, 1]
-
     def test_folds(self, tmp_path, letor):
         names = ", ".join(f"'part{number}.txt'" for number in range(1, 5))
         folds = read(tmp_path, f"[data]\nfolds = [{names}]").plan.folds
@@ -145,15 +138,6 @@ class TestRepeats:
         assert plan.repeats.model_dump() == {"count": 1, "finalists": 3, "keep": 1, "baseline": "one"}
         plan = Experiment.from_toml(path, repeats=4, vary="queries").plan
         assert (plan.repeats.number, plan.repeats.finalists, plan.vary) == (4, None, "queries")
-
-    def test_label_files_are_text_without_blanks_around_it(self, tmp_path):
-        """A blank after a comma makes no cluster of its own; 01, 1 and NA are three labels."""
-        ids = read(tmp_path, f"[data]\n{SIMULATED}")._parts["test"].query_ids
-        labels = ["01", "1", "NA", "01", "1", "NA"]
-        rows = "".join(f"{name} , {label}\n" for name, label in zip(ids, labels, strict=True))
-        (tmp_path / "labels.csv").write_text(f"\ufeffquery,kind\n{rows}", encoding="utf-8")
-        plan = read(tmp_path, f"[data]\n{SIMULATED}\nclusters = 'labels.csv'\nsegments = 'labels.csv'").plan
-        assert plan.clusters == plan.segments["kind"] == tuple(labels)
 
 
 class TestMemory:

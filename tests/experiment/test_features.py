@@ -16,7 +16,7 @@ from tests.experiment.helpers import ByPickle, run
 
 import gainsay as gs
 from gainsay.data import RankingData, from_frame, simulate
-from gainsay.experiment.folds import compute_fingerprint
+from gainsay.experiment.plan import compute_fingerprint
 
 METRICS = ["ndcg_linear@5", "ndcg_exp@5"]
 LABELS = {"a": 0, "b": 3, "c": 0, "d": 3, "e": 1}

@@ -11,7 +11,7 @@ from tests.experiment.helpers import METRICS, balanced_by_hand, facts, predict
 import gainsay as gs
 from gainsay.data import RankingData, simulate
 from gainsay.experiment import Experiment, k_folds
-from gainsay.experiment.folds import rotate
+from gainsay.experiment.plan import rotate
 
 ROUNDS = 12
 

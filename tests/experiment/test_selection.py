@@ -16,9 +16,8 @@ import gainsay as gs
 from gainsay._common.text import as_text
 from gainsay.data import RankingData
 from gainsay.experiment import Candidate
-from gainsay.experiment.result import ExperimentResult
+from gainsay.experiment.result import ExperimentResult, compute_paired_loss
 from gainsay.experiment.storage import Training
-from gainsay.experiment.tables import compute_paired_loss
 
 TWO = [Candidate("a", "lightgbm"), Candidate("b", "xgboost")]
 

@@ -228,11 +228,6 @@ class TestCurves:
         assert best["my_loss"] == np.argmin(frame[frame["metric"] == "my_loss"]["value"]) + 1
         assert best["ndcg@3"] == np.argmax(frame[frame["metric"] == "ndcg@3"]["value"]) + 1
 
-    def test_the_only_round_of_a_training_is_shown_with_its_stop(self):
-        curves = Curves(show=False)
-        run = train(rounds=1, stop={"metric": "mrr", "rounds": 2}, callbacks=[curves])
-        assert f"kept round 1: {run.curve('valid', 'mrr')[0]:.4f} (mrr)." in str(curves)
-
     @pytest.mark.filterwarnings("ignore:LightGBM's own early stopping")
     def test_the_round_of_another_stop_is_shown_without_our_metric(self):
         curves = Curves(show=False)

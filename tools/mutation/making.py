@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def mutants_of(file: Path, share: float) -> Iterator[Mutant]:
-    """Make mutants of a file, a share of them drawn at random; of a string only one, of `__all__` none."""
+def make_mutants(file: Path, share: float) -> Iterator[Mutant]:
+    """Yield a random share of the mutants of a file, at most one per string and none of `__all__`."""
     import libcst
     from mutmut.mutation.file_mutation import create_mutations
 
@@ -28,9 +28,9 @@ def mutants_of(file: Path, share: float) -> Iterator[Mutant]:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
         for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
     }
-    drawn = random.Random(0)
+    rng = random.Random(0)
     for mutation in mutations:
-        if drawn.random() >= share:
+        if rng.random() >= share:
             continue
         is_text = isinstance(mutation.original_node, libcst.SimpleString)
         if is_text and not mutation.mutated_node.value.lstrip("rbf").startswith(('"XX', "'XX")):
@@ -44,11 +44,11 @@ def mutants_of(file: Path, share: float) -> Iterator[Mutant]:
                 continue
         except SyntaxError:
             continue
-        start = next(at for at, (a, b) in enumerate(zip(text, changed, strict=False)) if a != b)
-        shared = min(len(text), len(changed)) - start
-        same = next((at for at in range(shared) if text[-1 - at] != changed[-1 - at]), shared)
-        old, new = text[start : len(text) - same], changed[start : len(changed) - same]
+        start = next(index for index, (a, b) in enumerate(zip(text, changed, strict=False)) if a != b)
+        longest = min(len(text), len(changed)) - start
+        suffix = next((n for n in range(longest) if text[-1 - n] != changed[-1 - n]), longest)
+        old, new = text[start : len(text) - suffix], changed[start : len(changed) - suffix]
         name, line = str(file.resolve().relative_to(ROOT)), text.count("\n", 0, start) + 1
         if line in exported:
             continue
-        yield Mutant(name, line, start, len(text) - same, old, new)
+        yield Mutant(name, line, start, len(text) - suffix, old, new)

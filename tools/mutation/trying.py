@@ -1,4 +1,4 @@
-"""Tries the tests on each mutant, in a process forked after the tests were collected."""
+"""Runs the tests on each mutant, in a process forked after the tests were collected."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import pytest
-from mutant import ROOT, Changed, Mutant
+from mutant import ROOT, Mutant, MutantImporter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,11 +34,11 @@ CPU_SECONDS, MEMORY = 30, 8 << 30
 OUTCOMES = {0: "survived", 1: "killed", 3: "broken", 4: "untested"}
 
 
-class Quick:
-    """A pytest plugin that leaves out the slow tests and gives those of hypothesis few examples, always the same."""
+class FastTests:
+    """A pytest plugin that skips slow tests and gives properties few and fixed examples."""
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Choose tests and settings."""
+        """Select tests and settings."""
         import hypothesis
 
         items[:] = [item for item in items if not any(slow in item.nodeid for slow in SLOW)]
@@ -46,10 +46,10 @@ class Quick:
             test = getattr(item, "obj", None)
             if getattr(test, "is_hypothesis_test", False):
                 test = getattr(test, "__func__", test)
-                usual = getattr(test, "_hypothesis_internal_use_settings", None) or hypothesis.settings.default
+                settings = getattr(test, "_hypothesis_internal_use_settings", None) or hypothesis.settings.default
                 test._hypothesis_internal_use_settings = hypothesis.settings(
-                    usual,
-                    max_examples=min(usual.max_examples, 40),
+                    settings,
+                    max_examples=min(settings.max_examples, 40),
                     derandomize=True,
                     database=None,
                     phases=(hypothesis.Phase.explicit, hypothesis.Phase.generate),
@@ -57,7 +57,7 @@ class Quick:
                 )
 
 
-class Trials(Quick):
+class Trials(FastTests):
     """A pytest plugin that runs the collected tests on each mutant."""
 
     def __init__(self, mutants: Sequence[Mutant], out: Path, jobs: int, budget: float) -> None:
@@ -65,36 +65,36 @@ class Trials(Quick):
         self.failed = ""
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep the name of the first test that fails."""
+        """Store the name of the first test that fails."""
         if report.failed:
             self.failed = self.failed or report.nodeid
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Measure the tests on the code as it is, then fork once per mutant."""
+        """Measure the tests on the unchanged code, then fork once per mutant."""
         file = self.out.with_suffix(".baseline.json")
         if not file.exists():
             pid = self._fork(partial(self._measure, session.items, file))
             if os.waitpid(pid, 0)[1]:
-                raise RuntimeError("the tests could not be run on the code as it is")
-        self.facts = json.loads(file.read_text())
-        failing, seconds = self.facts["failing"], sum(self.facts["seconds"].values())
+                raise RuntimeError("The tests do not run on the unchanged code.")
+        self.baseline = json.loads(file.read_text())
+        failing, seconds = self.baseline["failing"], sum(self.baseline["seconds"].values())
         passed = {item.nodeid: item for item in session.items if item.nodeid not in failing}
-        print(f"{len(passed)} tests pass in {seconds:.0f} s; left out, for they fail: {failing}", flush=True)
+        print(f"{len(passed)} tests pass in {seconds:.0f} s. Excluded because they fail: {failing}", flush=True)
         running: dict[int, tuple[Mutant, Path]] = {}
         with self.out.open("a") as out:
             for number, mutant in enumerate(self.mutants):
                 if len(running) == self.jobs:
                     self._record(out, running)
                 note = self.out.with_suffix(f".note{number}")
-                tests = [passed[name] for name in self._reaching(mutant) if name in passed]
+                tests = [passed[name] for name in self._list_tests(mutant) if name in passed]
                 running[self._fork(partial(self._try, mutant, tests, note))] = mutant, note
             while running:
                 self._record(out, running)
         return True
 
     def _fork(self, work: Callable[[], None]) -> int:
-        """Fork; the child does its work in silence, and ends whatever happens."""
+        """Fork. The child does its work without output, and always exits."""
         pid = os.fork()
         if pid:
             return pid
@@ -109,33 +109,33 @@ class Trials(Quick):
         os._exit(0)
 
     def _record(self, out: TextIO, running: dict[int, tuple[Mutant, Path]]) -> None:
-        """Wait for a child, and write down what became of its mutant."""
+        """Wait for a child, and write the outcome of its mutant."""
         pid, status, usage = os.wait4(-1, 0)
         mutant, note = running.pop(pid)
         outcome = OUTCOMES.get(os.waitstatus_to_exitcode(status), "timeout")
-        told = json.loads(note.read_text()) if note.exists() else {}
+        details = json.loads(note.read_text()) if note.exists() else {}
         note.unlink(missing_ok=True)
         cpu = round(usage.ru_utime + usage.ru_stime, 2)
-        out.write(json.dumps({**asdict(mutant), "outcome": outcome, "cpu": cpu, **told}) + "\n")
+        out.write(json.dumps({**asdict(mutant), "outcome": outcome, "cpu": cpu, **details}) + "\n")
         out.flush()
 
     def _measure(self, items: list[pytest.Item], file: Path) -> None:
-        """Find out how long each test takes, which fail, and which lines each reaches."""
+        """Measure the time of each test, whether it fails, and the lines it reaches."""
         import coverage
 
-        watched = sorted({str(ROOT / mutant.file) for mutant in self.mutants})
-        reached = coverage.Coverage(data_file=None, config_file=False, include=watched)
-        reached.start()
+        files = sorted({str(ROOT / mutant.file) for mutant in self.mutants})
+        recorder = coverage.Coverage(data_file=None, config_file=False, include=files)
+        recorder.start()
         seconds, failing = {}, []
-        for item, following in zip(items, [*items[1:], None], strict=True):
-            reached.switch_context(item.nodeid)
-            self.failed, started = "", time.process_time()
-            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-            seconds[item.nodeid] = time.process_time() - started
+        for item, next_item in zip(items, [*items[1:], None], strict=True):
+            recorder.switch_context(item.nodeid)
+            self.failed, start = "", time.process_time()
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=next_item)
+            seconds[item.nodeid] = time.process_time() - start
             if self.failed:
                 failing.append(item.nodeid)
-        reached.stop()
-        data = reached.get_data()
+        recorder.stop()
+        data = recorder.get_data()
         lines = {
             str(Path(name).relative_to(ROOT)): {
                 line: [test for test in tests if test] for line, tests in data.contexts_by_lineno(name).items()
@@ -144,63 +144,64 @@ class Trials(Quick):
         }
         file.write_text(json.dumps({"seconds": seconds, "failing": failing, "lines": lines}))
 
-    def _reaching(self, mutant: Mutant) -> list[str]:
-        """Return the tests that reach the statement, the quickest first, as many as the budget allows.
+    def _list_tests(self, mutant: Mutant) -> list[str]:
+        """Return the tests that reach the statement, the fastest first, within the budget.
 
-        What a fixture reaches counts for the first test that uses it; so the other tests of the same files follow.
+        The lines of a fixture are recorded for the first test that uses it, so the other tests of its file follow.
         """
-        lines, took = self.facts["lines"].get(mutant.file, {}), self.facts["seconds"]
-        tests = {test for line in mutant.statement() for test in lines.get(str(line), [])}
+        lines, seconds = self.baseline["lines"].get(mutant.file, {}), self.baseline["seconds"]
+        tests = {test for line in mutant.find_statement() for test in lines.get(str(line), [])}
         files = {test.split("::")[0] for test in tests}
-        near = [test for test in took if test.split("::")[0] in files]
-        return self._affordable(sorted(near, key=lambda test: (test not in tests, took[test], test)), took)
+        near = [test for test in seconds if test.split("::")[0] in files]
+        return self._select(sorted(near, key=lambda test: (test not in tests, seconds[test], test)), seconds)
 
-    def _files(self, mutant: Mutant) -> list[str]:
-        """Return the module's own file of tests, its neighbours', then the others, as many as the budget allows."""
+    def _list_files(self, mutant: Mutant) -> list[str]:
+        """Return the test file of the module, those of its package, then the others, within the budget."""
         *_, package, name = Path(mutant.file).parts
         own = f"tests/{package}/test_{name}"
-        took: defaultdict[str, float] = defaultdict(float)
-        for test, seconds in self.facts["seconds"].items():
-            took[test.split("::")[0]] += seconds
-        nearest = sorted(took, key=lambda file: (file != own, Path(file).parent.name != package, took[file]))
-        return self._affordable(nearest, took)
+        seconds: defaultdict[str, float] = defaultdict(float)
+        for test, duration in self.baseline["seconds"].items():
+            seconds[test.split("::")[0]] += duration
+        nearest = sorted(seconds, key=lambda file: (file != own, Path(file).parent.name != package, seconds[file]))
+        return self._select(nearest, seconds)
 
-    def _affordable(self, names: list[str], took: dict[str, float]) -> list[str]:
-        """Return the first of the names, as many as the budget allows, one at least."""
-        chosen, spent = [], 0.0
+    def _select(self, names: list[str], seconds: dict[str, float]) -> list[str]:
+        """Return the first names within the budget, but at least one."""
+        selected, total = [], 0.0
         for name in names:
-            spent += took[name]
-            if chosen and spent > self.budget:
+            total += seconds[name]
+            if selected and total > self.budget:
                 break
-            chosen.append(name)
-        return chosen
+            selected.append(name)
+        return selected
 
     def _try(self, mutant: Mutant, tests: list[pytest.Item], note: Path) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         self.failed = ""
-        if not mutant.swap():
-            note.write_text(json.dumps({"anew": True}))
-            os._exit(self._import_anew(mutant))
+        if not mutant.replace_function():
+            note.write_text(json.dumps({"imported": True}))
+            os._exit(self._import_again(mutant))
         if not tests:
             os._exit(4)
-        for item, following in zip(tests, [*tests[1:], None], strict=True):
-            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        for item, next_item in zip(tests, [*tests[1:], None], strict=True):
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=next_item)
             if self.failed:
                 note.write_text(json.dumps({"by": self.failed}))
                 os._exit(1)
         os._exit(0)
 
-    def _import_anew(self, mutant: Mutant) -> int:
+    def _import_again(self, mutant: Mutant) -> int:
         """Import the package with the change, collect the tests again, and run them."""
         for name in [name for name in sys.modules if name.split(".")[0] in ("gainsay", "tests")]:
             del sys.modules[name]
-        sys.meta_path.insert(0, Changed(mutant))
-        return 0 if pytest.main(["-x", *OPTIONS, *WITHOUT, *self._files(mutant)], plugins=[Quick()]) == 0 else 1
+        sys.meta_path.insert(0, MutantImporter(mutant))
+        arguments = ["-x", *OPTIONS, *WITHOUT, *self._list_files(mutant)]
+        return 0 if pytest.main(arguments, plugins=[FastTests()]) == 0 else 1
 
 
 def run(mutants: list[Mutant], out: Path, jobs: int, budget: float, tests: Sequence[str] = TESTS) -> int:
-    """Try the tests on each mutant; append one line of JSON each to `out`."""
+    """Run the tests on each mutant, and append one line of JSON per mutant to `out`."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.chdir(ROOT)
     sys.path.insert(0, str(ROOT / "src"))

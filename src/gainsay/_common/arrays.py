@@ -36,13 +36,10 @@ def vector(name: str, values: Any) -> np.ndarray[Any, Any]:
     if isinstance(values, np.ma.MaskedArray) and values.mask.any():
         array = array.astype(object)
         array[values.mask] = None
-    if array.ndim == 2 and 1 in array.shape:
-        raise ValueError(
-            f"{name} must be one-dimensional, got shape {array.shape}. "
-            f"Pass {name}.ravel() if each entry is one document."
-        )
     if array.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional, got {array.ndim} dimensions (shape {array.shape})")
+        is_column = array.ndim == 2 and 1 in array.shape
+        hint = f" Pass {name}.ravel() if each entry is one document." if is_column else ""
+        raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}.{hint}")
     return array
 
 
@@ -232,14 +229,14 @@ def align_rows(index: pd.Index[Any] | None, name: str, values: Any) -> Any:
     own_index = index_of(values)
     if index is None or own_index is None or len(own_index) != len(index) or own_index.equals(index):
         return values  # Callers reject a wrong number of rows.
-    positions = _find_positions(own_index, index)
-    if positions is None:
+    aligned = _align(values, index)
+    if aligned is None:
         difference = _describe_difference(name, own_index, index)
         raise ValueError(
             f"{name} does not match the labels: {difference}. Use the same index for both, or pass {name}.to_numpy() "
             "if the rows are in the same order."
         )
-    return values.take(positions)
+    return aligned
 
 
 def align_weights(weight: Any, query_ids: Any, documents: int, index: pd.Index[Any] | None, *, numbered: bool) -> Any:
@@ -259,22 +256,17 @@ def align_weights(weight: Any, query_ids: Any, documents: int, index: pd.Index[A
     own_index = index_of(weight)
     if own_index is None:
         return weight
-    rows = None
+    rows, queries = None, _align(weight, query_ids)
     if len(own_index) == documents:
-        of_rows = None if index is None else _find_positions(own_index, index)
-        if index is None or own_index.equals(index):
-            rows = weight
-        elif of_rows is not None:
-            rows = weight.take(of_rows)
-    positions = _find_positions(own_index, query_ids)
-    if rows is not None and positions is not None and len(query_ids) == documents:
-        if not np.array_equal(np.asarray(rows), np.asarray(weight.take(positions))):
+        rows = weight if index is None or own_index.equals(index) else _align(weight, index)
+    if rows is not None and queries is not None and len(query_ids) == documents:
+        if not np.array_equal(np.asarray(rows), np.asarray(queries)):
             raise ValueError(
                 "weight is ambiguous, because its index matches the query ids and the rows in different orders. Pass a "
                 "dict for weights by query, or weight.to_numpy() for weights by row."
             )
         return rows
-    if rows is not None and (positions is None or index is not None or only_counts(own_index)):
+    if rows is not None and (queries is None or index is not None or only_counts(own_index)):
         return rows
     return _match_queries(weight, query_ids, "its index", numbered)
 
@@ -298,13 +290,13 @@ def _match_queries(weight: Any, query_ids: Any, where: str, numbered: bool) -> A
     return weight.take(positions)
 
 
-def _find_positions(own_index: pd.Index[Any], wanted: Any) -> Any:
-    """Return the position in `own_index` of each wanted entry, or None if one is missing or not unique."""
-    wanted = _index(wanted)
-    if not (own_index.is_unique and wanted.is_unique):
+def _align(values: Any, entries: Any) -> Any:
+    """Return pandas values in the order of these entries of their index, or None if one is missing or not unique."""
+    entries = _index(entries)
+    if not (values.index.is_unique and entries.is_unique):
         return None
-    positions = own_index.get_indexer(wanted)
-    return positions if bool((positions >= 0).all()) else None
+    positions = values.index.get_indexer(entries)
+    return values.take(positions) if (positions >= 0).all() else None
 
 
 def _index(ids: Any) -> pd.Index[Any]:

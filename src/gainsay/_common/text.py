@@ -258,7 +258,7 @@ def _cut_middle(text: str, limit: int) -> str:
     return f"{text[: limit - 1 - tail].rstrip(_NUMBERS)}…{text[len(text) - tail :].lstrip(_NUMBERS)}"
 
 
-def shorten_names(text: str, short: Mapping[str, str]) -> str:
+def abbreviate(text: str, short: Mapping[str, str]) -> str:
     """Return a sentence on one line, with the short names of models.
 
     Isolation marks keep the words next to right-to-left names in their order.

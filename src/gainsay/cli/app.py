@@ -13,7 +13,7 @@ from functools import wraps
 from importlib import import_module
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
 
 try:
     import typer
@@ -91,14 +91,8 @@ def command(
 
     def register(function: Callable[..., int | None]) -> Callable[..., int | None]:
         own = dict(signature(function, eval_str=True).parameters)
-        fields = {}
-        if own.pop("inputs", None):
-            hints = get_type_hints(InputOptions, include_extras=True)
-            fields = {
-                name: Parameter(name, Parameter.KEYWORD_ONLY, default=getattr(InputOptions, name), annotation=hint)
-                for name, hint in hints.items()
-                if name not in without
-            }
+        shared = signature(InputOptions, eval_str=True).parameters if own.pop("inputs", None) else {}
+        fields = {name: parameter for name, parameter in shared.items() if name not in without}
         if imports:
             own["modules"] = Parameter("modules", Parameter.KEYWORD_ONLY, default=None, annotation=Imports)
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from typer import Option
 
 from .._common import __version__
@@ -100,7 +99,7 @@ def compare(
         steps = [] if html is not None else [("why, and which queries", "add --html report.html")]
         steps += [] if every else [("all models, all metrics", "add --all")]
         tables = [] if comparison.content.against is None else [decisions_table(comparison.content)]
-        print_comparison(Terminal(), comparison, *tables, every=every, next_steps=steps)
+        print_comparison(comparison, *tables, every=every, next_steps=steps)
     if html is not None:
         announce_report(comparison.to_html(html), open_it)
     if per_query is not None and values is not None:
@@ -301,16 +300,15 @@ def gate(
     decisions = comparison.against(first, require=requirement, looks=planned, anytime=anytime, earlier=earlier)
     content = decisions.to_dict()
     (details,) = content.pop("candidates").values()
-    decision, sentence = details["decision"], decisions.sentence(second)
-    exit_code = EXIT_CODES[decision]
-    heading = {"gainsay": __version__, "schema": SCHEMA, "decision": decision, "exit_code": exit_code}
-    text = format_json({**heading, "sentence": sentence, "candidate": second, **content, **details}, indent=1)
+    sentence, exit_code = decisions.sentence(second), EXIT_CODES[details["decision"]]
+    heading = {"gainsay": __version__, "schema": SCHEMA, "decision": details["decision"], "exit_code": exit_code}
+    content = {**heading, "sentence": sentence, "candidate": second, **content, **details}
     if prints_json:
-        typer.echo(text)
+        print_json(content)
     else:
         Terminal().print_text(sentence)
         if json_file is not None:
-            json_file.write_text(f"{text}\n", encoding="utf-8")
+            json_file.write_text(f"{format_json(content)}\n", encoding="utf-8")
     return exit_code
 
 

@@ -14,17 +14,9 @@ from .inputs import AsJson, Open, reject_options
 from .outputs import Terminal, announce_report, plan_report, print_comparison, print_json, validate_report
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..comparison.comparison import Comparison
-    from ..experiment import Candidate, ExperimentResult
+    from ..experiment import ExperimentResult
 
-
-TREES: dict[str, tuple[Any, str, tuple[int, int]]] = {
-    "lgb": ("lightgbm", "num_leaves", (7, 63)),
-    "xgb": ("xgboost", "max_depth", (3, 7)),
-}
-"""Library, parameter and its values for small and large trees, by the short name of the library."""
 
 NEXT_STEPS = """Next, with your own models:
   gainsay run experiment.toml                            candidates of your own
@@ -62,16 +54,16 @@ def run(
             **result.comparison.to_dict(),
             "stop_by": result.plan.stop_by,
             "compared": result.compared.to_dict("index"),
-            "best_rounds": _nest_rows(result.best_rounds),
-            "choice_loss": result.choice_loss.to_dict("records"),
-            "stopping_loss": result.stopping_loss.to_dict("records"),
-            "repeats": result.repeat_values.reset_index().to_dict("records"),
+            "best_rounds": result.best_rounds.reset_index(),
+            "choice_loss": result.choice_loss,
+            "stopping_loss": result.stopping_loss,
+            "repeats": result.repeat_values.reset_index(),
             "finalists": result.finalists.to_dict("index"),
             "failures": result.failures,
         }
         print_json(summary)
         return
-    print_experiment(Terminal(), result)
+    print_experiment(result)
     if page is not None:
         announce_report(result.comparison.to_html(page), open_it)
 
@@ -95,25 +87,18 @@ def report(
     announce_report(result.comparison.to_html(page), open_it)
 
 
-def _nest_rows(frame: pd.DataFrame) -> dict[str, Any]:
-    """Return the rows of a table by index. Several levels (candidate and fold) are nested."""
-    if frame.index.nlevels == 1:
-        return {str(name): row for name, row in frame.to_dict("index").items()}
-    return {str(name): _nest_rows(frame.loc[name]) for name in frame.index.get_level_values(0).unique()}
-
-
-def print_experiment(terminal: Terminal, result: ExperimentResult) -> None:
+def print_experiment(result: ExperimentResult) -> None:
     """Print the comparison of an experiment and the rounds of its candidates."""
-    from ..experiment.tables import join_rounds
+    from ..experiment.result import join_rounds
     from ..report.text import frame_table
 
     tables = {
         "Round of each compared model": result.compared["rounds"].map(join_rounds).to_frame(),
         "Best round of each candidate by each metric on the validation set": result.best_rounds,
     }
-    print_comparison(terminal, result.comparison, *(frame_table(title, table) for title, table in tables.items()))
+    print_comparison(result.comparison, *(frame_table(title, table) for title, table in tables.items()))
     for line in result.missing:
-        terminal.print_text(line)
+        Terminal().print_text(line)
 
 
 @command("demo", "demo --seed 3 --rounds 50 --open", imports=False)
@@ -130,7 +115,7 @@ def demo(
     trains eight candidates of both libraries on simulated data. A report contains both.
     """
     from ..data.simulate import simulate
-    from ..experiment import Experiment
+    from ..experiment import Experiment, grid
 
     terminal = Terminal()
     page = plan_report(directory or Path(tempfile.mkdtemp(prefix="gainsay-")))
@@ -138,27 +123,30 @@ def demo(
     rankers = compare_rankers(seed)
     terminal.print_text(f"1. {description}")
     terminal.print()
-    print_comparison(terminal, rankers)
+    print_comparison(rankers)
     source = f"simulated, {queries} queries, seed {seed}"
     parts = simulate(queries, seed).split_queries(0.5, 0.2, 0.3, seed=seed)
     sizes = zip(("train", "valid", "test"), parts, strict=True)
     numbers = ", ".join(f"{name} {len(part.query_ids)} ({len(part.labels)})" for name, part in sizes)
     terminal.print_text(f"2. Eight candidates. Data: {source}. Queries (documents): {numbers}")
+    gains: dict[str, Any] = {"training_gain": ["linear", "exponential"]}
+    candidates = [
+        *grid("lgb", "lightgbm", {"learning_rate": 0.1, "num_leaves": [7, 63]}, **gains),
+        *grid("xgb", "xgboost", {"learning_rate": 0.1, "max_depth": [3, 7]}, **gains),
+    ]
     train, valid, test = parts
-    experiment = Experiment(
-        _build_candidates(rounds), train, valid, test, directory=directory, seed=seed, num_boost_round=rounds
-    )
+    experiment = Experiment(candidates, train, valid, test, directory=directory, seed=seed, num_boost_round=rounds)
     result = experiment.run()
     terminal.print()
-    print_experiment(terminal, result)
+    print_experiment(result)
     if page is not None:
         from ..report.content import Appendix, Content
         from ..report.exports import write_html
 
         trained = result.comparison
         trained.notes = (*trained.notes, f"Data: {source}")
-        candidates = Appendix("candidates", "Eight trained candidates", f"Data: {source}", trained.content)
-        content = Content(rankers, appendices=[candidates])
+        appendix = Appendix("candidates", "Eight trained candidates", f"Data: {source}", trained.content)
+        content = Content(rankers, appendices=[appendix])
         announce_report(write_html(content, page, data=description), open_it)
     terminal.print(f"\n{NEXT_STEPS}", markup=False, soft_wrap=True)
 
@@ -170,22 +158,3 @@ def compare_rankers(seed: int) -> Comparison:
 
     data = simulate(RANKER_QUERIES, seed, mean_length=40, features=1)
     return compare(simulate_rankers(data, seed), data.judgments(), ["ndcg_linear@10", "ndcg_exp@10"], seed=seed)
-
-
-def _build_candidates(rounds: int) -> list[Candidate]:
-    """Return eight candidates: both libraries, both training gains, small and large trees."""
-    from ..experiment import Candidate
-
-    gains: dict[str, Any] = {"linear": "linear", "exp": "exponential"}
-    return [
-        Candidate(
-            f"{short} {name} ({size} trees)",
-            library,
-            {"learning_rate": 0.1, parameter: value},
-            training_gain=gain,
-            num_boost_round=rounds,
-        )
-        for short, (library, parameter, values) in TREES.items()
-        for size, value in zip(("small", "large"), values, strict=True)
-        for name, gain in gains.items()
-    ]

@@ -9,6 +9,7 @@ import sys
 import warnings
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -32,13 +33,7 @@ if TYPE_CHECKING:
 MIN_ROWS = 5
 """Columns of smaller tables are not tested for ids."""
 
-REQUIRED = {
-    "label": "table",
-    "query": "table",
-    "scores": "table",
-    "features": "data",
-    "unjudged": "qrels",
-}
+REQUIRED = {"label": "table", "query": "table", "scores": "table", "features": "data", "unjudged": "qrels"}
 """Options that have no effect without another option."""
 
 
@@ -109,9 +104,6 @@ Require = Annotated[str, Option(metavar="gain|no-loss", help="Ship a gain only, 
 Seed = Annotated[int, Option(help="Seed of the bootstrap draws.")]
 AsJson = Annotated[bool, Option("--json", help="Print JSON instead of tables.")]
 Open = Annotated[bool, Option("--open", help="Open the report in the browser.")]
-Data = Annotated[Path | None, InputFile(help="LETOR data, or LightGBM data next to its .query file.")]
-Qrels = Annotated[Path | None, InputFile(help="TREC qrels, or CSV of query, document, rating.")]
-Features = Annotated[int | None, Option(help="With --data: number of features, if rows omit zeros.")]
 
 
 @dataclass(frozen=True)
@@ -122,8 +114,8 @@ class InputOptions:
         list[str] | None,
         Argument(help="NAME=FILE, FILE or FILE:COLUMN: scores by row, a LightGBM or XGBoost model, or a TREC run."),
     ] = None
-    data: Data = None
-    qrels: Qrels = None
+    data: Annotated[Path | None, InputFile(help="LETOR data, or LightGBM data next to its .query file.")] = None
+    qrels: Annotated[Path | None, InputFile(help="TREC qrels, or CSV of query, document, rating.")] = None
     table: Annotated[Path | None, InputFile(help="Table with columns for label, query and scores.")] = None
     labels: Annotated[Path | None, InputFile(help="Labels, one per row (NumPy, CSV, Parquet). Needs --group.")] = None
     group: Annotated[Path | None, InputFile(help="With --labels: number of rows of each query.")] = None
@@ -133,7 +125,7 @@ class InputOptions:
         list[str] | None,
         Option(metavar="COLUMN,COLUMN", help="With --table: columns of scores, all by default. Repeatable."),
     ] = None
-    features: Features = None
+    features: Annotated[int | None, Option(help="With --data: number of features, if rows omit zeros.")] = None
     unjudged: Unjudged = "irrelevant"
     segments: Annotated[
         list[str] | None,
@@ -260,9 +252,8 @@ def read_judgments(options: InputOptions) -> Judgments | Path:
     if options.table is None:
         return _read_labels(options.labels, options.group)
     table = read_table(options.table, text=options.query)
-    roles = {"label": options.label, "query": options.query}
-    labels, query_ids = (get_column(table, name, options.table, role) for role, name in roles.items())
-    return Judgments(labels, qid=query_ids)
+    labels = get_column(table, options.label, options.table, "label")
+    return Judgments(labels, qid=get_column(table, options.query, options.table, "query"))
 
 
 def _validate_source(options: InputOptions) -> None:
@@ -282,9 +273,8 @@ def _validate_source(options: InputOptions) -> None:
 
 def read_data(path: Path, features: int | None = None) -> RankingData:
     """Read LETOR data, or LightGBM data if there is a `.query` file next to it."""
-    if path.with_name(path.name + ".query").exists():
-        return read_lightgbm(path, features=features)
-    return read_letor(path, features=features)
+    read = read_lightgbm if path.with_name(f"{path.name}.query").exists() else read_letor
+    return read(path, features=features)
 
 
 def _read_labels(labels: Any, group: Any) -> Judgments:
@@ -331,23 +321,15 @@ def _read_model(source: Source, width: int | None) -> Any:
 
 def _load_model(path: Path) -> Any:
     """Return the booster in a file, or the path of any other file, which is then read as scores."""
-    library: Any
     with path.open("rb") as file:
         is_lightgbm = file.read(5) == b"tree\n"
-    if is_lightgbm:
-        import lightgbm as library
-
-        error = library.basic.LightGBMError
-    elif path.suffix in (".ubj", ".json"):
-        import xgboost as library
-
-        error = library.core.XGBoostError
-    else:
+    if not is_lightgbm and path.suffix not in (".ubj", ".json"):
         return path
+    library = import_module("lightgbm" if is_lightgbm else "xgboost")
     try:
         return library.Booster(model_file=path)
-    except (error, ValueError) as problem:
-        first_line = str(problem).strip().partition("\n")[0]
+    except Exception as error:  # Of a class of the library.
+        first_line = str(error).strip().partition("\n")[0]
         raise ValueError(f"{path} is not a model of {library.__name__} ({first_line}).") from None
 
 

@@ -37,10 +37,10 @@ class Terminal(Console):
             self.print(line, soft_wrap=not sys.stdout.isatty())
 
 
-def format_json(content: Any, indent: int = 2) -> str:
+def format_json(content: Any) -> str:
     """Return JSON. Names are escaped if the terminal supports only ASCII, so that they remain complete."""
     ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")
-    return json.dumps(plain(content), indent=indent, ensure_ascii=ascii_only, allow_nan=False)
+    return json.dumps(plain(content), indent=2, ensure_ascii=ascii_only, allow_nan=False)
 
 
 def print_json(content: Any) -> None:
@@ -62,16 +62,12 @@ def print_result(result: Any, as_json: bool, *tables: Any, headline: str = "") -
 
 
 def print_comparison(
-    terminal: Terminal,
-    comparison: Comparison,
-    *tables: Any,
-    every: bool = False,
-    next_steps: Iterable[tuple[str, str]] = (),
+    comparison: Comparison, *tables: Any, every: bool = False, next_steps: Iterable[tuple[str, str]] = ()
 ) -> None:
     """Print the verdict, the chart, further tables, notes and next steps. With `every`, print all models."""
     from ..report.text import chart_lines, headline_lines, next_lines, notes_lines, whole_leaderboard
 
-    content = comparison.content
+    terminal, content = Terminal(), comparison.content
     terminal.print_lines([*headline_lines(content), ""])
     for line in chart_lines(content, terminal.width, unicode=not terminal.options.ascii_only, every=every):
         terminal.print(line, no_wrap=True, crop=False, overflow="ignore")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -45,11 +44,8 @@ def score(
     )
     assert result.coverage is not None
     if as_json:
-        content: dict[str, Any] = {"queries": result.judgments.queries, "mean": result.mean}
-        content["coverage"] = result.coverage
-        if per_query:
-            content["per_query"] = result.frame().to_dict("index")
-        print_json(content)
+        content = {"queries": result.judgments.queries, "mean": result.mean, "coverage": result.coverage}
+        print_json(content | ({"per_query": result.frame().to_dict("index")} if per_query else {}))
         return
     terminal = Terminal()
     if per_query:
@@ -70,24 +66,26 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Show every value that libraries print for one ranking, and which libraries print it."""
-    from ..evaluation.explain import build_judgments, distinct_numbers, explain_judgments
+    from ..evaluation.explain import build_judgments, distinct_numbers
+    from ..evaluation.explain import explain as evaluate_conventions
     from ..report.text import explanation
 
     if (file is None) == (labels is None):
         raise ValueError("Pass either a file or --labels.")
+    qid: Any = None
     if file is None:
         reject_options("with --labels", label=label != "label", score=score != "score", query=query)
-        values = parse_numbers("--labels", str(labels))
-        judgments = build_judgments(values)
+        values: Any = parse_numbers("--labels", str(labels))
         scores: Any = range(len(values), 0, -1)
     else:
         table = read_table(file, text=query)
         qid = None if query is None else get_column(table, query, file).to_numpy()
-        judgments = build_judgments(get_column(table, label, file).to_numpy(), qid=qid)
+        values = get_column(table, label, file).to_numpy()
         scores = get_column(table, score, file).to_numpy()
-    numbers, conventions = distinct_numbers(judgments, scores, k), explain_judgments(judgments, scores, k)
+    judgments = build_judgments(values, qid=qid)
+    numbers, conventions = distinct_numbers(judgments, scores, k), evaluate_conventions(values, scores, k, qid=qid)
     if as_json:
-        content = {"k": k, "queries": judgments.queries, "numbers": [asdict(number) for number in numbers]}
+        content = {"k": k, "queries": judgments.queries, "numbers": numbers}
         print_json({**content, "conventions": conventions.to_dict("index")})
     else:
         Terminal().print(explanation(numbers, conventions, judgments.queries))

@@ -396,7 +396,7 @@ def _format_answer(result: BaselineComparison, first: CandidateDecision, old: st
     if undecided and total > 1:
         return f"Keep {old} for now: {undecided} of {total} candidates are undecided."
     if undecided and result.require == "no_loss":
-        return f"Too close to call: a loss of {format_amount(result.margin)} or more by {new} is not excluded."
+        return f"Too close to call: a loss of more than {format_amount(result.margin)} by {new} is not excluded."
     if undecided:
         return f"Too close to call: {new} is not proven better than {old}."
     if total > 1:

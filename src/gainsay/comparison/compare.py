@@ -6,9 +6,10 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from .._common.text import join_names, pluralize
 from .._common.typing import Bools, Columns, Features, FilePath, Floats, Frame, Listed, Models, OfQueries
@@ -26,9 +27,6 @@ from .comparison import Comparison
 from .data import Vary, expand_recipes, read_clusters, validate_labels
 from .flags import find_unjudged
 from .rankings import Rankings
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DEFAULT_METRICS = ("ndcg_linear@10", "ndcg_exp@10", "map", "mrr")
 """The two definitions of NDCG, and two secondary metrics."""

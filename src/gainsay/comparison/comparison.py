@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from operator import attrgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,12 +16,16 @@ import pandas as pd
 from .._common import cached_property
 from .._common.arrays import nearest, number_table
 from .._common.text import plain, pluralize, short_names
+from .._common.typing import FilePath, Floats, Ids
 from .._common.validation import validate_ordered
 from ..metrics.base import Metric
 from ..metrics.dcg import NDCG
-from ..metrics.names import parse_metrics
+from ..metrics.names import MetricLike, parse_metrics
+from ..training.prediction import Iteration
 from .baseline import BaselineComparison, compare_with_baseline, validate_baseline
 from .data import (
+    Values,
+    Vary,
     build_panel,
     read_tables,
     validate_alpha,
@@ -27,7 +34,7 @@ from .data import (
     validate_primary,
     validate_seed,
 )
-from .estimates import compute_repeat_means, estimate_variance_components
+from .estimates import VarianceComponents, compute_repeat_means, estimate_variance_components
 from .explanations import (
     Attribution,
     QueryPreferences,
@@ -38,34 +45,21 @@ from .explanations import (
     find_largest_differences,
     find_query,
 )
-from .flags import NO_EVIDENCE, find_equal_label_flags
-from .gain_path import build_gain_path, validate_bases
+from .flags import NO_EVIDENCE, UnjudgedDocuments, find_equal_label_flags, find_uneven_judging
+from .gain_path import GainPath, build_gain_path, validate_bases
 from .inference import Sample, limit_draws
+from .one_sided import Requirement
 from .pairs import build_leaderboard, build_pairs, select_clearest_pairs
-from .power import ClaimKind, Plan, plan_from_sample
-from .rankings import validate_model, validate_pair
+from .power import ClaimKind, Plan, Request, plan_from_sample
+from .rankings import Rankings, validate_model, validate_pair
 from .segments import Segments, compute_segments
-from .sensitivity import compute_sensitivity
+from .sensitivity import Sensitivity, compute_sensitivity
 from .verdict import Verdict
 
 if TYPE_CHECKING:
-    import datetime
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from .._common.typing import FilePath, Floats, Ids
-    from ..metrics.names import MetricLike
     from ..report.content import Content
     from ..report.plots import Plots
-    from ..training.prediction import Iteration
-    from .data import Values, Vary
-    from .estimates import VarianceComponents
-    from .flags import UnjudgedDocuments
     from .gain_fit import GainFit
-    from .gain_path import GainPath
-    from .one_sided import Requirement
-    from .rankings import Rankings
-    from .sensitivity import Sensitivity
 
 RANGE_TOLERANCE = 1e-9
 """Rounding may move a value of a metric this far beyond its range."""
@@ -204,8 +198,7 @@ class Comparison:
         self.ranges = dict(ranges or {})
         self.alpha, self.margin = validate_alpha(alpha), validate_margin(margin)
         self.seed, self.draws = validate_seed(seed, draws, self.alpha)
-        losses = self.lower_is_better
-        panel = build_panel(self.values, repeats, self.models, self.weights, losses, clusters, vary)
+        panel = build_panel(self.values, repeats, self.models, self.weights, self.lower_is_better, clusters, vary)
         self.repeats = {self.models[column]: by_metric for column, by_metric in repeats.items()}
         draws = limit_draws(self.draws, len(self.models), self.alpha)
         self.sample = Sample(panel, self.alpha, draws, self.seed, self.ranges)
@@ -328,9 +321,10 @@ class Comparison:
     def verdict(self) -> Verdict:
         """Whether the two primary metrics disagree about the best model, and the model that is safe under both."""
         verdict = Verdict.from_sample(self.sample, self._require_two_metrics(), self.margin)
-        verdict = verdict.with_unjudged(self.unjudged)
-        flags = find_equal_label_flags(self._equal_queries, self.query_count)
-        return replace(verdict, flags=(*flags, *verdict.flags))
+        flags = [*find_equal_label_flags(self._equal_queries, self.query_count), *verdict.flags]
+        if self.unjudged is not None:
+            flags += find_uneven_judging(self.unjudged, verdict.in_question)
+        return replace(verdict, unjudged=self.unjudged, flags=tuple(flags))
 
     @cached_property
     def _equal_queries(self) -> int:
@@ -513,9 +507,8 @@ class Comparison:
         several = self.primary is not None and len(self.models) > 1
         candidates = self.verdict.in_question if several else self.models
         width = self.margin if margin is None else margin
-        return plan_from_sample(
-            self.sample, self._deciding, difference, power, claim, models, width, require, candidates, repeats
-        )
+        request = Request(claim, difference, power, require, self.alpha, width, self.seed)
+        return plan_from_sample(self.sample, self._deciding, request, models, candidates, repeats)
 
     def attribution(
         self, first: str, second: str, metrics: MetricLike | Iterable[MetricLike] | None = None

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,9 +17,7 @@ from .._common.text import format_exact, natural_order, pluralize
 from .._common.typing import Floats, Ids, Integers
 from .._common.validation import validate_integer, validate_name, validate_number, validate_ordered, validate_text
 from ..data.text import one_line
-
-if TYPE_CHECKING:
-    from ..judgments import Judgments
+from ..judgments import Judgments
 
 MIN_REPEATS = 3
 """With fewer repeats, the variance of a recipe cannot be estimated."""
@@ -218,10 +216,8 @@ def validate_repeat_count(model: str, number: int, fix: str) -> None:
         )
 
 
-def validate_model_names(models: Sequence[str] | None, columns: int) -> tuple[str, ...]:
-    """Return one distinct name per column, ``model 1``, ``model 2`` and so on by default."""
-    if models is None:
-        return tuple(f"model {number}" for number in range(1, columns + 1))
+def validate_model_names(models: Sequence[str], columns: int) -> tuple[str, ...]:
+    """Return one distinct name per column, or raise."""
     if len(models) != columns:
         raise ValueError(f"models must have one name per column, got {len(models)} names for {columns} columns.")
     for place, name in enumerate(models):
@@ -235,7 +231,7 @@ def validate_model_names(models: Sequence[str] | None, columns: int) -> tuple[st
 def build_panel(
     tables: Mapping[str, Floats],
     repeats: Repeats,
-    models: Sequence[str] | None = None,
+    models: Sequence[str],
     weights: ArrayLike | None = None,
     lower_is_better: Iterable[str] = (),
     clusters: Ids | None = None,
@@ -249,14 +245,13 @@ def build_panel(
         raise ValueError(f"vary must be 'seed' or 'queries' or None, got {vary!r}.")
     first, *_ = tables
     queries, columns = tables[first].shape
+    names = validate_model_names(models, columns)
     for metric, table in tables.items():
         if table.shape != (queries, columns):
             raise ValueError(
                 f"{_name_table(metric)} must have the shape of {_name_table(first)}, {(queries, columns)}, got "
                 f"{table.shape}."
             )
-    names = validate_model_names(models, columns)
-    for metric, table in tables.items():
         _validate_values(_name_table(metric), table, names)
     raw_weights = None if weights is None else _read_weights(weights, queries)
     codes = None if clusters is None else read_clusters(clusters, queries)
@@ -300,7 +295,7 @@ def _name_table(metric: str) -> str:
 
 
 def read_tables(
-    values: Mapping[str, Any], models: Sequence[str] | None = None, **by_query: Any
+    values: Mapping[str, Any], models: Sequence[str], **by_query: Any
 ) -> tuple[dict[str, Floats], dict[int, dict[str, Floats]]]:
     """Return values by metric as arrays (queries, models), with the means of recipes, and the repeats of these.
 
@@ -319,19 +314,16 @@ def read_tables(
         counts = {metric: by_metric[metric].shape[1] if metric in by_metric else 0 for metric in tables}
         if len(set(counts.values())) > 1:
             each = ", ".join(f"{number} in {_name_table(metric)}" for metric, number in counts.items())
-            raise ValueError(
-                f"{_name_column(column, models)!r} must have the same repeats for all metrics, got {each}."
-            )
+            raise ValueError(f"{models[column]!r} must have the same repeats for all metrics, got {each}.")
     return tables, repeats
 
 
-def _validate_order(tables: Mapping[str, Any], models: Sequence[str] | None) -> None:
+def _validate_order(tables: Mapping[str, Any], models: Sequence[str]) -> None:
     """Raise `ValueError` if frames have the same labels in different orders. All are read by position."""
     indexes = {label: index_of(table) for label, table in tables.items() if type(table) is not np.ndarray}
     rows = {label: index.tolist() for label, index in indexes.items() if index is not None}
     columns = {label: list(table.columns) for label, table in tables.items() if hasattr(table, "columns")}
-    if models is not None:
-        columns = {"models": list(models), **columns}
+    columns = {"models": list(models), **columns}
     for kind, orders in (("columns", columns), ("rows", rows)):
         (first, expected), *others = orders.items() or [("", [])]
         for label, order in others:
@@ -343,7 +335,7 @@ def _validate_order(tables: Mapping[str, Any], models: Sequence[str] | None) -> 
                 )
 
 
-def _read_table(label: str, values: Any, models: Sequence[str] | None) -> tuple[Floats, dict[int, Floats]]:
+def _read_table(label: str, values: Any, models: Sequence[str]) -> tuple[Floats, dict[int, Floats]]:
     """Return the values of one metric, shape (queries, models), and the repeats (queries, R) of recipes by column.
 
     A list with an array of two dimensions contains one array per model: (queries, R) for a recipe and (queries,) for a
@@ -364,12 +356,10 @@ def _read_table(label: str, values: Any, models: Sequence[str] | None) -> tuple[
     return table, repeats
 
 
-def _average_repeats(
-    label: str, arrays: list[Floats], models: Sequence[str] | None
-) -> tuple[Floats, dict[int, Floats]]:
+def _average_repeats(label: str, arrays: list[Floats], models: Sequence[str]) -> tuple[Floats, dict[int, Floats]]:
     repeats: dict[int, Floats] = {}
-    for column, array in enumerate(arrays):
-        name = _name_column(column, models)
+    names = validate_model_names(models, len(arrays))
+    for column, (name, array) in enumerate(zip(names, arrays, strict=True)):
         if array.ndim not in (1, 2):
             raise ValueError(
                 f"{label} must contain arrays of shape (queries, repeats) or (queries,), got {array.shape} for "
@@ -378,7 +368,7 @@ def _average_repeats(
         if len(array) != len(arrays[0]):
             raise ValueError(
                 f"{label} must have the same queries for every model, got {len(array)} queries for {name!r} and "
-                f"{len(arrays[0])} for {_name_column(0, models)!r}."
+                f"{len(arrays[0])} for {names[0]!r}."
             )
         if array.ndim == 1:
             continue
@@ -392,10 +382,6 @@ def _average_repeats(
         repeats[column] = np.ascontiguousarray(array)
     means = [repeats[column].mean(axis=1) if column in repeats else array for column, array in enumerate(arrays)]
     return np.stack(means, axis=1), repeats
-
-
-def _name_column(column: int, models: Sequence[str] | None) -> str:
-    return f"model {column + 1}" if models is None or column >= len(models) else str(models[column])
 
 
 def _validate_values(label: str, array: Floats, names: tuple[str, ...]) -> None:

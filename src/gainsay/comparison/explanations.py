@@ -6,33 +6,26 @@ shows the ranking of a query.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from .._common.arrays import nearest, scale_weights
 from .._common.text import TextResult, format_exact, pluralize
+from .._common.typing import Bools, Floats, Integers
 from .._common.validation import validate_integer
 from ..evaluation.evaluator import shared_weights
-from ..metrics.base import max_depth
-from ..metrics.dcg import NDCG, gains_of, has_exponential_gain
+from ..judgments import Judgments
+from ..metrics.base import Metric, max_depth
+from ..metrics.dcg import DCG, NDCG, gains_of, has_exponential_gain
 from ..metrics.names import MetricLike, parse_metrics
 from ..ranking.rows import RankedRows, blank_code
 from .estimates import ROUNDING
-from .rankings import cast_scores, read_template, select_sums, validate_pair
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from .._common.typing import Bools, Floats, Integers
-    from ..judgments import Judgments
-    from ..metrics.base import Metric
-    from ..metrics.dcg import DCG
-    from .rankings import Rankings
-
+from .rankings import Rankings, cast_scores, read_template, select_sums, validate_pair
 
 CLASSES = (0, 1, 2, 3, 6, 11)
 """Fewest documents of the top grade in each class of queries."""

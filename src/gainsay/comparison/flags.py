@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .._common.text import format_confidence, join_names, pluralize
 from .._common.typing import Floats
 from ..evaluation.evaluator import HANDLING, Evaluator
+from ..judgments import Judgments, Unjudged
+from ..metrics.base import Metric
 from ..metrics.binary import Judged
 from .data import FEW_REPEATS, Panel, QueryCounts
 from .estimates import ROUNDING, Estimate, compute_influences, compute_repeat_means, sum_powers
 from .inference import MIN_QUERIES
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping, Sequence
-
-    from ..judgments import Judgments, Unjudged
-    from ..metrics.base import Metric
 
 FEW_QUERIES = 100
 """Pairs that differ on fewer queries are flagged."""

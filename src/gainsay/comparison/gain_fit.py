@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -19,13 +19,10 @@ from .._common.text import TextResult, format_confidence, format_exact, format_p
 from .._common.typing import Floats, Frame, Ids, Integers, Numbers
 from .._common.validation import validate_real
 from ..judgments import Judgments
-from ..metrics.dcg import at_bases, discounts
+from ..metrics.dcg import DCG, at_bases, discounts
+from ..metrics.names import MetricLike
 from .data import read_by_query, read_clusters, sum_by_cluster, validate_alpha
 from .rankings import GradeCounts, name_path, read_template, settle_discounts
-
-if TYPE_CHECKING:
-    from ..metrics.dcg import DCG
-    from ..metrics.names import MetricLike
 
 SideBySide: TypeAlias = Mapping[str, Any] | Frame
 """Columns `a` and `b`, rankings as lists of labels, `preferred`, and perhaps `labels`."""

@@ -36,19 +36,16 @@ from .._common.text import (
 from .._common.typing import Bools, Floats, Integers
 from .._common.validation import validate_real
 from ..evaluation.evaluator import Evaluator, shared_weights
-from ..metrics.dcg import at_bases
+from ..metrics.base import Metric
+from ..metrics.dcg import DCG, at_bases
+from ..metrics.names import MetricLike
+from .data import Panel
 from .estimates import Estimate, RepeatError, estimate
-from .inference import JointEstimate, compute_regret_band, critical_value, draw_errors, two_step_test
-from .rankings import GradeCounts, find_template, name_path, set_base, settle_discounts
+from .inference import JointEstimate, Sample, compute_regret_band, critical_value, draw_errors, two_step_test
+from .rankings import GradeCounts, Rankings, find_template, name_path, set_base, settle_discounts
 
 if TYPE_CHECKING:
-    from ..metrics.base import Metric
-    from ..metrics.dcg import DCG
-    from ..metrics.names import MetricLike
-    from .data import Panel
     from .gain_fit import GainFit
-    from .inference import JointEstimate, Sample
-    from .rankings import Rankings
 
 
 DEFAULT_BASES = tuple(np.round(np.geomspace(1, 4, 25), 6).tolist())
@@ -219,9 +216,9 @@ class GainPath(TextResult):
         if kind == "agree":
             return f"{always[0]} is proven best at every base ({level})."
         if kind == "unresolved":
-            names = _list_names(always)
+            names = join_names(always, word="or")
             return f"One model may be best at every base ({format_p_value(p)}). If so, it is {names} ({level})."
-        first, last = (_list_names(self.best_sets[self.bases[place]]) for place in (0, -1))
+        first, last = (join_names(self.best_sets[self.bases[place]], word="or") for place in (0, -1))
         ends = f"at b = {low} it is {first}, at b = {high} it is {last}"
         return f"No model is best at every base ({format_p_value(p)}): {ends} ({level}, simultaneous)."
 
@@ -233,7 +230,7 @@ class GainPath(TextResult):
         is_inside = (self.winners["from"] <= fit.upper) & (self.winners["to"] >= fit.lower)
         if not is_inside.any():
             return f"{sentence}, which is outside these bases."
-        winners = _list_names(self.winners.loc[is_inside, "model"].unique())
+        winners = join_names(self.winners.loc[is_inside, "model"].unique().tolist(), word="or")
         return f"{sentence}. In that interval, {winners} has the {self._best} mean."
 
     def to_dict(self) -> dict[str, Any]:
@@ -248,7 +245,7 @@ class GainPath(TextResult):
 
     @cached_property
     def headline(self) -> str:
-        """One short sentence."""
+        """One or two short sentences without the last full stop."""
         changes, (low, high) = len(self.winners) - 1, self._ends
         winner, bases = self.short_names[self.winners["model"].iloc[0]], f"at every gain from b = {low} to {high}"
         if self.verdict.kind == "agree":
@@ -256,12 +253,9 @@ class GainPath(TextResult):
         if not changes:
             return f"{winner} has the {self._best} mean {bases}, but is not proven best"
         times = {1: "once", 2: "twice"}.get(changes, f"{changes} times")
-        proof = "no model is best at every gain" if self.verdict.kind == "genuine" else "one may be best at every gain"
-        return f"The model with the {self._best} mean changes {times} between b = {low} and {high}, {proof}"
-
-
-def _list_names(models: Iterable[str]) -> str:
-    return join_names(list(models), word="or")
+        subject = "No model is" if self.verdict.kind == "genuine" else "One model may be"
+        change = f"The model with the {self._best} mean changes {times} between b = {low} and {high}"
+        return f"{change}. {subject} best at every gain"
 
 
 def format_base(base: float) -> str:

@@ -274,7 +274,7 @@ def plan(
     components = build_covariances(float(query), float(repeat), float(query_repeat), correlation, size)
     if repeats is not None and not components.recipes.any():
         raise ValueError(f"repeats={repeats!r} requires recipes. Pass repeat or query_repeat, how much repeats differ.")
-    request = _read_request(claim, difference, power, require, alpha, margin, seed)
+    request = Request(claim, difference, power, require, alpha, margin, seed)
     share = validate_real("differing", differing, 0.0, 1.0)
     if share == 0:
         raise ValueError("differing must be above 0, got 0. Pass the share of differing queries.")
@@ -286,20 +286,15 @@ def plan(
 def plan_from_sample(
     sample: Sample,
     metrics: tuple[str, ...],
-    difference: float,
-    power: float,
-    claim: ClaimKind,
+    request: Request,
     models: Sequence[str] | None,
-    margin: float,
-    require: Requirement,
     candidates: Sequence[str],
     repeats: int | Sequence[int] | None = None,
 ) -> Plan:
     """Plan from the variances of a sample. Without `models`, choose two of the `candidates`."""
-    request = _read_request(claim, difference, power, require, sample.alpha, margin, sample.seed)
-    if claim == "genuine" and len(metrics) < 2:
+    if request.claim == "genuine" and len(metrics) < 2:
         raise ValueError(f"claim='genuine' requires two metrics, got 1 ({metrics[0]}). Use 'pair' or 'ship'.")
-    sample.validate_difference("difference", difference, metrics)
+    sample.validate_difference("difference", request.difference, metrics)
     joint = sample.joint(metrics)
     panel = joint.panel
     if len(panel.models) < 2:
@@ -311,7 +306,7 @@ def plan_from_sample(
             "(--query-sd on the command line) with standard deviations."
         )
     components = estimate_covariances(joint)
-    pair = _choose_pair(joint, components, claim, models, candidates)
+    pair = _choose_pair(joint, components, request.claim, models, candidates)
     names = (panel.models[pair[0]], panel.models[pair[1]])
     if not joint.estimated.error[:, pair[0], pair[1]].any():
         raise ValueError(f"The difference of {names[0]} and {names[1]} does not vary. Pass two other models.")
@@ -322,8 +317,9 @@ def plan_from_sample(
     return planner.plan(names, panel.metrics, _read_repeats(repeats, present), (panel.queries, present))
 
 
-class _Request(NamedTuple):
-    """Claim to plan for, and settings of its test."""
+@dataclass
+class Request:
+    """Claim to plan for, and settings of its test. Raises an error if one is invalid."""
 
     claim: ClaimKind
     difference: float
@@ -333,20 +329,17 @@ class _Request(NamedTuple):
     margin: float
     seed: int
 
-
-def _read_request(
-    claim: ClaimKind, difference: float, power: float, require: Requirement, alpha: float, margin: float, seed: int
-) -> _Request:
-    validate_choice("claim", claim, get_args(ClaimKind))
-    width = validate_margin(margin)
-    validate_requirement(require, width)
-    lowest = -width if claim == "ship" and require == "no_loss" else 0.0
-    if not lowest < validate_real("difference", difference) < math.inf:
-        raise ValueError(f"difference must be above {lowest:g}, got {difference!r}.")
-    if not 0 < validate_real("power", power) < 1:
-        raise ValueError(f"power must be between 0 and 1, both excluded, got {power!r}.")
-    level, seed = validate_alpha(alpha), validate_integer("seed", seed, 0)
-    return _Request(claim, float(difference), float(power), require, level, width, seed)
+    def __post_init__(self) -> None:
+        validate_choice("claim", self.claim, get_args(ClaimKind))
+        self.margin = validate_margin(self.margin)
+        validate_requirement(self.require, self.margin)
+        lowest = -self.margin if self.claim == "ship" and self.require == "no_loss" else 0.0
+        if not lowest < validate_real("difference", self.difference) < math.inf:
+            raise ValueError(f"difference must be above {lowest:g}, got {self.difference!r}.")
+        if not 0 < validate_real("power", self.power) < 1:
+            raise ValueError(f"power must be between 0 and 1, both excluded, got {self.power!r}.")
+        self.alpha, self.seed = validate_alpha(self.alpha), validate_integer("seed", self.seed, 0)
+        self.difference, self.power = float(self.difference), float(self.power)
 
 
 def _read_repeats(repeats: int | Sequence[int] | None, present: int | None = None) -> list[int]:
@@ -429,7 +422,7 @@ def _resample_pilot(joint: JointEstimate, pair: tuple[int, int], seed: int) -> _
 class _Planner:
     """Request of a plan, variance components, the indices of the two models, and their differences in a pilot."""
 
-    request: _Request
+    request: Request
     components: ComponentCovariances
     pair: tuple[int, int]
     pilot: _Pilot
@@ -443,7 +436,7 @@ class _Planner:
     ) -> Plan:
         numbers: Sequence[int | None] = repeats if self.components.recipes.any() else (None,)
         return Plan(
-            **self.request._asdict(),
+            **vars(self.request),
             options=tuple(map(self._plan_repeats, numbers)),
             deviations={metric: self.components.find_deviations(row, *self.pair) for row, metric in enumerate(metrics)},
             differing=self.pilot.differing,
@@ -606,12 +599,12 @@ class ComponentCovariances:
     def find_deviations(self, row: int, k: int, j: int) -> dict[str, float]:
         """Return the standard deviations of the difference of two models by source."""
         first, second = (row * self.models + place for place in (k, j))
-        of_queries = self.query[first, first] + self.query[second, second] - 2 * self.query[first, second]
-        return {
-            "query": float(np.sqrt(max(0.0, of_queries))),
-            "repeat": float(np.sqrt(self.repeat[k, row, row] + self.repeat[j, row, row])),
-            "query_repeat": float(np.sqrt(self.query_repeat[k, row, row] + self.query_repeat[j, row, row])),
+        variances = {
+            "query": self.query[first, first] + self.query[second, second] - 2 * self.query[first, second],
+            "repeat": self.repeat[k, row, row] + self.repeat[j, row, row],
+            "query_repeat": self.query_repeat[k, row, row] + self.query_repeat[j, row, row],
         }
+        return {name: math.sqrt(max(0.0, variance)) for name, variance in variances.items()}
 
 
 def build_covariances(

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,23 +18,18 @@ import scipy
 
 from .._common.arrays import nearest
 from .._common.text import TextResult, format_amount, format_confidence, join_names, pluralize
-from .._common.typing import Floats
+from .._common.typing import Floats, Integers, Listed
 from ..evaluation.evaluator import Evaluator
 from ..evaluation.trec_runs import align_runs
 from ..judgments import Judgments
 from ..metrics.base import FunctionMetric, Metric, max_depth
-from ..metrics.dcg import NDCG, GainStatistics, has_exponential_gain
+from ..metrics.dcg import DCG, NDCG, Discount, GainStatistics, has_exponential_gain
 from ..metrics.names import parse_metrics
 from ..ranking.rows import RankedRows, ideal_rows
+from .data import Panel
 from .estimates import ROUNDING
 from .inference import MIN_QUERIES
-from .rankings import select_sums
-
-if TYPE_CHECKING:
-    from .._common.typing import Integers, Listed
-    from ..metrics.dcg import DCG, Discount
-    from .data import Panel
-    from .rankings import Rankings
+from .rankings import Rankings, select_sums
 
 Kind = Literal["gain", "discount", "cutoff", "metric", "ties", "unjudged", "repeat", "queries"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -27,7 +27,7 @@ from .._common.text import (
 )
 from .data import Vary
 from .estimates import VarianceComponents, estimate_variance_components
-from .flags import NO_EVIDENCE_FLAG, Flag, UnjudgedDocuments, find_flags, find_left_out_flags, find_uneven_judging
+from .flags import NO_EVIDENCE_FLAG, Flag, UnjudgedDocuments, find_flags, find_left_out_flags
 from .inference import (
     MIN_QUERIES,
     BestTest,
@@ -93,8 +93,6 @@ class Verdict(TextResult):
         Model with the smallest upper bound of its larger regret.
     safe_regret, safe_regret_upper : float
         Larger regret of the safe choice and its upper confidence bound, which is infinite below 30 queries.
-    winner_regrets : dict of metric name to float
-        Regret of the winner under this metric when measured by the *other* metric.
     means, regrets, regrets_lower, regrets_upper : dict of metric name to dict of model to float
         Mean, regret (gap to the best mean) and its confidence bounds. Upper bounds are simultaneous.
     detectable : float
@@ -152,7 +150,6 @@ class Verdict(TextResult):
     safe_choice: str
     safe_regret: float
     safe_regret_upper: float
-    winner_regrets: PerMetric
     means: PerModel
     regrets: PerModel
     regrets_lower: PerModel
@@ -213,7 +210,6 @@ class Verdict(TextResult):
             safe_choice=models[safe],
             safe_regret=float(worst[safe]),
             safe_regret_upper=float(upper[:, safe].max()),
-            winner_regrets={names[row]: float(regret[1 - row, winner[row]]) for row in (0, 1)},
             means=by_model(map(panel.in_unit, names, estimated.mean)),
             regrets=by_model(regret),
             regrets_lower=by_model(np.where(may_be_best, 0.0, [bound_regrets_from_below(test) for test in single])),
@@ -228,12 +224,6 @@ class Verdict(TextResult):
             variance=estimate_variance_components(panel, estimated.repeats),
             **panel.evidence,
         )
-
-    def with_unjudged(self, unjudged: UnjudgedDocuments | None) -> Verdict:
-        """Return the verdict with the shares of unjudged documents, and a flag if they differ."""
-        if unjudged is None:
-            return self
-        return replace(self, unjudged=unjudged, flags=(*self.flags, *find_uneven_judging(unjudged, self.in_question)))
 
     @property
     def in_question(self) -> tuple[str, ...]:
@@ -418,9 +408,10 @@ def _describe_cost(verdict: Verdict) -> str:
     """Return the cost of choosing by one metric under the other."""
     parts = []
     for metric, other in (verdict.metrics, verdict.metrics[::-1]):
-        regret = format_amount(verdict.winner_regrets[metric])
+        winner = verdict.winners[metric]
+        regret = format_amount(verdict.regrets[other][winner])
         cost = f"adds {regret} to {other}" if other in verdict.lower_is_better else f"costs {regret} of {other}"
-        parts.append(f"choosing {verdict.winners[metric]} {cost}")
+        parts.append(f"choosing {winner} {cost}")
     return f"In this sample {parts[0]}, and {parts[1]}."
 
 

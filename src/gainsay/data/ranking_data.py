@@ -346,7 +346,7 @@ class RankingData:
         documents = [part.document_ids for part in parts if part.document_ids is not None]
         return replace(
             parts[0],
-            features=stack_rows([part.features for part in parts]),
+            features=_stack_rows([part.features for part in parts]),
             labels=np.concatenate([part.labels for part in parts]),
             qid=np.concatenate([part.qid + offset for part, offset in zip(parts, before, strict=True)]),
             query_ids=np.concatenate([part.query_ids for part in parts]),
@@ -443,7 +443,7 @@ def from_frame(
     unused: list[Hashable] = []
     if features is None:
         others = {name: get_column(table, name, "frame") for name in table.columns if name not in roles}
-        unused = [name for name, column in others.items() if not is_numeric(column) and not is_categorical(column)]
+        unused = [name for name, column in others.items() if not _is_numeric(column) and not _is_categorical(column)]
         features = [name for name in others if name not in unused]
     features = list(features)
     if not features:
@@ -452,7 +452,7 @@ def from_frame(
         raise ValueError(
             f"column {(roles & set(features)).pop()!r} must have one role, but is a feature and another role"
         )
-    matrix, categories = frame_to_matrix(table, features)
+    matrix, categories = _frame_to_matrix(table, features)
     data = RankingData(
         features=matrix,
         labels=columns["label"].to_numpy(),
@@ -486,7 +486,7 @@ def _convert_features(
             )
         frame = as_pandas(features, "features")
         names = [str(name) for name in frame.columns]
-        features, categories = frame_to_matrix(frame, list(frame.columns))
+        features, categories = _frame_to_matrix(frame, list(frame.columns))
     matrix = as_matrix(features)
     if matrix.ndim != 2:
         raise ValueError(f"features must have shape (documents, features), got {matrix.shape}")
@@ -494,8 +494,8 @@ def _convert_features(
         raise ValueError(
             f"features must have one row per label ({judgments.documents}), but has {matrix.shape[0]} rows"
         )
-    names = validate_names(names, matrix.shape[1])
-    return matrix, names, validate_categories(categories, names, matrix)
+    names = _validate_names(names, matrix.shape[1])
+    return matrix, names, _validate_categories(categories, names, matrix)
 
 
 def _convert_query_ids(ids: Any, judgments: Judgments) -> NDArray[np.str_]:
@@ -652,7 +652,7 @@ def _as_floats(values: NDArray[Any]) -> NDArray[Any]:
     return values.astype(np.float64)
 
 
-def validate_names(names: Any, columns: int) -> tuple[str, ...] | None:
+def _validate_names(names: Any, columns: int) -> tuple[str, ...] | None:
     """Return the names of features, or raise if they are not one distinct string per column."""
     if names is None:
         return None
@@ -671,7 +671,7 @@ def validate_names(names: Any, columns: int) -> tuple[str, ...] | None:
     return tuple(map(str, names))
 
 
-def validate_categories(categories: Any, names: tuple[str, ...] | None, features: Any) -> Categories | None:
+def _validate_categories(categories: Any, names: tuple[str, ...] | None, features: Any) -> Categories | None:
     """Return the categories by feature, in the order of columns, or raise if a column does not contain their codes."""
     if not categories:
         return None
@@ -702,7 +702,7 @@ def validate_categories(categories: Any, names: tuple[str, ...] | None, features
     return ordered
 
 
-def stack_rows(matrices: Sequence[Any]) -> Any:
+def _stack_rows(matrices: Sequence[Any]) -> Any:
     """Return the rows of several matrices, one after the other."""
     sparse = [is_sparse(matrix) for matrix in matrices]
     if not any(sparse):
@@ -746,32 +746,32 @@ def as_pandas(frame: Any, name: str) -> pd.DataFrame:
     return converted
 
 
-def is_numeric(column: pd.Series[Any]) -> bool:
+def _is_numeric(column: pd.Series[Any]) -> bool:
     """Return whether a column contains real numbers or truth values."""
     from pandas.api.types import is_complex_dtype, is_numeric_dtype
 
     return is_numeric_dtype(column.dtype) and not is_complex_dtype(column.dtype)
 
 
-def is_categorical(column: pd.Series[Any]) -> bool:
+def _is_categorical(column: pd.Series[Any]) -> bool:
     """Return whether a column has dtype category."""
     return str(column.dtype) == "category"
 
 
-def frame_to_matrix(
+def _frame_to_matrix(
     frame: pd.DataFrame, names: Sequence[Hashable]
 ) -> tuple[NDArray[np.floating[Any]], dict[str, tuple[Any, ...]]]:
     """Return the feature columns as one matrix, in which categories are codes, and the categories by name."""
     columns = [get_column(frame, name, "frame") for name in names]
     categories: dict[str, tuple[Any, ...]] = {}
-    narrow = all(is_categorical(column) or column.dtype in ("float32", "float16") for column in columns)
+    narrow = all(_is_categorical(column) or column.dtype in ("float32", "float16") for column in columns)
     matrix = np.empty((len(frame), len(names)), dtype=np.float32 if narrow else np.float64)
     for position, column in enumerate(columns):
-        if is_categorical(column):
+        if _is_categorical(column):
             codes = column.cat.codes.to_numpy()
             matrix[:, position] = np.where(codes < 0, np.nan, codes)
             categories[str(column.name)] = tuple(column.cat.categories.tolist())
-        elif is_numeric(column):
+        elif _is_numeric(column):
             matrix[:, position] = column.to_numpy(dtype=np.float64, na_value=np.nan)
         else:
             raise TypeError(

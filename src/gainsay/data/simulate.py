@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from .._common.validation import validate_integer
 from .ranking_data import RankingData
 
 Array: TypeAlias = NDArray[np.float64]
@@ -85,12 +86,8 @@ def simulate(
     >>> bool((simulate(10, seed=7).labels == data.take_queries(np.arange(10)).labels).all())
     True
     """
-    for name, value, least in (
-        ("queries", queries, 1),
-        ("features", features, 1),
-        ("mean_length", mean_length, 1),
-        ("signal", signal, 0),
-    ):
+    queries, features = validate_integer("queries", queries), validate_integer("features", features)
+    for name, value, least in (("mean_length", mean_length, 1), ("signal", signal, 0)):
         if not least <= value < float("inf"):
             raise ValueError(f"{name} must be at least {least} and finite, got {value!r}.")
     # Each table has its own stream, which is filled row by row, so that more queries do not change the first ones.

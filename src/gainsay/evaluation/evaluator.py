@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 HANDLING: dict[str, str] = {"irrelevant": "counted as irrelevant", "drop": "dropped (condensed lists)"}
 """The handling of unjudged documents, in words."""
 
-MAX_IDS = 6
+_MAX_IDS = 6
 
 
 def validate_threads(n_jobs: int | None) -> None:
@@ -83,9 +83,9 @@ class Coverage:
         sentences = []
         if self.not_retrieved:
             handling = "left out" if self.missing == "skip" else "counted, with nothing retrieved"
-            sentences.append(f"judged queries without results: {list_ids(self.not_retrieved)}, {handling}")
+            sentences.append(f"judged queries without results: {_list_ids(self.not_retrieved)}, {handling}")
         if self.not_judged:
-            sentences.append(f"queries of the run without judgments: {list_ids(self.not_judged)}, left out")
+            sentences.append(f"queries of the run without judgments: {_list_ids(self.not_judged)}, left out")
         return sentences
 
     @property
@@ -97,13 +97,13 @@ class Coverage:
         return [f"unjudged: {size}, {HANDLING[self.handling]}", *self.queries]
 
 
-def list_ids(ids: tuple[str, ...]) -> str:
+def _list_ids(ids: tuple[str, ...]) -> str:
     """Return the number of ids and the first of them.
 
-    >>> list_ids(("301", "302"))
+    >>> _list_ids(("301", "302"))
     "2 ('301', '302')"
     """
-    return f"{len(ids):,} ({', '.join(map(repr, ids[:MAX_IDS]))}{', …' if len(ids) > MAX_IDS else ''})"
+    return f"{len(ids):,} ({', '.join(map(repr, ids[:_MAX_IDS]))}{', …' if len(ids) > _MAX_IDS else ''})"
 
 
 class Evaluator:

@@ -89,18 +89,6 @@ def explain(
     if isinstance(labels, Judgments):
         raise TypeError("labels must be an array, got Judgments. Pass explain(labels, scores, qid=query_ids).")
     judgments = build_judgments(labels, group, qid, weight=weight, negative_labels=negative_labels)
-    return explain_judgments(judgments, scores, k)
-
-
-def build_judgments(labels: Numbers, group: Numbers | None = None, qid: Ids | None = None, **options: Any) -> Judgments:
-    """Return judgments, by default of one query."""
-    if group is None and qid is None:
-        group = [len(numbers("labels", labels))]
-    return Judgments(labels, group=group, qid=qid, **options)
-
-
-def explain_judgments(judgments: Judgments, scores: Numbers, k: int) -> pd.DataFrame:
-    """Return the table of `explain` for judgments."""
     names = [f"{name}@{k}" for name in _METRICS]
     if not has_exponential_gain(judgments.levels):
         names.remove(f"ndcg_exp@{k}")
@@ -123,6 +111,13 @@ def explain_judgments(judgments: Judgments, scores: Numbers, k: int) -> pd.DataF
             "note": "" if note == DEFECT and not has_defect else note,
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("convention")
+
+
+def build_judgments(labels: Numbers, group: Numbers | None = None, qid: Ids | None = None, **options: Any) -> Judgments:
+    """Return judgments, by default of one query."""
+    if group is None and qid is None:
+        group = [len(numbers("labels", labels))]
+    return Judgments(labels, group=group, qid=qid, **options)
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ class AlignedScores:
         self.by_row = judgments.one_per_document("scores", scores)
         self.values = np.require(judgments.by_query(self.by_row), requirements=["C", "A"])
 
-    def check(self) -> None:
+    def validate(self) -> None:
         """Raise if a score is NaN, with the number of these, the first row and its query."""
         if math.isnan(self.values.min()):
             missing = np.isnan(self.by_row)
@@ -151,7 +151,7 @@ class Group:
         judgments, mask = _subject(self.like, judgments, self.unjudged)
         layout, ranked = judgments.layout, scores.values
         if mask is not None:
-            scores.check()
+            scores.validate()
             ranked = ranked[mask]
         if self.like.scores == "float32":
             with np.errstate(over="ignore"):
@@ -163,9 +163,9 @@ class Group:
             requests = [family.request for family in self.families if family.request is not None]
             useful = max(1, min(threads, len(ranked) // COMPILED_PER_THREAD))
             if requests and not compiled.evaluate(layout, ranked, self.like.ties, requests, values, useful):
-                scores.check()
+                scores.validate()
         if in_numpy:
-            scores.check()
+            scores.validate()
             evaluate_in_numpy(in_numpy, layout, ranked, self.like.ties, values, threads)
         for family in self.families:
             if type(family.metric) not in _BUILT_IN:
@@ -183,7 +183,7 @@ class FunctionGroup:
 
     def evaluate(self, judgments: Judgments, scores: AlignedScores, threads: int) -> Floats:
         """Return the value of each query under each metric. Parameters are those of `Group.evaluate`."""
-        scores.check()
+        scores.validate()
         judgments, mask = _subject(self.metrics[0], judgments, self.unjudged)
         values = scores.values if mask is None else scores.values[mask]
         labels = judgments.by_query(judgments.labels)

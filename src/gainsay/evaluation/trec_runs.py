@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from .._common.arrays import factorize, twice
+from .._common.text import join_names
 from .._common.validation import validate_choice, validate_name
 from ..data import read_qrels, read_run
 from ..data.trec import Listing, convert_to_frame, read_listing
 from ..judgments import Grouped, Judgments, NegativeLabels, Unjudged
 from ..metrics.names import parse_metrics
-from .evaluator import Coverage, Evaluation, Evaluator, list_ids
+from .evaluator import Coverage, Evaluation, Evaluator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -98,10 +99,8 @@ def evaluate_run(
     aligned = _align(qrels, runs, negative_labels, unjudged, missing)
     coverage = aligned.coverage["run"]
     if coverage.not_judged and not coverage.retrieved:
-        raise ValueError(
-            f"run and qrels must have a query in common, but the run has {list_ids(coverage.not_judged)} and the qrels "
-            f"have {list_ids(coverage.not_retrieved)}"
-        )
+        of_run, of_qrels = (join_names(list(map(repr, ids))) for ids in (coverage.not_judged, coverage.not_retrieved))
+        raise ValueError(f"run and qrels must have a query in common. The run has {of_run}, the qrels have {of_qrels}.")
     parsed = parse_metrics(metrics, convention=convention)
     evaluator = Evaluator(parsed, aligned.judgments, n_jobs, unjudged=unjudged)
     return replace(evaluator(aligned.scores["run"]), coverage=coverage)
@@ -128,21 +127,16 @@ class AlignedRuns(NamedTuple):
     documents: DocumentIds
 
 
-def align_runs(
-    runs: Mapping[str, Listed],
-    qrels: Listed,
-    negative_labels: NegativeLabels = "zero",
-    unjudged: Unjudged = "irrelevant",
-) -> AlignedRuns:
+def align_runs(runs: Mapping[str, Listed], qrels: Listed, unjudged: Unjudged = "irrelevant") -> AlignedRuns:
     """Return judgments of all judged queries and the scores of each run on the same documents.
 
     These are all documents that are judged or that a run retrieved. A run that did not retrieve a document gives it the
-    score -inf. Documents with equal scores are ordered as in `evaluate_run`, and so are the parameters.
+    score -inf. Documents with equal scores are ordered as in `evaluate_run`, and negative labels count as 0.
     """
     for name in runs:
         validate_name("the name of a run", str(name))
     sources = {name: _Source(f"run {name!r}", run, "score") for name, run in runs.items()}
-    return _align(qrels, sources, negative_labels, unjudged, "zero")
+    return _align(qrels, sources, "zero", unjudged, "zero")
 
 
 class _Source(NamedTuple):
@@ -208,8 +202,10 @@ def _align(
         if twice(listing.query * limit + codes):
             _read(source)  # The reader of lines raises an error with the line.
     judged = listings[0]
-    retrieved = set(listings[1].ids if missing == "skip" else judged.ids)
-    queries = [query for query in judged.ids if query in retrieved] or judged.ids
+    queries = judged.ids
+    if missing == "skip":
+        retrieved = set(listings[1].ids)
+        queries = [query for query in judged.ids if query in retrieved] or judged.ids
     position = {query: at for at, query in enumerate(queries)}
     rows, keys = [], []  # of each listing: the rows that count, and their query and document as one number
     for listing, codes in pairs:

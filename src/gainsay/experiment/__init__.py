@@ -17,7 +17,7 @@ except ImportError as missing:  # pragma: no cover - needs an environment withou
 
 from .config import Candidate, grid
 from .experiment import Experiment
-from .folds import k_folds
+from .plan import k_folds
 from .result import ExperimentResult
 
 __all__ = ["Candidate", "Experiment", "ExperimentResult", "grid", "k_folds"]

@@ -88,9 +88,6 @@ def _format_mistake(model: type[StrictModel], mistake: Any) -> str:
     if kind == "extra_forbidden":
         names = list(_find_model(model, path[:-1]).model_fields)
         return f"{place} is not a known key{nearest(str(path[-1]), names)} (known: {', '.join(names)})"
-    if kind == "literal_error":
-        names = mistake["ctx"]["expected"].replace("'", "").split(" or ")
-        return f"{place} must be {mistake['ctx']['expected']}, got {value}{nearest(str(mistake['input']), names)}"
     if kind == "value_error":
         message = str(mistake["ctx"]["error"])
         separator = " " if message.startswith("must ") else ": "
@@ -275,7 +272,7 @@ def grid(
     Raises
     ------
     ValueError
-        If a list is empty or contains a value twice, or there are more than 100,000 combinations.
+        If a list is empty, or there are more than 100,000 combinations.
 
     Examples
     --------
@@ -286,18 +283,21 @@ def grid(
     """
     if not isinstance(params or {}, Mapping):
         raise TypeError(f"params must be a mapping of parameter to value, got {type(params).__name__}")
-    axes = {key: _list_alternatives(f"params.{key}", value) for key, value in (params or {}).items()}
-    gains, seeds = _list_alternatives("training_gain", training_gain), _list_alternatives("seed", seed)
-    count = math.prod(map(len, (*axes.values(), gains, seeds)))
+    params = params or {}
+    axes = [_list_alternatives(f"params.{key}", value) for key, value in params.items()]
+    axes += [_list_alternatives("training_gain", training_gain), _list_alternatives("seed", seed)]
+    names = [*params, "gain", "seed"]
+    count = math.prod(map(len, axes))
     if count > MAX_CANDIDATES:
         raise ValueError(f"params must make at most {MAX_CANDIDATES} candidates, got {count} candidates")
     candidates = []
-    for *values, gain, own_seed in itertools.product(*axes.values(), gains, seeds):
-        point = dict(zip(axes, values, strict=True))
-        varying = [(key, value) for key, value in point.items() if len(axes[key]) > 1]
-        varying += [("gain", gain)] * (len(gains) > 1) + [("seed", own_seed)] * (len(seeds) > 1)
-        full_name = " ".join([name, *(f"{key}={_format_value(value)}" for key, value in varying)])
-        candidates.append(Candidate(full_name, library, point, training_gain=gain, seed=own_seed, **common))
+    for values in itertools.product(*axes):
+        cells = zip(names, values, axes, strict=True)
+        varying = [f"{key}={_format_value(value)}" for key, value, axis in cells if len(axis) > 1]
+        *point, gain, own_seed = values
+        own_params = dict(zip(params, point, strict=True))
+        full_name = " ".join([name, *varying])
+        candidates.append(Candidate(full_name, library, own_params, training_gain=gain, seed=own_seed, **common))
     return candidates
 
 
@@ -335,9 +335,6 @@ def _list_alternatives(place: str, value: Any) -> list[Any]:
         return [value]
     if not value:
         raise ValueError(f"{place} contains no value. Pass at least one.")
-    for at, item in enumerate(value):
-        if any(item == earlier and type(item) is type(earlier) for earlier in value[:at]):
-            raise ValueError(f"{place} contains {item!r} twice")
     return list(value)
 
 
@@ -353,20 +350,13 @@ MAX_DRAWS, MAX_REPEATS = 10_000_000, 1000
 
 def validate_stop_by(stop_by: Any, metrics: Sequence[Metric]) -> str:
     """Return "balanced" or the full name of one of the metrics, or raise `ValueError`."""
-    names = [BALANCED, *map(str, metrics)]
-    if str(stop_by) in names:
-        return str(stop_by)
-    with suppress(ValueError, TypeError):
-        metric = parse_metric(stop_by)
-        if metric in metrics:
-            return str(metric)
+    name, names = str(stop_by), [BALANCED, *map(str, metrics)]
+    if name not in names:
+        with suppress(ValueError, TypeError):
+            name = str(parse_metric(stop_by))
+    if name in names:
+        return name
     raise ValueError(f"stop_by must be one of {', '.join(names)}, got {str(stop_by)!r}{nearest(str(stop_by), names)}")
-
-
-def _validate_count(count: int) -> int:
-    if count != 1 and not 3 <= count <= MAX_REPEATS:
-        raise ValueError(f"must be 1, or from 3 to {MAX_REPEATS}, got {count}. Use 5, or 10 for differences near 0.01.")
-    return count
 
 
 class Repeats(StrictModel):
@@ -384,13 +374,16 @@ class Repeats(StrictModel):
         Candidate that is always a finalist.
     """
 
-    count: Annotated[Integer, AfterValidator(_validate_count)] = 1
+    count: Integer = 1
     finalists: Annotated[Integer, Field(ge=3, le=MAX_REPEATS)] | None = None
     keep: Annotated[Integer, Field(ge=1)] = 3
     baseline: str | None = None
 
     @model_validator(mode="after")
-    def _validate_finalists(self) -> Repeats:
+    def _validate_together(self) -> Repeats:
+        if self.count != 1 and not 3 <= self.count <= MAX_REPEATS:
+            fix = "Use 5, or 10 for differences near 0.01."
+            raise ValueError(f"must be 1, or from 3 to {MAX_REPEATS}, got {self.count}. {fix}")
         if self.finalists is None and (self.keep != 3 or self.baseline is not None):
             raise ValueError("repeats.finalists is missing. Write {'finalists': 5} for five repeats of each finalist.")
         return self

@@ -20,29 +20,18 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 
 from .._common.text import printable
-from .._common.typing import Floats
 from .._kernel.config import cpus
 from ..evaluation.evaluator import Evaluator, shared_weights
 from ..metrics.base import Metric
 from ..training.bound_metrics import in_round
 from ..training.display import is_notebook
 from .config import Candidate
-from .folds import Parts
-from .plan import Plan, Unit, find_stored_rounds, orient
+from .plan import Parts, Plan, Unit, find_stored_rounds, orient
 from .storage import SharedParts, Storage, Training, create_canonical_json
 from .trainers import get_trainer, predict_scores
 
 Follow = Callable[[Unit], Callable[[Sequence[float]], None] | None]
 """Called at the start of a training in this process. Returns a function for the values of each round, or None."""
-
-
-def describe_best_values(plan: Plan, curves: Floats) -> list[str]:
-    """Return the best value and round of the metrics that choose rounds."""
-    texts = []
-    for name in plan.primary_metrics:
-        number = plan.choose_round(curves, name)
-        texts.append(f"{name} {curves[number - 1, plan.names.index(name)]:.4f} @{number}")
-    return texts
 
 
 def get_last_line(text: str) -> str:
@@ -228,7 +217,7 @@ def compute_total_weights(evaluator: Evaluator) -> list[float]:
 
 
 def perform(storage: Storage, plan: Plan, unit: Unit, data: TrainingContext | SharedParts) -> list[str]:
-    """Train a unit, write the result to the directory, and return words on it.
+    """Train a unit, write the result, and return words on it: the best values of the metrics that choose rounds.
 
     An error in training is written too, because it affects this candidate only. An error in writing (a full disk) is
     raised, because it affects all candidates.
@@ -256,8 +245,11 @@ def perform(storage: Storage, plan: Plan, unit: Unit, data: TrainingContext | Sh
     if not data.exist:
         raise CalledOffError(unit)
     storage.save(plan, unit, model, training)
-    storage.write_compared_model(plan, unit, training.curves)
-    return [*describe_best_values(plan, training.curves), f"{seconds:.1f} s"]
+    curves = training.curves
+    storage.write_compared_model(plan, unit, curves)
+    rounds = {name: plan.choose_round(curves, name) for name in plan.primary_metrics}
+    best = [f"{name} {curves[number - 1, plan.names.index(name)]:.4f} @{number}" for name, number in rounds.items()]
+    return [*best, f"{seconds:.1f} s"]
 
 
 def uses_other_processes(executor: Executor | None) -> bool:

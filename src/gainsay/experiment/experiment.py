@@ -24,13 +24,18 @@ from ..evaluation.evaluator import Evaluator, shared_weights
 from ..judgments import Judgments
 from ..metrics.names import MetricLike
 from .config import BALANCED, Candidate, ExperimentConfig, prefix_errors, validate_model
-from .execution import Progress, compute_total_weights, perform_all, uses_other_processes
+from .execution import Progress, compute_total_weights, get_last_line, perform_all, uses_other_processes
 from .experiment_file import read_toml
-from .folds import FeatureColumns, Parts, compute_fingerprint, divide
-from .plan import Plan, Unit, find_import_paths, validate_importable
-from .result import ExperimentResult, create_result
+from .plan import FeatureColumns, Parts, Plan, Unit, compute_fingerprint, divide, find_import_paths, validate_importable
+from .result import ExperimentResult, Repeats
 from .storage import DamagedError, Storage, Training
 from .trainers import get_trainer
+
+
+class NothingFinishedError(RuntimeError):
+    """No candidate of an experiment is finished. `failures` contains the traceback of each."""
+
+    failures: Mapping[str, str]
 
 
 class Experiment:
@@ -370,3 +375,46 @@ def _validate_data(plan: Plan, parts: Parts) -> None:
     for first, second in itertools.combinations(parts, 2):
         if plan.data[first] == plan.data[second]:
             warnings.warn(f"{first} and {second} are the same data, so the results are too good", stacklevel=3)
+
+
+def create_result(
+    storage: Storage, plan: Plan, trainings: Mapping[str, Training], directory: Path | None
+) -> ExperimentResult:
+    """Return the result of the candidates whose trainings are all finished, or raise.
+
+    Parameters
+    ----------
+    storage, plan : Storage, Plan
+        Directory and plan.
+    trainings : mapping of slug to Training
+        Finished trainings.
+    directory : Path or None
+        Directory that remains. None for a temporary one, whose scores and models are read now.
+    """
+    models: dict[str, bytes] = {}
+    if directory is None:
+        models = {unit.slug: storage.read_model(unit) for unit in plan.list_units() if unit.slug in trainings}
+        trainings = {
+            slug: replace(training, documents=training.read_documents()) for slug, training in trainings.items()
+        }
+    candidates: dict[str, Repeats] = {}
+    failures: dict[str, str] = {}
+    first_units = {unit.candidate.name: unit for unit in plan.list_first_units()}
+    first = {name: trainings[unit.slug].curves for name, unit in first_units.items() if unit.slug in trainings}
+    finalists = plan.list_finalists(first)
+    for name in (candidate.name for candidate in plan.candidates):
+        units = plan.list_units([name]) if name in finalists else [first_units[name]]
+        missing = [unit for unit in units if unit.slug not in trainings]
+        if missing:
+            reasons = [storage.read_failure(unit) or "not trained yet, run the experiment" for unit in missing]
+            pairs = zip(missing, reasons, strict=True)
+            failures[name] = "\n".join(f"{unit}: {reason.strip()}" for unit, reason in pairs)
+        elif name in finalists:
+            compared, folds = [trainings[unit.slug] for unit in units], len(plan.folds)
+            candidates[name] = [compared[place : place + folds] for place in range(0, len(compared), folds)]
+    if not candidates:
+        reason = "; ".join(f"{name}: {get_last_line(text)}" for name, text in failures.items())
+        error = NothingFinishedError(f"no candidate is finished: {reason}")
+        error.failures = failures
+        raise error
+    return ExperimentResult(plan, candidates, failures, directory, first=first, model_files=models)

@@ -13,8 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from .._common.typing import FilePath
-from ..comparison.data import read_cluster_file, read_segment_file
-from ..data import RankingData, read_letor, read_lightgbm, simulate
+from ..data import read_letor, simulate
 from ..data.text import one_line
 from .config import (
     Candidate,
@@ -27,7 +26,7 @@ from .config import (
     validate_candidates,
     validate_model,
 )
-from .folds import k_folds
+from .plan import k_folds
 from .trainers import get_trainer
 
 MAX_BYTES = 2**20
@@ -42,15 +41,10 @@ Share = Annotated[float, Field(gt=0, lt=1)]
 FeatureCount = Annotated[int, Field(ge=1, le=10**7)]
 
 
-READ_OPTIONS = {"format", "features", "zero_based", "shared_ids"}
-DATA_SOURCES: list[tuple[set[str], set[str]]] = [
-    ({"train", "valid", "test"}, READ_OPTIONS),
-    ({"folds"}, READ_OPTIONS),
-    ({"files", "k_folds"}, {*READ_OPTIONS, "seed"}),
-    ({"simulate"}, set()),
-    ({"simulate", "k_folds"}, {"seed"}),
-]
-"""Keys of the table `data` that belong together, and the keys that are optional then."""
+READ_OPTIONS = {"features", "zero_based", "shared_ids"}
+"""Optional keys of the table `data` if it names files."""
+DATA_SOURCES = ({"train", "valid", "test"}, {"folds"}, {"files", "k_folds"}, {"simulate"}, {"simulate", "k_folds"})
+"""Keys of the table `data` that belong together."""
 
 
 class SimulateTable(StrictModel):
@@ -75,19 +69,17 @@ class DataTable(StrictModel):
     k_folds: Annotated[int, Field(ge=3)] | None = None
     seed: Seed | None = None
     simulate: SimulateTable | None = None
-    format: Literal["letor", "lightgbm"] = "letor"
     features: FeatureCount | None = None
     zero_based: bool | None = None
     shared_ids: Literal["refuse", "separate", "join"] | None = None
-    clusters: str | None = None
-    segments: str | None = None
 
     @model_validator(mode="after")
     def _validate_together(self) -> DataTable:
-        keys = self.model_fields_set - {"clusters", "segments"}
-        if not any(required <= keys <= required | optional for required, optional in DATA_SOURCES):
+        keys = self.model_fields_set
+        is_useless = (keys & READ_OPTIONS and "simulate" in keys) or ("seed" in keys and "k_folds" not in keys)
+        if keys - READ_OPTIONS - {"seed"} not in DATA_SOURCES or is_useless:
             raise ValueError(
-                "data must have either train, valid and test, or folds, or files and k_folds, or simulate. format, "
+                "data must have either train, valid and test, or folds, or files and k_folds, or simulate. "
                 "features, zero_based and shared_ids require files, and seed requires k_folds, got "
                 f"{' and '.join(sorted(keys)) or 'none of them'}"
             )
@@ -150,16 +142,11 @@ def read_toml(path: FilePath, directory: FilePath | None = None) -> dict[str, An
         document = tomllib.loads(text)
     with _located(source):
         table = validate_model(ExperimentFile, document)
-        labels = {
-            key: read(_find_files(source, table.data, key)[0])
-            for key, read in (("clusters", read_cluster_file), ("segments", read_segment_file))
-            if getattr(table.data, key) is not None
-        }
         data = _read_data(source, table.data, table.seed)
     if directory is None:
         directory = source.parent / (table.directory or f"{source.stem}-run")
     arguments = {key: value for key, value in table if key != "data"}
-    return {**arguments, "directory": directory, **labels, **data}
+    return {**arguments, "directory": directory, **data}
 
 
 @contextmanager
@@ -188,6 +175,7 @@ def _validate_keys(text: str) -> None:
 
 def _read_data(source: Path, table: DataTable, seed: int) -> dict[str, Any]:
     """Return the arguments of `Experiment` that contain the data."""
+    options = table.model_dump(include=READ_OPTIONS, exclude_unset=True)
     if table.simulate is not None:
         with prefix_errors("data.simulate: "):
             everything = simulate(**table.simulate.model_dump(exclude={"split"}))
@@ -197,28 +185,19 @@ def _read_data(source: Path, table: DataTable, seed: int) -> dict[str, Any]:
     else:
         paths = {key: _find_files(source, table, key) for key in ("train", "valid", "test", "folds", "files")}
         if table.folds is not None:
-            return {"folds": [_read_files([path], table) for path in paths["folds"]]}
+            return {"folds": [read_letor(path, **options) for path in paths["folds"]]}
         if table.files is None:
-            return {key: _read_files(paths[key], table) for key in ("train", "valid", "test")}
-        everything = _read_files(paths["files"], table)
+            return {key: read_letor(paths[key], **options) for key in ("train", "valid", "test")}
+        everything = read_letor(paths["files"], **options)
     with prefix_errors("data.k_folds: "):
         return {"folds": k_folds(everything, table.k_folds or 0, seed=seed if table.seed is None else table.seed)}
 
 
 def _find_files(source: Path, table: DataTable, key: str) -> list[Path]:
     """Return the paths under a key, relative to the directory of the TOML file."""
-    names = getattr(table, key) or ()
-    paths = [source.parent / name for name in ([names] if isinstance(names, str) else names)]
+    paths = [source.parent / name for name in getattr(table, key) or ()]
     for place, path in enumerate(paths):
         if not os.path.isfile(path):
             name = str(path) if str(path).isprintable() else repr(str(path))
-            key = key if isinstance(names, str) else f"{key}[{place}]"
-            raise FileNotFoundError(f"{source}: data.{key} must be a file, got {name[:300]}")
+            raise FileNotFoundError(f"{source}: data.{key}[{place}] must be a file, got {name[:300]}")
     return paths
-
-
-def _read_files(paths: Sequence[Path], table: DataTable) -> RankingData:
-    options = table.model_dump(include=READ_OPTIONS - {"format"}, exclude_unset=True)
-    if table.format == "letor":
-        return read_letor(paths, **options)
-    return RankingData.concatenate([read_lightgbm(path, **options) for path in paths])

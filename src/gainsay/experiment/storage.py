@@ -105,11 +105,6 @@ class Training:
     query_ids: Any = ()
     documents: Archive | Mapping[str, Any] = field(default_factory=dict)
 
-    def get_test_values(self, number: int) -> Floats:
-        """Return all metrics on the test set after a stored round, shape (queries, metrics)."""
-        values: Floats = self.test[self.rounds.tolist().index(number)]
-        return values
-
     def read_documents(self) -> dict[str, Any]:
         """Return all arrays of `documents`."""
         return {
@@ -168,7 +163,7 @@ class Storage:
         arrays = io.BytesIO()
         stored = {name: getattr(training, name) for name in STORED}
         np.savez_compressed(arrays, **stored, **training.read_documents())
-        contents = {_get_model_name(unit): model, ARRAYS: arrays.getvalue()}
+        contents = {name_model(unit.candidate, "all-rounds"): model, ARRAYS: arrays.getvalue()}
         self._save(self.get_folder(unit), contents, unit=plan.describe_unit(unit))
         self._get_failure_path(unit).unlink(missing_ok=True)
 
@@ -183,14 +178,12 @@ class Storage:
 
     def save_refit(self, candidate: Candidate, model: bytes, record: Mapping[str, Any]) -> None:
         """Write a model that was trained on all data, and how it was trained."""
-        name = f"model.{SUFFIXES[candidate.library]}"
-        self._save(self._get_refit_folder(candidate), {name: model}, refit=record)
+        self._save(self._get_refit_folder(candidate), {name_model(candidate): model}, refit=record)
 
     def load_refit(self, candidate: Candidate) -> tuple[bytes, dict[str, Any]] | None:
         """Return a model that was trained on all data, and how it was trained, or None. Errors are those of `load`."""
-        name = f"model.{SUFFIXES[candidate.library]}"
-        files = self._read_files(self._get_refit_folder(candidate), name)
-        return None if files is None else (files[1][name], files[0]["refit"])
+        files = self._read_files(self._get_refit_folder(candidate), name_model(candidate))
+        return None if files is None else (files[1][name_model(candidate)], files[0]["refit"])
 
     def _get_refit_folder(self, candidate: Candidate) -> Path:
         return self.directory / "refits" / create_slug(candidate.name)
@@ -206,7 +199,7 @@ class Storage:
             If the directory contains another experiment or version.
         """
         folder = self.get_folder(unit)
-        files = self._read_files(folder, _get_model_name(unit), ARRAYS)
+        files = self._read_files(folder, name_model(unit.candidate, "all-rounds"), ARRAYS)
         if files is None:
             return None
         manifest = files[0]
@@ -225,7 +218,7 @@ class Storage:
 
     def read_model(self, unit: Unit) -> bytes:
         """Return the model of a unit with all its rounds. Raise `DamagedError` if it is missing or changed."""
-        name = _get_model_name(unit)
+        name = name_model(unit.candidate, "all-rounds")
         files = self._read_files(self.get_folder(unit), name)
         if files is None:
             raise DamagedError(f"it is missing in {self.directory}")
@@ -245,9 +238,8 @@ class Storage:
 
     def write_compared_model(self, plan: Plan, unit: Unit, curves: Floats) -> None:
         """Write the compared model next to the whole one."""
-        library = unit.candidate.library
-        path = self.get_folder(unit) / f"model.{SUFFIXES[library]}"
-        content = get_trainer(library).cut(self.read_model(unit), plan.choose_round(curves))
+        path = self.get_folder(unit) / name_model(unit.candidate)
+        content = get_trainer(unit.candidate.library).cut(self.read_model(unit), plan.choose_round(curves))
         with contextlib.suppress(DamagedError):
             if self._read(path) == content:
                 return
@@ -383,8 +375,9 @@ class SharedParts:
         shutil.rmtree(self.folder.parent, ignore_errors=True)  # The lock excludes other runs.
 
 
-def _get_model_name(unit: Unit) -> str:
-    return f"all-rounds.{SUFFIXES[unit.candidate.library]}"
+def name_model(candidate: Candidate, stem: str = "model") -> str:
+    """Return the name of a model file."""
+    return f"{stem}.{SUFFIXES[candidate.library]}"
 
 
 def compute_sha256(content: bytes) -> str:

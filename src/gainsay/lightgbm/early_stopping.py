@@ -11,12 +11,7 @@ from typing import TYPE_CHECKING, Any
 import lightgbm as lgb
 from lightgbm.callback import CallbackEnv, EarlyStopException
 
-from ..training.bound_metrics import (
-    WeakIdentityMap,
-    create_clash_error,
-    factory,
-    find_logged_name,
-)
+from ..training.bound_metrics import WeakIdentityMap, create_clash_error, factory, find_logged_name
 from ..training.early_stopping import STOPPING_OPTIONS, EarlyStoppingBase, StoppingRun, active_runs
 from .curves import Callback, Result, read_result, shown_curves
 from .feval import REMEDY, compute_initial_values, register_names
@@ -96,9 +91,8 @@ def early_stopping(
 
 @dataclass
 class _Run(StoppingRun):
-    """The state of one training. It is inactive with dart."""
+    """The state of one training."""
 
-    is_active: bool = True
     best_results: Any = None
 
 
@@ -111,7 +105,7 @@ class EarlyStopping(EarlyStoppingBase, Callback):
         super().__init__(metric, rounds, dataset, min_delta, verbose)
         self.order = 29  # after the recording callbacks, before LightGBM's own, which ignores class attributes
         self.before_iteration = False
-        self._runs: WeakIdentityMap[_Run] = WeakIdentityMap()
+        self._runs: WeakIdentityMap[_Run | None] = WeakIdentityMap()
 
     @staticmethod
     def _exceeds(value: float, best: float, min_delta: float) -> bool:
@@ -119,10 +113,10 @@ class EarlyStopping(EarlyStoppingBase, Callback):
 
     def finish_round(self, env: CallbackEnv) -> None:
         """Check the value of a round, and raise LightGBM's `EarlyStopException` to stop."""
+        if env.iteration == env.begin_iteration:
+            self._runs.set(env.model, self._start(env))
         run = self._runs.get(env.model)
-        if run is None or env.iteration == env.begin_iteration:
-            run = self._start(env)
-        if not run.is_active:
+        if run is None:
             return
         round_number, current = env.iteration + 1, self._find_result(env, run)
         if current is not None and self._record(run, round_number, current.value, current.maximize, self.min_delta):
@@ -141,14 +135,13 @@ class EarlyStopping(EarlyStoppingBase, Callback):
         if is_last:
             warnings.warn(self._describe_missing_values(run.dataset), stacklevel=2)
 
-    def _start(self, env: CallbackEnv) -> _Run:
-        """Begin a training, with the value of the model that it continues."""
-        run = _Run(self.metric, self.rounds, env.begin_iteration, env.begin_iteration, is_active=not _is_dart(env))
-        self._runs.set(env.model, run)
+    def _start(self, env: CallbackEnv) -> _Run | None:
+        """Return the state of a new training, with the value of the model that it continues, or None with dart."""
+        run = _Run(self.metric, self.rounds, env.begin_iteration, env.begin_iteration)
         register_names(env.model)
         self._print(f"Training until {self.metric} does not improve for {self.rounds} rounds")
-        if not run.is_active:
-            return run
+        if _is_dart(env):
+            return None
         active_runs.set(env.model, run)
         if _has_other_stop():
             warnings.warn(
@@ -160,12 +153,13 @@ class EarlyStopping(EarlyStoppingBase, Callback):
         first = self._find_result(env, run)
         if first is None or not _is_continued(env):
             return run
-        is_cv = isinstance(env.model, lgb.CVBooster)
-        values = {} if isinstance(env.model, lgb.CVBooster) else compute_initial_values(env.model)
+        if isinstance(env.model, lgb.CVBooster):
+            warnings.warn(CONTINUED_CV, stacklevel=4)
+            return run
+        values = compute_initial_values(env.model)
         value = values.get((first.dataset, first.metric))
         if value is None:
-            functions = "gainsay's feval or eval_metric"
-            warnings.warn(CONTINUED_CV if is_cv else self._describe_unknown_start(functions), stacklevel=4)
+            warnings.warn(self._describe_unknown_start("gainsay's feval or eval_metric"), stacklevel=4)
         elif value == value:
             run.best = value
             entries = [(entry, values.get(read_result(entry)[:2])) for entry in env.evaluation_result_list or []]
@@ -176,7 +170,10 @@ class EarlyStopping(EarlyStoppingBase, Callback):
         """Return the value of this round, or None without an evaluation. It must exist in the first round."""
         results = [read_result(entry) for entry in env.evaluation_result_list or []]
         if env.iteration == env.begin_iteration:
-            run.dataset = self.dataset or find_validation_set(env, results)
+            is_cv = isinstance(env.model, lgb.CVBooster)
+            training = "train" if is_cv else getattr(env.model, "_train_data_name", "training")
+            datasets = (result.dataset for result in results if result.dataset != training)
+            run.dataset = self.dataset or next(datasets, None)
             run.logged_name = self._find_name(results, run.dataset)
         matches = [result for result in results if (result.dataset, result.metric) == (run.dataset, run.logged_name)]
         if len(matches) > 1:
@@ -236,9 +233,3 @@ def replace_value(entry: Any, value: float) -> Any:
     if hasattr(entry, "dataset_name"):
         return type(entry)(entry.dataset_name, entry.metric_name, value, entry.maximize)
     return (*entry[:2], value, *entry[3:])
-
-
-def find_validation_set(env: CallbackEnv, results: list[Result]) -> str | None:
-    """Return the first evaluated dataset that is not the training data."""
-    training = "train" if hasattr(env.model, "boosters") else getattr(env.model, "_train_data_name", "training")
-    return next((result.dataset for result in results if result.dataset != training), None)

@@ -10,16 +10,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from .._common.text import (
-    format_amount,
-    format_confidence,
-    format_mean,
-    format_number,
-    pluralize,
-    printable,
-    round_bound,
-    styled,
-)
+from .._common.text import format_confidence, format_mean, format_number, pluralize, round_bound, styled
 from ..comparison.baseline import describe_replacement, rank_candidates
 from ..comparison.verdict import (
     describe_selection,
@@ -73,11 +64,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """One model: its names, a cell for each panel, and the text of the last column."""
+    """One model: its name, short name, a cell for each panel, and the text of the last column."""
 
     model: str
     name: str
-    full: str
     cells: tuple[Cell, ...]
     outcome: str
     worst: float
@@ -163,10 +153,9 @@ class Chart:
     def axis(self, rows: Sequence[Row] = ()) -> Axis:
         """Return the scale that fits `rows`, by default all."""
         cells = [cell for row in rows or self.rows for cell in row.cells]
-        ends = [
-            end for cell in cells for end in (cell.value, cell.lower, cell.upper, *cell.repeats) if math.isfinite(end)
-        ]
-        low, high = min([0.0, *ends]), max([0.0, *ends])
+        ends = (end for cell in cells for end in (cell.value, cell.lower, cell.upper, *cell.repeats))
+        finite = [0.0, *filter(math.isfinite, ends)]
+        low, high = min(finite), max(finite)
         room = 0.02 * (high - low)
         return Axis(low - (room or 0.01), high + (room if high > 0 else 0.0))
 
@@ -190,11 +179,6 @@ class Chart:
     def excluded(self) -> str:
         """The state of a cell that is not tinted in words."""
         return "ruled out" if self.reference == "best" else "proven worse"
-
-    @property
-    def has_repeats(self) -> bool:
-        """Whether some row has repeats."""
-        return any(cell.repeats for row in self.rows for cell in row.cells)
 
 
 def build_verdict_chart(verdict: Verdict, names: Mapping[str, str], selected: str | None = None) -> Chart:
@@ -242,7 +226,7 @@ def build_metric_chart(comparison: Comparison) -> Chart:
         headline, advice = "One model: add a second one to compare it with.", ""
     elif len(possible) == 1:
         headline, bounds[winner] = f"{styled('n l', names[winner])} is best under {metric}.", 0.0
-        distance = format_amount(sorted(standings["regret"])[1])
+        distance = format_number(sorted(standings["regret"])[1])
         advice = f"{choice}: it is proven better than every other model ({level}). The next is {distance} behind."
     else:
         headline = format_open_question([names[model] for model in possible], total, "model", f" under {metric}")
@@ -278,17 +262,15 @@ def build_baseline_chart(
     rows = []
     for decided in result.candidates:
         model = decided.candidate
-        cells = tuple(
-            _build_candidate_cell(result, decided, metric, means[metric][model], places) for metric in metrics
-        )
+        cells = tuple(_build_cell(result, decided, metric, means[metric][model], places) for metric in metrics)
         worst = -min(cell.lower for cell in cells)
-        rows.append(Row(model, names[model], printable(model), cells, decided.decision, worst, model == starred))
+        rows.append(Row(model, names[model], cells, decided.decision, worst, model == starred))
     cells = tuple(
         Cell(0.0, 0.0, 0.0, True, True, "baseline", means[metric][baseline], f"{metric}: the baseline")
         for metric in metrics
     )
     outcome = "keep" if starred == baseline else "baseline"
-    rows.append(Row(baseline, names[baseline], printable(baseline), cells, outcome, 0.0, starred == baseline))
+    rows.append(Row(baseline, names[baseline], cells, outcome, 0.0, starred == baseline))
     tolerance = f" by more than {format_number(result.margin, 3)}" if result.margin else ""
     return Chart(
         question=question,
@@ -383,13 +365,12 @@ def _build_regret_rows(
         else:
             outcome = f"{round_bound(worst, up=True)} behind" if worst else "0 behind"
         remark = " ".join((remarks or {}).get(model, ()))
-        rows.append(Row(model, names[model], printable(model), tuple(cells), outcome, worst, model == starred, remark))
+        rows.append(Row(model, names[model], tuple(cells), outcome, worst, model == starred, remark))
     return tuple(sorted(rows, key=lambda row: -row.cells[0].value))
 
 
-def _build_candidate_cell(
-    result: BaselineComparison, decided: CandidateDecision, metric: str, mean: float, places: int
-) -> Cell:
+def _build_cell(result: BaselineComparison, decided: CandidateDecision, metric: str, mean: float, places: int) -> Cell:
+    """Return the cell of a candidate next to its baseline."""
     sign = -1.0 if metric in result.lower_is_better else 1.0
     lower, upper = sorted((sign * decided.lower[metric], sign * decided.upper[metric]))
     value, possible = sign * decided.difference[metric], metric not in decided.excessive_losses

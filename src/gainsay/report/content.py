@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._common import cached_property
-from .._common.text import pluralize, printable, printables
+from .._common.text import MINUS, pluralize, printable, printables, short_names
 from ..comparison.baseline import rank_candidates
 from ..comparison.explanations import find_ranked_places
 from ..comparison.rankings import select_sums
@@ -39,6 +39,9 @@ MAX_PATH_MODELS, MAX_PATH_VALUES = 50, 300_000
 
 MAX_RANKS = 10
 """Ranks of a query in a report."""
+
+DOT = "\u00b7"
+"""Replaces grade 0."""
 
 MAX_CHARACTERS = 120
 """Characters of the text of a query, and of the title of a document."""
@@ -84,8 +87,7 @@ class Content:
         """The main chart: question, answer, advice, and a row for every model."""
         comparison, chart = self.comparison, self.standing
         if self.against is not None:
-            standings = comparison.standings.set_index(["metric", "model"])["mean"]
-            means = {metric: standings[metric].to_dict() for metric in comparison.metrics}
+            means = comparison.leaderboard[list(comparison.metrics)].to_dict()
             chart = build_baseline_chart(self.against, comparison.short_names, means, self.merged)
         return add_repeats(chart, comparison.repeat_distances) if comparison.repeats and chart.rows else chart
 
@@ -225,7 +227,7 @@ def best_rounds(curves: pd.DataFrame, metrics: tuple[str, str], lower_is_better:
     -------
     DataFrame
         One row per candidate and fold. Candidates without values of both metrics are left out. Columns are
-        `candidate`, `fold`, and for each metric M:
+        `candidate` (a text), `fold`, and for each metric M:
 
         - `round M`, the first round with the best value of M,
         - `best M`, this value,
@@ -253,7 +255,7 @@ def best_rounds(curves: pd.DataFrame, metrics: tuple[str, str], lower_is_better:
             "curves must have the columns candidate, round, metric and value. Missing columns: "
             f"{', '.join(sorted(missing))}"
         )
-    folds, rows = curves if "fold" in curves.columns else curves.assign(fold=""), []
+    folds, rows = curves.assign(candidate=curves["candidate"].astype(str), fold=curves.get("fold", "")), []
     signs = {metric: -1.0 if metric in lower_is_better else 1.0 for metric in metrics}
     for (candidate, fold), part in folds.groupby(["candidate", "fold"], sort=False):
         lines = {metric: signs[metric] * select_curve(part, metric) for metric in metrics}
@@ -288,12 +290,6 @@ def select_curve(curves: pd.DataFrame, metric: str) -> pd.Series[float]:
     return line
 
 
-def choose_candidate(best: pd.DataFrame, metrics: tuple[str, str]) -> str:
-    """Return the candidate with the largest loss of a metric at the best round of the other metric."""
-    losses = best.groupby("candidate", sort=False)[[f"loss {metric}" for metric in metrics]].mean().max(axis=1)
-    return str(losses.fillna(0.0).idxmax())  # 0 if neither metric has a value at the best round of the other one
-
-
 class Entry(NamedTuple):
     """A query: its id for links and for readers, text, size, labels and titles by rank, and both differences.
 
@@ -325,6 +321,19 @@ class Queries:
         self.comparison, self.pair = comparison, pair
         self.preferences = comparison.preferences(pair.first, pair.second)
         self.contradictory = int(np.count_nonzero(self.preferences.contradiction_strength))
+        self.names = list(short_names(pair[:2], 14).values())
+
+    @property
+    def grades(self) -> dict[float, dict[str, Any]]:
+        """The text of each grade, its full text if that is longer, and its strength between 0 and 20."""
+        assert self.comparison.rankings is not None
+        grades, levels = {}, self.comparison.rankings.judgments.levels.tolist()
+        for place, level in enumerate(levels):
+            full = f"{level:g}".replace("-", MINUS)
+            text = full if len(full) <= 3 else f"{float(f'{level:.2g}'):g}".replace("-", MINUS)
+            strength = round(20 * place / max(len(levels) - 1, 1))
+            grades[level] = {"text": text if level else DOT, "full": "" if text == full else full, "strength": strength}
+        return grades
 
     def select(self, most: int) -> list[QueryList]:
         """Return lists of at most `most` queries: contradictory queries, or the largest differences, and a sample."""
@@ -333,17 +342,13 @@ class Queries:
         sample = np.random.default_rng(self.comparison.seed).permutation(np.flatnonzero(has_weight))[:most]
         if self.contradictory:
             name, title = "contradictory", f"contradictory ({self.contradictory:,})"
-            strength, number = np.abs(preferences.contradiction_strength), self.contradictory
+            strength = np.abs(preferences.contradiction_strength)
         else:
             name, title = "largest", "largest differences"
             strength = np.where(has_weight, np.abs(preferences.leads.sum(axis=0)), 0.0)
-            number = int(np.count_nonzero(strength))
-        strongest = np.argsort(-strength, kind="stable")[: min(most, number)]
-        lists = [
-            QueryList(name, title, self._build(strongest)),
-            QueryList("random", "random sample", self._build(sample)),
-        ]
-        return [part for part in lists if part.entries]
+        strongest = np.argsort(-strength, kind="stable")[: min(most, np.count_nonzero(strength))]
+        lists = [(name, title, strongest), ("random", "random sample", sample)]
+        return [QueryList(name, title, self._build(places)) for name, title, places in lists if len(places)]
 
     def _build(self, places: np.ndarray) -> list[Entry]:
         """Return these queries by their places among those of `preferences`."""

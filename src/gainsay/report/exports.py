@@ -57,10 +57,10 @@ from .tables import MAX_PAIRS, build_chart_table, build_details, build_leaderboa
 
 if TYPE_CHECKING:
     import datetime
-    import os
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    from .._common.typing import FilePath
     from .content import Content
     from .tables import Table
 
@@ -74,13 +74,7 @@ MAX_ROWS, MAX_NOTEBOOK_ROWS = 12, 7
 
 
 def write_html(
-    content: Content,
-    path: str | os.PathLike[str],
-    *,
-    queries: int = 25,
-    title: str = "",
-    data: str = "",
-    date: datetime.date | str = "",
+    content: Content, path: FilePath, queries: int = 25, title: str = "", data: str = "", date: datetime.date | str = ""
 ) -> Path:
     """Write the report as one HTML file.
 
@@ -218,7 +212,7 @@ def _chart_style() -> str:
     return f".gainsay.gainsay{{{rules}.d{{margin:2px 0 10px}}& p.m{{margin-top:4px}}}}"
 
 
-def to_markdown(content: Content, path: str | os.PathLike[str] | None = None) -> str:
+def to_markdown(content: Content, path: FilePath | None = None) -> str:
     """Return the report as Markdown, and write it to `path` if there is one.
 
     Raises
@@ -282,7 +276,7 @@ def escape_markdown(text: str) -> str:
     return re.sub(r"(?i)(?<=\bwww)\.", "&#46;", text.replace("://", "&#58;//"))
 
 
-def to_json(content: Content, path: str | os.PathLike[str] | None = None, *, queries: int = 50) -> str:
+def to_json(content: Content, path: FilePath | None = None, *, queries: int = 50) -> str:
     """Return a comparison as JSON, and write it to `path` if there is one.
 
     Parameters

@@ -13,15 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._common.text import (
-    MINUS,
+    abbreviate,
     as_html,
     format_amount,
     format_number,
     join_names,
     pluralize,
     printable,
-    short_names,
-    shorten_names,
     styled,
 )
 from ..comparison.verdict import label_metrics
@@ -45,9 +43,6 @@ NARROW = 5.1
 MAX_SEGMENT_ROWS = 5
 MAX_SEGMENTS = 12
 
-DOT = "\u00b7"
-"""Replaces grade 0."""
-
 
 @cache
 def get_environment() -> jinja2.Environment:
@@ -63,7 +58,7 @@ def get_environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": format_number, "emphasis": as_html}
+    environment.filters |= {"number": format_number, "emphasis": as_html, "printable": printable}
     return environment
 
 
@@ -141,9 +136,8 @@ def build_rounds_section(content: Content) -> Section | None:
     if best is None or curves is None:
         return None
     metrics, names = comparison.verdict.metrics, comparison.short_names
-    best = best.assign(candidate=best["candidate"].astype(str))
     gaps = best[f"round {metrics[0]}"].sub(best[f"round {metrics[1]}"]).abs()
-    largest = best.loc[gaps.idxmax()]
+    largest = best.iloc[int(gaps.to_numpy().argmax())]
     text = _describe_rounds(content, best, gaps, largest)
     if "compared" in best.columns:
         text += " All other numbers are those of the compared rounds."
@@ -155,8 +149,7 @@ def build_rounds_section(content: Content) -> Section | None:
 
     def draw() -> str:
         options = {"candidate": largest["candidate"], "lower_is_better": comparison.lower_is_better, "names": names}
-        lines = curves.assign(candidate=curves["candidate"].astype(str))
-        left = _embed("plot_curves", lines, metrics, **options)
+        left = _embed("plot_curves", curves, metrics, **options)
         return f'<div class="two">{left}{_embed("plot_best_rounds", best, metrics, names=names)}</div>'
 
     return Section("when", "When to stop", text, draw, note)
@@ -190,11 +183,9 @@ def build_gains_section(content: Content) -> Section | None:
     path = content.path
     if path is None or content.merged:
         return None
-    text = shorten_names(f"{path.headline}.", content.comparison.short_names)
-    if len(path.winners) == 1 or len(path.bases) < 2:
-        return Section("gains", "At which gain", text, narrow=True)
-
-    figure = partial(_embed, "plot_gains", path, size=(NARROW, 3.4))
+    text = abbreviate(f"{path.headline}.", content.comparison.short_names)
+    is_picture = len(path.winners) > 1 and len(path.bases) > 1
+    figure = partial(_embed, "plot_gains", path, size=(NARROW, 3.4)) if is_picture else None
     return Section("gains", "At which gain", text, figure, narrow=True)
 
 
@@ -204,7 +195,7 @@ def build_sensitivity_section(content: Content) -> Section | None:
     if sensitivity is None or not len(sensitivity.table):
         return None
 
-    text = shorten_names(sensitivity.text, content.comparison.short_names)
+    text = abbreviate(sensitivity.text, content.comparison.short_names)
     note = "Lines are intervals for other models of the same kind on the same queries."
     figure = partial(_embed, "plot_sensitivity", sensitivity)
     return Section("sensitivity", "What would change the answer", text, figure, note)
@@ -233,23 +224,14 @@ def build_queries_section(content: Content, max_queries: int) -> Section | None:
 
 
 def _draw_queries(content: Content, queries: Queries, most: int) -> str:
-    assert content.comparison.rankings is not None
     lists, lanes = queries.select(most), 1 if content.merged else 2
     if not lists:
         return ""
-    grades = {}
-    levels = content.comparison.rankings.judgments.levels.tolist()
-    for place, level in enumerate(levels):
-        full = f"{level:g}".replace("-", MINUS)
-        text = full if len(full) <= 3 else f"{float(f'{level:.2g}'):g}".replace("-", MINUS)
-        strength = round(20 * place / max(len(levels) - 1, 1))
-        grades[level] = {"text": text if level else DOT, "full": "" if text == full else full, "strength": strength}
     largest = {
         part.name: max(abs(lead) for entry in part.entries for lead in entry.leads[:lanes]) or 1.0 for part in lists
     }
-    labels, full_names = list(short_names(queries.pair[:2], 14).values()), list(map(printable, queries.pair[:2]))
-    options = {"grades": grades, "most": most, "lanes": lanes, "largest": largest, "ranks": MAX_RANKS}
-    return _render("query_lists", lists, labels, full_names, **options)
+    options = {"grades": queries.grades, "most": most, "lanes": lanes, "largest": largest, "ranks": MAX_RANKS}
+    return _render("query_lists", lists, queries.names, queries.pair, **options)
 
 
 def build_segments_section(content: Content) -> Section | None:
@@ -287,7 +269,7 @@ def build_segments_section(content: Content) -> Section | None:
     note = f"All on one scale, in the order of the chart above. Each interval has {level} confidence."
     more = len(segments.parts) - len(parts)
     note += f" {pluralize(more, 'segment')} more." if more else ""
-    return Section("segments", "Segments", shorten_names(text, comparison.short_names), draw, note)
+    return Section("segments", "Segments", abbreviate(text, comparison.short_names), draw, note)
 
 
 def build_appendix(appendix: Appendix) -> Section:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._common.text import (
+    abbreviate,
     as_text,
     format_amount,
     format_confidence,
@@ -16,7 +17,6 @@ from .._common.text import (
     format_p_values,
     pluralize,
     printable,
-    shorten_names,
 )
 from ..comparison.baseline import rank_candidates
 from ..comparison.pairs import select_clearest_pairs
@@ -120,20 +120,20 @@ def build_details(content: Content) -> tuple[Detail, ...]:
     title = f"All {pluralize(models, 'model')}" if models > 1 else "The model"
     title += f" under all {metrics} metrics" if metrics > 1 else " under the metric"
     if comparison.primary is not None:
-        parts.append(Detail("verdict", "The verdict, word for word", [shorten_names(comparison.verdict.text, short)]))
+        parts.append(Detail("verdict", "The verdict, word for word", [abbreviate(comparison.verdict.text, short)]))
     parts.append(Detail("models", title, describe_scope(comparison), [build_leaderboard(comparison)]))
     if comparison.primary is not None and models > 1:
         parts.append(_build_pairs(comparison))
     if content.against is not None:
-        text, table = shorten_names(content.against.text, short), build_decisions(content, content.against)
+        text, table = abbreviate(content.against.text, short), build_decisions(content, content.against)
         parts.append(Detail("against", "The decisions, in numbers", [text], [table]))
     if content.attribution is not None:
         parts.append(_build_attribution(content, content.attribution))
     if content.path is not None and not content.merged:
-        text = shorten_names(content.path.text, short).replace("(b^l - 1)/(b - 1)", "(bˡ − 1)/(b − 1)")
+        text = abbreviate(content.path.text, short).replace("(b^l - 1)/(b - 1)", "(bˡ − 1)/(b − 1)")
         parts.append(Detail("by-gain", "At which gain, word for word", [text]))
     if comparison.segment_labels and comparison.primary is not None:
-        parts.append(Detail("by-segment", "Segments, word for word", [shorten_names(comparison.segments.text, short)]))
+        parts.append(Detail("by-segment", "Segments, word for word", [abbreviate(comparison.segments.text, short)]))
     if comparison.last_sensitivity is not None:
         table = build_sensitivity(comparison.last_sensitivity)
         parts.append(Detail("choices", "Other choices, in numbers", tables=[table]))
@@ -173,7 +173,7 @@ def list_notes(content: Content) -> list[str]:
     if comparison.unjudged is not None:
         notes += comparison.unjudged.text(comparison.models)
     notes += [f"{note}." for note in comparison.notes]
-    return [shorten_names(note, comparison.short_names) for note in notes]
+    return [abbreviate(note, comparison.short_names) for note in notes]
 
 
 def describe_scope(comparison: Comparison) -> list[str]:

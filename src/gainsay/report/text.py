@@ -161,8 +161,8 @@ def decisions_table(content: Content) -> Group:
 def headline_lines(content: Content) -> list[Text]:
     """Return the answer and the advice."""
     chart = content.chart
-    lines = [_style(chart.headline, "bold")]
-    lines += [_style(chart.advice, colored=False)] if chart.advice else []
+    lines = [_style(chart.headline, STYLES, "bold")]
+    lines += [_style(chart.advice, {"b": "bold"})] if chart.advice else []
     return lines + [Text(sentence) for sentence in content.same_number]
 
 
@@ -182,7 +182,7 @@ def chart_lines(content: Content, width: int, *, unicode: bool = True, every: bo
     lines += [Text(f"  … {rest} (--all)")] if rest else []
     filled, hollow = (" ".join(pair[k] for pair in MARKS[: len(chart.panels)]) for k in (0, 1))
     key = f"{filled} {chart.legend}, {hollow} {chart.excluded} ({chart.level}). Right is better."
-    key += " ╵ one repeat." if chart.has_repeats else ""
+    key += " ╵ one repeat." if comparison.repeats else ""
     queries = comparison.query_count if comparison.primary is None else comparison.verdict.queries
     winners = [
         f"{row.name} {format_number(row.cells[lane].mean)}"
@@ -293,11 +293,11 @@ def _fit(text: str, width: int) -> str:
     return fitted.plain
 
 
-def _style(text: str, base: str = "", *, colored: bool = True) -> Text:
+def _style(text: str, styles: Mapping[str, str], base: str = "") -> Text:
+    """Return text with emphasis in the looks of some styles."""
     line = Text(style=base)
-    for style, piece in pieces(text):
-        marks = (mark for mark in style.split() if mark == "b" or (colored and mark in STYLES))
-        line.append(piece, style=" ".join(STYLES[mark] for mark in marks))
+    for marks, piece in pieces(text):
+        line.append(piece, " ".join(styles[mark] for mark in marks.split() if mark in styles))
     return line
 
 

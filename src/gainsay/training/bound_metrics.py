@@ -71,11 +71,6 @@ class WeakIdentityMap(Generic[T]):
 
         entries[address] = (weakref.ref(key, remove), value)
 
-    def remove(self, key: object) -> None:
-        """Remove the value of this object, if present."""
-        if self.get(key) is not None:
-            del self._entries[id(key)]
-
 
 class BoundMetrics:
     """The metrics that an adapter logs, and the options for reading its datasets."""
@@ -155,19 +150,18 @@ class Partition:
         evaluation = self.evaluate(scores)
         if evaluation is None:
             return [np.zeros((2, 0)) for _ in self.metrics]
-        columns = zip(self.metrics, evaluation.per_query.T, strict=True)
-        return [self._terms(metric, evaluation, values) for metric, values in columns]
-
-    def _terms(self, metric: Metric, evaluation: Evaluation, values: Floats) -> Floats:
-        if not self.counts and metric.weights != "ignore":
-            return np.zeros((2, 0))
-        terms = np.stack(weighted(metric, evaluation.judgments, values, scale=self._whole))
-        largest = terms[1].max(initial=0.0)
-        if not self._whole and largest and not SMALLEST <= largest <= LARGEST:
-            raise ValueError(
-                f"weight must be between {SMALLEST:g} and {LARGEST:g} to add up partitions, got {largest:g}. "
-                "Multiply all weights by one number"
-            )
+        terms = []
+        for metric, values in zip(self.metrics, evaluation.per_query.T, strict=True):
+            if not self.counts and metric.weights != "ignore":
+                terms.append(np.zeros((2, 0)))
+                continue
+            terms.append(np.stack(weighted(metric, evaluation.judgments, values, scale=self._whole)))
+            largest = terms[-1][1].max(initial=0.0)
+            if not self._whole and largest and not SMALLEST <= largest <= LARGEST:
+                raise ValueError(
+                    f"weight must be between {SMALLEST:g} and {LARGEST:g} to add up partitions, got {largest:g}. "
+                    "Multiply all weights by one number"
+                )
         return terms
 
     def compute_sums(self, scores: Any) -> Floats:

@@ -6,14 +6,99 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import xgboost as xgb
+from xgboost.callback import TrainingCallback
 
-from ..training.bound_metrics import create_clash_error
+from ..training.bound_metrics import LibraryObject, WeakIdentityMap, create_clash_error
 from ..training.curves import CurvesBase
 from ..training.early_stopping import StoppingRun, active_runs
-from .common import DIRECTIONS, REMEDY, Callback, log_first, read_best
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+REMEDY = "Remove it from params['eval_metric'] (disable_default_eval_metric=True disables the objective's metric)"
+_HIGHER = ("auc", "aucpr", "pre", "map", "ndcg", "interval-regression-accuracy")
+_LOWER = (
+    "rmse", "rmsle", "mae", "mape", "mphe", "logloss", "error", "merror", "mlogloss", "poisson-nloglik",
+    "gamma-nloglik", "cox-nloglik", "gamma-deviance", "tweedie-nloglik", "aft-nloglik", "quantile", "expectile",
+)  # fmt: skip
+DIRECTIONS = {**dict.fromkeys(_HIGHER, True), **dict.fromkeys(_LOWER, False)}
+"""Whether a higher value is better, for each metric of XGBoost by its name without a cutoff."""
+
+_loggers: WeakIdentityMap[list[Logger]] = WeakIdentityMap()
+"""The callbacks that log into a training, by its booster.
+
+XGBoost before 3.2 calls callbacks in any order. Early stopping uses this map to make them log first.
+"""
+
+
+class Callback(LibraryObject, TrainingCallback):
+    """A callback for XGBoost. Subclasses override `finish_round`."""
+
+    _library = "xgboost"
+
+    def before_training(self, model: Any) -> Any:
+        """Return the model."""
+        return model
+
+    def after_iteration(self, model: Any, *arguments: Any) -> bool:
+        """Call `finish_round`, or raise an error if another library calls this method."""
+        if len(arguments) != 2:
+            raise self._create_misuse_error(library="catboost")
+        return self.finish_round(model, *arguments)
+
+    def finish_round(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        """Return whether to stop training."""
+        return False
+
+
+class Logger(Callback):
+    """A callback that logs once per round."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._logged: WeakIdentityMap[int] = WeakIdentityMap()
+
+    def before_training(self, model: Any) -> Any:
+        """Register for early stopping."""
+        _loggers.set(model, [*get_loggers(model), self])
+        return model
+
+    def finish_round(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        """Log this round unless it is logged already."""
+        if self._logged.get(model) != epoch:
+            self._logged.set(model, epoch)
+            self.log_round(model, epoch, evals_log)
+        return False
+
+    def after_training(self, model: Any) -> Any:
+        """Remove the registration."""
+        _loggers.set(model, [])
+        return model
+
+    def log_round(self, model: Any, epoch: int, evals_log: Any) -> None:
+        """Write into the history."""
+        raise NotImplementedError
+
+    def compute_value(self, model: Any, rounds: int, data_name: str, metric: str) -> float | None:
+        """Return a value of the first rounds of the model, or None if another object logs it."""
+        return None
+
+
+def get_loggers(model: Any) -> list[Logger]:
+    """Return the callbacks that log into a training."""
+    return _loggers.get(model) or []
+
+
+def log_first(model: Any, epoch: int, evals_log: Any) -> None:
+    """Make all callbacks log this round."""
+    for logger in get_loggers(model):
+        logger.finish_round(model, epoch, evals_log)
+
+
+def read_best(model: Any) -> tuple[str | None, str | None]:
+    """Return the attributes of the best round. Each early stopping overwrites them, and a continued model has some."""
+    return model.attr("best_iteration"), model.attr("best_score")
 
 
 class Curves(CurvesBase, Callback):

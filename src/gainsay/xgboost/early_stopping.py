@@ -17,7 +17,7 @@ from ..metrics.base import Metric
 from ..training.bound_metrics import create_clash_error, factory, find_logged_name
 from ..training.early_stopping import STOPPING_OPTIONS, EarlyStoppingBase, StoppingRun, active_runs
 from ..training.prediction import find_trees
-from .common import DIRECTIONS, REMEDY, Callback, get_loggers, log_first, read_best
+from .curves import DIRECTIONS, REMEDY, Callback, get_loggers, log_first, read_best
 from .evaluate import calls
 
 if TYPE_CHECKING:
@@ -98,13 +98,6 @@ class _Run(StoppingRun):
     history: Any = field(default_factory=dict)
     last_checked: int = 0
     values_seen: int = 0
-
-    @property
-    def initial_lengths(self) -> list[int]:
-        """The two lengths of the continued model: up to its best round, and complete."""
-        best = (self.initial_best[0] or "").strip()
-        rounds = int(best) + 1 if best.isdigit() else self.start
-        return sorted({min(rounds, self.start), self.start})
 
 
 class EarlyStopping(EarlyStoppingBase, Callback):
@@ -189,10 +182,12 @@ class EarlyStopping(EarlyStoppingBase, Callback):
             self._record(run, round_number, value, self.maximize, self.min_delta)
 
     def _evaluate_start(self, run: _Run, model: Any) -> None:
-        """Use the better length of the continued model as the value to beat."""
+        """Use the better length of the continued model as the value to beat: up to its best round, or complete."""
+        best = (run.initial_best[0] or "").strip()
+        best_length = min(int(best) + 1, run.start) if best.isdigit() else run.start
         recorded = [(log, matrix) for log, reference in calls.get() or () if (matrix := reference()) is not None]
         calls.set(None)
-        for rounds in run.initial_lengths:
+        for rounds in sorted({best_length, run.start}):
             value = self._compute_value(run, model, rounds, recorded)
             if value is None:
                 functions = "EvaluateRanking or custom_metric"

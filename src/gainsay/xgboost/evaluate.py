@@ -17,13 +17,16 @@ from ..training.bound_metrics import (
     LibraryObject,
     Partition,
     WeakIdentityMap,
+    compute_ratios,
     create_clash_error,
+    describe_size,
     factory,
+    in_round,
 )
-from .common import REMEDY, BoundMatrix, Logger, compute_means, compute_sums, describe_estimators
+from .curves import REMEDY, Logger
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from .._common.typing import Floats
     from ..judgments import NegativeLabels
@@ -35,6 +38,81 @@ calls: ContextVar[list[tuple[CustomMetric, weakref.ref[xgb.DMatrix]]] | None] = 
 XGBoost does not pass the datasets of a training to callbacks. Early stopping sets a list, and `CustomMetric` appends to
 it. Each training runs in one thread, so it has a separate list.
 """
+
+
+class BoundMatrix:
+    """Metrics bound to a DMatrix. XGBoost returns copies of its data, so changes are detected by value."""
+
+    def __init__(self, bound_metrics: BoundMetrics, dmatrix: xgb.DMatrix) -> None:
+        self._source = _read(dmatrix)
+        labels, boundaries, weight = self._source
+        whole = not xgb.collective.is_distributed()
+        group = None
+        if whole or dmatrix.num_row():
+            if len(boundaries) == 0:
+                raise ValueError(
+                    "the DMatrix has no groups: pass qid= (the query of each document), because ranking metrics need "
+                    "queries"
+                )
+            group = np.diff(np.asarray(boundaries).astype(np.int64))
+        weight = weight if len(weight) else None
+        self.partition = Partition(bound_metrics, labels, group=group, weight=weight, whole=whole)
+        self.rounds = 0
+        evaluator = self.partition.evaluator
+        self.description = f" on {describe_size(evaluator.judgments)}" if evaluator else ""
+
+    def is_outdated(self, dmatrix: xgb.DMatrix) -> bool:
+        """Return whether labels, groups or weights were set again."""
+        return not all(map(np.array_equal, self._source, _read(dmatrix)))
+
+
+def _read(dmatrix: xgb.DMatrix) -> tuple[Any, Any, Any]:
+    """Return labels, group boundaries and query weights of a DMatrix."""
+    return dmatrix.get_label(), dmatrix.get_uint_info("group_ptr"), dmatrix.get_weight()
+
+
+def compute_sums(partition: Partition, predictions: Any, round_number: int, dataset: str = "") -> Floats:
+    """Return the sums of w * v and of w by metric. Errors contain the round and the dataset."""
+    if hasattr(predictions, "__cuda_array_interface__"):
+        predictions = predictions.get()  # an array of CuPy, from a GPU
+    with in_round(round_number, dataset):
+        return partition.compute_sums(predictions)
+
+
+def compute_means(sums: Callable[[], Floats], metrics: int) -> list[float]:
+    """Return the mean of each metric over all queries, the same on every worker.
+
+    Every worker calls this function equally often, with or without data. `sums` returns the sums of w * v and of w of
+    this worker, shape (metrics, 2). If it raises an error on one worker, all workers raise it, so that none of them
+    waits forever.
+    """
+    if not xgb.collective.is_distributed():
+        return compute_ratios(sums()).tolist()  # type: ignore[no-any-return]
+    own, failure = np.zeros((metrics, 2)), None
+    try:
+        own = sums()
+    except Exception as error:
+        failure = error
+    *flat, failures = _allreduce([*own.ravel(), failure is not None], xgb.collective.Op.SUM)
+    if failures:
+        rank = xgb.collective.get_rank()
+        (failed,) = map(int, _allreduce([-1 if failure is None else rank], xgb.collective.Op.MAX))
+        message = xgb.collective.broadcast(str(failure), failed)
+        raise failure or ValueError(f"on worker {failed}: {message}")
+    return compute_ratios(np.reshape(flat, own.shape)).tolist()  # type: ignore[no-any-return]
+
+
+def _allreduce(values: list[float], operation: xgb.collective.Op) -> list[float]:
+    reduced: list[float] = xgb.collective.allreduce(np.array(values, dtype=np.float64), operation).tolist()
+    return reduced
+
+
+def describe_estimators(metrics: Any) -> str:
+    """Return the advice for estimators, also on a cluster."""
+    return (
+        f"pass a callback to XGBRanker, EvaluateRanking({{'valid': (X, y, qid)}}, {metrics}). With such arrays in "
+        "memory, it also works in DaskXGBRanker and SparkXGBRanker"
+    )
 
 
 class _Evaluated(NamedTuple):
@@ -298,7 +376,7 @@ class CustomMetric(LibraryObject):
             )
         if (recorded := calls.get()) is not None:
             recorded.append((self, weakref.ref(dmatrix)))
-        values = compute_means(lambda: self._compute_sums(predt, dmatrix), len(self.bound_metrics.names))
+        values = self._compute_values(dmatrix, lambda: predt)
         if (unread := self._unread.get(threading.get_ident())) is not None:
             unread.append(values)
         return list(zip(self.bound_metrics.names, values, strict=True))
@@ -312,25 +390,23 @@ class CustomMetric(LibraryObject):
 
     def compute_value(self, model: Any, rounds: int, dmatrix: xgb.DMatrix, metric: str) -> float:
         """Return the value of a metric for the first rounds of a model."""
+        values = self._compute_values(dmatrix, lambda: model.predict(dmatrix, iteration_range=(0, rounds)), rounds)
+        return values[self.bound_metrics.names.index(metric)]
+
+    def _compute_values(
+        self, dmatrix: xgb.DMatrix, predict: Callable[[], Any], rounds: int | None = None
+    ) -> list[float]:
+        """Return the mean of each metric, by default in the next round."""
 
         def sums() -> Floats:
-            bound = self._bind(dmatrix)
-            scores = model.predict(dmatrix, iteration_range=(0, rounds))
-            return compute_sums(bound.partition, scores, rounds, bound.description)
+            bound = self._matrices.get(dmatrix)
+            if bound is None or bound.is_outdated(dmatrix):
+                bound = BoundMatrix(self.bound_metrics, dmatrix)
+                self._matrices.set(dmatrix, bound)
+            bound.rounds += rounds is None
+            return compute_sums(bound.partition, predict(), rounds or bound.rounds, bound.description)
 
-        return compute_means(sums, len(self.bound_metrics.names))[self.bound_metrics.names.index(metric)]
-
-    def _compute_sums(self, predt: Any, dmatrix: xgb.DMatrix) -> Floats:
-        bound = self._bind(dmatrix)
-        bound.rounds += 1
-        return compute_sums(bound.partition, predt, bound.rounds, bound.description)
-
-    def _bind(self, dmatrix: xgb.DMatrix) -> BoundMatrix:
-        bound = self._matrices.get(dmatrix)
-        if bound is None or bound.is_outdated(dmatrix):
-            bound = BoundMatrix(self.bound_metrics, dmatrix)
-            self._matrices.set(dmatrix, bound)
-        return bound
+        return compute_means(sums, len(self.bound_metrics.names))
 
 
 def full_precision(log: CustomMetric) -> FullPrecision:

@@ -129,8 +129,7 @@ def create_parameters(candidate: Candidate, max_label: float) -> dict[str, Any]:
     if not candidate.params.get("force_col_wise"):
         params["force_row_wise"] = True
     if candidate.training_gain is not None:
-        levels = range(max(int(max_label), 1) + 1)
-        params["label_gain"] = _create_gain_table(candidate.training_gain, levels)
+        params["label_gain"] = _create_gain_table(candidate.training_gain, range(max(int(max_label), 1) + 1))
     return {**params, **candidate.params}
 
 

@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from ..._common.text import format_difference, format_mean, printable, short_names
 from ...comparison.gain_path import select_labelled_bases
 from ...comparison.verdict import label_metrics
-from ..content import best_rounds, choose_candidate, select_curve
+from ..content import best_rounds, select_curve
 from .style import annotate_beside, column_width, draw_legend_below, finish, looks, remove_frame, start
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _draw_lines(
     ends = _spread([min(regrets[model][-1], scale) for model in named], 1.15 * ROW * scale, scale)
     for model, y in zip(named, ends, strict=True):
         annotate_beside(ax, gains.short_names[model], (1.01, y), 0, color=line_colors.get(model, theme.ink), size=9,
-                        weight="bold", ha="left", xycoords=("axes fraction", "data"))  # fmt: skip
+                        weight="bold", xycoords=("axes fraction", "data"))  # fmt: skip
 
 
 def _spread(places: Sequence[float], gap: float, bottom: float) -> list[float]:
@@ -219,14 +219,23 @@ def plot_curves(
         If the candidate lacks a curve under one of the metrics.
     """
     best = best_rounds(curves, metrics, lower_is_better)
-    candidate, rows = _select_rows(best, metrics, candidate)
+    curves = curves.assign(candidate=curves["candidate"].astype(str), fold=curves.get("fold", ""))
+    if best.empty:
+        raise ValueError(
+            f"curves must have a candidate with both metrics, got no curves under {metrics[0]} and {metrics[1]}"
+        )
+    if candidate is None:
+        losses = best.groupby("candidate", sort=False)[[f"loss {metric}" for metric in metrics]].mean().max(axis=1)
+        # A loss is missing if the metric has no value at the best round of the other metric.
+        candidate = str(losses.fillna(0.0).idxmax())
+    rows = best[best["candidate"] == str(candidate)].to_dict("records")
+    if not rows:
+        valid = ", ".join(best["candidate"].unique())
+        raise ValueError(f"candidate must be one of {valid}, got {candidate!r}, which has no curves under both metrics")
     ax, colors = start(ax, theme, (6.8, 4.2))
-    candidate_curves = curves[curves["candidate"] == candidate]
     lines = []
     for row in rows:
-        part = candidate_curves
-        if "fold" in part.columns:
-            part = part[part["fold"] == row["fold"]]
+        part = curves[(curves["candidate"] == row["candidate"]) & (curves["fold"] == row["fold"])]
         for role, label, other in zip(ROLES, label_metrics(metrics), metrics[::-1], strict=False):
             line, number = select_curve(part, label.name), row[f"round {label.name}"]
             losses = np.abs(line.to_numpy(float) - row[f"best {label.name}"])
@@ -237,7 +246,7 @@ def plot_curves(
     for place, number in enumerate(rows[0].get("compared", []) if len(rows) == 1 else []):
         ax.axvline(number, color=colors.muted, linewidth=1.2, zorder=0, label=None if place else "compared here")
     draw_curves(ax, colors, lines)
-    name = (names or {}).get(candidate) or short_names(map(str, curves["candidate"].unique()))[str(candidate)]
+    name = (short_names(curves["candidate"].unique()) | dict(names or {}))[rows[0]["candidate"]]
     title = f"{name}: {_describe_rounds(rows, metrics)}"
     alt = " ".join(_describe_fold(row, metrics, lower_is_better) for row in rows)
     alt = f"Curves of {name} over rounds, as distance from the best. {alt}"
@@ -286,29 +295,8 @@ def draw_curves(ax: Axes, colors: Theme, curves: Sequence[DistanceCurve]) -> Non
     draw_legend_below(ax, colors, 0.14, fontsize=9)
 
 
-def _select_rows(
-    best: pd.DataFrame, metrics: tuple[str, str], candidate: str | None
-) -> tuple[str, list[dict[Any, Any]]]:
-    """Return the candidate to draw and its best rounds, one row per fold."""
-    if best.empty:
-        raise ValueError(
-            f"curves must have a candidate with both metrics, got no curves under {metrics[0]} and {metrics[1]}"
-        )
-    candidate = choose_candidate(best, metrics) if candidate is None else candidate
-    rows = best[best["candidate"] == candidate].to_dict("records")
-    if not rows:
-        names = ", ".join(dict.fromkeys(map(str, best["candidate"])))
-        raise ValueError(f"candidate must be one of {names}, got {candidate!r}, which has no curves under both metrics")
-    return candidate, rows
-
-
 def plot_best_rounds(
-    best: pd.DataFrame,
-    metrics: tuple[str, str],
-    ax: Axes | None = None,
-    theme: str = "light",
-    *,
-    names: Mapping[str, str],
+    best: pd.DataFrame, metrics: tuple[str, str], names: Mapping[str, str], ax: Axes | None = None, theme: str = "light"
 ) -> Picture:
     """Draw two marks per candidate at its best rounds under both metrics, or one gray mark if the rounds are equal."""
     candidates = list(dict.fromkeys(best["candidate"]))[:MAX_CANDIDATES]
@@ -318,8 +306,8 @@ def plot_best_rounds(
     rounds = [rows[f"round {metric}"] for metric in metrics]
     same = (rounds[0] == rounds[1]).to_numpy()
     ax.hlines(y, rounds[0], rounds[1], color=colors.muted, linewidth=1)
-    for metric, x, look in zip(metrics, rounds, looks(colors), strict=True):
-        ax.scatter(x[~same], y[~same], s=0.62 * look.size, color=look.color, marker=look.marker, label=metric, zorder=3)
+    for metric, x, look, size in zip(metrics, rounds, looks(colors), (28.52, 19.84), strict=True):
+        ax.scatter(x[~same], y[~same], s=size, color=look.color, marker=look.marker, label=metric, zorder=3)
     ax.scatter(rounds[0][same], y[same], color=colors.muted, s=28, zorder=3, label="both")
     ax.set_yticks(range(len(candidates)), [printable(names[str(name)]) for name in candidates], parse_math=False)
     ax.set_ylim(len(candidates) - 0.4, -0.6)

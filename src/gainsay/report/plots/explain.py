@@ -14,17 +14,7 @@ from ..._common.theme import LIGHT
 from ..._common.validation import validate_integer
 from ...evaluation.evaluator import evaluate
 from ...judgments import Judgments
-from .style import (
-    annotate_beside,
-    column_width,
-    draw_legend_below,
-    finish,
-    label_sides,
-    looks,
-    mix_colors,
-    remove_frame,
-    start,
-)
+from .style import annotate_beside, column_width, draw_legend_below, finish, looks, mix_colors, remove_frame, start
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -71,34 +61,34 @@ def plot_attribution(
     blocks = {metric: _get_block(attribution, metric) for metric in metrics}
     grades = list(map(str, blocks[metrics[0]].index))
     ax, colors = start(ax, theme, (7.4, 1.9 + 0.44 * (len(grades) + 1)))
-    total = len(grades) + 0.25
+    bottom = len(grades) + 0.25
     for block, lane, look in zip(blocks.values(), LANES, looks(colors), strict=False):
         cells = block.to_numpy(float)
         for row, pieces in enumerate(cells):
             _stack_pieces(ax, colors, row + lane, pieces, look)
-        _stack_pieces(ax, colors, total + lane, np.array([cells.sum()]), look, weight="bold")
+        _stack_pieces(ax, colors, bottom + lane, np.array([cells.sum()]), look, weight="bold")
     ax.axvline(0, color=colors.ink, linewidth=1.2, zorder=4)
     ax.axhline(len(grades) - 0.38, color=colors.rule, linewidth=1, zorder=0)
     ax.margins(x=0.16)
-    ax.set_ylim(total + 0.55, -0.95)
-    ax.set_yticks([*range(len(grades)), total], [*(f"grade {grade}" for grade in grades), "total"])
+    ax.set_ylim(bottom + 0.55, -0.95)
+    ax.set_yticks([*range(len(grades)), bottom], [*(f"grade {grade}" for grade in grades), "total"])
     ax.get_yticklabels()[-1].set(weight="bold", color=colors.ink)
     remove_frame(ax, colors, 7)
     short = short_names(attribution.models) if names is None else names
     first, second = (short[name] for name in attribution.models)
-    label_sides(ax, colors, (0, -0.66), second, first, size=9, va="center")
+    _label_sides(ax, colors, (0, -0.66), second, first, size=9, va="center")
     _draw_band_legend(ax, colors, metrics, list(map(str, blocks[metrics[0]].columns)))
     note = f"contribution of a grade to {first} {MINUS} {second}"
     if attribution.lower_is_better:
         note += " (reversed for a loss)"
-    totals = [f"{format_difference(float(block.to_numpy().sum()))} under {name}" for name, block in blocks.items()]
-    title = f"{first} {MINUS} {second}: {', '.join(totals)}"
+    totals = {metric: format_difference(float(block.to_numpy().sum())) for metric, block in blocks.items()}
+    title = f"{first} {MINUS} {second}: {', '.join(f'{total} under {metric}' for metric, total in totals.items())}"
     alt = [f"Bars: contributions of documents of each grade at each rank to {first} minus {second}."]
     for metric, block in blocks.items():
         parts = [(value, grade, band) for grade, row in block.iterrows() for band, value in row.items()]
         largest = sorted(parts, key=lambda cell: -abs(cell[0]))[:MAX_DESCRIBED]
         texts = (f"grade {grade} at rank {band} {format_difference(value)}" for value, grade, band in largest)
-        alt.append(f"{metric}: {format_difference(float(block.to_numpy().sum()))} in total. {', '.join(texts)}.")
+        alt.append(f"{metric}: {totals[metric]} in total. {', '.join(texts)}.")
     return finish(ax, colors, title, " ".join(alt), note, wide=0.85)
 
 
@@ -136,6 +126,12 @@ def _draw_band_legend(ax: Axes, colors: Theme, metrics: Sequence[str], bands: Se
     draw_legend_below(ax, colors, 0.42 / (0.44 * len(ax.get_yticks())), handles=handles, labels=labels, ncols=columns,
                       handlelength=1.4, handletextpad=0.4, columnspacing=1.1,
                       handler_map={tuple: HandlerTuple(None, pad=0)})  # fmt: skip
+
+
+def _label_sides(ax: Axes, theme: Theme, at: tuple[float, float], left: str, right: str, **look: Any) -> None:
+    """Label the left and the right side of a line."""
+    for words, ha in ((f"◂ {left}\u00a0", "right"), (f"\u00a0{right} ▸", "left")):
+        ax.text(*at, words, ha=ha, color=theme.muted, parse_math=False, **look)
 
 
 MAX_RANKS = 20
@@ -216,7 +212,7 @@ def plot_queries(
             ax.barh(y, end - middle, 0.56, middle, color=look.color, zorder=3, label=None if number else metric)
             annotate_beside(ax, format_amount(size), (end, y), 4 * side, color=colors.ink, size=8)
     ax.plot([middle, middle], [-0.1, STEP * len(rows) - 0.75], color=colors.ink, linewidth=1.2, zorder=4)
-    label_sides(ax, colors, (middle, -0.25), short[models[1]], short[models[0]], size=8.5, va="bottom")
+    _label_sides(ax, colors, (middle, -0.25), short[models[1]], short[models[0]], size=8.5, va="bottom")
     draw_legend_below(ax, colors, bbox_to_anchor=(middle / width, 0.0), ncols=2, handlelength=1.2, handletextpad=0.4)
     ax.set(xlim=(0, width), ylim=(STEP * len(rows) - 0.6, -0.8), yticks=[])
     ax.set_xticks(np.arange(depth) + 0.5, [str(rank) for rank in range(1, depth + 1)])
@@ -236,18 +232,15 @@ def _describe_strips(
     first, second = (short[model] for model in models)
     alt = [f"Strips of grades from rank 1 on, {first} above {second}. Differences are the first minus the second."]
     for row in rows:
-        strips = []
-        for model in models:
-            labels = row[f"labels {model}"]
-            more = f" and {len(labels) - MAX_RANKS} more" if len(labels) > MAX_RANKS else ""
-            strips.append(f"{short[model]} {_join_grades(labels[:MAX_RANKS])}{more}")
+        strips = (f"{short[model]} {_join_grades(row[f'labels {model}'])}" for model in models)
         signs = ", ".join(f"{metric} {format_difference(row[f'difference {metric}'])}" for metric in metrics)
         alt.append(f"Query {row['query']}: {', '.join(strips)}. {signs}.")
     return " ".join(alt)
 
 
-def _join_grades(labels: Iterable[float]) -> str:
-    return " ".join(f"{grade:g}" for grade in labels)
+def _join_grades(labels: Sequence[float]) -> str:
+    more = f" and {len(labels) - MAX_RANKS} more" if len(labels) > MAX_RANKS else ""
+    return " ".join(f"{grade:g}" for grade in labels[:MAX_RANKS]) + more
 
 
 def _draw_strip(

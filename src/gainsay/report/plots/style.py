@@ -92,16 +92,14 @@ class Picture:
         OSError
             If the file cannot be written.
         """
-        target, extensions = Path(path), FigureCanvasBase.get_supported_filetypes()
-        if target.suffix.lower().removeprefix(".") not in extensions:
-            raise ValueError(
-                f"path {str(target)!r} must end in an extension of a picture: {', '.join(sorted(extensions))}."
-            )
-        validate_output("path", target)
-        described = DESCRIPTIONS.get(target.suffix.lower())
+        file, formats = Path(path), FigureCanvasBase.get_supported_filetypes()
+        if file.suffix.lower().removeprefix(".") not in formats:
+            raise ValueError(f"path {str(file)!r} must end in an extension of a picture: {', '.join(sorted(formats))}.")
+        validate_output("path", file)
+        described = DESCRIPTIONS.get(file.suffix.lower())
         metadata = {"Title": self.title, described: self.alt} if described else None
-        self.figure.savefig(target, dpi=dpi, metadata=metadata)
-        return target
+        self.figure.savefig(file, dpi=dpi, metadata=metadata)
+        return file
 
     def to_svg(self) -> str:
         """Return the whole figure as deterministic SVG text that uses the fonts of the viewer."""
@@ -113,9 +111,7 @@ class Picture:
             self.figure.savefig(written, format="svg", metadata={"Date": None}, **look)
         return re.sub(r"'DejaVu Sans'[^;\"]*", "Inter, system-ui, sans-serif", written.getvalue())
 
-    def _repr_mimebundle_(
-        self, include: object = None, exclude: object = None
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the picture for notebooks, except for figures of pyplot, which pyplot displays itself."""
         data: dict[str, Any] = {"text/plain": repr(self)}
         figure = self.figure
@@ -131,16 +127,14 @@ class Picture:
         return f"<Picture: {self.title}>"
 
 
-def embed(
-    plot: Callable[..., Picture], *arguments: Any, size: tuple[float, float] | None = None, **options: Any
-) -> str:
+def embed(plot: Callable[..., Picture], *inputs: Any, size: tuple[float, float] | None = None, **options: Any) -> str:
     """Return HTML with a plot in both themes, without its title, optionally with a width and height in inches."""
     sources = []
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")  # The browser of the reader has more fonts.
         for theme in ("light", "dark"):
             ax = None if size is None else start(None, theme, size)[0]
-            picture = plot(*arguments, ax=ax, theme=theme, **options)
+            picture = plot(*inputs, ax=ax, theme=theme, **options)
             title = escape(picture.title)
             picture.ax.set_title("", loc="left")
             content = base64.b64encode(picture.to_svg().encode()).decode("ascii")
@@ -154,25 +148,23 @@ def embed(
 
 
 class Look(NamedTuple):
-    """Marker, size (square points) and colors of a metric."""
+    """Marker and colors of a metric."""
 
     marker: str
-    size: float
     color: str
     text: str
 
 
 def looks(theme: Theme) -> tuple[Look, Look]:
-    """Return the looks of the first and the second metric, with marks that look equally large."""
-    return Look("o", 46, theme.first, theme.first_text), Look("D", 32, theme.second, theme.second_text)
+    """Return the looks of the first and the second metric."""
+    return Look("o", theme.first, theme.first_text), Look("D", theme.second, theme.second_text)
 
 
 def start(ax: Axes | None, name: str, size: tuple[float, float]) -> tuple[Axes, Theme]:
     """Return the theme and the axes to draw on: `ax`, or those of a new figure (inches) outside of pyplot."""
     theme = theme_named(name)
     if ax is None:
-        layout = ConstrainedLayoutEngine(w_pad=MARGIN)
-        ax = Figure(figsize=size, facecolor=theme.face, layout=layout).add_subplot()
+        ax = Figure(figsize=size, facecolor=theme.face, layout=ConstrainedLayoutEngine(w_pad=MARGIN)).add_subplot()
     ax.set_facecolor(theme.face)
     ax.spines[:].set(color=theme.muted, linewidth=0.8, visible=False)
     ax.spines[["left", "bottom"]].set_visible(True)
@@ -216,10 +208,8 @@ def column_width(ax: Axes) -> float:
 def annotate_beside(
     ax: Axes, text: str, at: tuple[float, float], right: float, up: float = 0, *, color: str, size: float, **look: Any
 ) -> None:
-    """Write a text some points right of and above a position, growing away from it. It is not parsed as a formula."""
-    across = "center" if abs(right) <= 0.3 * abs(up) else "left" if right > 0 else "right"
-    along = "center" if abs(up) <= 0.5 * abs(right) else "bottom" if up > 0 else "top"
-    look = {"ha": across, "va": along, "textcoords": "offset points", **look}
+    """Write a text some points right of and above a position, growing to that side. It is not parsed as a formula."""
+    look = {"ha": "left" if right >= 0 else "right", "va": "center", "textcoords": "offset points", **look}
     ax.annotate(text, at, (right, up), fontsize=size, color=color, parse_math=False, **look)
 
 
@@ -237,12 +227,6 @@ def remove_frame(ax: Axes, theme: Theme, max_ticks: int) -> None:
     ax.tick_params(length=0)
     ax.locator_params(axis="x", nbins=max_ticks)
     ax.grid(axis="x", color=theme.grid, linewidth=0.8)
-
-
-def label_sides(ax: Axes, theme: Theme, at: tuple[float, float], left: str, right: str, **look: Any) -> None:
-    """Label the left and the right side of a line."""
-    for words, ha in ((f"◂ {left}\u00a0", "right"), (f"\u00a0{right} ▸", "left")):
-        ax.text(*at, words, ha=ha, color=theme.muted, parse_math=False, **look)
 
 
 def mix_colors(face: str, color: str, share: float) -> str:

@@ -1,10 +1,10 @@
-"""Simulated error rates of intervals, segments, clusters, repeats and selection, with populations of known truth.
+"""Measure error rates of intervals, segments, clusters, repeats and selection, in populations with known means.
 
-    python calibration/inference.py --samples 4000 --output calibration/claims/inference.json
+    python calibration/claims_inference.py --samples 4000 --output calibration/claims/inference.json
 
-Each claim has a function from a random generator to whether one sample contradicts the claim (or to a number). The
-file contains the rate of each claim with its Monte Carlo error. `--as before` writes the rates of an older version,
-which is selected by PYTHONPATH, next to those of this one.
+The function of each claim takes a random generator and returns whether one sample contradicts the claim. The file
+contains the rate of each claim with its Monte Carlo error as `after`. The script does not change `before`, the rate of
+an earlier version.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from calibration_cells import read_panel
+from populations import read_panel
 
 from gainsay.comparison.baseline import compare_with_baseline
 from gainsay.comparison.estimates import estimate
@@ -50,7 +50,7 @@ def add_cluster_effects(rng: Generator, values: dict[str, Any], clusters: Any) -
 
 
 def misses_pairs(models: int) -> Callable[[Generator], bool]:
-    """Return whether some simultaneous interval of a pair misses the true difference, 0, on 50 queries."""
+    """Return a trial: does any simultaneous interval of a pair miss the true difference, 0, on 50 queries?"""
 
     def misses(rng: Generator) -> bool:
         estimated = estimate(read_panel(draw_values(rng, 50, models)))
@@ -61,7 +61,7 @@ def misses_pairs(models: int) -> Callable[[Generator], bool]:
 
 
 def leads_in_segment(rng: Generator) -> bool:
-    """Return whether a model falsely leads in one of 50 segments of 40 queries, at its level."""
+    """Return whether a model falsely leads in one segment of 40 queries, at the level for 50 segments."""
     level = ALPHA / 50
     estimated = estimate(read_panel(draw_values(rng, 40, 3)))
     draws = draw_errors(estimated, 10_000, int(rng.integers(1 << 30)))
@@ -71,7 +71,7 @@ def leads_in_segment(rng: Generator) -> bool:
 
 
 def is_genuine_in_segment(segments: int, queries: int) -> Callable[[Generator], bool]:
-    """Return whether one of some segments is falsely genuine: a model ties with three others under each metric."""
+    """Return a trial: is a segment falsely genuine, although one model is best under both metrics, tied with others?"""
     truth = np.full((2, 8), -0.2)
     truth[0, :4] = truth[1, [0, 4, 5, 6]] = 0.0
 
@@ -84,7 +84,7 @@ def is_genuine_in_segment(segments: int, queries: int) -> Callable[[Generator], 
 
 
 def misses_band(*, clustered: bool) -> Callable[[Generator], bool]:
-    """Return whether the band of regrets under five gains misses a true regret: 60 clusters, or 50 queries."""
+    """Return a trial: does the band of regrets under five gains miss a true regret, with 60 clusters or 50 queries?"""
     truth = np.linspace(1, 0, 5)[:, None] * [0.0, -0.01, -0.02, -0.02] + np.linspace(0, 1, 5)[:, None] * [
         -0.02, 0.0, 0.0, -0.02,
     ]  # fmt: skip
@@ -105,11 +105,11 @@ def misses_baseline(panel: Any, rng: Generator) -> bool:
     """Return whether a simultaneous bound against the first model misses the true difference, 0."""
     sample = Sample(panel, ALPHA, DRAWS, int(rng.integers(1 << 30)))
     comparison = compare_with_baseline(sample, NAMES, panel.models[0], 0.0, plan=False)
-    return any(it.lower[name] > 0 or it.upper[name] < 0 for it in comparison.candidates for name in NAMES)
+    return any(row.lower[name] > 0 or row.upper[name] < 0 for row in comparison.candidates for name in NAMES)
 
 
 def misses_clusters(number: int) -> Callable[[Generator], bool]:
-    """Return whether bounds against a baseline miss the true difference with uneven clusters."""
+    """Return a trial: do bounds against a baseline miss the true difference, with uneven clusters?"""
 
     def misses(rng: Generator) -> bool:
         clusters = draw_clusters(rng, number)
@@ -152,7 +152,7 @@ def draw_recipes(rng: Generator, counts: tuple[int, ...], effects: Effects, quer
 
 
 def misses_recipes(counts: tuple[int, ...], effects: Effects) -> Callable[[Generator], bool]:
-    """Return whether bounds against the first model miss the true difference, for these numbers of repeats."""
+    """Return a trial: do bounds against the first model miss the true difference, with these numbers of repeats?"""
     return lambda rng: misses_baseline(draw_recipes(rng, counts, effects), rng)
 
 
@@ -176,12 +176,12 @@ def draw_repeats(rng: Generator, counts: tuple[int, ...], queries: int = 500) ->
 
 
 def misses_repeats(counts: tuple[int, ...]) -> Callable[[Generator], bool]:
-    """Return whether bounds against the first model miss the true difference, for these numbers of repeats."""
+    """Return a trial: do bounds against the first model miss the true difference, with these numbers of repeats?"""
     return lambda rng: misses_baseline(draw_repeats(rng, counts), rng)
 
 
 def flags_repeat(models: int, number: int) -> Callable[[Generator], bool]:
-    """Return whether a healthy set of recipes has an outlying repeat."""
+    """Return a trial: is an outlying repeat found among recipes without outliers?"""
 
     def flags(rng: Generator) -> bool:
         from gainsay.comparison.flags import find_outlying_repeats
@@ -223,57 +223,50 @@ CLAIMS: tuple[tuple[str, str, float, int, Callable[[Generator], bool]], ...] = (
     ("12a", "2 healthy recipes of 3 repeats: outlying repeat flagged", 0.01, 1, flags_repeat(2, 3)),
     ("12b", "4 healthy recipes of 5 repeats: outlying repeat flagged", 0.01, 1, flags_repeat(4, 5)),
 )
-"""Row, claim, largest rate, number of segments that are simulated one by one, and the simulation."""
+"""Row, claim, maximum rate, number of segments that are simulated separately, and the trial."""
 
 
-def simulate(claim: Callable[[Generator], bool], samples: int, parts: int, seed: int) -> dict[str, float]:
-    """Return the rate of a claim. If it is about several segments, one of them is simulated at a time."""
+def measure_rate(contradicts: Callable[[Generator], bool], samples: int, parts: int, seed: int) -> dict[str, float]:
+    """Return the rate of a claim. If it is about several segments, they are simulated separately."""
     trials = samples if parts == 1 else samples * 10
-    errors = sum(claim(np.random.default_rng([seed, trial])) for trial in range(trials))
+    errors = sum(contradicts(np.random.default_rng([seed, trial])) for trial in range(trials))
     rate = errors / trials
     spread = np.sqrt(max(rate, 1 / trials) * (1 - rate) / trials)
-    whole = 1 - (1 - rate) ** parts
+    any_part = 1 - (1 - rate) ** parts
     return {
-        "rate": round(whole, 4),
+        "rate": round(any_part, 4),
         "se": round(float(spread * parts * (1 - rate) ** (parts - 1)), 4),
         "samples": trials,
     }
 
 
 def main() -> None:
-    """Simulate all claims, or those named, and update the file after each of them."""
+    """Simulate all claims, or the selected rows, and update the file after each of them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=int, default=4000)
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "claims" / "inference.json")
-    parser.add_argument("--as", dest="version", choices=("before", "after"), default="after")
     parser.add_argument("--rows", nargs="*")
     options = parser.parse_args()
-    for place, (row, text, target, parts, claim) in enumerate(CLAIMS):
+    for place, (row, claim, target, parts, trial) in enumerate(CLAIMS):
         if options.rows is None or row in options.rows:
-            update(options, row, text, target, simulate(claim, options.samples, parts, place))
+            update(options.output, row, claim, target, measure_rate(trial, options.samples, parts, place))
     if options.rows is None or "16" in options.rows:
         pairs = np.array([compare_optimism(np.random.default_rng([99, trial])) for trial in range(1000)])
         ratio = pairs[:, 0].mean() / pairs[:, 1].mean()
         se = float((pairs[:, 0] - ratio * pairs[:, 1]).std() / np.sqrt(len(pairs)) / pairs[:, 1].mean())
         result = {"rate": round(float(ratio), 4), "se": round(se, 4), "samples": len(pairs)}
-        update(options, "16", "optimism of the best of 30 equal models, estimate / truth", 1.15, result)
+        update(options.output, "16", "optimism of the best of 30 equal models, estimate / truth", 1.15, result)
 
 
-def update(options: argparse.Namespace, row: str, text: str, target: float, result: dict[str, float]) -> None:
+def update(output: Path, row: str, claim: str, target: float, result: dict[str, float]) -> None:
     """Write the rate of one claim to the file."""
-    entries = json.loads(options.output.read_text()) if options.output.exists() else []
-    entry = next((it for it in entries if it["row"] == row), None)
-    if entry is None:
-        entry = {"row": row}
-        entries.append(entry)
-    entry |= {"claim": text, "target": target, options.version: result}
-    if "not simulated" in entry.get("note", ""):
-        del entry["note"]
-    order = [row for row, *_ in CLAIMS] + ["16"]
-    entries.sort(key=lambda it: order.index(it["row"]))
-    options.output.parent.mkdir(exist_ok=True)
-    options.output.write_text(json.dumps(entries, indent=1) + "\n")
-    print(options.version, row, result, flush=True)
+    entries = json.loads(output.read_text()) if output.exists() else []
+    by_row = {entry["row"]: entry for entry in entries}
+    by_row[row] = by_row.get(row, {"row": row}) | {"claim": claim, "target": target, "after": result}
+    order = [*(row for row, *_ in CLAIMS), "16"]
+    output.parent.mkdir(exist_ok=True)
+    output.write_text(json.dumps(sorted(by_row.values(), key=lambda it: order.index(it["row"])), indent=1) + "\n")
+    print(row, result, flush=True)
 
 
 if __name__ == "__main__":

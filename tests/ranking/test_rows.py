@@ -1,4 +1,8 @@
-"""The order of rows against np.lexsort, on floats chosen to defeat an order that looks at most bits only."""
+"""Blocks of queries, and the order of their rows.
+
+Every document is in exactly one cell, next to the documents of its own query. Rows are compared with np.lexsort, on
+floats chosen to defeat an order that looks at most bits only.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,9 @@ import itertools
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
-from gainsay.ranking.rows import Block, rank_block
+from gainsay.ranking.rows import BLOCK_CELLS, SPARE_CELLS, Block, Layout, rank_block
 
 TINY = 5e-324
 INF = np.inf
@@ -143,3 +147,41 @@ def test_long_rows_that_differ_in_the_last_bits_only(cut, ties):
     codes = rng.integers(0, 5, scores.shape)
     codes[2, 400:] = -1
     assert_ranked(scores, codes, 3, ties)
+
+
+SIZES_OF_QUERIES = st.lists(st.integers(0, 300), min_size=1, max_size=60).filter(any)
+
+
+def make(sizes):
+    """A layout, and codes by document that a test can recognise again."""
+    sizes = np.array(sizes, dtype=np.int64)
+    codes = np.arange(sizes.sum()) % 5
+    return Layout(sizes, codes.astype(np.int8), 5), codes
+
+
+@given(SIZES_OF_QUERIES)
+def test_each_query_with_documents_is_one_row_with_its_values_only(sizes):
+    layout, codes = make(sizes)
+    queries = np.concatenate([block.queries for block in layout.blocks])
+    assert sorted(queries.tolist()) == [query for query, size in enumerate(sizes) if size > 0]
+    starts = np.cumsum(sizes) - sizes
+    values = np.arange(sum(sizes)) * 1.5
+    for block in layout.blocks:
+        cells = block.gather(values)
+        for row, query in enumerate(block.queries):
+            own = slice(starts[query], starts[query] + sizes[query])
+            assert block.codes[row].tolist() == codes[own].tolist() + [-1] * (block.width - sizes[query])
+            assert cells[row, : sizes[query]].tolist() == values[own].tolist()
+        cells[:] = -1
+    assert values.tolist() == (np.arange(sum(sizes)) * 1.5).tolist()
+
+
+@given(st.lists(st.integers(1, 3 * BLOCK_CELLS), min_size=1, max_size=8))
+@example([1, 1, 1, 2401, 4697])
+def test_blocks_stay_small_unless_one_query_is_large(sizes):
+    layout, _ = make(sizes)
+    for block in layout.blocks:
+        cells = len(block.queries) * int(block.sizes.max())
+        padding = cells - block.sizes.sum()
+        assert len(block.queries) == 1 or (cells <= BLOCK_CELLS and padding <= SPARE_CELLS)
+        assert block.codes.size - cells <= 7 * len(block.queries)  # rows are widened to a multiple of eight

@@ -1,4 +1,4 @@
-"""Data sets to time with: web-search queries, and sets of any size whose queries are short, middling or very long."""
+"""Simulated datasets: web-search queries, and datasets of any size with short, usual or very long queries."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 CHUNK = 4_000_000
-"""Documents drawn at a time, so that drawing needs little memory beyond the result."""
+"""Documents drawn at a time, which limits the temporary memory."""
 
 GRADES = np.array([0.52, 0.32, 0.13, 0.02, 0.01])
-"""Chance of each label, as in MSLR-WEB30K."""
+"""Probability of each label, as in MSLR-WEB30K."""
 
 ROUNDS = (1, 5, 20, 100)
-"""Of a real training, whose first rounds know few distinct scores."""
+"""Rounds of a real training. After the first rounds, few scores are distinct."""
 FEATURES = 10
 LEAVES = 63
 
 SHAPES = {
-    "short": "5 to 10 documents a query",
-    "MSLR-like": "about 120 documents a query, log-normal",
-    "very long": "10,000 to 1,000,000 documents a query, log-uniform",
+    "short": "5 to 10 documents per query",
+    "MSLR-like": "about 120 documents per query, log-normal",
+    "very long": "10,000 to 1,000,000 documents per query, log-uniform",
 }
-"""What lengths queries have."""
+"""Distribution of the documents per query."""
 
 
 class Data(NamedTuple):
-    """Ragged queries, and scores that are all different or full of ties."""
+    """Labels, documents per query, and several arrays of scores by their name."""
 
     labels: NDArray[Any]
     sizes: NDArray[np.int64]
@@ -35,7 +35,7 @@ class Data(NamedTuple):
 
 
 def make_data(documents: int, seed: int = 0) -> Data:
-    """Draw queries with the lengths and grades of a web-search set: about so many documents, 100 a query."""
+    """Draw queries with the lengths and grades of web search, about 100 documents per query."""
     rng = np.random.default_rng(seed)
     sizes = np.maximum(1, rng.lognormal(np.log(90), 0.5, documents // 100).astype(np.int64))
     n = int(sizes.sum())
@@ -45,14 +45,23 @@ def make_data(documents: int, seed: int = 0) -> Data:
 
 
 def make_short(documents: int, length: int = 10, seed: int = 0) -> Data:
-    """Draw queries of `length` documents each, with the grades of a web-search set."""
+    """Draw queries of `length` documents each, with the grades of web search."""
     rng = np.random.default_rng(seed)
     sizes = np.full(documents // length, length)
     return Data(rng.choice(5, int(sizes.sum()), p=GRADES), sizes, {"untied": rng.normal(size=int(sizes.sum()))})
 
 
-def with_rounds(data: Data, threads: int) -> Data:
-    """Add the scores of one LambdaRank training after some rounds; half of its features tell of the labels."""
+def make_features(labels: NDArray[Any], columns: int, seed: int) -> NDArray[np.float32]:
+    """Draw features, of which the first ten are correlated with the labels."""
+    rng = np.random.default_rng(seed)
+    features = rng.standard_normal(size=(len(labels), columns), dtype=np.float32)
+    for column in range(10):  # All columns at once would need much memory.
+        features[:, column] += 0.4 * labels
+    return features
+
+
+def add_training_scores(data: Data, threads: int) -> Data:
+    """Add the scores of a LambdaRank training after some rounds. Half of the features are correlated with labels."""
     import lightgbm as lgb
 
     rng = np.random.default_rng(5)
@@ -60,33 +69,33 @@ def with_rounds(data: Data, threads: int) -> Data:
     features[:, : FEATURES // 2] += np.linspace(0.5, 0.2, FEATURES // 2) * data.labels[:, None]
     params = {"objective": "lambdarank", "num_leaves": LEAVES, "verbose": -1, "num_threads": threads}
     booster = lgb.train(params, lgb.Dataset(features, data.labels, group=data.sizes), max(ROUNDS))
-    after = {
+    scores = {
         f"round {rounds}": np.asarray(booster.predict(features, num_iteration=rounds, raw_score=True))
         for rounds in ROUNDS
     }
-    return data._replace(scores={**data.scores, **after})
+    return data._replace(scores={**data.scores, **scores})
 
 
 def make_shape(shape: str, documents: int, ties: str = "untied", seed: int = 0) -> Data:
-    """Draw exactly so many documents; the last query is cut where they end.
+    """Draw exactly this number of documents. The last query is truncated.
 
-    Labels take one byte each. Scores are "untied", all different, or "tied", with one digit after the point; untied
-    ones need 64 bits, since 32 hold too few values for queries of a million documents.
+    Labels take one byte each. Scores are "untied" (all different) or "tied" (one decimal place). Untied scores need 64
+    bits, because 32 bits have too few values for queries of a million documents.
     """
     rng = np.random.default_rng(seed)
     labels = np.empty(documents, dtype=np.int8)
     scores = np.empty(documents)
     for start in range(0, documents, CHUNK):
         part = slice(start, min(start + CHUNK, documents))
-        chance = rng.random(part.stop - part.start, dtype=np.float32)
-        labels[part] = np.searchsorted(np.cumsum(GRADES)[:-1].astype(np.float32), chance, side="right")
+        uniform = rng.random(part.stop - part.start, dtype=np.float32)
+        labels[part] = np.searchsorted(np.cumsum(GRADES)[:-1].astype(np.float32), uniform, side="right")
         rng.standard_normal(out=scores[part])
         if ties == "tied":
             np.round(scores[part], 1, out=scores[part])
-    return Data(labels, _sizes(shape, documents, rng), {ties: scores})
+    return Data(labels, _draw_sizes(shape, documents, rng), {ties: scores})
 
 
-def _sizes(shape: str, documents: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def _draw_sizes(shape: str, documents: int, rng: np.random.Generator) -> NDArray[np.int64]:
     if shape == "short":
         sizes = rng.integers(5, 10, documents // 5 + 1, endpoint=True)
     elif shape == "MSLR-like":
@@ -96,6 +105,6 @@ def _sizes(shape: str, documents: int, rng: np.random.Generator) -> NDArray[np.i
         sizes = np.exp(rng.uniform(np.log(1e4), np.log(1e6), documents // 10_000 + 1)).astype(np.int64)
     ends = np.minimum(np.cumsum(sizes), documents)
     if ends[-1] < documents:
-        raise ArithmeticError(f"{len(sizes)} {shape} queries hold {ends[-1]} documents only")
-    cut = np.diff(ends, prepend=0)
-    return cut[cut > 0]
+        raise ArithmeticError(f"{len(sizes)} {shape} queries have {ends[-1]} documents, expected {documents}")
+    truncated = np.diff(ends, prepend=0)
+    return truncated[truncated > 0]

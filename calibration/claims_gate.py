@@ -1,13 +1,12 @@
-"""Error rates and power of the release gate and of its plans, in populations with a known truth.
+"""Measure error rates and power of the release gate and of its plans, in populations with known means.
 
-    python calibration/gate_claims.py --samples 4000 --output calibration/claims/gate.json
+    python calibration/claims_gate.py --samples 4000 --output calibration/claims/gate.json
 
-Differences of single queries are `differs · (spread · noise + mean / share)`: they are 0 on a share of the queries, and
-their noise is skewed and correlated over two metrics. So the true difference under each metric is exact. The file has
-one row per claim: `row`, `claim`, `target`, and the rate with its standard error and the number of samples under
-`after`. A rate that an earlier version of the package had is under `before` and is kept. `direction` is "at most" for
-error rates and "at least" for power and coverage. A row passes if the rate is on this side of the target, up to two
-standard errors.
+Differences of single queries are `differs · (spread · noise + mean / share)`. They are 0 on some queries, and their
+noise is skewed and correlated over two metrics, so the true difference under each metric is exact. The file has one row
+per claim: `row`, `claim`, `target`, and the rate with its standard error and the number of samples as `after`. The
+script does not change `before`, the rate of an earlier version. `direction` is "at most" for error rates and "at least"
+for power and coverage.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class Population(NamedTuple):
     share: float = 0.7
     spread: float = 0.1
     skewed: float = 0.0
-    """-1 for noise with a long tail of losses, 1 for one of gains."""
+    """-1 for noise with a long tail of losses, 1 for a long tail of gains, 0 for normal noise."""
 
     def sample(self, rng: np.random.Generator, queries: int) -> Array:
         """Return differences, shape (queries, 2)."""
@@ -58,29 +57,29 @@ class Population(NamedTuple):
         return np.sqrt(self.share * self.spread**2 + np.square(self.means) * (1 / self.share - 1))
 
 
-def compare(differences: Array, widest: float = np.inf) -> Comparison:
+def compare(differences: Array, max_loss: float = np.inf) -> Comparison:
     """Return a comparison of a baseline with candidates, from differences of shape (queries, 2) or (queries, 2, C)."""
     table = differences.reshape(len(differences), 2, -1)
     values = np.concatenate([np.zeros_like(table[:, :, :1]), table], axis=2)
     names = ["baseline", *(f"candidate {number}" for number in range(1, values.shape[2]))]
-    ranges = dict.fromkeys(METRICS, (-widest, 0.0)) if np.isfinite(widest) else {}
+    ranges = dict.fromkeys(METRICS, (-max_loss, 0.0)) if np.isfinite(max_loss) else {}
     by_metric = {metric: values[:, row] for row, metric in enumerate(METRICS)}
     return Comparison(by_metric, names, ranges=ranges, draws=DRAWS)
 
 
-def decide(differences: Array, margin: float, widest: float = np.inf, **options: Any) -> list[str]:
+def decide(differences: Array, margin: float, max_loss: float = np.inf, **options: Any) -> list[str]:
     """Return the decision about every candidate."""
-    sample = compare(differences, widest).sample
+    sample = compare(differences, max_loss).sample
     return list(compare_with_baseline(sample, METRICS, "baseline", margin, plan=False, **options).decisions.values())
 
 
 def ships_without_loss(population: Population, queries: int, margin: float) -> Callable[..., bool]:
-    """Whether the requirement no_loss ships a candidate."""
+    """Return a trial: does `no_loss` ship the candidate?"""
     return lambda rng: decide(population.sample(rng, queries), margin, require="no_loss") == ["ship"]
 
 
 def ships_with_rare_losses(share: float, queries: int, loss: float, margin: float) -> Callable[..., bool]:
-    """Whether no_loss ships a candidate that loses up to `loss`, or exactly that if negative, on a share of queries."""
+    """Return a trial: does `no_loss` ship a candidate that loses up to `loss`, or exactly -`loss`, on some queries?"""
 
     def trial(rng: np.random.Generator) -> bool:
         size = rng.random((queries, 1)) * loss if loss > 0 else np.full((queries, 1), -loss)
@@ -91,7 +90,7 @@ def ships_with_rare_losses(share: float, queries: int, loss: float, margin: floa
 
 
 def ships_at_some_look(means: tuple[float, float], candidates: int = 1, **options: Any) -> Callable[..., bool]:
-    """Whether a candidate ships at one of several looks at growing samples."""
+    """Return a trial: does a candidate ship at one of several looks at growing samples?"""
     population = Population(means)
     margin = options.pop("margin", 0.0)
 
@@ -104,7 +103,7 @@ def ships_at_some_look(means: tuple[float, float], candidates: int = 1, **option
 
 
 def ships_as_planned(share: float, upper: bool) -> Callable[..., bool]:
-    """Whether a new sample of the planned size ships a better candidate, with a plan from a pilot of 1,000 queries."""
+    """Return a trial: does a sample of the size planned from 1,000 other queries ship a better candidate?"""
     population = Population((0.3 * share, 0.3 * share), share, 0.1)
 
     def trial(rng: np.random.Generator) -> bool:
@@ -116,7 +115,7 @@ def ships_as_planned(share: float, upper: bool) -> Callable[..., bool]:
 
 
 def ships_as_planned_from_deviations(share: float) -> Callable[..., bool]:
-    """Whether a sample ships a better candidate, with a plan from the true standard deviation and share."""
+    """Return a trial: does a sample of the size planned from the true deviation and share ship a better candidate?"""
     population = Population((0.3 * share, 0.3 * share), share, 0.1)
     plan = gs.plan(0.3 * share, claim="ship", query=float(population.deviation[0]), differing=share)
     assert plan.queries is not None
@@ -124,7 +123,7 @@ def ships_as_planned_from_deviations(share: float) -> Callable[..., bool]:
 
 
 def covers_needed(difference: float, require: str) -> Callable[..., bool | None]:
-    """Whether the upper end of the queries needed, by a pilot of 400 queries, is at least the true number."""
+    """Return a trial: is the upper end of `queries_needed`, from 400 queries, at least the true number?"""
     population = Population((difference, difference), 0.7, 0.06)
     margin = 0.002
     needed = find_needed(population, margin, require)
@@ -143,21 +142,22 @@ def find_needed(population: Population, margin: float, require: str) -> float:
     """Return the number of queries that ships 80 % of normal samples, by bisection on fixed random numbers."""
     rng = np.random.default_rng(99)
     errors = rng.multivariate_normal([0, 0], [[1, 0.9], [0.9, 1]], 200_000)
-    k, c = 1.9600, 2.1081  # One-sided critical values at level .025: marginal, and max-T at a correlation of .9.
+    # One-sided critical values at level .025: for one metric, and for the larger of two with a correlation of .9.
+    critical, critical_max = 1.9600, 2.1081
     low, high = 30.0, 1e9
     while high / low > 1.001:
         queries = np.sqrt(low * high)
         error = population.deviation / np.sqrt(queries)
         means = np.array(population.means) + error * errors
-        ships = (means - k * error > -margin).all(axis=1)
+        ships = (means - critical * error > -margin).all(axis=1)
         if require == "gain":
-            ships &= (means - c * error > 0).any(axis=1)
+            ships &= (means - critical_max * error > 0).any(axis=1)
         low, high = (low, queries) if ships.mean() >= 0.8 else (queries, high)
     return high
 
 
 class Claim(NamedTuple):
-    """A claim, its target, and one trial. `cost` divides the number of samples."""
+    """A claim, its target, and a trial. The number of samples is divided by `cost`."""
 
     row: int
     claim: str
@@ -170,7 +170,7 @@ class Claim(NamedTuple):
 def build_claims() -> list[Claim]:
     """Return all claims."""
     most, least = "at most", "at least"
-    lfc = Population((-0.01, 0.03))
+    at_margin = Population((-0.01, 0.03))
     claims = [
         Claim(1, "no_loss, margin .01: equal means, 20,000 queries, SD .084: ships", least, 0.95,
               ships_without_loss(Population((0.0, 0.0)), 20_000, 0.01), 4),
@@ -179,11 +179,11 @@ def build_claims() -> list[Claim]:
         Claim(1, "no_loss, margin .01: worse on 25 of 20,000 queries: ships", least, 0.95,
               ships_with_rare_losses(25 / 20_000, 20_000, 1.0, 0.01), 4),
         Claim(1, "no_loss: loss of exactly the margin under one metric, 1,000 queries: false ship", most, 0.025,
-              ships_without_loss(lfc, 1000, 0.01)),
+              ships_without_loss(at_margin, 1000, 0.01)),
         Claim(1, "no_loss: loss of exactly the margin, skewed to gains, 1,000 queries: false ship", most, 0.025,
-              ships_without_loss(lfc._replace(skewed=1), 1000, 0.01)),
+              ships_without_loss(at_margin._replace(skewed=1), 1000, 0.01)),
         Claim(1, "no_loss: loss of exactly the margin, skewed to losses, 1,000 queries: false ship", most, 0.025,
-              ships_without_loss(lfc._replace(skewed=-1), 1000, 0.01)),
+              ships_without_loss(at_margin._replace(skewed=-1), 1000, 0.01)),
         Claim(1, "no_loss: loss of exactly the margin, exponential losses on 6 % of queries: false ship", most, 0.025,
               ships_without_loss(Population((-0.006, 0.02), 0.06, 0.1, -1), 1000, 0.006)),
         Claim(1, "no_loss: loss of exactly the margin by losses of 1 on 1 % of 1,000 queries: false ship", most, 0.025,
@@ -218,7 +218,7 @@ def build_claims() -> list[Claim]:
 
 
 def measure(claim: Claim, samples: int, seed: int) -> dict[str, float]:
-    """Return the rate with its standard error. Trials without a result do not count."""
+    """Return the rate with its standard error, without trials that have no result."""
     results = []
     for number in range(max(1, samples // claim.cost)):
         result = claim.trial(np.random.default_rng([seed, claim.row, number]))
@@ -229,7 +229,7 @@ def measure(claim: Claim, samples: int, seed: int) -> dict[str, float]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="How often does the gate decide falsely, and do plans suffice?")
+    parser = argparse.ArgumentParser(description="Measure error rates and power of the release gate and of its plans.")
     parser.add_argument("--samples", type=int, default=4000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rows", type=int, nargs="*", default=[1, 2, 3, 4])
@@ -240,11 +240,11 @@ def main() -> int:
     for claim in build_claims():
         if claim.row not in options.rows:
             continue
-        started = time.perf_counter()
+        start = time.perf_counter()
         content = {"row": claim.row, "claim": claim.claim, "direction": claim.direction, "target": claim.target}
         before = by_claim.get(claim.claim, {}).get("before")
         by_claim[claim.claim] = content | {"before": before, "after": measure(claim, options.samples, options.seed)}
-        print(f"{time.perf_counter() - started:6.1f} s", by_claim[claim.claim], flush=True)
+        print(f"{time.perf_counter() - start:6.1f} s", by_claim[claim.claim], flush=True)
         if options.output:
             options.output.parent.mkdir(exist_ok=True)
             options.output.write_text(json.dumps(list(by_claim.values()), indent=1) + "\n")
