@@ -26,7 +26,7 @@ WHOLE_FILE = (
     ": group must ",
     ": weight must ",
     " weights, but ",
-    "columns, name one with column=",
+    "columns. Name one with column=",
     "no column ",
     " occurs ",
 )
