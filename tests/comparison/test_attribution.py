@@ -256,6 +256,14 @@ class TestLabels:
         table = why.grades_by_ranks.loc["ndcg_linear@10"]
         assert table.to_numpy().sum() == pytest.approx(own - other, abs=ROUNDING)
 
+    def test_amounts_have_no_exponential_part_either(self):
+        rng = np.random.default_rng(2)
+        judgments = gs.Judgments(rng.integers(0, 5, 60) * 1000.0, group=[6] * 10)
+        comparison = gs.compare({"A": rng.random(60), "B": rng.random(60)}, judgments, ["ndcg_linear@3", "map"])
+        assert comparison.attribution("A", "B").parts.index.tolist() == ["discount"]
+        assert "exponential gain" not in comparison.sensitivity().table["choice"].tolist()
+        assert "ndcg_exp" not in comparison.to_json()
+
     def test_of_which_there_are_more_go_into_ten_ranges_of_equally_many(self):
         rng = np.random.default_rng(1)
         labels = np.concatenate([np.zeros(500), np.arange(1, 50)])[rng.permutation(549)]

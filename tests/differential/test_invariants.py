@@ -13,6 +13,7 @@ from tests.differential.random_queries import cutoffs, examples, queries
 
 import gainsay as gs
 import gainsay.ranking.rows
+from gainsay.ranking import rows as blocks
 
 NAMES = [
     "ndcg_linear", "ndcg_exp", "ndcg_jk", "map", "map(denominator=R)", "gap", "mrr", "precision", "rprec", "recall",
@@ -46,8 +47,8 @@ def test_order_of_rows_monotone_transforms_and_blocks(data, k, seed):
         assert np.array_equal(per_query(panel(k), data.labels, scores, data.sizes), expected)
     for cells in (1, 100, 10_000_000):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(gainsay.ranking.rows, "BLOCK_CELLS", cells)
-            patch.setattr(gainsay.ranking.rows, "SPARE_CELLS", cells)
+            patch.setattr(blocks, "BLOCK_CELLS", cells)
+            patch.setattr(blocks, "SPARE_CELLS", cells)
             assert np.array_equal(per_query(panel(k), data.labels, data.scores, data.sizes), expected), cells
     query = np.repeat(np.arange(len(data.sizes)), data.sizes)
     rows = np.lexsort((np.random.default_rng(seed).random(len(query)), query))

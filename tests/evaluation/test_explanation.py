@@ -44,10 +44,11 @@ class TestExplain:
         for library in ("lightgbm", "xgboost"):
             assert ("weight" in note[library]) == (weight is not None)
 
-    def test_negative_labels_leave_out_the_exponential_gain(self):
-        table = gs.explain([1, -1], [2, 1], negative_labels="allow")
+    @pytest.mark.parametrize("label", [-1, 961])
+    def test_labels_without_an_exponential_gain(self, label):
+        table = gs.explain([1, label], [2, 1], negative_labels="allow")
         assert not [column for column in table if column.startswith("ndcg_exp")]
-        numbers = distinct_numbers(build_judgments([1, -1], negative_labels="allow"), [2, 1], 10)
+        numbers = distinct_numbers(build_judgments([1, label], negative_labels="allow"), [2, 1], 10)
         assert not [name for number in numbers for name in number.names if name.startswith("ndcg_exp")]
 
 

@@ -95,7 +95,7 @@ CALLS = [  # argument in the message, exception, words of the message, and calls
     ("gain_base", ValueError, "requires", "NDCG(gain='power')"),
     ("gain_base", ValueError, "at least 1", "NDCG(gain='power', gain_base=0.9)", "NDCG(gain='power', gain_base=nan)"),
     ("gain_base", ValueError, "finite", "NDCG(gain='power', gain_base=inf)"),
-    ("gain_base=1.5", ValueError, "gain=linear", "NDCG(gain='linear', gain_base=1.5)"),
+    ("gain_base=1.5", ValueError, "without gain='power'", "NDCG(gain='linear', gain_base=1.5)"),
     ("gain", ValueError, "name='ndcg_custom'", "NDCG(gain=lambda labels: labels)", "NDCG(gain=partial(np.power, 2.0))"),
     ("discount", ValueError, "name='ndcg_custom'", "NDCG(gain='linear', discount=lambda ranks: ranks)"),
     ("'exponential'", ValueError, "built-in gain", "NDCG(gain=make_function('exponential'))"),

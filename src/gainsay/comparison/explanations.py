@@ -21,7 +21,7 @@ from .._common.validation import validate_integer
 from ..evaluation.evaluator import shared_weights
 from ..judgments import Judgments
 from ..metrics.base import Metric, max_depth
-from ..metrics.dcg import DCG, NDCG, gains_of
+from ..metrics.dcg import DCG, NDCG, gains_of, has_exponential_gain
 from ..metrics.names import MetricLike, parse_metrics
 from ..ranking.rows import RankedRows, blank_code
 from .estimates import ROUNDING
@@ -63,7 +63,7 @@ class Attribution(TextResult):
         Number and contribution of the queries by their number of documents of the top grade.
     parts : DataFrame
         Change of the difference due to the `discount` (`ndcg_jk` to `ndcg_linear`) and the `gain` (`ndcg_linear` to
-        `ndcg_exp`), and the `total`. With negative labels, only `discount`.
+        `ndcg_exp`), and the `total`. With labels below 0 or above 960, only `discount`.
     parts_note : str
         A sentence if the compared metric has another gain or discount than these.
     lower_is_better : tuple of str
@@ -175,7 +175,7 @@ def compute_attribution(
     grades = group_grades(judgments.levels)
     bands = build_bands([metric.k for metric in decomposed], longest=int(judgments.sizes.max()))
     pivot = (sums or decomposed)[0]
-    steps = _list_steps(pivot, negative=bool(judgments.levels[0] < 0))
+    steps = _list_steps(pivot, exponential=has_exponential_gain(judgments.levels))
     by_query, cells = _decompose(rankings, models, [*decomposed, *steps], grades, bands)
     names = tuple(map(str, decomposed))
     weighty = rankings.weights > 0
@@ -213,13 +213,13 @@ def _decompose(
     return dict(zip(parts, shares * by_query, strict=True)), dict(zip(parts, cells, strict=True))
 
 
-def _list_steps(pivot: DCG, *, negative: bool) -> list[DCG]:
+def _list_steps(pivot: DCG, *, exponential: bool) -> list[DCG]:
     """Return metrics whose discount and gain change one at a time, with the cutoff and options of `pivot`."""
     options: dict[str, Any] = {name: getattr(pivot, name) for name in ("k", "ties", "empty", "scores", "weights")}
     linear = NDCG(gain="linear", **options)
     base = pivot.base if pivot.discount == "jk" else 2.0
     steps: list[DCG] = [replace(linear, discount="jk", base=base), linear]
-    return steps if negative else [*steps, replace(linear, gain="exponential")]
+    return [*steps, replace(linear, gain="exponential")] if exponential else steps
 
 
 def _sum_classes(counts: np.ndarray[Any, Any], by_query: dict[str, Floats]) -> pd.DataFrame:

@@ -23,7 +23,7 @@ from ..evaluation.evaluator import Evaluator
 from ..evaluation.trec_runs import align_runs
 from ..judgments import Judgments
 from ..metrics.base import FunctionMetric, Metric, max_depth
-from ..metrics.dcg import DCG, NDCG, Discount, GainStatistics
+from ..metrics.dcg import DCG, NDCG, Discount, GainStatistics, has_exponential_gain
 from ..metrics.names import parse_metrics
 from ..ranking.rows import RankedRows, ideal_rows
 from .data import Panel
@@ -234,7 +234,7 @@ def _compute_alternatives(
     if rankings is None or reference not in definitions:
         return [(metric, "metric", means[metric]) for metric in panel.metrics if metric != reference]
     base, judgments = definitions[reference], rankings.judgments
-    choices = _list_choices(base, int(judgments.sizes.max()), bool(judgments.levels[0] < 0))
+    choices = _list_choices(base, int(judgments.sizes.max()), has_exponential_gain(judgments.levels))
     names = {reference, *(str(metric) for _, _, metric in choices)}
     others = (*(definitions.get(name, name) for name in panel.metrics), *parse_metrics(["map", "mrr"]))
     by_name = {str(metric): metric for metric in others}
@@ -248,11 +248,11 @@ def _compute_alternatives(
     return alternatives
 
 
-def _list_choices(base: Metric, longest: int, has_negative_labels: bool) -> list[tuple[str, Kind, Metric | str]]:
+def _list_choices(base: Metric, longest: int, exponential: bool) -> list[tuple[str, Kind, Metric | str]]:
     """Return other versions of a metric: gain, discount, cutoff and order of ties."""
     choices: list[tuple[str, Kind, Metric | str]] = []
     for metric in select_sums([base]):
-        for gain in ("linear",) if has_negative_labels else ("linear", "exponential"):
+        for gain in ("linear", "exponential") if exponential else ("linear",):
             if gain != metric.gain:
                 choices.append((f"{gain} gain", "gain", _change(metric, gain=gain, gain_base=None)))
         if metric.discount == "log2":
@@ -436,9 +436,8 @@ class DisagreementBound(TextResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers and `text` as plain values for JSON."""
-        return self._export(
-            "metrics one_ranking two_rankings queries possible same_number is_negligible per_query text"
-        )
+        names = "metrics one_ranking two_rankings queries possible same_number is_negligible per_query text"
+        return self._export(names.split())
 
 
 def disagreement_bound(

@@ -168,7 +168,8 @@ def csv_rows(path: StrPath, separator: str, max_bytes: int) -> Iterator[tuple[in
         for cells in reader:
             yield reader.line_num, cells
     except csv.Error as error:
-        raise at_line(path, reader.line_num, f"{error}. Quotes within quotes must be written twice.") from None
+        problem = str(error).replace("\t", "\\t")
+        raise at_line(path, reader.line_num, f"{problem}. Quotes within quotes must be written twice.") from None
 
 
 def to_number(token: bytes) -> float:

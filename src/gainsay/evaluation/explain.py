@@ -14,6 +14,7 @@ from .._common.validation import validate_integer
 from ..judgments import Judgments, NegativeLabels
 from ..metrics.binary import BinaryMetric
 from ..metrics.conventions import CONVENTIONS, DEFECT
+from ..metrics.dcg import has_exponential_gain
 from ..metrics.names import parse_metrics
 from .evaluator import Evaluator
 
@@ -89,7 +90,7 @@ def explain(
         raise TypeError("labels must be an array, got Judgments. Pass explain(labels, scores, qid=query_ids).")
     judgments = build_judgments(labels, group, qid, weight=weight, negative_labels=negative_labels)
     names = [f"{name}@{k}" for name in _METRICS]
-    if judgments.levels[0] < 0:
+    if not has_exponential_gain(judgments.levels):
         names.remove(f"ndcg_exp@{k}")
     empty = judgments.relevant(np.nextafter(0.0, 1.0)) == 0
     has_defect = judgments.weights is not None and bool(empty.any())
@@ -171,7 +172,7 @@ def _is_undefined(metric: Metric, library: str | None, judgments: Judgments) -> 
     levels = judgments.levels
     if library is not None and CONVENTIONS[library].binary_only and isinstance(metric, BinaryMetric):
         return not set(levels.tolist()) <= {0, 1}
-    return str(metric).startswith("ndcg_exp") and bool(levels[0] < 0)
+    return str(metric).startswith("ndcg_exp") and not has_exponential_gain(levels)
 
 
 def _iter_programs(templates: Sequence[str], k: int) -> Iterator[tuple[str | None, str, str, bool]]:

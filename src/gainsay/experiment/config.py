@@ -38,7 +38,7 @@ from ..metrics.dcg import CANONICAL_BASES
 from ..metrics.names import parse_metric, parse_metrics
 
 MAX_MISTAKES = 10
-"""An error lists so many mistakes."""
+"""An error lists at most so many mistakes."""
 
 
 class StrictModel(BaseModel):

@@ -150,9 +150,7 @@ class DCG(Metric):
         gain = canonical_gain(self.gain)
         if gain != "power":
             if self.gain_base is not None:
-                raise ValueError(
-                    f"gain_base={self.gain_base!r} has no effect with gain={gain}, only with gain='power'. Omit it."
-                )
+                raise ValueError(f"gain_base={self.gain_base!r} has no effect without gain='power'. Omit it.")
             return gain, None
         if self.gain_base is None:
             raise ValueError("gain='power' requires gain_base, for example gain_base=1.5 (1: linear, 2: exponential).")
@@ -403,6 +401,11 @@ def _parse_text(option: str, text: str, names: Sequence[str], tables: str) -> An
             f"{option} must be one of {', '.join(map(repr, names))}, or a table such as {tables}, got {text!r}"
             f"{nearest(text, (*names, *FUNCTIONS[option]))}. Import the module that defines it if it is a function."
         ) from None
+
+
+def has_exponential_gain(levels: Floats) -> bool:
+    """Return whether the exponential gain supports these labels, which are ascending."""
+    return bool(levels[0] >= 0 and levels[-1] <= np.log2(MAX_GAIN))
 
 
 def exponential(labels: Floats) -> Floats:
