@@ -324,7 +324,8 @@ class ExperimentResult:
                 "nothing. Each is compared as a fixed model. Sample documents or features, or use vary='queries'"
             )
         if self.plan.vary == "queries":
-            notes.append("Repeats are trained on resampled queries. No model of all queries is compared")
+            share = "each with 63 % of the distinct queries"
+            notes.append(f"Repeats are trained on resampled queries, {share}. No model of all queries is compared")
         if folds > 1:
             notes.append(
                 f"The {folds} folds are pooled. Statements on a candidate are about the average of {folds} models"
