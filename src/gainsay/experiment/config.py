@@ -339,7 +339,6 @@ def _format_value(value: Any) -> str:
 
 
 BALANCED = "balanced"
-Vary = Literal["seed", "queries"]
 
 MAX_DRAWS, MAX_REPEATS = 10_000_000, 1000
 
@@ -412,7 +411,7 @@ class ExperimentConfig(StrictModel):
     early_stopping_rounds: Patience = 0
     threads: Threads = 1
     repeats: Annotated[Repeats, BeforeValidator(_read_repeats)] = Repeats()
-    vary: Vary = "seed"
+    vary: Literal["seed", "queries"] = "seed"
 
     @field_validator("metrics", "primary", "stop_by", mode="before")
     @classmethod

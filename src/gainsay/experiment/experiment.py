@@ -27,7 +27,7 @@ from .config import BALANCED, Candidate, ExperimentConfig, prefix_errors, valida
 from .execution import Progress, compute_total_weights, get_last_line, perform_all, uses_other_processes
 from .experiment_file import read_toml
 from .plan import FeatureColumns, Parts, Plan, Unit, compute_fingerprint, divide, find_import_paths, validate_importable
-from .result import ExperimentResult, Repeats
+from .result import ExperimentResult, RepeatedTrainings
 from .storage import DamagedError, Storage, Training
 from .trainers import get_trainer
 
@@ -394,7 +394,7 @@ def create_result(
         trainings = {
             slug: replace(training, documents=training.read_documents()) for slug, training in trainings.items()
         }
-    candidates: dict[str, Repeats] = {}
+    candidates: dict[str, RepeatedTrainings] = {}
     failures: dict[str, str] = {}
     first_units = {unit.candidate.name: unit for unit in plan.list_first_units()}
     first = {name: trainings[unit.slug].curves for name, unit in first_units.items() if unit.slug in trainings}

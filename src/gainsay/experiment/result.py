@@ -30,10 +30,10 @@ from .plan import FeatureColumns, Plan, Unit, find_balanced_round, orient, valid
 from .storage import DamagedError, Storage, Training
 from .trainers import get_trainer, predict_scores
 
-Repeats = Sequence[Sequence[Training]]
+RepeatedTrainings = Sequence[Sequence[Training]]
 """The trainings of a candidate: for each repeat, one training per fold."""
 
-MAX_NAMES, MAX_ROUNDS = 4, 6
+MAX_NAMES, MAX_SHOWN_ROUNDS = 4, 6
 """Limits on the names and rounds in a sentence."""
 
 
@@ -91,7 +91,7 @@ class ExperimentResult:
     """
 
     plan: Plan
-    trainings: Mapping[str, Repeats]
+    trainings: Mapping[str, RepeatedTrainings]
     failures: Mapping[str, str] = field(default_factory=dict)
     directory: Path | None = None
     first: Mapping[str, Floats] = field(default_factory=dict)
@@ -322,10 +322,8 @@ class ExperimentResult:
                 "nothing. Each is compared as a fixed model. Sample documents or features, or use vary='queries'"
             )
         if self.plan.vary == "queries":
-            notes.append(
-                "Repeats are trained on resampled queries, each with 63 % of the distinct queries. No model of all "
-                "queries is compared"
-            )
+            share = "each with 63 % of the distinct queries"
+            notes.append(f"Repeats are trained on resampled queries, {share}. No model of all queries is compared")
         if folds > 1:
             notes.append(
                 f"The {folds} folds are pooled. Statements on a candidate are about the average of {folds} models"
@@ -403,7 +401,11 @@ class ExperimentResult:
         labels = np.concatenate([fold.documents["label"] for fold in folds])
         starts = np.cumsum([0, *(len(fold.weights) for fold in folds)])
         queries = np.concatenate([fold.documents["query"] + start for fold, start in zip(folds, starts, strict=False)])
-        names = _create_distinct_names(np.concatenate([fold.query_ids for fold in folds]).astype(str))
+        ids = np.concatenate([fold.query_ids for fold in folds]).astype(str)
+        # Queries of several folds may have the same id. Their names contain the position.
+        _, places, counts = np.unique(ids, return_inverse=True, return_counts=True)
+        numbered = [f"{name} (number {place})" for place, name in enumerate(ids.tolist(), 1)]
+        names = np.where(counts[places] > 1, numbered, ids)
         scores = _Scores(self.trainings, self.compared["rounds"].to_dict())
         return Rankings(Judgments(labels, qid=names[queries]), scores, has_value, self._weights)
 
@@ -673,7 +675,7 @@ class ExperimentResult:
 class _Scores(UserDict[str, Any]):
     """The scores of every candidate, folds one after the other, read on access. A recipe has one array per repeat."""
 
-    def __init__(self, trainings: Mapping[str, Repeats], rounds: Mapping[Any, Sequence[int]]) -> None:
+    def __init__(self, trainings: Mapping[str, RepeatedTrainings], rounds: Mapping[Any, Sequence[int]]) -> None:
         super().__init__(trainings)
         self._rounds = rounds
 
@@ -686,17 +688,10 @@ class _Scores(UserDict[str, Any]):
         return repeats if len(repeats) > 1 else repeats[0]
 
 
-def _are_identical(repeats: Repeats) -> bool:
+def _are_identical(repeats: RepeatedTrainings) -> bool:
     """Return whether several repeats have equal results, because another seed changes nothing."""
     results = [[(training.curves.tobytes(), training.test.tobytes()) for training in folds] for folds in repeats]
     return len(results) > 1 and all(result == results[0] for result in results)
-
-
-def _create_distinct_names(names: Any) -> Any:
-    """Return one name per query: its id, and its position if another query has the same id."""
-    _, places, counts = np.unique(names, return_inverse=True, return_counts=True)
-    numbered = [f"{name} (number {place})" for place, name in enumerate(names.tolist(), 1)]
-    return np.where(counts[places] > 1, numbered, names)
 
 
 def join_rounds(rounds: Sequence[int]) -> str:
@@ -707,7 +702,7 @@ def join_rounds(rounds: Sequence[int]) -> str:
     >>> join_rounds([70, 83]), join_rounds([12, 40, 7, 31, 25, 18, 90])
     ('70, 83', '7 to 90, median 25')
     """
-    if len(rounds) <= MAX_ROUNDS:
+    if len(rounds) <= MAX_SHOWN_ROUNDS:
         return ", ".join(map(str, rounds))
     return f"{min(rounds)} to {max(rounds)}, median {median(rounds):g}"
 
