@@ -19,7 +19,7 @@ from .._common.validation import validate_integer
 from .._common.words import format_exact, pluralize
 from ..evaluation.evaluator import shared_weights
 from ..metrics.base import max_depth
-from ..metrics.dcg import NDCG, gains_of
+from ..metrics.dcg import NDCG, at_bases, gains_of
 from ..metrics.names import MetricLike, parse_metrics
 from ..ranking.rows import RankedRows, blank_code
 from .estimates import ROUNDING
@@ -194,7 +194,8 @@ def compute_attribution(
     grades = group_grades(judgments.levels)
     bands = build_bands([metric.k for metric in decomposed], longest=int(judgments.sizes.max()))
     pivot = (sums or decomposed)[0]
-    steps = _list_steps(pivot, negative=bool(judgments.levels[0] < 0))
+    (exponential_gains,) = at_bases(judgments.levels, [2.0])
+    steps = _list_steps(pivot, only_linear=bool(judgments.levels[0] < 0) or exponential_gains is None)
     by_query, cells, spread = _decompose(rankings, models, [*decomposed, *steps], grades, bands)
     names = tuple(map(str, decomposed))
     weighty = rankings.weights > 0
@@ -240,13 +241,13 @@ def _decompose(
     return by_query, cells, spread
 
 
-def _list_steps(pivot: DCG, *, negative: bool) -> list[DCG]:
+def _list_steps(pivot: DCG, *, only_linear: bool) -> list[DCG]:
     """Return metrics whose discount and gain change one at a time, with the cutoff and options of `pivot`."""
     options: dict[str, Any] = {name: getattr(pivot, name) for name in ("k", "ties", "empty", "scores", "weights")}
     linear = NDCG(gain="linear", **options)
     base = pivot.base if pivot.discount == "jk" else 2.0
     steps: list[DCG] = [replace(linear, discount="jk", base=base), linear]
-    return steps if negative else [*steps, replace(linear, gain="exponential")]
+    return steps if only_linear else [*steps, replace(linear, gain="exponential")]
 
 
 def _sum_classes(counts: np.ndarray[Any, Any], by_query: dict[str, Floats]) -> pd.DataFrame:
