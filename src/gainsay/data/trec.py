@@ -265,29 +265,20 @@ def _read_table(path: StrPath, value: Value, max_bytes: int) -> pd.DataFrame | N
         names = find_columns(header, value)
     except ValueError as error:
         raise at_line(path, line, str(error)) from None
-    positions = [header.index(name) for name in names.values()]
+    positions = {role: header.index(name) for role, name in names.items()}
     lines: list[int] = []
     unrated: list[int] = []
-    columns: dict[str, Any] = {role: [] for role in names}
+    columns: dict[str, Any] = {role: [] for role in positions}
+    targets = [(columns[role], position) for role, position in positions.items()]
     for line, cells in rows:
         if len(cells) != len(header):
             raise at_line(path, line, f"{len(cells)} columns, but the header has {len(header)}")
-        row: list[Any] = [cells[position].strip() for position in positions]
-        query, document, number = row[:3]
-        if value == "label" and not number:
+        if value == "label" and not cells[positions[value]].strip():
             unrated.append(line)
             continue
-        if not query or not document or "\n" in query or "\n" in document:
-            role, cell = ("document", document) if query and "\n" not in query else ("query", query)
-            problem = "contains a line break" if cell else "is empty. Every row requires one."
-            raise at_line(path, line, f"the column {shown(names[role])} {problem}")
-        try:
-            row[2] = parse_number(number.encode(), value, finite=value == "label")
-        except ValueError as error:
-            raise at_line(path, line, str(error)) from None
         lines.append(line)
-        for column, entry in zip(columns.values(), row, strict=True):
-            column.append(entry)
+        for column, position in targets:
+            column.append(cells[position].strip())
     if not lines:
         raise ValueError(f"{path}: the file has a header, but no row with a {value}.")
     if unrated:
@@ -295,6 +286,16 @@ def _read_table(path: StrPath, value: Value, max_bytes: int) -> pd.DataFrame | N
             f"{path}: {len(unrated)} rows without a rating are ignored. The first is on line {unrated[0]}.",
             stacklevel=4,
         )
+    for role in ("query", "document"):
+        for line, cell in zip(lines, columns[role], strict=True):
+            if not cell or "\n" in cell:
+                problem = "contains a line break" if cell else "is empty. Every row requires one."
+                raise at_line(path, line, f"the column {shown(names[role])} {problem}")
+    for row, cell in enumerate(columns[value]):
+        try:
+            columns[value][row] = parse_number(cell.encode(), value, finite=value == "label")
+        except ValueError as error:
+            raise at_line(path, lines[row], str(error)) from None
     for role in columns.keys() & {"query_text", "title"}:
         columns[role] = list(map(one_line, columns[role]))
     return _build_frame(path, lines, columns)
