@@ -193,6 +193,7 @@ FILES = [
     (data(""), "data", "none of them"),
     (data(f"{SIMULATED}\nfolds = ['a', 'b', 'c']"), "data", "folds and simulate"),
     (data("train = 'a'\nvalid = 'b'"), "data", "train and valid"),
+    (data("format = 'lettor'\nfolds = ['a', 'b', 'c']"), "data.format", "'letor' or 'lightgbm'"),
     (data("train = 'a'\nvalid = 'b'\ntest = 'c'"), "data.train[0]", "be a file", FileNotFoundError),
     (data("folds = ['a', 'b', 'c']\nk_folds = 3"), "data", "folds and k_folds"),
     (data("files = 'a'"), "data", "got files"),

@@ -100,6 +100,13 @@ class TestData:
         np.testing.assert_array_equal(parts["valid"].features, letor[2].features)
         assert len(parts["test"].query_ids) == 8
 
+    def test_files_of_lightgbm(self, tmp_path):
+        for name, value in (("a", 1), ("b", 2), ("c", 3)):
+            (tmp_path / name).write_text(f"1 0:0.5\n0 1:{value}\n2 0:1\n")
+            (tmp_path / f"{name}.query").write_text("2\n1\n")
+        text = "[data]\ntrain = 'a'\nvalid = 'b'\ntest = 'c'\nformat = 'lightgbm'\nzero_based = true"
+        assert read(tmp_path, text)._parts["train"].group.tolist() == [2, 1]
+
     def test_folds(self, tmp_path, letor):
         names = ", ".join(f"'part{number}.txt'" for number in range(1, 5))
         folds = read(tmp_path, f"[data]\nfolds = [{names}]").plan.folds

@@ -87,6 +87,8 @@ def test_every_flipped_bit_and_every_truncation_is_noticed_and_mended(small, tmp
 
 
 def test_stored_files_are_known_and_contain_no_pickle(done):
+    manifest = json.loads((folder_of(done.directory, "xgb gain=linear") / "manifest.json").read_text())
+    assert set(manifest["versions"]) == {"gainsay", "numpy", "xgboost"}
     names = {path.name for path in done.directory.rglob("*") if path.is_file()}
     assert names == FILES | {".lock", "model.txt", "model.ubj"}
 
@@ -218,6 +220,11 @@ class TestForeign:
         changed = Candidate("lgb gain=linear", "lightgbm", {"num_leaves": 9}, training_gain="linear")
         with pytest.raises(ValueError, match=r"params\.num_leaves was 7"):
             run(make(copy, candidates=[changed]))
+
+    def test_other_version_of_a_library_is_a_warning(self, copy, make, candidates, monkeypatch):
+        monkeypatch.setattr("lightgbm.__version__", "99.0")
+        with pytest.warns(UserWarning, match=r"this is 99\.0"):
+            run(make(copy, candidates=candidates[:1]))
 
 
 class TestNames:

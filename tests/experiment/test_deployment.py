@@ -127,7 +127,13 @@ class TestRefit:
             assert trees(model) == train_by_hand(candidate, everything, rounds)
             again = Experiment.load(tmp_path / "run")
             assert trees(again.load_model(candidate.name, refit=True)) == trees(model)
-            assert again.refits[candidate.name].rounds == rounds
+            record = again.refits[candidate.name]
+            assert (record.rounds, tuple(record.compared_rounds)) == (
+                rounds,
+                result.compared.loc[candidate.name, "rounds"],
+            )
+            assert (record.queries, record.documents) == (42, len(everything.labels))
+            assert record.versions.keys() == {"gainsay", "numpy", candidate.library}
 
     def test_with_repeats_in_memory(self, make, recipes, parts):
         result = pickle.loads(pickle.dumps(run(make(candidates=recipes, repeats=3, num_boost_round=6))))

@@ -29,7 +29,7 @@ from .experiment_file import read_toml
 from .plan import FeatureColumns, Parts, Plan, Unit, compute_fingerprint, divide, find_import_paths, validate_importable
 from .result import ExperimentResult, RepeatedTrainings
 from .storage import DamagedError, Storage, Training
-from .trainers import get_trainer
+from .trainers import get_trainer, get_versions
 
 
 class NothingFinishedError(RuntimeError):
@@ -285,6 +285,7 @@ class Experiment:
         trainings = _load_trainings(storage, self.plan, units)
         for unit in units:
             if unit.slug in trainings:
+                _warn_of_other_version(unit, trainings[unit.slug])
                 storage.write_compared_model(self.plan, unit, trainings[unit.slug].curves)
         _validate_unchanged(self.plan, trainings)
         pending = [unit for unit in units if unit.slug not in trainings]
@@ -314,6 +315,15 @@ def _load_trainings(storage: Storage, plan: Plan, units: Iterable[Unit]) -> dict
         if training is not None:
             trainings[unit.slug] = training
     return trainings
+
+
+def _warn_of_other_version(unit: Unit, training: Training) -> None:
+    """Warn if another version of the library trained a finished unit."""
+    library = unit.candidate.library
+    version, earlier = get_versions(library)[library], training.versions.get(library)
+    if earlier != version:
+        fix = "Use another directory for results of one version."
+        warnings.warn(f"{unit} was trained by {library} {earlier}, but this is {version}. {fix}", stacklevel=4)
 
 
 def _validate_unchanged(plan: Plan, trainings: Mapping[str, Training]) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from .._common.typing import FilePath
-from ..data import read_letor, simulate
+from ..data import RankingData, read_letor, read_lightgbm, simulate
 from ..data.text import one_line
 from .config import (
     CandidateValues,
@@ -40,7 +40,7 @@ Share = Annotated[float, Field(gt=0, lt=1)]
 FeatureCount = Annotated[int, Field(ge=1, le=10**7)]
 
 
-READ_OPTIONS = {"features", "zero_based", "shared_ids"}
+READ_OPTIONS = {"format", "features", "zero_based", "shared_ids"}
 """Optional keys of the table `data` if it names files."""
 DATA_SOURCES = ({"train", "valid", "test"}, {"folds"}, {"files", "k_folds"}, {"simulate"}, {"simulate", "k_folds"})
 """Keys of the table `data` that belong together."""
@@ -68,6 +68,7 @@ class DataTable(StrictModel):
     k_folds: Annotated[int, Field(ge=3)] | None = None
     seed: Seed | None = None
     simulate: SimulateTable | None = None
+    format: Literal["letor", "lightgbm"] = "letor"
     features: FeatureCount | None = None
     zero_based: bool | None = None
     shared_ids: Literal["refuse", "separate", "join"] | None = None
@@ -78,7 +79,7 @@ class DataTable(StrictModel):
         is_useless = (keys & READ_OPTIONS and "simulate" in keys) or ("seed" in keys and "k_folds" not in keys)
         if keys - READ_OPTIONS - {"seed"} not in DATA_SOURCES or is_useless:
             raise ValueError(
-                "data must have either train, valid and test, or folds, or files and k_folds, or simulate. "
+                "data must have either train, valid and test, or folds, or files and k_folds, or simulate. format, "
                 "features, zero_based and shared_ids require files, and seed requires k_folds, got "
                 f"{' and '.join(sorted(keys)) or 'none of them'}"
             )
@@ -174,7 +175,6 @@ def _validate_keys(text: str) -> None:
 
 def _read_data(source: Path, table: DataTable, seed: int) -> dict[str, Any]:
     """Return the arguments of `Experiment` that contain the data."""
-    options = table.model_dump(include=READ_OPTIONS, exclude_unset=True)
     if table.simulate is not None:
         with prefix_errors("data.simulate: "):
             everything = simulate(**table.simulate.model_dump(exclude={"split"}))
@@ -184,10 +184,10 @@ def _read_data(source: Path, table: DataTable, seed: int) -> dict[str, Any]:
     else:
         paths = {key: _find_files(source, table, key) for key in ("train", "valid", "test", "folds", "files")}
         if table.folds is not None:
-            return {"folds": [read_letor(path, **options) for path in paths["folds"]]}
+            return {"folds": [_read_files([path], table) for path in paths["folds"]]}
         if table.files is None:
-            return {key: read_letor(paths[key], **options) for key in ("train", "valid", "test")}
-        everything = read_letor(paths["files"], **options)
+            return {key: _read_files(paths[key], table) for key in ("train", "valid", "test")}
+        everything = _read_files(paths["files"], table)
     with prefix_errors("data.k_folds: "):
         return {"folds": k_folds(everything, table.k_folds or 0, seed=seed if table.seed is None else table.seed)}
 
@@ -200,3 +200,10 @@ def _find_files(source: Path, table: DataTable, key: str) -> list[Path]:
             name = str(path) if str(path).isprintable() else repr(str(path))
             raise FileNotFoundError(f"{source}: data.{key}[{place}] must be a file, got {name[:300]}")
     return paths
+
+
+def _read_files(paths: Sequence[Path], table: DataTable) -> RankingData:
+    options = table.model_dump(include=READ_OPTIONS - {"format"}, exclude_unset=True)
+    if table.format == "letor":
+        return read_letor(paths, **options)
+    return RankingData.concatenate([read_lightgbm(path, **options) for path in paths])

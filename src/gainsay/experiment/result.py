@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import UserDict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -26,9 +26,9 @@ from ..judgments import Judgments
 from ..metrics.names import MetricLike
 from .config import BALANCED, StrictModel, validate_stop_by
 from .execution import get_last_line
-from .plan import FeatureColumns, Plan, Unit, find_balanced_round, orient, validate_data
+from .plan import FeatureColumns, Plan, Unit, compute_fingerprint, find_balanced_round, orient, validate_data
 from .storage import DamagedError, Storage, Training
-from .trainers import get_trainer, predict_scores
+from .trainers import get_trainer, get_versions, predict_scores
 
 RepeatedTrainings = Sequence[Sequence[Training]]
 """The trainings of a candidate: for each repeat, one training per fold."""
@@ -42,14 +42,30 @@ class Refit(StrictModel):
 
     Attributes
     ----------
+    candidate : dict
+        The candidate.
     rounds : int
         Number of rounds.
+    compared_rounds : list of int
+        Rounds of the compared trainings, of which `rounds` is the mean unless you passed it.
+    data : str
+        Fingerprint of the data.
+    queries, documents : int
+        Size of the data.
     features : FeatureColumns
         Columns of the features.
+    versions : dict of str to str
+        Versions of the packages that the training may depend on.
     """
 
+    candidate: dict[str, Any]
     rounds: int
+    compared_rounds: list[int]
+    data: str
+    queries: int
+    documents: int
     features: FeatureColumns
+    versions: dict[str, str]
 
 
 @dataclass(eq=False, repr=False)
@@ -557,12 +573,21 @@ class ExperimentResult:
         """
         validate_data("data", data)
         own = self._by_name[self._validate_candidate(candidate)]
-        rounds = round(fmean(self.compared["rounds"][own.name])) if rounds is None else rounds
-        rounds = validate_integer("rounds", rounds)
+        compared_rounds = list(self.compared["rounds"][own.name])
+        rounds = round(fmean(compared_rounds)) if rounds is None else validate_integer("rounds", rounds)
         data = replace(self.plan.features.align("data", data, new_categories=True).contiguous(), document_ids=None)
         trainer, trained = get_trainer(own.library), replace(own, num_boost_round=rounds)
         model = trainer.cut(trainer.train(trained, trainer.bin_data(trained, data, None), None), rounds)
-        record = Refit(rounds=rounds, features=FeatureColumns.from_data(data))
+        record = Refit(
+            candidate=asdict(trained),
+            rounds=rounds,
+            compared_rounds=compared_rounds,
+            data=compute_fingerprint(data),
+            queries=len(data.query_ids),
+            documents=len(data.labels),
+            features=FeatureColumns.from_data(data),
+            versions=get_versions(own.library),
+        )
         if self.directory is None:
             self._refits[own.name] = model, record
         else:
@@ -574,7 +599,7 @@ class ExperimentResult:
 
     @property
     def refits(self) -> dict[str, Refit]:
-        """How each model that `refit` has trained was made, by name: its rounds and features."""
+        """How each model that `refit` has trained was made, by name: candidate, rounds, data, features and versions."""
         refits = {name: self._find_refit(name) for name in self.candidates}
         return {name: refit[1] for name, refit in refits.items() if refit is not None}
 

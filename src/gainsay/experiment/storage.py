@@ -94,6 +94,8 @@ class Training:
         Weight of all validation queries with a value, which is the weight of this fold in averages.
     documents : Archive or mapping of str to ndarray, shape (documents,)
         Test documents: "label", "query" (its position), and "score 7" after round 7, for the stored rounds.
+    versions : mapping of str to str
+        Versions of the packages that the training may depend on.
     """
 
     fold: str
@@ -104,6 +106,7 @@ class Training:
     valid_weight: Floats
     query_ids: Any = ()
     documents: Archive | Mapping[str, Any] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
 
     def read_documents(self) -> dict[str, Any]:
         """Return all arrays of `documents`."""
@@ -164,7 +167,7 @@ class Storage:
         stored = {name: getattr(training, name) for name in STORED}
         np.savez_compressed(arrays, **stored, **training.read_documents())
         contents = {name_model(unit.candidate, "all-rounds"): model, ARRAYS: arrays.getvalue()}
-        self._save(self.get_folder(unit), contents, unit=plan.describe_unit(unit))
+        self._save(self.get_folder(unit), contents, unit=plan.describe_unit(unit), versions=training.versions)
         self._get_failure_path(unit).unlink(missing_ok=True)
 
     def _save(self, folder: Path, contents: Mapping[str, bytes], **record: Any) -> None:
@@ -212,7 +215,7 @@ class Storage:
             stored = {name: archive[name] for name in STORED}
             if not (stored["valid_weight"] > 0).all():
                 raise ValueError("valid_weight must be positive")
-            return Training(fold=unit.fold.name, documents=archive, **stored)
+            return Training(fold=unit.fold.name, documents=archive, versions=manifest["versions"], **stored)
         except Exception as error:  # zipfile and NumPy raise many classes for invalid content.
             raise DamagedError(f"{ARRAYS} is not the archive of a training: {one_line(error)}") from error
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._common import __version__
 from ...data import RankingData
 from ..config import Candidate
 
@@ -36,8 +37,6 @@ def get_trainer(library: str) -> Any:
 
     - `validate_parameters(candidate)` raises `ValueError` for a parameter that is unknown, set elsewhere, or prevents
       the choice of a round.
-    - `get_bin_settings(candidate, documents)` returns all settings of a candidate that may change the result of
-      `bin_data`. Candidates with equal settings train on the same object. None requires a separate object.
     - `bin_data(candidate, train, valid)` returns training and validation data in the form of the library, without a
       reference to the arguments.
     - `train(candidate, data, watch)` trains, passes the validation scores of every round to `watch`, and returns the
@@ -63,6 +62,11 @@ def predict_scores(
     slices = [slice(start, start + DOCUMENTS_PER_PREDICTION) for start in starts]
     pieces = [predict(booster, data, rows, rounds, threads) for rows in slices]
     return {number: np.concatenate(scores) for number, scores in zip(rounds, zip(*pieces, strict=True), strict=True)}
+
+
+def get_versions(library: str) -> dict[str, str]:
+    """Return the versions of the packages that a training may depend on."""
+    return {"gainsay": __version__, "numpy": np.__version__, library: str(import_module(library).__version__)}
 
 
 def validate_names(library: str, candidate: Candidate, main_names: Mapping[str, str]) -> None:
