@@ -1,18 +1,19 @@
-# make demo   the main job on embedded data
-# make test   all tests but those marked nightly; make quick also leaves out those marked slow
-# make lint   ruff, mypy, the order of imports, the size of functions, import cycles, and bandit
-# make oldest     tests of metrics, evaluation and adapters with the lowest versions of all libraries, without compiled core
-# make nocompiler an installation that finds no compiler
-# make nightly    everything else: all sessions of noxfile.py, notebooks, documentation, fuzzing, mutants, vulnerabilities
+# make demo       a comparison of models on simulated data
+# make test       all tests except nightly ones. make quick also excludes slow tests
+# make lint       ruff, mypy, the layers of imports, the size of functions, import cycles, and bandit
+# make oldest     tests of metrics, evaluation and adapters with the lowest versions of all libraries, without the compiled core
+# make nocompiler an installation without a compiler
+# make nightly    all sessions of noxfile.py, notebooks, documentation, fuzzing, mutation testing, vulnerabilities
 # make numpy      the tests of ranking and evaluation without the compiled core
-# make audit      known vulnerabilities in the packages that are installed
-# make fuzz       every reader of files, ten minutes each, or FUZZ_SECONDS=60
-# make coverage   the lines and branches that no test reaches
-# make package    the wheel and the sdist, and the tests of the sdist in a separate folder
-# make mutants    small changes of the code that no test notices: a tenth of all mutants, or MUTANTS=1.0
-# make notebooks, make docs   run the notebooks; build the documentation
-# make calibration   error rates on simulated populations, into calibration/CALIBRATION.md and CLAIMS.md; many hours
-# make bench      ratios against the libraries' own metrics and other packages, into benchmarks/RESULTS.md
+# make audit      known vulnerabilities of the installed packages
+# make fuzz       all readers of files, ten minutes each. Or FUZZ_SECONDS=60
+# make coverage   the lines and branches that tests do not cover
+# make package    the wheel and the sdist, and the tests of the unpacked sdist
+# make mutants    mutation testing with a tenth of all mutants. Or MUTANTS=1.0
+# make notebooks  run the notebooks
+# make docs       build the documentation
+# make calibration  error rates on simulated populations: calibration/CALIBRATION.md and CLAIMS.md, many hours
+# make bench      times compared with built-in metrics and other packages: benchmarks/RESULTS.md
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -23,11 +24,11 @@ CORE := hatch_build.py $(wildcard src/gainsay/_kernel/*.cpp)
 RUN := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python
 EVALUATION := $(wildcard $(addprefix tests/,_kernel ranking metrics evaluation oracles differential test_judgments.py))
 ADAPTERS := $(wildcard $(addprefix tests/,training adapters contracts lightgbm xgboost catboost sklearn dask))
-# Worksteal gives each process neighboring tests, so that few fixtures are made twice.
+# Worksteal gives neighboring tests to each process, so fewer fixtures are made twice.
 TEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 NOX := $(BIN)/nox --error-on-missing-interpreters --session
-# Groups of packages for developers, which users need not see, are known to pip from 25.1 on.
-# Python compiles modules on their first import. To compile all of them would take most of the time.
+# pip supports dependency groups from version 25.1.
+# Without --no-compile, most of the time is spent on compiling modules that are never imported.
 INSTALL := $(BIN)/python -m pip install --quiet --no-compile
 INSTALL_GROUP := $(INSTALL) --upgrade 'pip>=25.1' && $(INSTALL) --editable '.[all,dask]' --group
 

@@ -34,18 +34,18 @@ class CompiledCore(BuildHookInterface[Any]):
         """Compile the core, and set the content and the platform of the wheel."""
         self.folder = Path(tempfile.mkdtemp())
         source = Path(self.root, "src", PLACE)
-        beside = source / LIBRARY
+        editable_library = source / LIBRARY
         try:
             if version == "editable":
-                beside.unlink(missing_ok=True)  # It may be older than the source.
-            built = compiled(source.glob("*.cpp"), self.folder)
+                editable_library.unlink(missing_ok=True)  # It may be older than the source.
+            library = compile_core(source.glob("*.cpp"), self.folder)
             if version == "editable":
-                shutil.copyfile(built, beside)
+                shutil.copyfile(library, editable_library)
         except Exception as error:  # gainsay works without the core.
-            self.app.display_warning(f"gainsay is built without its compiled core, and computes in NumPy: {error}")
+            self.app.display_warning(f"gainsay is built without its compiled core and uses NumPy: {error}")
             return
         if version != "editable":
-            build_data["force_include"][str(built)] = f"{PLACE}/{LIBRARY}"
+            build_data["force_include"][str(library)] = f"{PLACE}/{LIBRARY}"
             build_data["pure_python"] = False
             platform = self.build_config.builder.get_best_matching_tag().split("-")[-1]
             build_data["tag"] = f"py3-none-{platform}"
@@ -55,7 +55,7 @@ class CompiledCore(BuildHookInterface[Any]):
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def compiled(sources: Iterable[Path], folder: Path) -> Path:
+def compile_core(sources: Iterable[Path], folder: Path) -> Path:
     """Compile the sources with the compiler of this Python, or with CC and CXX, and return the library."""
     from setuptools import Distribution, Extension
     from setuptools.command.build_ext import build_ext
@@ -64,9 +64,9 @@ def compiled(sources: Iterable[Path], folder: Path) -> Path:
         """Builds a plain library instead of a Python module."""
 
         def build_extensions(self) -> None:
-            for one in self.extensions:
-                one.extra_compile_args = FLAGS.get(self.compiler.compiler_type, FLAGS["unix"])
-                one.extra_link_args = [] if self.compiler.compiler_type == "msvc" else ["-pthread"]
+            for extension in self.extensions:
+                extension.extra_compile_args = FLAGS.get(self.compiler.compiler_type, FLAGS["unix"])
+                extension.extra_link_args = [] if self.compiler.compiler_type == "msvc" else ["-pthread"]
             super().build_extensions()
 
         def get_ext_filename(self, fullname: str) -> str:

@@ -1,7 +1,7 @@
-"""The suite on every supported Python, and with the lowest and the newest versions of what it needs.
+"""Run the tests on every supported Python, and with the lowest and the newest versions of all dependencies.
 
-`nox` runs all sessions and skips each Python that is not installed. `nox -s oldest` runs one session. Options of pytest
-follow `--`. The versions of Python and the lowest versions are those of pyproject.toml.
+`nox` runs all sessions and skips Pythons that are not installed. `nox -s oldest` runs one session. Options of pytest
+follow `--`. Versions of Python and lowest versions are those of pyproject.toml.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PROJECT = nox.project.load_toml("pyproject.toml")
 PYTHONS = nox.project.python_versions(PROJECT)
 DEVELOPERS = nox.project.dependency_groups(PROJECT, "dev")
 TESTS = nox.project.dependency_groups(PROJECT, "test")
-"""What the tests themselves need; the rest of `dev` checks and documents. These come in new versions."""
+"""Dependencies of the tests, in new versions. The rest of `dev` is for checks and documentation."""
 OLDEST = (
     *("-n", "2", "-m", "not nightly", "--ignore=src"),
     # Old libraries use functions that newer versions of other libraries deprecate.
@@ -29,7 +29,7 @@ OLDEST = (
     # In NumPy 1, errstate of one thread may end errstate of another one.
     *("-W", "ignore:invalid value encountered:RuntimeWarning"),
     *("-W", "ignore:divide by zero encountered:RuntimeWarning"),
-    *("--ignore=tests/report", "--ignore=tests/comparison/test_calibration.py"),  # versions hardly matter to them
+    *("--ignore=tests/report", "--ignore=tests/comparison/test_calibration.py"),  # They hardly depend on versions.
     *("--ignore=tests/test_docs.py", "--ignore=tests/test_examples.py", "--ignore=tests/test_readme.py"),
     # LightGBM 4.3 and XGBoost 2.1 do not train with Dask 2024.12.
     "--ignore=tests/dask/test_cluster.py",
@@ -44,41 +44,42 @@ OLDEST = (
     "--deselect=tests/differential/test_returned_models.py::test_xgboost",
 )
 """Options that leave out tests that cannot run with the lowest versions. Documentation uses the newest interfaces."""
-EVALUATED = """
+EVALUATION_WITHOUT_CORE = """
 import gainsay as gs
 gs.show_config()
 assert gs.show_config("dicts")["kernel"] == {"path": "numpy", "reason": "none was built at installation"}
 assert gs.evaluate(["mrr", "ndcg_exp@2"], gs.Judgments([0, 2], group=[2]), [1.0, 0.0]).mean["mrr"] == 0.5
 """
-"""What an installation without compiler is asked."""
 
 nox.options.error_on_missing_interpreters = False
 nox.options.reuse_venv = "yes"
 
 
-def needed(*extras: str) -> Iterator[Requirement]:
-    """Return the requirements of the package and of extras, those of extras that they name included."""
-    listed: Iterable[str] = PROJECT["project"]["dependencies"]
+def list_requirements(*extras: str) -> Iterator[Requirement]:
+    """Yield the requirements of the package and of extras, including nested extras."""
+    texts: Iterable[str] = PROJECT["project"]["dependencies"]
     for extra in extras:
-        listed = [*listed, *PROJECT["project"]["optional-dependencies"][extra]]
-    for requirement in map(Requirement, listed):
+        texts = [*texts, *PROJECT["project"]["optional-dependencies"][extra]]
+    for requirement in map(Requirement, texts):
         if requirement.name == PROJECT["project"]["name"]:
-            yield from needed(*requirement.extras)
+            yield from list_requirements(*requirement.extras)
         else:
             yield requirement
 
 
-def lowest(requirement: Requirement) -> str:
-    """Return the requirement with its lower bound as the only version."""
+def pin_lowest(requirement: Requirement) -> str:
+    """Return the requirement with its lower bound as the exact version."""
     bounds = [bound.version for bound in requirement.specifier if bound.operator == ">="]
     if len(bounds) != 1:
-        raise ValueError(f"pyproject.toml must give {requirement.name} one lower bound, got {requirement.specifier}")
+        raise ValueError(
+            f"pyproject.toml must have one lower bound of {requirement.name}, got {requirement.specifier}."
+        )
     extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
     return f"{requirement.name}{extras}=={bounds[0]}"
 
 
 def install(session: nox.Session, *packages: str, **environment: str) -> None:
-    """Install packages without compiling each module, most of which no test imports."""
+    """Install packages without compiling their modules, because tests import only some of them."""
     session.install("--no-compile", *packages, env=environment)
 
 
@@ -89,29 +90,29 @@ def run_tests(session: nox.Session, *options: str, **environment: str) -> None:
 
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
-    """Run the whole suite in random order, nightly tests included."""
+    """Run all tests in random order, including nightly tests."""
     install(session, "--editable", ".[all,dask]", *DEVELOPERS)
     run_tests(session, "-n", "2", "-m", "nightly or not nightly", GAINSAY_TEST_ORDER="random")
 
 
 @nox.session(python=PYTHONS[0])
 def kernel_off(session: nox.Session) -> None:
-    """Run the whole suite on NumPy's path, as it runs where no compiler was."""
+    """Run all tests without the compiled core."""
     install(session, "--editable", ".[all,dask]", *DEVELOPERS)
     run_tests(session, "-n", "2", GAINSAY_KERNEL="0")
 
 
 @nox.session(python=PYTHONS[0])
 def no_compiler(session: nox.Session) -> None:
-    """Install where no compiler is to be found, and evaluate."""
+    """Install without a compiler, and evaluate."""
     install(session, ".", CC="no-compiler", CXX="no-compiler")
     session.chdir(session.create_tmp())
-    session.run("python", "-W", "error", "-c", EVALUATED)
+    session.run("python", "-W", "error", "-c", EVALUATION_WITHOUT_CORE)
 
 
 @nox.session(python=PYTHONS[0])
 def package(session: nox.Session) -> None:
-    """Build sdist and the wheel for any platform into `dist`, unpack the sdist elsewhere, and run its tests there."""
+    """Build the sdist and a pure Python wheel in `dist`, and run the tests of the unpacked sdist."""
     install(session, "build", "twine")
     shutil.rmtree("dist", ignore_errors=True)
     session.run("python", "-m", "build", env={"HATCH_BUILD_NO_HOOKS": "true"})
@@ -128,12 +129,12 @@ def package(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS[0])
 def oldest(session: nox.Session) -> None:
-    """Run the suite, or the folders behind `--`, with the lowest versions that pyproject.toml allows."""
+    """Run the tests, or the directories after `--`, with the lowest versions in pyproject.toml."""
     install(
         session,
         "--editable",
         ".",
-        *sorted({lowest(one) for one in needed("all", "catboost", "dask", "parquet")}),
+        *sorted({pin_lowest(requirement) for requirement in list_requirements("all", "catboost", "dask", "parquet")}),
         *TESTS,
     )
     run_tests(session, *OLDEST)
@@ -141,36 +142,36 @@ def oldest(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS)
 def newest(session: nox.Session) -> None:
-    """Run the suite with the newest versions that there are."""
+    """Run the tests with the newest versions."""
     install(session, "--upgrade", "--upgrade-strategy", "eager", "--editable", ".[all,dask]", *DEVELOPERS)
     run_tests(session, "-n", "2")
 
 
 @nox.session(python=PYTHONS[0])
 def oracles(session: nox.Session) -> None:
-    """Compare twenty times as many random queries as usual with the other libraries, ranx included."""
+    """Compare twenty times as many random queries as usual with the other libraries, including ranx."""
     install(session, "--editable", ".[all,dask]", *DEVELOPERS, "ranx>=0.3.20")
     run_tests(session, "tests/differential", "--hypothesis-profile=long")
 
 
 SANITIZERS = {
-    "address": ("asan", {"ASAN_OPTIONS": "detect_leaks=0"}),  # Python leaves much to the system at its end
+    "address": ("asan", {"ASAN_OPTIONS": "detect_leaks=0"}),  # Python does not free all memory at its exit.
     "undefined": ("ubsan", {"UBSAN_OPTIONS": "print_stacktrace=1"}),
-    "thread": ("tsan", {"TSAN_OPTIONS": "ignore_noninstrumented_modules=1"}),  # the other libraries are as they are
+    "thread": ("tsan", {"TSAN_OPTIONS": "ignore_noninstrumented_modules=1"}),  # Other libraries are not instrumented.
 }
-"""What watches over the compiled core while its tests run: its library, and what it must be told."""
+"""Runtime library and options of each sanitizer of the compiled core."""
 
 
 @nox.session(python=PYTHONS[0])
 @nox.parametrize("sanitizer", SANITIZERS)
 def sanitizers(session: nox.Session, sanitizer: str) -> None:
-    """Compile the core with a sanitizer of GCC, and run in it what calls the core."""
+    """Compile the core with a sanitizer of GCC, and run the tests that call the core."""
     install(session, "--editable", ".[lightgbm,experiment]", *TESTS, "pyarrow")
     library = Path(session.create_tmp()).resolve() / f"{sanitizer}.so"
     sources = map(str, Path("src/gainsay/_kernel").glob("*.cpp"))
     flags = ("-std=c++17", "-O1", "-g", "-ffp-contract=off", "-shared", "-fPIC", "-pthread")
-    watch = (f"-fsanitize={sanitizer}", "-fno-sanitize-recover=all", "-D_GLIBCXX_ASSERTIONS")
-    session.run("g++", *flags, *watch, *sources, "-o", str(library), external=True)
+    checks = (f"-fsanitize={sanitizer}", "-fno-sanitize-recover=all", "-D_GLIBCXX_ASSERTIONS")
+    session.run("g++", *flags, *checks, *sources, "-o", str(library), external=True)
     runtime, options = SANITIZERS[sanitizer]
     preloaded = session.run("g++", f"-print-file-name=lib{runtime}.so", external=True, silent=True)
     environment = {"LD_PRELOAD": str(preloaded).strip(), "GAINSAY_KERNEL": str(library), "OMP_NUM_THREADS": "1"}

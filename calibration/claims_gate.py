@@ -157,14 +157,14 @@ def find_needed(population: Population, margin: float, require: str) -> float:
 
 
 class Claim(NamedTuple):
-    """A claim, its target, and a trial. The number of samples is divided by `cost`."""
+    """A claim, its target, and a trial. The number of samples is divided by `divisor`."""
 
     row: int
     claim: str
     direction: str
     target: float | None
     trial: Callable[..., bool | None]
-    cost: int = 1
+    divisor: int = 1
 
 
 def build_claims() -> list[Claim]:
@@ -220,7 +220,7 @@ def build_claims() -> list[Claim]:
 def measure(claim: Claim, samples: int, seed: int) -> dict[str, float]:
     """Return the rate with its standard error, without trials that have no result."""
     results = []
-    for number in range(max(1, samples // claim.cost)):
+    for number in range(max(1, samples // claim.divisor)):
         result = claim.trial(np.random.default_rng([seed, claim.row, number]))
         if result is not None:
             results.append(bool(result))

@@ -1,4 +1,4 @@
-"""Fuzz one reader: `python -m fuzz letor [folder of the corpus] [options of libFuzzer]`."""
+"""Fuzz a reader: `python -m fuzz letor [directory of the corpus] [options of libFuzzer]`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pathlib import Path
 import atheris
 
 MEMORY = 4 * 2**30
-"""Address space of the process, in bytes; libFuzzer stops at 2 GiB of resident memory."""
+"""Address space of the process in bytes. libFuzzer stops at 2 GiB of resident memory."""
 
 
 def main() -> None:
-    """Import the harness with instrumentation, write its seeds and tokens, and hand over to libFuzzer."""
+    """Import the harness with instrumentation, write its seeds and tokens, and start libFuzzer."""
     if len(sys.argv) < 2:
-        known = sorted(path.stem for path in Path(__file__).parent.glob("[a-z]*.py") if path.stem != "oracle")
-        sys.exit(f"usage: python -m fuzz HARNESS [CORPUS] [-option=value …]\nharnesses: {', '.join(known)}")
+        harnesses = sorted(path.stem for path in Path(__file__).parent.glob("[a-z]*.py") if path.stem != "oracle")
+        sys.exit(f"usage: python -m fuzz HARNESS [CORPUS] [-option=value …]\nharnesses: {', '.join(harnesses)}")
     name, *rest = sys.argv[1:]
     with atheris.instrument_imports(include=["gainsay", "tomllib", "numpy.lib"]):
         harness = importlib.import_module(f"fuzz.{name}")
@@ -30,15 +30,15 @@ def main() -> None:
     corpus.mkdir(parents=True, exist_ok=True)
     for number, seed in enumerate(harness.SEEDS):
         (corpus / f"seed-{number}").write_bytes(seed)
-    words = work / "tokens.dict"
+    dictionary = work / "tokens.dict"
     quoted = ("".join(f"\\x{byte:02x}" for byte in token) for token in harness.TOKENS)
-    words.write_text("".join(f'"{token}"\n' for token in quoted))
-    place = work / "files"
-    place.mkdir()
-    limits = ["-rss_limit_mb=2048", "-timeout=300", "-max_len=4096", f"-dict={words}"]
+    dictionary.write_text("".join(f'"{token}"\n' for token in quoted))
+    files = work / "files"
+    files.mkdir()
+    limits = ["-rss_limit_mb=2048", "-timeout=300", "-max_len=4096", f"-dict={dictionary}"]
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     warnings.simplefilter("error")
-    atheris.Setup([sys.argv[0], *limits, *options, str(corpus)], lambda content: harness.check(content, place))
+    atheris.Setup([sys.argv[0], *limits, *options, str(corpus)], lambda content: harness.check(content, files))
     atheris.Fuzz()
 
 

@@ -1,6 +1,6 @@
-"""What is stored of a candidate: manifest, curves and values on test.
+"""Fuzz the stored files of a candidate: manifest, curves and values on the test set.
 
-The first byte of the fuzzer's bytes says which file the others replace; checksums are made to fit.
+The first byte selects the file that the other bytes replace. Checksums are updated.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gainsay.experiment import Experiment
 from gainsay.experiment.plan import find_stored_rounds
 from gainsay.experiment.storage import Storage, Training, compute_sha256, seal
 
-from .experiment_plan import PLAN, resealed
+from .experiment_plan import PLAN, reseal
 from .oracle import attempt
 
 FILES = ("manifest.json", "arrays.npz")
@@ -27,8 +27,8 @@ _RNG = np.random.default_rng(1)
 _QID = np.repeat(np.arange(4), 3)
 
 
-def _written() -> Path:
-    """Return a directory with one finished candidate, nothing of it trained."""
+def _write_experiment() -> Path:
+    """Return a directory with one finished candidate, without training."""
     directory = Path(mkdtemp(prefix="gainsay-fuzz-"))
     atexit.register(shutil.rmtree, directory)
     curves = _RNG.random((3, 2))
@@ -50,9 +50,9 @@ def _written() -> Path:
     return directory
 
 
-_WHOLE = _written()
-_UNIT = Storage(_WHOLE).get_folder(_PLAN.list_units()[0]).relative_to(_WHOLE)
-SEEDS = tuple(bytes([place]) + (_WHOLE / _UNIT / name).read_bytes() for place, name in enumerate(FILES))
+_COMPLETE = _write_experiment()
+_UNIT = Storage(_COMPLETE).get_folder(_PLAN.list_units()[0]).relative_to(_COMPLETE)
+SEEDS = tuple(bytes([place]) + (_COMPLETE / _UNIT / name).read_bytes() for place, name in enumerate(FILES))
 TOKENS = (
     *b'"files" "unit" "valid_weight" "versions" "bytes" "../model.txt" "/etc/passwd" null NaN 1e999 [] {}'.split(),
     *(b"PK\x03\x04", b"curves.npy", b"rounds.npy", b"weights.npy", b"\x93NUMPY", b"mrr"),
@@ -60,10 +60,10 @@ TOKENS = (
 
 
 def check(content: bytes, folder: Path) -> None:
-    """Load: a result that can be shown, or a warning that the candidate has to be trained again."""
+    """Load an experiment: return a complete result, or warn that the candidate has to be trained again."""
     directory = folder / "run"
     shutil.rmtree(directory, ignore_errors=True)
-    shutil.copytree(_WHOLE, directory)
+    shutil.copytree(_COMPLETE, directory)
     name = FILES[content[0] % len(FILES)] if content else FILES[0]
     _replace(directory / _UNIT, name, content[1:])
     with warnings.catch_warnings():
@@ -75,13 +75,13 @@ def check(content: bytes, folder: Path) -> None:
                 raise
             return
     if not isinstance(result, str):
-        for shown in (result.leaderboard, result.best_rounds, result.selected, result.verdict.text):
-            str(shown)
+        for value in (result.leaderboard, result.best_rounds, result.selected, result.verdict.text):
+            str(value)
 
 
 def _replace(unit: Path, name: str, content: bytes) -> None:
     if name == "manifest.json":
-        (unit / name).write_bytes(resealed(content))
+        (unit / name).write_bytes(reseal(content))
         return
     (unit / name).write_bytes(content)
     manifest = json.loads((unit / "manifest.json").read_bytes())

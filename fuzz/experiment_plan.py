@@ -1,4 +1,4 @@
-"""`experiment.json`, the plan in the directory of an experiment; the fuzzer's bytes are JSON that is then seal."""
+"""Fuzz `experiment.json`, the plan of an experiment. The bytes are JSON, to which a checksum is added."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from gainsay.experiment.storage import seal
 
 from .oracle import attempt
 
-_KNOWN = {"num_boost_round": 3, "early_stopping_rounds": 0, "seed": 1, "threads": 1}
+_OPTIONS = {"num_boost_round": 3, "early_stopping_rounds": 0, "seed": 1, "threads": 1}
 PLAN = Plan(
-    candidates=(Candidate("a", "lightgbm", {"num_leaves": 7}, **_KNOWN), Candidate("b", "xgboost", **_KNOWN)),
+    candidates=(Candidate("a", "lightgbm", {"num_leaves": 7}, **_OPTIONS), Candidate("b", "xgboost", **_OPTIONS)),
     folds=(Fold(name="", train=("train",), valid="valid", test="test"),),
     data={"train": "1", "valid": "2", "test": "3"},
     features=FeatureColumns(number=2, sparse=False, names=None, categories=None),
@@ -35,12 +35,12 @@ TOKENS = (
 
 
 def check(content: bytes, folder: Path) -> None:
-    """Load: no candidate is finished, which is a RuntimeError, or the file is wrong."""
+    """Load an experiment: raise a RuntimeError because no candidate is finished, or a ValueError."""
     directory = folder / "run"
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir()
     path = directory / "experiment.json"
-    path.write_bytes(resealed(content))
+    path.write_bytes(reseal(content))
     try:
         attempt(lambda: Experiment.load(directory), directory, lines=False)
     except RuntimeError as error:
@@ -48,8 +48,8 @@ def check(content: bytes, folder: Path) -> None:
             raise
 
 
-def resealed(content: bytes) -> bytes:
-    """Return a document with the checksum that fits; it guards against accidents only, anybody can work it out."""
+def reseal(content: bytes) -> bytes:
+    """Return a document with the right checksum, which protects only against accidental changes."""
     try:
         document = json.loads(content)
         document.pop("sha256", None)

@@ -32,7 +32,7 @@ TOKENS = (
 
 
 def check(content: bytes, folder: Path) -> None:
-    """Read the arguments of an experiment, or what is wrong with the file; missing files of data are an OSError."""
+    """Read the arguments of an experiment, or raise a ValueError. A missing data file is an OSError."""
     path = folder / "experiment.toml"
     path.write_bytes(content)
     (folder / "a.txt").write_bytes(b"".join(b"%d qid:%d 1:%d\n" % (row % 3, row // 3, row) for row in range(27)))

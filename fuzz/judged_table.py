@@ -1,4 +1,4 @@
-"""The command line's table of judgments and scores as CSV and TSV."""
+"""Fuzz the table of judgments and scores of the command line, as CSV and TSV."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOKENS = (b",", b"\t", b"\r", *b'query label " nan inf -1 99999999999999999999 N
 
 
 def check(content: bytes, folder: Path) -> None:
-    """Read CSV and TSV. A table has rows, not lines: a quoted cell may reach over several."""
+    """Read CSV and TSV. Errors name rows instead of lines, because a quoted cell may contain line breaks."""
     for suffix in (".csv", ".tsv"):
         path = folder / f"table{suffix}"
         path.write_bytes(content)

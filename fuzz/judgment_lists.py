@@ -1,4 +1,4 @@
-"""`gainsay.data.read_qrels` and `read_run` on tables with a header."""
+"""Fuzz `gainsay.data.read_qrels` and `read_run` with tables that have a header."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ LIMIT = 2**22
 
 
 def check(content: bytes, folder: Path) -> None:
-    """Read: numbers are what they must be, ids are not empty, and a document stands once in a query."""
+    """Read tables: numbers are valid, ids are not empty, and a document occurs once per query."""
     for suffix in (".csv", ".tsv"):
         path = folder / f"list{suffix}"
         path.write_bytes(content)
         for read, column in ((read_qrels, "label"), (read_run, "score")):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
-                found = attempt(lambda read=read, path=path: read(path, max_bytes=LIMIT), path, lines=True)
-            if isinstance(found, str):
+                table = attempt(lambda read=read, path=path: read(path, max_bytes=LIMIT), path, lines=True)
+            if isinstance(table, str):
                 continue
-            numbers = found[column]
-            wrong = numbers.isna().any() or (column == "label" and not all(map(math.isfinite, numbers)))
-            ids = found[["query", "document"]]
-            if wrong or (ids == "").any(axis=None) or ids.duplicated().any():
-                raise ViolationError(f"returned {found!r}")
+            numbers = table[column]
+            invalid = numbers.isna().any() or (column == "label" and not all(map(math.isfinite, numbers)))
+            ids = table[["query", "document"]]
+            if invalid or (ids == "").any(axis=None) or ids.duplicated().any():
+                raise ViolationError(f"returned {table!r}")

@@ -1,4 +1,4 @@
-"""`gainsay.data.read_letor`: SVMlight lines with query ids, plain and through gzip."""
+"""Fuzz `gainsay.data.read_letor`: SVMlight lines with query ids, plain and compressed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 from gainsay.data import RankingData, letor, read_letor
 
-from .oracle import attempt, same
+from .oracle import assert_equal, attempt
 
 SEEDS = (
     b"2 qid:7 1:0.5 3:1 # docid = A\n0 qid:7 2:0.2 # docid = B\n1 qid:8 1:3 # docid = C\n",
@@ -23,24 +23,24 @@ LIMIT = 2**22
 
 
 def check(content: bytes, folder: Path) -> None:
-    """Read plain, through gzip, and line by line: the same data, or the same message."""
+    """Read the plain and the compressed file with both parsers: return the same data, or raise the same message."""
     path = folder / "data.txt"
     path.write_bytes(content)
-    found = _read(path)
+    result = _read(path)
     with patch.object(letor, "_parse_chunk", return_value=None):
-        same(found, _read(path), "whole arrays of tokens against one line at a time")
+        assert_equal(result, _read(path), "both parsers")
     if not content.startswith(b"\x1f\x8b"):
         path.write_bytes(gzip.compress(content, 1, mtime=0))
-        same(found, _read(path), "plain against gzip")
+        assert_equal(result, _read(path), "plain and compressed")
 
 
 def _read(path: Path) -> object:
-    found = attempt(lambda: read_letor(path, max_bytes=LIMIT), path, lines=True)
-    return found if isinstance(found, str) else plain(found)
+    result = attempt(lambda: read_letor(path, max_bytes=LIMIT), path, lines=True)
+    return result if isinstance(result, str) else to_values(result)
 
 
-def plain(data: RankingData) -> object:
-    """Return data as values that compare by content, NaN included."""
+def to_values(data: RankingData) -> object:
+    """Return data as values that compare by content, including NaN."""
     features = (data.features.shape, data.features.tobytes())
     weight = None if data.weight is None else data.weight.tolist()
     return features, data.labels.tobytes(), data.qid.tolist(), data.query_ids.tolist(), data.document_ids, weight

@@ -1,4 +1,4 @@
-"""`gainsay.data.read_lightgbm`: the data, group sizes and weights, parted in the fuzzer's bytes by a byte 0xff."""
+"""Fuzz `gainsay.data.read_lightgbm`: data, group sizes and weights. A byte 0xff separates them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from unittest.mock import patch
 
 from gainsay.data import letor, read_lightgbm
 
-from .letor import LIMIT, plain
-from .oracle import attempt, same
+from .letor import LIMIT, to_values
+from .oracle import assert_equal, attempt
 
 SEEDS = (
     b"2 1:0.5 3:1\n0 2:0.25\n1 1:3\n\xff2\n1\n",
@@ -20,18 +20,18 @@ TOKENS = (b"\xff", b"\t", b" 1:", b"\r\n", *b", nan inf 1e400 qid:1 999999999999
 def check(content: bytes, folder: Path) -> None:
     """Read by both parsers: the same data or the same message."""
     path, query, weight = folder / "rank", folder / "rank.query", folder / "rank.weight"
-    data, _, beside = content.partition(b"\xff")
-    sizes, parted, weights = beside.partition(b"\xff")
+    data, _, rest = content.partition(b"\xff")
+    sizes, has_weights, weights = rest.partition(b"\xff")
     path.write_bytes(data)
     query.write_bytes(sizes)
     weight.unlink(missing_ok=True)
-    if parted:
+    if has_weights:
         weight.write_bytes(weights)
-    found = _read(path, query, weight)
+    result = _read(path, query, weight)
     with patch.object(letor, "_parse_chunk", return_value=None):
-        same(found, _read(path, query, weight), "whole arrays of tokens against one line at a time")
+        assert_equal(result, _read(path, query, weight), "both parsers")
 
 
 def _read(path: Path, query: Path, weight: Path) -> object:
-    found = attempt(lambda: read_lightgbm(path, max_bytes=LIMIT), query, weight, path, lines=True)
-    return found if isinstance(found, str) else plain(found)
+    result = attempt(lambda: read_lightgbm(path, max_bytes=LIMIT), query, weight, path, lines=True)
+    return result if isinstance(result, str) else to_values(result)

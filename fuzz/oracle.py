@@ -1,7 +1,7 @@
-"""What a reader may do with any bytes whatever: return data, or raise one `ValueError` that says where.
+"""The permitted behavior of readers: return data, or raise a `ValueError` that names the file and the line.
 
-A harness is a module with `SEEDS`, `TOKENS` and `check(content, folder)`. The tests replay `tests/corpus` through the
-same `check`, so what is permitted is written here only.
+A harness is a module with `SEEDS`, `TOKENS` and `check(content, folder)`. The tests replay `tests/corpus` with the same
+`check`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-LONGEST_MESSAGE = 4000
+MAX_MESSAGE_LENGTH = 4000
 WHOLE_FILE = (
     "the file has no documents",
     "the file has no scores",
@@ -30,11 +30,11 @@ WHOLE_FILE = (
     "no column ",
     " occurs ",
 )
-"""What a reader of lines may say of a file as a whole; everything else has to name its line."""
+"""Parts of messages about a whole file. Other messages must name a line."""
 
 
 class ViolationError(AssertionError):
-    """A reader did what none may do."""
+    """A reader violates the rules of this module."""
 
 
 def attempt(read: Callable[[], T], *paths: Path, lines: bool, permitted: tuple[type[Exception], ...] = ()) -> T | str:
@@ -43,13 +43,13 @@ def attempt(read: Callable[[], T], *paths: Path, lines: bool, permitted: tuple[t
     Parameters
     ----------
     read
-        Reads the files; every exception other than ValueError and `permitted` passes through, and so is found.
+        Function that reads the files. Exceptions other than ValueError and `permitted` propagate.
     paths
-        The files, one of which a message has to name.
+        The files. A message must name one of them.
     lines
-        Whether a message has to say the line too, unless it is about the whole file.
+        Whether a message must also name the line, unless it is about the whole file.
     permitted
-        Further exceptions that the reader's documentation allows.
+        Further documented exceptions.
     """
     try:
         return read()
@@ -57,28 +57,28 @@ def attempt(read: Callable[[], T], *paths: Path, lines: bool, permitted: tuple[t
         message = str(error)
     path = next((path for path in paths if str(path) in message), None)
     if path is None:
-        raise ViolationError(f"names none of the files: {message!r}")
-    if len(message.replace(str(path), "")) > LONGEST_MESSAGE:
+        raise ViolationError(f"message without a file: {message!r}")
+    if len(message.replace(str(path), "")) > MAX_MESSAGE_LENGTH:
         raise ViolationError(f"message of {len(message)} characters: {message[:200]!r}…")
-    if any(ord(one) < 32 and one != "\n" for one in message):
+    if any(ord(character) < 32 and character != "\n" for character in message):
         raise ViolationError(f"message with control characters: {message!r}")
     if lines:
-        _names_line(message, path)
+        _check_line(message, path)
     return message
 
 
-def _names_line(message: str, path: Path) -> None:
-    said = re.match(rf"{re.escape(str(path))}, line (\d+): .", message, re.DOTALL)
-    if said is None:
-        if not any(known in message for known in WHOLE_FILE):
-            raise ViolationError(f"names no line: {message!r}")
+def _check_line(message: str, path: Path) -> None:
+    match = re.match(rf"{re.escape(str(path))}, line (\d+): .", message, re.DOTALL)
+    if match is None:
+        if not any(part in message for part in WHOLE_FILE):
+            raise ViolationError(f"message without a line: {message!r}")
         return
-    # gzip: the lines are those of the text inside, which the caller does not know; any line from 1 is possible
-    if int(said[1]) < 1:
-        raise ViolationError(f"there is no line {said[1]}: {message!r}")
+    # The number of lines in a gzip file is not available here, so only the lower limit is checked.
+    if int(match[1]) < 1:
+        raise ViolationError(f"line {match[1]} does not exist: {message!r}")
 
 
-def same(first: object, second: object, what: str) -> None:
-    """Raise where two ways to read the same thing differ."""
+def assert_equal(first: object, second: object, comparison: str) -> None:
+    """Raise an error if two results differ."""
     if first != second:
-        raise ViolationError(f"{what}: {first!r} against {second!r}")
+        raise ViolationError(f"{comparison}: {first!r} is not {second!r}")

@@ -1,4 +1,4 @@
-"""`gainsay.data.read_scores` on NumPy's files: `.npy`, and `.npz`, which is a zip file of them."""
+"""Fuzz `gainsay.data.read_scores` with NumPy files: `.npy` and `.npz`."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ LIMIT = 2**22
 
 
 def _npy(array: Any, version: tuple[int, int] | None = None) -> bytes:
-    written = io.BytesIO()
-    np.lib.format.write_array(written, np.asarray(array), version=version, allow_pickle=True)
-    return written.getvalue()
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, np.asarray(array), version=version, allow_pickle=True)
+    return buffer.getvalue()
 
 
-def _npz(packing: Any, **arrays: Any) -> bytes:
-    written = io.BytesIO()
-    packing(written, **arrays)
-    return written.getvalue()
+def _npz(save: Any, **arrays: Any) -> bytes:
+    buffer = io.BytesIO()
+    save(buffer, **arrays)
+    return buffer.getvalue()
 
 
 def _zip(method: int) -> bytes:
-    written = io.BytesIO()
-    with zipfile.ZipFile(written, "w", method) as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as archive:
         archive.writestr("a.npy", _npy([1.0]))
-    return written.getvalue()
+    return buffer.getvalue()
 
 
 SEEDS = (
@@ -49,7 +49,7 @@ TOKENS = (b"\x93NUMPY\x01\x00", b"'descr': '<f8'", b"'fortran_order': True", b"'
 
 
 def check(content: bytes, folder: Path) -> None:
-    """Read with a column named and without; the suffix does not matter."""
+    """Read with and without a column. The suffix has no effect."""
     path = folder / "scores.npy"
     path.write_bytes(content)
     for column in (None, "a"):

@@ -1,4 +1,4 @@
-"""`gainsay.data.read_scores` and the command line's tables on Parquet files."""
+"""Fuzz `gainsay.data.read_scores` and the tables of the command line with Parquet files."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .oracle import attempt
 
 
 def _parquet(compression: Any = "snappy", **columns: Any) -> bytes:
-    written = io.BytesIO()
-    pd.DataFrame(columns).to_parquet(written, engine="pyarrow", compression=compression, index=False)
-    return written.getvalue()
+    buffer = io.BytesIO()
+    pd.DataFrame(columns).to_parquet(buffer, engine="pyarrow", compression=compression, index=False)
+    return buffer.getvalue()
 
 
 SEEDS = (
@@ -31,7 +31,7 @@ LIMIT = 2**22
 
 
 def check(content: bytes, folder: Path) -> None:
-    """Read one column, and all of them."""
+    """Read one column and all columns."""
     path = folder / "scores.parquet"
     path.write_bytes(content)
     for column in (None, "a"):

@@ -1,4 +1,4 @@
-"""`gainsay.data.read_scores` on text: CSV, TSV and columns parted by blanks, with and without a column named."""
+"""Fuzz `gainsay.data.read_scores` with text: CSV, TSV and columns separated by blanks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LIMIT = 2**18
 
 
 def check(content: bytes, folder: Path) -> None:
-    """Read under every suffix, with a column named and without."""
+    """Read with every suffix, with and without a column."""
     for suffix in (".csv", ".tsv", ".txt"):
         path = folder / f"scores{suffix}"
         path.write_bytes(content)

@@ -1,4 +1,4 @@
-"""`gainsay.data.read_qrels`."""
+"""Fuzz `gainsay.data.read_qrels`."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ LIMIT = 2**22
 
 
 def check(content: bytes, folder: Path) -> None:
-    """Read: grades are finite, and a document stands once in a query."""
+    """Read qrels: grades are finite, and a document occurs once per query."""
     path = folder / "qrels.txt"
     path.write_bytes(content)
-    found = attempt(lambda: read_qrels(path, max_bytes=LIMIT), path, lines=True)
-    if isinstance(found, str):
+    table = attempt(lambda: read_qrels(path, max_bytes=LIMIT), path, lines=True)
+    if isinstance(table, str):
         return
-    if not all(map(math.isfinite, found["label"])) or found.duplicated(["query", "document"]).any():
-        raise ViolationError(f"returned {found!r}")
+    if not all(map(math.isfinite, table["label"])) or table.duplicated(["query", "document"]).any():
+        raise ViolationError(f"returned {table!r}")

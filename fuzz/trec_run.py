@@ -1,4 +1,4 @@
-"""`gainsay.data.read_run`, and `write_run`, which has to write what reads back equal."""
+"""Fuzz `gainsay.data.read_run` and `write_run`. A written run has the same content when it is read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gainsay.data import read_run, write_run
 
-from .oracle import attempt, same
+from .oracle import assert_equal, attempt
 
 SEEDS = (
     b"301 Q0 FR94-1 1 2.5 STANDARD\n301 Q0 FR94-2 2 1.5 STANDARD\n302 Q0 FR94-1 1 -inf STANDARD\n",
@@ -19,17 +19,17 @@ LIMIT = 2**22
 
 
 def check(content: bytes, folder: Path) -> None:
-    """Read, write and read back: the same documents and scores."""
+    """Read, write and read again: return the same documents and scores."""
     path = folder / "run.txt"
     path.write_bytes(content)
-    found = attempt(lambda: read_run(path, max_bytes=LIMIT), path, lines=True)
-    if isinstance(found, str):
+    run = attempt(lambda: read_run(path, max_bytes=LIMIT), path, lines=True)
+    if isinstance(run, str):
         return
-    write_run(found, path)
-    again = read_run(path)
+    write_run(run, path)
+    written = read_run(path)
     keys = ["query", "document"]
-    same(
-        found.sort_values(keys).to_dict("list"),
-        again.sort_values(keys).to_dict("list"),
-        "a run against what was written and read back",
+    assert_equal(
+        run.sort_values(keys).to_dict("list"),
+        written.sort_values(keys).to_dict("list"),
+        "a run and its written copy",
     )

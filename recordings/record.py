@@ -1,4 +1,4 @@
-"""Record what a checkout computes: numbers, JSON documents, reports and trainings, all from fixed seeds.
+"""Record the results of a checkout: numbers, JSON documents, reports and trainings, all with fixed seeds.
 
     python recordings/record.py [--checkout PATH] [--only TOPIC ...]
 
@@ -33,7 +33,7 @@ DATA = HERE / "data"
 MAIN_METRICS = ["ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10", "map", "mrr"]
 
 
-# The interface: every use of the package whose names may change.
+# The interface: all uses of the package with names that may change.
 
 
 def compare_models(gs: Any, models: Any, judgments: Any, metrics: Any, *, margin: float = 0.0, **options: Any) -> Any:
@@ -80,45 +80,45 @@ EXPERIMENT_TABLES = (
 
 
 def unjudged_documents(comparison: Any) -> Any:
-    """Return how many of the retrieved documents have no judgment."""
+    """Return the numbers of retrieved documents without a judgment."""
     return comparison.unjudged
 
 
 # Values as JSON.
 
 
-def plain(value: Any) -> Any:
-    """Return a value as JSON can contain it; floats keep every bit."""
+def to_json(value: Any) -> Any:
+    """Return a value of types that JSON supports. Floats are exact."""
     if hasattr(value, "to_dict") and hasattr(value, "columns"):
         index = value.index.to_frame(index=False)
-        named = index.columns.astype(str).tolist()
+        names = index.columns.astype(str).tolist()
         return {
-            "index": {f"{name}": plain(index.iloc[:, at].tolist()) for at, name in enumerate(named)},
-            "columns": {str(name): plain(value[name].tolist()) for name in value.columns},
+            "index": {f"{name}": to_json(index.iloc[:, place].tolist()) for place, name in enumerate(names)},
+            "columns": {str(name): to_json(value[name].tolist()) for name in value.columns},
         }
     if hasattr(value, "_asdict"):
-        return plain(value._asdict())
+        return to_json(value._asdict())
     if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): to_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
+        return [to_json(item) for item in value]
     if isinstance(value, np.ndarray):
-        return plain(value.tolist())
+        return to_json(value.tolist())
     if isinstance(value, np.generic):
-        return plain(value.item())
+        return to_json(value.item())
     if isinstance(value, bool | int | float | str) or value is None:
         return value
     if hasattr(value, "to_dict"):
-        return plain(value.to_dict())
+        return to_json(value.to_dict())
     if is_dataclass(value):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        return {field.name: to_json(getattr(value, field.name)) for field in fields(value)}
     return str(value)
 
 
 def attempt(compute: Callable[[], Any]) -> Any:
-    """Return the result as JSON, or the type of the error: the wording of errors is not recorded."""
+    """Return the result as JSON, or the type of the error without its message."""
     try:
-        return plain(compute())
+        return to_json(compute())
     except Exception as error:
         return {"raises": type(error).__name__}
 
@@ -126,7 +126,7 @@ def attempt(compute: Callable[[], Any]) -> Any:
 class VisibleText(html.parser.HTMLParser):
     """Collects the text of a page, one line per block, without styles, scripts and pictures.
 
-    A picture in a cell of a table is a part of the table, and its text counts.
+    The text of a picture in a table is included.
     """
 
     HIDDEN = ("style", "script", "template")
@@ -157,19 +157,19 @@ class VisibleText(html.parser.HTMLParser):
             self.lines[-1] += data
 
 
-def visible_text(page: str) -> list[str]:
-    """Return the lines of a page that a reader sees."""
+def extract_text(page: str) -> list[str]:
+    """Return the visible lines of a page."""
     parser = VisibleText()
     parser.feed(page)
     lines = (re.sub(r"\s+", " ", line).strip() for line in parser.lines)
     return [line for line in lines if line]
 
 
-def reports(comparison: Any, **options: Any) -> dict[str, Any]:
-    """Return the report as text: of the HTML page what is visible, the Markdown, and the JSON document."""
+def build_reports(comparison: Any, **options: Any) -> dict[str, Any]:
+    """Return the visible text of the HTML report, the Markdown report, and the JSON document."""
     with tempfile.TemporaryDirectory() as folder:
         page = Path(comparison.to_html(Path(folder) / "report.html", **options))
-        lines = visible_text(page.read_text(encoding="utf-8"))
+        lines = extract_text(page.read_text(encoding="utf-8"))
     return {
         "html": lines,
         "markdown": comparison.to_markdown(**options).splitlines(),
@@ -180,15 +180,15 @@ def reports(comparison: Any, **options: Any) -> dict[str, Any]:
 # Populations: comparisons of every kind.
 
 
-def noisy_models(labels: Any, noises: dict[str, float], seed: int, decimals: int | None = None) -> dict[str, Any]:
-    """Return scores that are the label plus noise, rounded where ties are wanted."""
+def simulate_models(labels: Any, noises: dict[str, float], seed: int, decimals: int | None = None) -> dict[str, Any]:
+    """Return scores that are the label plus noise, rounded to `decimals` if ties are required."""
     rng = np.random.default_rng(seed)
     scores = {name: labels + noise * rng.normal(size=len(labels)) for name, noise in noises.items()}
-    return {name: of.round(decimals) for name, of in scores.items()} if decimals is not None else scores
+    return {name: values.round(decimals) for name, values in scores.items()} if decimals is not None else scores
 
 
 def populations(gs: Any) -> dict[str, Callable[[], tuple[Any, dict[str, Any]]]]:
-    """Return by name what makes a comparison, and how it is examined."""
+    """Return functions by name that make a comparison and the options for its examination."""
     from gainsay.data import simulate, simulate_rankers
 
     def three_rankers() -> Any:
@@ -199,7 +199,7 @@ def populations(gs: Any) -> dict[str, Callable[[], tuple[Any, dict[str, Any]]]]:
         rng = np.random.default_rng(1)
         sizes = rng.integers(2, 15, 150)
         labels = rng.integers(0, 2, sizes.sum())
-        models = noisy_models(labels, {"new": 0.8, "old": 1.0}, 2, decimals=0)
+        models = simulate_models(labels, {"new": 0.8, "old": 1.0}, 2, decimals=0)
         judgments = gs.Judgments(labels, group=sizes)
         metrics = ["map", "ndcg_linear@5", "precision@3", "recall@5", "hit@1", "rprec"]
         comparison = compare_models(gs, models, judgments, metrics, baseline="old", margin=0.01, draws=3000)
@@ -212,7 +212,7 @@ def populations(gs: Any) -> dict[str, Callable[[], tuple[Any, dict[str, Any]]]]:
         weights = rng.uniform(0.2, 3.0, 240)
         clusters = rng.integers(0, 60, 240)
         judgments = gs.Judgments(labels, group=[12] * 240, weight=weights)
-        models = noisy_models(labels, noises, 5)
+        models = simulate_models(labels, noises, 5)
         comparison = compare_models(
             gs, models, judgments, MAIN_METRICS, clusters=clusters, alpha=0.1, margin=0.002, draws=3000, seed=7
         )
@@ -225,7 +225,7 @@ def populations(gs: Any) -> dict[str, Callable[[], tuple[Any, dict[str, Any]]]]:
         judgments = gs.Judgments(labels, group=[10] * 120)
         comparison = compare_models(
             gs,
-            noisy_models(labels, noises, 12),
+            simulate_models(labels, noises, 12),
             judgments,
             ["ndcg_linear@5", "ndcg_exp@5", "err(max_label=3)@5"],
             draws=1500,
@@ -242,7 +242,7 @@ def populations(gs: Any) -> dict[str, Callable[[], tuple[Any, dict[str, Any]]]]:
             "market": rng.choice(["de", "fr"], 260).tolist(),
         }
         judgments = gs.Judgments(labels, qid=np.repeat(ids, sizes), texts={ids[0]: "red shoes", ids[5]: "desk <lamp>"})
-        models = noisy_models(labels, {"linear": 1.0, "exp": 1.02, "blend": 1.01}, 22, decimals=1)
+        models = simulate_models(labels, {"linear": 1.0, "exp": 1.02, "blend": 1.01}, 22, decimals=1)
         metrics = ["ndcg_linear(empty=skip)@10", "ndcg_exp(empty=skip)@10", "mrr", "rbp(p=0.8)"]
         return compare_models(gs, models, judgments, metrics, segments=columns, draws=2000), {}
 
@@ -251,18 +251,22 @@ def populations(gs: Any) -> dict[str, Callable[[], tuple[Any, dict[str, Any]]]]:
         labels = rng.choice(5, 200 * 10, p=[0.5, 0.25, 0.15, 0.06, 0.04])
         judgments = gs.Judgments(labels, group=[10] * 200)
 
-        def repeated(noise: float, count: int, seed: int) -> list[Any]:
-            its = np.random.default_rng(seed)
-            own = labels + noise * its.normal(size=len(labels))
-            return [own + 0.3 * its.normal(size=len(labels)) for _ in range(count)]
+        def simulate_repeats(noise: float, count: int, seed: int) -> list[Any]:
+            own_rng = np.random.default_rng(seed)
+            own = labels + noise * own_rng.normal(size=len(labels))
+            return [own + 0.3 * own_rng.normal(size=len(labels)) for _ in range(count)]
 
-        models = {"a": repeated(1.0, 4, 32), "b": repeated(1.05, 3, 33), "fixed": labels + rng.normal(size=len(labels))}
+        models = {
+            "a": simulate_repeats(1.0, 4, 32),
+            "b": simulate_repeats(1.05, 3, 33),
+            "fixed": labels + rng.normal(size=len(labels)),
+        }
         comparison = compare_models(gs, models, judgments, MAIN_METRICS[:3], vary="seed", draws=2000)
         return comparison, {"pair": ("a", "b"), "repeats": 5, "baseline": "fixed"}
 
     def retrieved() -> Any:
         rng = np.random.default_rng(41)
-        qrels, found = {}, {"bm25": {}, "dense": {}, "hybrid": {}}
+        qrels, runs = {}, {"bm25": {}, "dense": {}, "hybrid": {}}
         for query in range(60):
             judged = {
                 f"d{number}": int(grade) for number, grade in enumerate(rng.choice(4, 15, p=[0.5, 0.3, 0.15, 0.05]))
@@ -273,11 +277,11 @@ def populations(gs: Any) -> dict[str, Callable[[], tuple[Any, dict[str, Any]]]]:
                 documents += [f"{name}-{number}" for number in range(rng.integers(0, 6))]
                 if name == "dense" and query == 7:
                     continue
-                found[name][f"t{query}"] = {
+                runs[name][f"t{query}"] = {
                     document: float(judged.get(document, 0.5) + noise * rng.normal()) for document in documents
                 }
         metrics = ["ndcg_linear@10", "ndcg_exp@10", "map", "judged@10"]
-        return compare_retrieved(gs, found, qrels, metrics, unjudged="drop", draws=2000), {"pair": ("bm25", "dense")}
+        return compare_retrieved(gs, runs, qrels, metrics, unjudged="drop", draws=2000), {"pair": ("bm25", "dense")}
 
     def loss() -> Any:
         class Bottom(gs.Precision):
@@ -288,13 +292,13 @@ def populations(gs: Any) -> dict[str, Callable[[], tuple[Any, dict[str, Any]]]]:
         labels = rng.integers(0, 3, 90 * 8)
         judgments = gs.Judgments(labels, group=[8] * 90)
         metrics = ["bottom_share@3", "ndcg_exp@3", "gap@5"]
-        models = noisy_models(labels, {"x": 1.0, "y": 1.1, "z": 3.0}, 52)
+        models = simulate_models(labels, {"x": 1.0, "y": 1.1, "z": 3.0}, 52)
         comparison = compare_models(gs, models, judgments, metrics, baseline="z", draws=2000)
         return comparison, {"baseline": "z", "gains": False}
 
     return {
-        making.__name__: making
-        for making in (
+        make.__name__: make
+        for make in (
             *(three_rankers, two_binary_with_ties, six_weighted_clusters, thirty_models),
             *(segments, recipes, retrieved, loss),
         )
@@ -309,10 +313,10 @@ def examine(
     gains: bool = True,
     repeats: int | None = None,
 ) -> dict[str, Any]:
-    """Return everything that a comparison shows."""
+    """Return all results of a comparison."""
     first, second = pair or comparison.models[:2]
-    decided = baseline or comparison.models[-1]
-    found: dict[str, Any] = {
+    baseline_name = baseline or comparison.models[-1]
+    results: dict[str, Any] = {
         "to_dict": attempt(comparison.to_dict),
         "unjudged": attempt(lambda: unjudged_documents(comparison)),
         "variance": attempt(lambda: comparison.variance),
@@ -324,7 +328,7 @@ def examine(
         "ranking": attempt(lambda: comparison.ranking(comparison.query_ids[0], first)),
         "preferences": attempt(lambda: comparison.preferences(first, second)),
         "frame_head": attempt(lambda: comparison.frame().head(60)),
-        "notes": plain(comparison.notes),
+        "notes": to_json(comparison.notes),
     }
     panel = comparison.sample.panel
     derived = {
@@ -332,38 +336,40 @@ def examine(
         "repeat_counts": lambda: {name: panel.repeat_counts[panel.models.index(name)] for name in comparison.models},
     }
     for name in (*COMPARISON_TABLES, *COMPARISON_VALUES):
-        found[name] = attempt(derived.get(name, lambda name=name: getattr(comparison, name)))
+        results[name] = attempt(derived.get(name, lambda name=name: getattr(comparison, name)))
     for margin in (0.0, 0.005):
-        found[f"against margin {margin}"] = attempt(lambda margin=margin: decide_against(comparison, decided, margin))
+        results[f"against margin {margin}"] = attempt(
+            lambda margin=margin: decide_against(comparison, baseline_name, margin)
+        )
     for claim in ("pair", "ship", "genuine"):
-        found[f"plan {claim}"] = attempt(lambda claim=claim: plan_queries(comparison, 0.02, claim, repeats))
+        results[f"plan {claim}"] = attempt(lambda claim=claim: plan_queries(comparison, 0.02, claim, repeats))
     if gains:
-        found["gains"] = attempt(lambda: comparison.gains().to_dict())
-        found["gains_table"] = attempt(lambda: comparison.gains([1, 1.5, 2, 3]).frame)
-        found["gains_markdown"] = attempt(lambda: comparison.gains().to_markdown().splitlines())
-    found["report"] = reports(comparison)
+        results["gains"] = attempt(lambda: comparison.gains().to_dict())
+        results["gains_table"] = attempt(lambda: comparison.gains([1, 1.5, 2, 3]).frame)
+        results["gains_markdown"] = attempt(lambda: comparison.gains().to_markdown().splitlines())
+    results["report"] = build_reports(comparison)
     if len(comparison.models) < 10 and comparison.baseline is None:
-        found["report with baseline"] = reports(comparison, baseline=decided)
-    return found
+        results["report with baseline"] = build_reports(comparison, baseline=baseline_name)
+    return results
 
 
 def record_populations() -> dict[str, Any]:
     """Record all comparisons, fitted gains and plans."""
     import gainsay as gs
 
-    found: dict[str, Any] = {}
-    for name, making in populations(gs).items():
-        comparison, how = making()
-        found[name] = examine(comparison, **how)
+    results: dict[str, Any] = {}
+    for name, make in populations(gs).items():
+        comparison, options = make()
+        results[name] = examine(comparison, **options)
         if name == "three_rankers":
-            values = {metric: np.asarray(of) for metric, of in comparison.values.items()}
+            values = {metric: np.asarray(table) for metric, table in comparison.values.items()}
     rng = np.random.default_rng(61)
     labels = rng.choice(5, 40 * 6)
     judgments = gs.Judgments(labels, group=[6] * 40)
-    one, other = labels + rng.normal(size=240), labels + 2 * rng.normal(size=240)
-    preferences = (judgments, one, other, rng.choice(["a", "b", "tie"], 40, p=[0.6, 0.3, 0.1]))
-    found["fitted gain"] = attempt(lambda: gs.fit_gain(preferences, metric="ndcg_linear@5").to_dict())
-    found["verdict from values"] = attempt(
+    first, second = labels + rng.normal(size=240), labels + 2 * rng.normal(size=240)
+    preferences = (judgments, first, second, rng.choice(["a", "b", "tie"], 40, p=[0.6, 0.3, 0.1]))
+    results["fitted gain"] = attempt(lambda: gs.fit_gain(preferences, metric="ndcg_linear@5").to_dict())
+    results["verdict from values"] = attempt(
         lambda: gs.Comparison(values, ["a", "b", "c"], alpha=0.1, draws=2000, seed=3).verdict.to_dict()
     )
     for claim, options in (
@@ -372,10 +378,10 @@ def record_populations() -> dict[str, Any]:
         ("genuine", {"query": 0.1, "correlation": 0.8}),
     ):
         options = {"repeats": None, **options}
-        found[f"plan from deviations {claim}"] = attempt(
+        results[f"plan from deviations {claim}"] = attempt(
             lambda claim=claim, options=options: plan_from_deviations(gs, 0.01, claim, **options)
         )
-    return found
+    return results
 
 
 # Experiments.
@@ -386,7 +392,7 @@ def record_experiments() -> dict[str, Any]:
     import gainsay as gs
     from gainsay.data import simulate
 
-    def candidates(rounds: int = 12, stopping: int = 4) -> list[Any]:
+    def build_candidates(rounds: int = 12, stopping: int = 4) -> list[Any]:
         common = {"num_boost_round": rounds, "early_stopping_rounds": stopping}
         trees = {"num_leaves": [4, 8], "min_data_in_leaf": 5, "learning_rate": 0.2}
         return [
@@ -407,13 +413,13 @@ def record_experiments() -> dict[str, Any]:
     metrics = MAIN_METRICS[:2]
 
     def single(folder: Path) -> Any:
-        return run_experiment(gs, candidates(), *parts, directory=folder, draws=2000, margin=0.001)
+        return run_experiment(gs, build_candidates(), *parts, directory=folder, draws=2000, margin=0.001)
 
     def folds(folder: Path) -> Any:
         data = simulate(90, seed=2, features=8, mean_length=10)
-        made = gs.k_folds(data, 3, seed=5)
+        three_folds = gs.k_folds(data, 3, seed=5)
         return run_experiment(
-            gs, candidates(8)[::2], metrics=[*metrics, "mrr"], folds=made, draws=2000, directory=folder
+            gs, build_candidates(8)[::2], metrics=[*metrics, "mrr"], folds=three_folds, draws=2000, directory=folder
         )
 
     def repeats(folder: Path) -> Any:
@@ -421,40 +427,40 @@ def record_experiments() -> dict[str, Any]:
         return run_experiment(gs, seeded, *parts, metrics=metrics, repeats=3, draws=2000, directory=folder, **options)
 
     def finalists(folder: Path) -> Any:
-        chosen = {"finalists": 3, "keep": 1, "baseline": "xgb"}
-        return run_experiment(gs, seeded, *parts, metrics=metrics, repeats=chosen, draws=2000, directory=folder)
+        selection = {"finalists": 3, "keep": 1, "baseline": "xgb"}
+        return run_experiment(gs, seeded, *parts, metrics=metrics, repeats=selection, draws=2000, directory=folder)
 
-    found = {}
+    results = {}
     for experiment in (single, folds, repeats, finalists):
         with tempfile.TemporaryDirectory() as folder:
             result = experiment(Path(folder) / "experiment")
             repeat = 2 if experiment in (repeats, finalists) else None
-            found[experiment.__name__] = examine_experiment(result, parts[2], repeat)
-            again = gs.Experiment.load(Path(folder) / "experiment")
-            same = plain(again.comparison.to_dict()) == plain(result.comparison.to_dict())
-            found[experiment.__name__]["loads the same"] = same
-    return found
+            results[experiment.__name__] = examine_experiment(result, parts[2], repeat)
+            loaded = gs.Experiment.load(Path(folder) / "experiment")
+            same = to_json(loaded.comparison.to_dict()) == to_json(result.comparison.to_dict())
+            results[experiment.__name__]["loads the same"] = same
+    return results
 
 
 def examine_experiment(result: Any, test: Any, repeat: int | None) -> dict[str, Any]:
-    """Return everything that an experiment shows."""
-    found: dict[str, Any] = {
-        "candidates": plain(result.candidates),
+    """Return all results of an experiment."""
+    results: dict[str, Any] = {
+        "candidates": to_json(result.candidates),
         "to_dict": attempt(result.comparison.to_dict),
         "summary": result.summary().splitlines(),
-        "notes": plain(result.notes),
+        "notes": to_json(result.notes),
         "variance": attempt(lambda: result.comparison.variance),
         "gains": attempt(lambda: result.comparison.gains().to_dict()),
-        "report": reports(result.comparison),
+        "report": build_reports(result.comparison),
     }
-    found |= {name: attempt(lambda name=name: getattr(result, name)) for name in EXPERIMENT_TABLES}
+    results |= {name: attempt(lambda name=name: getattr(result, name)) for name in EXPERIMENT_TABLES}
     name, by_fold = result.candidates[0], result.best_rounds.reset_index()
-    which = {"fold": str(by_fold["fold"][0]) if "fold" in by_fold else None, "repeat": repeat}
+    place = {"fold": str(by_fold["fold"][0]) if "fold" in by_fold else None, "repeat": repeat}
     for stop_by in (None, "ndcg_exp@10", 2):
-        found[f"predictions {stop_by}"] = attempt(
-            lambda stop_by=stop_by: load_trained(result, name, stop_by, **which).predict(test.features[:20])
+        results[f"predictions {stop_by}"] = attempt(
+            lambda stop_by=stop_by: load_trained(result, name, stop_by, **place).predict(test.features[:20])
         )
-    return found
+    return results
 
 
 # Metric values.
@@ -480,19 +486,19 @@ CONVENTIONS = ("lightgbm", "xgboost", "catboost", "sklearn", "trec_eval", "torch
 BY_CONVENTION = ("ndcg", "ndcg_exp", "dcg_linear", "map", "mrr", "precision", "recall", "hit", "rbp", "rprec")
 
 
-def metric_names() -> list[str]:
-    """Return every metric, with and without cutoff, under every tie policy."""
-    found = []
+def list_metrics() -> list[str]:
+    """Return every metric, with and without cutoff, with every policy for ties."""
+    results = []
     for name in METRICS:
         bare, _, options = name.rstrip(")").partition("(")
         for ties in TIES[1:] if "hits" in options else TIES:
             all_options = ",".join(filter(None, (options, f"ties={ties}")))
-            found += [f"{bare}({all_options}){cutoff}" for cutoff in ("",) + CUTOFFS[1:] * (bare != "rprec")]
-    return found
+            results += [f"{bare}({all_options}){cutoff}" for cutoff in ("",) + CUTOFFS[1:] * (bare != "rprec")]
+    return results
 
 
-def metric_data(gs: Any) -> dict[str, tuple[Any, Any]]:
-    """Return judgments and scores of every kind."""
+def make_judged_scores(gs: Any) -> dict[str, tuple[Any, Any]]:
+    """Return judgments and scores by the kind of the dataset."""
     rng = np.random.default_rng(71)
     sizes = rng.integers(1, 25, 9)
     documents = int(sizes.sum())
@@ -526,25 +532,25 @@ def metric_data(gs: Any) -> dict[str, tuple[Any, Any]]:
 
 
 def record_metrics() -> dict[str, Any]:
-    """Record the value of every metric on every query of every dataset, on the path that this process takes."""
+    """Record the value of every metric on every query of every dataset."""
     import gainsay as gs
 
-    wanted = [(name, None) for name in metric_names()]
+    metrics = [(name, None) for name in list_metrics()]
     for convention in CONVENTIONS:
-        wanted += [(f"{name}{cutoff}", convention) for name in BY_CONVENTION for cutoff in ("", "@3")]
-    found: dict[str, Any] = {}
-    for data, (judgments, scores) in metric_data(gs).items():
-        found[data] = {}
-        for name, convention in wanted:
+        metrics += [(f"{name}{cutoff}", convention) for name in BY_CONVENTION for cutoff in ("", "@3")]
+    results: dict[str, Any] = {}
+    for data, (judgments, scores) in make_judged_scores(gs).items():
+        results[data] = {}
+        for name, convention in metrics:
             key = name if convention is None else f"{name} as {convention}"
             try:
                 value = gs.evaluate(name, judgments, scores, convention=convention)
             except ValueError as error:
-                found[data][key] = {"raises": type(error).__name__}
+                results[data][key] = {"raises": type(error).__name__}
                 continue
             (mean,) = value.mean.values()
-            found[data][key] = plain({"per_query": value.per_query[:, 0], "mean": mean})
-    return found
+            results[data][key] = to_json({"per_query": value.per_query[:, 0], "mean": mean})
+    return results
 
 
 # Trainings.
@@ -556,7 +562,7 @@ POOL = (
 TRAININGS = 50
 
 
-def tiny(rng: np.random.Generator) -> tuple[Any, Any, Any, Any]:
+def simulate_small(rng: np.random.Generator) -> tuple[Any, Any, Any, Any]:
     """Return features, labels, sizes of the queries, and weights or None."""
     sizes = rng.integers(2, 15, 25)
     features = rng.normal(size=(sizes.sum(), 5)).round(2)
@@ -571,7 +577,7 @@ def record_lightgbm() -> dict[str, Any]:
 
     from gainsay.lightgbm import early_stopping, feval
 
-    found = {}
+    results = {}
     for number in range(TRAININGS):
         rng = np.random.default_rng([81, number])
         params = {
@@ -591,14 +597,14 @@ def record_lightgbm() -> dict[str, Any]:
         }
         sets = []
         for _ in range(1 + int(rng.integers(1, 3))):
-            features, labels, sizes, weights = tiny(rng)
+            features, labels, sizes, weights = simulate_small(rng)
             per_row = None if weights is None else np.repeat(weights, sizes)
             reference = sets[0] if sets else None
             sets.append(lgb.Dataset(features, labels, group=sizes, weight=per_row, reference=reference))
         metrics = [str(name) for name in rng.choice(POOL, int(rng.integers(1, 5)), replace=False)]
         every = int(rng.choice([1, 1, 2]))
         curves: dict[str, Any] = {}
-        names = [f"valid {at}" for at in range(len(sets) - 1)]
+        names = [f"valid {number}" for number in range(len(sets) - 1)]
         stopping = early_stopping(
             metrics[0], int(rng.integers(2, 6)), names[-1], float(rng.choice([0, 0.01])), verbose=False
         )
@@ -611,14 +617,14 @@ def record_lightgbm() -> dict[str, Any]:
             feval=feval(metrics, every=every),
             callbacks=[lgb.record_evaluation(curves), stopping],
         )
-        found[str(number)] = {
-            "curves": plain(curves),
+        results[str(number)] = {
+            "curves": to_json(curves),
             "best_iteration": booster.best_iteration,
-            "best_score": plain(booster.best_score),
+            "best_score": to_json(booster.best_score),
             "trees": booster.num_trees(),
             "model": hashlib.sha256(booster.model_to_string().encode()).hexdigest(),
         }
-    return found
+    return results
 
 
 def record_xgboost() -> dict[str, Any]:
@@ -627,7 +633,7 @@ def record_xgboost() -> dict[str, Any]:
 
     from gainsay.xgboost import EvaluateRanking, custom_metric, early_stopping, full_precision
 
-    found = {}
+    results = {}
     for number in range(TRAININGS):
         rng = np.random.default_rng([91, number])
         params = {
@@ -642,7 +648,7 @@ def record_xgboost() -> dict[str, Any]:
         }
         matrices = {}
         for name in ("train", "valid", "other")[: 2 + int(rng.integers(0, 2))]:
-            features, labels, sizes, weights = tiny(rng)
+            features, labels, sizes, weights = simulate_small(rng)
             matrix = xgb.DMatrix(features, labels, nthread=1)
             matrix.set_group(sizes)
             if weights is not None and params["objective"].startswith("rank:"):
@@ -658,34 +664,34 @@ def record_xgboost() -> dict[str, Any]:
             save_best=save_best,
             verbose=False,
         )
-        watched = {name: matrix for name, matrix in matrices.items() if name != "train"}
+        validation_sets = {name: matrix for name, matrix in matrices.items() if name != "train"}
         curves: dict[str, Any] = {}
         rounds = int(rng.integers(5, 25))
-        how = int(rng.integers(0, 3))
-        given = custom_metric(metrics)
+        kind = int(rng.integers(0, 3))
+        metric_function = custom_metric(metrics)
         callbacks = {
-            0: [EvaluateRanking(watched, metrics, every=int(rng.choice([1, 1, 2]))), stopping],
+            0: [EvaluateRanking(validation_sets, metrics, every=int(rng.choice([1, 1, 2]))), stopping],
             1: [stopping],
-            2: [full_precision(given), stopping],
-        }[how]
+            2: [full_precision(metric_function), stopping],
+        }[kind]
         booster = xgb.train(
             params,
             matrices["train"],
             rounds,
-            evals=[] if how == 0 else [(matrix, name) for name, matrix in watched.items()],
-            custom_metric=None if how == 0 else given,
+            evals=[] if kind == 0 else [(matrix, name) for name, matrix in validation_sets.items()],
+            custom_metric=None if kind == 0 else metric_function,
             callbacks=callbacks,
             evals_result=curves,
             verbose_eval=False,
         )
-        found[str(number)] = {
-            "curves": plain(curves),
-            "best_iteration": plain(booster.best_iteration),
-            "best_score": plain(booster.best_score),
+        results[str(number)] = {
+            "curves": to_json(curves),
+            "best_iteration": to_json(booster.best_iteration),
+            "best_score": to_json(booster.best_score),
             "rounds": booster.num_boosted_rounds(),
             "model": hashlib.sha256(bytes(booster.save_raw("json"))).hexdigest(),
         }
-    return found
+    return results
 
 
 # Recording.
@@ -700,8 +706,8 @@ TOPICS: dict[str, Callable[[], dict[str, Any]]] = {
 }
 
 
-def versions() -> dict[str, str]:
-    """Return what the numbers depend on apart from the checkout."""
+def find_versions() -> dict[str, str]:
+    """Return the versions of Python and of the libraries, and the processor."""
     packages = ("numpy", "scipy", "pandas", "lightgbm", "xgboost", "jinja2", "matplotlib")
     return {"python": platform.python_version(), "machine": platform.machine(), **{it: version(it) for it in packages}}
 
@@ -709,7 +715,7 @@ def versions() -> dict[str, str]:
 def compute(topic: str, checkout: Path) -> dict[str, Any]:
     """Compute a topic in a process that imports the package from a checkout."""
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "found.json"
+        file = Path(folder) / "results.json"
         environment = {
             **os.environ,
             "PYTHONPATH": str(checkout / "src"),
@@ -718,41 +724,41 @@ def compute(topic: str, checkout: Path) -> dict[str, Any]:
             "MPLCONFIGDIR": folder,
             "GAINSAY_KERNEL": "0" if topic == "metrics_numpy" else "1",
         }
-        call = [sys.executable, str(HERE / "record.py"), "--into", str(file), "--only", topic]
-        subprocess.run(call, env=environment, check=True)
-        found: dict[str, Any] = json.loads(file.read_text())
-    return found
+        command = [sys.executable, str(HERE / "record.py"), "--into", str(file), "--only", topic]
+        subprocess.run(command, env=environment, check=True)
+        results: dict[str, Any] = json.loads(file.read_text())
+    return results
 
 
 def read(topic: str) -> dict[str, Any]:
     """Read a recording."""
     with gzip.open(DATA / f"{topic}.json.gz", "rt") as file:
-        found: dict[str, Any] = json.load(file)
-    return found
+        results: dict[str, Any] = json.load(file)
+    return results
 
 
-def write(topic: str, found: dict[str, Any]) -> None:
-    """Write a recording; the same content gives the same bytes."""
+def write(topic: str, results: dict[str, Any]) -> None:
+    """Write a recording. The bytes depend only on its content."""
     DATA.mkdir(exist_ok=True)
-    text = json.dumps(found, indent=0, ensure_ascii=False)
+    text = json.dumps(results, indent=0, ensure_ascii=False)
     (DATA / f"{topic}.json.gz").write_bytes(gzip.compress(text.encode(), 9, mtime=0))
 
 
 def main() -> None:
-    """Read the command line."""
+    """Record the topics."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--checkout", type=Path, default=HERE.parent)
     parser.add_argument("--only", nargs="+", choices=TOPICS, default=list(TOPICS))
     parser.add_argument("--into", type=Path, help=argparse.SUPPRESS)  # how `compute` calls this file
-    asked = parser.parse_args()
-    if asked.into:
+    options = parser.parse_args()
+    if options.into:
         warnings.simplefilter("ignore")
-        asked.into.write_text(json.dumps(TOPICS[asked.only[0]](), ensure_ascii=False))
+        options.into.write_text(json.dumps(TOPICS[options.only[0]](), ensure_ascii=False))
         return
-    for topic in asked.only:
-        write(topic, compute(topic, asked.checkout.resolve()))
+    for topic in options.only:
+        write(topic, compute(topic, options.checkout.resolve()))
         print(f"{topic}: {(DATA / f'{topic}.json.gz').stat().st_size:,} bytes", flush=True)
-    write("versions", versions())
+    write("versions", find_versions())
 
 
 if __name__ == "__main__":

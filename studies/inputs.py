@@ -37,12 +37,12 @@ class Dataset(NamedTuple):
 
 def find_runs(path: Path) -> list[tuple[str, Path, Path]]:
     """Return name, folder of runs, and qrels, if `path` contains TREC runs in a folder for each file of qrels."""
-    found = []
+    runs = []
     for qrels in sorted(path.glob("qrels.*")) if path.is_dir() else []:
         name = qrels.name.removeprefix("qrels.").partition("-")[0].partition(".")[0]
         if (path / name).is_dir():
-            found.append((name, path / name, qrels))
-    return found
+            runs.append((name, path / name, qrels))
+    return runs
 
 
 def read_dataset(path: Path, memory: float, seed: int) -> Dataset:

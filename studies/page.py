@@ -16,9 +16,8 @@ HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 PAGE = HERE.parent / "docs" / "concepts" / "does_it_matter.md"
 NAMES = {"clueweb09-ltr": "clueweb", "lightgbm-lambdarank": "example"}
-GAIN, CUTOFF, REPEAT, HALF = "exponential gain", "cutoff 5", "another repeat of both", "the other half of the queries"
-CHOICES = {"gain": GAIN, "cutoff": CUTOFF, "map": "map", "mrr": "mrr", "repeat": REPEAT, "half": HALF,
-           "jk": "Järvelin & Kekäläinen's discount", "unjudged": "unjudged documents left out"}  # fmt: skip
+GAIN = "exponential gain"
+CHOICES = {"gain": GAIN, "cutoff": "cutoff 5", "map": "map", "mrr": "mrr", "repeat": "another repeat of both"}
 STANDARD_ERRORS = 3
 LINEAR, EXPONENTIAL = "ndcg_linear@10", "ndcg_exp@10"
 
@@ -74,8 +73,7 @@ def describe_common(study: dict[str, Any]) -> dict[str, str]:
 
 def describe_runs(study: dict[str, Any]) -> dict[str, str]:
     """Return the figures of TREC runs."""
-    gain, repeats = study["choices"][GAIN], study["repeats"]
-    example = repeats["example"]["means"][LINEAR]
+    gain = study["choices"][GAIN]
     spread = study["discordance"]["standard_deviation_of_differences"]
     averages = study["configurations_averaged"]
     return {
@@ -85,20 +83,11 @@ def describe_runs(study: dict[str, Any]) -> dict[str, str]:
         "averages_reversed": f"{averages['reversed']:.0f} of {averages['pairs']:.0f}",
         "largest": f"{averages['largest_reversed_difference']:.4f}",
         "may_be_best": str(study["verdict"]["may_be_best_under_both"]),
-        "detectable": f"{study['verdict']['detectable']:.3f}",
         "kind": study["verdict"]["kind"],
         "discordance": f"{study['discordance']['median']:.4f}",
         "discordance_largest": f"{study['discordance']['largest']:.3f}",
-        "significant": str(study["discordance"]["significant"]),
         "significant_after_holm": str(study["discordance"]["significant_after_holm"]),
-        "repeated": str(repeats["configurations"]),
-        "repeat_pairs": str(repeats["within_one_configuration"]["pairs"]),
-        "repeats_called_different": str(repeats["within_one_configuration"]["called_different"]),
-        "repeats_largest": f"{repeats['within_one_configuration']['largest_difference']:.3f}",
-        "repeats_gain": f"{100 * repeats['reversed_by_gain']['reversed']:.1f} %",
-        "example_low": f"{min(example):.3f}",
-        "example_high": f"{max(example):.3f}",
-        "example_p": f"{repeats['example']['smallest_p_value_of_two_repeats'][LINEAR]:.3f}",
+        "repeats_gain": f"{100 * study['repeats']['reversed_by_gain']['reversed']:.1f} %",
         "needed_100": f"{STANDARD_ERRORS * spread / 100**0.5:.3f}",
         "needed_10000": f"{STANDARD_ERRORS * spread / 10_000**0.5:.4f}",
     }
@@ -116,7 +105,6 @@ def describe_training(study: dict[str, Any]) -> dict[str, str]:
         "stop_linear": format_interval(stopping[LINEAR]),
         "stop_exponential": format_interval(stopping[EXPONENTIAL]),
         "stops_beyond_noise": f"{beyond} of {2 * recipes}",
-        "same_round": f"{100 * stopping['same_round']:.0f} %",
         "training_linear": format_interval(training[LINEAR]),
         "training_exponential": format_interval(training[EXPONENTIAL]),
         "selected_by_gain": f"{100 * selection['another_by_the_other_gain']:.0f} %",

@@ -77,14 +77,14 @@ def train(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def write(arguments: argparse.Namespace, name: str, study: dict[str, Any], seconds: float) -> None:
     """Write the results with versions and settings."""
-    packages = ("gainsay-ltr", "numpy", "scipy", "pandas", *LIBRARIES)
+    packages = ("numpy", "scipy", "pandas", *LIBRARIES)
     record = {
         "schema": SCHEMA,
         "dataset": name,
         "sample": arguments.sample,
         "seed": arguments.seed,
         "python": platform.python_version(),
-        "versions": {"gainsay": gs.__version__, **{package: version(package) for package in packages[1:]}},
+        "versions": {"gainsay": gs.__version__, **{package: version(package) for package in packages}},
         "published_labels": describe_published(arguments.seed),
         **study,
     }

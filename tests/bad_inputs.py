@@ -1,7 +1,7 @@
 """Tables of invalid calls: one table per package, one row per call.
 
 A row names the call, the argument that the message must mention, the exception, and up to three words of the message.
-The words identify the check that failed. They are not the sentence, so that a better sentence breaks no test.
+The words identify the check that failed. They are not the whole sentence, so tests do not depend on its wording.
 
     CASES = [
         BadInput("no labels", lambda: gs.Judgments([]), "labels", ValueError, "empty"),

@@ -66,7 +66,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """The folder of data sets that have licences of their own; the tests on them are skipped where it is absent."""
+    """The folder of datasets with separate licenses. Without it, tests of these datasets are skipped."""
     beside_checkout = ROOT.resolve().parent / "shared" / "data"
     folder = Path(os.environ.get("GAINSAY_SHARED_DATA", beside_checkout))
     if not folder.is_dir():
@@ -120,7 +120,7 @@ class Grouped(NamedTuple):
 
 @pytest.fixture(scope="session")
 def grouped() -> Callable[..., Grouped]:
-    """Make random queries whose scores are full of ties."""
+    """Return a function that makes random queries with many ties."""
 
     def make(
         seed: int,
@@ -150,7 +150,7 @@ def grouped() -> Callable[..., Grouped]:
 
 @pytest.fixture(scope="session")
 def processes() -> BaseContext:
-    """Starts processes from one that has imported the libraries. A process of `spawn` takes seconds to import them."""
+    """Start processes by forking one that has imported the libraries, because `spawn` takes seconds for imports."""
     if sys.platform == "win32":
         return multiprocessing.get_context("spawn")
     from multiprocessing import forkserver
@@ -189,7 +189,7 @@ def client(cluster: Any) -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def cluster_of(processes: BaseContext) -> Any:
-    """Return a context manager: a separate Dask cluster of so many worker processes, and its client."""
+    """Return a context manager for a separate Dask cluster with this number of workers, and its client."""
 
     @contextmanager
     def started(workers: int, **config: Any) -> Iterator[Any]:

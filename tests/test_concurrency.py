@@ -1,6 +1,6 @@
 """One metric for many threads and processes, and trainings at the same time.
 
-The oracle is scikit-learn, query by query. Whatever could wait forever runs in its own process with a limit.
+The oracle is scikit-learn, query by query. Code that could wait forever runs in a separate process with a time limit.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ SCORES = 12
 
 
 def by_scikit_learn(labels, scores, sizes):
-    """Return the means of both NDCGs at 10; queries without a relevant document or of one document count 0 and 1."""
+    """Return the means of both NDCGs at 10. Queries without a relevant document are 0, those of one document 1."""
     sizes = np.asarray(sizes)
     starts = np.cumsum(sizes) - sizes
     sums = np.zeros(2)
-    for size in np.unique(sizes):  # all queries of one size in one call, which costs little more than one query
+    for size in np.unique(sizes):  # One call for all queries of one size takes little more time than one query.
         rows = starts[sizes == size][:, None] + np.arange(size)
         rows = rows[labels[rows].any(axis=1)]
         if size == 1 or len(rows) == 0:
@@ -44,7 +44,7 @@ def by_scikit_learn(labels, scores, sizes):
 
 @pytest.fixture(scope="module")
 def task():
-    """Labels, group sizes, many score arrays, and the right values of each."""
+    """Labels, group sizes, many arrays of scores, and their correct values."""
     rng = np.random.default_rng(0)
     sizes = rng.integers(1, 30, 120)
     labels = rng.integers(0, 5, sizes.sum()).astype(float)
@@ -60,7 +60,7 @@ def evaluator(task):
 
 @pytest.fixture
 def many_threads(monkeypatch):
-    """Have even small data evaluated by several threads of ours."""
+    """Use several threads even for small data."""
     monkeypatch.setattr(groups, "DOCUMENTS_PER_THREAD", 10)
     monkeypatch.setattr(groups, "COMPILED_PER_THREAD", 10)
 
@@ -151,7 +151,7 @@ print("right" if right() else "wrong")
 
 
 class TestTrainings:
-    """Trainings at the same time with different gains; each logs both NDCGs of its own model."""
+    """Concurrent trainings with different gains log both NDCGs of their own model."""
 
     TRAIN, VALID = make_part(1, 50), make_part(6)
     GAINS = {

@@ -1,8 +1,8 @@
-"""The same values on a CPU without the vector instructions that NumPy takes where it finds them.
+"""The same values on a CPU without the vector instructions that NumPy can use.
 
-NumPy sorts and computes with other code on older CPUs. Rankings, sums and ratios must be the same there to the last
-bit, ties and long rows included. Two metrics take powers and exponentials of fractions, for which NumPy has other
-functions there, and differ in the last bits: `rbp`, and `map` divided by hits where ties straddle the cutoff.
+NumPy sorts and computes with other code on older CPUs. Rankings, sums and ratios must have the same bits there,
+including ties and long rows. `rbp`, and `map` divided by hits with ties at the cutoff, differ in the last bits, because
+NumPy has other functions for powers and exponentials there.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ np.savez({out!r}, **tests.values())
 
 
 def values():
-    """Values by query of data with ties, near ties and long rows, under all ways to settle ties."""
+    """Return values by query of data with ties, near ties and long rows, with all policies for ties."""
     rng = np.random.default_rng(17)
     sizes = np.array([1, 7, 8, 9, 31, 32, 33, 100, 128, 129, 257, 1000, 5000])
     n = int(sizes.sum())

@@ -57,7 +57,7 @@ def test_notebook_is_stored_with_its_outputs(notebook):
 
 @pytest.fixture(scope="module")
 def tracked():
-    """Files that a checkout has before anything is built, and their folders."""
+    """Return the files of a checkout without build outputs, and their folders."""
     if not (ROOT / ".git").exists():
         pytest.skip("needs a checkout")
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout

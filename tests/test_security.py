@@ -1,4 +1,4 @@
-"""What SECURITY.md promises."""
+"""The guarantees of SECURITY.md."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class TestPickles:
         assert not mark.exists()
 
     def test_in_the_schema_of_parquet_are_not_opened(self, tmp_path):
-        """CVE-2023-47248: the name of an extension type of Arrow that old versions unpickled."""
+        """CVE-2023-47248: old versions unpickled the name of this Arrow extension type."""
         pa = pytest.importorskip("pyarrow")
         parquet = pytest.importorskip("pyarrow.parquet")
         mark = tmp_path / "mark"

@@ -1,4 +1,4 @@
-"""Names and texts from any source: errors, files and reports keep the promises of SECURITY.md."""
+"""Names and texts from any source in errors, files and reports, as guaranteed by SECURITY.md."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ ACTING = "a\x1b[31m\x07\u202eb"
 
 @pytest.fixture(scope="module")
 def acting():
-    """A comparison of models with such names in segments with such names."""
+    """A comparison of models and segments with such names."""
     rng = np.random.default_rng(3)
     models = {name: rng.random(800) for name in (ACTING, f"{ACTING}2", "c")}
     judgments = gs.Judgments(rng.integers(0, 5, 800), group=[10] * 80)
@@ -197,7 +197,7 @@ class TestReportsShowNamesAsText:
         headings = [tokens[place + 1].content for place, token in enumerate(tokens) if token.type == "heading_open"]
         assert not [heading for heading in headings if heading == "heading"]
         rows = "".join(token.type[:2] for token in tokens if token.type in ("tr_open", "td_open")).split("tr")[2:]
-        assert len(set(rows[: len(HOSTILE)])) == 1  # the leaderboard: as many cells for every name
+        assert len(set(rows[: len(HOSTILE)])) == 1  # The leaderboard has the same number of cells for every name.
 
     def test_markdown_has_no_address_that_becomes_a_link(self, comparison):
         """GitHub turns bare addresses into links: http://, https://, www."""

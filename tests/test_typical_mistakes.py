@@ -1,4 +1,4 @@
-"""Mistakes that users make on the way from data to a decision: one row per call, exception and words of the message."""
+"""Typical mistakes of users: one row per call, exception and words of the message."""
 
 from __future__ import annotations
 

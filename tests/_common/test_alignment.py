@@ -1,4 +1,4 @@
-"""What has an index of pandas is matched by it, never taken by position."""
+"""Values with a pandas index are matched by it, never by position."""
 
 from __future__ import annotations
 

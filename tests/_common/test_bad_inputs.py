@@ -1,4 +1,4 @@
-"""Invalid numbers, arrays that NumPy cannot read, ids that would become one, and indexes that do not match."""
+"""Invalid numbers, arrays that NumPy cannot read, ids that would become equal, and indexes that do not match."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def evaluate_run(run):
 
 
 class Tensor:
-    """What the checks see of a tensor of PyTorch."""
+    """The part of a PyTorch tensor that the checks use."""
 
     def __init__(self, requires_grad=False, device="cpu", dtype="torch.float32"):
         self.requires_grad, self.device, self.dtype = requires_grad, device, dtype
@@ -58,13 +58,13 @@ class Tensor:
 
 
 class OnGpu:
-    """What the checks see of an array of CuPy."""
+    """The part of a CuPy array that the checks use."""
 
     __cuda_array_interface__ = {"shape": (2,)}
     __module__ = "cupy"
 
     def get(self):
-        """Return the array in this process's memory."""
+        """Return a copy in the memory of this process."""
 
 
 ARGUMENTS = {

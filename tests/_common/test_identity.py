@@ -1,4 +1,4 @@
-"""Different query ids stay different, and equal ones are one query, in every container."""
+"""Different query ids are different queries, and equal ids are one query, in every container."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paths that cannot be written and packages that are missing are reported before the work begins."""
+"""Invalid output paths and missing packages raise errors before any computation."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def idle(monkeypatch):
-    """A comparison that fails as soon as anything is computed."""
+    """A comparison that fails at the first computation."""
 
     def work(*arguments, **options):
         raise AssertionError("the work was begun")
@@ -80,7 +80,7 @@ def test_permissions(folder, monkeypatch, name):
 
 
 def run_without(package, code):
-    """Run code in a process in which a package is not installed."""
+    """Run code in a process without a package."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     call = [sys.executable, "-c", f"import sys; sys.modules[{package!r}] = None\n{code}"]
     done = subprocess.run(call, capture_output=True, text=True, env=environment, check=False)
@@ -116,7 +116,7 @@ EXTRA = "pip install 'gainsay-ltr[report]'"
     ],
 )
 def test_missing_packages(package, calls):
-    """All calls are in one process: what a call imported before it failed must not help the next."""
+    """All calls run in one process. Imports of a failed call must not affect the next one."""
     code, lines, errors = run_without(package, COMPARE.replace("CALLS", repr(list(calls))))
     assert (code, errors) == (0, "")
     assert all(line.endswith(end) for line, end in zip(lines, calls.values(), strict=True))

@@ -1,4 +1,4 @@
-"""What users write passes mypy and runs: lint checks this file as it checks the package."""
+"""Typical code of users passes mypy and runs. `make lint` checks this file like the package."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_training() -> None:
 
 
 def test_what_mypy_refuses() -> None:
-    """Were one of these taken, mypy would complain of a comment that it does not need."""
+    """If one of these calls were valid, mypy would report an unused comment."""
     judgments = gs.Judgments(LABELS, group=SIZES)
     with pytest.raises(TypeError):
         gs.evaluate("mrr", SCORES, judgments)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The compiled core is found where it was installed, gainsay works without it, and `show_config` describes both."""
+"""gainsay finds the installed compiled core, works without it, and `show_config` describes both."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ print(json.dumps([mean, gs.show_config("dicts")["kernel"], loaded]))
 
 
 def evaluate(path, **environment):
-    """What a fresh process gets for a small dataset with the package in this folder, and on which path."""
+    """Return values and implementation of a new process that uses the package in this folder."""
     kept = {name: value for name, value in os.environ.items() if name != "GAINSAY_KERNEL"}
     call = [sys.executable, "-W", "error", "-c", EVALUATE]
     done = subprocess.run(
@@ -41,7 +41,7 @@ def evaluate(path, **environment):
     )
     assert done.stderr == ""
     values, kernel, loaded = json.loads(done.stdout)
-    assert loaded == []  # versions are read without importing the libraries
+    assert loaded == []  # Versions are read without imports of the libraries.
     # tied for the first two ranks in both queries: labels 2 and 1 (gains 3 and 1), labels 1 and 0
     third = 1 / 1.584962500721156
     assert values["ndcg_exp@2"] == pytest.approx((2 * (1 + third) / (3 + third) + (1 + third) / 2) / 2, rel=1e-15)
@@ -50,7 +50,7 @@ def evaluate(path, **environment):
 
 
 def installed_from_here():
-    """Whether the tested package was installed editable from this tree."""
+    """Return whether this tree is installed as editable."""
     try:
         origin = distribution("gainsay-ltr").read_text("direct_url.json")
     except PackageNotFoundError:
@@ -60,7 +60,7 @@ def installed_from_here():
 
 @pytest.fixture
 def beside(monkeypatch, tmp_path):
-    """The file in which the library is looked for: it does not exist yet."""
+    """The expected file of the library, which does not exist yet."""
     monkeypatch.delenv("GAINSAY_KERNEL", raising=False)
     monkeypatch.setattr(config, "__file__", str(tmp_path / "config.py"))
     return tmp_path / config.NAMES[0]

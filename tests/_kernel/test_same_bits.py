@@ -1,4 +1,4 @@
-"""The compiled core returns the same bits as NumPy for scores and query lengths at the limits of its shortcuts."""
+"""The compiled core returns the same bits as NumPy for scores and query lengths at the limits of its fast methods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One interface to every adapter, so that one contract can be tested on all of them.
+"""One interface to all adapters, so the same tests apply to all of them.
 
 `EVALUATORS` pass scores to an adapter directly. `TRAININGS` train a model with an adapter. Each driver declares what
 its library lacks.
@@ -56,7 +56,7 @@ class Part(NamedTuple):
 
 
 def make_part(seed, queries=30, *, weighted=False, mean_length=10):
-    """Random queries: a telling feature, ties, queries without relevant documents, weights exact in 32 bits."""
+    """Random queries with an informative feature, ties, empty queries, and weights that are exact in 32 bits."""
     data = simulate(queries, seed=seed, mean_length=mean_length)
     labels = np.where(data.qid % 7 == 6, 0, data.labels)
     weight = 0.25 + np.arange(len(data.group)) % 5 / 4 if weighted else None
@@ -102,7 +102,7 @@ def catboost_pool(part):
 
 
 def curve_values(frame):
-    """The values of `Curves.frame()` by data set and metric, as the libraries record them."""
+    """The values of `Curves.frame()` by dataset and metric, as the libraries record them."""
     curves = {}
     for row in frame.itertuples():
         curves.setdefault(row.dataset, {}).setdefault(row.metric, []).append(row.value)
@@ -113,7 +113,7 @@ def curve_values(frame):
 
 
 class Evaluator:
-    """An adapter that is called with scores: `make` returns it and `call` returns the values by name."""
+    """An adapter for given scores. `make` creates it, and `call` returns its values by name."""
 
     tolerance = 0.0
     pickles = True
@@ -161,7 +161,7 @@ class EvaluateRanking(Evaluator):
         return gainsay.xgboost.EvaluateRanking({"valid": xgb_arrays(part)}, metrics, **options)
 
     def call(self, adapter, part, scores):
-        if not adapter._bound:  # a pickle reads its data when a training starts
+        if not adapter._bound:  # A pickled adapter reads its data when a training starts.
             adapter.before_training(xgb.Booster())
         history = {}
         adapter.after_iteration(FixedModel(scores), 0, history)
@@ -314,7 +314,7 @@ class GroupedLGBMRanker(LGBMRanker):
 
 
 class XGBoostTrain(Training):
-    """With `EvaluateRanking` on matrices."""
+    """Train with `EvaluateRanking` on matrices."""
 
     module = gainsay.xgboost
     tolerance = {"rel": 0, "abs": 0}
@@ -353,7 +353,7 @@ class XGBoostTrain(Training):
 
 
 class XGBoostCustomMetric(XGBoostTrain):
-    """With `custom_metric`, whose values XGBoost rounds to six digits."""
+    """Train with `custom_metric`. XGBoost rounds its values to six digits."""
 
     tolerance = {"rel": 0, "abs": 5.1e-7}
     every = False

@@ -150,7 +150,7 @@ def stop_xgb(metric, log="mrr", more=(), datasets=("valid",), **options):
 
 
 def clash_xgb(form):
-    """Train with a metric that XGBoost logs under the name of ours."""
+    """Train with a metric that XGBoost logs under the name of a gainsay metric."""
     matrix, log = xgb_matrix(BINARY), custom_metric("map@5")
     callback = {
         "EvaluateRanking": lambda: EvaluateRanking({"valid": matrix}, "map@5"),
@@ -191,7 +191,7 @@ def history_of(kind, curve, metric="mrr", metrics=None, **options):
 def evaluate_catboost(metric="mrr", part=PART, scores=None, labels=None, weight=None):
     adapter = catboost_metric(metric, catboost_pool(part))
     labels = (part.labels if labels is None else labels).astype(np.float32)
-    if weight is not None:  # bad weights must not be taken for known ones
+    if weight is not None:  # Invalid weights must not be mistaken for cached ones.
         with pytest.raises(ValueError, match="for every query"):
             adapter.evaluate([np.zeros(ROWS)], labels, weight)
     return adapter.evaluate(scores or [np.zeros(ROWS)], labels, weight)
@@ -440,7 +440,7 @@ def test_curves(case, kind):
 
 @pytest.mark.parametrize(("own", "tool", "library", "role"), MISUSES)
 def test_tools_of_another_library_name_the_right_import(own, tool, library, role):
-    """A metric of an estimator gets arrays, so its error may name both libraries."""
+    """The metric of an estimator receives arrays, so its error may name both libraries."""
     with pytest.raises((TypeError, ValueError), match=rf"from gainsay\.{library} import") as caught:
         USES[library][0](tool, role)
     assert "\n" not in str(caught.value)

@@ -1,4 +1,4 @@
-"""What every adapter promises, whatever its library: values, stopping rounds, returned models, copies and threads."""
+"""The behavior of all adapters: values, stopping rounds, returned models, copies and threads."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def some_trainings(*capabilities, of=TRAININGS):
 
 
 def make_scores(part, seed=0, distinct=6):
-    """Scores that are full of ties and not exact in binary."""
+    """Scores with many ties that are not exact in binary."""
     return np.random.default_rng(seed).integers(-distinct, distinct, len(part.labels)) / 7
 
 
@@ -171,7 +171,7 @@ def test_a_lambda_can_be_copied_but_not_pickled(adapter):
 
 @evaluators
 def test_threads_share_an_adapter(adapter):
-    """Each thread has its own data, if one adapter serves several datasets."""
+    """Each thread has separate data if several datasets share an adapter."""
     made = adapter.make(PANEL, VALID)
     parts = [VALID, make_part(5), WEIGHTED] if adapter.partial_data and adapter.id != "DaskEvaluate" else [VALID]
     tasks = [(part, make_scores(part, seed)) for seed in range(6) for part in parts]
@@ -207,7 +207,7 @@ def metric_sets(adapter, metrics):
 
 @cache
 def whole(adapter, metrics=tuple(PANEL), rounds=ROUNDS):
-    """A training that nothing stops."""
+    """A training without early stopping."""
     return adapter.train(TRAIN, SETS, list(metrics), rounds)
 
 
@@ -251,7 +251,7 @@ def test_the_model_is_the_one_that_the_library_trains_alone(adapter):
 
 
 def check_stop(adapter, run, full, dataset, metric, rule):
-    """Compare a stopped training with the same training without a stop and the expected rounds."""
+    """Compare a stopped training with the expected rounds and with the same training without early stopping."""
     best, last = rule
     curve = full.curve(dataset, metric)
     assert run.curves == {
@@ -340,7 +340,7 @@ def start(adapter, rounds=8):
 def continued(
     adapter, metric, patience, rounds=6, start_rounds=8, sets=SETS, metrics=PANEL, eta=FAR_TOO_LONG, **options
 ):
-    """Continue a model, and evaluate the start: the training, the values before it, and the scores of the start."""
+    """Continue a model. Return the training, the values before it, and the scores of the initial model."""
     before = start(adapter, start_rounds)
     stop = {"metric": metric, "rounds": patience, "dataset": "valid", **options.pop("stopping", {})}
     run = train(adapter, metrics, rounds, sets=sets, stop=stop, start=adapter.booster(before.model), eta=eta, **options)
@@ -373,7 +373,7 @@ def test_a_continued_training_counts_all_rounds(adapter, eta, min_delta):
 def test_a_continued_training_with_safe_names_and_negative_labels(adapter):
     part = VALID._replace(labels=VALID.labels - 1, weight=0.5 + np.arange(len(VALID.group)) % 3)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # a warning would say that the start has no known value
+        warnings.simplefilter("error")  # A warning would state that the initial model has no value.
         run, _, scores = continued(
             adapter, "ndcg_exp@10", 2, 3, sets={"valid": part}, names="safe", negative_labels="zero"
         )
@@ -395,7 +395,7 @@ def test_a_metric_without_values_warns_and_stops_nothing(adapter, continues):
     assert adapter.rounds(run.model) == (12 if continues else 4)
 
 
-# The metrics of the libraries themselves
+# Built-in metrics of the libraries
 
 
 def test_lightgbm_logs_the_same_values_under_its_convention():
@@ -507,11 +507,8 @@ def test_one_line_comes_at_the_end_where_there_is_no_terminal(adapter, theirs, c
         f"ndcg_linear@10 is best at round {linear['round']} ({linear.value:.4f}), "
         f"ndcg_exp@10 at round {exp['round']} ({exp.value:.4f}), on valid over {curves.rounds} rounds."
     )
-    kept = (
-        ""
-        if theirs
-        else f" Early stopping kept round {best.loc['mrr', 'round']}: {best.loc['mrr', 'value']:.4f} (mrr)."
-    )
+    mrr = best.loc["mrr"]
+    kept = "" if theirs else f" Early stopping kept round {mrr['round']}: {mrr.value:.4f} (mrr)."
     assert error.startswith(f"small: {values}{kept} ")
     assert error.count("\n") == 1
     train(adapter, rounds=3, callbacks=[adapter.module.Curves(show=False)])
@@ -530,7 +527,7 @@ DIVERGING = [
 @pytest.mark.parametrize(("adapter", "params"), DIVERGING, ids=[adapter.id for adapter, _ in DIVERGING])
 @pytest.mark.parametrize("continues", [False, True])
 def test_keep_has_what_came_before_an_error(adapter, params, continues):
-    """An absurd learning rate makes scores NaN. The expected model is that of the same training over fewer rounds."""
+    """An excessive learning rate makes scores NaN. The expected model is the same training with fewer rounds."""
     eta, before = (1e100 if adapter in LIGHTGBM else 3e38), 0
     options = {"params": params, "eta": eta}
     if continues:

@@ -23,7 +23,7 @@ def ranker(metric, **options):
 
 
 def rounds(model, part):
-    """The values of the models of all rounds."""
+    """Return the values of the model after each round."""
     scores = model.staged_predict(part.features)
     return pytest.approx([gs.evaluate(NAME, part.judgments, one).mean[NAME] for one in scores], rel=1e-12)
 
@@ -35,7 +35,7 @@ def pools():
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    """`cv` writes a folder catboost_info, in spite of `allow_writing_files`."""
+    """`cv` writes a folder catboost_info even with `allow_writing_files=False`."""
     monkeypatch.chdir(tmp_path)
 
 
@@ -78,7 +78,7 @@ def test_copies_are_the_metric_itself(pools):
 
 
 def test_weights_are_copied_from_memory_that_changes(pools):
-    """CatBoost passes weights in memory that it uses again."""
+    """CatBoost reuses the memory of weights."""
     metric, weight = eval_metric(NAME, *pools), np.ones(len(VALID.labels))
     call = VALID.features[:, 1], VALID.labels.astype(np.float32), weight
     before = metric.evaluate([call[0]], *call[1:])

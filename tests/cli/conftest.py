@@ -1,4 +1,4 @@
-"""Files that the commands read, all of the same queries."""
+"""Input files of the commands, all with the same queries."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def write_qrels(qrels, path):
 def all_files(tmp_path_factory):
     folder, rng = tmp_path_factory.mktemp("cli"), np.random.default_rng(0)
     made = simulate(120, seed=11, mean_length=12, features=4)
-    ids = rng.permutation(200)[:120]  # in no order, as in real files
+    ids = rng.permutation(200)[:120]  # unsorted, as in real files
     data = RankingData(made.features, made.labels, qid=np.repeat(ids.astype(str), made.group))
     labels, count = data.labels, len(data.labels)
     noise = rng.normal(size=count)
@@ -116,7 +116,7 @@ def all_files(tmp_path_factory):
 
 @pytest.fixture
 def files(all_files, monkeypatch):
-    """Files that tests do not change. Their folder is the current one."""
+    """Files that tests do not change, in the current directory."""
     monkeypatch.chdir(all_files.folder)
     return all_files
 

@@ -1,4 +1,4 @@
-"""The command line, called in this process."""
+"""Calls of the command line in this process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gainsay.cli import app
 
 
 def gainsay(call, *arguments, stdin=None):
-    """Call a command: words with blanks between them, then arguments that may contain blanks."""
+    """Call a command: words separated by blanks, then arguments that may contain blanks."""
     return CliRunner().invoke(app, [*call.split(), *(str(argument) for argument in arguments)], input=stdin)
 
 

@@ -1,4 +1,4 @@
-"""Every invalid call ends with one line on stderr, before anything is printed or written."""
+"""Every invalid call prints one line to stderr, and nothing else is printed or written."""
 
 from __future__ import annotations
 

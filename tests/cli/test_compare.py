@@ -1,4 +1,4 @@
-"""`gainsay compare` prints the comparison that Python makes of the same files."""
+"""`gainsay compare` prints the comparison that Python returns for the same files."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_ids_with_zeros_before_are_not_numbers(tmp_path, monkeypatch):
 
 
 def test_queries_without_ids_are_numbered(files, tmp_path):
-    """Those of labels with sizes, and those of LightGBM's pair of files."""
+    """The options for labels with sizes, and for LightGBM's two files."""
     pd.DataFrame({"query": range(120), "kind": ["x"] * 30 + ["y"] * 90}).to_csv(tmp_path / "kinds.csv", index=False)
     (tmp_path / "data.txt").write_text("".join(f"{label:g} 1:1\n" for label in files.data.labels))
     (tmp_path / "data.txt.query").write_text("".join(f"{size}\n" for size in files.data.group))
@@ -83,7 +83,7 @@ def test_a_file_with_a_colon_in_its_name(files):
 
 
 class TestTables:
-    """No cell, column or id is read as another, or left out without a warning."""
+    """No cell, column or id is changed, or omitted without a warning."""
 
     ROWS = {"1": (0.1, 0.9), "01": (0.3, 0.8), "NA": (0.5, 0.6)}
     TABLE = "label,query,A,B\n" + "".join(f"1,{query},{a},{b}\n0,{query} ,0.4,0.7\n" for query, (a, b) in ROWS.items())

@@ -70,7 +70,7 @@ def test_gate_of_recipes(files, judged, baseline, candidate):
 
 
 class TestPlan:
-    """`gainsay plan`: from variances that are given, or from those of models."""
+    """`gainsay plan` with given variances, or with those of models."""
 
     def test_from_given_variances(self):
         content = json_of("plan --difference 0.02 --claim pair --query-sd 0.1 --power 0.9")

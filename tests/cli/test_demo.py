@@ -1,4 +1,4 @@
-"""`gainsay demo`: a disagreement that is there with any seed, and eight candidates."""
+"""`gainsay demo`: a genuine disagreement with any seed, and eight candidates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command itself: how it is started, its help, its version, and terminals that write nothing but ASCII."""
+"""The command itself: its start, help and version, and terminals that support only ASCII."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Standard input in place of a file, and pipes that are closed."""
+"""Standard input instead of a file, and closed pipes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_closed_pipe_ends_the_program_quietly(files, call):
     reading, writing = os.pipe()
     os.close(reading)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    program = [sys.executable, "-P", "-m", "gainsay", *call.split()]  # -P: the folder contains a json.py
+    program = [sys.executable, "-P", "-m", "gainsay", *call.split()]  # -P, because the folder contains a json.py
     done = subprocess.run(program, stdout=writing, stderr=subprocess.PIPE, env=environment, check=False)
     os.close(writing)
     assert (done.returncode, done.stderr) == (-signal.SIGPIPE, b"")
@@ -55,7 +55,7 @@ def test_a_closed_pipe_ends_the_program_quietly(files, call):
 
 @pytest.mark.parametrize("name", ["values.csv", "values.csv.gz"])
 def test_written_values_can_be_read(tmp_path, name):
-    """Spreadsheets run a text that begins with = as a formula. Numbers are not changed."""
+    """Spreadsheets evaluate a text that begins with = as a formula. Numbers are not changed."""
     rows = [
         f"{place % 3},{query},{place * 7 % 11},{place}.5" for place, query in enumerate(["-1", "@q", "+a", "7"] * 5)
     ]

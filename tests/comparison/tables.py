@@ -1,4 +1,4 @@
-"""The tables of a comparison from values alone, with settings that tests leave out."""
+"""Tables of a comparison of values, with defaults for the other settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LOSS = gs.metric("loss_in_tables", lambda labels, scores: 0.0, higher_is_better=
 
 
 def comparison_of(values, models=None, weights=None, *, losses=(), draws=10_000, **options):
-    """A comparison of values by metric, the columns of unnamed models numbered."""
+    """Return a comparison of values by metric. Models without names are numbered."""
     return gs.Comparison(
         values,
         models or number_models(next(iter(values.values()))),
@@ -22,15 +22,15 @@ def comparison_of(values, models=None, weights=None, *, losses=(), draws=10_000,
 
 
 def verdict_of(first, second, models=None, weights=None, *, names=("ndcg_linear@10", "ndcg_exp@10"), **options):
-    """The verdict on the values of two metrics."""
+    """Return the verdict on the values of two metrics."""
     return comparison_of(dict(zip(names, (first, second), strict=True)), models, weights, **options).verdict
 
 
 def pairs_table(values, models=None, weights=None, **options):
-    """Every pair of models."""
+    """Return the table of all pairs of models."""
     return comparison_of(values, models, weights, **options).pairs
 
 
 def leaderboard_table(values, models=None, weights=None, **options):
-    """Every metric and model."""
+    """Return the table of all metrics and models."""
     return comparison_of(values, models, weights, **options).standings

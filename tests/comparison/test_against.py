@@ -1,4 +1,4 @@
-"""Against a baseline: bounds by plain draws and closed forms, the rule by hand, needed sizes by simulation."""
+"""Comparisons with a baseline: bounds by plain draws and closed forms, the decision rule, and sizes by simulation."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def compared(values, **options):
 class TestBounds:
     @pytest.mark.parametrize("weighted", [False, True])
     def test_are_those_of_plain_normal_draws(self, weighted):
-        """Deciding: marginal for the smallest change, max-T over metrics for the rest. Intervals: max-T over all."""
+        """Decisions are marginal for the smallest change, else max-T over metrics. Intervals are max-T over all."""
         values = panel_of(queries=300)
         weights = np.random.default_rng(5).integers(1, 4, 300).astype(float) if weighted else np.ones(300)
         result = compared(values, weights=weights, draws=50_000).against("production")
@@ -77,7 +77,7 @@ class TestBounds:
 
     @pytest.mark.parametrize("kind", ["queries", "weights", "clusters"])
     def test_of_fewer_than_30_differing_queries_bound_the_share_of_worse_ones(self, kind):
-        """Six queries are worse by up to 0.3, some more are better. The metric has the range 0 to 1."""
+        """Six queries are worse by up to 0.3, and several others are better. The range of the metric is 0 to 1."""
         base, n = np.random.default_rng(0).uniform(0.3, 0.6, 600), 600
         new = base.copy()
         new[:6] -= np.linspace(0.1, 0.3, 6)
@@ -105,7 +105,7 @@ class TestRule:
     @pytest.mark.parametrize(
         ("bounds", "margin", "gain", "no_loss"),
         [
-            ((0.001, 0.01, -0.001), 0.0, "ship", None),  # all metrics improve, so one of them does
+            ((0.001, 0.01, -0.001), 0.0, "ship", None),  # All metrics improve, so the required gain exists.
             ((-0.001, 0.01, 0.001), 0.0, "undecided", None),
             ((-0.001, 0.01, 0.001), 0.002, "ship", "ship"),
             ((-0.001, 0.01, -0.001), 0.002, "undecided", "ship"),
@@ -217,7 +217,7 @@ class TestNeeded:
 
 class TestLooks:
     def look(self, queries, **options):
-        """A candidate that is 0.012 better, of which each look has the first queries."""
+        """A candidate that is 0.012 better. Each look contains the first queries."""
         rng = np.random.default_rng(4)
         noise = 0.1 * rng.normal(size=4000)
         values = {FIRST: np.stack([np.full(4000, 0.5), 0.512 + noise], axis=1)[:queries]}
@@ -250,7 +250,7 @@ class TestLooks:
 
 
 class TestRecipes:
-    """Several repeats of each candidate, a fixed baseline: the decisions are about the recipes."""
+    """Candidates with several repeats and a fixed baseline. The decisions are about recipes."""
 
     def sample(self, seed=0, queries=400, repeats=5, spread=0.006):
         rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""The difference of two models, split by grade and rank: against plain loops, permutations and arithmetic by hand."""
+"""The difference of two models by grade and rank, compared with plain loops, permutations and arithmetic."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def parse(metric):
 
 
 def ranks_of_documents(scores, ties, labels):
-    """The ranks that each document may take, all equally likely; none for a document that was not retrieved."""
+    """Return the possible ranks of each document, which are equally likely. Missing documents have none."""
     order = {
         "average": lambda d: 0,
         "order": lambda d: d,
@@ -80,7 +80,7 @@ def ranks_of_documents(scores, ties, labels):
 
 
 def by_hand(judgments, scores, metric, ties="average", weights=None):
-    """What each (label, rank) adds to the mean of the metric, one document and one rank at a time."""
+    """Return the contribution of each (label, rank) to the mean, by loops over documents and ranks."""
     gain, discount, ratio, k = parse(metric)
     weights = [1.0] * judgments.queries if weights is None else weights
     added = defaultdict(float)
@@ -99,7 +99,7 @@ def by_hand(judgments, scores, metric, ties="average", weights=None):
 
 
 def cells_by_hand(judgments, scores, metric, bands, **options):
-    """The same for model A minus model B, as a table of grades by bands."""
+    """Return the contributions of model A minus model B, by grade and band of ranks."""
     levels = judgments.levels.tolist()
     cells = np.zeros((len(levels), len(bands)))
     for model, sign in (("A", 1), ("B", -1)):
@@ -112,7 +112,7 @@ def two_models(grouped, seed=0, *, weighted=True, **options):
     data = grouped(seed, **options)
     weights = np.random.default_rng(seed).integers(0, 4, len(data.sizes)).astype(float) if weighted else None
     judgments = gs.Judgments(data.labels, group=data.sizes, weight=weights)
-    # the other model ranks the same documents by scores that are related to the first one's, and as full of ties
+    # The other model has correlated scores with as many ties.
     rng = np.random.default_rng(seed + 1)
     other = np.where(rng.random(len(data.scores)) < 0.5, data.scores, rng.permutation(data.scores))
     return judgments, {"A": data.scores, "B": other}, weights

@@ -39,7 +39,7 @@ LOOK = {
 
 
 class Halved(gs.NDCG):
-    """NDCG with values that are no sums over documents."""
+    """NDCG with values that are not sums over documents."""
 
     names = {"ndcg_sumless": {"gain": "linear"}}
 
@@ -48,7 +48,7 @@ class Halved(gs.NDCG):
 
 
 def changed_at(values, place, value):
-    """Return a copy of an array with one other value."""
+    """Return a copy of an array with one changed value."""
     copy = np.array(values, dtype=float)
     copy[place] = value
     return copy

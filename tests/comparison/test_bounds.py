@@ -1,4 +1,4 @@
-"""What the sample is able to show, against the formula written out: (c + z) · e over the models in question."""
+"""The detectable difference, compared with its formula: (c + z) · e over the relevant models."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ NAMES = ("x", "y")
 
 
 def sample(seed=0, queries=200, spreads=(0.1, 0.2, 0.4, 0.8)):
-    """Models of ever wider scatter, so that each choice of models in question has a largest error of its own."""
+    """Models with increasing variance, so each subset of models has another largest error."""
     rng = np.random.default_rng(seed)
     return {name: rng.normal(0, spreads, (queries, len(spreads))) for name in NAMES}
 
 
 def written_out(values, noise, question, alpha, differing=30):
-    """The same by loops over models, from the draws alone."""
+    """Return the same by loops over models, from the draws only."""
     errors, criticals = [0.0], []
     for k in question:
         peaks = np.zeros(noise.shape[2])

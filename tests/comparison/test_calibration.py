@@ -1,4 +1,4 @@
-"""The calibration benchmark: its populations have the stated truth, its table has the stored rates, its scripts run."""
+"""The calibration: its populations have the stated means, its table has the stored rates, and its scripts run."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ SOURCE = Path(__file__).parents[2] / "calibration" / "calibration.py"
 
 @pytest.fixture(scope="module")
 def calibration():
-    sys.path.insert(0, str(SOURCE.parent))  # as where it is repeat: it imports what lies beside it
+    sys.path.insert(0, str(SOURCE.parent))  # The script imports modules of its folder.
     spec = importlib.util.spec_from_file_location("calibration_benchmark", SOURCE)
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
+    sys.modules[spec.name] = module  # dataclasses use sys.modules.
     spec.loader.exec_module(module)
     yield module
     sys.path.remove(str(SOURCE.parent))

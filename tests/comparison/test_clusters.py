@@ -1,4 +1,4 @@
-"""Queries in clusters: errors of the jackknife, evidence counted in clusters, and flags."""
+"""Queries in clusters: jackknife errors, effective sizes in clusters, and flags."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gainsay.comparison.flags import compute_skewness
 
 
 def values_of(seed=0, clusters=80, models=3):
-    """Values of clusters of one to seven queries that have much in common, and their labels, in mixed order."""
+    """Values of correlated queries in clusters of one to seven, and their labels, in random order."""
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 8, clusters)
     labels = np.repeat(np.arange(clusters), sizes)

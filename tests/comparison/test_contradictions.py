@@ -1,4 +1,4 @@
-"""The queries on which two metrics pull in opposite directions, against plain loops over queries."""
+"""Contradictory queries, compared with plain loops over queries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def many(grouped):
 
 
 def by_hand(judgments, scores, data, weights, metrics, definitions, cutoff):
-    """Rows of the table, one query at a time."""
+    """Return the rows of the table, one query at a time."""
     values = {model: gs.evaluate(metrics, judgments, scores[model]).per_query for model in "AB"}
     rows = []
     start = 0
@@ -42,7 +42,6 @@ def by_hand(judgments, scores, data, weights, metrics, definitions, cutoff):
                 "labels A": tuple(definitions.in_input_order(labels, scores["A"][part].tolist())[:cutoff]),
                 "labels B": tuple(definitions.in_input_order(labels, scores["B"][part].tolist())[:cutoff]),
                 "documents": size,
-                "top grades": labels.count(4),
                 "weight": weights[query],
             }
         )

@@ -1,4 +1,4 @@
-"""Leaders along a path of gains, and the bases at which two models change places."""
+"""The best models along a gain path, and the bases at which two models swap."""
 
 from __future__ import annotations
 

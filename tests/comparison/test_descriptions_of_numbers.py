@@ -16,9 +16,10 @@ BASES = [1, 1.2, 1.5, 2, 2.5, 3, 4, 6, 8, 12, 16, 32]
 
 @pytest.fixture(scope="module")
 def trade_offs():
-    """Seven models that rank by the expected gain given what they observe, each at another base of the gain.
+    """Seven models that rank by the expected gain of an observation, each for another base of the gain.
 
-    A document is a certain grade, or a chance of grade 4 with grade 0 otherwise, so the best order depends on the base.
+    A document has a certain grade, or grade 4 with a given probability and grade 0 otherwise. The best order
+    depends on the base.
     """
     rng = np.random.default_rng(0)
     queries = 1500
@@ -98,7 +99,7 @@ def test_gate_mentions_few_differing_queries(changed, ranges, bound):
 
 
 def test_equal_models_without_a_range_need_no_number_of_queries():
-    """Nothing shows that they differ on any query, and without a range a single one could be a large loss."""
+    """The models do not differ on any query. Without a range, a single query could be a large loss."""
     equal = [SAMPLE[0], SAMPLE[0]]
     for ranges, is_needed in (({}, False), ({"x": (0, 1)}, True)):
         result = compared(*equal, metrics="x", ranges=ranges).against("m0", 0.01, require="no_loss")
@@ -138,7 +139,7 @@ def test_no_look_follows_the_last_planned_one():
 
 
 def test_repeats_that_no_number_of_queries_replaces():
-    """The error of the mean of 3 repeats is 0.4, whatever the number of queries."""
+    """The error of the mean of 3 repeats is 0.4 for any number of queries."""
     result = gs.plan(0.01, query=0.1, repeat=0.5, repeats=[3])
     assert result.options[0].queries is None
 

@@ -1,7 +1,7 @@
-"""Metrics of which a lower value is better, and others of the user's own, in everything that a comparison says.
+"""Losses and other custom metrics in all results of a comparison.
 
-The oracle of a loss is the same numbers with their sign turned, as a metric of which a higher value is better: every
-decision must be the same to the last digit, every number in the metric's own unit turned.
+The oracle of a loss is a gain with the opposite sign. All decisions must be the same to the last digit, and all numbers
+in units of the metric must have the opposite sign.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MODELS = ["m10", "m2", "other", "twin"]
 
 
 class Halved(gs.NDCG):
-    """NDCG that counts half."""
+    """NDCG / 2."""
 
     names = {"half_ndcg": {}, "half_ndcg_exp": {"gain": "exponential"}}
 
@@ -31,7 +31,7 @@ class Halved(gs.NDCG):
 
 
 def rank_found(labels, scores):
-    """Rank of the first relevant document, one beyond the last where there is none."""
+    """Rank of the first relevant document, or the number of documents plus one."""
     found = np.flatnonzero(labels[np.argsort(-scores, kind="stable")] >= 2)
     return found[0] + 1 if len(found) else len(labels) + 1
 
@@ -42,7 +42,7 @@ HALF = Halved(gain="exponential", k=10)
 
 
 def drawn(seed, ties=False):
-    """Values of two metrics, with queries that one of them skips, weights, and two models that never differ."""
+    """Values of two metrics with weights, queries that one metric skips, and two identical models."""
     rng = np.random.default_rng(seed)
     base = rng.normal(size=(160, 1))
     first, second = (base + 0.4 * rng.normal(size=(160, 3)) + rng.normal(0, 0.08, 3) for _ in range(2))
@@ -54,7 +54,7 @@ def drawn(seed, ties=False):
 
 
 def turned_columns(table, metric):
-    """Return a table of pairs in which the numbers of one metric are turned round."""
+    """Return a table of pairs with the opposite signs for one metric."""
     table = table.copy()
     for prefix in ("", "common "):
         if f"{prefix}difference {metric}" in table:

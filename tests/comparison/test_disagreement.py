@@ -1,4 +1,4 @@
-"""The largest possible disagreement of two NDCGs, against enumeration of all rankings."""
+"""The largest possible disagreement of two NDCGs, compared with an enumeration of all rankings."""
 
 from __future__ import annotations
 

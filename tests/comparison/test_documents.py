@@ -21,7 +21,7 @@ HEAD = np.repeat(KINDS == "head", 10)
 
 
 class Missed(gs.NDCG):
-    """An NDCG that is declared a loss."""
+    """NDCG, declared as a loss."""
 
     higher_is_better = False
     names = {"missed_ndcg_of_documents": {}}

@@ -1,4 +1,4 @@
-"""The flags of a verdict, at the numbers where they begin and end."""
+"""The flags of a verdict, at their limits."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from gainsay.comparison.flags import find_outlying_repeats
 
 
 def flags_of(first, second, **options):
-    """Flags by code."""
+    """Return the flags by code."""
     return {flag.code: flag for flag in verdict_of(first, second, draws=200, **options).flags}
 
 
 def distinct(queries, models, seed=0):
-    """Values of models that differ on every query and in their means."""
+    """Return values of models that differ on every query and on average."""
     return np.random.default_rng(seed).random((queries, models)) + np.arange(models)
 
 
@@ -90,7 +90,7 @@ def test_pairs_that_differ_on_few_queries_under_one_metric(differing, code):
 
 
 class TestLopsidedPairs:
-    """On few queries one model is far ahead, on all others slightly behind."""
+    """One model is much better on few queries, and slightly worse on all others."""
 
     def values(self, queries, share, seed=0):
         rng = np.random.default_rng(seed)

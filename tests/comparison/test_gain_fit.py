@@ -23,7 +23,7 @@ def gain_of(base, labels):
 
 
 def ndcg(base, ranked, judged):
-    """Plain NDCG@10 of rows of labels."""
+    """Return NDCG@10 of rows of labels."""
     depth = min(10, ranked.shape[1])
     best = -np.sort(-judged, axis=1)[:, :10]
     ideal = gain_of(base, best) @ DISCOUNT[: best.shape[1]]
@@ -31,7 +31,7 @@ def ndcg(base, ranked, judged):
 
 
 def planted(base, count, seed=0, slope=15.0, documents=10):
-    """Two orders of the same documents, preferred as the planted base says."""
+    """Return two orders of the same documents, with preferences for a given base."""
     rng = np.random.default_rng(seed)
     first = rng.choice(5, size=(count, documents), p=[0.4, 0.3, 0.15, 0.1, 0.05])
     second = rng.permuted(first, axis=1)
@@ -46,7 +46,7 @@ def table(first, second, preferred, **more):
 
 class TestEstimates:
     def test_is_the_most_likely_triple_of_base_slope_and_side_effect(self):
-        """By SciPy's general optimizer on the plain formula, from several starts."""
+        """Maximize the likelihood with SciPy from several starts."""
         first, second, preferred = planted(1.6, 500, seed=3)
         sign, side = np.where(preferred == "a", 1, -1), np.resize([1, 1, -1], 500)
 
@@ -79,7 +79,7 @@ class TestEstimates:
         assert (profile["log_likelihood"][~idle] > -200 * math.log(2)).all()
 
     def test_clusters_of_equal_preferences_give_the_interval_of_one_of_each(self):
-        """Copies contain no information, so log b has the same sandwich variance, but for the factor C/(C - 1)."""
+        """Copies contain no information, so log b has the same sandwich variance, except for the factor C/(C - 1)."""
         first, second, preferred = planted(1.5, 400, seed=9)
         alone = gs.fit_gain(table(first, second, preferred), clusters=np.arange(400))
         copied = [np.repeat(part, 5, axis=0) for part in (first, second, preferred)]
@@ -125,7 +125,7 @@ class TestEstimates:
 
     @pytest.mark.parametrize("scale", [1e-14, 1e14])
     def test_the_slope_absorbs_the_unit_of_dcg(self, scale):
-        """An absolute tolerance would take tiny differences for rounding."""
+        """An absolute tolerance would treat tiny differences as rounding."""
         preferences = table(*planted(1.5, 300, seed=8))
         one, scaled = (
             gs.fit_gain(preferences, metric=gs.DCG(gain="linear", discount=unit * DISCOUNT, k=10))

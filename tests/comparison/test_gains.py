@@ -1,4 +1,4 @@
-"""The path of gains: every point is the metric, draws have the errors of the points, and what is said follows."""
+"""The gain path: every point is the metric, the draws have its errors, and the sentences have its numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BOTH = ["ndcg_linear@5", "ndcg_exp@5"]
 
 
 def data(queries=60, seed=0, labels=5, **options):
-    """Queries of 1 to 12 documents, some of them empty, and three models with many ties; one leaves documents out."""
+    """Queries of 1 to 12 documents, some of them empty, and three models with many ties. One model omits documents."""
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 13, queries)
     label = rng.choice(labels, sizes.sum(), p=np.array([8, 4, 2, 1, 1][:labels]) / sum([8, 4, 2, 1, 1][:labels]))
@@ -87,9 +87,9 @@ class TestPoints:
 class TestErrors:
     @pytest.mark.parametrize("limit", [None, "MAX_GRADES", "MAX_VALUES"])
     def test_draws_have_the_errors_of_the_points(self, limit, monkeypatch):
-        """At bases that are no nodes the draws are interpolated: off by less than a millionth of the standard error.
+        """Draws between nodes are interpolated, with errors below a millionth of the standard error.
 
-        Whether grades are counted or each base is evaluated by itself, all bases estimated at once or one by one.
+        Grades are counted or each base is evaluated separately, with all bases estimated together or separately.
         """
         judgments, scores = data(400, seed=3)
         comparison = gs.compare(scores, judgments, BOTH)
@@ -118,7 +118,7 @@ class TestErrors:
 
 @pytest.fixture(scope="module")
 def changing():
-    """One excellent document at rank 2, or two fair ones: log2(3) is where the two are worth the same."""
+    """An excellent document at rank 2, or two fair ones: both have the same value at base log2(3)."""
     labels = np.tile([2, 1, 1, 0], 300)
     rng = np.random.default_rng(0)
     scores = {"broad": np.tile([1, 4, 3, 2], 300), "top": np.tile([3, 1, 2, 4], 300)}
@@ -145,7 +145,7 @@ class TestSaid:
         assert 0 < changing.verdict.p_value <= 0.05
 
     def test_few_clusters_bound_no_regret(self):
-        """As in a verdict: nothing is known of fewer than 30, and all models may be best."""
+        """With fewer than 30 queries all models may be best, as in a verdict."""
         judgments, scores = data(300)
         for clusters, bounded in ((29, False), (30, True)):
             comparison = gs.compare(scores, judgments, BOTH, clusters=np.arange(300) % clusters)
@@ -172,7 +172,7 @@ class TestLosses:
 
 
 def test_runs_and_clusters_follow():
-    """Of recipes the values are means over runs, and errors those of a verdict on the same values."""
+    """Values of recipes are means over repeats. Errors are those of a verdict on the same values."""
     judgments, scores = data(300, seed=7)
     rng = np.random.default_rng(8)
     runs = {model: [one + rng.normal(0, 0.3, len(one)) for _ in range(3)] for model, one in scores.items()}

@@ -1,4 +1,4 @@
-"""Values, weights and labels of queries in every container are read as what they are, and find their queries."""
+"""Values, weights and labels of queries in all containers are read exactly and matched to queries."""
 
 from __future__ import annotations
 

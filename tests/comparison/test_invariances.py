@@ -1,4 +1,4 @@
-"""What must not change a verdict: order, scale, repetition, levels of queries; what copies of a model must share."""
+"""Verdicts do not depend on order, scale, repetition and levels of queries. Copies of a model have the same results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BETWEEN = ("price", "price_lower", "safe_regret", "safe_regret_upper", "detectab
 
 
 def sample(seed, repeats=1, queries=150, models=4):
-    """Values of two metrics that go together, (metrics, models, queries, repeats), and whole weights of the queries."""
+    """Values of two correlated metrics, (metrics, models, queries, repeats), and integer weights of the queries."""
     rng = np.random.default_rng(seed)
     first = rng.random((1, queries, 1)) + rng.normal(0, 0.15, (models, queries, repeats))
     first = first + rng.normal(0, 0.05, (models, 1, 1)) + rng.normal(0, 0.02, (models, 1, repeats))
@@ -23,7 +23,7 @@ def sample(seed, repeats=1, queries=150, models=4):
 
 
 def judge(values, weights=None, **options):
-    """The verdict on fixed models where there is one repeat of each, else on recipes."""
+    """Return the verdict on fixed models if each has one repeat, otherwise on recipes."""
     tables = [table[:, :, 0].T if values.shape[3] == 1 else list(table) for table in values]
     return verdict_of(*tables, weights=weights, draws=500, **options)
 
@@ -43,7 +43,7 @@ def weightless(values, weights, rng):
 
 
 def skipped(values, weights, rng):
-    """Queries that one metric alone skips are no part of the verdict."""
+    """Queries that one metric skips are not part of the verdict."""
     more = np.concatenate([values, rng.random((*values.shape[:2], 20, values.shape[3]))], axis=2)
     more[1, :, -20:] = np.nan
     return judge(more, np.r_[weights, np.ones(20)])
@@ -104,9 +104,7 @@ def test_a_copy_is_kept_where_its_model_is(which, repeats):
         assert ("copy" in kept) == (name in kept)
     for found in (verdict.regrets, verdict.regrets_upper):
         assert all(by_model["copy"] == by_model[name] for by_model in found.values())
-    for (
-        by_model
-    ) in verdict.regrets_lower.values():  # each recipe has draws of its own of how well its repeats are known
+    for by_model in verdict.regrets_lower.values():  # The variance of repeats is drawn separately for each recipe.
         assert by_model["copy"] == pytest.approx(by_model[name], abs=0.002 if repeats > 1 else 0)
     assert [flag.pairs for flag in verdict.flags if flag.code == "identical models"] == [(("copy", name),)]
     tied = [flag.models for flag in verdict.flags if flag.code == "tied winners"]

@@ -1,4 +1,4 @@
-"""CSV files with labels of queries: text without blanks around it, and one line per query."""
+"""CSV files with labels of queries: blanks around texts are removed, and each query has one line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def read(content, folder):
 
 
 def test_labels_are_text_without_blanks_around_it(tmp_path):
-    """A blank after a comma makes no segment of its own; 01, 1 and NA are three labels."""
+    """A blank after a comma is not part of a label. 01, 1 and NA are three labels."""
     rows = "".join(f"q{place} , {label}\n" for place, label in enumerate(["01", "1", "NA"]))
     assert read(f"\ufeffquery,kind\n{rows}", tmp_path) == {"kind": {"q0": "01", "q1": "1", "q2": "NA"}}
 

@@ -27,7 +27,7 @@ def test_boundaries_of_equal_looks_are_the_published_ones(expected):
     ("times", "level"), [((0.25, 0.5, 1), 0.025), ((0.1, 0.9, 0.95, 1), 0.05), ((0.3, 0.7), 0.005)]
 )
 def test_boundaries_spend_their_share_by_another_integration(times, level):
-    """Genz' integration of the joint normal distribution: P(no look crosses) = 1 - α*(t)."""
+    """Integrate the joint normal distribution with Genz' method: P(no look crosses) = 1 - α*(t)."""
     times = np.array(times)
     correlation = np.sqrt(np.minimum.outer(times, times) / np.maximum.outer(times, times))
     c = compute_boundaries(times, level)
@@ -37,7 +37,7 @@ def test_boundaries_spend_their_share_by_another_integration(times, level):
 
 
 def test_boundaries_at_any_time_are_crossed_more_rarely():
-    """Fifty looks between 100 and 20,000 queries, by sums of normal values."""
+    """Simulate fifty looks between 100 and 20,000 queries."""
     queries, rng = np.unique(np.geomspace(100, 20_000, 50).astype(int)), np.random.default_rng(1)
     steps = rng.normal(size=(20_000, len(queries))) * np.sqrt(np.diff(queries, prepend=0))
     k = [-norm.ppf(compute_anytime_level(0.025, int(n), 1000)) for n in queries]

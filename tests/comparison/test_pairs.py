@@ -1,4 +1,4 @@
-"""The tables of effects, against SciPy and statsmodels."""
+"""Tables of effects, compared with SciPy and statsmodels."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_holm_columns_adjust_over_all_pairs():
 
 
 def test_simultaneous_intervals_match_a_bootstrap_of_queries():
-    """The critical value, against the slow way: resample queries, studentise, take the largest over all contrasts."""
+    """The critical value, compared with resampled queries: the maximum studentized difference over all contrasts."""
     values = two_metrics(7, queries=400)
     table = pairs_table(values, models=NAMES, draws=20_000)
     contrasts = np.stack(
@@ -84,7 +84,7 @@ def test_models_that_never_differ():
 
 @pytest.mark.parametrize("queries", [1, 5, 12])
 def test_p_is_at_least_what_flipping_signs_can_show(queries):
-    """A constant difference on m queries: no sign-flip test gives less than 2**-m, and t alone would give 0."""
+    """A constant difference on m queries has a sign-flip p-value of 2**-m, but a t-test would return 0."""
     x = np.linspace(0, 1, queries)
     v = np.stack([x, x + 0.25], axis=1)
     row = pairs_table({"a": v, "b": -v}, draws=500).iloc[0]
@@ -108,7 +108,7 @@ def test_leaderboard_ranks_by_mean_and_shares_ranks():
     assert table["rank"].tolist() == [1, 1, 3, 4]
     np.testing.assert_allclose(table["mean"], a.mean(axis=0)[[1, 2, 3, 0]])
     assert table.may_be_best.tolist() == [True, True, False, False]
-    a[:, 0] = 0.25  # as from a model that has the same value on every query
+    a[:, 0] = 0.25  # a model with the same value on every query
     row = leaderboard_table({"a": a}, models=NAMES, draws=500).set_index("model").loc["p"]
     assert (row["lower"], row["mean"], row["upper"]) == (0.25, 0.25, 0.25)
 

@@ -1,4 +1,4 @@
-"""Plans: formulas if there are any, and verdicts on new samples."""
+"""Plans, compared with formulas and with verdicts on new samples."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MIX = np.linalg.cholesky([[1, 0.9], [0.9, 1]]).T
 
 
 def heavy(rng, *shape):
-    """Effects of variance 1 on two metrics, heavy-tailed, correlated .9; metrics last."""
+    """Heavy-tailed effects with variance 1 and correlation .9 on two metrics, in the last axis."""
     return rng.standard_t(5, (*shape, 2)) / np.sqrt(5 / 3) @ MIX
 
 

@@ -1,4 +1,4 @@
-"""Intervals end where the metric does, and cover as before."""
+"""Intervals end at the limits of the metric, with the same coverage."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class TestRanges:
 
 class TestIntervals:
     def test_mrr_does_not_reach_above_1(self):
-        # Ten queries, reciprocal ranks of 1 on nine: the normal interval ends at 1.01 or so.
+        # Nine of ten reciprocal ranks are 1: the normal interval ends at about 1.01.
         labels = np.zeros((10, 4))
         labels[:, 0] = 1
         scores = np.tile([4.0, 3.0, 2.0, 1.0], (10, 1))

@@ -1,4 +1,4 @@
-"""Recipes of several repeats: errors and variances against plain NumPy and SciPy, verdicts, attributions, and runs."""
+"""Recipes with several repeats: errors and variances compared with NumPy and SciPy, verdicts, attributions, runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def as_runs(values):
 
 
 def covariance_written_out(values, weights=None):
-    """Q + S, metrics side by side: loops over models, with NumPy's own covariances."""
+    """Return Q + S by loops over models, with NumPy's covariances. Metrics are concatenated."""
     n = len(values["x"][0])
     w = np.full(n, 1 / n) if weights is None else weights / weights.sum()
     columns = np.stack([repeats.mean(axis=1) for name in NAMES for repeats in as_runs(values[name])], axis=1)
@@ -62,10 +62,10 @@ def test_copies_of_a_recipe_have_the_same_bounds():
 
 
 def test_without_run_variance_everything_is_as_with_fixed_models():
-    """Three equal repeats each: the same numbers to the last digit, but for the words and the flag."""
+    """Three equal repeats of each model: the same numbers to the last digit, except for texts and the flag."""
     fixed = runs_of(4, counts=(0, 0, 0), leads=[[0.03, 0, 0.01], [0, 0.03, 0.01]])
     tripled = {}
-    for name in NAMES:  # thirds that sum to the whole without rounding
+    for name in NAMES:  # Thirds that are added without rounding errors.
         fixed[name] = [np.round(v * 1024) / 1024 for v in fixed[name]]
         tripled[name] = [np.repeat(v[:, None], 3, axis=1) for v in fixed[name]]
     one = verdict_of(*(np.stack(fixed[name], axis=1) for name in NAMES), draws=500).to_dict()
@@ -79,7 +79,7 @@ def test_without_run_variance_everything_is_as_with_fixed_models():
 
 class TestPairs:
     def test_p_values_are_welch_s_where_queries_do_not_vary(self):
-        """All variance is that of repeats, so that only their means count: the two-sample test of SciPy on these."""
+        """If all variance is between repeats, the result is SciPy's two-sample test of their means."""
         rng = np.random.default_rng(0)
         values = {name: [np.tile(rng.normal(size=count), (50, 1)) for count in (4, 7)] for name in NAMES}
         found = compute_pair_p_values(estimate(panel_of(values))).two_sided
@@ -128,7 +128,7 @@ def test_the_detectable_lead_exceeds_its_critical_value_in_four_draws_of_five():
 
 class TestVarianceParts:
     def test_parts_are_those_of_an_analysis_of_variance(self):
-        """Balanced, unweighted: mean squares of the two-way layout, by their textbook expectations."""
+        """Balanced and unweighted: the textbook mean squares of the two-way layout."""
         values = runs_of(3, queries=120, counts=(4, 6), repeat=0.05)
         panel = panel_of(values)
         found = estimate_variance_components(panel, estimate(panel).repeats)
@@ -157,12 +157,12 @@ class TestVarianceParts:
     def test_a_recipe_beside_a_fixed_model_has_parts_too(self):
         panel = panel_of(runs_of(3, counts=(0, 6), queries=3000))
         found = estimate_variance_components(panel, estimate(panel).repeats)["x"]
-        # The fixed model's own part by query and repeat cannot be told from its part by query.
+        # The effects of queries, and of queries and repeats, are not separate for a fixed model.
         assert found.query == pytest.approx(math.sqrt(2 * 0.01 + 0.0125), rel=0.1)
 
 
 class TestCompare:
-    """Scores in, recipes out: against the values of every repeat evaluated by itself."""
+    """Recipes of scores, compared with separate evaluations of every repeat."""
 
     @pytest.fixture
     def judgments(self):
@@ -188,7 +188,7 @@ class TestCompare:
         assert "base is fixed" in comparison.verdict.about
         assert set(comparison.variance) == {"ndcg_linear@10", "ndcg_exp@10", "map"}
 
-    def test_attribution_is_the_mean_over_runs_with_its_spread(self, comparison, judgments, scores):
+    def test_attribution_is_the_mean_over_repeats(self, comparison, judgments, scores):
         found = comparison.attribution("A", "base")
         alone = []
         for repeat in scores["A"]:
@@ -198,25 +198,16 @@ class TestCompare:
         for metric in ("ndcg_linear@10", "ndcg_exp@10"):
             differences = [one.difference[metric] for one in alone]
             assert found.difference[metric] == pytest.approx(np.mean(differences))
-            assert found.spread[metric] == pytest.approx(np.std(differences, ddof=1))
             cells = np.stack([one.grades_by_ranks.loc[metric].to_numpy() for one in alone])
             np.testing.assert_allclose(found.grades_by_ranks.loc[metric], cells.mean(axis=0), atol=1e-15)
-        assert "between repeats" in repr(found)
-        other, both = comparison.attribution("B", "base"), comparison.attribution("A", "B")
-        assert both.spread == pytest.approx(
-            {it: math.hypot(size, other.spread[it]) for it, size in found.spread.items()}
-        )
-        assert alone[0].spread == {}
 
-    def test_queries_have_the_spread_beside_them(self, comparison):
+    def test_queries_are_those_of_means_over_repeats(self, comparison):
         table = comparison.queries("A", "B", most=3)
         place = {query: row for row, query in enumerate(range(60))}
         for row in table.to_dict("records"):
             at = place[row["query"]]
             repeats = [comparison.repeats[name]["ndcg_exp@10"][at] for name in "AB"]
             assert row["difference ndcg_exp@10"] == pytest.approx(repeats[0].mean() - repeats[1].mean())
-            expected = math.sqrt(sum(one.var(ddof=1) for one in repeats))
-            assert row["spread ndcg_exp@10"] == pytest.approx(expected)
 
     def test_runs_of_trec(self):
         rng = np.random.default_rng(0)

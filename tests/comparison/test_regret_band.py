@@ -1,4 +1,4 @@
-"""One band for all regrets of a family."""
+"""The simultaneous band of all regrets of a family."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def noise_of(values, draws=2000, clusters=None):
 
 class TestBand:
     def test_critical_value_by_hand(self):
-        """The slack of a rival is what it surely loses; a pair with one that may be best has none, either way."""
+        """The slack of a rival is its certain loss. A pair with a model that may be best has no slack."""
         values = np.random.default_rng(2).normal(size=(2, 4, 500)) + np.array([0.3, 0.3, 0.1, 0.0])[:, None]
         estimated, noise = noise_of(values)
         quantile = np.sort(noise.max_t.max(axis=(0, 1)))[math.ceil(0.995 * 2001) - 1]

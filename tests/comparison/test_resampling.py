@@ -1,4 +1,4 @@
-"""Means, their covariance and the draws, against NumPy, SciPy and loops written out."""
+"""Means, their covariance and the draws, compared with NumPy, SciPy and loops."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_weighted_mean_and_covariance_follow_the_formula():
 
 @pytest.mark.parametrize("scale", [1e-9, 1e-6, 1e-3])
 def test_nearly_equal_models_keep_a_correct_error(scale):
-    """Forming the covariance matrix first would lose these differences to cancellation."""
+    """With a covariance matrix of all means, these differences would be lost by cancellation."""
     rng = np.random.default_rng(8)
     base = rng.random(500)
     difference = scale * rng.normal(size=500)

@@ -1,4 +1,4 @@
-"""Values row by row, the largest differences, and single rankings: the same names of queries and models in all."""
+"""Values by row, largest differences and single rankings have the same names of queries and models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import gainsay as gs
 METRICS = ["ndcg_linear@3", "ndcg_exp@3", "map"]
 RNG = np.random.default_rng(4)
 LABELS = RNG.integers(0, 4, 120)
-QUERIES = np.array([f"q{place % 20}" for place in range(120)])  # rows of a query do not stand together
+QUERIES = np.array([f"q{place % 20}" for place in range(120)])  # The rows of a query are not adjacent.
 SCORES = {"B": RNG.integers(0, 6, 120).astype(float), "A": LABELS + RNG.normal(size=120)}
 
 

@@ -1,4 +1,4 @@
-"""Segments: each is judged on its own queries at its share of the level, and labels find their queries."""
+"""Segments: each has its own queries and its share of the level, and labels are matched to queries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KINDS = np.array(["head"] * 400 + ["tail"] * 300 + ["rare"] * 12)
 
 
 def values_of(seed=0, lead=0.03, models=3):
-    """A is ahead on head queries, B on tail queries, under both metrics; C never is."""
+    """A is best on head queries and B on tail queries, under both metrics. C is never best."""
     rng = np.random.default_rng(seed)
     base = rng.uniform(0.3, 0.6, (len(KINDS), 1)) + rng.normal(0, 0.07, (len(KINDS), models))
     base[KINDS == "head", 0] += lead
@@ -131,7 +131,7 @@ class TestContrasts:
             draws = np.random.default_rng(1).multivariate_normal(np.zeros(6), np.cov(here.T) / len(here), 300_000)
             critical = np.quantile((draws @ contrast.T / error).max(axis=1), 1 - 0.05 / 3)
             t = contrast @ here.mean(axis=0) / error
-            clear = np.abs(t - critical) > 0.03  # both quantiles are of draws
+            clear = np.abs(t - critical) > 0.03  # Both quantiles are simulated.
             got = np.array([found[kind].is_better[pair] for pair in pairs])
             assert clear.sum() >= 10
             assert (got[clear] == (t > critical)[clear]).all()

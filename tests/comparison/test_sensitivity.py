@@ -1,4 +1,4 @@
-"""Choices that reverse pairs of models, against plain loops over pairs and a separate implementation."""
+"""Choices that reverse pairs of models, compared with plain loops and a separate implementation."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_shares_of_models_and_recipes_against_loops_over_pairs(choice, metric):
 
 
 def test_halves_are_halves_of_clusters():
-    """Two clusters have one split only."""
+    """Two clusters have only one split."""
     clusters, values = np.repeat([0, 1], 30), np.random.default_rng(2).random((60, 5))
     found = gs.Comparison({"x": values, "y": -values}, list("abcde"), clusters=clusters, draws=200).sensitivity()
     halves = [values[clusters == side].mean(axis=0) for side in (0, 1)]

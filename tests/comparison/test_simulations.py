@@ -1,4 +1,4 @@
-"""Samples of populations whose truth is known: errors are as rare as promised, and the methods are not idle."""
+"""Samples of populations with known means: error rates meet their levels, and the methods have power."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ pytestmark = pytest.mark.slow
 
 
 def highest(rate, samples, deviations=2.5):
-    """The largest share of samples that a rate explains."""
+    """Return the largest share of samples that is compatible with a rate."""
     return rate + deviations * np.sqrt(rate * (1 - rate) / samples)
 
 
 def correlated(rng, leads, queries, shared=0.6, own=0.4):
-    """Two metrics of models whose true means are the rows of `leads`."""
+    """Values of two metrics, with the rows of `leads` as true means."""
     common = shared * rng.normal(size=(queries, len(leads[0])))
     return {name: common + own * rng.normal(size=common.shape) + row for name, row in zip("xy", leads, strict=True)}
 
 
 def false_conflict(seed):
-    """Far apart under x, equal under y."""
+    """Different means under x, equal means under y."""
     values = correlated(np.random.default_rng(seed), [[1, 0], [0, 0]], 200, 1.0, 1.0)
     return pairs_table(values, draws=200).p_value[0] <= 0.1
 
 
 def false_genuine(seed):
-    """The first leads under x, all tie under y."""
+    """The first model is best under x, and all are tied under y."""
     values = correlated(np.random.default_rng(seed), [[0.5, 0, 0], [0, 0, 0]], 200)
     return verdict_of(*values.values(), alpha=0.1, draws=300).kind == "genuine"
 
 
 def price_or_safe_regret_missed(seed):
-    """Each of two models leads by 0.1 under its own metric: that is the price, and a choice of either loses that."""
+    """Each of two models is 0.1 better under its metric. This is the price, and the loss of either choice."""
     values = correlated(np.random.default_rng(seed), [[0.1, 0, -0.1], [0, 0.1, -0.1]], 400)
     verdict = verdict_of(*values.values(), alpha=0.1, draws=300)
     regret = {"model 1": 0.1, "model 2": 0.1, "model 3": 0.2}[verdict.safe_choice]
@@ -46,7 +46,7 @@ def price_or_safe_regret_missed(seed):
 
 
 def power_missed(seed):
-    """What leads by five standard errors is found, with whom it agrees or not: an error here is to find nothing."""
+    """A difference of five standard errors is detected. No detection is an error here."""
     wide = [[0.25, 0], [0, 0.25]] if seed % 2 else [[0.25, 0], [0.25, 0]]
     values = correlated(np.random.default_rng(seed), wide, 400)
     return verdict_of(*values.values(), draws=300).kind != ("genuine" if seed % 2 else "agree")
@@ -71,14 +71,14 @@ def means_of_recipes_missed(seed):
     ids=lambda value: getattr(value, "__name__", None),
 )
 def test_errors_are_as_rare_as_promised(error, least):
-    """At most one in ten where that is the level, and about that often where nothing is on the safe side."""
+    """At most one in ten at that level, and about one in ten if the method is exact."""
     samples = 200
     assert least <= np.mean([error(seed) for seed in range(samples)]) <= highest(0.1, samples)
 
 
 @pytest.mark.parametrize("counts", [(3, 3, 3), (0, 4, 4)])
 def test_another_run_is_no_disagreement(counts):
-    """The first leads by far under x; under y all tie: the first is a common best. Means for models would say no."""
+    """The first model is best under x, and all are tied under y. Verdicts on means would find a disagreement."""
     genuine, samples = np.zeros(2), 60
     for seed in range(samples):
         values = runs_of(seed, 400, counts, query_repeat=0.05, leads=[[0.5, 0, 0], [0, 0, 0]])
@@ -91,7 +91,7 @@ def test_another_run_is_no_disagreement(counts):
 
 @pytest.mark.parametrize("of_a_plan", [False, True])
 def test_variance_parts_are_found_on_average(of_a_plan):
-    """Each standard deviation within a few hundredths; a plan has those of the difference of two recipes."""
+    """Standard deviations have errors of a few hundredths. A plan has those of the difference of two recipes."""
     found, samples = [], 60
     for seed in range(samples):
         panel = panel_of(runs_of(seed, queries=150, counts=(5, 5, 5), repeat=0.03 / np.sqrt(1.09)))

@@ -1,4 +1,4 @@
-"""Each metric is compared on its own queries; what is said of two together, on those that both have."""
+"""Each metric is compared on its own queries, and both together on their common queries."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def comparison(judged):
 
 @pytest.fixture(scope="module")
 def has(judged):
-    """Which queries each metric has, from the labels alone."""
+    """Return the queries of each metric, from the labels."""
     judgments, _ = judged
     relevant = judgments.labels.reshape(QUERIES, DOCUMENTS).max(axis=1) >= 3
     weighty = judgments.weights > 0
@@ -49,7 +49,7 @@ def values(judged, metric, model):
 
 
 def weighted(x, w):
-    """Mean and standard error of a ratio of sums, by its textbook formula."""
+    """Return mean and standard error of a ratio of sums, by the textbook formula."""
     mean = (w * x).sum() / w.sum()
     n = len(x)
     return mean, math.sqrt(n / (n - 1) * (w**2 * (x - mean) ** 2).sum()) / w.sum()
@@ -74,7 +74,7 @@ class TestMeans:
 
 class TestIntervals:
     def test_errors_of_means_are_those_of_the_own_queries(self, judged, comparison, has):
-        # Simultaneous intervals have one critical value a metric, so the widths are as the standard errors.
+        # Simultaneous intervals have one critical value per metric, so widths are proportional to standard errors.
         judgments, _ = judged
         for metric, own in has.items():
             errors = np.array([weighted(values(judged, metric, m)[own], judgments.weights[own])[1] for m in "abc"])
@@ -122,7 +122,7 @@ class TestTogether:
         assert comparison.verdict.left_out == {FULL: int((has[FULL] & ~own).sum()), SKIPPING: 0}
 
     def test_conflicts_go_by_the_common_queries(self):
-        # Under "a" the second model leads by the queries that "b" skips, and trails on the others.
+        # Under "a", the second model is better only because of the queries that "b" skips.
         rng = np.random.default_rng(0)
         noise = 0.01 * rng.normal(size=(80, 2))
         a = np.where(np.arange(80)[:, None] < 40, [1.0, 0.9], [0.0, 0.9]) + noise
@@ -165,7 +165,7 @@ class TestTogether:
 
 
 class TestReports:
-    """Under "a" the order of the models turns round on the queries that "b" skips."""
+    """Under "a", the order of the models is reversed on the queries that "b" skips."""
 
     @pytest.fixture
     def turned(self):

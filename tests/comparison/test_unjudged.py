@@ -1,4 +1,4 @@
-"""Unjudged documents in a comparison: shares, flag, condensed lists, and where all of it is said."""
+"""Unjudged documents in a comparison: shares, flag, condensed lists, and reports."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ QUERIES = 60
 
 @pytest.fixture(scope="module")
 def data():
-    """An old run, all of it judged; one with the same documents and a new, unjudged one between each two of them."""
+    """An old run with judged documents, and a new one that also has an unjudged document after each of them."""
     rng = np.random.default_rng(5)
     qrels, old, new = {}, {}, {}
     for at in range(QUERIES):

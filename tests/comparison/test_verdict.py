@@ -1,4 +1,4 @@
-"""The verdict: its algorithm against one written down independently, its bounds, its words, its edges."""
+"""The verdict: a separate implementation of its algorithm, bounds, texts and limits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LINEAR, EXPONENTIAL = "ndcg_linear@10", "ndcg_exp@10"
 
 
 def values_of(seed, queries=400, models=4, spread=0.05, decimals=2):
-    """Correlated values with ties, models a little apart, the order partly turned round under the second metric."""
+    """Correlated values with ties and small differences. The second metric reverses part of the order."""
     rng = np.random.default_rng(seed)
     level = rng.random((queries, 1))
     a = level + rng.normal(0, 0.15, (queries, models)) + rng.normal(0, spread, models)
@@ -30,7 +30,7 @@ def values_of(seed, queries=400, models=4, spread=0.05, decimals=2):
 
 
 def exact(leads, seed=0, queries=400, noise=0.2):
-    """Values whose sample means are exactly `leads` (one row per metric), with independent noise."""
+    """Values with the exact sample means `leads` (one row per metric) and independent noise."""
     rng = np.random.default_rng(seed)
     leads = np.asarray(leads, dtype=float)
     values = rng.normal(0, noise, (2, queries, leads.shape[1]))
@@ -38,7 +38,7 @@ def exact(leads, seed=0, queries=400, noise=0.2):
 
 
 def by_the_book(a, b, alpha, delta, draws, seed, metrics=(0, 1)):
-    """Compute each model's p-value and critical value as the design writes them: one loop, no shortcuts, no guard."""
+    """Compute each model's p-value and critical value by a plain loop."""
     n, m = a.shape
     x = np.hstack([a, b])
     mean, covariance = x.mean(axis=0), np.cov(x.T) / n
@@ -48,7 +48,7 @@ def by_the_book(a, b, alpha, delta, draws, seed, metrics=(0, 1)):
     beta = alpha / 10
 
     def quantile(sample, level):
-        """The order statistic that goes with p-values of the form (1 + #)/(B + 1)."""
+        """Return the order statistic for p-values of the form (1 + #)/(B + 1)."""
         return np.sort(sample)[int(np.ceil(level * (draws + 1))) - 1]
 
     p_values, statistics, criticals = [], [], []
@@ -79,7 +79,7 @@ def test_verdict_follows_the_design(seed, margin):
     a, b = values_of(seed)
     verdict = verdict_of(a, b, margin=margin, draws=2000, seed=seed)
     p, statistic, critical = by_the_book(a, b, 0.05, 0.0, 2000, seed)
-    # Where no rival leads, the statistic is not positive: nothing speaks against the model.
+    # If no rival is better, the statistic is not positive, so the model is not rejected.
     p = np.where(statistic <= 0, 1.0, p)
     assert verdict.p_value == pytest.approx(p.max(), abs=1.5 / 2001)
     kept = {f"model {k + 1}" for k in np.flatnonzero(statistic <= critical)}
@@ -119,7 +119,7 @@ def test_lower_bounds_of_regret_are_where_the_test_of_that_metric_stops_rejectin
 
 
 def test_who_may_be_best_under_both_may_be_best_under_each():
-    """Two metrics at once are tested against more rivals, so one alone may rule out what both together do not."""
+    """Two metrics are tested with more rivals, so one metric may rule out a model that both together do not."""
     enlarged = 0
     for seed in range(8):
         rng = np.random.default_rng(seed)
@@ -234,7 +234,7 @@ def test_guard_counts_heavy_queries_as_few():
 
 @pytest.mark.parametrize("names", [["b", "c", "a"], ["c", "b", "a"]])
 def test_means_that_differ_by_rounding_tie(names):
-    """The same values in another order have another sum in the last digit; whichever is larger, b stands for both."""
+    """The same values in another order have another sum in the last digit. b represents both of them."""
     rng = np.random.default_rng(0)
     x = rng.lognormal(0, 3, 1001)
     values = np.stack([x, x, x - 0.5], axis=1)
@@ -273,7 +273,7 @@ def test_constant_differences_are_certain():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_best_sets_agree_with_the_model_confidence_set(seed):
-    """Hansen, Lunde & Nason's set answers the same question for one metric; compared where the data are clear."""
+    """The set of Hansen, Lunde and Nason is equal for one metric and clear data."""
     bootstrap = pytest.importorskip("arch.bootstrap", reason="arch has the reference implementation")
     error = 0.2 * np.sqrt(2 / 400)
     leads = error * np.array([[0, -0.4, -7, -8, -9], [-8, -7, -9, -0.3, 0]])

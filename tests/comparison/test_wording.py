@@ -15,13 +15,13 @@ X, Y = "ndcg_linear@10", "ndcg_exp@10"
 
 
 def numbers(text):
-    """Return the distinct numbers of a text, those in names of metrics left out."""
+    """Return the distinct numbers of a text, except those in names of metrics."""
     return set(re.findall(r"-?\d[\d,.]*(?:e-\d+)?(?<![.,])", text.replace(X, "").replace(Y, "")))
 
 
 @pytest.fixture(scope="module")
 def verdict():
-    """A verdict whose fields each test replaces as its sentence needs."""
+    """A verdict. Tests replace its fields."""
     rng = np.random.default_rng(0)
     made = verdict_of(rng.random((40, 2)), rng.random((40, 2)), models=["a", "b"], draws=200)
     return dataclasses.replace(
@@ -87,7 +87,7 @@ def test_verdict_has_all_its_numbers_and_no_others(verdict, kind, fields, expect
 
 
 def values_of(first, second, queries=400, **options):
-    """Values whose means are exactly these."""
+    """Return values with exactly these means."""
     rng = np.random.default_rng(0)
     tables = []
     for means in (first, second):

@@ -1,4 +1,4 @@
-"""Traps of LightGBM that no test of our adapters shows: each fails when the library changes.
+"""Behavior of LightGBM that the tests of adapters do not cover. A test fails if the library changes.
 
 The weight of queries without relevant documents: see the tests of oracles.
 """
@@ -25,7 +25,7 @@ def constant(preds, data):
 
 
 def train(rounds=3, *, feval=constant, params=PARAMS, callbacks=(), train_set=None, **options):
-    """The booster and what it logged."""
+    """Return the booster and its log."""
     train_set = train_set or dataset()
     options.setdefault("valid_sets", [dataset(train_set)])
     curves = {}

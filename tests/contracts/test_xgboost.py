@@ -1,4 +1,4 @@
-"""Traps of XGBoost that no test of our adapters shows: each fails when the library changes.
+"""Behavior of XGBoost that the tests of adapters do not cover. A test fails if the library changes.
 
 Built-in metrics that stop at 32, and weights of queries without relevant documents: see the tests of oracles.
 """
@@ -26,7 +26,7 @@ def matrix(labels=LABELS, weight=None):
 
 
 def train(rounds=1, metric=None, *, callbacks=(), name="valid", params=PARAMS):
-    """The booster and what it logged."""
+    """Return the booster and its log."""
     curves = {}
     booster = xgb.train(
         params, matrix(), rounds, evals=[(matrix(), name)], custom_metric=metric, callbacks=list(callbacks),
@@ -65,7 +65,7 @@ class TestContinued:
         start.set_attr(best_iteration="1", best_score="0.5")
         booster = xgb.train(PARAMS, matrix(), 2, xgb_model=start)
         assert booster.num_boosted_rounds() == 7
-        assert booster.best_iteration == 1  # which an estimator would predict with, whatever was learnt since
+        assert booster.best_iteration == 1  # An estimator would predict with it after further training.
         np.testing.assert_array_equal(
             booster.predict(matrix(), iteration_range=(0, 5)), start.predict(matrix(), iteration_range=(0, 5))
         )

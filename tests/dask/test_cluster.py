@@ -31,7 +31,7 @@ QUIET = {"verbose_eval": False}
 
 
 def ends(shares, part=DATA):
-    """Query and row numbers at which partitions end that have queries in these shares."""
+    """Return the query and row numbers at the ends of partitions with these shares of the queries."""
     queries = np.round(np.cumsum([0, *shares]) / sum(shares) * len(part.group)).astype(int)
     return queries, np.concatenate(([0], np.cumsum(part.group)))[queries]
 
@@ -131,7 +131,7 @@ def die_once(values, marker):
 
 
 def train_on_share(tracker, share):
-    """Train together with others, each with its own documents, and evaluate with a callback made here."""
+    """Train on a worker with its own documents, and evaluate with a callback created here."""
     features, labels, qid = share
     curves = {}
     with xgb.collective.CommunicatorContext(**tracker):
@@ -201,7 +201,7 @@ class TestXGBoost:
 
 
 class TestDaskXGBRanker:
-    """It accepts callbacks, which are pickled for every worker, and no metric of ours."""
+    """It accepts callbacks, which are pickled for every worker, but not gainsay's metrics."""
 
     def fit(self, client, evaluated=False, **options):
         features, labels, qid = placed(client, TRAIN)
@@ -238,7 +238,7 @@ HARD = make_part(1)._replace(features=FEATURES, labels=np.clip(np.round(FEATURES
 @pytest.mark.filterwarnings("ignore:Parameter n_jobs will be ignored:UserWarning")
 @pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated:FutureWarning")
 def test_lightgbm_reports_the_metric_of_one_worker(client):
-    """So ours are not logged there. Values of the trained model are those of all workers."""
+    """gainsay's metrics are not logged there. Values of the trained model use all workers."""
     features, labels, _ = placed(client, HARD, (1, 3))
     group = client.persist(da.from_array(SIZES, chunks=((10, 30),)))
     ranker = lgb.DaskLGBMRanker(client=client, n_estimators=2, num_leaves=3, min_child_samples=5, verbose=-1)

@@ -1,4 +1,4 @@
-"""Evaluation over partitions, without a cluster: exact for any cut of the data."""
+"""Evaluation over partitions without a cluster, exact for any partitions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OPTIONS = [
     "dcg_exp",
 ]
 DATA = make_part(5, 60)
-SCORES = np.round(np.random.default_rng(1).normal(DATA.labels / 3), 1)  # full of ties
+SCORES = np.round(np.random.default_rng(1).normal(DATA.labels / 3), 1)  # many ties
 ENDS = np.concatenate(([0], np.cumsum(DATA.group)))
 CUTS = [[], [30], [1, 2, 3, 59], [0, 0, 20, 20, 60], list(range(1, 60, 4))]
 
@@ -48,13 +48,13 @@ def one_thread():
 
 
 def chunked(values, rows):
-    """A Dask array with these rows in its chunks."""
+    """Return a Dask array with these numbers of rows in its chunks."""
     values = np.asarray(values)
     return da.from_array(values, chunks=(tuple(int(n) for n in rows), *((n,) for n in values.shape[1:])))
 
 
 def cut(values, cuts):
-    """Values by query or by row as a Dask array whose partitions end before the queries `cuts`."""
+    """Return values by query or row as a Dask array. Its partitions end before the queries `cuts`."""
     at = [0, *cuts, len(DATA.group)]
     return chunked(values, np.diff(at if len(values) == len(DATA.group) else ENDS[at]))
 
@@ -198,7 +198,7 @@ def boosters():
 
 
 def predict(booster, number, features=DATA.features):
-    """Raw scores after some rounds, by the library itself."""
+    """Return raw scores of the library after some rounds."""
     if isinstance(booster, lgb.Booster):
         return booster.predict(features, num_iteration=number, raw_score=True)
     return booster.predict(xgb.DMatrix(features), iteration_range=(0, number), output_margin=True)
@@ -229,11 +229,8 @@ class TestRounds:
             np.testing.assert_allclose(values, list(mean.values()), rtol=1e-14)
         frame = curves.frame()
         assert curves.best("mrr") == (frame["mrr"].idxmax(), frame["mrr"].max())
-        assert (
-            curves.best(loss)
-            == curves.best("missed_label")
-            == (frame["missed_label"].idxmin(), frame["missed_label"].min())
-        )
+        lowest = frame["missed_label"].idxmin(), frame["missed_label"].min()
+        assert curves.best(loss) == curves.best("missed_label") == lowest
         some = evaluate_rounds(metrics, booster, [DATA.features], [DATA.labels], **WHOLE, rounds=[9, 3])
         assert some.rounds == (3, 9)
         np.testing.assert_array_equal(some.values, curves.values[[2, 8]])
@@ -270,7 +267,7 @@ def rounds_of(model, features=(DATA.features,), **options):
 
 
 def in_parts(labels=DATA.labels, scores=SCORES, rows=None, **queries):
-    """Evaluate with partitions that end at row `rows`, where nothing else is given."""
+    """Evaluate with partitions that end at row `rows` by default."""
     rows = int(ENDS[20]) if rows is None else rows
     parts = [values if isinstance(values, list) else np.split(values, [rows]) for values in (labels, scores)]
     return evaluate("mrr", *parts, **(queries or {"group": np.split(DATA.group, [20])}))

@@ -1,4 +1,4 @@
-"""What the tests of readers share: files written on the spot."""
+"""Fixture of the tests of readers: temporary files."""
 
 from __future__ import annotations
 

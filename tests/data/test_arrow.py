@@ -1,4 +1,4 @@
-"""Files read through pyarrow and line by line: the same numbers, ids, and errors."""
+"""Files read with pyarrow and line by line have the same numbers, ids and errors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ HOSTILE = [
         b"\xd9\xa1",
         b"1\xc2\xa0",
     ),
-    # Ids that one may read as missing or quoted, and bytes that may be no text
+    # Ids that a parser may read as missing or quoted, and bytes that may not be text
     *(b"", b'"', b'"a', b'a"b', b"'", b"\\", b"a\\", b"#", b"a,b", b"caf\xc3\xa9", b"\xc2\xa0", b"\xe2\x80\xa8"),
     *(b"\xc2\x85", b"\xef\xbb\xbf", b"\xef\xbb\xbfq1", b"\xff", b"\x0b", b"\x00", b"\x7f", b"t u", b"q2", b"Q0"),
     # Blanks and ends of lines
@@ -47,7 +47,7 @@ HOSTILE = [
 
 
 def mutated(plain):
-    """Files in which some cells and separators are replaced by hostile ones, half of them compressed."""
+    """Return files with some unusual cells and separators, half of them compressed."""
     pieces = re.findall(rb"[^ ,\t\n]+|[ ,\t\n]", plain)
     edits = st.dictionaries(st.integers(0, len(pieces) - 1), st.sampled_from(HOSTILE), max_size=4)
     text = edits.map(lambda changed: b"".join(changed.get(at, piece) for at, piece in enumerate(pieces)))
@@ -55,7 +55,7 @@ def mutated(plain):
 
 
 def outcome(read):
-    """Return what was read, or the error, in a form that compares bit by bit."""
+    """Return the content or the error in a form that compares bit by bit."""
     try:
         result = read()
     except Exception as error:  # of any type: both ways have to agree on it
@@ -112,7 +112,7 @@ def test_score_tables(tmp_path, content):
 
 @pytest.mark.parametrize("entry", sorted(CORPUS.glob("*/*")), ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_corpus_of_the_fuzzer(entry, tmp_path):
-    """The files of every format, since each is hostile to the others."""
+    """Files of all formats, because each is invalid for the others."""
     content = entry.read_bytes()
     check_trec(content, tmp_path / "file")
     check_scores(content, tmp_path)
@@ -162,7 +162,7 @@ def test_numbers_are_those_of_python_to_the_last_bit(write):
     ],
 )
 def test_plain_files_are_not_read_line_by_line(write, content, monkeypatch):
-    """Otherwise the tests above would compare one reader with itself."""
+    """Otherwise the tests above would compare a reader with itself."""
     path = write(content)
     expected = outcome(lambda: read_run(path))
     monkeypatch.setattr(trec, "_parse_lines", None)

@@ -119,7 +119,7 @@ FIELDS = {
 
 
 def ranking(argument, words, error=ValueError, **changes):
-    """Make RankingData of three queries with some arguments replaced (None leaves one out)."""
+    """Make RankingData of three queries with some arguments replaced, or omitted if None."""
     fields = {name: value for name, value in (FIELDS | changes).items() if value is not None}
     return BadInput(f"RankingData {argument} {words}", lambda _: gs.RankingData(**fields), argument, error, words)
 

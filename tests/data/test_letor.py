@@ -1,4 +1,4 @@
-"""LETOR files and LightGBM's files: published datasets, and scikit-learn's reader as the oracle."""
+"""LETOR files and LightGBM files, compared with published datasets and scikit-learn's reader."""
 
 from __future__ import annotations
 

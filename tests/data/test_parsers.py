@@ -1,4 +1,4 @@
-"""The fast parsers against plain Python: they agree bit for bit on every file, or both reject it."""
+"""The fast parsers compared with plain Python: both return the same bits, or reject the file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def too_large(value):
 
 
 def svmlight_reference(text, queries):
-    """Labels, query ids and cells of a file, read in the plainest way; None where it is malformed."""
+    """Return labels, query ids and cells of a file, read by plain Python, or None if it is invalid."""
     labels, ids, cells = [], [], {}
     for line in text.split("\n"):
         tokens = line.split("#")[0].split()
@@ -61,7 +61,7 @@ def svmlight_reference(text, queries):
 
 
 def parsed(parse, text, builder):
-    """What a parser makes of the text, in the form of the reference; None where it refuses."""
+    """Return the result of a parser in the form of the reference, or None if it rejects the text."""
     try:
         rows = parse(Chunk(text.encode(), 1), builder)
     except ValueError:
@@ -101,7 +101,7 @@ def as_text(rows, queries):
     return "\n".join(lines) + "\n"
 
 
-# One place of the text, replaced by characters that matter to the grammar
+# Replacements of one position by characters of the grammar
 edit = st.tuples(st.integers(0, 10**6), st.integers(0, 2), st.text(" \t\r\n:.-+e_#0159qxnaNif,", max_size=3))
 
 
@@ -120,7 +120,7 @@ def test_svmlight_agrees_with_a_plain_reader(rows, queries, edits):
     slow = parsed(partial(letor._parse_lines, "file"), text, TableBuilder(queries=queries, features=50))
     assert agrees(slow, expected)
     fast = parsed(letor._parse_chunk, text, TableBuilder(queries=queries, features=50))
-    if fast is not None or not edits:  # the fast parser may leave to the slow one what was edited, never what is plain
+    if fast is not None or not edits:  # The fast parser may leave edited texts to the slow one, but not regular texts.
         assert agrees(fast, expected)
 
 

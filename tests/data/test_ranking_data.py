@@ -1,4 +1,4 @@
-"""RankingData from arrays and DataFrames: how queries are taken, split and joined, and what belongs to features."""
+"""RankingData from arrays and DataFrames: queries are selected, split and joined, with their features."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def make(qid=(0, 0, 1, 2, 2, 2), /, **changes):
 
 
 def rows_of(data):
-    """Everything that belongs to each document, with its query's id."""
+    """Return all values of each document, with its query id."""
     names = data.document_ids or [None] * len(data.labels)
     columns = (data.features.tolist(), data.labels, data.query_ids[data.qid], names)
     return [(tuple(values), label, str(query), name) for values, label, query, name in zip(*columns, strict=True)]
 
 
 def assert_same(data, judgments):
-    """Assert that labels, queries, their order and their weights are those of Judgments."""
+    """Assert that labels, queries, their order and weights equal those of Judgments."""
     converted = data.judgments()
     assert converted.labels.tolist() == judgments.labels.tolist()
     assert converted.sizes.tolist() == judgments.sizes.tolist()
@@ -115,7 +115,7 @@ class TestQueries:
         assert (judgments.query_ids.tolist(), judgments.sizes.tolist()) == ([0, 1, 2], [2, 2, 2])
 
     def test_segments_are_matched_by_id(self):
-        """Not by the number of the query, although these ids are numbers."""
+        """Ids are not positions of queries, even if they are numbers."""
         data = RankingData(np.zeros((6, 1)), [1, 0, 2, 1, 0, 1], qid=[3, 3, 1, 1, 2, 2])
         comparison = gs.compare({"a": np.arange(6.0)}, data.judgments(), segments={"3": "x", "1": "y", "2": "z"})
         assert comparison.segment_labels["segment"].tolist() == ["x", "y", "z"]

@@ -1,4 +1,4 @@
-"""Scores from files of every kind."""
+"""Scores from all kinds of files."""
 
 from __future__ import annotations
 

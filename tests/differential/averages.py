@@ -1,7 +1,7 @@
 """Expectations over the orders of tied documents in closed form, in plain Python, for runs of any length.
 
-`runs` are the labels of documents with equal scores, highest score first; `judged` all labels of the query; `k` is a
-cutoff or None. Checked against the mean over all orders, one by one, where runs are short.
+`runs` are the labels of documents with equal scores, highest score first. `judged` are all labels of the query. `k` is
+a cutoff or None. Short runs are compared with the mean over all orders.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Average = Callable[[Runs, Labels, int | None], float]
 
 
 def places(runs: Runs, k: int | None) -> Iterator[tuple[int, Sequence[float], int]]:
-    """Each run that begins within the cutoff: the documents before it, its labels, its places within the cutoff."""
+    """Yield runs that begin within the cutoff: documents before it, its labels, and its ranks within the cutoff."""
     before = 0
     for run in runs:
         within = len(run) if k is None else min(len(run), k - before)
@@ -30,7 +30,7 @@ def places(runs: Runs, k: int | None) -> Iterator[tuple[int, Sequence[float], in
 
 
 def expected_sum(runs: Runs, k: int | None, worth: Callable[[float], float], at: Callable[[int], float]) -> float:
-    """The expectation of the sum over ranks of `worth(label) * at(rank)`: each place of a run has its mean worth."""
+    """The expectation of the sum over ranks of `worth(label) * at(rank)`: each rank of a run has the mean worth."""
     terms = []
     for before, run, within in places(runs, k):
         mean = math.fsum(map(worth, run)) / len(run)
@@ -84,9 +84,9 @@ def average_precision(runs: Runs, judged: Labels, k: int | None, *, denominator:
 
 
 def graded_average_precision(runs: Runs, judged: Labels, k: int | None) -> float:
-    """Of documents of random order, the one at place i has i - 1 others before it, each pair being equally likely.
+    """In random order, the document at rank i has i - 1 others before it, and all pairs are equally likely.
 
-    Two documents together count with the lower of their grades, every grade being as likely a threshold as any other.
+    A pair counts with the lower grade of both documents, because all grades are equally likely thresholds.
     """
 
     def grade(label: float) -> int:
@@ -134,11 +134,11 @@ def hit(runs: Runs, judged: Labels, k: int | None) -> float:
 
 
 def expected_reciprocal_rank(runs: Runs, judged: Labels, k: int | None, *, max_label: int) -> float:
-    """By the mean product of i factors `1 - stop` of a run: an elementary symmetric polynomial over C(t, i)."""
+    """Use the mean product of i factors `1 - stop` of a run: an elementary symmetric polynomial over C(t, i)."""
     terms, reaches = [], 1.0
     for before, run, within in places(runs, k):
         t = len(run)
-        means = [1.0] + [0.0] * t  # means[i]: of all products of i factors
+        means = [1.0] + [0.0] * t  # means[i]: the mean of all products of i factors
         for count, label in enumerate(run, start=1):
             goes_on = 1.0 - (2.0**label - 1.0) / 2.0**max_label
             for i in range(count, 0, -1):

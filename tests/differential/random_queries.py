@@ -1,7 +1,7 @@
-"""Judged and scored queries of every kind, as hypothesis draws them.
+"""Random queries with labels and scores for hypothesis.
 
-hypothesis draws the lengths, the kinds of labels and scores and a seed; NumPy fills in the numbers. So queries may be
-long, and an example that fails can still be read and repeated.
+hypothesis draws the lengths, the kinds of labels and scores, and a seed. NumPy draws the numbers. Queries can therefore
+be long, and failing examples remain short and repeatable.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ NOT_0 = LENGTHS.filter(bool)
 
 @dataclass(frozen=True)
 class Queries:
-    """Labels, scores and, perhaps, weights of queries; `sizes` are their lengths."""
+    """Labels, scores, sizes of queries, and optional weights."""
 
     sizes: tuple[int, ...]
     label_kind: str
@@ -105,9 +105,9 @@ def queries(
     weighted: Any = (False, True),
     no_empty: Any = (False, True),
 ) -> st.SearchStrategy[Queries]:
-    """Queries of the kinds named, at least one document in all.
+    """Return queries of these kinds, with at least one document in total.
 
-    As many weights as documents would be weights of queries or of documents if some query has no document.
+    If a query has no documents, an equal number of weights and documents would be ambiguous.
     """
     drawn = st.builds(
         Queries,
@@ -126,7 +126,7 @@ cutoffs = st.one_of(st.none(), st.integers(1, 12), st.sampled_from([31, 32, 33, 
 
 
 def examples(n: int) -> Any:
-    """Settings for `n` examples, for as many times that as the profile asks for (`--hypothesis-profile=long`)."""
+    """Return settings for `n` examples, or a multiple of it in the profile `--hypothesis-profile=long`."""
     return settings(
         max_examples=max(1, n * settings().max_examples // 100),
         deadline=None,

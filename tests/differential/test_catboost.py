@@ -24,7 +24,7 @@ def theirs(data, names, labels=None):
 
 
 def compare(data, names, labels=None):
-    """Compare the library's metrics (keys) with ours (values)."""
+    """Compare metrics of the library (keys) with those of gainsay (values)."""
     found = list(data.evaluate(list(names.values()), convention="catboost").mean.values())
     np.testing.assert_allclose(found, theirs(data, names, labels), rtol=1e-12, atol=1e-16)
 
@@ -58,5 +58,5 @@ def test_by_relevance(data):
 @examples(12)
 @given(data=queries(labels=["binary", "grades", "rarely relevant"], scores=FINITE, lengths=NOT_0))
 def test_err(data):
-    """The library takes the probability to stop as a label."""
+    """The labels of the library are probabilities to stop."""
     compare(data, {f"ERR:top={k}": f"err(max_label=4)@{k}" for k in CUTOFFS}, labels=(2.0**data.labels - 1) / 16)

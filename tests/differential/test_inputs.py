@@ -1,4 +1,4 @@
-"""The same values whatever holds the numbers: arrays of any layout and type, columns of pandas, polars and pyarrow."""
+"""The same values for arrays of any layout and type, and for columns of pandas, polars and pyarrow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must not change a value, and what values must keep to, on random queries of all kinds."""
+"""Invariants and limits of values, on random queries of all kinds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import given
 from tests.differential.random_queries import cutoffs, examples, queries
 
 import gainsay as gs
-from gainsay.ranking import rows as blocks
+import gainsay.ranking.rows
 
 NAMES = [
     "ndcg_linear", "ndcg_exp", "ndcg_jk", "map", "map(denominator=R)", "gap", "mrr", "precision", "rprec", "recall",
@@ -32,7 +32,7 @@ def per_query(metrics, labels, scores, sizes):
 
 
 def transforms(scores):
-    """Strictly monotone transforms of scores; -inf stays -inf. Cubes and reciprocals are of ranks, to stay distinct."""
+    """Return strictly monotone transforms of scores. Cubes and reciprocals use ranks to stay distinct."""
     _, codes = np.unique(scores, return_inverse=True)
     ranks = codes.reshape(scores.shape)
     return [np.where(scores == -INF, -INF, values) for values in (ranks, ranks**3, -1 / (ranks + 2))]
@@ -46,8 +46,8 @@ def test_order_of_rows_monotone_transforms_and_blocks(data, k, seed):
         assert np.array_equal(per_query(panel(k), data.labels, scores, data.sizes), expected)
     for cells in (1, 100, 10_000_000):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(blocks, "BLOCK_CELLS", cells)
-            patch.setattr(blocks, "SPARE_CELLS", cells)
+            patch.setattr(gainsay.ranking.rows, "BLOCK_CELLS", cells)
+            patch.setattr(gainsay.ranking.rows, "SPARE_CELLS", cells)
             assert np.array_equal(per_query(panel(k), data.labels, data.scores, data.sizes), expected), cells
     query = np.repeat(np.arange(len(data.sizes)), data.sizes)
     rows = np.lexsort((np.random.default_rng(seed).random(len(query)), query))

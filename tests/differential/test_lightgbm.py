@@ -1,7 +1,7 @@
 """LightGBM's built-in ndcg and map against `convention="lightgbm"`, on random queries.
 
-A Booster without trees evaluates the initial scores of its data set, and so does the first round of a training whose
-trees cannot grow.
+A Booster without trees evaluates the initial scores of its dataset, as does the first round of a training without
+splits.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PARAMS = {**QUIET, "objective": "lambdarank", "metric": ["ndcg", "map"], "eval_a
 
 
 def dataset(data, weight):
-    """The queries with the scores to be evaluated as initial scores, and one feature that says nothing."""
+    """Return a dataset with the scores as initial scores and a constant feature."""
     return lgb.Dataset(
         np.zeros((len(data.labels), 1)), data.labels, group=list(data.sizes), weight=weight,
         init_score=data.scores.astype(np.float64), params=QUIET,

@@ -16,7 +16,7 @@ LARGEST = {"binary": 1, "grades": 4, "rarely relevant": 4, "to 30": 30, "to 960"
 
 
 def chosen(definitions, label_kind):
-    """The metrics that take such labels: tables list the labels 0 to 4, ERR has its scale."""
+    """Return the metrics that support such labels. Tables contain labels 0 to 4, and ERR has a scale."""
     tables = ("ndcg(gain=", "dcg(gain=")
     names = [name for name in definitions.METRICS if not name.startswith((*tables, "err"))]
     if label_kind in ("binary", "grades", "rarely relevant"):

@@ -11,7 +11,7 @@ from hypothesis import given
 from tests.differential.random_queries import examples, queries
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # of the libraries that it imports
+    warnings.simplefilter("ignore")  # warnings of its dependencies
     ranx = pytest.importorskip("ranx", reason="ranx has a convention to compare with")
 
 CUTOFFS = (1, 2, 3, 5, 10, 31, 100, 5000)

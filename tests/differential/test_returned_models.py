@@ -1,4 +1,4 @@
-"""The returned model has the reported score, whichever callbacks a training has.
+"""The returned model has the reported score with any callbacks.
 
 Trainings combine random stops, omitted rounds, cut models and continued models. scikit-learn computes the score of the
 returned model.
@@ -40,7 +40,7 @@ seeds = pytest.mark.parametrize("seed", range(16))
 
 
 def score(metric, scores):
-    """The mean over the queries, by scikit-learn. Padding has no gain and the lowest score."""
+    """Return scikit-learn's mean over the queries. Padding has no gain and the lowest score."""
     k, gain = GAINS[metric]
     labels, padded = np.zeros(EXISTING.shape), np.full(EXISTING.shape, np.min(scores) - 1.0)
     labels[EXISTING], padded[EXISTING] = gain(VALID.labels), scores

@@ -1,6 +1,6 @@
 """scikit-learn's ndcg_score and dcg_score against `convention="sklearn"`, on random queries.
 
-The library knows one gain: the label that it is given, so other gains go in as labels.
+The library uses labels as gains, so other gains are passed as labels.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def test_each_query(data, k):
     names = [f"{name}_{gain}{at}" for gain in gains for name in ("ndcg", "dcg")]
     found = data.evaluate(names, convention="sklearn").per_query
     for row, (labels, scores) in zip(found, data.arrays(), strict=True):
-        if len(labels) > 1:  # the library raises an error for fewer documents
+        if len(labels) > 1:  # The library rejects queries with fewer documents.
             expected = [
                 score(gain(labels)[None], scores[None].astype(np.float64), k=k)
                 for gain in gains.values()

@@ -1,6 +1,6 @@
 """trec_eval itself, by pytrec_eval, against `evaluate_run` under `convention="trec_eval"`, on random runs and qrels.
 
-Runs hold documents that nobody judged, and qrels hold documents that the run did not find. Ties go by document id.
+Runs contain unjudged documents, and qrels contain documents that the run did not retrieve. Ties use the document id.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MEASURES = {
 
 
 def run_and_qrels(data):
-    """Documents with scores and with grades by query, each missing some of the other's."""
+    """Return scored and judged documents by query, which overlap only partly."""
     rng = np.random.default_rng(data.seed)
     run, qrels = {}, {}
     for at, (labels, scores) in enumerate(data.arrays()):

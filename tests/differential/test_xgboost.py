@@ -44,7 +44,7 @@ def at_cutoffs(name, form="{name}@{k}"):
 
 
 def both_ways(theirs, ours):
-    """A metric at all cutoffs, with queries that have no relevant document as 1 and, by the library's `-`, as 0."""
+    """Return a metric at all cutoffs. Queries without relevant documents count as 1, or as 0 with the suffix `-`."""
     return (
         at_cutoffs(theirs) + at_cutoffs(theirs, "{name}@{k}-"),
         at_cutoffs(ours) + at_cutoffs(ours, "{name}(empty=0)@{k}"),
@@ -93,7 +93,7 @@ def test_without_a_cutoff_the_library_cuts_at_32(name):
 
 
 def test_the_library_adds_one_instead_of_the_weight_of_an_empty_query():
-    """One query ranked 0 1, one without relevant documents, which counts as 1; a mean above 1 makes it fail."""
+    """One query ranked 0 1, and one without relevant documents, which counts as 1. A mean above 1 fails."""
     labels, sizes, scores, weight, worst = (
         [0.0, 1.0, 0.0, 0.0],
         [2, 2],

@@ -21,7 +21,7 @@ def scores(values, words, error=ValueError, judgments=JUDGMENTS):
 
 
 def evaluate(argument, words, metric, judgments, values=(1, 2), error=ValueError, **options):
-    """Evaluate a metric and read its mean, which is computed at first use."""
+    """Evaluate a metric and return its mean, which is computed on first use."""
     call = lambda: gs.evaluate(metric, judgments, values, **options).mean  # noqa: E731
     return BadInput(f"{argument} {metric} {words}", call, argument, error, words)
 
@@ -61,7 +61,7 @@ CASES = [
     scores(np.zeros((5, 2)), "(5, 2)"),
     *(scores(values, "must be numbers", TypeError) for values in ([*"abcde"], [1j] * 5, [1, 2, 3, 4, "x"], [{}] * 5)),
     *(
-        scores(times(unit), "row 0", TypeError)  # NumPy would drop the unit, so that a day is less than 23 hours
+        scores(times(unit), "row 0", TypeError)  # NumPy would drop the unit, and a day would be less than 23 hours.
         for unit in (np.timedelta64(23, "h"), np.datetime64("2020-01-01"))
     ),
     evaluate("judgments", "list", "mrr", [0, 1], error=TypeError),

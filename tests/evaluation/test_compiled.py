@@ -1,4 +1,4 @@
-"""The compiled core against NumPy, bit by bit, and the metrics that only NumPy evaluates."""
+"""The compiled core compared with NumPy, bit by bit, and metrics that only NumPy evaluates."""
 
 from dataclasses import replace
 from unittest import mock
@@ -28,7 +28,7 @@ TIES = ("average", "order", "worst", "best")
 SCORES = {
     "normal": lambda rng, size: rng.normal(size=size),
     "one decimal": lambda rng, size: rng.normal(size=size).round(1),
-    "all equal": lambda rng, size: np.zeros(size) * rng.choice([-1.0, 1.0], size),  # -0.0 among them
+    "all equal": lambda rng, size: np.zeros(size) * rng.choice([-1.0, 1.0], size),  # includes -0.0
     "last bits": lambda rng, size: rng.choice([1.0, -3.0], size) * (1 + rng.integers(0, 3, size) * 2.0**-52),
     "far apart": lambda rng, size: rng.choice([1e308, -1e308, 5e-324, -5e-324, 0.0, INF], size),
 }
@@ -54,7 +54,7 @@ def cases(draw):
     metrics = []
     for name in draw(st.lists(st.sampled_from([*IN_CORE, *WITH_CUTOFF]), min_size=1, max_size=3, unique=True)):
         if "exp" in name or "power" in name:
-            labels = np.minimum(labels, 60)  # beyond, gains are scaled by query, in NumPy
+            labels = np.minimum(labels, 60)  # Gains above 2^960 are rejected.
         metrics += [replace(metric, k=k) for metric in gs.parse_metrics(name) for k in draw(cutoffs)
                     if k is not None or name not in WITH_CUTOFF]  # fmt: skip
     options = {"ties": draw(st.sampled_from(TIES)), "scores": draw(st.sampled_from(["float64", "float32"]))}

@@ -1,4 +1,4 @@
-"""Evaluation as a whole: scores, infinities, means, and independence of everything that must not matter."""
+"""Evaluation: scores, infinities, means, and invariances."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class TestMean:
 
 @pytest.fixture(scope="module")
 def mixed(grouped):
-    """Short and long queries, tied, nearly tied, partly not retrieved."""
+    """Short and long queries with ties, near ties and documents that were not retrieved."""
     data = grouped(77, queries=48, longest=24, not_retrieved=True)
     rng = np.random.default_rng(77)
     long = [130, 257, 700]
@@ -129,7 +129,7 @@ def together(mixed, every_metric):
 
 
 class TestNothingElseMatters:
-    """A query's value is the same to the last bit whatever else is evaluated, and however."""
+    """The value of a query has the same bits, whatever else is evaluated."""
 
     def test_other_metrics_and_their_order(self, mixed, every_metric, together):
         judgments = mixed.judgments
@@ -141,7 +141,7 @@ class TestNothingElseMatters:
     def test_scattered_rows_of_queries(self, mixed, every_metric, together):
         query = np.repeat(np.arange(len(mixed.sizes)), mixed.sizes)
         turn = np.random.default_rng(2).permutation(len(query))
-        rows = np.empty_like(turn)  # documents of each query keep their order, on which ties=order depends
+        rows = np.empty_like(turn)  # ties=order depends on the order of the documents of each query
         for at in range(len(mixed.sizes)):
             rows[np.flatnonzero(query[turn] == at)] = np.flatnonzero(query == at)
         judgments = gs.Judgments(mixed.labels[rows], qid=query[rows])
@@ -157,7 +157,7 @@ class TestNothingElseMatters:
 
 
 class TestAgain:
-    """Evaluating on the same judgments again binds nothing again, and keeps nothing else."""
+    """A second evaluation of the same judgments uses the cache, which does not grow."""
 
     names = ("ndcg_exp@10", "map")
     scores = (3.0, 1.0, 2.0)
@@ -188,7 +188,7 @@ class TestAgain:
             gs.evaluate([f"map@{k}"], judgments, self.scores)
             gs.evaluate("mrr", judgments, self.scores)
         assert len(judgments.bound) == groups.MAX_BOUND
-        assert len(bindings) == 10  # a list that is used again stays
+        assert len(bindings) == 10  # A reused list remains in the cache.
 
     def test_judgments_are_not_kept_alive(self):
         judgments = gs.Judgments([2, 0, 1], group=[3])

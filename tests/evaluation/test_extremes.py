@@ -25,7 +25,7 @@ def mean_reciprocal_rank(weight):
 
 
 def exact_mean(weights, values=PER_QUERY):
-    """The weighted mean in fractions, rounded once."""
+    """Return the weighted mean, computed in fractions and rounded once."""
     pairs = [(Fraction(weight), Fraction(value)) for weight, value in zip(weights, values, strict=True)]
     return float(sum(weight * value for weight, value in pairs) / sum(weight for weight, _ in pairs))
 

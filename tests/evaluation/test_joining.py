@@ -1,4 +1,4 @@
-"""Runs and qrels from files and from tables are matched by integer codes, with pyarrow and without."""
+"""Runs and qrels from files and tables are matched by integer codes, with and without pyarrow."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import gainsay as gs
 from gainsay.data import trec
 from gainsay.evaluation import trec_runs
 
-# In UTF-16 and in most locales these sort otherwise than by code points.
+# UTF-16 and most locales sort these ids differently than code points.
 IDS = [*(f"d{at}" for at in range(12)), "D", "z", "é", "ÿ", "\uffee", "\U0001f600", "NA", "nan"]
 SCORES = [0.0, -0.0, 1.5, 1.5 + 1e-9, 2.0, 1e300, 2e300, float("inf")]
 
@@ -53,7 +53,7 @@ def as_frame(listing, column):
 
 @pytest.fixture(params=["with pyarrow", "without"])
 def arrow(request, monkeypatch):
-    """With pyarrow where it is installed, and as if it were not."""
+    """Run a test with pyarrow, if it is installed, and without it."""
     if request.param == "without":
         monkeypatch.setitem(sys.modules, "pyarrow.csv", None)
         monkeypatch.setattr(trec_runs, "_encode_by_arrow", mock.Mock(side_effect=ImportError))

@@ -1,4 +1,4 @@
-"""Evaluation of runs against qrels: which documents and queries count, with trec_eval as the oracle."""
+"""Evaluation of runs with qrels: documents, queries and values as in trec_eval."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def random_run(seed, queries=40, documents=60):
         ids = [f"d{i}" for i in rng.permutation(200)[:documents]]
         judged, retrieved = ids[: rng.integers(1, documents)], ids[rng.integers(0, documents - 1) :]
         qrels[f"q{q}"] = {d: int(rng.integers(-1, 4)) for d in judged}
-        run[f"q{q}"] = {d: float(rng.integers(0, 15)) for d in retrieved}  # float32 holds these exactly
+        run[f"q{q}"] = {d: float(rng.integers(0, 15)) for d in retrieved}  # exact in float32
     return run, qrels
 
 
@@ -51,7 +51,7 @@ class TestByHand:
         assert gs.evaluate_run("mrr", {"q1": {}}, QRELS, missing="zero").mean == {"mrr": 0.0}
 
     def test_precision_without_a_cutoff_divides_by_judged_documents(self):
-        """However many unjudged documents this run, or another that it is compared with, retrieved."""
+        """The value does not depend on the unjudged documents of this or another run."""
         qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {"a": 3.0, "new": 2.0, "newer": 1.0}}
         assert gs.evaluate_run("precision", run, qrels).mean == {"precision": 1 / 2}
         other = {"q": {f"x{at}": 1.0 for at in range(5)}}

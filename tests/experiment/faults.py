@@ -1,7 +1,7 @@
 """Runs a small experiment with a fault at each call that changes the disk, then resumes it.
 
 A call is an audit event (a file is opened for writing, renamed or removed, a folder is made), an fsync, a write, or the
-middle of a write. Each attempt is a fork of a process that never trains itself, because OpenMP does not survive a fork.
+middle of a write. Each attempt forks a process that never trains, because OpenMP does not support a fork after use.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ REJECTED = 3
 
 
 class Calls:
-    """Counts the calls that change a folder, and injects a fault at one of them or from it on."""
+    """Counts the calls that change a folder, and injects faults at one of them or from there on."""
 
     def __init__(self, folder, fault, position):
         self.folder, self.fault, self.position = str(folder), fault, position
@@ -104,7 +104,7 @@ def experiment(directory):
 
 
 def attempt(prepared, executor, calls=None):
-    """Run in a child process; return its exit status and its answer: the result, or the names of the calls."""
+    """Run in a child process. Return its exit status, and the result or the names of the calls."""
     answer = prepared.directory.with_name("answer.json")
     answer.unlink(missing_ok=True)
     child = os.fork()

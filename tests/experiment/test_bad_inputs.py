@@ -1,4 +1,4 @@
-"""Invalid candidates, experiments, TOML files, queries' labels and choices of a model: one table for each."""
+"""Tables of invalid candidates, experiments, TOML files, labels of queries and selected models."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ class TestCandidate:
     def test_round_trip_through_json(self):
         params = {"num_leaves": np.int64(7), "monotone_constraints": (1, 0)}
         made = Candidate("ä", "lightgbm", params, seed=4)
-        assert Candidate(**json.loads(json.dumps(made.to_dict()))) == made
+        assert Candidate(**json.loads(json.dumps(asdict(made)))) == made
         params["num_leaves"] = 9
         assert made.params == {"num_leaves": 7, "monotone_constraints": [1, 0]}
 
@@ -34,7 +35,7 @@ class TestCandidate:
     def test_base_as_gain(self, base, gain):
         made = Candidate("a", "xgboost", training_gain=base)
         assert made == Candidate("a", "xgboost", training_gain=gain)
-        assert Candidate(**json.loads(json.dumps(made.to_dict()))) == made
+        assert Candidate(**json.loads(json.dumps(asdict(made)))) == made
 
 
 class TestGrid:

@@ -1,4 +1,4 @@
-"""Experiments in TOML: what the keys mean, and what the memory limits are."""
+"""Experiments in TOML: the meaning of keys, and memory limits."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_all_mistakes_are_reported_at_once(tmp_path):
 
 
 def test_examples(tmp_path):
-    """The file of the examples, and the one in the documentation, whose data do not exist."""
+    """The file of the examples, and the one of the documentation, which has no data."""
     path = Path(__file__).parents[2] / "examples" / "experiment.toml"
     assert len(Experiment.from_toml(path, tmp_path).plan.candidates) == 6
     guide = (path.parents[1] / "docs" / "reference" / "experiment_file.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Damaged, swapped and foreign files in the directory of an experiment are noticed, and nothing is written outside."""
+"""Damaged, swapped and foreign files in the directory of an experiment are detected, and nothing is written outside."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_models_that_are_compared_are_mended(done, copy, make):
 
 
 def reseal(path, change):
-    """Change a document as somebody would who knows how it is seal."""
+    """Change a document and update its checksum."""
     document = json.loads(path.read_text())
     del document["sha256"]
     change(document)

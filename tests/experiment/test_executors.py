@@ -238,7 +238,7 @@ class TestFailures:
 
 @pytest.fixture(scope="module")
 def many_valued():
-    """Data whose bins and unused features depend on parameters: one column is nearly constant."""
+    """Data with bins and unused features that depend on parameters: one column is nearly constant."""
     data = simulate(60, seed=3, mean_length=15, features=6)
     rare = (np.arange(len(data.labels)) % 40 == 0).astype(np.float32)
     features = np.column_stack([data.features, rare])

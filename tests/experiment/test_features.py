@@ -30,7 +30,7 @@ CANDIDATES = [
 
 
 def shops(queries, seed, categories):
-    """Return a frame in which the category alone determines the label, in no alphabetical order."""
+    """Return a frame with categories that determine the label, not in alphabetical order."""
     rng = np.random.default_rng(seed)
     shop = rng.choice(list(categories), queries * 10)
     columns = {
@@ -85,7 +85,7 @@ def test_any_executor(results, kind, executor):
 
 class TestCategories:
     def test_both_libraries_split_by_category(self, trained):
-        """The order of the codes means nothing, and the same categories have other codes in the other parts."""
+        """The order of codes has no meaning, and the other parts have other codes for the same categories."""
         assert trained.leaderboard["ndcg_exp@5"].min() > 0.99
         models = {
             name: trained.load_model(name) for name in trained.candidates if name == "lightgbm" or KEEPS_CATEGORIES

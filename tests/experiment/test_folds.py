@@ -1,4 +1,4 @@
-"""Cross-validation: which folds train, validate and test, and how their results are combined."""
+"""Cross-validation: training, validation and test folds, and their combined results."""
 
 from __future__ import annotations
 

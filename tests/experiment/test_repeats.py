@@ -156,7 +156,7 @@ def test_folds_and_repeats(make, recipes, parts, tmp_path):
 
 
 def test_identical_repeats_are_one_fixed_model(make, recipes, tmp_path):
-    """Another seed changes nothing, which is known once all are trained."""
+    """Another seed has no effect, which is detected after training."""
     result = run(make(tmp_path / "run", candidates=[recipes[0], FIXED], repeats=3))
     assert (result.identical, result.verdict.repeats) == (("F",), {"A": 3, "F": 0})
     assert "repeats of F" in result.summary()

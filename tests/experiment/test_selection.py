@@ -49,7 +49,7 @@ LOST = (gs.metric("lost_value", lambda *_: 0.0, higher_is_better=False), "mrr")
 
 
 def select_by_hand(values):
-    """Return the model with the smallest larger shortfall, by model and metric, the first by name of equal ones."""
+    """Return the model with the smallest worst case. Ties are broken by name."""
     best = {metric: max(row[metric] for row in values.values()) for metric in METRICS[:2]}
     worst = {name: max(abs(best[metric] - row[metric]) for metric in best) for name, row in values.items()}
     return min(sorted(worst), key=worst.__getitem__)
@@ -167,7 +167,7 @@ class TestPairedLoss:
         assert found[2] - found[0] > compute_paired_loss(repeated, np.ones(len(repeated)), 0.05)[2] - found[0]
 
     def test_the_variance_between_repeats_is_added(self):
-        """With effects of repeats alone, it is the t-interval of the means of the repeats."""
+        """If only repeats have effects, it is the t-interval of the means of the repeats."""
         effects = np.array([0.1, 0.4, 0.2])
         interval = stats.ttest_1samp(effects, 0).confidence_interval(0.95)
         found = compute_paired_loss(np.tile(effects, (50, 1)), np.ones(50), 0.05)

@@ -1,4 +1,4 @@
-"""Settings that would waste a training are a warning before it starts, and nothing else is."""
+"""Settings that would waste a training raise a warning before it starts. Other settings do not."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class TestBinding:
         assert len(log._datasets._entries) == 0
 
     def test_weights_of_documents_next_to_an_empty_query(self):
-        """Weights are read as evaluate reads them."""
+        """Weights have the same meaning as in `evaluate`."""
         labels, weight = np.array([1, 0, 1, 0]), [1, 2, 3, 9]
         data = lgb.Dataset(np.arange(8.0).reshape(4, 2), labels, group=[3, 0, 1], weight=weight, params={"verbose": -1})
         judgments = gs.Judgments(labels, group=[3, 0, 1], weight=weight)
@@ -75,7 +75,7 @@ class TestBinding:
 
 
 def test_values_do_not_depend_on_the_gain_table_of_another_booster():
-    """The built-in metric does not survive this, since its gain table belongs to the process."""
+    """The built-in metric fails here, because its gain table belongs to the process."""
     params = {"metric": "ndcg", "eval_at": [10]}
     alone = train(rounds=6, params=params)
     others = []
@@ -102,14 +102,16 @@ class TestEarlyStopping:
         run = train(rounds=30, params=params, stop={"metric": metric, "rounds": 4})
         assert run.best == best(run.curve("valid", metric)) + 1
 
-    def test_lightgbms_own_gets_the_direction_of_a_loss(self):
+    @pytest.mark.parametrize("rounds", [40, 7])
+    def test_lightgbms_own_gets_the_direction_of_a_loss(self, rounds):
         loss = gs.metric(
             "shortfall_below", lambda labels, scores: labels.max() - labels[scores.argmax()], higher_is_better=False
         )
         curves = Curves(show=False)
-        run = train([loss], 40, callbacks=[curves, lgb.early_stopping(6, verbose=False)])
+        run = train([loss], rounds, callbacks=[curves, lgb.early_stopping(6, verbose=False)])
         assert run.best == np.argmin(run.curve("valid", "shortfall_below")) + 1
-        assert len(run.curve("valid", "shortfall_below")) == run.best + 6
+        assert len(run.curve("valid", "shortfall_below")) == min(run.best + 6, rounds)
+        assert f"kept round {run.best}." in str(curves)
         assert curve_values(curves.frame()) == run.curves
 
     @pytest.mark.filterwarnings("ignore:early stopping is not available with dart")

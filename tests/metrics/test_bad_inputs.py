@@ -41,7 +41,7 @@ OWN = gs.metric("own_zero", zero)
 gs.NDCG(gain=quadratic)
 gs.NDCG(gain=lambda labels: labels, name="contradicted")
 
-NAMES = [  # what the message mentions, words of it, and names of metrics
+NAMES = [  # argument in the message, its words, and names of metrics
     ("'ndcg_linear@10'", "ambiguous", "ndcg@10"),
     ("'dcg_linear'", "ambiguous", "dcg"),
     ("ndcg(gain=power,gain_base=1.5)", "no gain", "ndcg(gain_base=1.5)@10"),
@@ -81,7 +81,7 @@ NAMES = [  # what the message mentions, words of it, and names of metrics
     ("['map@5', 'map@10']", "Pass a list", "map@5, map@10"),
     *((f"mean '{meant}'", "unknown metric", name, name.upper()) for name, meant in OTHER_NAMES.items()),
 ]
-CALLS = [  # what the message mentions, the exception, words of the message, and calls
+CALLS = [  # argument in the message, exception, words of the message, and calls
     ("k", ValueError, "at least 1", "RR(k=0)", "RR(k=2.5)", "RR(k=nan)", "RR(k=10**18)", "replace(RR(k=3), k=0)"),
     ("min_label", TypeError, "number", "AP(min_label='1')", "AP(min_label=True)"),
     ("min_label", ValueError, "NaN", "AP(min_label=nan)"),
@@ -135,7 +135,7 @@ CALLS = [  # what the message mentions, the exception, words of the message, and
 
 
 def evaluate_gain(function, labels=(0, 1, 2, 3)):
-    function.__name__ = function.__qualname__ = "own"  # all of them are one function, defined anew
+    function.__name__ = function.__qualname__ = "own"  # the same function, defined again
     return value(gs.NDCG(gain=function, name="own_gain"), labels)
 
 
@@ -196,7 +196,7 @@ def define(code, module="notebook"):
 
 HALF = "class Half(gs.RR):\n names = {'half_in_cell': {}}\n def score(self, *a): return 0\nmade = Half()"
 SCORE = "def score(self, rows, facts, cutoffs): return 0"
-SUBCLASSES = [  # what the message mentions, the exception, words of the message, and code
+SUBCLASSES = [  # argument in the message, exception, words of the message, and code
     ("names = {'own': {}}", TypeError, "has no names", f"class Own(gs.NDCG):\n {SCORE}"),
     ("Base()", TypeError, "no name", f"class Base(gs.Metric, abstract=True):\n {SCORE}\nstr(Base())"),
     ("Base(", TypeError, "no name", f"class Base(gs.NDCG, abstract=True):\n {SCORE}\nstr(Base(gain='linear'))"),

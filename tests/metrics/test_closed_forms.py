@@ -1,4 +1,4 @@
-"""Values of every metric by arithmetic that a reader can check; `tests/oracles` covers everything else."""
+"""Values of every metric by simple arithmetic. `tests/oracles` covers everything else."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ CASES = [  # metric, labels, scores (None: ranked as listed), value
     ("map(min_label=9)", [1, 2, 0], None, 0),
     # One user finds ranks 1, 2 and 4 relevant, one rank 2 only: sums of precisions 11/4 and 1/2, R 3 and 1.
     ("gap", [1, 2, 0, 1], None, (11 / 4 + 1 / 2) / (3 + 1)),
-    # Two ranks have room for 2 and 1 relevant documents of the two users; in all they have 3 and 1.
+    # The first two ranks contain at most 2 and 1 relevant documents of the two users, who have 3 and 1 in total.
     ("gap@2", [1, 2, 0, 1], None, (1 + (1 + 2) / 2) / (2 + 1)),
     ("gap", [2, 1], [0, 0], (3 / 3 + 2.5 / 3) / 2),
     ("gap", [1, 2, 0], [1, 0, 0], (1 + 3 / 2 + 1 + 3 / 3) / 2 / (1 + 2)),
@@ -126,7 +126,7 @@ def test_labels_around_the_largest_exponent_have_the_exact_ratio(top):
 @pytest.mark.parametrize("max_label", [50, 100, 1023])
 @pytest.mark.parametrize("scores", [None, [0, 0, 0]], ids=["ranked", "tied"])
 def test_low_grades_of_a_long_err_scale_keep_their_digits(max_label, scores):
-    """By the probabilities s, 0 and 3 s to stop; in each of the six orders of a tie both stop once."""
+    """The probabilities to stop are s, 0 and 3 s. In each of the six orders of a tie, both users stop once."""
     s = Fraction(1, 2**max_label)
     orders = [(s, 0, 3 * s)]
     if scores:

@@ -1,4 +1,4 @@
-"""The options that each library's convention sets, and the numbers that they make."""
+"""The options of each convention, and their effect on values."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Halved(gs.NDCG):
 
 @dataclass(frozen=True, kw_only=True)
 class FirstRelevantRank(gs.metrics.binary.BinaryMetric):
-    """Rank of the first relevant document, or one beyond the last: lower is better."""
+    """Rank of the first relevant document, or the number of documents plus one. Lower is better."""
 
     scale: float = 1.0
     calls: int = field(init=False, default=0)
@@ -128,7 +128,7 @@ def plain_ndcg(labels, scores, k=10):
 
 
 def first_relevant_rank(labels, scores):
-    """Rank of the first relevant document, one beyond the last if there is none."""
+    """Rank of the first relevant document, or the number of documents plus one."""
     relevant = labels[np.argsort(-scores, kind="stable")] >= 1
     return int(relevant.argmax()) + 1 if relevant.any() else len(labels) + 1
 

@@ -35,7 +35,7 @@ def peaked(labels):
 
 
 def shelves(ranks):
-    """Four products a shelf, each shelf is half as likely to be looked at."""
+    """Four products per shelf. Each shelf is seen half as often as the one before."""
     return 0.5 ** ((ranks - 1) // 4)
 
 

@@ -15,7 +15,7 @@ CUTOFFS = (1, 2, 3, 5, 8, None)
 
 
 def share(order, k):
-    """Judged documents among the first k, by the definition; 1 if nothing was retrieved."""
+    """Return the share of judged documents among the first k, or 1 if nothing was retrieved."""
     first = order[:k]
     return sum(first) / len(first) if first else 1.0
 
@@ -36,7 +36,7 @@ def test_against_all_orders(seed, definitions):
 
 
 def test_is_the_precision_of_trec_eval_if_every_judgment_counts():
-    """With all grades one higher every judged document is relevant; a list shorter than k is divided by k there."""
+    """With grades increased by one, every judged document is relevant. trec_eval divides short lists by k."""
     rng = np.random.default_rng(0)
     qrels, run = {}, {}
     for query in range(100):

@@ -20,7 +20,7 @@ def tied(before, t, r):
 
 
 def expected_ap(before, t, r, k, denominator):
-    """The expectation by the number h of relevant documents among the m tied places within the cutoff."""
+    """Compute the expectation from the number h of relevant documents among the m tied ranks within the cutoff."""
     hits = sum(before)
     start = sum((Fraction(sum(before[: i + 1]), i + 1) for i, relevant in enumerate(before) if relevant), Fraction(0))
     s, m = len(before), min(t, k - len(before))

@@ -32,7 +32,7 @@ without_base = st.tuples(st.sampled_from(["reciprocal", "none"]), st.just(2.0))
 
 
 def discounted(make):
-    """Metrics with gain and discount; only discounts with a logarithm take a base."""
+    """Metrics with gain and discount. Only logarithmic discounts have a base."""
     return st.builds(
         lambda discount, **options: make(discount=discount[0], base=discount[1], **options),
         discount=st.one_of(with_base, without_base),

@@ -21,7 +21,7 @@ def page(path):
 
 @pytest.mark.parametrize("name", OURS)
 def test_there_is_a_definition_in_plain_python(name, definitions):
-    """It is what values, expectations over ties and random queries are held against."""
+    """Values, expectations over ties and random queries are compared with it."""
     if name in DEFINED_APART:
         assert "def test_" in page(DEFINED_APART[name])
         return

@@ -1,7 +1,7 @@
-"""Every metric in plain Python, one ranking at a time, written to be read beside the definition.
+"""Every metric in plain Python, one ranking at a time, close to its definition.
 
-A ranking is the list of labels from rank 1 on; `judged` holds the labels of all documents of the query, whether they
-were retrieved or not; `k` is a cutoff or None. A query that has no relevant document gets 0.
+A ranking is the list of labels from rank 1. `judged` contains the labels of all documents of the query, including those
+that were not retrieved. `k` is a cutoff or None. A query without relevant documents has the value 0.
 """
 
 from __future__ import annotations
@@ -72,16 +72,16 @@ def average_precision(
 
 
 def graded_average_precision(ranking: Labels, judged: Labels, k: int | None) -> float:
-    """As Robertson, Kanoulas & Yilmaz have it, by pairs of documents, with equally likely grades.
+    """Compute GAP by pairs of documents with equally likely grades (Robertson, Kanoulas & Yilmaz).
 
-    The paper knows no cutoff: with one, divide by what the ideal ranking has.
+    The paper has no cutoff. With a cutoff, divide by the value of the ideal ranking.
     """
 
     def likely_relevant(label: float) -> float:
         return float(max(int(label), 0))
 
     def expected_precisions(labels: Labels) -> float:
-        """The sum over ranks n of 1/n times the sum of delta over all m up to n."""
+        """Return the sum over ranks n of 1/n times the sum of delta over all m up to n."""
         above: Counter[float] = Counter()
         total = 0.0
         for n, label in enumerate(labels[:k], start=1):
@@ -193,7 +193,7 @@ METRICS: dict[str, Definition] = {
 
 
 def runs(labels: Labels, scores: Sequence[float]) -> list[list[float]]:
-    """The labels of documents with equal scores, highest score first; a document with score -inf is not retrieved."""
+    """Return the labels of documents with equal scores, highest score first. A score of -inf is not retrieved."""
     retrieved = sorted({score for score in scores if score != -math.inf}, reverse=True)
     return [[label for label, own in zip(labels, scores, strict=True) if own == score] for score in retrieved]
 
@@ -214,20 +214,20 @@ RANKINGS = {"order": in_input_order, "worst": worst_first, "best": best_first}
 
 
 def rankings_with_multiplicity(labels: Labels, scores: Sequence[float]) -> Iterator[tuple[list[float], int]]:
-    """Every ranking that some order of the tied documents gives, and how many orders give it."""
+    """Yield every ranking of the tied documents, and its number of orders."""
     orders = [Counter(permutations(run)).items() for run in runs(labels, scores)]
     for choice in product(*orders):
         yield [label for run, _ in choice for label in run], math.prod(count for _, count in choice)
 
 
 def expectation(definition: Definition, labels: Labels, scores: Sequence[float], k: int | None) -> float:
-    """The mean of the metric over all orders of the tied documents, each order counted once."""
+    """Return the mean of the metric over all orders of the tied documents."""
     return mean_over_orders(definition, labels, list(rankings_with_multiplicity(labels, scores)), k)
 
 
 def mean_over_orders(
     definition: Definition, labels: Labels, rankings: Sequence[tuple[list[float], int]], k: int | None
 ) -> float:
-    """The mean of the metric over rankings, each with how often it counts."""
+    """Return the mean of the metric over rankings with their numbers of orders."""
     weighted = [(definition(ranking, labels, k), count) for ranking, count in rankings]
     return math.fsum(value * count for value, count in weighted) / sum(count for _, count in weighted)

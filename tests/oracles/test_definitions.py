@@ -43,7 +43,7 @@ QUERIES = {
 
 
 def evaluate(metrics, judgments, scores):
-    """Evaluate in the compiled core and in NumPy, which must agree to the last bit."""
+    """Evaluate with the compiled core and with NumPy, which must return the same bits."""
     result = gs.evaluate(metrics, judgments, scores)
     with mock.patch.object(compiled, "core", return_value=None):
         in_numpy = gs.evaluate(metrics, judgments, scores)
@@ -53,7 +53,7 @@ def evaluate(metrics, judgments, scores):
 
 
 def assert_defined(definitions, queries, cutoffs):
-    """Compare all metrics at these cutoffs, ties settled in all ways, with their definitions."""
+    """Compare all metrics at these cutoffs, with all policies for ties, with their definitions."""
     labels = np.concatenate([labels for labels, _ in queries])
     scores = np.concatenate([scores for _, scores in queries]).astype(np.float64)
     judgments = gs.Judgments(labels, group=[len(own) for own, _ in queries])

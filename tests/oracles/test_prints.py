@@ -1,4 +1,4 @@
-"""What `Convention.prints` says that libraries call their metrics: asked of the libraries themselves."""
+"""`Convention.prints` contains the names that the libraries print."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from gainsay.metrics.conventions import CONVENTIONS
 K = 5
 SIZES = [7, 4, 9]
 RNG = np.random.default_rng(3)
-LABELS = np.concatenate([[4, *RNG.choice(4, size - 1)] for size in SIZES])  # every query has a relevant document
-SCORES = RNG.permutation(len(LABELS)) / 32.0  # no ties, and the same in 32 bits
+LABELS = np.concatenate([[4, *RNG.choice(4, size - 1)] for size in SIZES])  # All queries have a relevant document.
+SCORES = RNG.permutation(len(LABELS)) / 32.0  # no ties, even in 32 bits
 
 
 def of_lightgbm(names):

@@ -1,4 +1,4 @@
-"""Published worked examples: 12 digits of the recomputed value, and what the source printed."""
+"""Published examples: 12 digits of the recomputed value, and the printed value."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXAMPLES = json.loads(Path(__file__).with_name("oracles.json").read_text(encodin
 
 
 def ranked(labels, names, not_retrieved=()):
-    """The values of metrics for labels listed by rank, then those of documents that were not retrieved."""
+    """Return the values of metrics. Labels are listed by rank, then those of documents that were not retrieved."""
     scores = [*range(len(labels), 0, -1), *[-np.inf] * len(not_retrieved)]
     judgments = gs.Judgments([*labels, *not_retrieved], group=[len(scores)])
     return gs.evaluate(names, judgments, scores).per_query[0]
@@ -32,17 +32,17 @@ def assert_12_digits(found, expected):
 
 
 def assert_as_printed(values, texts):
-    """Compare values, rounded to as many decimals as the texts show."""
+    """Compare values, rounded to the decimals of the texts."""
     for value, text in zip(values, texts, strict=True):
         places = len(text.partition(".")[2])
         if len(text) <= 12:
             assert Decimal(repr(float(value))).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP) == Decimal(text)
-        else:  # 14 printed decimals are more than a double's sum is sure of
+        else:  # A sum of doubles has fewer exact decimals than the 14 printed ones.
             assert value == pytest.approx(float(text), rel=1e-14, abs=0)
 
 
 class TestJarvelinKekalainen2002:
-    """The article's ranking has ten documents; its ideal contains documents that were not retrieved."""
+    """The ranking of the article has ten documents. Its ideal contains documents that were not retrieved."""
 
     example = EXAMPLES["jk2002"]
 

@@ -1,4 +1,4 @@
-"""Every golden value of trec_eval 10 that concerns our metrics, to its four decimals."""
+"""All golden values of trec_eval 10 for gainsay's metrics, to four decimals."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MEASURES = re.compile(r"(ndcg|map|recip_rank|Rprec|rbp)|(P|recall|success|map_cu
 
 
 def our_name(measure: str, level: int) -> str | None:
-    """Return the name of our metric for a measure of trec_eval, None if there is none."""
+    """Return gainsay's metric for a measure of trec_eval, or None."""
     match = MEASURES.fullmatch(measure)
     if match is None:
         return None

@@ -1,7 +1,7 @@
 """Blocks of queries, and the order of their rows.
 
 Every document is in exactly one cell, next to the documents of its own query. Rows are compared with np.lexsort, on
-floats chosen to defeat an order that looks at most bits only.
+floats that differ only in their last bits.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ INF = np.inf
 
 
 def neighbours(value, steps):
-    """Floats that follow one another bit by bit."""
+    """Return adjacent floats."""
     found = [value]
     for _ in range(steps):
         found.append(np.nextafter(found[-1], INF))
@@ -42,7 +42,7 @@ CODE_BITS = [2, 8, 16, 31]
 
 
 def expected_row(scores, codes, bits, ties):
-    """Codes in ranked order and the groups, as (start, length), of one row by np.lexsort; -inf is no document."""
+    """Return ranked codes and groups (start, length) of a row by np.lexsort. Scores of -inf are padding."""
     present = np.flatnonzero((codes >= 0) & (scores > -INF))
     second = {"order": present, "best": -codes[present]}.get(ties, codes[present])
     order = present[np.lexsort((second, -scores[present]))]
@@ -56,7 +56,7 @@ def expected_row(scores, codes, bits, ties):
 
 
 def assert_ranked(scores, codes, bits, ties="average", depth=None):
-    """Compare `rank_block` with np.lexsort; a code is -1 where a row has no document."""
+    """Compare `rank_block` with np.lexsort. Codes of padding are -1."""
     rows, width = codes.shape
     flat = scores.ravel().copy()
     block = Block(np.arange(rows), np.arange(rows) * width, np.full(rows, width), codes)
@@ -79,7 +79,7 @@ def assert_ranked(scores, codes, bits, ties="average", depth=None):
 
 @st.composite
 def rows_of_scores(draw, pool=ADVERSARIAL):
-    """Rows of adversarial scores with codes, some of them equal, and padding on the right."""
+    """Rows of difficult scores with codes, some of them equal, and padding at the end."""
     width = draw(st.integers(1, 12))
     rows = draw(st.integers(1, 4))
     bits = draw(st.sampled_from(CODE_BITS))
@@ -140,7 +140,7 @@ def test_adversarial_floats_of_both_widths(bits):
 @pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize("cut", [1, 10, 40])
 def test_long_rows_that_differ_in_the_last_bits_only(cut, ties):
-    """Groups with and without true ties side by side, in rows longer than any single instruction's reach."""
+    """Adjacent groups with and without exact ties, in rows longer than a vector register."""
     rng = np.random.default_rng(cut)
     scores = (np.float64(1.0).view(np.int64) + rng.integers(0, 2**cut, (3, 700))).view(np.float64)
     scores[1] = np.repeat(scores[1, ::7], 7)
@@ -153,7 +153,7 @@ SIZES_OF_QUERIES = st.lists(st.integers(0, 300), min_size=1, max_size=60).filter
 
 
 def make(sizes):
-    """A layout, and codes by document that a test can recognise again."""
+    """Return a layout, and distinct codes of the documents."""
     sizes = np.array(sizes, dtype=np.int64)
     codes = np.arange(sizes.sum()) % 5
     return Layout(sizes, codes.astype(np.int8), 5), codes

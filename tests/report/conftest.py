@@ -1,4 +1,4 @@
-"""Comparisons to report on."""
+"""Comparisons for reports."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HOSTILE = (
 
 
 def scores_of(names, labels, rng, noise=0.8):
-    """Models from one that finds fair documents to one that finds excellent ones."""
+    """Return models that prefer fair to excellent documents, and the other way round."""
     found = {}
     for number, name in enumerate(names):
         taste = number / max(len(names) - 1, 1)
@@ -37,7 +37,7 @@ def scores_of(names, labels, rng, noise=0.8):
 
 
 def curves_of(names, metrics, rounds=120):
-    """Curves whose best rounds differ between the first two metrics."""
+    """Return curves with different best rounds of the first two metrics."""
     frames = []
     number = np.arange(1, rounds + 1)
     for place, name in enumerate(names):
@@ -64,19 +64,19 @@ def made(models=8, queries=300, metrics=None, names=None, twins=False, curves=Fa
 
 @pytest.fixture(scope="session")
 def make():
-    """Make a comparison of so many models; the same arguments give the same object."""
+    """Return a function that makes a comparison, once for the same arguments."""
     return made
 
 
 @pytest.fixture(scope="session")
 def hostile():
-    """A comparison of models whose names are markup, code, overlong or written from right to left."""
+    """A comparison of models with names that are markup, code, very long or written from right to left."""
     return made(names=HOSTILE, curves=True)
 
 
 @pytest.fixture(scope="session")
 def from_values():
-    """Make a comparison from values alone."""
+    """Return a function that makes a comparison of values."""
 
     def build(first, second, models=None, names=("a", "b"), **options):
         first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
@@ -100,9 +100,9 @@ OPTIONS = [
 
 @pytest.fixture(scope="module")
 def browser():
-    """Headless Chromium; what asks for it is skipped where there is none.
+    """Headless Chromium. Its tests are skipped if it is not installed.
 
-    For one module only: as long as Playwright runs, no other test of the process can start an event loop.
+    Only one module uses it, because no other test can start an event loop while Playwright runs.
     """
     sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
     names = ("chromium", "chromium-browser", "google-chrome")
@@ -117,7 +117,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def page(browser):
-    """One page for all that a module opens, one after the other: a new page takes longer than most reports."""
+    """One page for all reports of a module, because a new page takes longer than most reports."""
     made = browser.new_page()
     yield made
     made.close()

@@ -1,4 +1,4 @@
-"""HTML read as a browser would."""
+"""A strict reader of HTML."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ VOID = {"meta", "link", "br", "img", "source", "input", "hr"}
 
 
 class Page(HTMLParser):
-    """Every element with its attributes, its text and its ancestors; elements must be closed in order."""
+    """Collects all elements with their attributes, text and ancestors. Elements must be closed in order."""
 
     def __init__(self, markup):
         super().__init__()
@@ -47,7 +47,7 @@ class Page(HTMLParser):
 
     @property
     def rows(self):
-        """The texts of the cells of every row."""
+        """Return the texts of all cells by row."""
         found = []
         for element in self.elements:
             if element["tag"] == "tr":

@@ -1,4 +1,4 @@
-"""Every invalid call of reports and pictures, refused before anything is drawn or written."""
+"""Invalid calls of reports and pictures raise errors before anything is drawn or written."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_bad_inputs(case, make, tmp_path):
 
 @pytest.mark.parametrize("content", [b'{"learner":{}}', b'{\n "alpha": 0.05\n}', b"0.5\n0.25\n"])
 def test_data_of_another_kind_are_not_written_over(make, tmp_path, content):
-    """Nobody named the file beside the report; a model, or the plan of an experiment, may have its name."""
+    """The user did not choose the name of the second file. A model or the plan of an experiment may have this name."""
     (tmp_path / "model.json").write_bytes(content)
     with pytest.raises(FileExistsError, match=r"model\.json"):
         make(2).to_html(tmp_path / "model.html")

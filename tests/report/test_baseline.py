@@ -1,4 +1,4 @@
-"""With a baseline every form of a report answers first whether to replace it, with the numbers of `against`."""
+"""With a baseline, all reports first state whether to replace it, with the numbers of `against`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FIRST, SECOND = "ndcg_linear@10", "ndcg_exp@10"
 
 
 def values_of(leads, queries=2000, noise=0.05, seed=0):
-    """Two metrics of a baseline and of candidates that lead it by so much under each."""
+    """Two metrics of a baseline and of candidates with given differences under each."""
     rng = np.random.default_rng(seed)
     base, own = rng.uniform(0.3, 0.6, (queries, 1)), noise * rng.normal(size=(queries, len(leads) + 1))
     own[: queries // 4] = 0  # here all are the same

@@ -1,7 +1,7 @@
-"""The report in headless Chromium: it loads nothing, says nothing, can be read by all, and its controls work.
+"""The report in headless Chromium: no requests, no console messages, accessible content, and working controls.
 
-All tests with a browser are in this module, so that one browser is started. As long as Playwright runs, no other test
-of the process can start an event loop.
+All tests with a browser are in this module, so only one browser starts. While Playwright runs, no other test of the
+process can start an event loop.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ USE_FONT = """async font => {
 
 
 def use_font(page):
-    """Show everything in the font that Matplotlib ships, so that no layout depends on the fonts of the machine."""
+    """Use the font of Matplotlib, so the layout does not depend on installed fonts."""
     font = (Path(mpl.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf").read_bytes()
     page.evaluate(USE_FONT, base64.b64encode(font).decode())
 
@@ -89,7 +89,7 @@ def reports(make, hostile, tmp_path_factory):
 
 @pytest.fixture
 def open_report(page, reports):
-    """Open a report; at the end nothing may have been requested but the file, and nothing said on the console."""
+    """Open a report. At the end, assert that there were no other requests and no console messages."""
     requests, messages = [], []
     handlers = {
         "request": lambda request: requests.append(request.url),
@@ -104,7 +104,7 @@ def open_report(page, reports):
 
     def start(which="plain"):
         opened.append(which)
-        page.goto("about:blank")  # so that nothing of a page that was opened before is restored
+        page.goto("about:blank")  # Otherwise the state of an earlier page would be restored.
         page.set_viewport_size({"width": DESKTOP, "height": 800})
         page.emulate_media(media="screen", color_scheme="light")
         page.goto(reports(which).as_uri())
@@ -119,7 +119,7 @@ def open_report(page, reports):
 
 
 def violations(page, rules=None):
-    """Return what axe-core minds about a page, one line each with the first places."""
+    """Return the violations that axe-core finds on a page, one line each."""
     options = {"resultTypes": ["violations"]} | ({"runOnly": rules} if rules else {})
     result = page.evaluate("options => axe.run(document, options)", options)
     return [
@@ -222,7 +222,7 @@ def test_tables_sort_both_ways_by_mouse_and_keyboard(open_report):
 
     page.locator("#models summary").click()
     heads = page.locator("#models th[scope=col]")
-    place = heads.all_inner_texts().index("worst regret")  # low is good, so the first click brings the lowest up
+    place = heads.all_inner_texts().index("worst regret")  # The first click sorts the lowest value up.
     heads.nth(place).locator("button").click()
     assert heads.nth(place).get_attribute("aria-sort") == "ascending"
     values = numbers(page, "#models", place + 1)
@@ -243,7 +243,7 @@ def test_queries_are_listed_and_linked(open_report, reports):
     link = page.locator("tbody[data-k=random] a").nth(10).get_attribute("href")
     page.goto(reports("plain").as_uri() + link)
     assert page.locator(f"[id='{link[1:]}']").is_visible()
-    page.evaluate("location.hash = '#glossary'")  # a link opens what is folded
+    page.evaluate("location.hash = '#glossary'")  # A link opens folded content.
     page.locator("#glossary dt").first.wait_for(state="visible")
 
 

@@ -1,4 +1,4 @@
-"""The model of the main chart, and names that must not break out of any rendering."""
+"""The data of the main chart, and names with special characters in all renderings."""
 
 from __future__ import annotations
 

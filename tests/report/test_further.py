@@ -1,4 +1,4 @@
-"""What was asked for beside a comparison has a place in its report: segments, and the path of gains."""
+"""Segments and the gain path in the report of a comparison."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_every_run_of_a_recipe_has_a_tick_where_its_mean_is(tmp_path):
 
 
 def test_documents_are_ranked_in_the_precision_of_the_metric(tmp_path):
-    """In 32 bits, as XGBoost compares them, some scores are equal, and those beyond them are not retrieved."""
+    """In 32 bits, as in XGBoost, some scores are equal, and scores beyond the range are not retrieved."""
     labels, rng = np.array([0, 1, 2, 3] * 40), np.random.default_rng(0)
     judgments = gs.Judgments(labels, group=[4] * 40, titles=[f"grade {label}" for label in labels])
     models = {"near": 1.0 + 1e-12 * labels, "far": np.where(labels % 2, rng.normal(size=160), -1e300)}
@@ -147,6 +147,8 @@ def test_candidates_that_are_numbers_have_curves(tmp_path):
     )
     page = page_of(comparison, tmp_path)
     assert "The largest gap is that of <bdi>1</bdi>: rounds" in re.sub("</?(span|strong)[^>]*>", "", page)
+    assert comparison.plot.curves(1).title.startswith("1: best at round")
+    assert comparison.plot.curves().title[0] in "12"
 
 
 def words(page):

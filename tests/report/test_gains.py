@@ -1,4 +1,4 @@
-"""The path of gains as a figure and as tables."""
+"""The gain path as a figure and as tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gainsay.report.plots.style import embed
 
 @pytest.fixture(scope="module")
 def comparison():
-    """Three models that lead one after the other, one far behind, and names that HTML could trip over."""
+    """Three models that are best one after the other, a bad model, and names with HTML characters."""
     data = simulate(1500, seed=4, mean_length=40)
     passable, outstanding = np.minimum(data.labels, 2), np.maximum(data.labels - 2, 0)
     noise = np.random.default_rng(4).normal(size=(4, len(data.labels)))

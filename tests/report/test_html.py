@@ -1,4 +1,4 @@
-"""The HTML report, parsed as a browser would: what stands where, what is escaped, how large it is."""
+"""The HTML report: its structure, escaped texts, and size."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 
 def with_empty_queries():
-    """Queries of ten documents and of none by turns, with weights."""
+    """Weighted queries, alternately with ten documents and without documents."""
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 4, 300)
     judgments = gs.Judgments(labels, group=[10, 0] * 30, weight=rng.integers(1, 4, 60))
@@ -66,7 +66,7 @@ def test_unusual_comparisons_are_reported_in_every_form(make, from_values, which
 
 @pytest.mark.parametrize("models", [3, 8])
 def test_every_number_of_the_chart_is_that_of_the_verdict(make, models, tmp_path):
-    """Means next to plain arithmetic, distances and bounds next to the verdict, in the order of the means."""
+    """Means equal plain arithmetic, and distances and bounds equal the verdict, in the order of the means."""
     comparison = make(models)
     verdict = comparison.verdict
     rows = [row for row in read(comparison.to_html(tmp_path / "r.html")).rows if len(row) > 2][1:]
@@ -80,7 +80,7 @@ def test_every_number_of_the_chart_is_that_of_the_verdict(make, models, tmp_path
         for metric, cell in zip(verdict.metrics, row[1:-1], strict=True):
             regret = means[metric].max() - means[metric][place]
             numbers = [regret, verdict.regrets_lower[metric][name], verdict.regrets_upper[metric][name]]
-            assert all(number == 0 or number > 5e-5 for number in numbers)  # four places tell them apart
+            assert all(number == 0 or number > 5e-5 for number in numbers)  # four decimals are different
             parts = (f"{number:.4f}" for number in (means[metric][place], *numbers))
             pattern = ".*?".join([re.escape(f"{metric}: mean "), *parts, "(may|ruled)"])
             excluded = re.search(pattern, cell)[1] == "ruled"
@@ -99,7 +99,7 @@ def test_pictures_are_hidden_or_say_what_they_show(report):
         else:
             assert picture["aria-hidden"] == "true"
     drawn = report.all("img")
-    assert len(drawn) == 3  # gains, when
+    assert len(drawn) == 3  # gains and creation time
     assert all(any(letter.isdigit() for letter in picture["alt"]) for picture in drawn)
 
 
@@ -200,7 +200,7 @@ def test_which_pair_is_explained(from_values, case):
     noise = 1e-3 * np.random.default_rng(0).random((50, 1))
     means = {
         "winners": ([0.5, 0.4, 0.1], [0.3, 0.6, 0.1], ("m0", "m1")),
-        # m1 and m2 are in opposite order, and nobody has to choose between them
+        # m1 and m2 are in opposite order, but neither is a candidate for the choice.
         "conflict": ([0.9, 0.3, 0.4], [0.9, 0.45, 0.3], ("m0", "m1")),
         "neither": ([0.9, 0.3, 0.4], [0.9, 0.3, 0.4], ("m0", "m2")),
     }
@@ -215,7 +215,7 @@ def test_the_rival_is_one_that_may_still_be_best(from_values):
     noise = rng.normal(size=(60, 3))
     values = means + spread * (noise - noise.mean(axis=0))
     comparison = from_values(values, values)
-    assert set(comparison.verdict.common_best) == {"m0", "m1"}  # m2 is nearer, and ruled out
+    assert set(comparison.verdict.common_best) == {"m0", "m1"}  # m2 is closer, but ruled out.
     pair = choose_pair(comparison)
     assert (pair.first, pair.second) == ("m0", "m1")
     assert "still possible" in pair.reason

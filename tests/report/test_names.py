@@ -1,4 +1,4 @@
-"""One model has one short name throughout a report, whatever the order in which models come."""
+"""A model has the same short name everywhere in a report, in any order of the models."""
 
 from __future__ import annotations
 

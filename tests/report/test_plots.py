@@ -1,4 +1,4 @@
-"""What pictures draw, read back from their artists and held against numbers that are computed here."""
+"""Pictures: the data of their artists, compared with separately computed numbers."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ SPECIAL = {
 
 
 def draw(ax):
-    """Render, which is where Matplotlib warns and fails."""
+    """Render a picture, because Matplotlib warns and fails only then."""
     canvas = FigureCanvasAgg(ax.figure)
-    canvas.draw()  # once; to save a file is to lay out and draw twice
+    canvas.draw()  # once, because saving a file draws twice
     return bytes(canvas.buffer_rgba())
 
 
 def points(ax):
-    """Coordinates of all scattered points, rounded."""
+    """Return the rounded coordinates of all points."""
     found = [offset for part in ax.collections if isinstance(part, PathCollection) for offset in part.get_offsets()]
     return sorted(tuple(np.round(np.asarray(offset, dtype=float), 9)) for offset in found)
 
@@ -114,7 +114,7 @@ class TestConflict:
         assert len(expected) == 28
         assert np.allclose(points(ax), sorted(expected), atol=1e-8)
         (half,) = [part for part in ax.patches if isinstance(part, Rectangle) and part.get_fill()]
-        assert half.get_bbox().x0 == half.get_bbox().y1 == 0  # where the second metric prefers the other one
+        assert half.get_bbox().x0 == half.get_bbox().y1 == 0  # where the metrics disagree
 
     def test_intervals_are_drawn_where_there_are_few_pairs(self, make):
         def lines(models):
@@ -132,7 +132,7 @@ class TestConflict:
 class TestAttribution:
     @staticmethod
     def bars(ax):
-        """Row, lane and length of every piece, in the order that they were drawn in."""
+        """Return row, lane and length of every bar, in drawing order."""
         pieces = [part for part in ax.patches if isinstance(part, Rectangle)]
         return [(round(piece.get_y() + piece.get_height() / 2, 6), piece.get_width(), piece) for piece in pieces]
 
@@ -262,7 +262,7 @@ def test_a_round_without_value_is_never_the_best(losses):
 def test_reports_say_where_a_loss_is_not_known(tmp_path):
     table = TestCurves.curves(
         a=[0.1, np.nan, 0.5, 0.3], b=[0.9, 0.95, np.nan, 0.1]
-    )  # each has no value where the other is best
+    )  # Each has no value if the other is best.
     values = np.random.default_rng(0).random((40, 2))
     comparison = gs.Comparison({"a": values, "b": values[::-1]}, ["A", "B"], curves=table, draws=200)
     text = comparison.to_markdown()
@@ -275,7 +275,7 @@ def test_reports_say_where_a_loss_is_not_known(tmp_path):
 class TestLeaderboard:
     @staticmethod
     def marks(picture, theme=LIGHT):
-        """Position, metric and whether filled, of every mark of a model, row by row."""
+        """Return position, metric and fill of every mark of a model by row."""
         colors = {theme.first: LINEAR, theme.second: EXPONENTIAL}
         found = [
             (line.get_ydata()[0], line.get_xdata()[0], colors[to_hex(line.get_markeredgecolor())],

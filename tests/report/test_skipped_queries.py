@@ -1,4 +1,4 @@
-"""Two models under metrics of which one skips queries: page, Markdown, terminal and picture say the same numbers."""
+"""If a metric skips queries, page, Markdown, terminal and picture contain the same numbers."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Markdown, JSON, and what notebooks show."""
+"""Markdown, JSON, and outputs in notebooks."""
 
 from __future__ import annotations
 

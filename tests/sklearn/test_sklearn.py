@@ -1,4 +1,4 @@
-"""Searches and cross-validations of scikit-learn against loops by hand, and LightGBM's ranker by qid."""
+"""Searches and cross-validations of scikit-learn compared with plain loops, and LightGBM's ranker with qid."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def mean(name, labels, qid, scores, **options):
 
 
 def sort_rows(features, labels, qid):
-    """The rows as LightGBM's own ranker expects them, queries in order of their first rows."""
+    """Return the rows in the order that LightGBM's ranker requires, with queries by their first row."""
     first = {}
     for query in qid.tolist():
         first.setdefault(query, len(first))
@@ -62,7 +62,7 @@ def sort_rows(features, labels, qid):
 
 
 def fit_own(features, labels, qid, weight=None, params=(), **options):
-    """LightGBM's own ranker on sorted rows."""
+    """Return LightGBM's ranker, trained on sorted rows."""
     order, features, labels, sizes = sort_rows(features, labels, qid)
     weight = None if weight is None else weight[order]
     ranker = lgb.LGBMRanker(**SMALL).set_params(**dict(params))
@@ -70,7 +70,7 @@ def fit_own(features, labels, qid, weight=None, params=(), **options):
 
 
 def scores_by_hand(name, weight=None, **params):
-    """The score of each fold, in a loop around LightGBM's own ranker."""
+    """Return the score of each fold, by a loop with LightGBM's ranker."""
     for train, test in GroupKFold(3).split(X, Y, QID):
         model = fit_own(X[train], Y[train], QID[train], None if weight is None else weight[train], params)
         options = {} if weight is None else {"weight": weight[test]}

@@ -1,4 +1,4 @@
-"""The code of the page about Spark, on a local session, against gs.evaluate on all rows at once."""
+"""The code of the page about Spark in a local session, compared with gs.evaluate on all rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pyspark.sql import SparkSession
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.filterwarnings("default"),  # PySpark's own, about pandas and sockets
+    pytest.mark.filterwarnings("default"),  # warnings of PySpark about pandas and sockets
 ]
 
 PAGE = Path(__file__).parents[2] / "docs" / "guides" / "spark.md"
@@ -35,7 +35,7 @@ def page():
     (code,) = re.findall(
         r"<!-- the test of this page runs this block -->\n```python\n(.*?)```", PAGE.read_text("utf-8"), re.S
     )
-    module = types.ModuleType("__main__")  # Spark sends functions of this module as they are, and imports others
+    module = types.ModuleType("__main__")  # Spark sends functions of this module by value, and others by name.
     exec(compile(code, str(PAGE), "exec"), vars(module))
     return module
 

@@ -6,7 +6,7 @@ import re
 
 
 class Screen:
-    """Supports the few controls that may occur, rejects all others, and wraps long lines."""
+    """Supports the permitted control sequences, rejects all others, and wraps long lines."""
 
     def __init__(self, columns=80):
         self.columns = columns

@@ -105,7 +105,7 @@ class TestFromHistory:
     @both
     def test_directions(self, kind):
         history = {"valid": {"my_loss": [3.0, 1.0, 2.0], "auc": [0.5, 0.6, 0.7], "mrr": [0.5, 0.6, 0.7]}}
-        for falls in (False, np.False_):  # of metrics that are neither ours nor the library's
+        for falls in (False, np.False_):  # custom metrics of the user
             assert best_rounds(kind, history, higher_is_better=falls) == [2, 3, 3]
         built_in = {"rmse": [2.0, 1.0], "auc": [0.5, 0.6], "map@3": [0.5, 0.6], "ndcg@3": [0.5, 0.6]}
         assert best_rounds(kind, {"valid": built_in}) == [2, 2, 2, 2]
@@ -188,13 +188,13 @@ class TestViews:
 
 
 class TestPicture:
-    """The picture of a notebook, without a browser."""
+    """Return the picture of a notebook."""
 
     def svg(self, view):
         return ElementTree.fromstring(re.search(r"<svg.*</svg>", create_picture(view), re.DOTALL)[0])
 
     def points(self, curves, **options):
-        """The points of every line."""
+        """Return the points of every line."""
         svg = self.svg(TestViews().view(curves, **options))
         lines = [element.get("points").split() for element in svg.iter() if element.tag.endswith("polyline")]
         return [[tuple(map(float, point.split(","))) for point in line] for line in lines]

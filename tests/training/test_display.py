@@ -1,4 +1,4 @@
-"""Live lines in a terminal: rewritten in place, below all other output, and nothing left at the end."""
+"""Live lines in a terminal are rewritten in place, below all other output, and removed at the end."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def use_terminal(monkeypatch):
 
 
 class View(NamedTuple):
-    """The lines of a training, and the line at its end."""
+    """Return the lines of a training, and the line at its end."""
 
     lines: list[str]
     end: str = ""
@@ -210,7 +210,7 @@ class TestRealTerminal:
         process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
         os.close(theirs)
         written = b""
-        with contextlib.suppress(OSError):  # Linux raises it when the other end is closed
+        with contextlib.suppress(OSError):  # Linux raises this error if the other end is closed.
             while part := os.read(ours, 65536):
                 written += part
         os.close(ours)

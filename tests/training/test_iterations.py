@@ -69,12 +69,8 @@ def test_estimators():
     other.fit(TRAIN.features, TRAIN.labels, qid=TRAIN.qid, **sets)
     comparison = compared({"lgb": one, "xgb": other})
     check(comparison, "lgb", one.predict(X), (one.best_iteration_, one.booster_.current_iteration(), "best"))
-    check(
-        comparison,
-        "xgb",
-        other.predict(X),
-        (other.best_iteration + 1, other.get_booster().num_boosted_rounds(), "best"),
-    )
+    used = (other.best_iteration + 1, other.get_booster().num_boosted_rounds(), "best")
+    check(comparison, "xgb", other.predict(X), used)
     comparison = compared({"lgb": one, "xgb": other}, iteration=2)
     check(comparison, "lgb", one.predict(X, num_iteration=2))
     check(comparison, "xgb", other.predict(X, iteration_range=(0, 2)))
@@ -100,14 +96,8 @@ def test_all_rounds_without_a_best_one():
     one = lgb.train(QUIET, lgb_dataset(TRAIN), 5)
     other = xgb.train({**LOUD, "num_parallel_tree": 2}, xgb_matrix(TRAIN), 6)
     cat = catboost.CatBoostRanker(iterations=4, **CATBOOST).fit(TRAIN.features, TRAIN.labels, group_id=TRAIN.qid)
-    models = {
-        "lgb": one,
-        "xgb": other,
-        "cat": cat,
-        "scores": VALID.labels,
-        "linear": LinearRegression().fit(X, VALID.labels),
-    }
-    comparison = compared(models)
+    models = {"lgb": one, "xgb": other, "cat": cat, "scores": VALID.labels}
+    comparison = compared({**models, "linear": LinearRegression().fit(X, VALID.labels)})
     assert comparison.iterations == {"lgb": (5, 5, "all"), "xgb": (6, 6, "all"), "cat": (4, 4, "all")}
     check(comparison, "xgb", other.predict(MATRIX))
 

@@ -39,7 +39,7 @@ STOPS = ['early_stopping("ndcg_exp@10", 5, verbose=False)', "lgb.early_stopping(
 
 @cache
 def run():
-    """Train once by each stop in one kernel; return outputs and messages about pictures by cell, not to be changed."""
+    """Train once with each stop in one kernel. Return outputs and messages about pictures by cell."""
     cells = [TRAINING]
     for stop in STOPS:
         cells += [FIT.format(stop=stop), "curves", "print(curves.rounds)"]

@@ -1,4 +1,4 @@
-"""Colours are told apart by everybody, and legible: as seen, and under simulated deuteranopia."""
+"""Colors are distinct and legible, also with simulated deuteranopia."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def linear(colour):
 
 
 def lab(rgb):
-    """CIE L*a*b* of linear sRGB."""
+    """Return CIE L*a*b* of linear sRGB."""
     x, y, z = (TO_XYZ @ np.clip(rgb, 0, 1)) / WHITE
     x, y, z = (t ** (1 / 3) if t > (6 / 29) ** 3 else t / (3 * (6 / 29) ** 2) + 4 / 29 for t in (x, y, z))
     return 116 * y - 16, 500 * (x - y), 200 * (y - z)
@@ -34,7 +34,7 @@ THEMES = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 @THEMES
 @pytest.mark.parametrize("seen", [np.eye(3), DEUTERANOPIA], ids=["trichromat", "deuteranope"])
 def test_the_two_metrics_are_told_apart(theme, seen):
-    """By CIE76, where 2.3 is just noticeable."""
+    """Return the CIE76 difference. A difference of 2.3 is just noticeable."""
     for pair in ((theme.first, theme.second), (theme.first_text, theme.second_text)):
         assert np.linalg.norm(np.subtract(*(lab(seen @ linear(colour)) for colour in pair))) >= 60
 
@@ -50,4 +50,4 @@ def test_text_and_marks_are_legible_on_the_background(theme):
     assert contrast(theme.muted, theme.face) >= 4.5
     assert all(contrast(colour, theme.face) >= 3 for colour in (theme.first, theme.second, theme.third, theme.fourth))
     assert contrast(theme.third, theme.fourth) >= 1.8
-    assert len(set(theme.colours().values())) == len(theme.colours())
+    assert len(set(vars(theme).values())) == len(vars(theme))

@@ -1,4 +1,4 @@
-"""Categories of XGBoost's models: a cut booster keeps them, and a slice that forgot them predicts from no frame."""
+"""Categories of XGBoost models: a cut booster has them, and a slice without them does not predict from a frame."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def train(metrics=PANEL, rounds=12, sets=SETS, driver=DRIVER, **options):
 
 
 def fit(callbacks, rounds=3, params=XGB, **options):
-    """Train with these callbacks only: the booster and the history."""
+    """Train with these callbacks. Return the booster and the history."""
     curves, options = {}, {"evals_result": {}, "verbose_eval": False, **options}
     booster = xgb.train(params, xgb_matrix(TRAIN), rounds, callbacks=callbacks, **{**options, "evals_result": curves})
     return booster, curves
@@ -127,7 +127,7 @@ class TestEarlyStopping:
 
 
 def logged_first(metrics, digits=16):
-    """Callbacks and options that log metrics on valid before any stop looks for them."""
+    """Return callbacks and options that log metrics of the validation set before any early stopping."""
     matrix = xgb_matrix(VALID)
     if IN_ORDER:
         return [EvaluateRanking({"valid": matrix}, metrics)], {}
@@ -136,7 +136,7 @@ def logged_first(metrics, digits=16):
 
 
 class EndsAtSecondBest(xgb.callback.TrainingCallback):
-    """Ends the training in the first round that is better than the first one."""
+    """Ends the training in the first round that improves on round 1."""
 
     def after_iteration(self, model, epoch, evals_log):
         curve = evals_log["valid"]["mrr"]
@@ -144,7 +144,7 @@ class EndsAtSecondBest(xgb.callback.TrainingCallback):
 
 
 class TestSecondStop:
-    """The booster has one pair of attributes, which every stop of XGBoost's own overwrites."""
+    """Each early stopping of XGBoost overwrites the same two attributes of the booster."""
 
     @pytest.mark.parametrize("place", [0, 1, 2])
     @pytest.mark.parametrize("first", [True, False])
@@ -207,7 +207,7 @@ class TestSecondStop:
 
     @pytest.mark.parametrize("first", [True, False])
     def test_a_model_cut_by_another_callback_keeps_its_attributes(self, first):
-        """`best_iteration` after the end of the shorter model would be wrong."""
+        """A `best_iteration` beyond the shorter model would be wrong."""
 
         class Cuts(xgb.callback.TrainingCallback):
             def after_training(self, model):
@@ -228,7 +228,7 @@ class TestLastRound:
     @pytest.mark.parametrize("place", [0, 1, 2])
     @pytest.mark.parametrize("waits", [1, 4])
     def test_every_callback_receives_it(self, place, waits):
-        class Records(xgb.callback.TrainingCallback):  # as MLflow's autologging
+        class Records(xgb.callback.TrainingCallback):  # like MLflow's autologging
             def __init__(self):
                 self.values = []
 
@@ -269,13 +269,13 @@ class TestContinued:
         stop = {"metric": self.METRIC, "rounds": 3, "dataset": "valid", "save_best": True}
         run = train(rounds=6, sets={"other": WEIGHTED, **SETS}, driver=CUSTOM, stop=stop, start=start, eta=30.0)
         expected = gs.evaluate(self.METRIC, VALID.judgments, start.predict(xgb_matrix(VALID))).mean[self.METRIC]
-        assert run.best_score == float(f"{expected:f}") != expected  # the digits that XGBoost keeps
+        assert run.best_score == float(f"{expected:f}") != expected  # the digits that XGBoost stores
         assert run.model.num_boosted_rounds() == 8
 
 
 class TestCrossValidation:
     def cv(self, rounds, *callbacks, metrics=PANEL, params=XGB):
-        """The table, and the means over the folds of what evaluate returns for the scores of each round."""
+        """Return the table, and the means over the folds of `evaluate` for the scores of each round."""
         log, calls = custom_metric(metrics), []
 
         def spy(scores, matrix):
@@ -324,7 +324,7 @@ class TestCrossValidation:
 
 
 def test_keep_with_metrics_of_xgboost_and_without_a_cycle():
-    """XGBoost's own metrics do not mind NaN, so that they have logged the last round too."""
+    """XGBoost's metrics accept NaN, so they have also logged the last round."""
     params = {"eta": 3e38, "lambda": 0, "min_child_weight": 0, "nthread": 1, "objective": "rank:ndcg"}
     kept, evals = checkpoint(), [(xgb_matrix(VALID), "other")]
     with pytest.raises(ValueError, match="NaN among"):
@@ -346,7 +346,7 @@ def test_a_checkpoint_does_not_depend_on_the_returned_history():
 
 
 class TestRankers:
-    """An `XGBRanker` carries its callbacks wherever it goes."""
+    """Copies and pickles of an `XGBRanker` contain its callbacks."""
 
     @pytest.fixture
     def ranker(self):
@@ -408,7 +408,7 @@ class TestRankers:
 
 
 def test_a_linear_booster_warns_that_its_best_round_is_lost():
-    """It keeps only its last state, which a continued training changes too."""
+    """Only its last state is available, which a continued training also changes."""
     params = {"booster": "gblinear", "objective": "rank:ndcg", "disable_default_eval_metric": True, "nthread": 1}
     start = xgb.train(params, xgb_matrix(TRAIN), 2)
     callbacks = [EvaluateRanking({"valid": xgb_matrix(VALID)}, PANEL), early_stopping("mrr", 9, verbose=False)]

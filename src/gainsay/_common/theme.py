@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -41,9 +41,10 @@ class Theme:
     first_bar: str = "#6397cb"
     second_bar: str = "#d9823c"
 
-    def colours(self) -> dict[str, str]:
-        """Return every color by its name in a style sheet."""
-        return {name.replace("_", "-"): colour for name, colour in asdict(self).items() if name != "name"}
+    def build_rules(self, prefixes: str | tuple[str, ...] = "") -> str:
+        """Return the colors whose names start with one of the prefixes as custom properties of a style sheet."""
+        colors = {name.replace("_", "-"): color for name, color in vars(self).items() if name != "name"}
+        return "".join(f"--{name}:{color};" for name, color in colors.items() if name.startswith(prefixes))
 
 
 LIGHT = Theme()
@@ -75,20 +76,16 @@ def theme_named(theme: str) -> Theme:
     return LIGHT if theme == "light" else DARK
 
 
-def _list_colors(theme: Theme) -> str:
-    metrics = ((name, color) for name, color in theme.colours().items() if name.startswith(("first", "second")))
-    return "".join(f"--{name}:{color};" for name, color in metrics)
-
-
+_METRICS = ("first", "second")
 _STYLE = (
     ".gainsay{--ink:var(--jp-content-font-color1,var(--vscode-editor-foreground,currentColor));"
     "--muted:var(--jp-content-font-color2,var(--vscode-descriptionForeground,#6b7480));"
     "--face:var(--jp-layout-color0,var(--vscode-editor-background,var(--colab-primary-surface-color,#fff)));"
-    f"--grid:#8883;--tint:#8881;{_list_colors(LIGHT)}"
+    f"--grid:#8883;--tint:#8881;{LIGHT.build_rules(_METRICS)}"
     "max-width:880px;color:var(--ink);font:13px/1.35 var(--jp-content-font-family,system-ui,sans-serif);"
     "font-variant-numeric:tabular-nums}"
     '[data-jp-theme-light="false"] .gainsay,body.vscode-dark .gainsay,html[theme="dark"] .gainsay,'
-    f'html[data-theme="dark"] .gainsay{{{_list_colors(DARK)}}}'
+    f'html[data-theme="dark"] .gainsay{{{DARK.build_rules(_METRICS)}}}'
     ".gainsay p{margin:0}.gainsay .a{font-size:16px}.gainsay .l{color:var(--first-text)}"
     ".gainsay .e{color:var(--second-text)}.gainsay .m{color:var(--muted)}"
     # JupyterLab styles tables with a fixed layout, stripes and right alignment. `.gainsay.gainsay` has priority.

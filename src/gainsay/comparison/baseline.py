@@ -29,6 +29,7 @@ from .data import Panel, Vary, validate_margin
 from .estimates import ROUNDING
 from .inference import MIN_QUERIES, POWER, JointEstimate, Sample, compute_half_widths, critical_value
 from .one_sided import (
+    MAX_QUERIES,
     ErrorLevel,
     PairErrors,
     Requirement,
@@ -51,9 +52,6 @@ from .verdict import (
 )
 
 Decision: TypeAlias = Literal["ship", "undecided", "do not ship"]
-
-MAX_QUERIES = 1e9
-"""Decisions that require more queries are out of reach."""
 
 BY_METRIC = ("difference", "lower", "upper", "differing")
 """Numbers of a decision for each metric."""
@@ -372,8 +370,7 @@ class BaselineComparison(TextResult):
 def rank_candidates(result: BaselineComparison) -> tuple[CandidateDecision, ...]:
     """Return the candidates, the likeliest to be shipped first: by decision, then by their worst lower bound."""
     order = get_args(Decision)
-    candidates = sorted(result.candidates, key=lambda candidate: -candidate.deciding.worst_lower)
-    return tuple(sorted(candidates, key=lambda candidate: order.index(candidate.decision)))
+    return tuple(sorted(result.candidates, key=lambda item: (order.index(item.decision), -item.deciding.worst_lower)))
 
 
 def describe_replacement(result: BaselineComparison, names: Mapping[str, str]) -> tuple[str, str, str]:

@@ -641,12 +641,7 @@ class Comparison:
             If a model is unknown, the comparison was created without scores, or a metric has a name only.
         """
         rankings, values = self._require_rankings("queries"), self._pair_primary_values(first, second)
-        repeats = [self.repeats[model] for model in (first, second) if model in self.repeats]
-        spread: dict[Metric, Floats] = {}
-        for name, metric in zip(self._require_two_metrics(), values, strict=True) if repeats else ():
-            variances = [np.var(tables[name], axis=1, ddof=1) for tables in repeats]
-            spread[metric] = np.sqrt(np.sum(variances, axis=0))
-        return find_contradictory_queries(rankings, (first, second), values, most, spread)
+        return find_contradictory_queries(rankings, (first, second), values, most)
 
     def preferences(self, first: str, second: str) -> QueryPreferences:
         """Return which of two models each primary metric prefers on every query. Errors are those of `queries`."""

@@ -7,7 +7,7 @@ shows the ranking of a query.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, NamedTuple
 
@@ -32,8 +32,6 @@ CLASSES = (0, 1, 2, 3, 6, 11)
 
 MAX_GRADES = 20
 """With more distinct labels, they are grouped into ranges."""
-
-GRADE_BINS = 10
 
 BANDS = (1, 2, 4, 6, 11)
 """First rank of each band."""
@@ -70,9 +68,6 @@ class Attribution(TextResult):
         A sentence if the compared metric has another gain or discount than these.
     lower_is_better : tuple of str
         The metrics whose lower values are better.
-    spread : dict
-        Standard deviation of `difference` between the repeats of recipes, by metric. All other numbers are means over
-        repeats. Empty if both models are fixed.
 
     Examples
     --------
@@ -117,7 +112,6 @@ class Attribution(TextResult):
     parts: pd.DataFrame
     parts_note: str = ""
     lower_is_better: tuple[str, ...] = ()
-    spread: dict[str, float] = field(default_factory=dict)
 
     def frame(self) -> pd.DataFrame:
         """Return `grades_by_ranks` as a tidy table: metric, grade, ranks and contribution."""
@@ -129,7 +123,7 @@ class Attribution(TextResult):
         """Return all results as plain values for JSON."""
         return self._export(
             ("models", "queries", "left_out", "difference", "grades_by_ranks", "top_grade", "by_query_class", "parts",
-             "parts_note", "lower_is_better", "spread"),
+             "parts_note", "lower_is_better"),
             grades_by_ranks=self.frame(),
             by_query_class=self.by_query_class.reset_index(),
             parts=self.parts.reset_index(),
@@ -147,8 +141,7 @@ class Attribution(TextResult):
             cells = table[table["metric"] == metric]
             largest = cells.iloc[np.argsort(-cells["contribution"].abs(), kind="stable")[:2]].to_dict("records")
             parts = [f"{row['contribution']:+.4f} from grade {row['grade']} at rank {row['ranks']}" for row in largest]
-            spread = f" (± {self.spread[metric]:.4f} between repeats)" if metric in self.spread else ""
-            lines.append(f"{metric}: {self.difference[metric]:+.4f}{spread}, most: {', '.join(parts)}")
+            lines.append(f"{metric}: {self.difference[metric]:+.4f}, most: {', '.join(parts)}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -183,7 +176,7 @@ def compute_attribution(
     bands = build_bands([metric.k for metric in decomposed], longest=int(judgments.sizes.max()))
     pivot = (sums or decomposed)[0]
     steps = _list_steps(pivot, exponential=has_exponential_gain(judgments.levels))
-    by_query, cells, spread = _decompose(rankings, models, [*decomposed, *steps], grades, bands)
+    by_query, cells = _decompose(rankings, models, [*decomposed, *steps], grades, bands)
     names = tuple(map(str, decomposed))
     weighty = rankings.weights > 0
     sizes = judgments.relevant(float(grades.lowest[-1]))[weighty]
@@ -203,29 +196,21 @@ def compute_attribution(
         parts=_compute_parts({str(step): float(by_query[str(step)].sum()) for step in steps}),
         parts_note="" if any((pivot.gain, pivot.discount) == (step.gain, step.discount) for step in steps) else note,
         lower_is_better=tuple(str(metric) for metric in decomposed if not metric.higher_is_better),
-        spread={name: spread[name] for name in names} if spread else {},
     )
 
 
 def _decompose(
     rankings: Rankings, models: tuple[str, str], metrics: Sequence[DCG], grades: Grades, bands: Mapping[str, int]
-) -> tuple[dict[str, Floats], dict[str, Floats], dict[str, float]]:
-    """Return by metric the contributions of queries and of cells, and the standard deviation between repeats.
-
-    For recipes, contributions are means over repeats.
-    """
-    parts = [Decomposition(metric, rankings, grades, bands) for metric in dict.fromkeys(metrics)]
-    by_query, cells, spread = {}, {}, {}
-    repeats = [[_decompose_repeat(rankings, own, parts) for own in rankings.repeat_scores(model)] for model in models]
-    for place, part in enumerate(parts):
-        name = str(part.metric)
-        values, tables = ([[repeat[place][item] for repeat in own] for own in repeats] for item in (0, 1))
-        by_query[name] = part.share * np.subtract(*(np.mean(own, axis=0) for own in values))
-        cells[name] = np.subtract(*(np.mean(own, axis=0) for own in tables))
-        if max(map(len, repeats)) > 1:
-            means = [[row @ part.share for row in own] for own in values if len(own) > 1]
-            spread[name] = float(np.sqrt(sum(np.var(own, ddof=1) for own in means)))
-    return by_query, cells, spread
+) -> tuple[dict[str, Floats], dict[str, Floats]]:
+    """Return by metric the contributions of queries and of cells. For recipes, they are means over repeats."""
+    parts = {str(metric): Decomposition(metric, rankings, grades, bands) for metric in metrics}
+    means = []
+    for model in models:
+        repeats = [_decompose_repeat(rankings, own, list(parts.values())) for own in rankings.repeat_scores(model)]
+        means.append([np.mean(tables, axis=0) for tables in zip(*repeats, strict=True)])
+    by_query, cells = (first - second for first, second in zip(*means, strict=True))
+    shares = np.stack([part.share for part in parts.values()])
+    return dict(zip(parts, shares * by_query, strict=True)), dict(zip(parts, cells, strict=True))
 
 
 def _list_steps(pivot: DCG, *, exponential: bool) -> list[DCG]:
@@ -267,11 +252,11 @@ class Grades(NamedTuple):
 def group_grades(levels: Floats) -> Grades:
     """Return the distinct labels as grades.
 
-    More than `MAX_GRADES` labels (such as amounts) are grouped into `GRADE_BINS` ranges with equally many distinct
-    labels, so that a frequent label does not fill several ranges.
+    More than `MAX_GRADES` labels (such as amounts) are grouped into 10 ranges with equally many distinct labels, so
+    that a frequent label does not fill several ranges.
     """
     count = len(levels)
-    bins = np.arange(count) if count <= MAX_GRADES else np.arange(count) * GRADE_BINS // count
+    bins = np.arange(count) if count <= MAX_GRADES else np.arange(count) * 10 // count
     first = np.flatnonzero(np.diff(bins, prepend=-1))
     of_code = np.zeros(blank_code(count) + 1, dtype=np.int64)
     of_code[:count] = bins
@@ -330,6 +315,7 @@ class Decomposition:
             raise ValueError(f"{metric} has no mean, because no query of positive weight has relevant documents.")
         weights = weights / weights.max()  # The sum of huge weights could overflow.
         self.share: Floats = weights / weights.sum()
+        self.shape = len(grades.names), len(bands)
 
     def compute_values(self, rows: RankedRows) -> Floats:
         """Return the value of each row, 0 for queries without relevant documents."""
@@ -350,7 +336,7 @@ class Decomposition:
         worth = worth * np.where(self._empty, 0.0, self.share)[rows.queries, None]
         grade = self._grades.of_code[rows.codes[:, :width]].ravel()
         band = np.searchsorted(list(self._bands.values()), np.arange(1, depth + 1), side="right") - 1
-        cells = np.zeros((len(self._grades.names), len(self._bands)))
+        cells = np.zeros(self.shape)
         for column in range(band[-1] + 1):
             discount = np.zeros(width)
             discount[:depth] = np.where(band == column, gains.discount[:depth], 0.0)
@@ -362,19 +348,19 @@ class Decomposition:
 
 def _decompose_repeat(
     rankings: Rankings, scores: Floats, decompositions: Sequence[Decomposition]
-) -> list[tuple[Floats, Floats]]:
-    """Return the value of each query, (queries,), and the cells of the mean, (grades, bands), for each metric."""
-    values: list[Floats] = [np.zeros(rankings.judgments.queries) for _ in decompositions]
-    cells: list[Any] = [0.0] * len(decompositions)
+) -> tuple[Floats, Floats]:
+    """Return the values, (metrics, queries), and the cells of the means, (metrics, grades, bands)."""
+    values = np.zeros((len(decompositions), rankings.judgments.queries))
+    cells = np.zeros((len(decompositions), *decompositions[0].shape))
     orders: dict[tuple[str, str], list[int]] = {}  # Metrics with the same order of documents share a ranking.
     for place, part in enumerate(decompositions):
         orders.setdefault((part.metric.ties, part.metric.scores), []).append(place)
     for places in orders.values():
         for rows in rankings.rank(scores, by=decompositions[places[0]].metric):
             for place in places:
-                values[place][rows.queries] = decompositions[place].compute_values(rows)
-                cells[place] = cells[place] + decompositions[place].compute_cells(rows)
-    return list(zip(values, cells, strict=True))
+                values[place, rows.queries] = decompositions[place].compute_values(rows)
+                cells[place] += decompositions[place].compute_cells(rows)
+    return values, cells
 
 
 def find_contradictory_queries(
@@ -382,12 +368,11 @@ def find_contradictory_queries(
     models: tuple[str, str],
     values: Mapping[Metric, Floats],
     most: int = 10,
-    spread: Mapping[Metric, Floats] | None = None,
 ) -> pd.DataFrame:
     """Return the queries that two metrics contradict each other on, the strongest contradictions first.
 
     `values` of the two metrics have shape (queries, 2) for the queries of `rankings.counted`. Queries with NaN are left
-    out. `spread` is the standard deviation of the difference between repeats of recipes.
+    out.
 
     Returns
     -------
@@ -398,9 +383,8 @@ def find_contradictory_queries(
         - `contradiction strength`, the smaller of the two absolute differences times the relative weight of the query.
           Positive if the first metric prefers the first model.
         - `difference M` for both metrics, first model minus second,
-        - `spread M` for recipes,
         - `labels X` for both models, the labels from rank 1 to the larger cutoff, of the first repeat for recipes,
-        - `documents` and `top grades`, the number of judged documents and of those with the top grade,
+        - `documents`, the number of judged documents,
         - `weight`.
 
     Examples
@@ -420,16 +404,12 @@ def find_contradictory_queries(
     strength = preferences.contradiction_strength
     chosen = _select_largest(strength, most)
     judgments, queries = rankings.judgments, preferences.queries[chosen]
-    top = group_grades(judgments.levels).lowest[-1]
     cutoff = None if first.k is None or second.k is None else max(first.k, second.k)
-    places = np.searchsorted(np.flatnonzero(rankings.counted), queries)
     columns: dict[str, Any] = {"query": judgments.query_ids[queries], "contradiction strength": strength[chosen]}
     for metric, differences in zip(values, preferences.differences, strict=True):
         columns[f"difference {metric}"] = differences[chosen]
-    columns |= {f"spread {metric}": table[places] for metric, table in (spread or {}).items()}
     columns |= {f"labels {model}": rank_labels(rankings, model, queries, first, cutoff) for model in models}
     columns["documents"] = judgments.sizes[queries]
-    columns["top grades"] = judgments.relevant(float(top))[queries]
     return pd.DataFrame(columns | {"weight": preferences.weights[chosen]})
 
 

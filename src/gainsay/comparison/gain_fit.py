@@ -34,10 +34,6 @@ SIDES = {"a": 1.0, "b": -1.0, 1: 1.0, -1: -1.0, 0: 0.0}
 ROUNDING = 1e-12
 """Differences below this share of the largest possible value are rounding and count as 0."""
 
-STEPS = 24
-"""Steps in log b in the range of bases."""
-
-MAX_NEWTON_STEPS = 60
 MIN_PREFERENCES = 30
 """With fewer preferences or clusters, the level of the interval is not reliable."""
 
@@ -255,7 +251,7 @@ def fit_gain(
             f"preferences must be for both sides, but all {pluralize(len(data.outcome), 'preference')} are for "
             f"{side_of_all}. If one ranking is always preferred, exchange a and b in about half of the preferences."
         )
-    grid = np.geomspace(low, high, STEPS + 1)
+    grid = np.geomspace(low, high, 25)
     differences = np.stack([data.compute_at_base(base) for base in grid])
     _validate_variation(differences)
     lines = _fit_lines(data, grid.tolist())
@@ -345,7 +341,7 @@ def _fit_lines(data: Preferences, bases: Sequence[float]) -> list[_Line]:
         return (outcome * linear + log_expit(-linear)).sum(axis=1)
 
     value = compute_likelihood(slope, effect)
-    for _ in range(MAX_NEWTON_STEPS):
+    for _ in range(60):
         chance = expit(slope[:, None] * scaled + effect[:, None] * side)
         rest, curvature = outcome - chance, chance * (1 - chance)
         by_slope, by_effect = (rest * scaled).sum(axis=1), rest @ side

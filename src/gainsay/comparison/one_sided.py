@@ -28,8 +28,8 @@ from .inference import MIN_QUERIES, JointEstimate
 
 Requirement: TypeAlias = Literal["gain", "no_loss"]
 
-GRID = 1001
-"""Points of the grid of each look."""
+MAX_QUERIES = 1e9
+"""Decisions and plans that require more queries are out of reach."""
 
 MIN_SHARE = 0.9
 """The first look must have at least this share of its planned number of queries."""
@@ -163,7 +163,7 @@ def compute_boundaries(times: Sequence[float], level: float) -> Floats:
         else:
             arguments = (scale, step, grid, density, increment)
             boundaries[look] = scipy.optimize.brentq(_exceed_increment, -8.0, 50.0, arguments, xtol=1e-10)
-        points = scale * np.linspace(-8, min(boundaries[look], 8.0), GRID)
+        points = scale * np.linspace(-8, min(boundaries[look], 8.0), 1001)
         kernel = np.exp(-(((points[:, None] - grid) / step) ** 2) / 2) / (step * math.sqrt(2 * math.pi)) * density
         density = kernel[:, 0] if look == 0 else scipy.integrate.simpson(kernel, x=grid, axis=1)
         grid = points

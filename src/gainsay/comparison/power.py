@@ -21,6 +21,7 @@ from .data import MIN_REPEATS, sum_by_cluster, validate_alpha, validate_margin
 from .estimates import compute_interactions, compute_repeat_means
 from .inference import MIN_QUERIES, JointEstimate, Sample, critical_value, map_to_t
 from .one_sided import (
+    MAX_QUERIES,
     DifferenceErrors,
     ErrorLevel,
     Requirement,
@@ -40,17 +41,11 @@ ClaimKind: TypeAlias = Literal["genuine", "pair", "ship"]
 DEFAULT_REPEATS = (3, 5, 10)
 """Numbers of repeats in a plan."""
 
-MAX_QUERIES = 1e9
-"""Plans that require more queries are out of reach."""
-
 FIXED_SIZES = {"genuine": 1000, "pair": 10_000}
 """Samples of fixed models, and draws of every test. Small levels use more draws."""
 
 RECIPE_SIZES = {"genuine": 333, "pair": 1000}
 """Samples of recipes, whose tests require new draws for each sample."""
-
-PILOTS = 200
-"""Bootstrap samples of the pilot, for the range of a plan."""
 
 
 @dataclass(frozen=True)
@@ -412,7 +407,7 @@ def _resample_pilot(joint: JointEstimate, pair: tuple[int, int], seed: int) -> _
     rarest = int((differs > 0).sum(axis=1).argmin())
     columns = np.stack([influence[row] ** 2, influence[row], differs[rarest] > 0])
     generator, units = np.random.default_rng([seed, 3]), panel.units
-    means = np.array([columns[:, generator.integers(units, size=units)].mean(axis=1) for _ in range(PILOTS)])
+    means = np.array([columns[:, generator.integers(units, size=units)].mean(axis=1) for _ in range(200)])
     variances = (means[:, 0] - means[:, 1] ** 2) / columns[0].mean()
     skewness = compute_mean_skewness(panel, first, second) * math.sqrt(units)
     return _Pilot(float(columns[2].mean()), skewness, variances, means[:, 2])

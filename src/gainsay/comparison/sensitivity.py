@@ -43,8 +43,6 @@ MIN_MODELS = 5
 NEGLIGIBLE = 0.01
 """Below this difference of NDCG, the choice of the gain cannot matter."""
 
-SMALLEST_CONFLICT = 1e-6
-MAX_STEPS = 16
 MAX_CELLS = 8_000_000
 """Documents are counted by query and label if the table has at most so many cells."""
 
@@ -578,7 +576,7 @@ def compute_bound(judgments: Judgments, first: NDCG, second: NDCG) -> Disagreeme
         one_ranking={name: float(np.average(values, weights=weights)) for name, values in excess.items()},
         two_rankings=float(_minimize(compute_mean_spread, 1)[0]),
         queries=int(np.count_nonzero(weights)),
-        possible=int(np.count_nonzero((by_query > SMALLEST_CONFLICT) & (weights > 0))),
+        possible=int(np.count_nonzero((by_query > 1e-6) & (weights > 0))),
         per_query=pd.DataFrame({"query": judgments.query_ids, **columns, "two_rankings": by_query}),
     )
 
@@ -634,7 +632,7 @@ def _minimize(function: Callable[[Floats], Floats], size: int) -> Floats:
     low, high = np.zeros(size), np.ones(size)
     at_low, at_high = function(low), function(high)
     best: Floats = np.minimum(at_low[0], at_high[0])
-    for step in range(MAX_STEPS):
+    for step in range(16):
         bend = at_high[1] - at_low[1]
         meeting = at_low[0] - at_high[0] + at_high[1] * high - at_low[1] * low
         t = np.divide(meeting, bend, out=(low + high) / 2, where=bend > ROUNDING)

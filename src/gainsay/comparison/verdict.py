@@ -48,7 +48,6 @@ MIN_OPTIMISM = 0.00005
 SAMPLE = "The queries are the random sample and the models are fixed, so another training seed is not covered."
 """Sentence about fixed models."""
 
-PerMetric: TypeAlias = dict[str, float]
 PerModel: TypeAlias = dict[str, dict[str, float]]
 
 
@@ -155,7 +154,7 @@ class Verdict(TextResult):
     regrets_lower: PerModel
     regrets_upper: PerModel
     detectable: float
-    optimism: PerMetric
+    optimism: dict[str, float]
     flags: tuple[Flag, ...]
     alpha: float
     margin: float

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -448,19 +449,17 @@ def from_frame(
     features = list(features)
     if not features:
         raise ValueError("no feature columns: frame has no other numeric or categorical column")
-    if roles & set(features):
-        raise ValueError(
-            f"column {(roles & set(features)).pop()!r} must have one role, but is a feature and another role"
-        )
-    matrix, categories = _frame_to_matrix(table, features)
+    repeated = next((name for name, count in Counter([*roles, *features]).items() if count > 1), None)
+    if repeated is not None:
+        raise ValueError(f"column {repeated!r} must have one role, but is a feature twice or has another role")
+    for name in features:
+        get_column(table, name, "frame")  # Raises if it is missing or not unique.
     data = RankingData(
-        features=matrix,
+        features=table[features],
         labels=columns["label"].to_numpy(),
         qid=columns["query"].to_numpy(),
         document_ids=columns["document"].tolist() if "document" in columns else None,
         weight=columns["weight"].to_numpy() if "weight" in columns else None,
-        feature_names=tuple(map(str, features)),
-        categories=categories,
     )
     if unused:
         listed = ", ".join(f"{name!r} ({table[name].dtype})" for name in unused[:5]) + (", …" if unused[5:] else "")
@@ -486,7 +485,7 @@ def _convert_features(
             )
         frame = as_pandas(features, "features")
         names = [str(name) for name in frame.columns]
-        features, categories = _frame_to_matrix(frame, list(frame.columns))
+        features, categories = _frame_to_matrix(frame)
     matrix = as_matrix(features)
     if matrix.ndim != 2:
         raise ValueError(f"features must have shape (documents, features), got {matrix.shape}")
@@ -758,14 +757,12 @@ def _is_categorical(column: pd.Series[Any]) -> bool:
     return str(column.dtype) == "category"
 
 
-def _frame_to_matrix(
-    frame: pd.DataFrame, names: Sequence[Hashable]
-) -> tuple[NDArray[np.floating[Any]], dict[str, tuple[Any, ...]]]:
-    """Return the feature columns as one matrix, in which categories are codes, and the categories by name."""
-    columns = [get_column(frame, name, "frame") for name in names]
+def _frame_to_matrix(frame: pd.DataFrame) -> tuple[NDArray[np.floating[Any]], dict[str, tuple[Any, ...]]]:
+    """Return the columns as one matrix, in which categories are codes, and the categories by name."""
+    columns = [get_column(frame, name, "frame") for name in frame.columns]
     categories: dict[str, tuple[Any, ...]] = {}
     narrow = all(_is_categorical(column) or column.dtype in ("float32", "float16") for column in columns)
-    matrix = np.empty((len(frame), len(names)), dtype=np.float32 if narrow else np.float64)
+    matrix = np.empty(frame.shape, dtype=np.float32 if narrow else np.float64)
     for position, column in enumerate(columns):
         if _is_categorical(column):
             codes = column.cat.codes.to_numpy()

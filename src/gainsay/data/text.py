@@ -105,24 +105,27 @@ def read_chunks(
     With `cells`, a carriage return may be within a line, since quoted cells can contain one.
     """
     line, total = 1, 0
+    parts: list[bytes] = []  # the beginning of a line whose end is not read yet
     with _open(path) as stream:
         while block := stream.read(size):
-            rest = b"" if block.endswith(b"\n") else stream.readline(_LINE_BYTES)
-            total += len(block) + len(rest)
+            total += len(block)
             if total > max_bytes:
                 raise ValueError(
                     f"{os.fspath(path)}: the text has more than max_bytes={max_bytes} bytes. "
                     "Increase max_bytes if this size is intended."
                 )
-            text = block + rest
-            if not text.endswith(b"\n"):
-                if len(rest) == _LINE_BYTES:
-                    problem = f"longer than {_LINE_BYTES} bytes. This is not a text file with lines."
-                    raise at_line(path, line + text.count(b"\n"), problem)
-                text += b"\n"
-            chunk, lines = _validate_text(path, text, line, cells)
-            yield chunk
-            line += lines
+            end = block.rfind(b"\n") + 1
+            if end:
+                text = b"".join((*parts, block[:end]))
+                parts = []
+                chunk, lines = _validate_text(path, text, line, cells)
+                yield chunk
+                line += lines
+            parts.append(block[end:])
+            if not end and sum(map(len, parts)) > _LINE_BYTES:
+                raise at_line(path, line, f"longer than {_LINE_BYTES} bytes. This is not a text file with lines.")
+    if rest := b"".join(parts):
+        yield _validate_text(path, rest + b"\n", line, cells)[0]
 
 
 def _validate_text(path: StrPath, text: bytes, line: int, cells: bool) -> tuple[Chunk, int]:

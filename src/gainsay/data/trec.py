@@ -268,24 +268,26 @@ def _read_table(path: StrPath, value: Value, max_bytes: int) -> pd.DataFrame | N
     positions = [header.index(name) for name in names.values()]
     lines: list[int] = []
     unrated: list[int] = []
-    table: list[tuple[Any, ...]] = []
+    columns: dict[str, Any] = {role: [] for role in names}
     for line, cells in rows:
         if len(cells) != len(header):
             raise at_line(path, line, f"{len(cells)} columns, but the header has {len(header)}")
-        query, document, number, *texts = (cells[position].strip() for position in positions)
+        row: list[Any] = [cells[position].strip() for position in positions]
+        query, document, number = row[:3]
         if value == "label" and not number:
             unrated.append(line)
             continue
+        if not query or not document or "\n" in query or "\n" in document:
+            role, cell = ("document", document) if query and "\n" not in query else ("query", query)
+            problem = "contains a line break" if cell else "is empty. Every row requires one."
+            raise at_line(path, line, f"the column {shown(names[role])} {problem}")
         try:
-            for role, cell in (("query", query), ("document", document)):
-                if not cell or "\n" in cell:
-                    problem = "contains a line break" if cell else "is empty. Every row requires one."
-                    raise ValueError(f"the column {shown(names[role])} {problem}")
-            parsed = parse_number(number.encode(), value, finite=value == "label")
+            row[2] = parse_number(number.encode(), value, finite=value == "label")
         except ValueError as error:
             raise at_line(path, line, str(error)) from None
         lines.append(line)
-        table.append((query, document, parsed, *map(one_line, texts)))
+        for column, entry in zip(columns.values(), row, strict=True):
+            column.append(entry)
     if not lines:
         raise ValueError(f"{path}: the file has a header, but no row with a {value}.")
     if unrated:
@@ -293,7 +295,9 @@ def _read_table(path: StrPath, value: Value, max_bytes: int) -> pd.DataFrame | N
             f"{path}: {len(unrated)} rows without a rating are ignored. The first is on line {unrated[0]}.",
             stacklevel=4,
         )
-    return _build_frame(path, lines, dict(zip(names, zip(*table, strict=True), strict=True)))
+    for role in columns.keys() & {"query_text", "title"}:
+        columns[role] = list(map(one_line, columns[role]))
+    return _build_frame(path, lines, columns)
 
 
 def find_columns(columns: Sequence[Any], value: Value) -> dict[str, Any]:

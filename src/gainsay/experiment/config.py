@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import numpy as np
@@ -38,7 +38,7 @@ from ..metrics.dcg import CANONICAL_BASES
 from ..metrics.names import parse_metric, parse_metrics
 
 MAX_MISTAKES = 10
-"""An error lists at most so many mistakes."""
+"""An error lists so many mistakes."""
 
 
 class StrictModel(BaseModel):
@@ -234,10 +234,6 @@ class Candidate:
     def objective(self) -> str:
         """Objective that is trained."""
         return str(self.params.get("objective", DEFAULT_OBJECTIVE[self.library]))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all fields as JSON values."""
-        return asdict(self)
 
 
 def grid(

@@ -299,10 +299,7 @@ class Experiment:
         return trainings | _load_trainings(storage, self.plan, pending)
 
     def __repr__(self) -> str:
-        folds = f", {len(self.plan.folds)} folds" if len(self.plan.folds) > 1 else ""
-        repeats = f", {self.plan.repeats.number} repeats" if self.plan.repeats.number > 1 else ""
-        size = f"{pluralize(len(self.plan.candidates), 'candidate')}{folds}{repeats}"
-        return f"Experiment({size}, metrics {', '.join(self.plan.names)})"
+        return f"Experiment({pluralize(len(self.plan.candidates), 'candidate')}, metrics {', '.join(self.plan.names)})"
 
 
 def _load_trainings(storage: Storage, plan: Plan, units: Iterable[Unit]) -> dict[str, Training]:

@@ -16,7 +16,6 @@ from .._common.typing import FilePath
 from ..data import read_letor, simulate
 from ..data.text import one_line
 from .config import (
-    Candidate,
     CandidateValues,
     ExperimentConfig,
     Seed,
@@ -96,9 +95,9 @@ class CandidateTable(CandidateValues):
     seed: Any = None
 
 
-def _expand_candidates(tables: Sequence[CandidateTable]) -> tuple[Candidate, ...]:
+def _expand_candidates(tables: Sequence[CandidateTable]) -> tuple[Any, ...]:
     """Return the candidates of all tables, with one candidate for each combination of listed values."""
-    candidates: list[Candidate] = []
+    candidates: list[Any] = []
     for place, table in enumerate(tables):
         with prefix_errors(f"candidates[{place}]."):
             expanded = grid(**dict(table))

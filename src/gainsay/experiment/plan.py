@@ -8,7 +8,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -138,8 +138,7 @@ def rotate(folds: Sequence[RankingData]) -> tuple[Parts, tuple[Fold, ...]]:
     if unweighted and len(unweighted) < count:
         raise ValueError(f"{unweighted[0]} has no weight, but other folds have. Use weights in all folds or in none.")
     rotated = []
-    for i, name in enumerate(names):
-        valid = names[(i + 1) % count]
+    for name, valid in zip(names, [*names[1:], names[0]], strict=True):
         train = tuple(part for part in names if part not in (name, valid))
         rotated.append(Fold(name=name, train=train, valid=valid, test=name))
     return parts, tuple(rotated)
@@ -202,14 +201,12 @@ def validate_data(name: str, data: Any) -> None:
             f"{name} must be RankingData, got {type(data).__name__}. Use gainsay.RankingData(X, y, qid=query_ids), "
             "gainsay.data.from_frame(frame, label=…, query=…) or gainsay.data.read_letor(path)."
         )
-    if data.weight is None or not data.weight.any():
-        return
-    limits = np.finfo(np.float32)
-    smallest, largest = data.weight[data.weight > 0].min(), data.weight.max()
-    if largest > limits.max or smallest < limits.tiny:
+    limits, weights = np.finfo(np.float32), np.zeros(0) if data.weight is None else data.weight
+    outside = weights[(weights > limits.max) | ((weights < limits.tiny) & (weights > 0))]
+    if len(outside):
         raise ValueError(
-            f"{name} has a weight of {largest if largest > limits.max else smallest:g}, but LightGBM and XGBoost use "
-            f"32-bit floats ({limits.tiny:.0e} to {limits.max:.0e}). Multiply all weights by the same number."
+            f"{name} has a weight of {outside[0]:g}, but LightGBM and XGBoost use 32-bit floats ({limits.tiny:.0e} to "
+            f"{limits.max:.0e}). Multiply all weights by the same number."
         )
 
 
@@ -357,7 +354,7 @@ class Plan(ExperimentConfig):
     def describe_unit(self, unit: Unit) -> dict[str, Any]:
         """Return everything that the result of a training depends on, as JSON values."""
         return {
-            "candidate": unit.seeded_candidate.to_dict(),
+            "candidate": asdict(unit.seeded_candidate),
             "repeat": unit.repeat,
             "resampled": unit.resampled,
             "fold": unit.fold.model_dump(mode="json"),
@@ -370,7 +367,7 @@ class Plan(ExperimentConfig):
         return {
             **self.model_dump(mode="json", exclude={"candidates", "metrics"}),
             "format": FORMAT,
-            "candidates": [candidate.to_dict() for candidate in self.candidates],
+            "candidates": [asdict(candidate) for candidate in self.candidates],
             "metrics": list(self.names),
             "import_paths": find_import_paths(self.metrics),
         }
@@ -410,7 +407,7 @@ class Plan(ExperimentConfig):
                 "metrics": list(plan.names),
                 "seed": plan.seed,
                 "parts of the data": sorted(plan.data),
-                **{f"candidate {own.name!r}": own.to_dict() for own in plan.candidates if own.name in names},
+                **{f"candidate {own.name!r}": asdict(own) for own in plan.candidates if own.name in names},
             }
             for plan in (earlier, self)
         )

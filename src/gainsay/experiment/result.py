@@ -591,13 +591,11 @@ class ExperimentResult:
 
     def _describe_rounds(self) -> str:
         subject = "Each repeat of a candidate" if self.plan.repeats.number > 1 else "Each candidate"
-        metrics = self.plan.primary_metrics
-        if self.plan.stop_by == BALANCED and len(metrics) == 2:
-            return (
-                f"{subject} is compared at the balanced round, with the smallest larger gap of {metrics[0]} and "
-                f"{metrics[1]} to their best values on the validation set."
-            )
-        metric = metrics[0] if self.plan.stop_by == BALANCED else self.plan.stop_by
+        rule, metrics = self.plan.stop_by, self.plan.primary_metrics
+        if rule == BALANCED and len(metrics) == 2:
+            gap = f"the smallest larger gap of {' and '.join(metrics)} to their best values on the validation set"
+            return f"{subject} is compared at the balanced round, with {gap}."
+        metric = metrics[0] if rule == BALANCED else rule
         return f"{subject} is compared at its best round on the validation set by {metric}."
 
     def _validate_candidate(self, name: str | None) -> str:
@@ -605,12 +603,11 @@ class ExperimentResult:
         name = self.selected if name is None else name
         if name in self.trainings:
             return name
+        models = ", ".join(printables(self.candidates))
         if name in self.first:
-            finalists = ", ".join(printables(self.candidates))
-            raise KeyError(f"{name!r} was trained once and is not a finalist. Finalists: {finalists}")
+            raise KeyError(f"{name!r} was trained once and is not a finalist. Finalists: {models}")
         if name in self.failures:
             raise KeyError(f"{name!r} is not finished: {get_last_line(self.failures[name])}")
-        models = ", ".join(printables(self.candidates))
         raise KeyError(f"no model {name!r}{nearest(str(name), self.candidates)} (models: {models})")
 
     def _read_model(
@@ -626,12 +623,16 @@ class ExperimentResult:
             content, record = stored
             return content, record.rounds, record.features
         unit, training = self._find_training(name, repeat, fold)
-        rounds = self._choose_round(unit, training, stop_by)
+        if not isinstance(stop_by, int | np.integer):
+            rule = None if stop_by is None else validate_stop_by(stop_by, self.plan.metrics)
+            stop_by = self.plan.choose_round(training.curves, rule)
+        elif stop_by not in range(1, len(training.curves) + 1):
+            raise ValueError(f"stop_by must be from 1 to {len(training.curves)}, the rounds of {unit}, got {stop_by}")
         try:
             content = Storage(self.directory).read_model(unit) if self.directory else self.model_files[unit.slug]
         except DamagedError as error:
             raise RuntimeError(f"{unit}: {error}. Run the experiment again.") from error
-        return content, rounds, self.plan.features
+        return content, int(stop_by), self.plan.features
 
     def _find_training(self, name: str, repeat: int | None, fold: str | None) -> tuple[Unit, Training]:
         """Return one training of a candidate."""
@@ -649,14 +650,6 @@ class ExperimentResult:
         place = folds.index(fold or folds[0])
         unit = self.plan.list_units([name])[(repeat - 1) * len(folds) + place]
         return unit, repeats[repeat - 1][place]
-
-    def _choose_round(self, unit: Unit, training: Training, stop_by: MetricLike | int | None) -> int:
-        if not isinstance(stop_by, int | np.integer):
-            rule = None if stop_by is None else validate_stop_by(stop_by, self.plan.metrics)
-            return self.plan.choose_round(training.curves, rule)
-        if stop_by not in range(1, len(training.curves) + 1):
-            raise ValueError(f"stop_by must be from 1 to {len(training.curves)}, the rounds of {unit}, got {stop_by}")
-        return int(stop_by)
 
     def _find_refit(self, name: str) -> tuple[bytes, Refit] | None:
         """Return the model file and the record of a candidate trained on all data, or None."""
@@ -680,7 +673,7 @@ class ExperimentResult:
 class _Scores(UserDict[str, Any]):
     """The scores of every candidate, folds one after the other, read on access. A recipe has one array per repeat."""
 
-    def __init__(self, trainings: Mapping[str, Repeats], rounds: Mapping[str, Sequence[int]]) -> None:
+    def __init__(self, trainings: Mapping[str, Repeats], rounds: Mapping[Any, Sequence[int]]) -> None:
         super().__init__(trainings)
         self._rounds = rounds
 
@@ -695,13 +688,8 @@ class _Scores(UserDict[str, Any]):
 
 def _are_identical(repeats: Repeats) -> bool:
     """Return whether several repeats have equal results, because another seed changes nothing."""
-    first, *others = repeats
-    return bool(others) and all(
-        np.array_equal(getattr(training, name), getattr(reference, name), equal_nan=True)
-        for folds in others
-        for training, reference in zip(folds, first, strict=True)
-        for name in ("curves", "test")
-    )
+    results = [[(training.curves.tobytes(), training.test.tobytes()) for training in folds] for folds in repeats]
+    return len(results) > 1 and all(result == results[0] for result in results)
 
 
 def _create_distinct_names(names: Any) -> Any:

@@ -1,7 +1,8 @@
-"""Callbacks that record a training with LightGBM: live curves, and the last complete round if training fails."""
+"""Callbacks for LightGBM: their base class, live curves, and the last complete round if training fails."""
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from weakref import WeakKeyDictionary
@@ -61,6 +62,18 @@ def read_result(entry: Any) -> Result:
 
 shown_curves: WeakIdentityMap[WeakKeyDictionary[Any, None]] = WeakIdentityMap()
 """The `Curves` of a training by its model. Early stopping ends them, because LightGBM calls no callback at the end."""
+
+
+def has_library_stop() -> bool:
+    """Return whether LightGBM's own early stopping is among the callbacks of this training.
+
+    LightGBM does not pass the callbacks to a callback, so this function reads them from the loop that calls it.
+    """
+    frame = sys._getframe()
+    while frame.f_back is not None and frame.f_globals["__name__"] != "lightgbm.engine":
+        frame = frame.f_back
+    own = getattr(lgb.callback, "_EarlyStoppingCallback", ())
+    return any(isinstance(callback, own) for callback in frame.f_locals.get("callbacks_after_iter", ()))
 
 
 class Curves(CurvesBase, Callback):
@@ -131,8 +144,9 @@ class Curves(CurvesBase, Callback):
         if duplicate is not None:
             raise create_clash_error(duplicate, "LightGBM", REMEDY)
         self._record(env.iteration + 1, results)
-        if env.iteration == env.end_iteration - 1 and get_active_run(env.model) is None:
-            self._end()  # otherwise, early stopping reports the end after it has checked this round
+        is_last = env.iteration == env.end_iteration - 1
+        if is_last and get_active_run(env.model) is None and not has_library_stop():
+            self._end()  # otherwise, early stopping selects a round after this callback
 
     def _find_selected_round(self) -> int | None:
         best: Any = getattr(self._model, "best_iteration", 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections import defaultdict
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from lightgbm.callback import CallbackEnv, EarlyStopException
 
 from ..training.bound_metrics import WeakIdentityMap, create_clash_error, factory, find_logged_name
 from ..training.early_stopping import STOPPING_OPTIONS, EarlyStoppingBase, StoppingRun, active_runs
-from .curves import Callback, Result, read_result, shown_curves
+from .curves import Callback, Result, has_library_stop, read_result, shown_curves
 from .feval import REMEDY, compute_initial_values, register_names
 
 if TYPE_CHECKING:
@@ -143,7 +142,7 @@ class EarlyStopping(EarlyStoppingBase, Callback):
         if _is_dart(env):
             return None
         active_runs.set(env.model, run)
-        if _has_other_stop():
+        if has_library_stop():
             warnings.warn(
                 f"LightGBM's own early stopping is active next to the one on {self.metric!r}, and the first to stop "
                 "ends the training. Remove lightgbm.early_stopping from the callbacks and early_stopping_round from "
@@ -151,10 +150,11 @@ class EarlyStopping(EarlyStoppingBase, Callback):
                 stacklevel=5,
             )
         first = self._find_result(env, run)
-        if first is None or not _is_continued(env):
-            return run
         if isinstance(env.model, lgb.CVBooster):
-            warnings.warn(CONTINUED_CV, stacklevel=4)
+            if env.model.boosters[0].current_iteration() > env.iteration + 1:
+                warnings.warn(CONTINUED_CV, stacklevel=4)
+            return run
+        if first is None or env.begin_iteration == 0:
             return run
         values = compute_initial_values(env.model)
         value = values.get((first.dataset, first.metric))
@@ -208,24 +208,6 @@ def _is_dart(env: CallbackEnv) -> bool:
         return False
     warnings.warn("early stopping is not available with dart: later rounds change earlier trees", stacklevel=5)
     return True
-
-
-def _has_other_stop() -> bool:
-    """Return whether LightGBM's own early stopping is among the callbacks of this training.
-
-    LightGBM does not pass the callbacks to a callback, so this function reads them from the loop that calls it.
-    """
-    frame = sys._getframe()
-    while frame.f_back is not None and frame.f_globals["__name__"] != "lightgbm.engine":
-        frame = frame.f_back
-    own = getattr(lgb.callback, "_EarlyStoppingCallback", ())
-    return any(isinstance(callback, own) for callback in frame.f_locals.get("callbacks_after_iter", ()))
-
-
-def _is_continued(env: CallbackEnv) -> bool:
-    """Return whether a training continues a model."""
-    folds = getattr(env.model, "boosters", None)
-    return env.begin_iteration > 0 if folds is None else folds[0].current_iteration() > env.iteration + 1
 
 
 def replace_value(entry: Any, value: float) -> Any:

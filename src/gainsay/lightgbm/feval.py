@@ -261,13 +261,16 @@ def list_builtin_names(params: dict[str, Any]) -> set[str]:
     """Return the names of LightGBM's metrics in the log, if metrics of gainsay can have them."""
     params = {name: value for name, value in params.items() if value is not None}  # LightGBM ignores None
     metrics = next((params[alias] for alias in ("metric", "metrics", "metric_types") if alias in params), "")
-    metrics = metrics.split(",") if isinstance(metrics, str) else metrics
-    names = {str(name).strip().lower() for name in metrics} - {"custom"}  # a custom metric may have this name
+    names = {str(name).strip().lower() for name in _split(metrics)} - {"custom"}  # a custom metric may have this name
     if not names & {"map", "mean_average_precision"}:
         return names
     aliases = ("eval_at", "ndcg_eval_at", "ndcg_at", "map_eval_at", "map_at")
     cutoffs = next((params[alias] for alias in aliases if alias in params), (1, 2, 3, 4, 5))
-    cutoffs = (
-        cutoffs.split(",") if isinstance(cutoffs, str) else cutoffs if isinstance(cutoffs, Iterable) else [cutoffs]
-    )
-    return names | {f"map@{int(k)}" for k in cutoffs}
+    return names | {f"map@{int(k)}" for k in _split(cutoffs)}
+
+
+def _split(values: Any) -> Iterable[Any]:
+    """Return the values of a parameter of LightGBM."""
+    if isinstance(values, str):
+        return values.split(",")
+    return values if isinstance(values, Iterable) else [values]

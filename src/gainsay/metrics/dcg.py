@@ -286,7 +286,7 @@ class DCG(Metric):
         gains = gains_of(self.gain, levels, self.gain_base)
         too_large = np.abs(gains) > MAX_GAIN
         if too_large.any():
-            label = levels[np.argmax(too_large)]
+            label = levels[too_large].max()
             query = judgments.query_of_row(int(np.argmax(judgments.labels == label)))
             raise ValueError(
                 f"labels must have gains of at most 2^960 for {self}, because larger ones overflow, got label "

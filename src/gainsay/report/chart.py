@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._common.text import format_confidence, format_mean, format_number, pluralize, round_bound, styled
 from ..comparison.baseline import describe_replacement, rank_candidates
@@ -251,7 +251,7 @@ def build_metric_chart(comparison: Comparison) -> Chart:
 
 
 def build_baseline_chart(
-    result: BaselineComparison, names: Mapping[str, str], means: Mapping[str, Mapping[str, float]], merged: bool
+    result: BaselineComparison, names: Mapping[str, str], means: Mapping[str, Mapping[Any, float]], merged: bool
 ) -> Chart:
     """Return the chart of every candidate against a baseline, highest under the first metric first."""
     question, answer, advice = describe_replacement(result, names)

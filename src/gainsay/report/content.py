@@ -87,7 +87,7 @@ class Content:
         """The main chart: question, answer, advice, and a row for every model."""
         comparison, chart = self.comparison, self.standing
         if self.against is not None:
-            means = comparison.leaderboard[list(comparison.metrics)].to_dict()
+            means = {metric: comparison.leaderboard[metric].to_dict() for metric in comparison.metrics}
             chart = build_baseline_chart(self.against, comparison.short_names, means, self.merged)
         return add_repeats(chart, comparison.repeat_distances) if comparison.repeats and chart.rows else chart
 

@@ -157,10 +157,9 @@ def find_data_path(target: Path) -> Path:
 
 def _build_style() -> str:
     """Return the style sheet: both themes, the page's own rules, the grades."""
-    light, dark = ("".join(f"--{slot}:{color};" for slot, color in theme.colours().items()) for theme in (LIGHT, DARK))
     themes = (
-        f"\n:root{{color-scheme:light dark;{light}}}\n"
-        f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
+        f"\n:root{{color-scheme:light dark;{LIGHT.build_rules()}}}\n"
+        f"@media screen and (prefers-color-scheme:dark){{:root{{{DARK.build_rules()}}}}}\n"
     )
     rules = "".join((TEMPLATES / name).read_text("utf-8") for name in ("chart.css", "report.css"))
     return themes + rules + _build_grade_rules()

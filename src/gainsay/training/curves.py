@@ -97,14 +97,6 @@ class CurvesBase:
                 f"training, gainsay.{library}.Curves(…)"
             )
         self._has_begun, self._total, self._started = True, total, perf_counter()
-        reference = weakref.ref(self)
-
-        def create_current_view() -> View | None:
-            curves = reference()
-            return curves._create_view() if curves is not None and curves._curves else None
-
-        display = choose_display(self.show)
-        self._display = None if display is None else display(create_current_view)
 
     def _record(self, round_number: int, results: Iterable[tuple[str, str, float, bool | None]]) -> None:
         """Record the values of a round. The first one must have all metrics to show."""
@@ -112,16 +104,21 @@ class CurvesBase:
             self._add(round_number, dataset, metric, value, higher)
         self._last_round = round_number
         if not self._is_checked:
-            try:
-                self._choose_shown()
-            except ValueError:
-                display, self._display = self._display, None
-                if display is not None:
-                    display.cancel()
-                raise
+            self._choose_shown()
             self._is_checked = True
+            self._start_display()
         if self._display is not None:
             self._display.update()
+
+    def _start_display(self) -> None:
+        """Begin to show the training, without a reference to this object, which ends the display when it is deleted."""
+        display, reference = choose_display(self.show), weakref.ref(self)
+
+        def create_current_view() -> View | None:
+            curves = reference()
+            return None if curves is None else curves._create_view()
+
+        self._display = None if display is None else display(create_current_view)
 
     def _add(self, round_number: int, dataset: str, metric: str, value: float, higher: bool | None) -> None:
         """Append one value."""

@@ -55,8 +55,8 @@ def is_notebook() -> bool:
 class Display:
     """The output of one training: one line at the end, for logs.
 
-    `create_view` returns the current state, or None before the first round. The end of the process counts as the end of
-    the training.
+    `create_view` returns the current state, or None if the `Curves` have been deleted. The end of the process counts as
+    the end of the training.
     """
 
     def __init__(self, create_view: Callable[[], View | None]) -> None:

@@ -6,7 +6,7 @@ LightGBM's boosters use their best iteration by default. XGBoost's boosters use 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -22,8 +22,6 @@ from .bound_metrics import LIBRARIES
 if TYPE_CHECKING:
     from .._common.typing import Features, Floats, Frame, Predictor, Scores
     from ..judgments import Judgments
-
-__all__ = ["Iteration", "find_booster", "find_trees", "predict", "read_predictions", "validate_categories"]
 
 
 class Iteration(NamedTuple):
@@ -148,13 +146,12 @@ def _read_scores(source: Any, features: Any, rounds: int | None) -> tuple[Any, I
 
 
 class _Booster(NamedTuple):
-    """A boosted model: its number of rounds, its best number, the arguments of `predict` for a number, and limits."""
+    """A boosted model: its number of rounds, its best number, and the argument of `predict` for a number."""
 
     total: int
     best: int | None
-    arguments: Callable[[int], dict[str, Any]]
-    uses_all: str = ""
-    """The reason if it always predicts with all rounds."""
+    argument: Literal["num_iteration", "iteration_range", "ntree_end"] | None
+    """None for a linear booster, which always predicts with all rounds."""
 
 
 def predict(model: Predictor, features: Features, rounds: int | None = None) -> tuple[Any, Iteration | None]:
@@ -171,17 +168,22 @@ def predict(model: Predictor, features: Features, rounds: int | None = None) -> 
                 "not apply: pass the booster itself, or its scores after the round that you need"
             )
         return model.predict(features), None
-    total, best, arguments, uses_all = booster
+    total, best, argument = booster
     if rounds is None:
         used = total if best is None else min(best, total)
         iteration = Iteration(used, total, "best" if used == best else "all")
     elif rounds > total:
         raise ValueError(f"iteration={rounds}, but it has {total} boosting rounds: pass at most that many")
-    elif uses_all and rounds < total:
-        raise ValueError(f"iteration={rounds} of its {total} rounds is not available: {uses_all}")
+    elif argument is None and rounds < total:
+        raise ValueError(
+            f"iteration={rounds} of its {total} rounds is not available: a linear booster keeps its last state only"
+        )
     else:
         iteration = Iteration(rounds, total, "given")
-    return model.predict(features, **arguments(iteration.used)), iteration
+    if argument is None:
+        return model.predict(features), iteration
+    value = (0, iteration.used) if argument == "iteration_range" else iteration.used
+    return model.predict(features, **{argument: value}), iteration
 
 
 def find_booster(model: Any) -> tuple[str, Any]:
@@ -204,17 +206,16 @@ def _read_booster(model: Any) -> _Booster | None:
     """Return the rounds of a boosted model, or None for other models."""
     library, booster = find_booster(model)
     if library == "catboost" and getattr(model, "tree_count_", None) is not None:
-        return _Booster(model.tree_count_, _find_best_of_catboost(model), lambda rounds: {"ntree_end": rounds})
+        return _Booster(model.tree_count_, _find_best_of_catboost(model), "ntree_end")
     if booster is None:
         return None
     if library == "lightgbm":
         best = booster.best_iteration if (booster.best_iteration or 0) > 0 else None
-        return _Booster(booster.current_iteration(), best, lambda rounds: {"num_iteration": rounds})
+        return _Booster(booster.current_iteration(), best, "num_iteration")
     total, best = booster.num_boosted_rounds(), booster.attr("best_iteration")
     if json.loads(booster.save_config())["learner"]["gradient_booster"]["name"] == "gblinear":
-        return _Booster(total, None, lambda rounds: {}, "a linear booster keeps its last state only")
-    best = None if best is None else int(best) + 1
-    return _Booster(total, best, lambda rounds: {"iteration_range": (0, rounds)})
+        return _Booster(total, None, None)
+    return _Booster(total, None if best is None else int(best) + 1, "iteration_range")
 
 
 def _convert_features(model: Any, features: Any) -> Any:

@@ -338,21 +338,16 @@ def _x(number: float, last: int) -> float:
     return LEFT + (RIGHT - LEFT) * (number - 1) / max(last - 1, 1)
 
 
-def _share(metric: ShownMetric, value: float) -> float:
-    """Return the distance of a value from the best one, as a share of the vertical axis."""
-    best = metric.curve.best
-    return abs(best - value) / (PICTURE_RANGE * max(1.0, abs(best)))
-
-
 def _draw_curve(metric: ShownMetric, last: int) -> str:
     """Return the line of a metric, with gaps for missing values. Long curves have only some points and the best one."""
     curve, pieces = metric.curve, [""]
-    step = -(-len(curve.values) // MAX_POINTS)
+    step, scale = -(-len(curve.values) // MAX_POINTS), PICTURE_RANGE * max(1.0, abs(curve.best))
     for place, (number, value) in enumerate(zip(curve.rounds, curve.values, strict=True)):
         if value != value:
             pieces.append("")
         elif place % step == 0 or number in (curve.best_round, last):
-            pieces[-1] += f"{_x(number, last):.1f},{TOP + (BOTTOM - TOP) * min(_share(metric, value), 1.0):.1f} "
+            share = min(abs(curve.best - value) / scale, 1.0)
+            pieces[-1] += f"{_x(number, last):.1f},{TOP + (BOTTOM - TOP) * share:.1f} "
     look = f'fill="none" stroke="{COLORS[metric.role]}" stroke-width="1.8"'
     return "".join(f'<polyline points="{piece.strip()}" {look}/>' for piece in pieces if piece)
 

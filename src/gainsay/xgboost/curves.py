@@ -1,4 +1,4 @@
-"""Callbacks that record a training with XGBoost: live curves, and the last complete round if training fails."""
+"""Callbacks for XGBoost: their base classes, live curves, and the last complete round if training fails."""
 
 from __future__ import annotations
 

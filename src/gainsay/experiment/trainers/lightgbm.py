@@ -73,13 +73,11 @@ def train(candidate: Candidate, data: Binned, watch: Watch | None) -> bytes:
     The loop is that of `lightgbm.train`, except that the booster is created under a lock.
     """
     train_set, valid_set = data
-    params = create_parameters(candidate, max(part.get_label().max() for part in data if part is not None))
-    should_stop = False
+    labels: list[Any] = [part.get_field("label") for part in data if part is not None]
+    params = create_parameters(candidate, max(map(np.max, labels)))
 
-    def evaluate(scores: Any, _: Any) -> list[Any]:
-        nonlocal should_stop
-        should_stop = watch is not None and watch(scores)
-        return []
+    def evaluate(scores: Any, _: Any) -> Any:
+        return "should stop", watch is not None and watch(scores), True
 
     with _SETUP_LOCK:
         booster = lgb.Booster(params, train_set)
@@ -87,8 +85,7 @@ def train(candidate: Candidate, data: Binned, watch: Watch | None) -> bytes:
         booster.add_valid(valid_set, "valid")
     for _ in range(params["num_iterations"]):
         booster.update()
-        booster.eval_valid(evaluate)
-        if should_stop:
+        if watch is not None and booster.eval_valid(evaluate)[0][2]:
             break
     return booster.model_to_string(num_iteration=-1).encode()
 
@@ -134,10 +131,8 @@ def create_parameters(candidate: Candidate, max_label: float) -> dict[str, Any]:
 
 
 def _create_gain_table(gain: Gain, levels: range) -> list[float]:
-    if gain == "linear":
-        return list(levels)
-    if gain == "exponential":
-        return [2**level - 1 for level in levels]
+    if isinstance(gain, str):
+        return [level if gain == "linear" else 2**level - 1 for level in levels]
     return [float(value) for value in power(np.array(levels, dtype=np.float64), float(gain))]
 
 

@@ -53,9 +53,8 @@ def plot_gains(gains: GainPath, ax: Axes | None = None, theme: str = "light") ->
     ----------
     gains : GainPath
         From `Comparison.gains`.
-    ax : Axes, optional
-        The axes to draw on, by default those of a new figure that pyplot does not manage.
-    theme : {"light", "dark"}
+    ax, theme
+        As for `plot_conflict`.
 
     Raises
     ------

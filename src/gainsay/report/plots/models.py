@@ -53,15 +53,8 @@ def plot_leaderboard(comparison: Comparison, ax: Axes | None = None, theme: str 
     ----------
     comparison : Comparison
         The models to draw.
-    ax : Axes, optional
-        The axes to draw on, by default those of a new figure that pyplot does not manage. All texts have sizes in
-        points, so the axes need a width of 8 inches.
-    theme : {"light", "dark"}
-        Colors.
-
-    Returns
-    -------
-    Picture
+    ax, theme
+        As for `plot_conflict`. All texts have sizes in points, so the axes need a width of 8 inches.
     """
     content = comparison.content
     chart = content.chart
@@ -344,9 +337,8 @@ def plot_sensitivity(sensitivity: Sensitivity, ax: Axes | None = None, theme: st
     ----------
     sensitivity : Sensitivity
         From `Comparison.sensitivity`.
-    ax : Axes, optional
-        Axes to draw on, by default those of a new figure that pyplot does not manage.
-    theme : {"light", "dark"}
+    ax, theme
+        As for `plot_conflict`.
 
     Raises
     ------
