@@ -487,14 +487,6 @@ def validate_labels(segments: Any, ids: Any, judgments: Judgments | None = None)
     return texts
 
 
-def read_cluster_file(path: str | PathLike[str]) -> dict[str, str]:
-    """Read the cluster of each query from a CSV file with two columns: query ids and labels."""
-    columns = read_segment_file(path)
-    if len(columns) != 1:
-        raise ValueError(f"{path} must have one column next to the query ids, got {', '.join(columns)}")
-    return next(iter(columns.values()))
-
-
 def read_segment_file(path: str | PathLike[str]) -> dict[str, dict[str, str]]:
     """Read the label of each query by column from a CSV file whose first column contains query ids."""
     try:

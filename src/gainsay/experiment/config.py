@@ -95,7 +95,9 @@ def _format_mistake(model: type[StrictModel], mistake: Any) -> str:
             place, separator = _format_path(path[:-1]), "."
         return f"{place}{separator}{message}" if place else message
     if mistake["msg"].startswith("Input should be "):
-        return f"{place} must be {mistake['msg'].removeprefix('Input should be ')}, got {value}"
+        expected = mistake["msg"].removeprefix("Input should be ")
+        hint = nearest(str(mistake["input"]), expected.split("'")[1::2])
+        return f"{place} must be {expected}, got {value}{hint}"
     return f"{place}: {mistake['msg']}, got {value}"
 
 
