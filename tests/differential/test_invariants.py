@@ -12,7 +12,6 @@ from hypothesis import given
 from tests.differential.random_queries import cutoffs, examples, queries
 
 import gainsay as gs
-import gainsay.ranking.rows
 from gainsay.ranking import rows as blocks
 
 NAMES = [
