@@ -138,7 +138,7 @@ MISTAKES = {
         (lambda: table(FRAME.assign(label=None)), ValueError, "label"),
     ],
     "experiments": [
-        (lambda: Candidate("a", "lightgmb"), ValueError, "'lightgbm' or 'xgboost'"),
+        (lambda: Candidate("a", "lightgmb"), ValueError, "mean 'lightgbm'"),
         (lambda: experiment([Candidate("a", "lightgbm", {"n_estimators": 9})]), ValueError, "num_boost_round"),
         (lambda: experiment([Candidate("a", "lightgbm", {"num_leafs": 3})]), ValueError, "mean 'num_leaves'"),
         (lambda: experiment([CANDIDATE, CANDIDATE]), ValueError, "twice"),
