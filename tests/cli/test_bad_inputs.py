@@ -124,6 +124,7 @@ NO_EFFECT = [
     no_effect(f"{GATE} better.npy --looks 100 --anytime", "--looks", "with --anytime"),
     no_effect(f"{VARIANCE} old.npy", "MODELS", "with --query-sd"),
     no_effect(f"{VARIANCE} --label x", "--label", "with --query-sd"),
+    no_effect(f"{VARIANCE} --features 0", "--features", "with --query-sd"),
     no_effect("explain --labels 1,0 --query x", "--query", "with --labels"),
     no_effect("run wrong.toml --json --open", "--open", "with --json"),
 ]

@@ -348,7 +348,7 @@ def plan(
             raise ValueError("Pass judgments and models, or plan without data with --query-sd.")
         result = read_comparison(inputs, metric or NDCGS, **test).plan(**target)
     else:
-        changed = {name: value for name, value in vars(inputs).items() if value != getattr(InputOptions, name)}
+        changed = {name: value != getattr(InputOptions, name) for name, value in vars(inputs).items()}
         reject_options("with --query-sd", metric=metric, **changed)
         if not 0 < query_sd < math.inf:
             raise ValueError(f"--query-sd must be above 0 and finite, got {query_sd:g}.")

@@ -41,6 +41,23 @@ LETTER_WIDTH = 0.54
 CAPTIONS, TICKS = 42.0, 22.0
 """Points of height above and below the rows."""
 
+MAX_INTERVALS = 45
+"""Up to so many pairs have their intervals drawn."""
+
+MAX_DESCRIBED = 12
+"""Conflicts in the text alternative."""
+
+PUBLIC = {
+    "TREC Deep Learning 2019": 0.127,
+    "TREC Deep Learning 2020": 0.122,
+    "ClueWeb09 (4 folds)": 0.105,
+    "LightGBM's example": 0.089,
+}
+"""Bounds of two rankings for linear and exponential NDCG@10 on public datasets.
+
+They are `labels.two_rankings` in the files of the folder studies/results.
+"""
+
 
 def plot_leaderboard(comparison: Comparison, ax: Axes | None = None, theme: str = "light") -> Picture:
     """Draw the difference of every model to the best under both metrics. Right is better.
@@ -213,13 +230,6 @@ def _wrap(text: str, size: float, width: float) -> list[str]:
     return textwrap.wrap(printable(text), int(width / (LETTER_WIDTH * size)))
 
 
-MAX_INTERVALS = 45
-"""Up to so many pairs have their intervals drawn."""
-
-MAX_DESCRIBED = 12
-"""Conflicts in the text alternative."""
-
-
 def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "light") -> Picture:
     """Draw one point per pair of models: its difference under the first metric against that under the second.
 
@@ -370,18 +380,6 @@ def plot_sensitivity(sensitivity: Sensitivity, ax: Axes | None = None, theme: st
     ax.set_xlim(left=0)
     x = f"reversed pairs of models in the order of {sensitivity.reference}, in percent"
     return finish(ax, colors, sensitivity.headline, sensitivity.text, x, left=0.4)
-
-
-PUBLIC = {
-    "TREC Deep Learning 2019": 0.127,
-    "TREC Deep Learning 2020": 0.122,
-    "ClueWeb09 (4 folds)": 0.105,
-    "LightGBM's example": 0.089,
-}
-"""Bounds of two rankings for linear and exponential NDCG@10 on public datasets.
-
-They are `labels.two_rankings` in the files of the folder studies/results.
-"""
 
 
 def plot_bound(bound: DisagreementBound, ax: Axes | None = None, theme: str = "light") -> Picture:
