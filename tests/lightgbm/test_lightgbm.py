@@ -237,6 +237,13 @@ class TestCurves:
         run = train(rounds=30, stop={"metric": "mrr", "rounds": 50}, callbacks=callbacks)
         assert f"kept round {run.best}." in str(curves)
 
+    @pytest.mark.filterwarnings("ignore:Early stopping is not available in dart mode")
+    @pytest.mark.parametrize("options", [{"params": {"boosting": "dart"}}, {"every": 5}])
+    def test_the_end_is_shown_if_the_stop_of_lightgbm_does_not_check_the_last_round(self, options, capsys):
+        curves = Curves(show="line")
+        train(rounds=8, callbacks=[curves, lgb.early_stopping(50, verbose=False)], **options)
+        assert "over 8 rounds" in capsys.readouterr().err
+
     def test_training_data_of_any_name_are_passed_over(self):
         curves = Curves(show=False)
         train(sets={"mine": TRAIN, "held_out": VALID}, callbacks=[curves])
