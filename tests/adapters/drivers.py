@@ -56,7 +56,7 @@ class Part(NamedTuple):
 
 
 def make_part(seed, queries=30, *, weighted=False, mean_length=10):
-    """Random queries with an informative feature, ties, empty queries, and weights that are exact in 32 bits."""
+    """Random queries with ties, an informative feature, some without relevant documents, and exact 32-bit weights."""
     data = simulate(queries, seed=seed, mean_length=mean_length)
     labels = np.where(data.qid % 7 == 6, 0, data.labels)
     weight = 0.25 + np.arange(len(data.group)) % 5 / 4 if weighted else None

@@ -13,6 +13,7 @@ from tests.adapters.drivers import LGB, LightGBMTrain, curve_values, lgb_dataset
 
 import gainsay as gs
 from gainsay.lightgbm import Curves, checkpoint, early_stopping, feval
+from gainsay.training.curves import _end_all
 
 PANEL = ["ndcg_linear@10", "ndcg_exp@10", "mrr"]
 TRAIN, VALID = make_part(1, 50), make_part(6)
@@ -236,6 +237,21 @@ class TestCurves:
         callbacks = [curves, lgb.early_stopping(1, first_metric_only=True, verbose=False)]
         run = train(rounds=30, stop={"metric": "mrr", "rounds": 50}, callbacks=callbacks)
         assert f"kept round {run.best}." in str(curves)
+
+    def test_the_end_of_the_process_shows_the_round_of_another_stop_once(self, capsys):
+        curves = Curves(show="line")
+        run = train(rounds=30, callbacks=[curves, lgb.early_stopping(1, first_metric_only=True, verbose=False)])
+        _end_all()
+        del curves
+        output = capsys.readouterr().err
+        assert (output.count("best at round"), output.count(f"kept round {run.best}.")) == (1, 1)
+
+    @pytest.mark.filterwarnings("ignore:Early stopping is not available in dart mode")
+    @pytest.mark.parametrize("options", [{"params": {"boosting": "dart"}}, {"every": 5}])
+    def test_the_end_is_shown_if_the_stop_of_lightgbm_does_not_check_the_last_round(self, options, capsys):
+        curves = Curves(show="line")
+        train(rounds=8, callbacks=[curves, lgb.early_stopping(50, verbose=False)], **options)
+        assert "over 8 rounds" in capsys.readouterr().err
 
     def test_training_data_of_any_name_are_passed_over(self):
         curves = Curves(show=False)

@@ -188,7 +188,7 @@ class TestViews:
 
 
 class TestPicture:
-    """Return the picture of a notebook."""
+    """The picture of a notebook, without a browser."""
 
     def svg(self, view):
         return ElementTree.fromstring(re.search(r"<svg.*</svg>", create_picture(view), re.DOTALL)[0])

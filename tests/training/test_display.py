@@ -36,7 +36,7 @@ def use_terminal(monkeypatch):
 
 
 class View(NamedTuple):
-    """Return the lines of a training, and the line at its end."""
+    """The lines of a training, and the line at its end."""
 
     lines: list[str]
     end: str = ""

@@ -34,7 +34,7 @@ THEMES = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 @THEMES
 @pytest.mark.parametrize("seen", [np.eye(3), DEUTERANOPIA], ids=["trichromat", "deuteranope"])
 def test_the_two_metrics_are_told_apart(theme, seen):
-    """Return the CIE76 difference. A difference of 2.3 is just noticeable."""
+    """A CIE76 difference of 2.3 is just noticeable."""
     for pair in ((theme.first, theme.second), (theme.first_text, theme.second_text)):
         assert np.linalg.norm(np.subtract(*(lab(seen @ linear(colour)) for colour in pair))) >= 60
 

@@ -272,6 +272,19 @@ class TestContinued:
         assert run.best_score == float(f"{expected:f}") != expected  # the digits that XGBoost stores
         assert run.model.num_boosted_rounds() == 8
 
+    def test_a_loop_can_train_the_same_booster_again(self):
+        matrix = xgb_matrix(TRAIN)
+        booster = xgb.Booster(XGB, [matrix])
+        for stage in range(2):
+            logs = [EvaluateRanking({"valid": xgb_matrix(VALID)}, "mrr"), early_stopping("mrr", 9, verbose=False)]
+            container = xgb.callback.CallbackContainer(logs)
+            booster = container.before_training(booster)
+            for epoch in range(3):
+                booster.update(matrix, 3 * stage + epoch)
+                container.after_iteration(booster, epoch, matrix, [])
+            booster = container.after_training(booster)
+        assert booster.num_boosted_rounds() == 6
+
 
 class TestCrossValidation:
     def cv(self, rounds, *callbacks, metrics=PANEL, params=XGB):

@@ -65,15 +65,17 @@ shown_curves: WeakIdentityMap[WeakKeyDictionary[Any, None]] = WeakIdentityMap()
 
 
 def has_library_stop() -> bool:
-    """Return whether LightGBM's own early stopping is among the callbacks of this training.
+    """Return whether LightGBM's own early stopping is among the callbacks of this training and enabled.
 
-    LightGBM does not pass the callbacks to a callback, so this function reads them from the loop that calls it.
+    LightGBM disables it with dart, for example. It does not pass the callbacks to a callback, so this function reads
+    them from the loop that calls it.
     """
     frame = sys._getframe()
     while frame.f_back is not None and frame.f_globals["__name__"] != "lightgbm.engine":
         frame = frame.f_back
     own = getattr(lgb.callback, "_EarlyStoppingCallback", ())
-    return any(isinstance(callback, own) for callback in frame.f_locals.get("callbacks_after_iter", ()))
+    callbacks = frame.f_locals.get("callbacks_after_iter", ())
+    return any(isinstance(callback, own) and getattr(callback, "enabled", True) for callback in callbacks)
 
 
 class Curves(CurvesBase, Callback):
@@ -145,7 +147,7 @@ class Curves(CurvesBase, Callback):
             raise create_clash_error(duplicate, "LightGBM", REMEDY)
         self._record(env.iteration + 1, results)
         is_last = env.iteration == env.end_iteration - 1
-        if is_last and get_active_run(env.model) is None and not has_library_stop():
+        if is_last and get_active_run(env.model) is None and not (results and has_library_stop()):
             self._end()  # otherwise, early stopping selects a round after this callback
 
     def _find_selected_round(self) -> int | None:

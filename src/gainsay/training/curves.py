@@ -5,6 +5,7 @@ The subclasses are `gainsay.lightgbm.Curves` and `gainsay.xgboost.Curves`.
 
 from __future__ import annotations
 
+import atexit
 import math
 import re
 import warnings
@@ -119,6 +120,7 @@ class CurvesBase:
             return None if curves is None else curves._create_view()
 
         self._display = None if display is None else display(create_current_view)
+        _started.add(self)
 
     def _add(self, round_number: int, dataset: str, metric: str, value: float, higher: bool | None) -> None:
         """Append one value."""
@@ -387,6 +389,16 @@ class CurvesBase:
     def _find_monitored(self, run: StoppingRun) -> tuple[str, str]:
         """Return the dataset and the metric that early stopping monitors, by their names in the log."""
         return run.dataset or self._choose_dataset(), run.logged_name or run.metric
+
+
+_started: weakref.WeakSet[CurvesBase] = weakref.WeakSet()
+
+
+@atexit.register
+def _end_all() -> None:
+    """Show the end of all trainings that ended without a call."""
+    for curves in list(_started):
+        curves.__del__()
 
 
 def _warn_of_lengths(recorded: list[tuple[str, str, list[float]]]) -> None:

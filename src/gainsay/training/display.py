@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import os
 import sys
 import threading
 import time
-import weakref
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from .view import create_picture, to_ascii
@@ -55,13 +53,11 @@ def is_notebook() -> bool:
 class Display:
     """The output of one training: one line at the end, for logs.
 
-    `create_view` returns the current state, or None if the `Curves` have been deleted. The end of the process counts as
-    the end of the training.
+    `create_view` returns the current state, or None if the `Curves` have been deleted.
     """
 
     def __init__(self, create_view: Callable[[], View | None]) -> None:
         self._create_view = create_view
-        _running.add(self)
 
     def update(self) -> None:
         """Show a new round."""
@@ -78,7 +74,6 @@ class Display:
 
     def cancel(self) -> None:
         """Show nothing more."""
-        _running.discard(self)
 
 
 class TerminalDisplay(Display):
@@ -125,7 +120,6 @@ class TerminalDisplay(Display):
             self._is_refreshing = False
 
     def cancel(self) -> None:
-        super().cancel()
         self._remove_lines()
 
     def _remove_lines(self) -> None:
@@ -184,7 +178,6 @@ class NotebookDisplay(Display):
         self._draw()
 
     def cancel(self) -> None:
-        super().cancel()
         if self._shell is not None:
             self._shell.events.unregister("post_run_cell", self._finish_cell)
             self._shell = None
@@ -220,13 +213,3 @@ def choose_display(show: Show | bool) -> type[Display] | None:
     if not isinstance(show, str) or show not in DISPLAYS:
         raise ValueError(f"show must be True, False or one of {', '.join(map(repr, DISPLAYS))}, got {show!r}")
     return DISPLAYS[show]
-
-
-_running: weakref.WeakSet[Display] = weakref.WeakSet()
-
-
-@atexit.register
-def _end_all() -> None:
-    """Show the end of all trainings that ended without a call."""
-    for display in list(_running):
-        display.end()

@@ -124,7 +124,7 @@ class EarlyStopping(EarlyStoppingBase, Callback):
     def before_training(self, model: Any) -> Any:
         """Start a new record."""
         second = active_runs.get(model)
-        if second is not None and second is not self._runs.get(threading.get_ident()):
+        if second is not None and second.sets_best is None and second is not self._runs.get(threading.get_ident()):
             raise ValueError(
                 f"two early_stopping callbacks in one training, on {second.metric!r} and on {self.metric!r}: a model "
                 "has one best round. Keep one, and read the best round of the other metric from evals_result"
