@@ -233,6 +233,7 @@ def bound(
 
 def parse_requirement(require: str, margin: float) -> Any:
     """Return the requirement of --require as in Python, or raise if it is unknown or needs --margin."""
+    require = require.replace("_", "-")
     validate_choice("--require", require, ("gain", "no-loss"))
     if require == "no-loss" and margin == 0:
         raise ValueError("--require no-loss requires --margin above 0, got 0. Pass the largest acceptable loss.")
