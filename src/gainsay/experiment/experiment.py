@@ -159,7 +159,7 @@ class Experiment:
 
     @classmethod
     def from_toml(cls, path: FilePath, directory: FilePath | None = None, **changes: Any) -> Experiment:
-        """Return the experiment in a TOML file. The guide "Experiments" describes the format.
+        """Return the experiment in a TOML file. The page "Experiment file" of the documentation describes it.
 
         Parameters
         ----------
