@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 from tests.experiment.helpers import ByPickle, contents, facts, run
 
-from gainsay.data import RankingData
+from gainsay.data import RankingData, simulate
 from gainsay.experiment import Candidate, Experiment, execution, grid
 from gainsay.experiment.storage import Storage
+from gainsay.experiment.trainers import get_trainer
 
 pytestmark = pytest.mark.slow
 
@@ -233,3 +234,54 @@ class TestFailures:
         result = run(make(candidates=only, train=None, valid=None, test=None, folds=list(parts)), jobs=1)
         assert result.candidates == ("b",)
         assert result.failures["a"].startswith("a (fold 2): Traceback")
+
+
+@pytest.fixture(scope="module")
+def many_valued():
+    """Data with bins and unused features that depend on parameters: one column is nearly constant."""
+    data = simulate(60, seed=3, mean_length=15, features=6)
+    rare = (np.arange(len(data.labels)) % 40 == 0).astype(np.float32)
+    features = np.column_stack([data.features, rare])
+    return RankingData(features, data.labels, qid=data.qid).split_queries(0.5, 0.25, 0.25, seed=1)
+
+
+SEPARATE = {
+    "lightgbm": [
+        {"max_bin": 15}, {"min_data_in_bin": 30}, {"min_data_in_leaf": 40}, {"enable_bundle": False},
+        {"bin_construct_sample_cnt": 300}, {"bin_construct_sample_cnt": 300, "data_random_seed": 3},
+        {"max_bin_by_feature": [3, 255, 255, 255, 255, 255, 255]}, {"linear_tree": True}, {"zero_as_missing": True},
+    ],
+    "xgboost": [{"max_bin": 16}, {"tree_method": "exact"}, {"tree_method": "approx"}],
+}  # fmt: skip
+SHARED = {
+    "lightgbm": [
+        {"num_leaves": 4}, {"learning_rate": 0.3}, {"bagging_freq": 1, "bagging_fraction": 0.5}, {"extra_trees": True},
+        {"feature_fraction": 0.5}, {"objective": "rank_xendcg"}, {"lambda_l2": 3.0}, {"subsample_freq": 1},
+        {"boosting": "goss"},
+    ],
+    "xgboost": [{"max_depth": 2}, {"eta": 0.1}, {"subsample": 0.5}, {"objective": "rank:pairwise"},
+                {"tree_method": "hist"}],
+}  # fmt: skip
+
+
+class TestSharedBins:
+    """Models are those of trainings on separate datasets, and data are binned as rarely as possible."""
+
+    @pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
+    def test_models(self, library, tmp_path, many_valued, monkeypatch):
+        params = [{}, *SHARED[library], *SEPARATE[library]]
+        candidates = [Candidate(f"{number}", library, its) for number, its in enumerate(params)]
+        sampled = {"feature_fraction": 0.5} if library == "lightgbm" else {"subsample": 0.5}
+        candidates += grid("seeds", library, sampled, seed=[7, 8])
+        module, binned, models = get_trainer(library), [], []
+        original = module.bin_data
+        monkeypatch.setattr(module, "bin_data", lambda *given: binned.append(given[0].name) or original(*given))
+        for name in ("shared", "alone"):
+            made = Experiment(candidates, *many_valued, ["ndcg_exp@5", "mrr"], tmp_path / name, num_boost_round=3)
+            run(made, jobs=2)
+            models.append({path.parent.name: path.read_bytes() for path in (tmp_path / name).rglob("all-rounds.*")})
+            assert len(binned) == (1 + len(SEPARATE[library]) if name == "shared" else len(candidates))
+            binned.clear()
+            monkeypatch.setattr(module, "get_bin_settings", lambda candidate, documents: {"alone": candidate.name})
+        assert models[0] == models[1]
+        assert len(models[0]) == len(candidates)

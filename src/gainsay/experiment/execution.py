@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
+import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +27,7 @@ from ..training.bound_metrics import in_round
 from ..training.display import is_notebook
 from .config import Candidate
 from .plan import Parts, Plan, Unit, find_stored_rounds, orient
-from .storage import SharedParts, Storage, Training
+from .storage import SharedParts, Storage, Training, create_canonical_json
 from .trainers import get_trainer, get_versions, predict_scores
 
 Follow = Callable[[Unit], Callable[[Sequence[float]], None] | None]
@@ -47,12 +50,14 @@ class CalledOffError(Exception):
 class TrainingContext:
     """Data that trainings in this process share.
 
+    Each dataset is binned once for all `units` with the same bins, and released after the last of them.
+
     Parameters
     ----------
     parts : mapping of str to RankingData
         Parts of the data.
     units : sequence of Unit
-        Units to train.
+        Units to train. Those that share bins are adjacent in `sorted_units`.
     follow : callable, optional
         Called at the start of every training. Returns a function for the values of every round, or None.
     """
@@ -64,6 +69,11 @@ class TrainingContext:
         # Metrics are bound once to each of these objects.
         evaluated = {name for unit in units for name in (unit.fold.valid, unit.fold.test)}
         self.judgments = {name: parts[name].judgments() for name in evaluated}
+        groups: defaultdict[bytes, _Bins] = defaultdict(_Bins)
+        for unit in units:
+            groups[self._create_key(unit)].units.append(unit)
+        self._bins = {unit.slug: bins for bins in groups.values() for unit in bins.units}
+        self.sorted_units = [unit for bins in groups.values() for unit in bins.units]
 
     def close(self) -> None:
         """End every training at its next round with an error."""
@@ -73,6 +83,39 @@ class TrainingContext:
         """Raise `CalledOffError` if trainings are called off."""
         if not self.are_open:
             raise CalledOffError
+
+    @contextmanager
+    def bin_data(self, unit: Unit) -> Iterator[Any]:
+        """Provide training and validation data in the form of the unit's library."""
+        bins = self._bins[unit.slug]
+        try:
+            with bins.lock:
+                self.check()
+                if bins.data is None:
+                    trainer = get_trainer(unit.candidate.library)
+                    bins.data = trainer.bin_data(unit.seeded_candidate, *unit.select_data(self.parts))
+            yield bins.data
+        finally:
+            with bins.lock:
+                bins.units.remove(unit)
+                if not bins.units:
+                    bins.data = None
+
+    def _create_key(self, unit: Unit) -> bytes:
+        """Return a key that is equal for units with the same bins."""
+        documents = sum(len(self.parts[name].labels) for name in unit.fold.train)
+        settings = get_trainer(unit.candidate.library).get_bin_settings(unit.seeded_candidate, documents)
+        separate = settings is None or unit.resampled
+        return create_canonical_json([unit.candidate.library, unit.fold.name, unit.slug if separate else settings])
+
+
+@dataclass
+class _Bins:
+    """Bins that the first of several units creates while the others wait, released after the last of them."""
+
+    units: list[Unit] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    data: Any = None
 
 
 @dataclass
@@ -134,8 +177,8 @@ def train_candidate(
     on_valid = Evaluator(metrics, context.judgments[unit.fold.valid], threads)
     on_test = Evaluator(metrics, context.judgments[unit.fold.test], threads)
     watch = RoundWatch(on_valid, candidate.early_stopping_rounds or 0, context.check, context.follow(unit))
-    data = trainer.bin_data(candidate, *unit.select_data(context.parts))
-    model = trainer.train(candidate, data, watch)
+    with context.bin_data(unit) as data:
+        model = trainer.train(candidate, data, watch)
     curves = np.array(watch.rounds, dtype=np.float64)
     test = context.parts[unit.fold.test]
     rounds = find_stored_rounds(orient(curves, metrics))
@@ -267,7 +310,7 @@ def perform_all(
     context = TrainingContext(parts, units, progress.follow)
     # LightGBM has one number of threads per process, and trees may depend on it.
     for threads in sorted({unit.candidate.threads or 1 for unit in units}):
-        same_threads = [unit for unit in units if (unit.candidate.threads or 1) == threads]
+        same_threads = [unit for unit in context.sorted_units if (unit.candidate.threads or 1) == threads]
         workers = jobs or max(1, cpus() // threads)
         if executor is not None:
             submit_all(executor, same_threads, context)

@@ -37,6 +37,8 @@ def get_trainer(library: str) -> Any:
 
     - `validate_parameters(candidate)` raises `ValueError` for a parameter that is unknown, set elsewhere, or prevents
       the choice of a round.
+    - `get_bin_settings(candidate, documents)` returns all settings of a candidate that may change the result of
+      `bin_data`. Candidates with equal settings train on the same object. None requires a separate object.
     - `bin_data(candidate, train, valid)` returns training and validation data in the form of the library, without a
       reference to the arguments.
     - `train(candidate, data, watch)` trains, passes the validation scores of every round to `watch`, and returns the

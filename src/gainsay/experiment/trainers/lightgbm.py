@@ -40,6 +40,25 @@ def validate_parameters(candidate: Candidate) -> None:
         raise ValueError(f"params.boosting must not be 'dart', {CHANGES_ROUNDS}")
 
 
+def get_bin_settings(candidate: Candidate, documents: int) -> dict[str, Any]:
+    """Return all settings of a candidate that change its bins.
+
+    These are the parameters in LightGBM's own list for datasets, and those of the device. With `feature_pre_filter`,
+    LightGBM drops features that no leaf could split, so `min_data_in_leaf` counts. The sample of many documents depends
+    on the seed.
+    """
+    main_names = _get_main_names()
+    params = {main_names.get(name, name): value for name, value in candidate.params.items()}
+    names = {*lgb.Dataset(np.zeros((1, 1)), params=params).get_params(), "device_type", "gpu_use_dp"}
+    if params.get("feature_pre_filter", True) is not False:
+        names.add("min_data_in_leaf")
+    settings = {name: params[name] for name in names & params.keys()}
+    sample = params.get("bin_construct_sample_cnt", 200_000)
+    if isinstance(sample, str) or documents >= sample:
+        settings["seed"] = candidate.seed
+    return {"params": settings, "threads": candidate.threads}
+
+
 def bin_data(candidate: Candidate, train: RankingData, valid: RankingData | None) -> Binned:
     """Return training and validation data in bins. Boosters do not change them."""
     params = create_parameters(candidate, 1)

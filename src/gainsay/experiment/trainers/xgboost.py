@@ -64,6 +64,14 @@ def _find_unused(params: dict[str, Any]) -> tuple[list[str], list[str]]:
     return unused, list(dict.fromkeys(re.findall(r'"(\w+)":', config)))
 
 
+def get_bin_settings(candidate: Candidate, documents: int) -> dict[str, Any] | None:
+    """Return all settings of a candidate that change its bins, or None if every training bins its own data."""
+    if not _uses_bins_only(candidate):
+        return None
+    gain = None if isinstance(candidate.training_gain, str) else candidate.training_gain  # The labels are the gains.
+    return {"max_bin": candidate.params.get("max_bin"), "threads": candidate.threads, "gain": gain}
+
+
 def _uses_bins_only(candidate: Candidate) -> bool:
     """Return whether XGBoost trains on bins only, which require an eighth of the memory."""
     get = candidate.params.get
