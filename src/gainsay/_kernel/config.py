@@ -121,7 +121,7 @@ def _find_quicksort(dtype: np.dtype[Any]) -> int | None:
 
 
 def _sorts(sort: Any, dtype: np.dtype[Any]) -> bool:
-    """Whether a function sorts. Numbers with the highest bit tell unsigned from signed integers."""
+    """Return whether a function sorts. Numbers with the highest bit distinguish unsigned from signed integers."""
     for length in (2, 32, 100, 3_000):
         numbers = (np.arange(length, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)).astype(dtype)
         expected = np.sort(numbers)
