@@ -20,7 +20,7 @@ BIN := .venv/bin
 FUZZ_SECONDS ?= 600
 MUTANTS ?= 0.1
 READERS := $(filter-out __init__ __main__ oracle,$(basename $(notdir $(wildcard fuzz/*.py))))
-CORE := hatch_build.py $(wildcard src/gainsay/_kernel/*.cpp)
+CORE := hatch_build.py $(wildcard src/gainwise/_kernel/*.cpp)
 RUN := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python
 EVALUATION := $(wildcard $(addprefix tests/,_kernel ranking metrics evaluation oracles differential test_judgments.py))
 ADAPTERS := $(wildcard $(addprefix tests/,training adapters contracts lightgbm xgboost catboost sklearn dask))
@@ -35,7 +35,7 @@ INSTALL_GROUP := $(INSTALL) --upgrade 'pip>=25.1' && $(INSTALL) --editable '.[al
 .PHONY: demo test quick nightly sessions numpy nocompiler oldest package lint audit fuzz coverage mutants notebooks docs bench calibration clean
 
 demo: .venv/user
-	$(BIN)/gainsay demo
+	$(BIN)/gainwise demo
 
 test: .venv/developer
 	$(TEST)
@@ -50,7 +50,7 @@ sessions: .venv/developer
 	$(BIN)/nox
 
 numpy: .venv/developer
-	GAINSAY_KERNEL=0 $(TEST) -m 'not slow and not nightly' $(EVALUATION)
+	GAINWISE_KERNEL=0 $(TEST) -m 'not slow and not nightly' $(EVALUATION)
 
 nocompiler: .venv/developer
 	$(NOX) no_compiler
@@ -59,7 +59,7 @@ package: .venv/developer
 	$(NOX) package
 
 oldest: .venv/developer
-	GAINSAY_KERNEL=0 $(NOX) oldest -- --dist worksteal $(EVALUATION) $(ADAPTERS)
+	GAINWISE_KERNEL=0 $(NOX) oldest -- --dist worksteal $(EVALUATION) $(ADAPTERS)
 
 lint: .venv/developer
 	$(BIN)/ruff check .
@@ -80,14 +80,14 @@ fuzz: .venv/fuzz
 
 coverage: .venv/developer
 	$(TEST) --cov --cov-report= --cov-fail-under=0
-	GAINSAY_KERNEL=0 $(TEST) --cov --cov-append $(EVALUATION)
+	GAINWISE_KERNEL=0 $(TEST) --cov --cov-append $(EVALUATION)
 
 mutants: .venv/mutants
 	mkdir -p .mutants
 	$(BIN)/python tools/mutation make .mutants/mutants.json \
-		src/gainsay/metrics src/gainsay/comparison src/gainsay/ranking src/gainsay/evaluation --share $(MUTANTS)
+		src/gainwise/metrics src/gainwise/comparison src/gainwise/ranking src/gainwise/evaluation --share $(MUTANTS)
 	rm -f .mutants/results*
-	GAINSAY_KERNEL=0 $(BIN)/python tools/mutation try .mutants/mutants.json .mutants/results.jsonl --jobs 2
+	GAINWISE_KERNEL=0 $(BIN)/python tools/mutation try .mutants/mutants.json .mutants/results.jsonl --jobs 2
 	$(BIN)/python tools/mutation report .mutants/results.jsonl
 
 notebooks: .venv/developer

@@ -1,4 +1,4 @@
-"""Compile `src/gainsay/_kernel` into the wheel. Without a compiler, the wheel works without the core.
+"""Compile `src/gainwise/_kernel` into the wheel. Without a compiler, the wheel works without the core.
 
 In an editable installation, the library is next to its source. It is not a Python module, so one wheel serves every
 Python version. `HATCH_BUILD_NO_HOOKS=true`, an option of hatchling, builds a pure Python wheel for any platform.
@@ -17,8 +17,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-PLACE = "gainsay/_kernel"
-NAME = "_gainsay_kernel"
+PLACE = "gainwise/_kernel"
+NAME = "_gainwise_kernel"
 LIBRARY = f"{NAME}.dll" if sys.platform == "win32" else f"{NAME}.so"
 FLAGS = {
     # Fused multiply-add instructions would give other bits.
@@ -41,8 +41,8 @@ class CompiledCore(BuildHookInterface[Any]):
             library = compile_core(source.glob("*.cpp"), self.folder)
             if version == "editable":
                 shutil.copyfile(library, editable_library)
-        except Exception as error:  # gainsay works without the core.
-            self.app.display_warning(f"gainsay is built without its compiled core and uses NumPy: {error}")
+        except Exception as error:  # gainwise works without the core.
+            self.app.display_warning(f"gainwise is built without its compiled core and uses NumPy: {error}")
             return
         if version != "editable":
             build_data["force_include"][str(library)] = f"{PLACE}/{LIBRARY}"

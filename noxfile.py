@@ -45,10 +45,10 @@ OLDEST = (
 )
 """Options that leave out tests that cannot run with the lowest versions. Documentation uses the newest interfaces."""
 EVALUATION_WITHOUT_CORE = """
-import gainsay as gs
-gs.show_config()
-assert gs.show_config("dicts")["kernel"] == {"path": "numpy", "reason": "none was built at installation"}
-assert gs.evaluate(["mrr", "ndcg_exp@2"], gs.Judgments([0, 2], group=[2]), [1.0, 0.0]).mean["mrr"] == 0.5
+import gainwise as gw
+gw.show_config()
+assert gw.show_config("dicts")["kernel"] == {"path": "numpy", "reason": "none was built at installation"}
+assert gw.evaluate(["mrr", "ndcg_exp@2"], gw.Judgments([0, 2], group=[2]), [1.0, 0.0]).mean["mrr"] == 0.5
 """
 
 nox.options.error_on_missing_interpreters = False
@@ -92,14 +92,14 @@ def run_tests(session: nox.Session, *options: str, **environment: str) -> None:
 def tests(session: nox.Session) -> None:
     """Run all tests in random order, including nightly tests."""
     install(session, "--editable", ".[all,dask]", *DEVELOPERS)
-    run_tests(session, "-n", "2", "-m", "nightly or not nightly", GAINSAY_TEST_ORDER="random")
+    run_tests(session, "-n", "2", "-m", "nightly or not nightly", GAINWISE_TEST_ORDER="random")
 
 
 @nox.session(python=PYTHONS[0])
 def kernel_off(session: nox.Session) -> None:
     """Run all tests without the compiled core."""
     install(session, "--editable", ".[all,dask]", *DEVELOPERS)
-    run_tests(session, "-n", "2", GAINSAY_KERNEL="0")
+    run_tests(session, "-n", "2", GAINWISE_KERNEL="0")
 
 
 @nox.session(python=PYTHONS[0])
@@ -168,13 +168,13 @@ def sanitizers(session: nox.Session, sanitizer: str) -> None:
     """Compile the core with a sanitizer of GCC, and run the tests that call the core."""
     install(session, "--editable", ".[lightgbm,experiment]", *TESTS, "pyarrow")
     library = Path(session.create_tmp()).resolve() / f"{sanitizer}.so"
-    sources = map(str, Path("src/gainsay/_kernel").glob("*.cpp"))
+    sources = map(str, Path("src/gainwise/_kernel").glob("*.cpp"))
     flags = ("-std=c++17", "-O1", "-g", "-ffp-contract=off", "-shared", "-fPIC", "-pthread")
     checks = (f"-fsanitize={sanitizer}", "-fno-sanitize-recover=all", "-D_GLIBCXX_ASSERTIONS")
     session.run("g++", *flags, *checks, *sources, "-o", str(library), external=True)
     runtime, options = SANITIZERS[sanitizer]
     preloaded = session.run("g++", f"-print-file-name=lib{runtime}.so", external=True, silent=True)
-    environment = {"LD_PRELOAD": str(preloaded).strip(), "GAINSAY_KERNEL": str(library), "OMP_NUM_THREADS": "1"}
+    environment = {"LD_PRELOAD": str(preloaded).strip(), "GAINWISE_KERNEL": str(library), "OMP_NUM_THREADS": "1"}
     session.run(
         *("python", "-m", "pytest", "-p", "no:cacheprovider", "-m", "not posix and not nightly"),
         *("tests/evaluation/test_compiled.py", "tests/evaluation/test_evaluator.py"),

@@ -19,9 +19,9 @@ import lightgbm as lgb
 from lightgbm.callback import CallbackEnv
 from timing import describe_machine
 
-import gainsay.lightgbm
-import gainsay.xgboost
-from gainsay.training import display
+import gainwise.lightgbm
+import gainwise.xgboost
+from gainwise.training import display
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,7 @@ def compute_values(number: int) -> list[float]:
     return [trend + 0.002 * ((number * 7919 + place) % 101) / 101 for place in range(len(METRICS))]
 
 
-def build_lightgbm_round(curves: gainsay.lightgbm.Curves, rounds: int) -> Callable[[int], float]:
+def build_lightgbm_round(curves: gainwise.lightgbm.Curves, rounds: int) -> Callable[[int], float]:
     """Return a function that calls the callback as LightGBM does after a round, and returns the seconds."""
     model: Any = lgb.CVBooster()
     result: Any = getattr(lgb, "EvalResult", None) or (lambda *entry: entry)
@@ -64,7 +64,7 @@ def build_lightgbm_round(curves: gainsay.lightgbm.Curves, rounds: int) -> Callab
     return time_round
 
 
-def build_xgboost_round(curves: gainsay.xgboost.Curves, rounds: int) -> Callable[[int], float]:
+def build_xgboost_round(curves: gainwise.xgboost.Curves, rounds: int) -> Callable[[int], float]:
     """Return a function that calls the callback as XGBoost does after a round, and returns the seconds."""
 
     class Model:
@@ -97,8 +97,8 @@ def main() -> None:
     print("| callback | output | mean | median | maximum | mean of the last 100 |\n|---|---|---:|---:|---:|---:|")
     sys.stderr = Screen()
     for library, kind, build in (
-        ("LightGBM", gainsay.lightgbm.Curves, build_lightgbm_round),
-        ("XGBoost", gainsay.xgboost.Curves, build_xgboost_round),
+        ("LightGBM", gainwise.lightgbm.Curves, build_lightgbm_round),
+        ("XGBoost", gainwise.xgboost.Curves, build_xgboost_round),
     ):
         for output, show, interval in (
             ("none", False, 0.25),

@@ -24,7 +24,7 @@ from evaluators import (
 )
 from timing import compute_milliseconds, compute_ratio, describe_machine, time_interleaved
 
-import gainsay as gs
+import gainwise as gw
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,10 +39,10 @@ SINGLE_METRICS = ["ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10", "ndcg_exp", "ma
 def measure(documents: int, repeats: int, threads: int) -> list[str]:
     """Return the lines of the report."""
     data = add_training_scores(make_data(documents), threads)
-    judgments = gs.Judgments(data.labels, group=data.sizes)
+    judgments = gw.Judgments(data.labels, group=data.sizes)
     lines = [f"{len(data.labels):,} documents in {len(data.sizes):,} queries, {threads} threads. Medians of {repeats} "
              "interleaved runs. Ratios to LightGBM's `ndcg` at 1, 3, 5 and 10.", ""]  # fmt: skip
-    metrics_by_row: dict[str, Sequence[str | gs.Metric]] = {
+    metrics_by_row: dict[str, Sequence[str | gw.Metric]] = {
         "ten metrics": TEN_METRICS,
         "ten metrics, ties=order": set_ties(TEN_METRICS, "order"),
         "both NDCGs": NDCGS,

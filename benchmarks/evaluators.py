@@ -1,4 +1,4 @@
-"""Evaluations as functions without arguments: gainsay's, and those built into LightGBM and XGBoost."""
+"""Evaluations as functions without arguments: gainwise's, and those built into LightGBM and XGBoost."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-import gainsay as gs
-from gainsay.evaluation import groups
-from gainsay.ranking import compiled
+import gainwise as gw
+from gainwise.evaluation import groups
+from gainwise.ranking import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -27,14 +27,14 @@ IMPLEMENTATIONS = ("NumPy",) if compiled.core() is None else ("NumPy", "compiled
 
 
 def build_evaluation(
-    metrics: Sequence[str | gs.Metric],
-    judgments: gs.Judgments,
+    metrics: Sequence[str | gw.Metric],
+    judgments: gw.Judgments,
     scores: NDArray[Any],
     threads: int,
     implementation: str = IMPLEMENTATIONS[-1],
 ) -> Callable[[], dict[str, float]]:
-    """Return gainsay's evaluation of these scores, prepared as in training."""
-    evaluator = gs.Evaluator(metrics, judgments, n_jobs=threads)
+    """Return gainwise's evaluation of these scores, prepared as in training."""
+    evaluator = gw.Evaluator(metrics, judgments, n_jobs=threads)
     return select_implementation(implementation, lambda: evaluator(scores).mean)
 
 
@@ -62,9 +62,9 @@ def ignore_minimum_documents() -> Iterator[None]:
         groups.DOCUMENTS_PER_THREAD, groups.COMPILED_PER_THREAD = limits
 
 
-def set_ties(metrics: list[str], ties: str) -> list[gs.Metric]:
+def set_ties(metrics: list[str], ties: str) -> list[gw.Metric]:
     """Return metrics with this policy for ties."""
-    return [replace(metric, ties=ties) for metric in gs.parse_metrics(metrics)]
+    return [replace(metric, ties=ties) for metric in gw.parse_metrics(metrics)]
 
 
 def build_lightgbm_evaluation(data: Data, scores: NDArray[Any], metric: str, threads: int) -> Callable[[], list[float]]:

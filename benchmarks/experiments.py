@@ -27,11 +27,11 @@ from datasets import make_data, make_features
 from memory import measure_peak
 from timing import compute_ratio, describe_machine, time_interleaved
 
-import gainsay as gs
-from gainsay._kernel.config import cpus
-from gainsay.experiment import Candidate, Experiment
-from gainsay.lightgbm import feval
-from gainsay.xgboost import EvaluateRanking
+import gainwise as gw
+from gainwise._kernel.config import cpus
+from gainwise.experiment import Candidate, Experiment
+from gainwise.lightgbm import feval
+from gainwise.xgboost import EvaluateRanking
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,13 +42,13 @@ DOCUMENTS = (2_100_000, 700_000, 700_000)
 STAGES = ("imports", "data", "experiment")
 
 
-def make_datasets(documents: Sequence[int]) -> list[gs.RankingData]:
+def make_datasets(documents: Sequence[int]) -> list[gw.RankingData]:
     """Return one dataset per number of documents."""
     datasets = []
     for seed, size in enumerate(documents):
         data = make_data(size, seed)
         features = make_features(data.labels, FEATURES, seed)
-        datasets.append(gs.RankingData(features, data.labels, group=data.sizes))
+        datasets.append(gw.RankingData(features, data.labels, group=data.sizes))
     return datasets
 
 
@@ -65,7 +65,7 @@ def build_candidates(count: int) -> list[Candidate]:
     return candidates
 
 
-def run_plain_code(candidates: Sequence[Candidate], data: Sequence[gs.RankingData], rounds: int) -> None:
+def run_plain_code(candidates: Sequence[Candidate], data: Sequence[gw.RankingData], rounds: int) -> None:
     """Train and evaluate one candidate after the other, each on all CPUs."""
     train, valid, test = data
     judgments = test.judgments()
@@ -86,11 +86,11 @@ def run_plain_code(candidates: Sequence[Candidate], data: Sequence[gs.RankingDat
             log = EvaluateRanking({"valid": (valid.features, valid.labels, valid.qid)}, METRICS)
             booster = xgb.train(params, matrix, rounds, callbacks=[log], verbose_eval=False)
             scores = booster.predict(xgb.DMatrix(test.features))
-        gs.evaluate(METRICS, judgments, scores)
+        gw.evaluate(METRICS, judgments, scores)
 
 
 def run_experiment(
-    candidates: Sequence[Candidate], data: Sequence[gs.RankingData], rounds: int, jobs: int | None, directory: str
+    candidates: Sequence[Candidate], data: Sequence[gw.RankingData], rounds: int, jobs: int | None, directory: str
 ) -> None:
     """Run the experiment."""
     experiment = Experiment(candidates, *data, METRICS, directory, num_boost_round=rounds, draws=1000)

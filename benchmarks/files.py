@@ -2,7 +2,7 @@
 
     python benchmarks/files.py [--queries 1000] [--repeats 5] [--budget 60]
 
-Queries have 1,000 documents, 100 of them judged. pytrec_eval, gainsay with pyarrow and gainsay without pyarrow read the
+Queries have 1,000 documents, 100 of them judged. pytrec_eval, gainwise with pyarrow and gainwise without pyarrow read the
 same files and compute the same four means. The script compares the means first.
 """
 
@@ -21,8 +21,8 @@ import pandas as pd
 import pytrec_eval
 from timing import compute_milliseconds, compute_ratio, describe_machine, time_interleaved
 
-import gainsay as gs
-from gainsay.data import read_scores
+import gainwise as gw
+from gainwise.data import read_scores
 
 METRICS = {"ndcg": "ndcg_linear", "ndcg_cut_10": "ndcg_linear@10", "map": "map", "recip_rank": "mrr"}
 
@@ -56,35 +56,35 @@ def evaluate_pytrec_eval(run: Path, qrels: Path) -> list[float]:
     return [float(np.mean([values[name] for values in by_query])) for name in METRICS]
 
 
-def evaluate_gainsay(run: Path, qrels: Path) -> list[float]:
-    """Return gainsay's means."""
-    return list(gs.evaluate_run(list(METRICS.values()), run, qrels, convention="trec_eval").mean.values())
+def evaluate_gainwise(run: Path, qrels: Path) -> list[float]:
+    """Return gainwise's means."""
+    return list(gw.evaluate_run(list(METRICS.values()), run, qrels, convention="trec_eval").mean.values())
 
 
 def evaluate_without_pyarrow(run: Path, qrels: Path) -> list[float]:
-    """Return gainsay's means, as if pyarrow were not installed."""
+    """Return gainwise's means, as if pyarrow were not installed."""
     with mock.patch.dict(sys.modules, {"pyarrow": None, "pyarrow.csv": None, "pyarrow.compute": None}):
-        return evaluate_gainsay(run, qrels)
+        return evaluate_gainwise(run, qrels)
 
 
 def print_runs(folder: Path, queries: int, repeats: int, budget: float) -> None:
     """Print the table of runs and qrels."""
-    print("| run and qrels | pytrec_eval, ms | gainsay, ms | ratio | ratio without pyarrow | relative difference |")
+    print("| run and qrels | pytrec_eval, ms | gainwise, ms | ratio | ratio without pyarrow | relative difference |")
     print("|---|---:|---:|---:|---:|---:|")
     for name, pool in (("few distinct ids", 20_000), ("nearly all ids distinct", 8_500 * queries)):
         paths = write_run_and_qrels(folder, queries, pool)
-        difference = np.max(np.abs(np.array(evaluate_gainsay(*paths)) / np.array(evaluate_pytrec_eval(*paths)) - 1))
-        pytrec, gainsay, without_pyarrow = time_interleaved(
+        difference = np.max(np.abs(np.array(evaluate_gainwise(*paths)) / np.array(evaluate_pytrec_eval(*paths)) - 1))
+        pytrec, gainwise, without_pyarrow = time_interleaved(
             {
                 "pytrec_eval": partial(evaluate_pytrec_eval, *paths),
-                "gainsay": partial(evaluate_gainsay, *paths),
+                "gainwise": partial(evaluate_gainwise, *paths),
                 "without pyarrow": partial(evaluate_without_pyarrow, *paths),
             },
             repeats,
             budget,
         ).values()
         print(f"| {queries:,} × 1,000, {name} | {compute_milliseconds(pytrec):.0f} "
-              f"| {compute_milliseconds(gainsay):.0f} | {compute_ratio(gainsay, pytrec):.2f} "
+              f"| {compute_milliseconds(gainwise):.0f} | {compute_ratio(gainwise, pytrec):.2f} "
               f"| {compute_ratio(without_pyarrow, pytrec):.1f} | {difference:.0e} |", flush=True)  # fmt: skip
 
 
@@ -95,19 +95,19 @@ def print_tables(folder: Path, rows: int, repeats: int, budget: float) -> None:
     pd.DataFrame(scores, columns=["a", "b", "c"]).to_csv(path, index=False)
     compressed = folder / "compressed.csv"
     compressed.write_bytes(gzip.compress(path.read_bytes(), 1))
-    print(f"\n| one of three columns, {rows:,} rows | pandas, ms | gainsay, ms | ratio |\n|---|---:|---:|---:|")
+    print(f"\n| one of three columns, {rows:,} rows | pandas, ms | gainwise, ms | ratio |\n|---|---:|---:|---:|")
     for name, file, compression in (("CSV", path, None), ("CSV, gzip", compressed, "gzip")):
         assert read_scores(file, column="b").tobytes() == np.ascontiguousarray(scores[:, 1]).tobytes()
-        pandas, gainsay = time_interleaved(
+        pandas, gainwise = time_interleaved(
             {
                 "pandas": partial(pd.read_csv, file, usecols=["b"], compression=compression),
-                "gainsay": partial(read_scores, file, column="b"),
+                "gainwise": partial(read_scores, file, column="b"),
             },
             repeats,
             budget,
         ).values()
-        print(f"| {name} | {compute_milliseconds(pandas):.0f} | {compute_milliseconds(gainsay):.0f} "
-              f"| {compute_ratio(gainsay, pandas):.2f} |", flush=True)  # fmt: skip
+        print(f"| {name} | {compute_milliseconds(pandas):.0f} | {compute_milliseconds(gainwise):.0f} "
+              f"| {compute_ratio(gainwise, pandas):.2f} |", flush=True)  # fmt: skip
 
 
 def main() -> None:

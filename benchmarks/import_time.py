@@ -1,4 +1,4 @@
-"""Measure the time of `import gainsay` and of its first evaluation, in addition to `import numpy`.
+"""Measure the time of `import gainwise` and of its first evaluation, in addition to `import numpy`.
 
     python benchmarks/import_time.py [--repeats 15]
 
@@ -32,7 +32,7 @@ def run_interpreter(code: str, *options: str) -> str:
 
 def measure_modules() -> dict[str, float]:
     """Return the milliseconds of each module that an evaluation imports after NumPy, without nested imports."""
-    code = "import numpy, sys; print('here', file=sys.stderr); import gainsay; gainsay.evaluate"
+    code = "import numpy, sys; print('here', file=sys.stderr); import gainwise; gainwise.evaluate"
     lines = run_interpreter(code, "-X", "importtime").splitlines()
     times = {}
     for line in lines[lines.index("here") + 1 :]:
@@ -46,8 +46,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=15)
     arguments = parser.parse_args()
-    codes = {name: f"import {name}" for name in ("numpy", "numpy, gainsay", "pandas", "numpy, gainsay.data")}
-    codes["numpy, gainsay; gainsay.evaluate"] = "import numpy, gainsay; gainsay.evaluate"
+    codes = {name: f"import {name}" for name in ("numpy", "numpy, gainwise", "pandas", "numpy, gainwise.data")}
+    codes["numpy, gainwise; gainwise.evaluate"] = "import numpy, gainwise; gainwise.evaluate"
     functions = {name: partial(run_interpreter, code) for name, code in codes.items()}
     seconds = time_interleaved(functions, arguments.repeats)
     additional = {
@@ -59,7 +59,7 @@ def main() -> None:
     print("| import | ms | in addition to numpy, ms |\n|---|---:|---:|")
     for name, values in seconds.items():
         print(f"| {name} | {compute_milliseconds(values):.0f} | {additional[name]:.0f} |")
-    print(f"\n`import gainsay` after `import numpy`, ms: {format_target(additional['numpy, gainsay'], TARGET, 0)}\n")
+    print(f"\n`import gainwise` after `import numpy`, ms: {format_target(additional['numpy, gainwise'], TARGET, 0)}\n")
     runs = [measure_modules() for _ in range(arguments.repeats)]
     times = {name: median(run.get(name, 0.0) for run in runs) for name in runs[0]}
     slowest = sorted(times, key=times.__getitem__, reverse=True)[:MODULES_SHOWN]

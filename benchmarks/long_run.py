@@ -22,9 +22,9 @@ import xgboost as xgb
 from evaluators import TEN_METRICS
 from timing import describe_machine
 
-import gainsay.lightgbm
-import gainsay.xgboost
-from gainsay.data import simulate
+import gainwise.lightgbm
+import gainwise.xgboost
+from gainwise.data import simulate
 
 HERE = Path(__file__).parent
 ROUNDS_PER_TURN = 100
@@ -78,10 +78,10 @@ def train_lightgbm(kind: str, rounds: int, queries: int, timer: RoundTimer) -> d
     options: dict[str, Any] = {}
     callbacks: list[Any] = [finish_round]
     if kind == "feval":
-        options = {"feval": gainsay.lightgbm.feval(TEN_METRICS, n_jobs=1)}
+        options = {"feval": gainwise.lightgbm.feval(TEN_METRICS, n_jobs=1)}
         callbacks += [
             lgb.record_evaluation(curves),
-            gainsay.lightgbm.early_stopping("mrr", rounds=rounds, verbose=False),
+            gainwise.lightgbm.early_stopping("mrr", rounds=rounds, verbose=False),
         ]
     timer.start()
     lgb.train(params, train_set, rounds, valid_sets=[valid_set], callbacks=callbacks, **options)
@@ -103,13 +103,13 @@ def train_xgboost(kind: str, rounds: int, queries: int, timer: RoundTimer) -> di
     curves: dict[str, Any] = {}
     evals = [(dvalid, "valid")]
     callbacks: list[Any] = []
-    custom_metric = gainsay.xgboost.custom_metric(TEN_METRICS, n_jobs=1) if kind == "custom_metric" else None
+    custom_metric = gainwise.xgboost.custom_metric(TEN_METRICS, n_jobs=1) if kind == "custom_metric" else None
     if custom_metric is not None:
-        callbacks = [gainsay.xgboost.full_precision(custom_metric)]
+        callbacks = [gainwise.xgboost.full_precision(custom_metric)]
     if kind == "EvaluateRanking":
-        evals, callbacks = [], [gainsay.xgboost.EvaluateRanking({"valid": dvalid}, TEN_METRICS, n_jobs=1)]
+        evals, callbacks = [], [gainwise.xgboost.EvaluateRanking({"valid": dvalid}, TEN_METRICS, n_jobs=1)]
     if callbacks:
-        callbacks.append(gainsay.xgboost.early_stopping("mrr", dataset="valid", rounds=rounds, verbose=False))
+        callbacks.append(gainwise.xgboost.early_stopping("mrr", dataset="valid", rounds=rounds, verbose=False))
     timer.start()
     xgb.train(
         params, dtrain, rounds, evals=evals, custom_metric=custom_metric, evals_result=curves,

@@ -20,7 +20,7 @@ from datasets import SHAPES, make_shape
 from evaluators import TEN_METRICS
 from timing import describe_machine
 
-import gainsay as gs
+import gainwise as gw
 
 STAGES = ("data", "evaluator", "evaluation")
 
@@ -30,7 +30,7 @@ def run_stages(last: str, shape: str, documents: int, ties: str, threads: int) -
     data = make_shape(shape, documents, ties)
     if last == "data":
         return
-    evaluator = gs.Evaluator(TEN_METRICS, gs.Judgments(data.labels, group=data.sizes), n_jobs=threads)
+    evaluator = gw.Evaluator(TEN_METRICS, gw.Judgments(data.labels, group=data.sizes), n_jobs=threads)
     if last == "evaluation":
         for _ in range(3):
             evaluator(data.scores[ties])
@@ -57,7 +57,7 @@ def measure_allocated(shape: str, documents: int) -> float:
     """Return the bytes that judgments and evaluator allocate, in addition to the caller's arrays."""
     data = make_shape(shape, documents)
     tracemalloc.start()
-    evaluator = gs.Evaluator(TEN_METRICS, gs.Judgments(data.labels, group=data.sizes))
+    evaluator = gw.Evaluator(TEN_METRICS, gw.Judgments(data.labels, group=data.sizes))
     allocated = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     del evaluator

@@ -17,12 +17,12 @@ from pathlib import Path
 import numpy as np
 from timing import describe_machine
 
-import gainsay as gs
+import gainwise as gw
 
 DOCUMENTS = 20
 
 
-def simulate(models: int, queries: int, shared: float) -> tuple[dict[str, np.ndarray], gs.Judgments]:
+def simulate(models: int, queries: int, shared: float) -> tuple[dict[str, np.ndarray], gw.Judgments]:
     """Return scores and judgments. `shared` is the weight of the common error of all models."""
     rng = np.random.default_rng(0)
     labels = rng.choice(5, size=queries * DOCUMENTS, p=[0.5, 0.2, 0.15, 0.1, 0.05])
@@ -31,14 +31,14 @@ def simulate(models: int, queries: int, shared: float) -> tuple[dict[str, np.nda
     for n in range(models):
         error = shared * common + (1 - shared) * rng.normal(size=len(labels))
         scores[f"model {n}"] = rng.uniform(0.5, 1.0) * labels + error
-    return scores, gs.Judgments(labels, group=[DOCUMENTS] * queries)
+    return scores, gw.Judgments(labels, group=[DOCUMENTS] * queries)
 
 
 def measure(models: int, queries: int, shared: float) -> list[float]:
     """Return the CPU seconds of `compare`, the verdict, JSON and the HTML report."""
     scores, judgments = simulate(models, queries, shared)
     times = [time.process_time()]
-    comparison = gs.compare(scores, judgments, ["ndcg_linear@10", "ndcg_exp@10"])
+    comparison = gw.compare(scores, judgments, ["ndcg_linear@10", "ndcg_exp@10"])
     times.append(time.process_time())
     comparison.verdict  # noqa: B018 - computed on first access
     times.append(time.process_time())

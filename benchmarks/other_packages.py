@@ -3,7 +3,7 @@
     python benchmarks/other_packages.py [--documents 1000000] [--repeats 5] [--threads 2] [--budget 20]
 
 Each package computes the metrics it supports among both NDCGs, MAP and reciprocal rank, for untied scores and for the
-scores of a training after five rounds, which have many ties. Its values are first compared with gainsay's under the
+scores of a training after five rounds, which have many ties. Its values are first compared with gainwise's under the
 convention of the package. A package with other values is not timed, for example because its order of ties is arbitrary.
 The conversion from arrays to the input of the package is timed separately. Missing packages are listed at the end.
 """
@@ -30,7 +30,7 @@ from evaluators import (
 )
 from timing import compute_milliseconds, compute_ratio, describe_machine, time_interleaved
 
-import gainsay as gs
+import gainwise as gw
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,13 +58,13 @@ class Package(NamedTuple):
     metrics : tuple of str
         The metrics it computes, in its order.
     convention : str or None
-        The convention of gainsay that reproduces its values.
+        The convention of gainwise that reproduces its values.
     max_difference : float
         Relative difference that its arithmetic explains: 64-bit sums, 32-bit sums, printed digits.
     convert : callable
         Function of data, scores and threads. It converts them and returns the evaluation, which returns the means.
-    gainsay_metrics : tuple of str, optional
-        Metrics to time gainsay with, if they are not the same.
+    gainwise_metrics : tuple of str, optional
+        Metrics to time gainwise with, if they are not the same.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Package(NamedTuple):
     convention: str | None
     max_difference: float
     convert: Callable[[Data, Scores, int], Evaluation]
-    gainsay_metrics: tuple[str, ...] = ()
+    gainwise_metrics: tuple[str, ...] = ()
 
 
 def convert_to_lists(data: Data, scores: Scores, threads: int) -> Evaluation:
@@ -230,7 +230,7 @@ MAPS = tuple(f"map@{k}" for k in CUTOFFS)
 TWO = ("ndcg_linear@10", "ndcg_exp@10")
 THREE = ("ndcg_linear@10", "map", "mrr")
 FOUR = ("ndcg_linear@10", "ndcg_exp@10", "map", "mrr")
-THREE_IN_32_BITS = tuple(str(replace(metric, scores="float32")) for metric in gs.parse_metrics(THREE))
+THREE_IN_32_BITS = tuple(str(replace(metric, scores="float32")) for metric in gw.parse_metrics(THREE))
 """pytrec_eval rounds scores to 32 bits, which ties two in a million documents."""
 PACKAGES = (
     Package("Python loop, one NDCG", "", "", ("ndcg_exp@10",), None, 1e-12, convert_to_lists),
@@ -264,7 +264,7 @@ def make_scores_positive(data: Data) -> Data:
     return data._replace(scores={kind: values - values.min() + 1 for kind, values in data.scores.items()})
 
 
-def format_row(package: Package, data: Data, kind: str, judgments: gs.Judgments, arguments: argparse.Namespace) -> str:
+def format_row(package: Package, data: Data, kind: str, judgments: gw.Judgments, arguments: argparse.Namespace) -> str:
     """Time a package and return its row of the table."""
     scores = data.scores[kind]
     small = make_scores_positive(make_data(1_000))
@@ -272,16 +272,16 @@ def format_row(package: Package, data: Data, kind: str, judgments: gs.Judgments,
     start = time.perf_counter()
     evaluate = package.convert(data, scores, arguments.threads)
     conversion = time.perf_counter() - start
-    metrics = gs.parse_metrics(package.metrics, convention=package.convention)
-    expected = np.array(list(gs.evaluate(metrics, judgments, scores).mean.values()))
+    metrics = gw.parse_metrics(package.metrics, convention=package.convention)
+    expected = np.array(list(gw.evaluate(metrics, judgments, scores).mean.values()))
     difference = np.max(np.abs(np.array(evaluate()) / expected - 1))
     if not difference <= package.max_difference:
         return f"| {package.name} | not timed: other values | | | {difference:.0e} | |"
-    gainsay = build_evaluation(package.gainsay_metrics or metrics, judgments, scores, arguments.threads)
-    seconds = time_interleaved({"package": evaluate, "gainsay": gainsay}, arguments.repeats, arguments.budget)
+    gainwise = build_evaluation(package.gainwise_metrics or metrics, judgments, scores, arguments.threads)
+    seconds = time_interleaved({"package": evaluate, "gainwise": gainwise}, arguments.repeats, arguments.budget)
     return (f"| {package.name} | {compute_milliseconds(seconds['package']):.1f} "
-            f"| {compute_milliseconds(seconds['gainsay']):.1f} "
-            f"| {compute_ratio(seconds['gainsay'], seconds['package']):.3f} "
+            f"| {compute_milliseconds(seconds['gainwise']):.1f} "
+            f"| {compute_ratio(seconds['gainwise'], seconds['package']):.3f} "
             f"| {difference:.0e} | {1e3 * conversion:.0f} |")  # fmt: skip
 
 
@@ -294,7 +294,7 @@ def main() -> None:
     parser.add_argument("--budget", type=float, default=20, help="seconds per package, but at least two rounds")
     arguments = parser.parse_args()
     data = make_scores_positive(add_training_scores(make_data(arguments.documents), arguments.threads))
-    judgments = gs.Judgments(data.labels, group=data.sizes)
+    judgments = gw.Judgments(data.labels, group=data.sizes)
     installed = [package for package in PACKAGES if not package.module or find_spec(package.module)]
     missing = dict.fromkeys(package.package for package in PACKAGES if package not in installed)
     print(f"{describe_machine(*dict.fromkeys(package.package for package in installed if package.package))}\n")
@@ -302,14 +302,14 @@ def main() -> None:
           f"{arguments.repeats} interleaved runs or fewer. *Difference* is the largest relative difference of the "
           "values.")  # fmt: skip
     for kind, title in KINDS.items():
-        print(f"\n### {title}\n\n| package | package, ms | gainsay, ms | ratio | difference | conversion, ms |")
+        print(f"\n### {title}\n\n| package | package, ms | gainwise, ms | ratio | difference | conversion, ms |")
         print("|---|---:|---:|---:|---:|---:|")
         for package in installed:
             print(format_row(package, data, kind, judgments, arguments), flush=True)
             gc.collect()
-    create = {"evaluator": lambda: gs.Evaluator(TEN_METRICS, gs.Judgments(data.labels, group=data.sizes))}
+    create = {"evaluator": lambda: gw.Evaluator(TEN_METRICS, gw.Judgments(data.labels, group=data.sizes))}
     conversion = compute_milliseconds(time_interleaved(create, 3)["evaluator"])
-    print(f"\ngainsay's conversion (`Judgments` and `Evaluator` for ten metrics): {conversion:.0f} ms")
+    print(f"\ngainwise's conversion (`Judgments` and `Evaluator` for ten metrics): {conversion:.0f} ms")
     print(f"\nNot installed: {', '.join(missing) or 'none'}")
 
 

@@ -16,8 +16,8 @@ from datasets import SHAPES, make_shape
 from evaluators import TEN_METRICS, build_evaluation
 from timing import compute_milliseconds, compute_ratio, describe_machine, time_interleaved
 
-import gainsay as gs
-from gainsay.ranking.rows import rank_block
+import gainwise as gw
+from gainwise.ranking.rows import rank_block
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def build_ranking(judgments: gs.Judgments, scores: NDArray[Any]) -> Callable[[], None]:
+def build_ranking(judgments: gw.Judgments, scores: NDArray[Any]) -> Callable[[], None]:
     """Return a function that ranks all blocks of queries."""
     levels, blocks = len(judgments.levels), judgments.layout.blocks
 
@@ -36,7 +36,7 @@ def build_ranking(judgments: gs.Judgments, scores: NDArray[Any]) -> Callable[[],
     return rank
 
 
-def build_sort(judgments: gs.Judgments, scores: NDArray[Any]) -> Callable[[], None]:
+def build_sort(judgments: gw.Judgments, scores: NDArray[Any]) -> Callable[[], None]:
     """Return a function that sorts a copy of each block's padded rows of scores."""
     rows = [block.gather(scores) for block in judgments.layout.blocks]
 
@@ -62,7 +62,7 @@ def main() -> None:
         for ties in ("untied", "tied"):
             data = make_shape(shape, n, ties)
             scores = data.scores[ties]
-            judgments = gs.Judgments(data.labels, group=data.sizes)
+            judgments = gw.Judgments(data.labels, group=data.sizes)
             functions = {
                 "one pass": scores.sum,
                 "sort": build_sort(judgments, scores),

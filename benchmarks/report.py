@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from timing import describe_machine
 
-import gainsay as gs
+import gainwise as gw
 
 DOCUMENTS = 20
 
@@ -28,12 +28,12 @@ def main() -> None:
     arguments = parser.parse_args()
     rng = np.random.default_rng(1)
     labels = rng.choice(5, size=arguments.queries * DOCUMENTS, p=[0.52, 0.32, 0.13, 0.02, 0.01])
-    judgments = gs.Judgments(labels, group=np.full(arguments.queries, DOCUMENTS))
+    judgments = gw.Judgments(labels, group=np.full(arguments.queries, DOCUMENTS))
     models = {
         f"model {n}": labels * rng.uniform(0.3, 1.0) + rng.normal(size=len(labels)) for n in range(arguments.models)
     }
     times = [time.perf_counter()]
-    comparison = gs.compare(models, judgments)
+    comparison = gw.compare(models, judgments)
     times.append(time.perf_counter())
     comparison.leaderboard, comparison.pairs, comparison.verdict  # noqa: B018 - computed on first access
     times.append(time.perf_counter())

@@ -18,7 +18,7 @@ from datasets import Data, add_training_scores, make_data, make_short
 from evaluators import IMPLEMENTATIONS, NDCGS, TEN_METRICS, build_evaluation, build_lightgbm_evaluation
 from timing import compute_milliseconds, compute_ratio, describe_machine, time_interleaved
 
-import gainsay as gs
+import gainwise as gw
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,11 +31,11 @@ METRICS = {"both NDCGs": NDCGS, "ten metrics": TEN_METRICS}
 def build_evaluations(
     data: Data, scores: NDArray[Any], builtin: Callable[[], object], threads: int
 ) -> dict[Any, Callable[[], object]]:
-    """Return LightGBM's evaluation, and gainsay's by metrics and implementation.
+    """Return LightGBM's evaluation, and gainwise's by metrics and implementation.
 
     The evaluators are new: they have not yet measured which number of threads is the fastest.
     """
-    judgments = {implementation: gs.Judgments(data.labels, group=data.sizes) for implementation in IMPLEMENTATIONS}
+    judgments = {implementation: gw.Judgments(data.labels, group=data.sizes) for implementation in IMPLEMENTATIONS}
     return {"LightGBM": builtin} | {
         (name, implementation): build_evaluation(metrics, judgments[implementation], scores, threads, implementation)
         for name, metrics in METRICS.items()

@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-from gainsay.ranking import compiled
+from gainwise.ranking import compiled
 
 HERE = Path(__file__).parent
 
@@ -41,7 +41,7 @@ SINGLE_IMPLEMENTATION = ("other_packages", "sizes", "ranking", "memory", "report
 
 INTRODUCTION = """# Benchmarks
 
-Ratios are medians of interleaved runs. If a ratio is below 1, gainsay is faster. `make bench` repeats the measurements.
+Ratios are medians of interleaved runs. If a ratio is below 1, gainwise is faster. `make bench` repeats the measurements.
 """
 
 
@@ -66,7 +66,7 @@ def build_section(name: str, limit: float) -> str:
     """Run a script, with each implementation if necessary, and return its section."""
     parts = [run_script(name, limit)]
     if name in SINGLE_IMPLEMENTATION and compiled.core() is not None:
-        parts.append(run_script(name, limit, GAINSAY_KERNEL="0"))
+        parts.append(run_script(name, limit, GAINWISE_KERNEL="0"))
     return f"## {TITLES[name]}\n\n" + "\n".join(parts)
 
 

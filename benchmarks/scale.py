@@ -22,10 +22,10 @@ from datasets import Data, make_data
 from evaluators import TEN_METRICS
 from timing import describe_machine
 
-import gainsay as gs
-from gainsay.dask.evaluation import PartitionSums, _add_partitions, _sum_partition, predict_stages
-from gainsay.data import simulate
-from gainsay.training.bound_metrics import BoundMetrics, Partition
+import gainwise as gw
+from gainwise.dask.evaluation import PartitionSums, _add_partitions, _sum_partition, predict_stages
+from gainwise.data import simulate
+from gainwise.training.bound_metrics import BoundMetrics, Partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,7 +68,7 @@ def measure_partition(documents: int, repeats: int) -> Measurements:
     evaluation = 1e9 * measure_cpu_time(lambda: partition.evaluate(scores), repeats)
     task = 1e9 * measure_cpu_time(lambda: sum_partition(data, scores, None), repeats)
     tracemalloc.start()
-    evaluator = gs.Evaluator(TEN_METRICS, gs.Judgments(data.labels, group=data.sizes), n_jobs=1)
+    evaluator = gw.Evaluator(TEN_METRICS, gw.Judgments(data.labels, group=data.sizes), n_jobs=1)
     allocated = tracemalloc.get_traced_memory()[0]
     del evaluator
     tracemalloc.reset_peak()
@@ -104,7 +104,7 @@ def measure_overhead(partitions: list[int], workers: int) -> list[float]:
     """Return the seconds that a cluster takes for each number of partitions of one query."""
     import distributed
 
-    from gainsay.dask import evaluate
+    from gainwise.dask import evaluate
 
     labels, scores, group = np.array([1.0, 0.0]), np.array([0.5, 0.7]), np.array([2])
     seconds = []

@@ -14,7 +14,7 @@ from datasets import SHAPES, make_shape
 from evaluators import TEN_METRICS, build_evaluation
 from timing import compute_milliseconds, compute_ratio, describe_machine, format_target, time_interleaved
 
-import gainsay as gs
+import gainwise as gw
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +51,7 @@ def measure(shape: str, documents: list[int], threads: list[int], repeats: int) 
     for n in documents:
         for ties in ("untied", "tied"):
             data = make_shape(shape, n, ties)
-            judgments = gs.Judgments(data.labels, group=data.sizes)
+            judgments = gw.Judgments(data.labels, group=data.sizes)
             for jobs in threads:
                 evaluation = build_evaluation(TEN_METRICS, judgments, data.scores[ties], jobs)
                 evaluations[n, ties, jobs] = repeat_calls(evaluation, count_calls(n))

@@ -18,8 +18,8 @@ from evaluators import IMPLEMENTATIONS, TEN_METRICS, build_evaluation, ignore_mi
 from sizes import count_calls, repeat_calls
 from timing import compute_milliseconds, compute_ratio, describe_machine, time_interleaved
 
-import gainsay as gs
-from gainsay.evaluation import groups
+import gainwise as gw
+from gainwise.evaluation import groups
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,7 +44,7 @@ def build_table(ties: str, documents: list[int], threads: list[int], repeats: in
     for size in documents:
         data = make_shape("MSLR-like", size, ties)
         calls = count_calls(size)
-        judgments = gs.Judgments(data.labels, group=data.sizes)
+        judgments = gw.Judgments(data.labels, group=data.sizes)
         evaluations = {
             (implementation, n): repeat_calls(
                 build_evaluation(TEN_METRICS, judgments, data.scores[ties], n, implementation), calls

@@ -1,4 +1,4 @@
-"""Time LightGBM training with gainsay's metrics, with the built-in ndcg, and without a metric.
+"""Time LightGBM training with gainwise's metrics, with the built-in ndcg, and without a metric.
 
     python benchmarks/training.py [--documents 1000000] [--threads 2] [--settings 20,31,100 136,31,100 …]
 
@@ -22,7 +22,7 @@ from datasets import make_data, make_features
 from evaluators import CUTOFFS, IMPLEMENTATIONS, NDCGS, TEN_METRICS, select_implementation
 from timing import describe_machine
 
-from gainsay.lightgbm import feval
+from gainwise.lightgbm import feval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

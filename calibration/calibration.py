@@ -41,7 +41,7 @@ from populations import (
 from repeats_and_clusters import CLUSTER_CELLS, KINDS, build_recipe_cells
 from scipy.stats import ttest_rel
 
-from gainsay.comparison.comparison import Comparison
+from gainwise.comparison.comparison import Comparison
 
 START, END = "# Calibration of the verdict", "<!-- end of the verdict -->"
 SCENARIOS_BY_NAME = {scenario.name: scenario for scenario in SCENARIOS}

@@ -47,10 +47,10 @@ from repeats_and_clusters import (
     select_repeats,
 )
 
-from gainsay.comparison.baseline import compare_with_baseline
-from gainsay.comparison.inference import Sample
-from gainsay.comparison.segments import compute_segments
-from gainsay.comparison.verdict import Verdict
+from gainwise.comparison.baseline import compare_with_baseline
+from gainwise.comparison.inference import Sample
+from gainwise.comparison.segments import compute_segments
+from gainwise.comparison.verdict import Verdict
 
 MARGIN = 0.004
 SHARES = (0.5, 0.3, 0.15, 0.05)

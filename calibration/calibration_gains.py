@@ -35,9 +35,9 @@ from populations import (
 )
 from scipy.special import expit
 
-import gainsay as gs
-from gainsay.comparison.data import Panel
-from gainsay.comparison.gain_path import (
+import gainwise as gw
+from gainwise.comparison.data import Panel
+from gainwise.comparison.gain_path import (
     DEFAULT_BASES,
     GainPath,
     estimate_gains_at_nodes,
@@ -45,8 +45,8 @@ from gainsay.comparison.gain_path import (
     find_nodes,
     read_gain_path,
 )
-from gainsay.comparison.inference import Sample
-from gainsay.metrics.dcg import power
+from gainwise.comparison.inference import Sample
+from gainwise.metrics.dcg import power
 
 BASES = np.array(DEFAULT_BASES)
 SPAN = math.log(BASES[-1])
@@ -121,7 +121,7 @@ def sample_path(population: Population, probabilities: Array, queries: int, seed
 
     family = estimate_gains_at_nodes(build_panel, find_nodes(values[:, :, :2500]), DRAWS, seed)
     sample = Sample(family.panel, ALPHA, DRAWS, seed)
-    return read_gain_path(family, gs.NDCG(gain="linear", k=10), DEFAULT_BASES, sample, (0.0, 1.0, 2.0, 3.0, 4.0))
+    return read_gain_path(family, gw.NDCG(gain="linear", k=10), DEFAULT_BASES, sample, (0.0, 1.0, 2.0, 3.0, 4.0))
 
 
 def measure_paths(population: Population, scenario: str, queries: int, repetitions: int, seed: int) -> dict[str, float]:
@@ -173,7 +173,7 @@ def measure_fits(base: float, preferences: int, repetitions: int, seed: int, slo
         ideal = gains[-np.sort(-first, axis=1)] @ discount
         difference = (gains[first] @ discount - gains[second] @ discount) / np.where(ideal > 0, ideal, 1)
         preferred = np.where(rng.random(preferences) < expit(slope * difference), "a", "b")
-        fit = gs.fit_gain({"a": first, "b": second, "preferred": preferred})
+        fit = gw.fit_gain({"a": first, "b": second, "preferred": preferred})
         covered.append(fit.lower <= base <= fit.upper)
         intervals.append((fit.base, fit.lower, min(fit.upper, 4.0)))
         decided.append(fit.verdict != "cannot tell")

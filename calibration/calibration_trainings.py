@@ -25,8 +25,8 @@ import numpy as np
 from populations import ALPHA, METRICS, Array, Store, format_table, print_section
 from repeats_and_clusters import check_kind, compute_verdict
 
-import gainsay as gs
-from gainsay.experiment.plan import resample
+import gainwise as gw
+from gainwise.experiment.plan import resample
 
 TRAININGS, REPEATS = 16, 5
 TRAIN, TEST = 300, (1000, 5000)
@@ -42,7 +42,7 @@ CLAIMS = {"genuine": "`genuine`", "agree": "`agree`", "pair": "A and B differ"}
 START, END = "## One recipe with several names", "<!-- end of one recipe with several names -->"
 
 
-def train_recipe(train: gs.RankingData, vary: str, seed: int) -> lgb.Booster:
+def train_recipe(train: gw.RankingData, vary: str, seed: int) -> lgb.Booster:
     """Train the recipe once."""
     data = resample(train, seed) if vary == "queries" else train
     return lgb.train({**PARAMETERS, "seed": seed}, lgb.Dataset(data.features, data.labels, group=data.group), ROUNDS)
@@ -50,9 +50,9 @@ def train_recipe(train: gs.RankingData, vary: str, seed: int) -> lgb.Booster:
 
 def train_all(replication: int, vary: str) -> Array:
     """Return both NDCG@10 of all trainings on the test queries of a replication, shape (2, queries, trainings)."""
-    data = gs.data.simulate(TRAIN + max(TEST), seed=replication, mean_length=20)
+    data = gw.data.simulate(TRAIN + max(TEST), seed=replication, mean_length=20)
     train, test = data.take_queries(np.arange(TRAIN)), data.take_queries(np.arange(TRAIN, TRAIN + max(TEST)))
-    evaluator = gs.Evaluator(["ndcg_linear@10", "ndcg_exp@10"], test.judgments(), n_jobs=1)
+    evaluator = gw.Evaluator(["ndcg_linear@10", "ndcg_exp@10"], test.judgments(), n_jobs=1)
     values = []
     for number in range(TRAININGS):
         booster = train_recipe(train, vary, 1 + replication * TRAININGS + number)

@@ -16,8 +16,8 @@ import math
 import numpy as np
 from claims import Claim, simulate_claims
 
-import gainsay as gs
-from gainsay.comparison.sensitivity import estimate_share, find_reversals
+import gainwise as gw
+from gainwise.comparison.sensitivity import estimate_share, find_reversals
 
 ALPHA, MODELS, QUERIES = 0.05, 8, 200
 
@@ -36,7 +36,7 @@ def simulate_share(sample: int, models: int, share: float) -> tuple[float, float
     return float(abs(estimate - share) <= 1.96 * error), float(lower <= share <= upper)
 
 
-def draw_pairs(sample: int, spread: float) -> tuple[gs.Comparison, np.ndarray]:
+def draw_pairs(sample: int, spread: float) -> tuple[gw.Comparison, np.ndarray]:
     """Return a comparison of models, and the true difference of their metrics."""
     rng = np.random.default_rng([29, int(10_000 * spread), sample])
     level = rng.beta(2, 3, size=(QUERIES, 1))
@@ -45,7 +45,7 @@ def draw_pairs(sample: int, spread: float) -> tuple[gs.Comparison, np.ndarray]:
     effect = spread * np.linspace(-1, 1, MODELS)
     names = [f"m{place}" for place in range(MODELS)]
     values = {"ndcg_linear@10": linear, "ndcg_exp@10": linear + gap + effect}
-    return gs.Comparison(values, names, draws=1000, seed=sample), effect
+    return gw.Comparison(values, names, draws=1000, seed=sample), effect
 
 
 def cover_discordances(sample: int) -> tuple[float, float]:

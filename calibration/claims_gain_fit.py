@@ -17,7 +17,7 @@ from claims import Claim, simulate_claims
 from numpy.typing import NDArray
 from scipy.special import expit
 
-import gainsay as gs
+import gainwise as gw
 
 SHARES = (0.40, 0.30, 0.15, 0.10, 0.05)
 DISCOUNT = 1 / np.log2(np.arange(2, 12))
@@ -41,10 +41,10 @@ class Pairs:
         ]
         self.difference = (values[0] - values[1]) / np.where(ideal > 0, ideal, 1.0)
 
-    def fit_preferred(self, preferred: NDArray[np.str_], **options: object) -> gs.comparison.gain_fit.GainFit:
+    def fit_preferred(self, preferred: NDArray[np.str_], **options: object) -> gw.comparison.gain_fit.GainFit:
         """Fit the gain to these preferences."""
-        judgments = gs.Judgments(self.labels.ravel(), group=[DOCUMENTS] * len(self.labels))
-        return gs.fit_gain((judgments, *(scores.ravel() for scores in self.scores), preferred), **options)
+        judgments = gw.Judgments(self.labels.ravel(), group=[DOCUMENTS] * len(self.labels))
+        return gw.fit_gain((judgments, *(scores.ravel() for scores in self.scores), preferred), **options)
 
     def repeat(self, times: int) -> None:
         """Show every pair to several judges."""
@@ -91,7 +91,7 @@ def judge_and_test(sample: int) -> tuple[bool, bool]:
     return judge_pairs(sample, 1.0, rejections=True)
 
 
-def covers(fit: gs.comparison.gain_fit.GainFit) -> bool:
+def covers(fit: gw.comparison.gain_fit.GainFit) -> bool:
     """Return whether the interval contains the base."""
     return fit.lower <= BASE <= fit.upper
 

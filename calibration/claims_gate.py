@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-import gainsay as gs
-from gainsay import Comparison
-from gainsay.comparison.baseline import compare_with_baseline
+import gainwise as gw
+from gainwise import Comparison
+from gainwise.comparison.baseline import compare_with_baseline
 
 Array = NDArray[np.float64]
 
@@ -117,7 +117,7 @@ def ships_as_planned(share: float, upper: bool) -> Callable[..., bool]:
 def ships_as_planned_from_deviations(share: float) -> Callable[..., bool]:
     """Return a trial: does a sample of the size planned from the true deviation and share ship a better candidate?"""
     population = Population((0.3 * share, 0.3 * share), share, 0.1)
-    plan = gs.plan(0.3 * share, claim="ship", query=float(population.deviation[0]), differing=share)
+    plan = gw.plan(0.3 * share, claim="ship", query=float(population.deviation[0]), differing=share)
     assert plan.queries is not None
     return lambda rng: decide(population.sample(rng, plan.queries), 0.0) == ["ship"]
 

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from populations import read_panel
 
-from gainsay.comparison.baseline import compare_with_baseline
-from gainsay.comparison.estimates import estimate
-from gainsay.comparison.inference import Sample, compute_regret_band, critical_value, draw_errors, two_step_test
+from gainwise.comparison.baseline import compare_with_baseline
+from gainwise.comparison.estimates import estimate
+from gainwise.comparison.inference import Sample, compute_regret_band, critical_value, draw_errors, two_step_test
 
 ALPHA, DRAWS, NAMES = 0.05, 1000, ("x", "y")
 Generator = np.random.Generator
@@ -184,7 +184,7 @@ def flags_repeat(models: int, number: int) -> Callable[[Generator], bool]:
     """Return a trial: is an outlying repeat found among recipes without outliers?"""
 
     def flags(rng: Generator) -> bool:
-        from gainsay.comparison.flags import find_outlying_repeats
+        from gainwise.comparison.flags import find_outlying_repeats
 
         return bool(find_outlying_repeats(draw_repeats(rng, (number,) * models, 60)))
 
@@ -193,7 +193,7 @@ def flags_repeat(models: int, number: int) -> Callable[[Generator], bool]:
 
 def compare_optimism(rng: Generator) -> tuple[float, float]:
     """Return the estimated and the true optimism of the best of 30 equal models on 500 queries."""
-    from gainsay.comparison.inference import estimate_optimism
+    from gainwise.comparison.inference import estimate_optimism
 
     values = draw_values(rng, 500, 30, 0.0)
     base = np.mean([table.mean(axis=1).mean() for table in values.values()])

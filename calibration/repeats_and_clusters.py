@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from populations import ALPHA, DRAWS, METRICS, SCENARIOS, Array, draw_rows, read_panel, tilt
 
-from gainsay.comparison.inference import Sample
-from gainsay.comparison.pairs import compute_pair_p_values
-from gainsay.comparison.verdict import Verdict
+from gainwise.comparison.inference import Sample
+from gainwise.comparison.pairs import compute_pair_p_values
+from gainwise.comparison.verdict import Verdict
 
 DEVIATIONS = {
     "seeds": {"query": 0.025, "repeat": 0.0015, "query_repeat": 0.075},

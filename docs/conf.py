@@ -14,7 +14,7 @@ from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.domains.python import PyXRefRole
 
-import gainsay
+import gainwise
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 
-project = "gainsay"
-author = "The gainsay developers"
+project = "gainwise"
+author = "The gainwise developers"
 project_copyright = author
-release = version = gainsay.__version__
+release = version = gainwise.__version__
 
 extensions = [
     "myst_nb",
@@ -49,7 +49,7 @@ for library in missing:
     tags.add(f"without_{library}")  # type: ignore[name-defined]  # noqa: F821
 for library, module in {"catboost": "catboost", "dask": "dask", "matplotlib": "report"}.items():
     if find_spec(library) is None:
-        exclude_patterns += [f"api/{module}.md", f"api/generated/gainsay.{module}.*"]
+        exclude_patterns += [f"api/{module}.md", f"api/generated/gainwise.{module}.*"]
 
 # -- pages that are executed
 for variable in ("OMP_NUM_THREADS", "OMP_THREAD_LIMIT"):  # deterministic trees, no busy waiting
@@ -80,7 +80,7 @@ numpydoc_attributes_as_param_list = True
 
 # -- HTML
 html_theme = "pydata_sphinx_theme"
-html_title = "gainsay"
+html_title = "gainwise"
 html_static_path = ["_static"]
 html_css_files = ["extra.css"]
 html_math_renderer = "mathml"
@@ -88,7 +88,7 @@ html_show_sourcelink = False
 html_copy_source = False
 html_sidebars: dict[str, list[str]] = {"index": []}
 html_theme_options = {
-    "logo": {"text": "gainsay"},
+    "logo": {"text": "gainwise"},
     "navigation_with_keys": False,
     "show_prev_next": False,
     "header_links_before_dropdown": 6,
@@ -131,7 +131,7 @@ def show_commands(app: Sphinx, docname: str, source: list[str]) -> None:
         return
     import typer
 
-    from gainsay.cli.app import app as cli
+    from gainwise.cli.app import app as cli
 
     sections = []
     for name, command in sorted(typer.main.get_command(cli).commands.items()):  # type: ignore[attr-defined]
@@ -148,7 +148,7 @@ def show_commands(app: Sphinx, docname: str, source: list[str]) -> None:
         sections.append(
             "\n".join(
                 [
-                    *(f"### gainsay {name}", "", words, ""),
+                    *(f"### gainwise {name}", "", words, ""),
                     *("```sh", *(command.epilog or "").split("\n\n")[1:], "```", ""),
                     *("| Option | Description |", "|---|---|", *rows),
                 ]

@@ -12,9 +12,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import gainsay as gs
-from gainsay._common.theme import DARK, LIGHT, Theme
-from gainsay.data import simulate, simulate_rankers
+import gainwise as gw
+from gainwise._common.theme import DARK, LIGHT, Theme
+from gainwise.data import simulate, simulate_rankers
 
 HERE = Path(__file__).parent
 FONT = "system-ui,'Segoe UI','Noto Sans',Roboto,Helvetica,Arial,sans-serif"
@@ -22,13 +22,13 @@ SHADES = (0.05, 0.13, 0.28, 0.6, 1.0)
 """Opacity of the box of each grade."""
 
 
-def compare_rankers() -> gs.Comparison:
+def compare_rankers() -> gw.Comparison:
     """Compare a ranker that finds fair documents, one that finds excellent ones, and one that finds some of both."""
     data = simulate(3000, seed=4, mean_length=40)
-    return gs.compare(simulate_rankers(data, seed=4), data.judgments())
+    return gw.compare(simulate_rankers(data, seed=4), data.judgments())
 
 
-def select_query(comparison: gs.Comparison) -> Any:
+def select_query(comparison: gw.Comparison) -> Any:
     """Return the query with the largest contradiction for which the safe choice is between the two winners."""
     verdict = comparison.verdict
     ordered = [verdict.winners[metric] for metric in verdict.metrics]
@@ -40,7 +40,7 @@ def select_query(comparison: gs.Comparison) -> Any:
     raise LookupError("The safe choice is not between the two winners on any query.")
 
 
-def collect_values(comparison: gs.Comparison) -> dict[str, Any]:
+def collect_values(comparison: gw.Comparison) -> dict[str, Any]:
     """Return the chart, the grades of the top 10 of one query, and the names and numbers in the text."""
     verdict, chart, query = comparison.verdict, comparison.content.chart, select_query(comparison)
     linear, exponential = verdict.winners.values()
@@ -117,14 +117,14 @@ def draw_headings(drawing: Drawing, values: dict[str, Any]) -> float:
     safe = f"<tspan {bold}>★ {escape(values['safe'])}</tspan>."
     if not drawing.narrow:
         drawing.text(0, 30, f"{first} {second}", 26, weight=700)
-        summary = f"Three rankers on {values['queries']} simulated queries. gainsay computes both and recommends {safe}"
+        summary = f"Three rankers on {values['queries']} simulated queries. gainwise computes both and recommends {safe}"
         drawing.text(0, 57, summary, 15, "muted")
         drawing.text(0, 120, "grades of the top 10, one query", 12, "muted")
         return 82
     for place, heading in enumerate((first, second)):
         drawing.text(0, 26 + 29 * place, heading, 21, weight=700)
     drawing.text(0, 82, f"Three rankers, {values['queries']} simulated queries.", color="muted")
-    drawing.text(0, 102, f"gainsay computes both and recommends {safe}", color="muted")
+    drawing.text(0, 102, f"gainwise computes both and recommends {safe}", color="muted")
     drawing.text(0, 130, "Numbers in boxes: grades of the top 10, one query.", 12, "muted")
     return 146
 

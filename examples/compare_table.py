@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-import gainsay as gs
-from gainsay.data import simulate
+import gainwise as gw
+from gainwise.data import simulate
 
 data = simulate(500, seed=4, mean_length=30)
 noise = np.random.default_rng(4).normal(size=(2, len(data.labels)))
@@ -17,7 +17,7 @@ table = pd.DataFrame(
     }
 )  # replace with your DataFrame or with the path of a CSV or Parquet file
 
-comparison = gs.compare_table(table, query="query_id", label="label", scores=["production", "candidate"])
+comparison = gw.compare_table(table, query="query_id", label="label", scores=["production", "candidate"])
 print(comparison.leaderboard[list(comparison.metrics)].round(4), end="\n\n")
 print(comparison.verdict.text)
 comparison.to_html("report.html", title="Production or candidate?")

@@ -3,9 +3,9 @@
 import lightgbm as lgb
 import numpy as np
 
-import gainsay as gs
-from gainsay.data import simulate
-from gainsay.lightgbm import early_stopping, feval
+import gainwise as gw
+from gainwise.data import simulate
+from gainwise.lightgbm import early_stopping, feval
 
 
 def missed(labels, scores):
@@ -13,7 +13,7 @@ def missed(labels, scores):
     return labels.max() - labels[scores.argmax()]
 
 
-missed_grades = gs.metric("missed_grades", missed, higher_is_better=False)
+missed_grades = gw.metric("missed_grades", missed, higher_is_better=False)
 train, valid, test = simulate(300, seed=1, mean_length=30).split_queries(0.5, 0.2, 0.3, seed=1)
 train_set = lgb.Dataset(train.features, train.labels, group=train.group)
 booster = lgb.train(
@@ -27,4 +27,4 @@ booster = lgb.train(
 random = np.random.default_rng(0).normal(size=len(test.labels))
 models = {"model": booster.predict(test.features), "random": random}
 metrics = [missed_grades, "ndcg_exp@10"]
-print(gs.compare(models, test.judgments(), metrics).leaderboard[["missed_grades", "ndcg_exp@10"]])
+print(gw.compare(models, test.judgments(), metrics).leaderboard[["missed_grades", "ndcg_exp@10"]])

@@ -3,8 +3,8 @@
 import sklearn
 from sklearn.model_selection import GridSearchCV, GroupKFold
 
-from gainsay.data import simulate
-from gainsay.sklearn import GroupedLGBMRanker, scorer
+from gainwise.data import simulate
+from gainwise.sklearn import GroupedLGBMRanker, scorer
 
 sklearn.set_config(enable_metadata_routing=True)
 data = simulate(200, seed=2, mean_length=40)  # replace with your features, labels and query ids

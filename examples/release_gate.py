@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pandas as pd
 
-from gainsay.data import simulate
+from gainwise.data import simulate
 
 # A training job writes one row per document: the query, the label, and the scores of both models.
 data = simulate(2000, seed=4, mean_length=15)
@@ -21,5 +21,5 @@ command = (
     "gate --table scores.csv --query query_id --label label --baseline old --candidate new"
     " --require no-loss --margin 0.005 --json gate.json"
 )
-gate = subprocess.run([sys.executable, "-m", "gainsay", *command.split()])
+gate = subprocess.run([sys.executable, "-m", "gainwise", *command.split()])
 print({0: "ship", 3: "do not ship", 4: "ask a person"}[gate.returncode])

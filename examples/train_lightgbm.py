@@ -1,12 +1,12 @@
-"""Add gainsay to a LightGBM script: log four metrics in every round, and stop on one of them.
+"""Add gainwise to a LightGBM script: log four metrics in every round, and stop on one of them.
 
 Remove lgb.early_stopping from your script, because it stops on any metric.
 """
 
 import lightgbm as lgb
 
-from gainsay.data import simulate
-from gainsay.lightgbm import early_stopping, feval
+from gainwise.data import simulate
+from gainwise.lightgbm import early_stopping, feval
 
 train, valid = simulate(300, seed=1, mean_length=60).split_queries(0.7, 0.3, seed=1)  # replace with your data
 train_set = lgb.Dataset(train.features, train.labels, group=train.group)

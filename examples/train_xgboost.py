@@ -1,9 +1,9 @@
-"""Add gainsay to an XGBoost script: log four metrics in every round, and stop on one of them."""
+"""Add gainwise to an XGBoost script: log four metrics in every round, and stop on one of them."""
 
 import xgboost as xgb
 
-from gainsay.data import simulate
-from gainsay.xgboost import EvaluateRanking, early_stopping
+from gainwise.data import simulate
+from gainwise.xgboost import EvaluateRanking, early_stopping
 
 train, valid = simulate(300, seed=1, mean_length=60).split_queries(0.7, 0.3, seed=1)  # replace with your data
 dtrain = xgb.DMatrix(train.features, label=train.labels, qid=train.qid)

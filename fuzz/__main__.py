@@ -21,7 +21,7 @@ def main() -> None:
         harnesses = sorted(path.stem for path in Path(__file__).parent.glob("[a-z]*.py") if path.stem != "oracle")
         sys.exit(f"usage: python -m fuzz HARNESS [CORPUS] [-option=value …]\nharnesses: {', '.join(harnesses)}")
     name, *rest = sys.argv[1:]
-    with atheris.instrument_imports(include=["gainsay", "tomllib", "numpy.lib"]):
+    with atheris.instrument_imports(include=["gainwise", "tomllib", "numpy.lib"]):
         harness = importlib.import_module(f"fuzz.{name}")
     options = [option for option in rest if option.startswith("-")]
     folders = [Path(folder) for folder in rest if not folder.startswith("-")]

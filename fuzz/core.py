@@ -10,9 +10,9 @@ from unittest import mock
 
 import numpy as np
 
-import gainsay as gs
-from gainsay.evaluation import groups
-from gainsay.ranking import compiled
+import gainwise as gw
+from gainwise.evaluation import groups
+from gainwise.ranking import compiled
 
 from .oracle import ViolationError
 
@@ -41,7 +41,7 @@ TOKENS = (
 )
 
 
-def decode(content: bytes) -> tuple[str, int, gs.Judgments, np.ndarray[Any, Any]]:
+def decode(content: bytes) -> tuple[str, int, gw.Judgments, np.ndarray[Any, Any]]:
     """Return a policy for ties, a number of threads, judgments, and scores.
 
     NaN means that a document was not retrieved. A last query with one document is added, so there is at least one
@@ -54,24 +54,24 @@ def decode(content: bytes) -> tuple[str, int, gs.Judgments, np.ndarray[Any, Any]
     sizes = np.diff(np.minimum(np.cumsum(sizes, dtype=np.int64), documents), prepend=0)
     labels = np.frombuffer(rest[:documents], np.uint8)
     scores = np.frombuffer(rest[documents : documents * (1 + kind.itemsize)], kind)
-    judgments = gs.Judgments(np.append(labels, 1), group=[*sizes, documents - sizes.sum(), 1])
+    judgments = gw.Judgments(np.append(labels, 1), group=[*sizes, documents - sizes.sum(), 1])
     scores = np.append(np.where(np.isnan(scores), -np.inf, scores), 0).astype(kind)
     return TIES[options & 3], 1 + (options >> 3 & 1), judgments, scores
 
 
-def in_numpy(metrics: Sequence[str | gs.Metric], judgments: gs.Judgments, scores: Any) -> np.ndarray[Any, Any]:
+def in_numpy(metrics: Sequence[str | gw.Metric], judgments: gw.Judgments, scores: Any) -> np.ndarray[Any, Any]:
     """Return the values computed by NumPy."""
     with mock.patch.object(compiled, "core", return_value=None):
-        return gs.evaluate(metrics, judgments, scores, n_jobs=1).per_query
+        return gw.evaluate(metrics, judgments, scores, n_jobs=1).per_query
 
 
 def in_core(
-    metrics: Sequence[str | gs.Metric], judgments: gs.Judgments, scores: Any, threads: int
+    metrics: Sequence[str | gw.Metric], judgments: gw.Judgments, scores: Any, threads: int
 ) -> np.ndarray[Any, Any]:
     """Return the values computed by the core. Raise an error if NumPy would compute them."""
     none = mock.Mock(side_effect=ViolationError("not in the core"))
     with mock.patch.object(groups, "COMPILED_PER_THREAD", 1), mock.patch.object(groups, "evaluate_in_numpy", none):
-        return gs.evaluate(metrics, judgments, scores, n_jobs=threads).per_query
+        return gw.evaluate(metrics, judgments, scores, n_jobs=threads).per_query
 
 
 def assert_same_bits(metrics: Sequence[Any], values: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]) -> None:
@@ -89,5 +89,5 @@ def check(content: bytes, folder: Path) -> None:
     if compiled.core() is None:
         return
     ties, threads, judgments, scores = decode(content)
-    metrics = [replace(metric, ties=ties, scores=scores.dtype.name) for metric in gs.parse_metrics(METRICS)]
+    metrics = [replace(metric, ties=ties, scores=scores.dtype.name) for metric in gw.parse_metrics(METRICS)]
     assert_same_bits(metrics, in_core(metrics, judgments, scores, threads), in_numpy(metrics, judgments, scores))

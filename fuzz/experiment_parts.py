@@ -14,9 +14,9 @@ from tempfile import mkdtemp
 
 import numpy as np
 
-from gainsay.experiment import Experiment
-from gainsay.experiment.plan import find_stored_rounds
-from gainsay.experiment.storage import Storage, Training, compute_sha256, seal
+from gainwise.experiment import Experiment
+from gainwise.experiment.plan import find_stored_rounds
+from gainwise.experiment.storage import Storage, Training, compute_sha256, seal
 
 from .experiment_plan import PLAN, reseal
 from .oracle import attempt
@@ -29,7 +29,7 @@ _QID = np.repeat(np.arange(4), 3)
 
 def _write_experiment() -> Path:
     """Return a directory with one finished candidate, without training."""
-    directory = Path(mkdtemp(prefix="gainsay-fuzz-"))
+    directory = Path(mkdtemp(prefix="gainwise-fuzz-"))
     atexit.register(shutil.rmtree, directory)
     curves = _RNG.random((3, 2))
     rounds = np.array(find_stored_rounds(curves))

@@ -6,11 +6,11 @@ import json
 import shutil
 from pathlib import Path
 
-from gainsay import parse_metrics
-from gainsay.experiment import Experiment
-from gainsay.experiment.config import Candidate
-from gainsay.experiment.plan import FeatureColumns, Fold, Plan
-from gainsay.experiment.storage import seal
+from gainwise import parse_metrics
+from gainwise.experiment import Experiment
+from gainwise.experiment.config import Candidate
+from gainwise.experiment.plan import FeatureColumns, Fold, Plan
+from gainwise.experiment.storage import seal
 
 from .oracle import attempt
 

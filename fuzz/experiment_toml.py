@@ -1,12 +1,12 @@
-"""`gainsay.experiment.experiment_file.read_toml`; nothing is simulated, for that takes as long as the file says."""
+"""`gainwise.experiment.experiment_file.read_toml`; nothing is simulated, for that takes as long as the file says."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from unittest.mock import patch
 
-from gainsay.data import simulate
-from gainsay.experiment import experiment_file
+from gainwise.data import simulate
+from gainwise.experiment import experiment_file
 
 from .oracle import attempt
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
-from gainsay.cli.inputs import InputOptions, load_table
+from gainwise.cli.inputs import InputOptions, load_table
 
 from .oracle import attempt
 

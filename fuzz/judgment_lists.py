@@ -1,4 +1,4 @@
-"""Fuzz `gainsay.data.read_qrels` and `read_run` with tables that have a header."""
+"""Fuzz `gainwise.data.read_qrels` and `read_run` with tables that have a header."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import warnings
 from pathlib import Path
 
-from gainsay.data import read_qrels, read_run
+from gainwise.data import read_qrels, read_run
 
 from .oracle import ViolationError, attempt
 

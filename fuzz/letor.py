@@ -1,4 +1,4 @@
-"""Fuzz `gainsay.data.read_letor`: SVMlight lines with query ids, plain and compressed."""
+"""Fuzz `gainwise.data.read_letor`: SVMlight lines with query ids, plain and compressed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import gzip
 from pathlib import Path
 from unittest.mock import patch
 
-from gainsay.data import RankingData, letor, read_letor
+from gainwise.data import RankingData, letor, read_letor
 
 from .oracle import assert_equal, attempt
 

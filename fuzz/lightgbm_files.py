@@ -1,11 +1,11 @@
-"""Fuzz `gainsay.data.read_lightgbm`: data, group sizes and weights. A byte 0xff separates them."""
+"""Fuzz `gainwise.data.read_lightgbm`: data, group sizes and weights. A byte 0xff separates them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from unittest.mock import patch
 
-from gainsay.data import letor, read_lightgbm
+from gainwise.data import letor, read_lightgbm
 
 from .letor import LIMIT, to_values
 from .oracle import assert_equal, attempt

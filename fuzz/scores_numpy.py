@@ -1,4 +1,4 @@
-"""Fuzz `gainsay.data.read_scores` with NumPy files: `.npy` and `.npz`."""
+"""Fuzz `gainwise.data.read_scores` with NumPy files: `.npy` and `.npz`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gainsay.data import read_scores
+from gainwise.data import read_scores
 
 from .oracle import attempt
 

@@ -1,4 +1,4 @@
-"""Fuzz `gainsay.data.read_scores` and the tables of the command line with Parquet files."""
+"""Fuzz `gainwise.data.read_scores` and the tables of the command line with Parquet files."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from gainsay.cli.inputs import read_table
-from gainsay.data import read_scores
+from gainwise.cli.inputs import read_table
+from gainwise.data import read_scores
 
 from .oracle import attempt
 

@@ -1,11 +1,11 @@
-"""Fuzz `gainsay.data.read_scores` with text: CSV, TSV and columns separated by blanks."""
+"""Fuzz `gainwise.data.read_scores` with text: CSV, TSV and columns separated by blanks."""
 
 from __future__ import annotations
 
 import gzip
 from pathlib import Path
 
-from gainsay.data import read_scores
+from gainwise.data import read_scores
 
 from .oracle import attempt
 

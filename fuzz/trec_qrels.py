@@ -1,4 +1,4 @@
-"""Fuzz `gainsay.data.read_qrels`."""
+"""Fuzz `gainwise.data.read_qrels`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import gzip
 import math
 from pathlib import Path
 
-from gainsay.data import read_qrels
+from gainwise.data import read_qrels
 
 from .oracle import ViolationError, attempt
 

@@ -1,11 +1,11 @@
-"""Fuzz `gainsay.data.read_run` and `write_run`. A written run has the same content when it is read."""
+"""Fuzz `gainwise.data.read_run` and `write_run`. A written run has the same content when it is read."""
 
 from __future__ import annotations
 
 import gzip
 from pathlib import Path
 
-from gainsay.data import read_run, write_run
+from gainwise.data import read_run, write_run
 
 from .oracle import assert_equal, attempt
 

@@ -21,7 +21,7 @@ def sum_by_package(report: Path) -> dict[str, dict[str, int]]:
     """Return the numbers of lines and branches of every subpackage."""
     totals: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(TOTALS, 0))
     for name, file in json.loads(report.read_text())["files"].items():
-        inside = Path(name).parts[Path(name).parts.index("gainsay") + 1 :]
+        inside = Path(name).parts[Path(name).parts.index("gainwise") + 1 :]
         for package in ("all", inside[0] if len(inside) > 1 else "top level"):
             for total in TOTALS:
                 totals[package][total] += file["summary"][total]

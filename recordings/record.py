@@ -36,14 +36,14 @@ MAIN_METRICS = ["ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10", "map", "mrr"]
 # The interface: all uses of the package with names that may change.
 
 
-def compare_models(gs: Any, models: Any, judgments: Any, metrics: Any, *, margin: float = 0.0, **options: Any) -> Any:
+def compare_models(gw: Any, models: Any, judgments: Any, metrics: Any, *, margin: float = 0.0, **options: Any) -> Any:
     """Compare models on judgments."""
-    return gs.compare(models, judgments, metrics, margin=margin, **options)
+    return gw.compare(models, judgments, metrics, margin=margin, **options)
 
 
-def compare_retrieved(gs: Any, runs: Any, qrels: Any, metrics: Any, **options: Any) -> Any:
+def compare_retrieved(gw: Any, runs: Any, qrels: Any, metrics: Any, **options: Any) -> Any:
     """Compare TREC runs."""
-    return gs.compare_runs(runs, qrels, metrics, **options)
+    return gw.compare_runs(runs, qrels, metrics, **options)
 
 
 def decide_against(comparison: Any, baseline: str, margin: float) -> Any:
@@ -56,9 +56,9 @@ def plan_queries(comparison: Any, difference: float, claim: str, repeats: int | 
     return comparison.plan(difference=difference, claim=claim, repeats=repeats)
 
 
-def plan_from_deviations(gs: Any, difference: float, claim: str, *, repeats: int | None, **deviations: float) -> Any:
+def plan_from_deviations(gw: Any, difference: float, claim: str, *, repeats: int | None, **deviations: float) -> Any:
     """Plan the number of queries from given standard deviations."""
-    return gs.plan(difference=difference, claim=claim, repeats=repeats, **deviations)
+    return gw.plan(difference=difference, claim=claim, repeats=repeats, **deviations)
 
 
 def load_trained(result: Any, candidate: str, stop_by: Any, *, repeat: int | None, fold: str | None) -> Any:
@@ -66,9 +66,9 @@ def load_trained(result: Any, candidate: str, stop_by: Any, *, repeat: int | Non
     return result.load_model(candidate, stop_by, repeat=repeat, fold=fold)
 
 
-def run_experiment(gs: Any, candidates: Any, *parts: Any, repeats: Any = 1, margin: float = 0.0, **options: Any) -> Any:
+def run_experiment(gw: Any, candidates: Any, *parts: Any, repeats: Any = 1, margin: float = 0.0, **options: Any) -> Any:
     """Train the candidates of an experiment."""
-    return gs.Experiment(candidates, *parts, repeats=repeats, margin=margin, **options).run(progress=False, jobs=1)
+    return gw.Experiment(candidates, *parts, repeats=repeats, margin=margin, **options).run(progress=False, jobs=1)
 
 
 COMPARISON_TABLES = ("leaderboard", "standings", "pairs", "conflicts")
@@ -187,22 +187,22 @@ def simulate_models(labels: Any, noises: dict[str, float], seed: int, decimals: 
     return {name: values.round(decimals) for name, values in scores.items()} if decimals is not None else scores
 
 
-def populations(gs: Any) -> dict[str, Callable[[], tuple[Any, dict[str, Any]]]]:
+def populations(gw: Any) -> dict[str, Callable[[], tuple[Any, dict[str, Any]]]]:
     """Return functions by name that make a comparison and the options for its examination."""
-    from gainsay.data import simulate, simulate_rankers
+    from gainwise.data import simulate, simulate_rankers
 
     def three_rankers() -> Any:
         data = simulate(300, seed=4, mean_length=30)
-        return compare_models(gs, simulate_rankers(data, seed=4), data.judgments(), None, draws=3000), {}
+        return compare_models(gw, simulate_rankers(data, seed=4), data.judgments(), None, draws=3000), {}
 
     def two_binary_with_ties() -> Any:
         rng = np.random.default_rng(1)
         sizes = rng.integers(2, 15, 150)
         labels = rng.integers(0, 2, sizes.sum())
         models = simulate_models(labels, {"new": 0.8, "old": 1.0}, 2, decimals=0)
-        judgments = gs.Judgments(labels, group=sizes)
+        judgments = gw.Judgments(labels, group=sizes)
         metrics = ["map", "ndcg_linear@5", "precision@3", "recall@5", "hit@1", "rprec"]
-        comparison = compare_models(gs, models, judgments, metrics, baseline="old", margin=0.01, draws=3000)
+        comparison = compare_models(gw, models, judgments, metrics, baseline="old", margin=0.01, draws=3000)
         return comparison, {"baseline": "old"}
 
     def six_weighted_clusters() -> Any:
@@ -211,10 +211,10 @@ def populations(gs: Any) -> dict[str, Callable[[], tuple[Any, dict[str, Any]]]]:
         noises = {f"m{number}": 0.9 + 0.05 * number for number in range(6)}
         weights = rng.uniform(0.2, 3.0, 240)
         clusters = rng.integers(0, 60, 240)
-        judgments = gs.Judgments(labels, group=[12] * 240, weight=weights)
+        judgments = gw.Judgments(labels, group=[12] * 240, weight=weights)
         models = simulate_models(labels, noises, 5)
         comparison = compare_models(
-            gs, models, judgments, MAIN_METRICS, clusters=clusters, alpha=0.1, margin=0.002, draws=3000, seed=7
+            gw, models, judgments, MAIN_METRICS, clusters=clusters, alpha=0.1, margin=0.002, draws=3000, seed=7
         )
         return comparison, {"baseline": "m3"}
 
@@ -222,9 +222,9 @@ def populations(gs: Any) -> dict[str, Callable[[], tuple[Any, dict[str, Any]]]]:
         rng = np.random.default_rng(11)
         labels = rng.choice(4, 120 * 10, p=[0.55, 0.25, 0.15, 0.05])
         noises = {f"candidate {number}": 1.0 + 0.01 * number for number in range(30)}
-        judgments = gs.Judgments(labels, group=[10] * 120)
+        judgments = gw.Judgments(labels, group=[10] * 120)
         comparison = compare_models(
-            gs,
+            gw,
             simulate_models(labels, noises, 12),
             judgments,
             ["ndcg_linear@5", "ndcg_exp@5", "err(max_label=3)@5"],
@@ -241,15 +241,15 @@ def populations(gs: Any) -> dict[str, Callable[[], tuple[Any, dict[str, Any]]]]:
             "frequency": rng.choice(["head", "torso", "tail"], 260).tolist(),
             "market": rng.choice(["de", "fr"], 260).tolist(),
         }
-        judgments = gs.Judgments(labels, qid=np.repeat(ids, sizes), texts={ids[0]: "red shoes", ids[5]: "desk <lamp>"})
+        judgments = gw.Judgments(labels, qid=np.repeat(ids, sizes), texts={ids[0]: "red shoes", ids[5]: "desk <lamp>"})
         models = simulate_models(labels, {"linear": 1.0, "exp": 1.02, "blend": 1.01}, 22, decimals=1)
         metrics = ["ndcg_linear(empty=skip)@10", "ndcg_exp(empty=skip)@10", "mrr", "rbp(p=0.8)"]
-        return compare_models(gs, models, judgments, metrics, segments=columns, draws=2000), {}
+        return compare_models(gw, models, judgments, metrics, segments=columns, draws=2000), {}
 
     def recipes() -> Any:
         rng = np.random.default_rng(31)
         labels = rng.choice(5, 200 * 10, p=[0.5, 0.25, 0.15, 0.06, 0.04])
-        judgments = gs.Judgments(labels, group=[10] * 200)
+        judgments = gw.Judgments(labels, group=[10] * 200)
 
         def simulate_repeats(noise: float, count: int, seed: int) -> list[Any]:
             own_rng = np.random.default_rng(seed)
@@ -261,7 +261,7 @@ def populations(gs: Any) -> dict[str, Callable[[], tuple[Any, dict[str, Any]]]]:
             "b": simulate_repeats(1.05, 3, 33),
             "fixed": labels + rng.normal(size=len(labels)),
         }
-        comparison = compare_models(gs, models, judgments, MAIN_METRICS[:3], vary="seed", draws=2000)
+        comparison = compare_models(gw, models, judgments, MAIN_METRICS[:3], vary="seed", draws=2000)
         return comparison, {"pair": ("a", "b"), "repeats": 5, "baseline": "fixed"}
 
     def retrieved() -> Any:
@@ -281,19 +281,19 @@ def populations(gs: Any) -> dict[str, Callable[[], tuple[Any, dict[str, Any]]]]:
                     document: float(judged.get(document, 0.5) + noise * rng.normal()) for document in documents
                 }
         metrics = ["ndcg_linear@10", "ndcg_exp@10", "map", "judged@10"]
-        return compare_retrieved(gs, runs, qrels, metrics, unjudged="drop", draws=2000), {"pair": ("bm25", "dense")}
+        return compare_retrieved(gw, runs, qrels, metrics, unjudged="drop", draws=2000), {"pair": ("bm25", "dense")}
 
     def loss() -> Any:
-        class Bottom(gs.Precision):
+        class Bottom(gw.Precision):
             names = {"bottom_share": {}}  # noqa: RUF012
             higher_is_better = False
 
         rng = np.random.default_rng(51)
         labels = rng.integers(0, 3, 90 * 8)
-        judgments = gs.Judgments(labels, group=[8] * 90)
+        judgments = gw.Judgments(labels, group=[8] * 90)
         metrics = ["bottom_share@3", "ndcg_exp@3", "gap@5"]
         models = simulate_models(labels, {"x": 1.0, "y": 1.1, "z": 3.0}, 52)
-        comparison = compare_models(gs, models, judgments, metrics, baseline="z", draws=2000)
+        comparison = compare_models(gw, models, judgments, metrics, baseline="z", draws=2000)
         return comparison, {"baseline": "z", "gains": False}
 
     return {
@@ -355,22 +355,22 @@ def examine(
 
 def record_populations() -> dict[str, Any]:
     """Record all comparisons, fitted gains and plans."""
-    import gainsay as gs
+    import gainwise as gw
 
     results: dict[str, Any] = {}
-    for name, make in populations(gs).items():
+    for name, make in populations(gw).items():
         comparison, options = make()
         results[name] = examine(comparison, **options)
         if name == "three_rankers":
             values = {metric: np.asarray(table) for metric, table in comparison.values.items()}
     rng = np.random.default_rng(61)
     labels = rng.choice(5, 40 * 6)
-    judgments = gs.Judgments(labels, group=[6] * 40)
+    judgments = gw.Judgments(labels, group=[6] * 40)
     first, second = labels + rng.normal(size=240), labels + 2 * rng.normal(size=240)
     preferences = (judgments, first, second, rng.choice(["a", "b", "tie"], 40, p=[0.6, 0.3, 0.1]))
-    results["fitted gain"] = attempt(lambda: gs.fit_gain(preferences, metric="ndcg_linear@5").to_dict())
+    results["fitted gain"] = attempt(lambda: gw.fit_gain(preferences, metric="ndcg_linear@5").to_dict())
     results["verdict from values"] = attempt(
-        lambda: gs.Comparison(values, ["a", "b", "c"], alpha=0.1, draws=2000, seed=3).verdict.to_dict()
+        lambda: gw.Comparison(values, ["a", "b", "c"], alpha=0.1, draws=2000, seed=3).verdict.to_dict()
     )
     for claim, options in (
         ("pair", {"query": 0.1}),
@@ -379,7 +379,7 @@ def record_populations() -> dict[str, Any]:
     ):
         options = {"repeats": None, **options}
         results[f"plan from deviations {claim}"] = attempt(
-            lambda claim=claim, options=options: plan_from_deviations(gs, 0.01, claim, **options)
+            lambda claim=claim, options=options: plan_from_deviations(gw, 0.01, claim, **options)
         )
     return results
 
@@ -389,21 +389,21 @@ def record_populations() -> dict[str, Any]:
 
 def record_experiments() -> dict[str, Any]:
     """Record experiments with both libraries: single, folds, repeats, finalists."""
-    import gainsay as gs
-    from gainsay.data import simulate
+    import gainwise as gw
+    from gainwise.data import simulate
 
     def build_candidates(rounds: int = 12, stopping: int = 4) -> list[Any]:
         common = {"num_boost_round": rounds, "early_stopping_rounds": stopping}
         trees = {"num_leaves": [4, 8], "min_data_in_leaf": 5, "learning_rate": 0.2}
         return [
-            *gs.grid("lgb", "lightgbm", trees, training_gain=["linear", "exponential"], **common),
-            *gs.grid("xgb", "xgboost", {"max_depth": 3, "eta": 0.3}, training_gain=["linear", "exponential"], **common),
+            *gw.grid("lgb", "lightgbm", trees, training_gain=["linear", "exponential"], **common),
+            *gw.grid("xgb", "xgboost", {"max_depth": 3, "eta": 0.3}, training_gain=["linear", "exponential"], **common),
         ]
 
     sampled = {"bagging_fraction": 0.7, "bagging_freq": 1, "min_data_in_leaf": 5, "num_leaves": 6}
     seeded = [
-        *gs.grid("lgb", "lightgbm", sampled, training_gain=["linear", 1.5], num_boost_round=8),
-        *gs.grid(
+        *gw.grid("lgb", "lightgbm", sampled, training_gain=["linear", 1.5], num_boost_round=8),
+        *gw.grid(
             "xgb", "xgboost", {"subsample": 0.7, "max_depth": 3}, training_gain=["exponential"], num_boost_round=8
         ),
     ]
@@ -413,22 +413,22 @@ def record_experiments() -> dict[str, Any]:
     metrics = MAIN_METRICS[:2]
 
     def single(folder: Path) -> Any:
-        return run_experiment(gs, build_candidates(), *parts, directory=folder, draws=2000, margin=0.001)
+        return run_experiment(gw, build_candidates(), *parts, directory=folder, draws=2000, margin=0.001)
 
     def folds(folder: Path) -> Any:
         data = simulate(90, seed=2, features=8, mean_length=10)
-        three_folds = gs.k_folds(data, 3, seed=5)
+        three_folds = gw.k_folds(data, 3, seed=5)
         return run_experiment(
-            gs, build_candidates(8)[::2], metrics=[*metrics, "mrr"], folds=three_folds, draws=2000, directory=folder
+            gw, build_candidates(8)[::2], metrics=[*metrics, "mrr"], folds=three_folds, draws=2000, directory=folder
         )
 
     def repeats(folder: Path) -> Any:
         options = {"vary": "queries", "clusters": pairs, "segments": kinds, "stop_by": "ndcg_exp@10"}
-        return run_experiment(gs, seeded, *parts, metrics=metrics, repeats=3, draws=2000, directory=folder, **options)
+        return run_experiment(gw, seeded, *parts, metrics=metrics, repeats=3, draws=2000, directory=folder, **options)
 
     def finalists(folder: Path) -> Any:
         selection = {"finalists": 3, "keep": 1, "baseline": "xgb"}
-        return run_experiment(gs, seeded, *parts, metrics=metrics, repeats=selection, draws=2000, directory=folder)
+        return run_experiment(gw, seeded, *parts, metrics=metrics, repeats=selection, draws=2000, directory=folder)
 
     results = {}
     for experiment in (single, folds, repeats, finalists):
@@ -436,7 +436,7 @@ def record_experiments() -> dict[str, Any]:
             result = experiment(Path(folder) / "experiment")
             repeat = 2 if experiment in (repeats, finalists) else None
             results[experiment.__name__] = examine_experiment(result, parts[2], repeat)
-            loaded = gs.Experiment.load(Path(folder) / "experiment")
+            loaded = gw.Experiment.load(Path(folder) / "experiment")
             same = to_json(loaded.comparison.to_dict()) == to_json(result.comparison.to_dict())
             results[experiment.__name__]["loads the same"] = same
     return results
@@ -497,7 +497,7 @@ def list_metrics() -> list[str]:
     return results
 
 
-def make_judged_scores(gs: Any) -> dict[str, tuple[Any, Any]]:
+def make_judged_scores(gw: Any) -> dict[str, tuple[Any, Any]]:
     """Return judgments and scores by the kind of the dataset."""
     rng = np.random.default_rng(71)
     sizes = rng.integers(1, 25, 9)
@@ -510,41 +510,41 @@ def make_judged_scores(gs: Any) -> dict[str, tuple[Any, Any]]:
     judged = np.arange(40) % 3 > 0
     tens = [[10] * 4, rng.integers(0, 5, 40), rng.integers(0, 4, 40).astype(float)]
     return {
-        "distinct scores": (gs.Judgments(graded, group=sizes), scores),
-        "many ties": (gs.Judgments(graded, group=sizes), rng.integers(0, 3, documents).astype(float)),
-        "all tied": (gs.Judgments(graded, group=sizes), np.zeros(documents)),
-        "binary": (gs.Judgments((graded > 0).astype(int), group=sizes), scores.round(1)),
-        "single documents": (gs.Judgments([0, 1, 2, 3, 4, 0], group=[1] * 6), np.arange(6.0)),
-        "empty queries": (gs.Judgments([1, 0, 2, 0, 0], group=[0, 2, 0, 1, 2, 0]), [1.0, 2, 3, 4, 4]),
-        "nothing relevant": (gs.Judgments(np.zeros(12, dtype=int), group=[4, 8]), np.arange(12.0) // 2),
+        "distinct scores": (gw.Judgments(graded, group=sizes), scores),
+        "many ties": (gw.Judgments(graded, group=sizes), rng.integers(0, 3, documents).astype(float)),
+        "all tied": (gw.Judgments(graded, group=sizes), np.zeros(documents)),
+        "binary": (gw.Judgments((graded > 0).astype(int), group=sizes), scores.round(1)),
+        "single documents": (gw.Judgments([0, 1, 2, 3, 4, 0], group=[1] * 6), np.arange(6.0)),
+        "empty queries": (gw.Judgments([1, 0, 2, 0, 0], group=[0, 2, 0, 1, 2, 0]), [1.0, 2, 3, 4, 4]),
+        "nothing relevant": (gw.Judgments(np.zeros(12, dtype=int), group=[4, 8]), np.arange(12.0) // 2),
         "weighted, scattered rows": (
-            gs.Judgments(graded, qid=shuffled, weight={f"q{number}": 0.1 + number for number in range(9)}),
+            gw.Judgments(graded, qid=shuffled, weight={f"q{number}": 0.1 + number for number in range(9)}),
             scores.round(1),
         ),
         "large and fractional labels": (
-            gs.Judgments([0, 31, 2.5, 0.25, 1, 1, 40, 0], group=[5, 3]),
+            gw.Judgments([0, 31, 2.5, 0.25, 1, 1, 40, 0], group=[5, 3]),
             [3.0, 1, 2, 2, 5, 1, 1, 0],
         ),
-        "scores close together": (gs.Judgments(graded, group=sizes), close),
-        "long query": (gs.Judgments(long_labels, group=[700]), rng.normal(size=700).round(1)),
-        "unjudged": (gs.Judgments(tens[1] * judged, group=tens[0], judged=judged), tens[2]),
+        "scores close together": (gw.Judgments(graded, group=sizes), close),
+        "long query": (gw.Judgments(long_labels, group=[700]), rng.normal(size=700).round(1)),
+        "unjudged": (gw.Judgments(tens[1] * judged, group=tens[0], judged=judged), tens[2]),
     }
 
 
 def record_metrics() -> dict[str, Any]:
     """Record the value of every metric on every query of every dataset."""
-    import gainsay as gs
+    import gainwise as gw
 
     metrics = [(name, None) for name in list_metrics()]
     for convention in CONVENTIONS:
         metrics += [(f"{name}{cutoff}", convention) for name in BY_CONVENTION for cutoff in ("", "@3")]
     results: dict[str, Any] = {}
-    for data, (judgments, scores) in make_judged_scores(gs).items():
+    for data, (judgments, scores) in make_judged_scores(gw).items():
         results[data] = {}
         for name, convention in metrics:
             key = name if convention is None else f"{name} as {convention}"
             try:
-                value = gs.evaluate(name, judgments, scores, convention=convention)
+                value = gw.evaluate(name, judgments, scores, convention=convention)
             except ValueError as error:
                 results[data][key] = {"raises": type(error).__name__}
                 continue
@@ -575,7 +575,7 @@ def record_lightgbm() -> dict[str, Any]:
     """Record trainings of LightGBM with random parameters."""
     import lightgbm as lgb
 
-    from gainsay.lightgbm import early_stopping, feval
+    from gainwise.lightgbm import early_stopping, feval
 
     results = {}
     for number in range(TRAININGS):
@@ -631,7 +631,7 @@ def record_xgboost() -> dict[str, Any]:
     """Record trainings of XGBoost with random parameters."""
     import xgboost as xgb
 
-    from gainsay.xgboost import EvaluateRanking, custom_metric, early_stopping, full_precision
+    from gainwise.xgboost import EvaluateRanking, custom_metric, early_stopping, full_precision
 
     results = {}
     for number in range(TRAININGS):
@@ -722,7 +722,7 @@ def compute(topic: str, checkout: Path) -> dict[str, Any]:
             "PYTHONHASHSEED": "0",
             "OMP_NUM_THREADS": "1",
             "MPLCONFIGDIR": folder,
-            "GAINSAY_KERNEL": "0" if topic == "metrics_numpy" else "1",
+            "GAINWISE_KERNEL": "0" if topic == "metrics_numpy" else "1",
         }
         command = [sys.executable, str(HERE / "record.py"), "--into", str(file), "--only", topic]
         subprocess.run(command, env=environment, check=True)

@@ -33,7 +33,7 @@ THEMES = {
     "dark": {"ink": "#e9ecef", "muted": "#9da7b3", "grid": "#2a313a", "shade": "#1e242c",
              "series": ("#5aa9f0", "#a9c9ea", "#f5953d", "#c9a27a")},
 }  # fmt: skip
-SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "gainsay", "font.family": "sans-serif", "font.size": 10}
+SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "gainwise", "font.family": "sans-serif", "font.size": 10}
 
 
 def read_datasets() -> dict[str, dict[str, Any]]:

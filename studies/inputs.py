@@ -7,7 +7,7 @@ import itertools
 from pathlib import Path
 from typing import NamedTuple
 
-import gainsay as gs
+import gainwise as gw
 
 PARTS = 5
 LINES_TO_SAMPLE = 2_000
@@ -18,16 +18,16 @@ class Dataset(NamedTuple):
     """Either the parts of a cross-validation, or one split into training, validation and test set."""
 
     name: str
-    parts: list[gs.RankingData]
+    parts: list[gw.RankingData]
     is_split: bool
 
-    def make_fold(self, fold: int) -> tuple[gs.RankingData, gs.RankingData, gs.RankingData]:
+    def make_fold(self, fold: int) -> tuple[gw.RankingData, gw.RankingData, gw.RankingData]:
         """Return the training, validation and test set of a fold."""
         if self.is_split:
             return self.parts[0], self.parts[1], self.parts[2]
         n = len(self.parts)
         train = [self.parts[(fold + i) % n] for i in range(2, n)]
-        return gs.RankingData.concatenate(train), self.parts[(fold + 1) % n], self.parts[fold]
+        return gw.RankingData.concatenate(train), self.parts[(fold + 1) % n], self.parts[fold]
 
     @property
     def folds(self) -> int:
@@ -57,19 +57,19 @@ def read_dataset(path: Path, memory: float, seed: int) -> Dataset:
     check_memory(split or files, memory, copies=1.5 if split else 2.5)
     if split:
         features = max(estimate_size(file)[1] for file in split)
-        parts = [gs.data.read_letor(file, features=features) for file in split]
+        parts = [gw.data.read_letor(file, features=features) for file in split]
         return Dataset(path.name, [part.contiguous() for part in parts], True)
     queries = [Path(f"{file}.query") for file in files]
     if any(query.is_file() for query in queries):
         files = [file for file, query in zip(files, queries, strict=True) if query.is_file()]
-        features = max(gs.data.read_lightgbm(file).features.shape[1] for file in files)
-        data = gs.RankingData.concatenate([gs.data.read_lightgbm(file, features=features) for file in files])
+        features = max(gw.data.read_lightgbm(file).features.shape[1] for file in files)
+        data = gw.RankingData.concatenate([gw.data.read_lightgbm(file, features=features) for file in files])
     elif len(files) > 2:
         features = max(estimate_size(file)[1] for file in files)
-        parts = [gs.data.read_letor(file, features=features).contiguous() for file in files]
+        parts = [gw.data.read_letor(file, features=features).contiguous() for file in files]
         return Dataset(path.name, parts, False)
     else:
-        data = gs.data.read_letor(files, shared_ids="separate")
+        data = gw.data.read_letor(files, shared_ids="separate")
     return Dataset(path.name, list(data.contiguous().split_queries(*[1 / PARTS] * PARTS, seed=seed)), False)
 
 

@@ -8,16 +8,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-import gainsay as gs
+import gainwise as gw
 
 SIMULATED_QUERIES = 2_000
 PUBLISHED = {"MSLR-WEB30K": ([0.52, 0.32, 0.13, 0.02, 0.01], 120)}
 """Shares of the labels from 0, and documents per query, as published with the dataset."""
 
 
-def describe_labels(judgments: gs.Judgments | pd.DataFrame, labels: NDArray[np.float64]) -> dict[str, Any]:
+def describe_labels(judgments: gw.Judgments | pd.DataFrame, labels: NDArray[np.float64]) -> dict[str, Any]:
     """Return the distribution of the labels and the bounds. `judgments` are also accepted as a table of qrels."""
-    bound = gs.disagreement_bound(judgments)
+    bound = gw.disagreement_bound(judgments)
     values, counts = np.unique(labels, return_counts=True)
     return {
         "documents": len(labels),
@@ -35,5 +35,5 @@ def describe_published(seed: int) -> dict[str, Any]:
     report = {}
     for name, (shares, length) in PUBLISHED.items():
         labels = rng.choice(len(shares), SIMULATED_QUERIES * length, p=shares).astype(float)
-        report[name] = describe_labels(gs.Judgments(labels, group=[length] * SIMULATED_QUERIES), labels)
+        report[name] = describe_labels(gw.Judgments(labels, group=[length] * SIMULATED_QUERIES), labels)
     return report

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import gainsay as gs
+import gainwise as gw
 
 Floats = NDArray[np.floating[Any]]
 STEP = 5
@@ -40,7 +40,7 @@ SIZES = {"small": (7, 3, 0.15), "large": (31, 5, 0.1)}
 POWER = 1.5
 
 
-def make_trainers(train: gs.RankingData, libraries: set[str], threads: int) -> dict[str, Any]:
+def make_trainers(train: gw.RankingData, libraries: set[str], threads: int) -> dict[str, Any]:
     """Prepare the training data once for each library."""
     makers = {"lightgbm": LightGBM, "xgboost": XGBoost, "catboost": CatBoost}
     return {library: makers[library](train, threads) for library in sorted(libraries)}
@@ -49,7 +49,7 @@ def make_trainers(train: gs.RankingData, libraries: set[str], threads: int) -> d
 class LightGBM:
     """Train LambdaRank models with tables of gains."""
 
-    def __init__(self, train: gs.RankingData, threads: int) -> None:
+    def __init__(self, train: gw.RankingData, threads: int) -> None:
         import lightgbm as lgb
 
         self.threads, self.largest = threads, int(train.labels.max())
@@ -92,7 +92,7 @@ class LightGBM:
 class XGBoost:
     """Train `rank:ndcg` models with linear or exponential gain."""
 
-    def __init__(self, train: gs.RankingData, threads: int) -> None:
+    def __init__(self, train: gw.RankingData, threads: int) -> None:
         import xgboost as xgb
 
         self.threads = threads
@@ -129,7 +129,7 @@ class XGBoost:
 class CatBoost:
     """Train LambdaMART models for NDCG with linear or exponential gain."""
 
-    def __init__(self, train: gs.RankingData, threads: int) -> None:
+    def __init__(self, train: gw.RankingData, threads: int) -> None:
         import catboost
 
         self.threads = threads

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import gainsay as gs
-from gainsay.comparison.sensitivity import estimate_share
+import gainwise as gw
+from gainwise.comparison.sensitivity import estimate_share
 
 Floats = NDArray[np.float64]
 BASE, OTHER = "ndcg_linear@10", "ndcg_exp@10"
@@ -29,7 +29,7 @@ CHOICES = {
 
 
 def describe_choices(
-    comparison: gs.Comparison, systems: NDArray[np.int64], suspect: Sequence[int] = ()
+    comparison: gw.Comparison, systems: NDArray[np.int64], suspect: Sequence[int] = ()
 ) -> dict[str, dict[str, Any]]:
     """Return what each other choice reverses, and what another repeat of both systems reverses.
 

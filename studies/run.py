@@ -21,7 +21,7 @@ from labels import describe_published
 from systems import study_runs
 from training import study_training
 
-import gainsay as gs
+import gainwise as gw
 
 SCHEMA = 1
 LIBRARIES = ("lightgbm", "xgboost", "catboost")
@@ -84,7 +84,7 @@ def write(arguments: argparse.Namespace, name: str, study: dict[str, Any], secon
         "sample": arguments.sample,
         "seed": arguments.seed,
         "python": platform.python_version(),
-        "versions": {"gainsay": gs.__version__, **{package: version(package) for package in packages}},
+        "versions": {"gainwise": gw.__version__, **{package: version(package) for package in packages}},
         "published_labels": describe_published(arguments.seed),
         **study,
     }

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import gainsay as gs
-from gainsay.data import simulate
+import gainwise as gw
+from gainwise.data import simulate
 
 Floats = NDArray[np.float64]
 POPULATION, LENGTH, SEED = 10_000, 40, 4
@@ -34,7 +34,7 @@ def compute_scores(labels: Floats, taste: float, noise: Floats) -> Floats:
 def make_population(taste: float) -> Floats:
     """Return the values per query of both models under both gains, shape (gains, queries, models)."""
     data = simulate(POPULATION, seed=SEED, mean_length=LENGTH, features=1)
-    evaluator = gs.Evaluator(["ndcg_linear@10", "ndcg_exp@10"], data.judgments(), n_jobs=1)
+    evaluator = gw.Evaluator(["ndcg_linear@10", "ndcg_exp@10"], data.judgments(), n_jobs=1)
     noise = np.random.default_rng(SEED).normal(size=(2, len(data.labels)))
     first = evaluator(compute_scores(data.labels, -taste, 1.1 * noise[0])).per_query
     low, high = 0.8, 2.0
@@ -54,7 +54,7 @@ def measure_power(values: Floats, queries: int, rng: np.random.Generator) -> flo
     for seed in range(SAMPLES):
         sample = values[:, rng.integers(values.shape[1], size=queries)]
         tables = {"ndcg_linear@10": sample[0], "ndcg_exp@10": sample[1]}
-        kinds.append(gs.Comparison(tables, ["fair", "excellent"], draws=2_000, seed=seed).verdict.kind)
+        kinds.append(gw.Comparison(tables, ["fair", "excellent"], draws=2_000, seed=seed).verdict.kind)
     return kinds.count("genuine") / SAMPLES
 
 
@@ -81,7 +81,7 @@ def main() -> None:
                     "genuine": measure_power(values, queries, rng),
                 }
             )
-    record = {"schema": 1, "seed": SEED, "samples": SAMPLES, "versions": {"gainsay": gs.__version__}, "results": rows}
+    record = {"schema": 1, "seed": SEED, "samples": SAMPLES, "versions": {"gainwise": gw.__version__}, "results": rows}
     output = Path(__file__).parent / "results" / "simulated.json"
     output.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from reversals import ALPHA, BASE, OTHER, describe_choices
 from scipy.stats import t as student
 
-import gainsay as gs
+import gainwise as gw
 
 Floats = NDArray[np.float64]
 CUTOFFS = (5, 10, 20, 100)
@@ -24,13 +24,13 @@ def study_runs(folder: Path, qrels: Path, seed: int) -> dict[str, Any]:
     paths = {path.name.removesuffix(".gz").removesuffix(".txt"): path for path in sorted(folder.iterdir())}
     names = list(paths)
     configurations, systems = np.unique([DATE.sub("", name) for name in names], return_inverse=True)
-    judged = gs.data.read_qrels(qrels)
-    runs = {name: gs.data.read_run(path) for name, path in paths.items()}
+    judged = gw.data.read_qrels(qrels)
+    runs = {name: gw.data.read_run(path) for name, path in paths.items()}
     near_identical = find_near_identical(runs)
     suspect = [systems[names.index(run)] for pair in near_identical for run in (pair["first"], pair["second"])]
     ndcgs = [f"{name}@{k}" for name in ("ndcg_linear", "ndcg_exp", "ndcg_jk") for k in CUTOFFS]
-    comparison = gs.compare_runs(runs, qrels, list(dict.fromkeys([BASE, OTHER, *ndcgs, "map", "mrr"])), seed=seed)
-    condensed = gs.compare_runs(runs, qrels, [BASE, OTHER], unjudged="drop", seed=seed)
+    comparison = gw.compare_runs(runs, qrels, list(dict.fromkeys([BASE, OTHER, *ndcgs, "map", "mrr"])), seed=seed)
+    condensed = gw.compare_runs(runs, qrels, [BASE, OTHER], unjudged="drop", seed=seed)
     values = {metric: np.asarray(comparison.values[metric]) for metric in (BASE, OTHER)}
     return {
         "runs": len(names),
@@ -50,7 +50,7 @@ def study_runs(folder: Path, qrels: Path, seed: int) -> dict[str, Any]:
     }
 
 
-def describe_verdict(verdict: gs.Verdict) -> dict[str, Any]:
+def describe_verdict(verdict: gw.Verdict) -> dict[str, Any]:
     """Return the attributes of the verdict that the page uses."""
     return {
         "kind": verdict.kind,
@@ -123,7 +123,7 @@ def study_repeats(
     repeated = np.setdiff1d(np.flatnonzero(np.bincount(systems) > 1), suspect)
     inside = np.flatnonzero(np.isin(systems, repeated))
     models = {metric: values[metric][:, inside] for metric in (BASE, OTHER)}
-    gain = describe_choices(gs.Comparison(models, [str(run) for run in inside]), systems[inside])["exponential gain"]
+    gain = describe_choices(gw.Comparison(models, [str(run) for run in inside]), systems[inside])["exponential gain"]
     within = [compare_repeats(table[:, systems == system]) for system in repeated]
     between = [
         compare_with_repeats(table[:, systems == first], table[:, systems == second])

@@ -17,7 +17,7 @@ from recipes import RECIPES, STEP, Recipe, make_trainers
 from reversals import BASE, OTHER, describe_choices
 from scipy.stats import t as student
 
-import gainsay as gs
+import gainwise as gw
 
 Floats = NDArray[np.float64]
 STOPS = (BASE, OTHER)
@@ -64,14 +64,14 @@ def study_training(
         "stopping": study_stopping(test, stops, recipes),
         "training_gain": study_training_gain(test, recipes),
         "selection": study_selection(validation),
-        "choices": describe_choices(gs.Comparison(by_repeat, models, seed=seed), systems),
+        "choices": describe_choices(gw.Comparison(by_repeat, models, seed=seed), systems),
     }
 
 
 def describe_parts(dataset: Dataset) -> dict[str, Any]:
     """Return the distribution of labels and the bounds for the test queries."""
     tests = dataset.parts[2:] if dataset.is_split else dataset.parts
-    data = gs.RankingData.concatenate([part.contiguous() for part in tests])
+    data = gw.RankingData.concatenate([part.contiguous() for part in tests])
     return describe_labels(data.judgments("zero"), np.maximum(data.labels, 0))
 
 
@@ -94,8 +94,8 @@ def train_fold(dataset: Dataset, seeds: int, rounds: int, threads: int, fold: in
     train, validation, test = dataset.make_fold(fold)
     parts = [validation.features, test.features]
     evaluators = [
-        gs.Evaluator(STOPS, validation.judgments("zero"), n_jobs=threads),
-        gs.Evaluator(METRICS, test.judgments("zero"), n_jobs=threads),
+        gw.Evaluator(STOPS, validation.judgments("zero"), n_jobs=threads),
+        gw.Evaluator(METRICS, test.judgments("zero"), n_jobs=threads),
     ]
     trainer = make_trainers(train, {library}, threads)[library]
     results = {}

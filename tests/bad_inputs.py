@@ -4,7 +4,7 @@ A row names the call, the argument that the message must mention, the exception,
 The words identify the check that failed. They are not the whole sentence, so tests do not depend on its wording.
 
     CASES = [
-        BadInput("no labels", lambda: gs.Judgments([]), "labels", ValueError, "empty"),
+        BadInput("no labels", lambda: gw.Judgments([]), "labels", ValueError, "empty"),
         BadInput("missing file", lambda folder: read_letor(folder / "x"), "x", FileNotFoundError, ""),
     ]
 

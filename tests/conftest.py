@@ -26,7 +26,7 @@ import pytest
 from tests.oracles import definitions as plain_python
 from tests.training.screen import Screen
 
-import gainsay as gs
+import gainwise as gw
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 ROOT = Path(__file__).parents[1]
-ORDER = "GAINSAY_TEST_ORDER"
+ORDER = "GAINWISE_TEST_ORDER"
 """Environment variable: `random` or the seed of an earlier random order. Tests run in their usual order without it."""
 if os.environ.get(ORDER) == "random":
     os.environ[ORDER] = str(random.SystemRandom().randrange(10**6))  # The processes of pytest-xdist use the same seed.
@@ -43,9 +43,9 @@ if os.environ.get(ORDER) == "random":
 collect_ignore = [] if (ROOT / "calibration").exists() else ["comparison/test_calibration.py"]
 
 # .ci/run uses the same random examples each time. Other runs look for new ones.
-hypothesis.settings.register_profile("gainsay", deadline=None, derandomize="GAINSAY_SAME_EXAMPLES" in os.environ)
+hypothesis.settings.register_profile("gainwise", deadline=None, derandomize="GAINWISE_SAME_EXAMPLES" in os.environ)
 hypothesis.settings.register_profile("long", deadline=None, max_examples=2000)
-hypothesis.settings.load_profile("gainsay")
+hypothesis.settings.load_profile("gainwise")
 
 
 def pytest_report_header() -> str:
@@ -68,9 +68,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def shared_data() -> Path:
     """The folder of datasets with separate licenses. Without it, tests of these datasets are skipped."""
     beside_checkout = ROOT.resolve().parent / "shared" / "data"
-    folder = Path(os.environ.get("GAINSAY_SHARED_DATA", beside_checkout))
+    folder = Path(os.environ.get("GAINWISE_SHARED_DATA", beside_checkout))
     if not folder.is_dir():
-        pytest.skip("data of others, which are not part of gainsay: set GAINSAY_SHARED_DATA (see CONTRIBUTING.md)")
+        pytest.skip("data of others, which are not part of gainwise: set GAINWISE_SHARED_DATA (see CONTRIBUTING.md)")
     return folder
 
 
@@ -78,7 +78,7 @@ def shared_data() -> Path:
 def trec_dl(shared_data: Path) -> Path:
     """The folder of runs and qrels of TREC Deep Learning 2019 and 2020."""
     if not (shared_data / "trec-dl").is_dir():
-        pytest.skip("data of others, which are not part of gainsay: GAINSAY_SHARED_DATA has no trec-dl")
+        pytest.skip("data of others, which are not part of gainwise: GAINWISE_SHARED_DATA has no trec-dl")
     return shared_data / "trec-dl"
 
 
@@ -89,11 +89,11 @@ def definitions() -> ModuleType:
 
 
 @pytest.fixture(scope="session")
-def every_metric() -> list[gs.Metric]:
+def every_metric() -> list[gw.Metric]:
     """All metrics that have a definition in plain Python, without a cutoff, at 1, at 10 and at 200, for all ties."""
     return [
         replace(metric, k=k, ties=ties)  # type: ignore[arg-type]
-        for metric in gs.parse_metrics(list(plain_python.METRICS))
+        for metric in gw.parse_metrics(list(plain_python.METRICS))
         for k in (None, 1, 10, 200)
         for ties in ("average", "order", "worst", "best")
         if ties != "average" or "hits" not in str(metric)
@@ -108,8 +108,8 @@ class Grouped(NamedTuple):
     sizes: np.ndarray[Any, Any]
 
     @property
-    def judgments(self) -> gs.Judgments:
-        return gs.Judgments(self.labels, group=self.sizes)
+    def judgments(self) -> gw.Judgments:
+        return gw.Judgments(self.labels, group=self.sizes)
 
     def queries(self) -> Iterator[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
         """Labels and scores of each query."""
@@ -157,7 +157,7 @@ def processes() -> BaseContext:
 
     context = multiprocessing.get_context("forkserver")
     libraries = ["distributed.nanny", "distributed.worker", "lightgbm", "scipy.stats", "xgboost.dask"]
-    context.set_forkserver_preload([*libraries, "gainsay.dask", "gainsay.experiment", "gainsay.xgboost"])
+    context.set_forkserver_preload([*libraries, "gainwise.dask", "gainwise.experiment", "gainwise.xgboost"])
     forkserver.ensure_running()  # Otherwise distributed would replace the list of modules.
     return context
 

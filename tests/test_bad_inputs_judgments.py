@@ -11,7 +11,7 @@ import polars
 import pyarrow
 from tests.bad_inputs import BadInput, bad_inputs
 
-import gainsay as gs
+import gainwise as gw
 
 LABELS = [3, 0, 1, 2, 0]
 FRAME = pd.DataFrame({"topic": ["b", "a"], "grade": [1, 0], "known": [True, False]})
@@ -73,10 +73,10 @@ NULLS = [
     ("entry 1", "weight", "weight", [1.0, None]),
 ]
 CALLS = [
-    (TypeError, "got dict", "frame", lambda: gs.Judgments.from_frame({"label": [1], "query": ["a"]})),
-    (TypeError, "got list", "frame", lambda: gs.Judgments.from_frame([1, 2])),
-    (ValueError, "mean 'grade'", "label=", lambda: gs.Judgments.from_frame(FRAME, "grades", "topic")),
-    (ValueError, "mean 'known'", "judged=", lambda: gs.Judgments.from_frame(FRAME, "grade", "topic", judged="know")),
+    (TypeError, "got dict", "frame", lambda: gw.Judgments.from_frame({"label": [1], "query": ["a"]})),
+    (TypeError, "got list", "frame", lambda: gw.Judgments.from_frame([1, 2])),
+    (ValueError, "mean 'grade'", "label=", lambda: gw.Judgments.from_frame(FRAME, "grades", "topic")),
+    (ValueError, "mean 'known'", "judged=", lambda: gw.Judgments.from_frame(FRAME, "grade", "topic", judged="know")),
     (ValueError, "labels alone", "judged=", lambda: evaluate([1, 2], unjudged="drop")),
     (ValueError, "mean 'drop'", "unjudged", lambda: evaluate([1, 2], unjudged="dropp")),
     *((ValueError, "row 1 (query", "scores", lambda of=of: evaluate(of([1.5, None]))) for of in COLUMNS.values()),
@@ -85,7 +85,7 @@ CALLS = [
 
 
 def make(labels=LABELS, **options):
-    return gs.Judgments(labels, **options)
+    return gw.Judgments(labels, **options)
 
 
 def make_from_column(column, argument, values):
@@ -94,7 +94,7 @@ def make_from_column(column, argument, values):
 
 
 def evaluate(scores, **options):
-    return gs.evaluate("mrr", gs.Judgments([1, 0], group=[2]), scores, **options)
+    return gw.evaluate("mrr", gw.Judgments([1, 0], group=[2]), scores, **options)
 
 
 CASES = [

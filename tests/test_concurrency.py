@@ -16,8 +16,8 @@ import pytest
 from sklearn.metrics import ndcg_score
 from tests.adapters.drivers import LightGBMTrain, XGBoostFullPrecision, make_part
 
-import gainsay as gs
-from gainsay.evaluation import groups
+import gainwise as gw
+from gainwise.evaluation import groups
 
 pytestmark = pytest.mark.slow
 
@@ -55,7 +55,7 @@ def task():
 @pytest.fixture
 def evaluator(task):
     labels, sizes, _, _ = task
-    return gs.Evaluator(NAMES, gs.Judgments(labels, group=sizes), n_jobs=2)
+    return gw.Evaluator(NAMES, gw.Judgments(labels, group=sizes), n_jobs=2)
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ class TestProcesses:
     @pytest.mark.posix
     @pytest.mark.parametrize("how", ["while", "pools"])
     def test_forked(self, how):
-        """A fork while threads of gainsay work, and pools of forked processes."""
+        """A fork while threads of gainwise work, and pools of forked processes."""
         names = {}
         exec(DATA, names)
         expected = float(ndcg_score(names["labels"], names["scores"], k=10))
@@ -113,12 +113,12 @@ FORKED = """
 import os, sys, threading
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-import gainsay as gs
-from gainsay.evaluation import groups
+import gainwise as gw
+from gainwise.evaluation import groups
 
 groups.DOCUMENTS_PER_THREAD = groups.COMPILED_PER_THREAD = 10  # Even small data then use several threads.
 expected = float(sys.argv[1])
-evaluator = gs.Evaluator("ndcg_linear@10", gs.Judgments(labels.ravel(), group=[12] * 300), n_jobs=4)
+evaluator = gw.Evaluator("ndcg_linear@10", gw.Judgments(labels.ravel(), group=[12] * 300), n_jobs=4)
 end = threading.Event()
 
 def right(n=0):

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import gainsay as gs
+import gainwise as gw
 
 try:
     from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
@@ -64,13 +64,13 @@ def values():
         "narrow": few.astype(np.float32),
         "not retrieved": np.where(rng.random(n) < 0.3, -np.inf, few),
     }
-    judgments = gs.Judgments(labels, group=sizes)
+    judgments = gw.Judgments(labels, group=sizes)
     found = {}
     for kind, column in scores.items():
         for part, names in (("exact", EXACT), ("close", CLOSE)):
             for ties in TIES:
-                metrics = [replace(metric, ties=ties) for metric in gs.parse_metrics(names)]
-                found[f"{part} {kind} {ties}"] = gs.evaluate(metrics, judgments, column, n_jobs=1).per_query
+                metrics = [replace(metric, ties=ties) for metric in gw.parse_metrics(names)]
+                found[f"{part} {kind} {ties}"] = gw.evaluate(metrics, judgments, column, n_jobs=1).per_query
     return found
 
 

@@ -1,4 +1,4 @@
-"""The distribution is `gainsay-ltr`. `gainsay` on the public package index is an unrelated project."""
+"""The distribution is `gainwise`. `gainwise` on the public package index is an unrelated project."""
 
 import re
 import tomllib
@@ -24,7 +24,7 @@ TEXTS = [
     if path.is_file()
 ]
 INSTALL_COMMAND = re.compile(r"\b(?:pip|uv|pipx|uvx|poetry)\s[^\n`]*")
-OTHER_PROJECT = re.compile(r"(?<![\w./-])gainsay(?:\[|(?=['\"\s]|$|[=<>~!]=))")
+OTHER_PROJECT = re.compile(r"(?<![\w./-])gainwise(?:\[|(?=['\"\s]|$|[=<>~!]=))")
 
 
 def resolve_extra(name):
@@ -40,13 +40,13 @@ def resolve_extra(name):
 
 
 def test_distribution_has_the_name_of_this_project():
-    assert PROJECT["name"] == "gainsay-ltr"
-    assert PROJECT["scripts"] == {"gainsay": "gainsay.__main__:main"}
+    assert PROJECT["name"] == "gainwise"
+    assert PROJECT["scripts"] == {"gainwise": "gainwise.__main__:main"}
 
 
 @pytest.mark.parametrize("extra", PROJECT["optional-dependencies"])
 def test_extras_do_not_install_the_unrelated_project(extra):
-    assert "gainsay" not in resolve_extra(extra)
+    assert "gainwise" not in resolve_extra(extra)
 
 
 def find_wrong_commands(text):
@@ -58,11 +58,11 @@ def find_wrong_commands(text):
 @pytest.mark.parametrize(
     ("command", "is_wrong"),
     [
-        ("pip install gainsay", True),
-        ("pip install -U 'gainsay[lightgbm]'", True),
-        ("pip install gainsay==1.0", True),
-        ("pip install 'gainsay-ltr[all]'", False),
-        ("pip install -e '.[all]' && .venv/bin/gainsay demo", False),
+        ("pip install gainwise", True),
+        ("pip install -U 'gainwise[lightgbm]'", True),
+        ("pip install gainwise==1.0", True),
+        ("pip install 'gainwise[all]'", False),
+        ("pip install -e '.[all]' && .venv/bin/gainwise demo", False),
     ],
 )
 def test_wrong_commands_are_recognized(command, is_wrong):

@@ -9,7 +9,7 @@ from pkgutil import resolve_name
 
 import pytest
 
-import gainsay as gs
+import gainwise as gw
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -37,7 +37,7 @@ def test_names_of_the_reference_exist(page):
     module = ""
     names = re.findall(r"^(?:\.\. \w*module:: |   )([A-Za-z_][\w.]*)$", page.read_text("utf-8"), re.MULTILINE)
     for name in names:
-        module = name if name.partition(".")[0] == "gainsay" else module
+        module = name if name.partition(".")[0] == "gainwise" else module
         resolve_name(module if name == module else f"{module}.{name}")
 
 
@@ -82,7 +82,7 @@ def test_pages_are_short(pages, limit):
 
 def test_reference_lists_every_public_name():
     listed = re.findall(r"^   (\w+)$", (ROOT / "docs" / "api" / "index.md").read_text(encoding="utf-8"), re.MULTILINE)
-    assert sorted(listed) == sorted(gs.__all__)
+    assert sorted(listed) == sorted(gw.__all__)
 
 
 def test_measured_results_are_part_of_the_built_pages():

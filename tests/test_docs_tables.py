@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gainsay.metrics.conventions import CONVENTIONS
-from gainsay.metrics.names import BUILT_IN
+from gainwise.metrics.conventions import CONVENTIONS
+from gainwise.metrics.names import BUILT_IN
 
 DOCS = Path(__file__).parents[1] / "docs"
 COMING_FROM = (DOCS / "guides" / "coming_from.md").read_text("utf-8")
@@ -17,7 +17,7 @@ MODULES = {"scikit-learn": "sklearn", "trec_eval": "pytrec_eval"}
 PAGES = "\n".join(path.read_text("utf-8") for path in sorted(DOCS.rglob("*.md")) if "_build" not in path.parts)
 SHELL = "\n".join(re.findall(r"```sh\n(.*?)```", PAGES, re.DOTALL)).replace("\\\n", " ")
 COMMANDS = sorted(
-    {*re.findall(r"`gainsay ([a-z][^`]+)`", PAGES), *re.findall(r"^gainsay ([a-z][^#|>\n]+)", SHELL, re.MULTILINE)}
+    {*re.findall(r"`gainwise ([a-z][^`]+)`", PAGES), *re.findall(r"^gainwise ([a-z][^#|>\n]+)", SHELL, re.MULTILINE)}
 )
 NAMES = (DOCS / "reference" / "metric_names.md").read_text("utf-8")
 ROWS = dict(re.findall(r"^\| `([a-z_]+)` \| (.*) \|$", NAMES, re.MULTILINE))
@@ -38,7 +38,7 @@ def test_code_of_both_libraries_gives_the_same_number(library):
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[:32])
 def test_command_has_the_options_of_a_page(command):
     typer = pytest.importorskip("typer")
-    from gainsay.cli.app import app
+    from gainwise.cli.app import app
 
     name, *words = command.split()
     parameters = typer.main.get_command(app).commands[name].params

@@ -14,7 +14,7 @@ import pyarrow
 import pytest
 from hypothesis import given
 
-import gainsay as gs
+import gainwise as gw
 
 LABELS = [3, 0, 1, 2, 0]
 MAP = ["map", "ndcg_exp"]
@@ -27,31 +27,31 @@ class TestQueries:
         ids=["tuple", "int32", "whole floats", "Series"],
     )
     def test_group(self, group):
-        judgments = gs.Judgments(LABELS, group=group)
+        judgments = gw.Judgments(LABELS, group=group)
         assert judgments.sizes.tolist() == [3, 2]
         assert judgments.query_ids.tolist() == [0, 1]
 
     @pytest.mark.parametrize("group", [[0, 3, 2], [3, 0, 0, 2], [3, 2, 0]])
     def test_queries_without_documents(self, group):
-        per_query = gs.evaluate("mrr", gs.Judgments(LABELS, group=group), [5, 4, 3, 2, 1]).per_query[:, 0]
+        per_query = gw.evaluate("mrr", gw.Judgments(LABELS, group=group), [5, 4, 3, 2, 1]).per_query[:, 0]
         assert per_query.tolist() == [1.0 if size else 0.0 for size in group]
 
     def test_scattered_rows_keep_their_order_within_the_query(self):
-        judgments = gs.Judgments([0, 1, 1, 0], qid=["a", "b", "a", "b"])
-        assert gs.evaluate("mrr(ties=order)", judgments, [1, 1, 1, 1]).per_query[:, 0].tolist() == [1 / 2, 1]
+        judgments = gw.Judgments([0, 1, 1, 0], qid=["a", "b", "a", "b"])
+        assert gw.evaluate("mrr(ties=order)", judgments, [1, 1, 1, 1]).per_query[:, 0].tolist() == [1 / 2, 1]
 
     @pytest.mark.skipif(
         len(pd.factorize(np.array(["a", "a\0"], dtype=object))[1]) == 1, reason="this pandas ends texts at NUL"
     )
     def test_ids_of_polars_that_end_with_nul(self):
-        assert gs.Judgments([0, 1], qid=polars.Series(["a", "a\0"])).query_ids.tolist() == ["a", "a\0"]
+        assert gw.Judgments([0, 1], qid=polars.Series(["a", "a\0"])).query_ids.tolist() == ["a", "a\0"]
 
     @given(
         st.lists(st.tuples(st.integers(0, 4), st.integers(-3, 3)), min_size=1, max_size=40), st.sampled_from([int, str])
     )
     def test_any_order_of_rows(self, rows, kind):
         labels, qid = [label for label, _ in rows], [kind(query) for _, query in rows]
-        judgments = gs.Judgments(labels, qid=qid)
+        judgments = gw.Judgments(labels, qid=qid)
         first_seen = list(dict.fromkeys(qid))
         assert judgments.query_ids.tolist() == first_seen
         assert judgments.sizes.tolist() == [qid.count(query) for query in first_seen]
@@ -77,12 +77,12 @@ class TestLabels:
         ],
     )
     def test_numbers_of_all_kinds(self, make):
-        assert gs.Judgments(make(LABELS), group=[5]).labels.tolist() == LABELS
+        assert gw.Judgments(make(LABELS), group=[5]).labels.tolist() == LABELS
 
     @pytest.mark.parametrize(("policy", "expected"), [("allow", [-1.5, 0, 2]), ("zero", [0, 0, 2])])
     def test_negative_labels(self, policy, expected):
         labels = np.array([-1.5, 0, 2])
-        assert gs.Judgments(labels, group=[3], negative_labels=policy).labels.tolist() == expected
+        assert gw.Judgments(labels, group=[3], negative_labels=policy).labels.tolist() == expected
         assert labels.tolist() == [-1.5, 0, 2]
 
 
@@ -104,7 +104,7 @@ TENTH = np.float32(0.1)
     ],
 )
 def test_weights_of_queries_and_documents(queries, weight, expected, narrow_mean):
-    judgments = gs.Judgments(LABELS, **queries, weight=weight)
+    judgments = gw.Judgments(LABELS, **queries, weight=weight)
     assert judgments.weights.tolist() == expected
     assert judgments.float32_weights(mean=False).tolist() == np.float32(expected).tolist()
     assert judgments.float32_weights(mean=True).tolist() == narrow_mean
@@ -121,30 +121,30 @@ def test_later_changes_of_the_arguments_have_no_effect(queries):
         **queries,
     }
     kept = {name: array.copy() for name, array in passed.items()}
-    judgments = gs.Judgments(**passed)
-    expected = gs.evaluate(MAP, judgments, [1, 2, 3, 4, 5]).mean
+    judgments = gw.Judgments(**passed)
+    expected = gw.evaluate(MAP, judgments, [1, 2, 3, 4, 5]).mean
     assert all(np.array_equal(passed[name], kept[name]) for name in kept)
     ids = judgments.query_ids.tolist()
     for array in passed.values():
         array[:] = 0
         array.flags.writeable = False
     judgments.labels[:] = 9
-    assert gs.evaluate(MAP, judgments, [1, 2, 3, 4, 5]).mean == expected
+    assert gw.evaluate(MAP, judgments, [1, 2, 3, 4, 5]).mean == expected
     assert judgments.query_ids.tolist() == ids
     assert judgments.judged.all()
     for array in kept.values():
         array.flags.writeable = False
-    assert gs.evaluate(MAP, gs.Judgments(**kept), [1, 2, 3, 4, 5]).mean == expected
+    assert gw.evaluate(MAP, gw.Judgments(**kept), [1, 2, 3, 4, 5]).mean == expected
 
 
 class TestFacts:
-    judgments = gs.Judgments([3, 0, 1, 2, 0], qid=["b", "a", "b", "a", "b"], weight=[1, 2])
+    judgments = gw.Judgments([3, 0, 1, 2, 0], qid=["b", "a", "b", "a", "b"], weight=[1, 2])
 
     def test_counts(self):
         assert len(self.judgments) == self.judgments.queries == 2
         assert self.judgments.documents == 5
         assert repr(self.judgments) == "Judgments(queries=2, documents=5, labels 0 to 3, weighted)"
-        assert repr(gs.Judgments([0.5, 0], group=[2])) == "Judgments(queries=1, documents=2, labels 0 to 0.5)"
+        assert repr(gw.Judgments([0.5, 0], group=[2])) == "Judgments(queries=1, documents=2, labels 0 to 0.5)"
 
     @pytest.mark.parametrize(("min_label", "expected"), [(0, [3, 2]), (0.5, [2, 1]), (3, [1, 0]), (4, [0, 0])])
     def test_relevant_by_query(self, min_label, expected):
@@ -159,8 +159,8 @@ class TestFacts:
     def test_pickle(self):
         for _ in ("fresh", "used"):
             copy = pickle.loads(pickle.dumps(self.judgments))
-            expected = gs.evaluate(MAP, self.judgments, [1, 5, 2, 3, 4]).mean
-            assert gs.evaluate(MAP, copy, [1, 5, 2, 3, 4]).mean == expected
+            expected = gw.evaluate(MAP, self.judgments, [1, 5, 2, 3, 4]).mean
+            assert gw.evaluate(MAP, copy, [1, 5, 2, 3, 4]).mean == expected
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, polars.DataFrame, pyarrow.table])
@@ -168,7 +168,7 @@ def test_from_frame(make):
     frame = make(
         {"topic": ["b", "a", "b"], "grade": [1.0, 0.0, None], "w": [1.0, 3.0, 2.0], "known": [True, True, False]}
     )
-    judgments = gs.Judgments.from_frame(frame, "grade", "topic", weight="w", judged="known")
+    judgments = gw.Judgments.from_frame(frame, "grade", "topic", weight="w", judged="known")
     assert judgments.labels.tolist() == [1, 0, 0]
     assert judgments.query_ids.tolist() == ["b", "a"]
     assert judgments.sizes.tolist() == [2, 1]
@@ -178,15 +178,15 @@ def test_from_frame(make):
 
 class TestUnjudgedDocuments:
     def test_their_labels_are_0_or_missing(self):
-        judgments = gs.Judgments([2, np.nan, 0], group=[3], judged=[True, False, False])
+        judgments = gw.Judgments([2, np.nan, 0], group=[3], judged=[True, False, False])
         assert judgments.labels.tolist() == [2, 0, 0]
         assert judgments.judged.tolist() == [True, False, False]
         assert judgments.unjudged == 2
-        objects = gs.Judgments([2, 0], group=[2], judged=np.array([True, False], dtype=object))
+        objects = gw.Judgments([2, 0], group=[2], judged=np.array([True, False], dtype=object))
         assert (objects.judged.tolist(), objects.judged.dtype) == ([True, False], bool)
         assert repr(judgments) == "Judgments(queries=1, documents=3, 2 of them unjudged, labels 0 to 2)"
-        assert gs.Judgments([1, 0], group=[2]).judged is None
-        assert gs.Judgments([1, 0], group=[2]).unjudged == 0
+        assert gw.Judgments([1, 0], group=[2]).judged is None
+        assert gw.Judgments([1, 0], group=[2]).unjudged == 0
 
     def test_condensed_judgments_have_only_judged_documents(self):
         """As if made from the judged rows alone, with every query."""
@@ -195,11 +195,11 @@ class TestUnjudgedDocuments:
         known = (rng.random(200) < 0.7) & (query != "c")
         labels = np.where(known, rng.integers(0, 4, 200), 0)
         scores, weights = rng.normal(size=200).round(1), rng.random(200)
-        full = gs.Judgments(labels, qid=query, judged=known, weight=weights)
-        part = gs.Judgments(labels[known], qid=query[known])
+        full = gw.Judgments(labels, qid=query, judged=known, weight=weights)
+        part = gw.Judgments(labels[known], qid=query[known])
         metrics = ["ndcg_exp@5", "map", "mrr", "precision@3", "precision", "rbp", "err(max_label=3)", "hit@1", "cg"]
-        found = gs.evaluate(metrics, full, scores, unjudged="drop")
-        expected = gs.evaluate(metrics, part, scores[known]).frame()
+        found = gw.evaluate(metrics, full, scores, unjudged="drop")
+        expected = gw.evaluate(metrics, part, scores[known]).frame()
         pd.testing.assert_frame_equal(found.frame().drop("c").loc[expected.index], expected, check_exact=True)
         assert (found.frame().loc["c"] == 0).all()
         assert found.mean["mrr"] == pytest.approx(np.average(found.frame()["mrr"], weights=full.weights), rel=1e-15)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-import gainsay as gs
+import gainwise as gw
 
 ROOT = Path(__file__).parents[1]
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -23,7 +23,7 @@ import sys
 sys.path[:0] = [{here!r}, {oracles!r}]
 import numpy as np
 import definitions, metric, plain
-import gainsay as gs
+import gainwise as gw
 
 rng = np.random.default_rng(3)
 for k in (None, 1, 2, 5, 9):
@@ -31,7 +31,7 @@ for k in (None, 1, 2, 5, 9):
         for size in (1, 2, 4, 6):
             labels = rng.integers(0, 3, size)
             scores = rng.integers(0, 3, size) / 7
-            found = gs.evaluate([metric.F1(k=k, ties=ties)], gs.Judgments(labels, group=[size]), scores).per_query
+            found = gw.evaluate([metric.F1(k=k, ties=ties)], gw.Judgments(labels, group=[size]), scores).per_query
             query = labels.tolist(), scores.tolist()
             expected = definitions.expectation(plain.f1, *query, k)
             if ties != "average":
@@ -55,7 +55,7 @@ def test_metric_of_contributing_equals_its_plain_definition(tmp_path):
 
 def test_versions_agree():
     (cited,) = re.findall(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.M)
-    assert PROJECT["version"] == cited == gs.__version__
+    assert PROJECT["version"] == cited == gw.__version__
 
 
 def test_changelog_begins_with_unreleased_changes():

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from gainsay._common.theme import DARK, LIGHT
+from gainwise._common.theme import DARK, LIGHT
 
 pytestmark = pytest.mark.slow
 

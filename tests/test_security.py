@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import gainsay as gs
-from gainsay.data import read_scores
+import gainwise as gw
+from gainwise.data import read_scores
 
-SOURCE = Path(gs.__file__).parent
+SOURCE = Path(gw.__file__).parent
 MODULES = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "subprocess", "code", "pty"}
 CALLS = re.compile(
     r"(eval|exec|compile|__import__|os\.(system|popen|exec\w*|spawn\w*)|\w+\.(read_pickle|to_pickle|eval|query))"

@@ -13,19 +13,19 @@ import numpy as np
 import pytest
 from tests.bad_inputs import BadInput, bad_inputs
 
-import gainsay as gs
-from gainsay.cli.inputs import InputOptions, load_table
-from gainsay.data import read_scores
+import gainwise as gw
+from gainwise.cli.inputs import InputOptions, load_table
+from gainwise.data import read_scores
 
 pytestmark = pytest.mark.slow
 
 HALF = "half \ud83d"
 """Python strings may contain one half of a surrogate pair. No file and no table can."""
-JUDGMENTS = gs.Judgments([0, 1, 2, 0], group=[2, 2])
+JUDGMENTS = gw.Judgments([0, 1, 2, 0], group=[2, 2])
 
 
 def make_data(**options):
-    return gs.RankingData(np.ones((2, 1)), [1, 0], **options)
+    return gw.RankingData(np.ones((2, 1)), [1, 0], **options)
 
 
 def unwritable(name, argument, call):
@@ -34,18 +34,18 @@ def unwritable(name, argument, call):
 
 @bad_inputs(
     [
-        unwritable("model", "name of a model", lambda: gs.compare({HALF: [1, 2, 3, 4]}, JUDGMENTS)),
-        unwritable("models of values", "models[0]", lambda: gs.Comparison({"a": np.ones((3, 1))}, [HALF]).leaderboard),
-        unwritable("run", "name of a run", lambda: gs.compare_runs({HALF: {"q": {"d": 1.0}}}, {"q": {"d": 1}})),
-        unwritable("query of a run", "run", lambda: gs.evaluate_run("mrr", {HALF: {"d": 1.0}}, {"q": {"d": 1}})),
-        unwritable("document of qrels", "qrels", lambda: gs.evaluate_run("mrr", {"q": {"d": 1.0}}, {"q": {HALF: 1}})),
-        unwritable("qid", "query id", lambda: gs.Judgments([0, 1], qid=[HALF, "b"])),
-        unwritable("qid object", "query id", lambda: gs.Judgments([0, 1], qid=np.array([HALF, 1], dtype=object))),
+        unwritable("model", "name of a model", lambda: gw.compare({HALF: [1, 2, 3, 4]}, JUDGMENTS)),
+        unwritable("models of values", "models[0]", lambda: gw.Comparison({"a": np.ones((3, 1))}, [HALF]).leaderboard),
+        unwritable("run", "name of a run", lambda: gw.compare_runs({HALF: {"q": {"d": 1.0}}}, {"q": {"d": 1}})),
+        unwritable("query of a run", "run", lambda: gw.evaluate_run("mrr", {HALF: {"d": 1.0}}, {"q": {"d": 1}})),
+        unwritable("document of qrels", "qrels", lambda: gw.evaluate_run("mrr", {"q": {"d": 1.0}}, {"q": {HALF: 1}})),
+        unwritable("qid", "query id", lambda: gw.Judgments([0, 1], qid=[HALF, "b"])),
+        unwritable("qid object", "query id", lambda: gw.Judgments([0, 1], qid=np.array([HALF, 1], dtype=object))),
         unwritable("qid of data", "query id", lambda: make_data(qid=[HALF, "q"])),
         unwritable("query_ids", "query_ids[0]", lambda: make_data(group=[1, 1], query_ids=[HALF, "q"])),
         unwritable("document_ids", "document_ids[1]", lambda: make_data(group=[2], document_ids=["d", HALF])),
-        unwritable("candidate", "name", lambda: gs.Candidate(HALF, "lightgbm")),
-        unwritable("written run", "run", lambda: gs.data.write_run({HALF: {"d": 1.0}}, "x")),
+        unwritable("candidate", "name", lambda: gw.Candidate(HALF, "lightgbm")),
+        unwritable("written run", "run", lambda: gw.data.write_run({HALF: {"d": 1.0}}, "x")),
     ]
 )
 def test_rejects_names_that_cannot_be_written(case):
@@ -61,8 +61,8 @@ def acting():
     """A comparison of models and segments with such names."""
     rng = np.random.default_rng(3)
     models = {name: rng.random(800) for name in (ACTING, f"{ACTING}2", "c")}
-    judgments = gs.Judgments(rng.integers(0, 5, 800), group=[10] * 80)
-    return gs.compare(models, judgments, draws=500, segments={ACTING: [ACTING, "tail"] * 40}, baseline=ACTING)
+    judgments = gw.Judgments(rng.integers(0, 5, 800), group=[10] * 80)
+    return gw.compare(models, judgments, draws=500, segments={ACTING: [ACTING, "tail"] * 40}, baseline=ACTING)
 
 
 def message_of(call, *arguments):
@@ -134,7 +134,7 @@ def comparison():
     labels = rng.integers(0, 4, 600)
     scores = {name: labels * rng.random() + rng.normal(size=600) for name in HOSTILE}
     qid = np.array([f"<b onclick=x>{number}|[q](x)</b>" for number in range(30)])[np.repeat(np.arange(30), 20)]
-    return gs.compare(scores, gs.Judgments(labels, qid=qid), ["ndcg_linear@10", "ndcg_exp@10"], draws=500)
+    return gw.compare(scores, gw.Judgments(labels, qid=qid), ["ndcg_linear@10", "ndcg_exp@10"], draws=500)
 
 
 SVG = "data:image/svg+xml;base64,"
@@ -226,7 +226,7 @@ def read_table(content):
         BadInput("no UTF-8", read_table(b"label,query,a\n1,\xff,1\n"), "t.csv, line 2", ValueError, "0xff"),
         BadInput(
             "document id",
-            lambda folder: gs.data.write_run({"1": {"a\0b": 1.0}}, folder / "run"),
+            lambda folder: gw.data.write_run({"1": {"a\0b": 1.0}}, folder / "run"),
             "document",
             ValueError,
         ),
@@ -238,10 +238,10 @@ def test_rejects_invalid_files(case, tmp_path):
 
 def test_written_run_is_read_with_the_same_ids(tmp_path):
     """Blanks of Unicode and a byte order mark belong to ids."""
-    gs.data.write_run({"1": {"a\u00a0b": 2.0, "c": 1.0}, "\ufeff2": {"d": 1.0}}, tmp_path / "run")
-    assert gs.data.read_run(tmp_path / "run")["document"].tolist() == ["a\u00a0b", "c", "d"]
-    gs.data.write_run({"\ufeff2": {"d": 1.0}}, tmp_path / "run")
-    assert gs.data.read_run(tmp_path / "run")["query"].tolist() == ["\ufeff2"]
+    gw.data.write_run({"1": {"a\u00a0b": 2.0, "c": 1.0}, "\ufeff2": {"d": 1.0}}, tmp_path / "run")
+    assert gw.data.read_run(tmp_path / "run")["document"].tolist() == ["a\u00a0b", "c", "d"]
+    gw.data.write_run({"\ufeff2": {"d": 1.0}}, tmp_path / "run")
+    assert gw.data.read_run(tmp_path / "run")["query"].tolist() == ["\ufeff2"]
 
 
 @pytest.mark.parametrize("dtype", ["<f4", ">f8", "<i2", "|u1", "<f2"])

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
 
-import gainsay as gs
+import gainwise as gw
 
 ROOT = Path(__file__).parents[1]
 STUDIES = ROOT / "studies"
@@ -55,7 +55,7 @@ def test_interval_equals_a_t_test_if_seeds_or_queries_do_not_matter():
 @pytest.mark.slow
 @pytest.mark.nightly
 def test_a_study_of_a_letor_file(tmp_path):
-    data = gs.data.simulate(60, seed=3, features=4, mean_length=8)
+    data = gw.data.simulate(60, seed=3, features=4, mean_length=8)
     rows = [
         f"{label:g} qid:{query} " + " ".join(f"{i + 1}:{value:.3f}" for i, value in enumerate(features))
         for label, query, features in zip(data.labels, data.qid, data.features, strict=True)
@@ -85,7 +85,7 @@ def test_pages_contain_the_figures_of_the_results():
 
 
 def test_bounds_in_pictures_are_those_of_the_results():
-    from gainsay.report.plots.models import PUBLIC
+    from gainwise.report.plots.models import PUBLIC
 
     trec = json.loads((ROOT / "studies" / "results" / "trec-dl.json").read_text("utf-8"))["results"]
     studies = {name: trec[key] for name, key in zip(PUBLIC, ("dl19", "dl20"), strict=False)}

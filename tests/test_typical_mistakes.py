@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 import xgboost as xgb
 
-import gainsay as gs
-import gainsay.catboost
-import gainsay.lightgbm
-import gainsay.sklearn
-import gainsay.xgboost
-from gainsay.data import read_letor, read_scores, simulate
-from gainsay.experiment import Candidate, Experiment
+import gainwise as gw
+import gainwise.catboost
+import gainwise.lightgbm
+import gainwise.sklearn
+import gainwise.xgboost
+from gainwise.data import read_letor, read_scores, simulate
+from gainwise.experiment import Candidate, Experiment
 
 DATA = simulate(12, seed=1, mean_length=6, features=3)
 X, Y, GROUP = DATA.features, DATA.labels, DATA.group
@@ -24,13 +24,13 @@ FRAME = pd.DataFrame({"query": DATA.qid, "label": Y, **SCORES})
 LGB = {"objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 1}
 XGB = {"objective": "rank:ndcg", "nthread": 1}
 CANDIDATE = Candidate("a", "lightgbm")
-RANKER = gainsay.sklearn.GroupedLGBMRanker(n_estimators=2, verbose=-1, n_jobs=1)
-STOP_LGB, STOP_XGB = gainsay.lightgbm.early_stopping("mrr", 3), gainsay.xgboost.early_stopping("mrr", 3)
+RANKER = gainwise.sklearn.GroupedLGBMRanker(n_estimators=2, verbose=-1, n_jobs=1)
+STOP_LGB, STOP_XGB = gainwise.lightgbm.early_stopping("mrr", 3), gainwise.xgboost.early_stopping("mrr", 3)
 
 
 def train_lgb(*callbacks, log="mrr", groups=True, **options):
     data = lgb.Dataset(X, Y, group=GROUP if groups else None)
-    feval = gainsay.lightgbm.feval(log) if log else None
+    feval = gainwise.lightgbm.feval(log) if log else None
     params = LGB if groups else {**LGB, "objective": "regression"}
     options = {"valid_sets": [data], "valid_names": ["valid"], "feval": feval, **options}
     return lgb.train(params, data, 2, callbacks=list(callbacks), **options)
@@ -42,11 +42,11 @@ def train_xgb(*callbacks, **options):
 
 
 def compare(models=SCORES, judgments=JUDGED, *arguments, **options):
-    return gs.compare(models, judgments, *arguments, **options)
+    return gw.compare(models, judgments, *arguments, **options)
 
 
 def evaluate_ranking(data, metrics="mrr"):
-    return gainsay.xgboost.EvaluateRanking({"valid": data}, metrics)
+    return gainwise.xgboost.EvaluateRanking({"valid": data}, metrics)
 
 
 def experiment(candidates=(CANDIDATE,), parts=(DATA, DATA, DATA), **options):
@@ -54,74 +54,74 @@ def experiment(candidates=(CANDIDATE,), parts=(DATA, DATA, DATA), **options):
 
 
 def table(frame=FRAME, scores=("a", "b"), **options):
-    return gs.compare_table(frame, list(scores), **options)
+    return gw.compare_table(frame, list(scores), **options)
 
 
 MISTAKES = {
     "metrics": [
-        (lambda: gs.parse_metrics("ndcg@10"), ValueError, "ndcg_linear@10"),
-        (lambda: gs.parse_metrics("ndgc_exp@10"), ValueError, "mean 'ndcg_exp'"),
-        (lambda: gs.parse_metrics("precison@5"), ValueError, "precision"),
-        (lambda: gs.parse_metrics("ndcg_exp@0"), ValueError, "got '0'"),
-        (lambda: gs.parse_metrics([]), ValueError, "at least one"),
-        (lambda: gs.parse_metrics(["mrr", "mrr"]), ValueError, "twice"),
-        (lambda: gs.parse_metrics(10), TypeError, "got 10"),
-        (lambda: gs.parse_metrics(len), TypeError, "gainsay.metric('name', function)"),
-        (lambda: gs.explain(JUDGED, X[:, 0]), TypeError, "qid="),
-        (lambda: gs.metric("ndcg_exp@10"), TypeError, "parse_metrics"),
-        (lambda: gs.metric("mrr", lambda labels, scores: 0.0), ValueError, "built-in"),
-        (lambda: gs.NDCG(gain="expo"), ValueError, "exponential"),
-        (lambda: gs.NDCG(gain="linear", k=-1), ValueError, "-1"),
+        (lambda: gw.parse_metrics("ndcg@10"), ValueError, "ndcg_linear@10"),
+        (lambda: gw.parse_metrics("ndgc_exp@10"), ValueError, "mean 'ndcg_exp'"),
+        (lambda: gw.parse_metrics("precison@5"), ValueError, "precision"),
+        (lambda: gw.parse_metrics("ndcg_exp@0"), ValueError, "got '0'"),
+        (lambda: gw.parse_metrics([]), ValueError, "at least one"),
+        (lambda: gw.parse_metrics(["mrr", "mrr"]), ValueError, "twice"),
+        (lambda: gw.parse_metrics(10), TypeError, "got 10"),
+        (lambda: gw.parse_metrics(len), TypeError, "gainwise.metric('name', function)"),
+        (lambda: gw.explain(JUDGED, X[:, 0]), TypeError, "qid="),
+        (lambda: gw.metric("ndcg_exp@10"), TypeError, "parse_metrics"),
+        (lambda: gw.metric("mrr", lambda labels, scores: 0.0), ValueError, "built-in"),
+        (lambda: gw.NDCG(gain="expo"), ValueError, "exponential"),
+        (lambda: gw.NDCG(gain="linear", k=-1), ValueError, "-1"),
     ],
     "judgments and scores": [
-        (lambda: gs.Judgments(Y), ValueError, "got neither"),
-        (lambda: gs.Judgments(Y, group=GROUP[:-1]), ValueError, "sum to"),
-        (lambda: gs.Judgments(Y, group=DATA.qid), ValueError, "mean qid="),
-        (lambda: gs.Judgments(Y, qid=DATA.qid[:-1]), ValueError, "74 entries"),
-        (lambda: gs.Judgments(Y, group=GROUP, qid=DATA.qid), ValueError, "got both"),
-        (lambda: gs.Judgments(-Y, group=GROUP), ValueError, "negative"),
-        (lambda: gs.Judgments(np.where(Y > 3, np.nan, Y), group=GROUP), ValueError, "nan at row"),
-        (lambda: gs.Judgments(Y, group=GROUP, weight=[1.0]), ValueError, "weight"),
-        (lambda: gs.evaluate("mrr", JUDGED, X[:-1, 0]), ValueError, "74 entries"),
-        (lambda: gs.evaluate("mrr", JUDGED, X[:, :2]), ValueError, "one-dimensional"),
-        (lambda: gs.evaluate("mrr", X[:, 0], JUDGED), TypeError, "order"),
-        (lambda: gs.evaluate(JUDGED, "mrr", X[:, 0]), TypeError, "order"),
-        (lambda: gs.evaluate("mrr", Y, X[:, 0]), TypeError, "Judgments"),
-        (lambda: gs.evaluate_run("mrr", {"q": {"d": 1.0}}, {"p": {"d": 1}}), ValueError, "in common"),
+        (lambda: gw.Judgments(Y), ValueError, "got neither"),
+        (lambda: gw.Judgments(Y, group=GROUP[:-1]), ValueError, "sum to"),
+        (lambda: gw.Judgments(Y, group=DATA.qid), ValueError, "mean qid="),
+        (lambda: gw.Judgments(Y, qid=DATA.qid[:-1]), ValueError, "74 entries"),
+        (lambda: gw.Judgments(Y, group=GROUP, qid=DATA.qid), ValueError, "got both"),
+        (lambda: gw.Judgments(-Y, group=GROUP), ValueError, "negative"),
+        (lambda: gw.Judgments(np.where(Y > 3, np.nan, Y), group=GROUP), ValueError, "nan at row"),
+        (lambda: gw.Judgments(Y, group=GROUP, weight=[1.0]), ValueError, "weight"),
+        (lambda: gw.evaluate("mrr", JUDGED, X[:-1, 0]), ValueError, "74 entries"),
+        (lambda: gw.evaluate("mrr", JUDGED, X[:, :2]), ValueError, "one-dimensional"),
+        (lambda: gw.evaluate("mrr", X[:, 0], JUDGED), TypeError, "order"),
+        (lambda: gw.evaluate(JUDGED, "mrr", X[:, 0]), TypeError, "order"),
+        (lambda: gw.evaluate("mrr", Y, X[:, 0]), TypeError, "Judgments"),
+        (lambda: gw.evaluate_run("mrr", {"q": {"d": 1.0}}, {"p": {"d": 1}}), ValueError, "in common"),
     ],
     "training with LightGBM": [
-        (lambda: train_lgb(gainsay.lightgbm.early_stopping("mrr@5", 3)), ValueError, "'mrr@5'"),
-        (lambda: train_lgb(STOP_LGB, log=None), ValueError, "feval=gainsay.lightgbm.feval"),
-        (lambda: train_lgb(gainsay.lightgbm.early_stopping("mrr", 3, "valid_0")), ValueError, "'valid'"),
+        (lambda: train_lgb(gainwise.lightgbm.early_stopping("mrr@5", 3)), ValueError, "'mrr@5'"),
+        (lambda: train_lgb(STOP_LGB, log=None), ValueError, "feval=gainwise.lightgbm.feval"),
+        (lambda: train_lgb(gainwise.lightgbm.early_stopping("mrr", 3, "valid_0")), ValueError, "'valid'"),
         (lambda: train_lgb(STOP_LGB, valid_sets=[], valid_names=[]), ValueError, "'mrr'"),
         (lambda: train_lgb(groups=False), ValueError, "group="),
-        (lambda: gainsay.lightgbm.early_stopping("mrr", stopping_rounds=5), TypeError, "rounds="),
-        (lambda: gainsay.lightgbm.early_stopping("mrr"), TypeError, "rounds"),
-        (lambda: gainsay.lightgbm.feval("ndcg@10"), ValueError, "ndcg_linear@10"),
-        (lambda: train_lgb(feval=gainsay.lightgbm.feval), TypeError, "without a call"),
-        (lambda: train_lgb(STOP_XGB), TypeError, "gainsay.lightgbm"),
-        (lambda: train_lgb(gainsay.xgboost.Curves()), TypeError, "gainsay.lightgbm"),
+        (lambda: gainwise.lightgbm.early_stopping("mrr", stopping_rounds=5), TypeError, "rounds="),
+        (lambda: gainwise.lightgbm.early_stopping("mrr"), TypeError, "rounds"),
+        (lambda: gainwise.lightgbm.feval("ndcg@10"), ValueError, "ndcg_linear@10"),
+        (lambda: train_lgb(feval=gainwise.lightgbm.feval), TypeError, "without a call"),
+        (lambda: train_lgb(STOP_XGB), TypeError, "gainwise.lightgbm"),
+        (lambda: train_lgb(gainwise.xgboost.Curves()), TypeError, "gainwise.lightgbm"),
         (lambda: train_lgb(STOP_LGB, lgb.early_stopping(3)), UserWarning, "Remove lightgbm.early_stopping"),
-        (lambda: train_lgb(feval=gainsay.xgboost.custom_metric("mrr")), TypeError, "gainsay.lightgbm"),
+        (lambda: train_lgb(feval=gainwise.xgboost.custom_metric("mrr")), TypeError, "gainwise.lightgbm"),
     ],
     "training with XGBoost and scikit-learn": [
-        (lambda: train_xgb(STOP_LGB), TypeError, "gainsay.xgboost"),
-        (lambda: train_xgb(gainsay.lightgbm.checkpoint()), TypeError, "gainsay.xgboost"),
-        (lambda: train_xgb(custom_metric=gainsay.lightgbm.feval("mrr")), TypeError, "gainsay.xgboost"),
+        (lambda: train_xgb(STOP_LGB), TypeError, "gainwise.xgboost"),
+        (lambda: train_xgb(gainwise.lightgbm.checkpoint()), TypeError, "gainwise.xgboost"),
+        (lambda: train_xgb(custom_metric=gainwise.lightgbm.feval("mrr")), TypeError, "gainwise.xgboost"),
         (lambda: train_xgb(STOP_XGB), ValueError, "'mrr'"),
         (lambda: evaluate_ranking((X, Y)), TypeError, "(X, y, qid)"),
         (lambda: evaluate_ranking((X, Y, DATA.qid[:3])), ValueError, "qid"),
         (lambda: evaluate_ranking(X), TypeError, "got ndarray"),
-        (lambda: gainsay.xgboost.EvaluateRanking("mrr", {"valid": X}), TypeError, "datasets"),
-        (lambda: gainsay.sklearn.scorer("mrr")(RANKER, X, Y), ValueError, "qid"),
+        (lambda: gainwise.xgboost.EvaluateRanking("mrr", {"valid": X}), TypeError, "datasets"),
+        (lambda: gainwise.sklearn.scorer("mrr")(RANKER, X, Y), ValueError, "qid"),
         (lambda: RANKER.fit(X, Y), ValueError, "qid"),
-        (lambda: gainsay.catboost.eval_metric("mrr", X), TypeError, "Pool"),
+        (lambda: gainwise.catboost.eval_metric("mrr", X), TypeError, "Pool"),
     ],
     "comparison": [
-        (lambda: gs.compare(JUDGED, SCORES), TypeError, "compare(models, judgments)"),
+        (lambda: gw.compare(JUDGED, SCORES), TypeError, "compare(models, judgments)"),
         (lambda: compare({}), ValueError, "models"),
-        (lambda: compare(judgments=gs.Judgments(Y, qid=range(len(Y)))).against("a", 0.1), ValueError, "--query"),
-        (lambda: compare(judgments=gs.Judgments(0 * Y, group=GROUP)).against("a", 0.1), ValueError, "--label"),
+        (lambda: compare(judgments=gw.Judgments(Y, qid=range(len(Y)))).against("a", 0.1), ValueError, "--query"),
+        (lambda: compare(judgments=gw.Judgments(0 * Y, group=GROUP)).against("a", 0.1), ValueError, "--label"),
         (lambda: compare({**SCORES, "b": X[:-1, 1]}), ValueError, "'b'"),
         (lambda: compare(judgments=Y), TypeError, "Judgments"),
         (lambda: compare(baseline="c"), ValueError, "'c'"),
@@ -148,14 +148,14 @@ MISTAKES = {
         (lambda: experiment(stop_by="ndcg_exp@5"), ValueError, "stop_by"),
         (lambda: experiment(repeats=2), ValueError, "repeats"),
         (lambda: Experiment.load("nowhere"), FileNotFoundError, "nowhere"),
-        (lambda: gs.k_folds(DATA, 2), ValueError, "got 2"),
+        (lambda: gw.k_folds(DATA, 2), ValueError, "got 2"),
     ],
     "files and plans": [
         (lambda: read_letor("missing.txt"), FileNotFoundError, "missing.txt"),
         (lambda: read_letor("table.csv"), ValueError, "table.csv"),
         (lambda: read_scores("table.csv"), ValueError, "column"),
-        (lambda: gs.evaluate_run("mrr", "table.csv", "table.csv"), ValueError, "'document'"),
-        (lambda: gs.plan(-0.1, query=1), ValueError, "difference"),
+        (lambda: gw.evaluate_run("mrr", "table.csv", "table.csv"), ValueError, "'document'"),
+        (lambda: gw.plan(-0.1, query=1), ValueError, "difference"),
     ],
 }
 

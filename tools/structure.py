@@ -27,7 +27,7 @@ MAX_LINES = 60
 LONG_FUNCTIONS: set[str] = set()
 CYCLES: set[frozenset[str]] = set()
 LAZY_IMPORTS = [
-    ("gainsay.comparison.comparison", "gainsay.report"),
+    ("gainwise.comparison.comparison", "gainwise.report"),
 ]
 """Methods of a comparison draw and write reports, as methods of a DataFrame do."""
 NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
@@ -73,7 +73,7 @@ def main() -> int:
         for path in sorted(SOURCE.rglob("*.py"))
         for name, size in find_long_functions(path.read_text(encoding="utf-8"))
     }
-    cycles = find_cycles("gainsay")
+    cycles = find_cycles("gainwise")
     problems = [
         *(f"{name}: {long_functions[name]} lines. Split it." for name in long_functions.keys() - LONG_FUNCTIONS),
         *(f"{name}: not long. Remove it from LONG_FUNCTIONS." for name in LONG_FUNCTIONS - long_functions.keys()),

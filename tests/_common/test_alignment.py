@@ -8,20 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import gainsay as gs
-from gainsay.training.bound_metrics import BoundMetrics, Partition
+import gainwise as gw
+from gainwise.training.bound_metrics import BoundMetrics, Partition
 
 ROWS = [40, 10, 30, 20]
 ORDER = [30, 40, 20, 10]
 LABELS = pd.Series([1, 0, 0, 1], index=ROWS)
 QUERIES = pd.Series(["b", "b", "a", "a"], index=ROWS)
 SCORES = pd.Series([2.0, 1.0, 2.0, 1.0], index=ROWS)
-JUDGMENTS = gs.Judgments(LABELS, qid=QUERIES)
+JUDGMENTS = gw.Judgments(LABELS, qid=QUERIES)
 GROUPED = pd.DataFrame({"query": ["a", "b"], "weight": [1, 3]}).groupby("query")["weight"].first()
 
 
 def weigh(weight, **options):
-    return gs.Judgments(LABELS, **(options or {"qid": QUERIES}), weight=weight).weights.tolist()
+    return gw.Judgments(LABELS, **(options or {"qid": QUERIES}), weight=weight).weights.tolist()
 
 
 @pytest.mark.parametrize(
@@ -44,10 +44,10 @@ def test_weights_by_query(weight):
 def test_weights_by_query_next_to_sizes():
     assert weigh(pd.Series([1, 3], index=["a", "b"]), group=pd.Series([2, 2], index=["b", "a"])) == [3, 1]
     assert weigh({1: 3, 0: 1}, group=[2, 2]) == [1, 3]
-    assert gs.Judgments([0, 1], qid=[1, "1"], weight={"1": 2, 1: 5}).weights.tolist() == [5, 2]
-    assert gs.Judgments(pd.Series([1, 1]), qid=[1, 0], weight=pd.Series([2, 2])).weights.tolist() == [2, 2]
-    judgments = gs.Judgments(LABELS, qid=QUERIES, weight=GROUPED)  # query b: 1, query a: 1/2
-    assert gs.evaluate("mrr", judgments, [2, 1, 2, 1]).mean["mrr"] == (3 * 1 + 1 * 0.5) / 4
+    assert gw.Judgments([0, 1], qid=[1, "1"], weight={"1": 2, 1: 5}).weights.tolist() == [5, 2]
+    assert gw.Judgments(pd.Series([1, 1]), qid=[1, 0], weight=pd.Series([2, 2])).weights.tolist() == [2, 2]
+    judgments = gw.Judgments(LABELS, qid=QUERIES, weight=GROUPED)  # query b: 1, query a: 1/2
+    assert gw.evaluate("mrr", judgments, [2, 1, 2, 1]).mean["mrr"] == (3 * 1 + 1 * 0.5) / 4
 
 
 @pytest.mark.parametrize(
@@ -57,14 +57,14 @@ def test_weights_by_query_next_to_sizes():
         (JUDGMENTS, SCORES[ORDER]),
         (JUDGMENTS, SCORES.to_numpy()),
         (JUDGMENTS, polars.Series(SCORES.to_list())),
-        (gs.Judgments(LABELS.to_numpy(), qid=QUERIES), SCORES[ORDER]),
-        (gs.Judgments(LABELS, qid=QUERIES[ORDER]), SCORES[ORDER]),
+        (gw.Judgments(LABELS.to_numpy(), qid=QUERIES), SCORES[ORDER]),
+        (gw.Judgments(LABELS, qid=QUERIES[ORDER]), SCORES[ORDER]),
     ],
     ids=["same", "shuffled", "NumPy", "polars", "index of the queries", "shuffled queries"],
 )
 def test_scores(judgments, scores):
     assert judgments.query_ids.tolist() == ["b", "a"]
-    assert gs.evaluate("mrr", judgments, scores).per_query.ravel().tolist() == [1, 0.5]
+    assert gw.evaluate("mrr", judgments, scores).per_query.ravel().tolist() == [1, 0.5]
 
 
 def test_models_features_and_explanations():
@@ -73,23 +73,23 @@ def test_models_features_and_explanations():
             return features["bm25"].to_numpy()
 
     table = pd.DataFrame({"one": SCORES, "other": -SCORES}).loc[ORDER]
-    assert gs.compare(table, JUDGMENTS, ["mrr", "map"]).values["mrr"].tolist() == [[1, 0.5], [0.5, 1]]
+    assert gw.compare(table, JUDGMENTS, ["mrr", "map"]).values["mrr"].tolist() == [[1, 0.5], [0.5, 1]]
     models = {"same": SCORES, "shuffled": SCORES[ORDER], "model": Model()}
     features = pd.DataFrame({"bm25": SCORES}).loc[ORDER]
-    found = gs.compare(models, JUDGMENTS, ["mrr", "map"], features=features).values["mrr"]
+    found = gw.compare(models, JUDGMENTS, ["mrr", "map"], features=features).values["mrr"]
     assert found.tolist() == [[1, 1, 1], [0.5, 0.5, 0.5]]
-    expected = gs.explain(LABELS, SCORES, qid=QUERIES)
-    pd.testing.assert_frame_equal(gs.explain(LABELS, SCORES[ORDER], qid=QUERIES), expected)
+    expected = gw.explain(LABELS, SCORES, qid=QUERIES)
+    pd.testing.assert_frame_equal(gw.explain(LABELS, SCORES[ORDER], qid=QUERIES), expected)
 
 
 @given(st.permutations(range(8)), st.lists(st.integers(0, 3), min_size=8, max_size=8))
 def test_any_order_of_rows(order, scores):
     frame = pd.DataFrame({"label": [0, 1, 2, 0, 1, 0, 0, 2], "query": [1, 1, 1, 1, 2, 2, 2, 2], "score": scores})
     shuffled = frame.iloc[order]
-    judgments = gs.Judgments(frame["label"], qid=shuffled["query"], weight=shuffled["label"] + 1)
-    plain = gs.Judgments(frame["label"].tolist(), qid=frame["query"].tolist(), weight=frame["label"] + 1)
-    found = gs.evaluate(["ndcg_exp", "map"], judgments, shuffled["score"])
-    assert found.mean == gs.evaluate(["ndcg_exp", "map"], plain, frame["score"].tolist()).mean
+    judgments = gw.Judgments(frame["label"], qid=shuffled["query"], weight=shuffled["label"] + 1)
+    plain = gw.Judgments(frame["label"].tolist(), qid=frame["query"].tolist(), weight=frame["label"] + 1)
+    found = gw.evaluate(["ndcg_exp", "map"], judgments, shuffled["score"])
+    assert found.mean == gw.evaluate(["ndcg_exp", "map"], plain, frame["score"].tolist()).mean
 
 
 @pytest.mark.parametrize(

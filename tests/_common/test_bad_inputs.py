@@ -14,32 +14,32 @@ import pyarrow
 import pytest
 from tests.bad_inputs import BadInput, bad_inputs
 
-import gainsay as gs
-from gainsay._common.validation import validate_integer, validate_real
+import gainwise as gw
+from gainwise._common.validation import validate_integer, validate_real
 
 BEYOND = 2**53 + 1
 """The first integer that is no float64."""
 ROWS = [40, 10, 30, 20]
 LABELS = pd.Series([1, 0, 0, 1], index=ROWS)
 QUERIES = pd.Series(["b", "b", "a", "a"], index=ROWS)
-JUDGMENTS = gs.Judgments(LABELS, qid=QUERIES)
-TWO = gs.Judgments([0, 1], group=[2])
+JUDGMENTS = gw.Judgments(LABELS, qid=QUERIES)
+TWO = gw.Judgments([0, 1], group=[2])
 
 
 def evaluate(scores, judgments=TWO):
-    return gs.evaluate("mrr", judgments, scores)
+    return gw.evaluate("mrr", judgments, scores)
 
 
 def weigh(weight):
-    return gs.Judgments(LABELS, qid=QUERIES, weight=weight)
+    return gw.Judgments(LABELS, qid=QUERIES, weight=weight)
 
 
 def weigh_rows(weight):
-    return gs.Judgments(pd.Series([1, 1]), qid=[1, 0], weight=weight)
+    return gw.Judgments(pd.Series([1, 1]), qid=[1, 0], weight=weight)
 
 
 def evaluate_run(run):
-    return gs.evaluate_run("mrr", run, {"q": {"a": 1, "b": 0}, "1": {"a": 1}})
+    return gw.evaluate_run("mrr", run, {"q": {"a": 1, "b": 0}, "1": {"a": 1}})
 
 
 class Tensor:
@@ -68,13 +68,13 @@ class OnGpu:
 
 
 ARGUMENTS = {
-    "labels": lambda values: gs.Judgments(values, group=[2]),
-    "qid": lambda values: gs.Judgments([0, 1], qid=values),
-    "weight": lambda values: gs.Judgments([0, 1], group=[1, 1], weight=values),
-    "group": lambda values: gs.Judgments([0, 1], group=values),
+    "labels": lambda values: gw.Judgments(values, group=[2]),
+    "qid": lambda values: gw.Judgments([0, 1], qid=values),
+    "weight": lambda values: gw.Judgments([0, 1], group=[1, 1], weight=values),
+    "group": lambda values: gw.Judgments([0, 1], group=values),
     "scores": evaluate,
-    "model 'm': scores": lambda values: gs.compare({"m": values}, TWO, ["mrr", "map"]),
-    "features": lambda values: gs.RankingData(values, [0, 1], group=[2]),
+    "model 'm': scores": lambda values: gw.compare({"m": values}, TWO, ["mrr", "map"]),
+    "features": lambda values: gw.RankingData(values, [0, 1], group=[2]),
 }
 UNREADY = [
     (Tensor(requires_grad=True), "is a tensor", ".detach().cpu().numpy()"),
@@ -103,13 +103,13 @@ HUGE = {
     "polars Int128": polars.Series([2**65, 1], dtype=polars.Int128),
 }
 SCORES = pd.Series([2.0, 1.0, 2.0, 1.0], index=ROWS)
-DUPLICATES = gs.Judgments(pd.Series([1, 0, 1], index=["q1", "q1", "q2"]), qid=[1, 1, 2])
+DUPLICATES = gw.Judgments(pd.Series([1, 0, 1], index=["q1", "q1", "q2"]), qid=[1, 1, 2])
 NO_NUMBERS = (True, np.bool_(True), "3", None, [3], np.array([3]), 3j)
 VALUES = [
     ("n", "0 and 1,", lambda: validate_real("n", 1.5, 0.0, 1.0)),
     ("n", "got nan", lambda: validate_real("n", nan, 0.0, 1.0)),
     ("n", "at least 0,", lambda: validate_real("n", -1, 0.0)),
-    ("mode", "got 'json'", lambda: gs.show_config("json")),
+    ("mode", "got 'json'", lambda: gw.show_config("json")),
     ("n", "NaN", lambda: validate_real("n", nan)),
     ("scores", "in row 0", lambda: evaluate([-BEYOND, 0.5])),
     ("scores", "in row 1", lambda: evaluate([-1, 2**63])),
@@ -123,15 +123,15 @@ VALUES = [
     ("weight", "first is 'b'", lambda: weigh({"a": 1})),
     ("weight", "no entry", lambda: weigh({})),
     ("weight", "'a' more than", lambda: weigh(pd.Series([1, 2, 3], index=list("aab")))),
-    ("weight", "first is 1:", lambda: gs.Judgments([0, 1], qid=[1, 2], weight={"1": 2, "2": 5})),
-    ("group=", "numbers from 0", lambda: gs.Judgments([1, 0], group=[2], weight=pd.Series([1], index=["a"]))),
+    ("weight", "first is 1:", lambda: gw.Judgments([0, 1], qid=[1, 2], weight={"1": 2, "2": 5})),
+    ("group=", "numbers from 0", lambda: gw.Judgments([1, 0], group=[2], weight=pd.Series([1], index=["a"]))),
     ("weight.to_numpy()", "different orders", lambda: weigh_rows(pd.Series([1.0, 3.0]))),
     ("scores.to_numpy()", "index 40 (row", lambda: evaluate(SCORES.set_axis([0, 1, 2, 3]), JUDGMENTS)),
     ("scores", "index 20 (row", lambda: evaluate(SCORES.set_axis([40, 10, 30, 21]), JUDGMENTS)),
     ("scores", "40 more than", lambda: evaluate(SCORES.set_axis([40, 40, 30, 20]), JUDGMENTS)),
     ("scores", "'q1' more than", lambda: evaluate(SCORES[:3].set_axis(["q2", "q1", "q1"]), DUPLICATES)),
     ("scores", "3 entries", lambda: evaluate(SCORES[:3], JUDGMENTS)),
-    ("qid", "does not match", lambda: gs.Judgments(LABELS, qid=QUERIES.reset_index(drop=True))),
+    ("qid", "does not match", lambda: gw.Judgments(LABELS, qid=QUERIES.reset_index(drop=True))),
 ]
 CASES = [
     *(BadInput(f"int {n!r}", partial(validate_integer, "n", n, unit="m"), "n", TypeError, "m, at") for n in NO_NUMBERS),
@@ -146,7 +146,7 @@ CASES = [
         for argument, call in ARGUMENTS.items()
     ),
     *(BadInput(f"scores{how}", partial(evaluate, values), f"scores{how}", TypeError) for values, _, how in UNREADY),
-    BadInput("lazy frame", lambda: gs.Judgments.from_frame(UNREADY[-1][0]), "frame.collect()", TypeError, "LazyFrame"),
+    BadInput("lazy frame", lambda: gw.Judgments.from_frame(UNREADY[-1][0]), "frame.collect()", TypeError, "LazyFrame"),
     *(
         BadInput(f"huge {argument}, {kind}", partial(ARGUMENTS[argument], values), argument, ValueError, "in row")
         for argument in ("labels", "scores")
@@ -162,7 +162,7 @@ def test_bad_inputs(case):
 
 
 def test_a_tensor_that_numpy_can_read():
-    assert evaluate(Tensor(), gs.Judgments([0, 1], group=[2])).mean == {"mrr": 0.5}
+    assert evaluate(Tensor(), gw.Judgments([0, 1], group=[2])).mean == {"mrr": 0.5}
 
 
 @pytest.mark.parametrize("value", [3, 3.0, np.int8(3), np.uint64(3), np.float32(3), np.float64(3)])

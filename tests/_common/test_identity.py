@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import gainsay as gs
+import gainwise as gw
 
 BEYOND = 2**53 + 1
 """The first integer that is no float64."""
 
 
 def ids_of(qid):
-    return gs.Judgments([0] * len(qid), qid=qid).query_ids.tolist()
+    return gw.Judgments([0] * len(qid), qid=qid).query_ids.tolist()
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from tests.bad_inputs import BadInput, bad_inputs
 
-from gainsay._common.validation import validate_output
-from gainsay.comparison.comparison import Comparison
+from gainwise._common.validation import validate_output
+from gainwise.comparison.comparison import Comparison
 
 pytestmark = pytest.mark.slow
 
@@ -48,7 +48,7 @@ def idle(monkeypatch):
 
     comparison = Comparison({"x": np.zeros((40, 2)), "y": np.zeros((40, 2))}, ["a", "b"])
     for name in ("build_leaderboard", "build_pairs", "Verdict.from_sample"):
-        monkeypatch.setattr(f"gainsay.comparison.comparison.{name}", work)
+        monkeypatch.setattr(f"gainwise.comparison.comparison.{name}", work)
     return comparison
 
 
@@ -88,15 +88,15 @@ def run_without(package, code):
 
 
 COMPARE = """
-import gainsay as gs
-c = gs.compare({'a': [2, 1, 1, 2], 'b': [1, 2, 2, 1]}, gs.Judgments([1, 0, 1, 0], group=[2, 2]), ['mrr', 'map'])
+import gainwise as gw
+c = gw.compare({'a': [2, 1, 1, 2], 'b': [1, 2, 2, 1]}, gw.Judgments([1, 0, 1, 0], group=[2, 2]), ['mrr', 'map'])
 for call in CALLS:
     try:
         exec(call)
     except ImportError as error:
         print(error)
 """
-EXTRA = "pip install 'gainsay-ltr[report]'"
+EXTRA = "pip install 'gainwise[report]'"
 
 
 @pytest.mark.parametrize(
@@ -107,8 +107,8 @@ EXTRA = "pip install 'gainsay-ltr[report]'"
             {
                 "c.plot.conflict()": f"Matplotlib: {EXTRA}",
                 "import tempfile; print(c.to_html(tempfile.mkdtemp() + '/r.html').name)": "r.html",
-                "import gainsay.report.plots.style": f"Matplotlib: {EXTRA}",
-                "from gainsay.report.plots import plot_explain": f"Matplotlib: {EXTRA}",
+                "import gainwise.report.plots.style": f"Matplotlib: {EXTRA}",
+                "from gainwise.report.plots import plot_explain": f"Matplotlib: {EXTRA}",
                 "print(len(c.to_markdown()) > 0 and len(c.to_json()) > 0)": "True",
             },
         ),
@@ -124,8 +124,8 @@ def test_missing_packages(package, calls):
 
 def test_commands_check_packages_before_they_read(tmp_path):
     (tmp_path / "data.txt").write_text("this is no data")
-    arguments = ["gainsay", "compare", "--data", str(tmp_path / "data.txt"), "a.npy", "--html", "r.html"]
-    code, lines, errors = run_without("jinja2", f"sys.argv = {arguments!r}\nfrom gainsay.cli import main; main()")
+    arguments = ["gainwise", "compare", "--data", str(tmp_path / "data.txt"), "a.npy", "--html", "r.html"]
+    code, lines, errors = run_without("jinja2", f"sys.argv = {arguments!r}\nfrom gainwise.cli import main; main()")
     assert (code, lines) == (1, [])
     assert errors.endswith(f"Jinja2: {EXTRA}\n")
     assert errors.count("\n") == 1

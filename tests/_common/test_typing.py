@@ -12,11 +12,11 @@ import pytest
 import xgboost as xgb
 from scipy import sparse
 
-import gainsay as gs
-from gainsay.data import from_frame
-from gainsay.lightgbm import early_stopping as stopping_in_lightgbm
-from gainsay.xgboost import EvaluateRanking
-from gainsay.xgboost import early_stopping as stopping_in_xgboost
+import gainwise as gw
+from gainwise.data import from_frame
+from gainwise.lightgbm import early_stopping as stopping_in_lightgbm
+from gainwise.xgboost import EvaluateRanking
+from gainwise.xgboost import early_stopping as stopping_in_xgboost
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,47 +32,47 @@ FRAME = pd.DataFrame(
 def test_judgments_and_scores() -> None:
     table = pl.from_pandas(FRAME)
     judgments = [
-        gs.Judgments(LABELS, group=[2, 2]),
-        gs.Judgments(np.array(LABELS), group=SIZES),
-        gs.Judgments(FRAME["label"], qid=FRAME["query"], weight=FRAME["weight"]),
-        gs.Judgments(table["label"], qid=table["query"]),
-        gs.Judgments([Decimal(label) for label in LABELS], qid=["a", "a", 7, 7], weight={"a": 0.5, 7: 0.5}),
-        gs.Judgments([1, 0, 2, float("nan")], group=[2, 2], judged=[True, True, True, False]),
-        *(gs.Judgments.from_frame(frame, weight="weight") for frame in (FRAME, table)),
+        gw.Judgments(LABELS, group=[2, 2]),
+        gw.Judgments(np.array(LABELS), group=SIZES),
+        gw.Judgments(FRAME["label"], qid=FRAME["query"], weight=FRAME["weight"]),
+        gw.Judgments(table["label"], qid=table["query"]),
+        gw.Judgments([Decimal(label) for label in LABELS], qid=["a", "a", 7, 7], weight={"a": 0.5, 7: 0.5}),
+        gw.Judgments([1, 0, 2, float("nan")], group=[2, 2], judged=[True, True, True, False]),
+        *(gw.Judgments.from_frame(frame, weight="weight") for frame in (FRAME, table)),
     ]
     for one in judgments:
-        evaluator = gs.Evaluator([gs.NDCG(gain="exponential", k=10), "mrr"], one)
+        evaluator = gw.Evaluator([gw.NDCG(gain="exponential", k=10), "mrr"], one)
         for scores in (SCORES, FRAME["score"].tolist(), pl.Series([0.5, 0.1, 0.7, 0.2])):
             per_query: NDArray[np.float64] = evaluator(scores).per_query
             assert per_query.shape == (2, 2)
-    assert len(gs.explain(FRAME["label"], FRAME["score"], qid=FRAME["query"])) > 1
+    assert len(gw.explain(FRAME["label"], FRAME["score"], qid=FRAME["query"])) > 1
 
 
 def test_ranking_data() -> None:
     dense = np.eye(4, 3)
     data = [
-        gs.RankingData(dense, LABELS, group=SIZES),
-        gs.RankingData(dense.tolist(), LABELS, qid=FRAME["query"], weight={"a": 1, "b": 2}),
-        gs.RankingData(sparse.csr_array(dense), np.array(LABELS), qid=["a", "a", "b", "b"]),
-        gs.RankingData(pl.from_pandas(FRAME[["score"]]), LABELS, group=[2, 2], document_ids=range(4)),
+        gw.RankingData(dense, LABELS, group=SIZES),
+        gw.RankingData(dense.tolist(), LABELS, qid=FRAME["query"], weight={"a": 1, "b": 2}),
+        gw.RankingData(sparse.csr_array(dense), np.array(LABELS), qid=["a", "a", "b", "b"]),
+        gw.RankingData(pl.from_pandas(FRAME[["score"]]), LABELS, group=[2, 2], document_ids=range(4)),
         from_frame(pl.from_pandas(FRAME), label="label", query="query", features=["score"]),
     ]
     assert {one.judgments().queries for one in data} == {2}
 
 
 def test_comparisons() -> None:
-    judgments = gs.Judgments(LABELS, qid=FRAME["query"])
+    judgments = gw.Judgments(LABELS, qid=FRAME["query"])
     runs = [SCORES, SCORES[::-1], FRAME["score"].to_numpy()]
     kinds = FRAME.groupby("query")["query"].first()
     comparisons = [
-        gs.compare({"a": SCORES, "b": runs}, judgments, segments={"a": "head", "b": "tail"}, clusters=["x", "y"]),
-        gs.compare(FRAME[["score", "weight"]], judgments, ["mrr", "map"], segments=kinds, clusters={"a": 1, "b": 2}),
-        gs.compare({"a": SCORES.tolist(), "b": pl.Series(LABELS)}, judgments, segments={"kind": [1, 2]}),
-        gs.compare_runs({"a": {"q": {"d": 1.0}}, "b": {"q": {"e": 2}}}, {"q": {"d": 1, "e": 0}}),
+        gw.compare({"a": SCORES, "b": runs}, judgments, segments={"a": "head", "b": "tail"}, clusters=["x", "y"]),
+        gw.compare(FRAME[["score", "weight"]], judgments, ["mrr", "map"], segments=kinds, clusters={"a": 1, "b": 2}),
+        gw.compare({"a": SCORES.tolist(), "b": pl.Series(LABELS)}, judgments, segments={"kind": [1, 2]}),
+        gw.compare_runs({"a": {"q": {"d": 1.0}}, "b": {"q": {"e": 2}}}, {"q": {"d": 1, "e": 0}}),
     ]
     assert [len(one.models) for one in comparisons] == [2, 2, 2, 2]
     values = np.array([[0.1, 0.2], [0.3, 0.1]])
-    assert gs.Comparison({"x": values, "y": values.tolist()}, ["a", "b"], clusters=FRAME["query"][::2]).query_count == 2
+    assert gw.Comparison({"x": values, "y": values.tolist()}, ["a", "b"], clusters=FRAME["query"][::2]).query_count == 2
 
 
 def test_training() -> None:
@@ -80,15 +80,15 @@ def test_training() -> None:
     rows = {"arrays": (np.eye(4), LABELS, [1, 1, 2, 2]), "frame": (FRAME[["score"]], FRAME["label"], FRAME["query"])}
     assert EvaluateRanking({**rows, "valid": matrix}, ["mrr", "map"], every=2).every == 2
     assert stopping_in_lightgbm("mrr", 5, dataset="valid").dataset == "valid"
-    assert stopping_in_xgboost(gs.NDCG(gain="linear"), rounds=5, dataset="valid", save_best=True).dataset == "valid"
+    assert stopping_in_xgboost(gw.NDCG(gain="linear"), rounds=5, dataset="valid", save_best=True).dataset == "valid"
 
 
 def test_what_mypy_refuses() -> None:
     """If one of these calls were valid, mypy would report an unused comment."""
-    judgments = gs.Judgments(LABELS, group=SIZES)
+    judgments = gw.Judgments(LABELS, group=SIZES)
     with pytest.raises(TypeError):
-        gs.evaluate("mrr", SCORES, judgments)  # type: ignore[arg-type]
+        gw.evaluate("mrr", SCORES, judgments)  # type: ignore[arg-type]
     with pytest.raises((TypeError, ValueError)):
-        gs.Judgments(LABELS, group=object())  # type: ignore[arg-type]
+        gw.Judgments(LABELS, group=object())  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         stopping_in_xgboost("mrr", stopping_rounds=5)  # type: ignore[call-arg]

@@ -1,4 +1,4 @@
-"""gainsay finds the installed compiled core, works without it, and `show_config` describes both."""
+"""gainwise finds the installed compiled core, works without it, and `show_config` describes both."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ import lightgbm
 import numpy as np
 import pytest
 
-import gainsay as gs
-from gainsay._kernel import config
-from gainsay._kernel.config import ABI, Library, cpus, find_library
+import gainwise as gw
+from gainwise._kernel import config
+from gainwise._kernel.config import ABI, Library, cpus, find_library
 
-PACKAGE = Path(gs.__file__).parent
+PACKAGE = Path(gw.__file__).parent
 ROOT = PACKAGE.parents[1]
 COMPILER = shutil.which((os.environ.get("CXX") or sysconfig.get_config_var("CXX") or "c++").split()[0])
 EVALUATE = """
 import json, sys
-import gainsay as gs
-judgments = gs.Judgments([0, 2, 1, 1, 0], group=[3, 2])
-mean = gs.evaluate(["ndcg_exp@2", "map", "mrr"], judgments, [0.1, 0.3, 0.3, 0.5, 0.5]).mean
+import gainwise as gw
+judgments = gw.Judgments([0, 2, 1, 1, 0], group=[3, 2])
+mean = gw.evaluate(["ndcg_exp@2", "map", "mrr"], judgments, [0.1, 0.3, 0.3, 0.5, 0.5]).mean
 loaded = sorted({"lightgbm", "xgboost", "matplotlib"} & set(sys.modules))
-print(json.dumps([mean, gs.show_config("dicts")["kernel"], loaded]))
+print(json.dumps([mean, gw.show_config("dicts")["kernel"], loaded]))
 """
 
 
 def evaluate(path, **environment):
     """Return values and implementation of a new process that uses the package in this folder."""
-    kept = {name: value for name, value in os.environ.items() if name != "GAINSAY_KERNEL"}
+    kept = {name: value for name, value in os.environ.items() if name != "GAINWISE_KERNEL"}
     call = [sys.executable, "-W", "error", "-c", EVALUATE]
     done = subprocess.run(
         call, env={**kept, "PYTHONPATH": str(path), **environment}, capture_output=True, text=True, check=True
@@ -52,7 +52,7 @@ def evaluate(path, **environment):
 def installed_from_here():
     """Return whether this tree is installed as editable."""
     try:
-        origin = distribution("gainsay-ltr").read_text("direct_url.json")
+        origin = distribution("gainwise").read_text("direct_url.json")
     except PackageNotFoundError:
         return False
     return json.loads(origin or "{}").get("url") == ROOT.as_uri()
@@ -61,7 +61,7 @@ def installed_from_here():
 @pytest.fixture
 def beside(monkeypatch, tmp_path):
     """The expected file of the library, which does not exist yet."""
-    monkeypatch.delenv("GAINSAY_KERNEL", raising=False)
+    monkeypatch.delenv("GAINWISE_KERNEL", raising=False)
     monkeypatch.setattr(config, "__file__", str(tmp_path / "config.py"))
     return tmp_path / config.NAMES[0]
 
@@ -76,19 +76,19 @@ def compile_library(path, source, *options):
 
 
 def answering(number):
-    return f'extern "C" int gainsay_kernel_abi(void) {{ return {number}; }}'
+    return f'extern "C" int gainwise_kernel_abi(void) {{ return {number}; }}'
 
 
 @pytest.mark.skipif(not installed_from_here(), reason="needs an editable installation of this tree")
 @pytest.mark.skipif(COMPILER is None, reason="needs a compiler at installation")
 def test_the_core_runs_if_a_compiler_was_there_at_installation():
     path, reason = evaluate(PACKAGE.parent).values()
-    assert (path, reason) == ("compiled", f"loaded from {PACKAGE / '_kernel' / '_gainsay_kernel.so'}")
+    assert (path, reason) == ("compiled", f"loaded from {PACKAGE / '_kernel' / '_gainwise_kernel.so'}")
 
 
 def test_a_package_with_a_broken_core_evaluates_as_before(tmp_path):
-    shutil.copytree(PACKAGE, tmp_path / "gainsay", ignore=shutil.ignore_patterns("__pycache__", "_gainsay_kernel.*"))
-    broken = tmp_path / "gainsay" / "_kernel" / "_gainsay_kernel.so"
+    shutil.copytree(PACKAGE, tmp_path / "gainwise", ignore=shutil.ignore_patterns("__pycache__", "_gainwise_kernel.*"))
+    broken = tmp_path / "gainwise" / "_kernel" / "_gainwise_kernel.so"
     broken.write_bytes(b"\x7fELF")
     kernel = evaluate(tmp_path)
     assert kernel["path"] == "numpy"
@@ -105,7 +105,7 @@ def test_other_files_are_not_used(beside, content):
 
 @pytest.mark.parametrize(
     ("source", "word"),
-    [(answering(ABI + 1), f"{ABI + 1}, not {ABI}"), ("int something = 1;", "gainsay_kernel_abi")],
+    [(answering(ABI + 1), f"{ABI + 1}, not {ABI}"), ("int something = 1;", "gainwise_kernel_abi")],
     ids=["of other source", "of something else"],
 )
 def test_other_libraries_are_not_used(beside, source, word):
@@ -118,16 +118,16 @@ def test_other_libraries_are_not_used(beside, source, word):
 
 def test_the_environment_names_a_library(beside, monkeypatch, tmp_path):
     other = compile_library(tmp_path / "other.so", answering(ABI))
-    monkeypatch.setenv("GAINSAY_KERNEL", str(other))
+    monkeypatch.setenv("GAINWISE_KERNEL", str(other))
     assert find_library.__wrapped__().reason == f"loaded from {other}"
-    monkeypatch.setenv("GAINSAY_KERNEL", "off")
-    with pytest.raises(ValueError, match="GAINSAY_KERNEL"):
+    monkeypatch.setenv("GAINWISE_KERNEL", "off")
+    with pytest.raises(ValueError, match="GAINWISE_KERNEL"):
         find_library.__wrapped__()
 
 
 def test_versions_of_the_imported_libraries():
-    content = gs.show_config("dicts")
-    assert content["gainsay"] == gs.__version__
+    content = gw.show_config("dicts")
+    assert content["gainwise"] == gw.__version__
     assert content["kernel"]["path"] in ("compiled", "numpy")
     assert content["libraries"]["numpy"] == np.__version__
     assert content["libraries"]["lightgbm"] == lightgbm.__version__
@@ -150,8 +150,8 @@ def test_path_of_evaluation(monkeypatch, capsys, beside, loaded, addresses, prin
     monkeypatch.setattr(config, "_load", lambda path: loaded)
     monkeypatch.setattr(config, "sort_addresses", lambda: addresses)
     monkeypatch.setattr(config, "find_library", config.find_library.__wrapped__)
-    assert gs.show_config() is None
+    assert gw.show_config() is None
     lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
     assert lines["evaluates"].startswith(printed)
     assert lines["numpy"] == np.__version__
-    assert lines["gainsay"] == gs.__version__
+    assert lines["gainwise"] == gw.__version__

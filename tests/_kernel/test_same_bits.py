@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from fuzz.core import assert_same_bits, in_core, in_numpy
 
-import gainsay as gs
-from gainsay.ranking import compiled
+import gainwise as gw
+from gainwise.ranking import compiled
 
 pytestmark = pytest.mark.skipif(compiled.core() is None, reason="there is no compiled core")
 
@@ -40,11 +40,11 @@ SCORES = {
 
 
 def make_judgments(rng):
-    return gs.Judgments(rng.integers(0, 5, sum(SIZES)), group=SIZES)
+    return gw.Judgments(rng.integers(0, 5, sum(SIZES)), group=SIZES)
 
 
 def make_metrics(dtype, cutoffs=CUTOFFS):
-    metrics = gs.parse_metrics("ndcg_linear", "ndcg_exp", "map", "mrr(min_label=3)")
+    metrics = gw.parse_metrics("ndcg_linear", "ndcg_exp", "map", "mrr(min_label=3)")
     options = [{"ties": ties, "k": k} for ties in ("average", "order", "worst", "best") for k in cutoffs]
     return [replace(metric, scores=dtype, **option) for metric in metrics for option in options]
 
@@ -67,7 +67,7 @@ def test_kinds_of_scores(kind, dtype):
 def test_nan_in_any_row(kind, dtype, k):
     rng = np.random.default_rng(len(kind))
     judgments = make_judgments(rng)
-    metrics = [replace(metric, k=k, scores=dtype) for metric in gs.parse_metrics("ndcg_exp", "map")]
+    metrics = [replace(metric, k=k, scores=dtype) for metric in gw.parse_metrics("ndcg_exp", "map")]
     ends = np.cumsum(SIZES)
     for row in [*(ends[1:] - 1), *rng.integers(0, ends[-1], 5)]:
         scores = SCORES[kind](rng, ends[-1]).astype(dtype)

@@ -15,13 +15,13 @@ import lightgbm as lgb
 import numpy as np
 import xgboost as xgb
 
-import gainsay as gs
-import gainsay.catboost
-import gainsay.dask
-import gainsay.lightgbm
-import gainsay.sklearn
-import gainsay.xgboost
-from gainsay.data import simulate
+import gainwise as gw
+import gainwise.catboost
+import gainwise.dask
+import gainwise.lightgbm
+import gainwise.sklearn
+import gainwise.xgboost
+from gainwise.data import simulate
 
 LGB = {
     "objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 1, "min_data_in_leaf": 5,
@@ -52,7 +52,7 @@ class Part(NamedTuple):
 
     @property
     def judgments(self):
-        return gs.Judgments(self.labels, group=self.group, weight=self.weight)
+        return gw.Judgments(self.labels, group=self.group, weight=self.weight)
 
 
 def make_part(seed, queries=30, *, weighted=False, mean_length=10):
@@ -130,7 +130,7 @@ class Feval(Evaluator):
     partial_data = True
 
     def make(self, metrics, part, **options):
-        return gainsay.lightgbm.feval(metrics, **options)
+        return gainwise.lightgbm.feval(metrics, **options)
 
     def call(self, adapter, part, scores):
         return {name: value for name, value, _ in adapter(scores, lgb_dataset(part).construct())}
@@ -140,7 +140,7 @@ class LGBMEvalMetric(Evaluator):
     partial_data = True
 
     def make(self, metrics, part, **options):
-        return gainsay.lightgbm.eval_metric(metrics, **options)
+        return gainwise.lightgbm.eval_metric(metrics, **options)
 
     def call(self, adapter, part, scores):
         return {name: value for name, value, _ in adapter(part.labels, scores, part.row_weight, part.group)}
@@ -150,7 +150,7 @@ class CustomMetric(Evaluator):
     partial_data = True
 
     def make(self, metrics, part, **options):
-        return gainsay.xgboost.custom_metric(metrics, **options)
+        return gainwise.xgboost.custom_metric(metrics, **options)
 
     def call(self, adapter, part, scores):
         return dict(adapter(scores, xgb_matrix(part)))
@@ -158,7 +158,7 @@ class CustomMetric(Evaluator):
 
 class EvaluateRanking(Evaluator):
     def make(self, metrics, part, **options):
-        return gainsay.xgboost.EvaluateRanking({"valid": xgb_arrays(part)}, metrics, **options)
+        return gainwise.xgboost.EvaluateRanking({"valid": xgb_arrays(part)}, metrics, **options)
 
     def call(self, adapter, part, scores):
         if not adapter._bound:  # A pickled adapter reads its data when a training starts.
@@ -172,8 +172,8 @@ class CatBoostEvalMetric(Evaluator):
     safe_names = False
 
     def make(self, metrics, part, **options):
-        metrics = gs.parse_metrics(metrics, convention=options.pop("convention", None))
-        return [gainsay.catboost.eval_metric(metric, catboost_pool(part), **options) for metric in metrics]
+        metrics = gw.parse_metrics(metrics, convention=options.pop("convention", None))
+        return [gainwise.catboost.eval_metric(metric, catboost_pool(part), **options) for metric in metrics]
 
     def call(self, adapter, part, scores):
         labels = part.labels.astype(np.float32)
@@ -185,7 +185,7 @@ class Scorer(Evaluator):
     safe_names = False
 
     def make(self, metrics, part, **options):
-        return gainsay.sklearn.scorer(metrics, **options)
+        return gainwise.sklearn.scorer(metrics, **options)
 
     def call(self, adapter, part, scores):
         return adapter(FixedModel(scores), part.features, part.labels, qid=part.qid, sample_weight=part.weight)
@@ -197,7 +197,7 @@ class DaskEvaluate(Evaluator):
     partial_data = True
 
     def make(self, metrics, part, **options):
-        return lambda *data, **queries: gainsay.dask.evaluate(metrics, *data, **queries, **options)
+        return lambda *data, **queries: gainwise.dask.evaluate(metrics, *data, **queries, **options)
 
     def call(self, adapter, part, scores):
         queries = len(part.group) // 3
@@ -253,14 +253,14 @@ class Training:
 
 
 class LightGBMTrain(Training):
-    module = gainsay.lightgbm
+    module = gainwise.lightgbm
 
     def train(self, part, sets, metrics, rounds, *, stop=None, start=None, eta=0.1, callbacks=(), params=(), **options):
         data, curves = lgb_dataset(part), {}
         booster = lgb.train(
             {**LGB, "learning_rate": eta, **dict(params)}, data, rounds, init_model=start,
             valid_sets=[data if one is part else lgb_dataset(one, data) for one in sets.values()],
-            valid_names=list(sets), feval=gainsay.lightgbm.feval(metrics, **options) if sets else None,
+            valid_names=list(sets), feval=gainwise.lightgbm.feval(metrics, **options) if sets else None,
             callbacks=[lgb.record_evaluation(curves), *self.stop(stop), *callbacks] if sets else [],
         )  # fmt: skip
         return Run(curves, booster, booster.best_iteration, booster.best_score)
@@ -290,7 +290,7 @@ class LGBMRanker(LightGBMTrain):
     def train(self, part, sets, metrics, rounds, *, stop=None, start=None, eta=0.1, callbacks=(), params=(), **options):
         watching = {
             **self.sets(list(sets.values())), "eval_names": list(sets), "callbacks": [*self.stop(stop), *callbacks],
-            "eval_metric": gainsay.lightgbm.eval_metric(metrics, **options),
+            "eval_metric": gainwise.lightgbm.eval_metric(metrics, **options),
         } if sets else {}  # fmt: skip
         model = self.ranker(n_estimators=rounds, **{**LGB, "learning_rate": eta, **dict(params)})
         queries = {self.queries: getattr(part, self.queries), "sample_weight": part.row_weight}
@@ -305,7 +305,7 @@ class GroupedLGBMRanker(LGBMRanker):
     queries = "qid"
 
     def ranker(self, **params):
-        return gainsay.sklearn.GroupedLGBMRanker(**params)
+        return gainwise.sklearn.GroupedLGBMRanker(**params)
 
     def sets(self, parts):
         sets = {"eval_set": [(p.features, p.labels) for p in parts], "eval_qid": [p.qid for p in parts]}
@@ -316,13 +316,13 @@ class GroupedLGBMRanker(LGBMRanker):
 class XGBoostTrain(Training):
     """Train with `EvaluateRanking` on matrices."""
 
-    module = gainsay.xgboost
+    module = gainwise.xgboost
     tolerance = {"rel": 0, "abs": 0}
 
     def log(self, sets, metrics, options):
         """Callbacks and arguments of xgboost.train that log the metrics."""
         matrices = {name: xgb_matrix(part) for name, part in sets.items()}
-        return [gainsay.xgboost.EvaluateRanking(matrices, metrics, **options)], {}
+        return [gainwise.xgboost.EvaluateRanking(matrices, metrics, **options)], {}
 
     def train(self, part, sets, metrics, rounds, *, stop=None, start=None, eta=0.1, callbacks=(), params=(), **options):
         watching, arguments = self.log(sets, metrics, options) if sets else ([], {})
@@ -359,7 +359,7 @@ class XGBoostCustomMetric(XGBoostTrain):
     every = False
 
     def log(self, sets, metrics, options):
-        log = gainsay.xgboost.custom_metric(metrics, **options)
+        log = gainwise.xgboost.custom_metric(metrics, **options)
         evals = [(xgb_matrix(part), name) for name, part in sets.items()]
         return self.exact(log), {"custom_metric": log, "evals": evals}
 
@@ -371,13 +371,13 @@ class XGBoostFullPrecision(XGBoostCustomMetric):
     tolerance = {"rel": 1e-12, "abs": 0}
 
     def exact(self, log):
-        return [gainsay.xgboost.full_precision(log)]
+        return [gainwise.xgboost.full_precision(log)]
 
 
 class XGBRanker(XGBoostTrain):
     def train(self, part, sets, metrics, rounds, *, stop=None, start=None, eta=0.1, callbacks=(), params=(), **options):
         arrays = {name: xgb_arrays(part) for name, part in sets.items()}
-        watching = [gainsay.xgboost.EvaluateRanking(arrays, metrics, **options)] if sets else []
+        watching = [gainwise.xgboost.EvaluateRanking(arrays, metrics, **options)] if sets else []
         model = xgb.XGBRanker(
             n_estimators=rounds, n_jobs=1, max_depth=3, learning_rate=eta, disable_default_eval_metric=True,
             callbacks=[*watching, *self.stop(stop), *callbacks], **dict(params),
@@ -397,7 +397,7 @@ class CatBoostRanker(Training):
         pools = [catboost_pool(one) for one in (part, *sets.values())]
         model = catboost.CatBoostRanker(
             iterations=rounds, learning_rate=eta, **{**CATBOOST, **dict(params)},
-            eval_metric=gainsay.catboost.eval_metric(metrics, *pools, **options) if sets else None,
+            eval_metric=gainwise.catboost.eval_metric(metrics, *pools, **options) if sets else None,
             early_stopping_rounds=stop and stop["rounds"],
         )  # fmt: skip
         model.fit(pools[0], eval_set=pools[1:] or None, use_best_model=False)

@@ -28,13 +28,13 @@ from tests.adapters.drivers import (
 )
 from tests.bad_inputs import BadInput, bad_inputs
 
-import gainsay as gs
-import gainsay.catboost
-from gainsay import lightgbm as ours_lgb
-from gainsay import xgboost as ours_xgb
-from gainsay.catboost import eval_metric as catboost_metric
-from gainsay.sklearn import GroupedLGBMRanker, scorer
-from gainsay.xgboost import EvaluateRanking, custom_metric, full_precision
+import gainwise as gw
+import gainwise.catboost
+from gainwise import lightgbm as ours_lgb
+from gainwise import xgboost as ours_xgb
+from gainwise.catboost import eval_metric as catboost_metric
+from gainwise.sklearn import GroupedLGBMRanker, scorer
+from gainwise.xgboost import EvaluateRanking, custom_metric, full_precision
 
 PART = make_part(1, 20)
 ROWS, QUERIES = len(PART.labels), len(PART.group)
@@ -54,9 +54,9 @@ AMBIGUOUS = lgb.Dataset(X[:4], [1, 0, 1, 0], group=[3, 0, 1, 0], weight=[1, 1, 1
 """As many weights as there are documents, and as there are queries."""
 TWO_SCORES, NAN_SCORES = [np.zeros(ROWS)] * 2, [np.full(ROWS, np.nan)]
 ROW_BY_ROW = list(KFold(3, shuffle=True, random_state=0).split(X))
-NEVER = gs.metric("never", lambda labels, scores: float("nan"))
-LOSS = gs.metric("rising_loss", lambda labels, scores: 1.0, higher_is_better=False)
-FAIR = gs.metric("fair", lambda labels, scores: 1.0)
+NEVER = gw.metric("never", lambda labels, scores: float("nan"))
+LOSS = gw.metric("rising_loss", lambda labels, scores: 1.0, higher_is_better=False)
+FAIR = gw.metric("fair", lambda labels, scores: 1.0)
 LGB_METRIC, XGB_LOG = ours_lgb.eval_metric("mrr"), custom_metric("mrr")
 XGB_STOP, CUTTING = ours_xgb.early_stopping("map", 3), ours_xgb.early_stopping("mrr", 2, save_best=True)
 DART = {"booster": "dart", "rate_drop": 0.5}
@@ -150,7 +150,7 @@ def stop_xgb(metric, log="mrr", more=(), datasets=("valid",), **options):
 
 
 def clash_xgb(form):
-    """Train with a metric that XGBoost logs under the name of a gainsay metric."""
+    """Train with a metric that XGBoost logs under the name of a gainwise metric."""
     matrix, log = xgb_matrix(BINARY), custom_metric("map@5")
     callback = {
         "EvaluateRanking": lambda: EvaluateRanking({"valid": matrix}, "map@5"),
@@ -310,7 +310,7 @@ CURVES = [
 
 LIGHTGBM = [
     BadInput("no such metric", lambda: stop_lgb("mrr@5", log="mrr@10"), "'mrr@5'", ValueError, "'mrr@10'"),
-    BadInput("nothing logs it", lambda: stop_lgb("mrr", log=None), "'mrr'", ValueError, "feval=gainsay.lightgbm.feval"),
+    BadInput("nothing logs it", lambda: stop_lgb("mrr", log=None), "'mrr'", ValueError, "feval=gainwise.lightgbm.feval"),
     BadInput("no such dataset", lambda: stop_lgb("mrr", dataset="valid"), "'valid'", ValueError, "'valid_0'"),
     BadInput("no data", lambda: stop_lgb("mrr", valid_sets=[]), "'mrr'", ValueError, "nothing to look"),
     BadInput("training data only", lambda: stop_lgb("mrr", only_train=True), "'mrr'", ValueError, "validation data"),
@@ -441,11 +441,11 @@ def test_curves(case, kind):
 @pytest.mark.parametrize(("own", "tool", "library", "role"), MISUSES)
 def test_tools_of_another_library_name_the_right_import(own, tool, library, role):
     """The metric of an estimator receives arrays, so its error may name both libraries."""
-    with pytest.raises((TypeError, ValueError), match=rf"from gainsay\.{library} import") as caught:
+    with pytest.raises((TypeError, ValueError), match=rf"from gainwise\.{library} import") as caught:
         USES[library][0](tool, role)
     assert "\n" not in str(caught.value)
-    target = re.search(rf"from gainsay\.{library} import (\w+)", str(caught.value))[1]
-    assert hasattr({"lightgbm": ours_lgb, "xgboost": ours_xgb, "catboost": gainsay.catboost}[library], target)
+    target = re.search(rf"from gainwise\.{library} import (\w+)", str(caught.value))[1]
+    assert hasattr({"lightgbm": ours_lgb, "xgboost": ours_xgb, "catboost": gainwise.catboost}[library], target)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from tests.adapters.drivers import (
     xgb_matrix,
 )
 
-import gainsay as gs
+import gainwise as gw
 
 pytestmark = pytest.mark.slow
 
@@ -54,7 +54,7 @@ def shortfall(labels, scores):
     return float(labels.max() - labels[scores.argmax()])
 
 
-class Lost(gs.NDCG):
+class Lost(gw.NDCG):
     """1 - NDCG."""
 
     names = {"lost": {}, "lost_exp": {"gain": "exponential"}}
@@ -68,9 +68,9 @@ def pages(ranks):
     return 0.5 ** ((ranks - 1) // 4)
 
 
-SHORTFALL = gs.metric("shortfall", shortfall, higher_is_better=False)
+SHORTFALL = gw.metric("shortfall", shortfall, higher_is_better=False)
 LOST = Lost(gain="exponential", k=3)
-CUSTOM = [SHORTFALL, LOST, gs.NDCG(gain=(0, 1, 3, 7, 15), discount=pages, k=8)]
+CUSTOM = [SHORTFALL, LOST, gw.NDCG(gain=(0, 1, 3, 7, 15), discount=pages, k=8)]
 CUSTOM_NAMES = ["shortfall", "lost_exp@3", "ndcg(gain=0/1/3/7/15,discount=pages)@8"]
 
 evaluators = pytest.mark.parametrize("adapter", EVALUATORS, ids=lambda adapter: adapter.id)
@@ -89,7 +89,7 @@ def make_scores(part, seed=0, distinct=6):
 
 
 def expected_values(metrics, part, scores, **options):
-    return gs.evaluate(metrics, part.judgments, scores, **options).mean
+    return gw.evaluate(metrics, part.judgments, scores, **options).mean
 
 
 def close(values, tolerance):
@@ -162,7 +162,7 @@ def test_copies_and_pickles_return_the_same_values(adapter, duplicate):
 
 @pytest.mark.parametrize("adapter", [one for one in EVALUATORS if one.pickles], ids=lambda adapter: adapter.id)
 def test_a_lambda_can_be_copied_but_not_pickled(adapter):
-    metric = gs.metric("of_lambda", lambda labels, scores: float(scores.max()))
+    metric = gw.metric("of_lambda", lambda labels, scores: float(scores.max()))
     made = adapter.make([metric], VALID)
     assert adapter.call(copy.deepcopy(made), VALID, make_scores(VALID)) == adapter.call(made, VALID, make_scores(VALID))
     with pytest.raises(TypeError, match="of_lambda cannot be"):
@@ -183,7 +183,7 @@ def test_threads_share_an_adapter(adapter):
 
 @evaluators
 def test_an_error_names_the_query_and_keeps_its_cause(adapter):
-    metric = gs.metric("broken", lambda labels, scores: 1 / 0)
+    metric = gw.metric("broken", lambda labels, scores: 1 / 0)
     with pytest.raises(ValueError, match="query 0") as caught:
         adapter.call(adapter.make([metric], VALID), VALID, make_scores(VALID))
     assert "ZeroDivisionError" in str(caught.value)
@@ -386,7 +386,7 @@ def test_a_continued_training_with_safe_names_and_negative_labels(adapter):
 @some_trainings("callbacks")
 @pytest.mark.parametrize("continues", [False, True])
 def test_a_metric_without_values_warns_and_stops_nothing(adapter, continues):
-    metric = gs.NDCG(gain="linear", k=10, empty="skip")
+    metric = gw.NDCG(gain="linear", k=10, empty="skip")
     sets = {"held_out": VALID._replace(labels=np.zeros(len(VALID.labels)))}
     before = adapter.booster(start(adapter).model) if continues else None
     with pytest.warns(UserWarning, match="only NaN"):
@@ -414,7 +414,7 @@ def test_lightgbm_logs_the_same_values_under_its_convention():
 @pytest.mark.parametrize(("exponential", "name"), [(True, "ndcg_exp"), (False, "ndcg_linear")])
 def test_xgboost_logs_the_same_values_under_its_convention(exponential, name):
     curves, matrix = {}, xgb_matrix(VALID)
-    log = gs.xgboost.EvaluateRanking({"valid": matrix}, [f"{name}@5"], convention="xgboost")
+    log = gw.xgboost.EvaluateRanking({"valid": matrix}, [f"{name}@5"], convention="xgboost")
     params = {**XGB, "eval_metric": ["ndcg@5"], "ndcg_exp_gain": exponential}
     options = {"evals": [(matrix, "valid")], "evals_result": curves, "verbose_eval": False}
     xgb.train(params, xgb_matrix(TRAIN), 5, callbacks=[log], **options)
@@ -429,7 +429,7 @@ def test_xgboost_logs_the_same_values_under_its_convention(exponential, name):
 def test_catboost_logs_the_same_values_under_its_convention(ours, theirs, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # CatBoost writes a folder catboost_info
     pools = [catboost_pool(TRAIN), catboost_pool(VALID)]
-    metric = gs.catboost.eval_metric(ours, *pools, convention="catboost")
+    metric = gw.catboost.eval_metric(ours, *pools, convention="catboost")
     model = catboost.CatBoostRanker(iterations=6, eval_metric=metric, **CATBOOST)
     model.fit(pools[0], eval_set=pools[1], use_best_model=False)
     (expected,) = model.eval_metrics(pools[1], [theirs], tmp_dir=str(tmp_path)).values()

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from tests.adapters.drivers import CATBOOST, catboost_pool, make_part
 
-import gainsay as gs
-from gainsay.catboost import eval_metric
+import gainwise as gw
+from gainwise.catboost import eval_metric
 
 TRAIN, VALID, OTHER = make_part(1, 50), make_part(6), make_part(7)
 NAME = "ndcg_exp@10"
@@ -25,7 +25,7 @@ def ranker(metric, **options):
 def rounds(model, part):
     """Return the values of the model after each round."""
     scores = model.staged_predict(part.features)
-    return pytest.approx([gs.evaluate(NAME, part.judgments, one).mean[NAME] for one in scores], rel=1e-12)
+    return pytest.approx([gw.evaluate(NAME, part.judgments, one).mean[NAME] for one in scores], rel=1e-12)
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def test_a_continued_training_counts_from_0(pools):
     model = ranker(metric, iterations=6).fit(pools[0], eval_set=pools[1], init_model=first)
     curve = model.evals_result_["validation"][NAME]
     assert (model.best_iteration_, len(curve)) == (curve.index(max(curve)), 6)
-    best = gs.evaluate(NAME, VALID.judgments, model.predict(VALID.features)).mean[NAME]
+    best = gw.evaluate(NAME, VALID.judgments, model.predict(VALID.features)).mean[NAME]
     assert best == pytest.approx(max(curve), rel=1e-12)
 
 

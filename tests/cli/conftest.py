@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 import xgboost as xgb
 
-import gainsay as gs
-from gainsay.data import RankingData, simulate, write_run
+import gainwise as gw
+from gainwise.data import RankingData, simulate, write_run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ class Files(NamedTuple):
     retrieved: dict[str, dict[str, dict[str, float]]]
 
     @property
-    def judgments(self) -> gs.Judgments:
+    def judgments(self) -> gw.Judgments:
         return self.data.judgments()
 
     def compare(self, *names: str, metrics: Any = None, **options: Any) -> Any:
@@ -42,7 +42,7 @@ class Files(NamedTuple):
             options["segments"] = {options["segments"]: self.kinds[options["segments"]].tolist()}
         if "clusters" in options:
             options["clusters"] = self.kinds[options["clusters"]].tolist()
-        return gs.compare({name: self.scores[name] for name in names}, self.judgments, metrics, **options)
+        return gw.compare({name: self.scores[name] for name in names}, self.judgments, metrics, **options)
 
 
 def write_letor(data, path):

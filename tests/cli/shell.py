@@ -6,18 +6,18 @@ import json
 
 from typer.testing import CliRunner
 
-from gainsay._common.text import plain
-from gainsay.cli import app
+from gainwise._common.text import plain
+from gainwise.cli import app
 
 
-def gainsay(call, *arguments, stdin=None):
+def gainwise(call, *arguments, stdin=None):
     """Call a command: words separated by blanks, then arguments that may contain blanks."""
     return CliRunner().invoke(app, [*call.split(), *(str(argument) for argument in arguments)], input=stdin)
 
 
 def output_of(call, *arguments, code=0, stdin=None):
     """Return the output of a command, and assert its exit code."""
-    result = gainsay(call, *arguments, stdin=stdin)
+    result = gainwise(call, *arguments, stdin=stdin)
     assert result.exit_code == code, result.stderr
     return result.stdout
 

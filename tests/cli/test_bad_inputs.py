@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
-from tests.cli.shell import gainsay
+from tests.cli.shell import gainwise
 
 pytestmark = pytest.mark.slow
 
@@ -141,7 +141,7 @@ OTHERS = [
     BadCall(f"{SCORE} --import needs_more.py", "'not_installed_here'", "No module"),
     BadCall(f"{SCORE} --import exits.py", "--import exits.py", "SystemExit: 3"),
     BadCall("explain", "--labels", "either a file"),
-    BadCall("report .", "gainsay"),
+    BadCall("report .", "gainwise"),
     BadCall("run wrong.toml", "candidates[0].training_gain"),
     BadCall("run none.toml", "none.toml", code=2),
 ]
@@ -195,17 +195,17 @@ def contents(folder):
 @pytest.mark.parametrize("case", CASES, ids=[case.call for case in CASES])
 def test_bad_inputs(files, flawed, case):
     before = contents(flawed)
-    result = gainsay(case.call)
+    result = gainwise(case.call)
     assert (result.exit_code, result.stdout) == (case.code, "")
     assert len(case.words.split()) <= 3
     assert case.mentioned in result.stderr
     assert case.words in result.stderr
     assert contents(flawed) == before
     if case.code == 1:
-        assert result.stderr.startswith("gainsay: ")
+        assert result.stderr.startswith("gainwise: ")
         assert result.stderr.count("\n") == 1
 
 
 def test_a_model_of_more_features_is_read_if_their_number_is_given(files, flawed):
     for model in ("wide_lgb.txt", "wide_xgb.json"):
-        assert gainsay(f"{DATA} {model} --features 5 --json").exit_code == 0
+        assert gainwise(f"{DATA} {model} --features 5 --json").exit_code == 0

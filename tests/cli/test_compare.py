@@ -1,4 +1,4 @@
-"""`gainsay compare` prints the comparison that Python returns for the same files."""
+"""`gainwise compare` prints the comparison that Python returns for the same files."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from tests.cli.shell import as_json, gainsay, json_of, output_of
+from tests.cli.shell import as_json, gainwise, json_of, output_of
 
-import gainsay as gs
-from gainsay._common.text import as_text
-from gainsay.data import write_run
+import gainwise as gw
+from gainwise._common.text import as_text
+from gainwise.data import write_run
 
 pytestmark = pytest.mark.slow
 
@@ -45,7 +45,7 @@ def test_json_is_that_of_the_comparison(files, call, models, options):
 def test_json_of_runs_is_that_of_their_comparison(files, unjudged):
     metrics = ["mrr", "ndcg_linear@2"]
     content = json_of(f"compare --qrels qrels.txt first.txt second.txt -m mrr -m ndcg_linear@2 --unjudged {unjudged}")
-    assert content == as_json(gs.compare_runs(files.retrieved, files.qrels, metrics, unjudged=unjudged).to_dict())
+    assert content == as_json(gw.compare_runs(files.retrieved, files.qrels, metrics, unjudged=unjudged).to_dict())
     assert content["leaderboard"]["first"]["judged@2"] == 0.75
 
 
@@ -105,7 +105,7 @@ class TestTables:
         lines = [f"{line},{place},title {place}" for place, line in enumerate(self.TABLE.splitlines())]
         lines[0], lines[2] = "label,query,A,B,C,title", "0,1,0.4,0.7,n/d,title 2"
         (tmp_path / "table.csv").write_text("\n".join(lines) + "\n")
-        content = gainsay("compare --json --table", tmp_path / "table.csv")
+        content = gainwise("compare --json --table", tmp_path / "table.csv")
         assert json.loads(content.stdout)["models"] == ["A", "B"]
         assert "not all cells are numbers in unused columns: C, title" in content.stderr
 
@@ -115,7 +115,7 @@ class TestPerQuery:
     def test_every_value_comes_back_to_the_last_bit(self, files, tmp_path, name):
         path, metrics = tmp_path / name, ["ndcg_linear@10", "map(empty=skip)"]
         options = (*(f"-m{metric}" for metric in metrics), "--per-query", path)
-        content = gainsay("compare --data data.txt old.npy worse.npy", *options)
+        content = gainwise("compare --data data.txt old.npy worse.npy", *options)
         assert content.exit_code == 0
         assert str(path) in content.stderr
         read = pd.read_parquet(path) if name.endswith("parquet") else pd.read_csv(path, dtype=str)
@@ -178,7 +178,7 @@ class TestReports:
         output_of(f"compare {LABELS} old.npy Second=worse.npy --open --html", page)
         assert launched == [page.resolve().as_uri()]
         monkeypatch.setattr("typer.launch", lambda url: 1)
-        assert "no browser is available" in gainsay(f"compare {LABELS} old.npy worse.npy --open --html", page).stderr
+        assert "no browser is available" in gainwise(f"compare {LABELS} old.npy worse.npy --open --html", page).stderr
         output_of(f"compare {LABELS} old.npy Second=worse.npy --html", page)
         for written in (page, page.with_suffix(".json")):
             assert "Second" in written.read_text("utf-8")

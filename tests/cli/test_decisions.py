@@ -1,4 +1,4 @@
-"""`gainsay gate`, `plan`, `sensitivity`, `gains` and `bound` print the results of Python for the same files."""
+"""`gainwise gate`, `plan`, `sensitivity`, `gains` and `bound` print the results of Python for the same files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import pytest
 from tests.cli.shell import as_json, json_of, output_of
 
-import gainsay as gs
+import gainwise as gw
 
 pytestmark = pytest.mark.slow
 
@@ -70,15 +70,15 @@ def test_gate_of_recipes(files, judged, baseline, candidate):
 
 
 class TestPlan:
-    """`gainsay plan` with given variances, or with those of models."""
+    """`gainwise plan` with given variances, or with those of models."""
 
     def test_from_given_variances(self):
         content = json_of("plan --difference 0.02 --claim pair --query-sd 0.1 --power 0.9")
-        assert content == as_json(gs.plan(0.02, 0.9, "pair", query=0.1).to_dict())
+        assert content == as_json(gw.plan(0.02, 0.9, "pair", query=0.1).to_dict())
         content = json_of("plan --difference 0.01 --claim ship --query-sd 0.1 --require no-loss --margin 0.01")
         ship = {"claim": "ship", "query": 0.1, "require": "no_loss", "margin": 0.01}
-        assert content == as_json(gs.plan(0.01, **ship).to_dict())
-        expected = gs.plan(0.2, query=0.1, alpha=0.1, seed=2)
+        assert content == as_json(gw.plan(0.01, **ship).to_dict())
+        expected = gw.plan(0.2, query=0.1, alpha=0.1, seed=2)
         call = "plan --difference 0.2 --query-sd 0.1 --alpha 0.1 --seed 2"
         assert json_of(call) == as_json(expected.to_dict())
         assert output_of(call) == f"{expected.text}\n"
@@ -110,12 +110,12 @@ def test_tables(files):
 
 
 def test_bound(files):
-    expected = gs.disagreement_bound("qrels.txt", 2)
+    expected = gw.disagreement_bound("qrels.txt", 2)
     shown = output_of("bound --qrels qrels.txt -k 2")
     assert expected.text in shown
     assert f"{expected.two_rankings:.4f}" in shown
     assert json_of("bound --qrels qrels.txt -k 2") == as_json(expected.to_dict())
-    expected = pytest.approx(gs.disagreement_bound(files.judgments, 2).two_rankings)
+    expected = pytest.approx(gw.disagreement_bound(files.judgments, 2).two_rankings)
     for source in ("--data data.txt", "--labels labels.npy --group group.npy", "--table all.csv"):
         assert json_of(f"bound -k 2 {source}")["two_rankings"] == expected
 

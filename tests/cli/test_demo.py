@@ -1,4 +1,4 @@
-"""`gainsay demo`: a genuine disagreement with any seed, and eight candidates."""
+"""`gainwise demo`: a genuine disagreement with any seed, and eight candidates."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 import re
 
 import pytest
-from tests.cli.shell import gainsay
+from tests.cli.shell import gainwise
 
-from gainsay.cli import experiments
+from gainwise.cli import experiments
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +24,7 @@ def outputs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(experiments, "RANKER_QUERIES", 3000)
-        return gainsay("demo --queries 30 --rounds 2 --seed 5 --directory", folder), folder
+        return gainwise("demo --queries 30 --rounds 2 --seed 5 --directory", folder), folder
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""`gainsay run` and `gainsay report`: an experiment from a file."""
+"""`gainwise run` and `gainwise report`: an experiment from a file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import shutil
 
 import pytest
-from tests.cli.shell import gainsay, json_of, output_of
+from tests.cli.shell import gainwise, json_of, output_of
 
 pytestmark = pytest.mark.slow
 
@@ -36,7 +36,7 @@ def trained(tmp_path_factory):
     """The file of an experiment, its directory, and the printed text. Tests do not change them."""
     folder = tmp_path_factory.mktemp("run")
     path = write(folder / "experiment.toml", gains='["linear", "exponential"]')
-    return path, folder / "kept", gainsay("run", path, "--directory", folder / "kept")
+    return path, folder / "kept", gainwise("run", path, "--directory", folder / "kept")
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_folds(tmp_path):
 def test_names_what_is_not_finished(copied):
     _, kept = copied
     shutil.rmtree(min((kept / "candidates").iterdir()))
-    result = gainsay("report", kept)
+    result = gainwise("report", kept)
     assert result.exit_code == 0
     assert re.search(r"lgb gain=\w+ \(.*not trained yet", result.stderr)
     assert re.search(r"lgb gain=\w+ \(.*not trained yet", (kept / "report.html").read_text())
@@ -85,9 +85,9 @@ def test_names_what_is_not_finished(copied):
 
 def test_names_why_each_failed_on_one_line(tmp_path):
     path = write(tmp_path / "broken.toml", leaves=1)
-    result = gainsay("run", path, "--directory", tmp_path / "kept")
+    result = gainwise("run", path, "--directory", tmp_path / "kept")
     assert result.exit_code == 1
-    (line,) = [line for line in result.stderr.splitlines() if line.startswith("gainsay: ")]
+    (line,) = [line for line in result.stderr.splitlines() if line.startswith("gainwise: ")]
     assert "lgb: " in line
     assert "num_leaves" in line
     assert "Traceback" not in result.stderr
@@ -96,6 +96,6 @@ def test_names_why_each_failed_on_one_line(tmp_path):
 def test_warnings_are_one_line(copied):
     path, kept = copied
     next(kept.rglob("arrays.npz")).write_bytes(b"damaged")
-    result = gainsay("run", path, "--directory", kept)
-    assert re.search(r"(?m)^gainsay: warning: .* trained again$", result.stderr)
+    result = gainwise("run", path, "--directory", kept)
+    assert re.search(r"(?m)^gainwise: warning: .* trained again$", result.stderr)
     assert ".py:" not in result.stderr

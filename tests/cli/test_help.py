@@ -9,12 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.shell import gainsay, json_of, output_of
+from tests.cli.shell import gainwise, json_of, output_of
 from typer.main import get_command
 
-import gainsay as gs
-from gainsay.cli import app
-from gainsay.metrics.names import BUILT_IN
+import gainwise as gw
+from gainwise.cli import app
+from gainwise.metrics.names import BUILT_IN
 
 pytestmark = pytest.mark.slow
 
@@ -30,15 +30,15 @@ def test_help_ends_with_examples_that_can_be_called(name):
     for call in calls:
         assert " ".join(call.split()) in " ".join(shown.split())
         program, called, *words = call.split()
-        assert (program, called) == ("gainsay", name)
+        assert (program, called) == ("gainwise", name)
         options = {option for parameter in command.params for option in parameter.opts}
         assert {word for word in words if word.startswith("-")} <= options
 
 
 def test_version_and_configuration(capsys):
-    assert output_of("--version").strip() == gs.__version__
+    assert output_of("--version").strip() == gw.__version__
     printed = output_of("--show-config")
-    gs.show_config()
+    gw.show_config()
     assert printed == capsys.readouterr().out
 
 
@@ -57,8 +57,8 @@ def python(code, **environment):
 def test_start_loads_no_unneeded_package(call, unneeded):
     code = f"""
 import atexit, sys
-from gainsay.__main__ import main
-sys.argv = ["gainsay", {call!r}]
+from gainwise.__main__ import main
+sys.argv = ["gainwise", {call!r}]
 atexit.register(lambda: print(*({{name.partition(".")[0] for name in sys.modules}} & {unneeded})))
 main()
 """
@@ -68,8 +68,8 @@ main()
 
 
 INTERRUPTED = """
-import os, signal, gainsay.cli
-from gainsay.__main__ import main
+import os, signal, gainwise.cli
+from gainwise.__main__ import main
 
 def run():
     try:
@@ -79,7 +79,7 @@ def run():
         os.kill(os.getpid(), signal.SIGINT)
         raise
 
-gainsay.cli.main = run
+gainwise.cli.main = run
 signal.signal(signal.SIGINT, signal.default_int_handler)
 main()
 """
@@ -95,7 +95,7 @@ def test_the_second_interrupt_ends_the_program_at_once():
 def test_names_in_the_c_locale(files, tmp_path):
     """Python decodes the bytes of other characters as surrogates there."""
     models = ["é=old.npy", "better.npy"]
-    call = ["-P", "-X", "utf8=0", "-m", "gainsay", "compare", "--labels", "labels.npy", "--group", "group.npy", *models]
+    call = ["-P", "-X", "utf8=0", "-m", "gainwise", "compare", "--labels", "labels.npy", "--group", "group.npy", *models]
     c_locale = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}
     shown = python([*call, "--baseline", "é"], **c_locale)
     assert (shown.returncode, shown.stderr) == (0, b"")
@@ -104,21 +104,21 @@ def test_names_in_the_c_locale(files, tmp_path):
 
 
 def test_the_command_is_installed():
-    command = Path(sys.executable).with_name("gainsay")
+    command = Path(sys.executable).with_name("gainwise")
     done = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == gs.__version__
+    assert done.stdout.strip() == gw.__version__
 
 
 def test_a_stop_by_the_user_has_its_own_exit_code(monkeypatch):
     def stop(names):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sys.modules["gainsay.cli.app"], "_import_modules", stop)
-    assert gainsay("metrics").exit_code == 130
+    monkeypatch.setattr(sys.modules["gainwise.cli.app"], "_import_modules", stop)
+    assert gainwise("metrics").exit_code == 130
 
 
 MODULE = """
-import gainsay as gs
+import gainwise as gw
 
 
 def {name}(labels, scores):
@@ -129,18 +129,18 @@ def {name}_gain(labels):
     return labels**3
 
 
-gs.metric("{name}", {name}, higher_is_better=True)
-gs.NDCG(gain={name}_gain)
+gw.metric("{name}", {name}, higher_is_better=True)
+gw.NDCG(gain={name}_gain)
 
 
-class Half(gs.RR):
+class Half(gw.RR):
     names = {{"half_{name}": {{}}}}
 
     def score(self, rows, facts, cutoffs):
         return super().score(rows, facts, cutoffs) / 2
 
 
-class Squared(gs.NDCG):
+class Squared(gw.NDCG):
     names = {{"squared_{name}": {{"gain": {name}_gain}}, "table_{name}": {{"gain": (0, 1, 5)}}}}
 """
 
@@ -164,7 +164,7 @@ def test_metrics_of_a_module(files, module, monkeypatch, place):
         monkeypatch.chdir(path.parent)
     options = [f"-m{name}" for name in names] + ["--import", path if place == "path" else path.stem]
     content = json_of(f"score {files.folder}/first.txt {files.folder}/qrels.txt", *options)["mean"]
-    assert content == gs.evaluate_run(names, files.retrieved["first"], files.qrels).mean
+    assert content == gw.evaluate_run(names, files.retrieved["first"], files.qrels).mean
     assert (list(content), content[place]) == (names, 1.0)
 
 
@@ -183,7 +183,7 @@ def test_commands_that_take_metrics_import_modules():
 
 
 class TestMetrics:
-    """`gainsay metrics` lists metrics by name."""
+    """`gainwise metrics` lists metrics by name."""
 
     def test_every_name_and_what_others_call_it(self):
         content = {one["name"]: one for one in json_of("metrics")}

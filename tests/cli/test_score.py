@@ -1,4 +1,4 @@
-"""`gainsay score` and `gainsay explain`: one run, and one ranking."""
+"""`gainwise score` and `gainwise explain`: one run, and one ranking."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from tests.cli.shell import as_json, json_of, output_of
 
-import gainsay as gs
+import gainwise as gw
 
 RUN = "1 Q0 a 1 2.0 t\n1 Q0 b 2 2.0 t\n1 Q0 x 3 1.0 t\n2 Q0 a 1 1.0 t\n3 Q0 a 1 1.0 t\n"
 QRELS = "1 0 a 1\n1 0 b 0\n1 0 d 1\n2 0 a 0\n2 0 b 1\n4 0 a 1\n"
@@ -25,7 +25,7 @@ def test_score_is_that_of_evaluate_run(tmp_path, monkeypatch, call, metrics, opt
     monkeypatch.chdir(tmp_path)
     (tmp_path / "run").write_text(RUN)
     (tmp_path / "qrels").write_text(QRELS)
-    expected = gs.evaluate_run(metrics, "run", "qrels", **options)
+    expected = gw.evaluate_run(metrics, "run", "qrels", **options)
     content = json_of(f"score run qrels {call} -q")
     assert (content["queries"], content["mean"]) == (expected.judgments.queries, expected.mean)
     assert content["per_query"] == as_json(expected.frame().to_dict("index"))
@@ -47,7 +47,7 @@ def test_score_equals_the_golden_output_of_trec_eval(shared_data):
 
 def test_explain_labels_in_ranked_order():
     content = json_of("explain --labels", RANKING)
-    expected = gs.explain([5, 0, 0, 0, 0, 3, 3, 3, 3, 3], range(10, 0, -1))
+    expected = gw.explain([5, 0, 0, 0, 0, 3, 3, 3, 3, 3], range(10, 0, -1))
     assert content["conventions"] == as_json(expected.to_dict("index"))
     assert round(content["conventions"]["lightgbm"]["ndcg_exp@10"], 2) == 0.89
     assert round(content["conventions"]["lightgbm"]["ndcg_jk@10"], 2) == 0.73
@@ -64,7 +64,7 @@ def test_explain_labels_in_ranked_order():
 def test_explain_a_file(tmp_path):
     table = pd.DataFrame({"label": [3, 1, 0, 2], "score": [1, 2, 2, 1], "q": ["a", "a", "b", "b"]})
     table.to_csv(tmp_path / "f.csv", index=False)
-    assert json_of("explain -k 1", tmp_path / "f.csv")["conventions"]["gainsay"]["mrr@1"] == 0.5
+    assert json_of("explain -k 1", tmp_path / "f.csv")["conventions"]["gainwise"]["mrr@1"] == 0.5
     content = json_of("explain --query q", tmp_path / "f.csv")
-    assert (content["queries"], content["conventions"]["gainsay"]["mrr@10"]) == (2, 0.75)
+    assert (content["queries"], content["conventions"]["gainwise"]["mrr@10"]) == (2, 0.75)
     assert "2 queries" in output_of("explain --query q", tmp_path / "f.csv")

@@ -47,7 +47,7 @@ def test_a_closed_pipe_ends_the_program_quietly(files, call):
     reading, writing = os.pipe()
     os.close(reading)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    program = [sys.executable, "-P", "-m", "gainsay", *call.split()]  # -P, because the folder contains a json.py
+    program = [sys.executable, "-P", "-m", "gainwise", *call.split()]  # -P, because the folder contains a json.py
     done = subprocess.run(program, stdout=writing, stderr=subprocess.PIPE, env=environment, check=False)
     os.close(writing)
     assert (done.returncode, done.stderr) == (-signal.SIGPIPE, b"")
@@ -64,7 +64,7 @@ def test_written_values_can_be_read(tmp_path, name):
     options = ("--label", "mrr", "--query", "query", "--score", "mrr")
     content = json_of("explain", tmp_path / name, *options)
     assert content["queries"] == 4
-    from gainsay.cli.inputs import read_table
+    from gainwise.cli.inputs import read_table
 
     table = read_table(tmp_path / name, text="query")
     assert set(table["query"]) == {"-1", "'@q", "'+a", "7"}

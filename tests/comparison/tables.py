@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from tests.comparison.populations import number_models
 
-import gainsay as gs
+import gainwise as gw
 
-LOSS = gs.metric("loss_in_tables", lambda labels, scores: 0.0, higher_is_better=False)
+LOSS = gw.metric("loss_in_tables", lambda labels, scores: 0.0, higher_is_better=False)
 
 
 def comparison_of(values, models=None, weights=None, *, losses=(), draws=10_000, **options):
     """Return a comparison of values by metric. Models without names are numbered."""
-    return gs.Comparison(
+    return gw.Comparison(
         values,
         models or number_models(next(iter(values.values()))),
         weights=weights,

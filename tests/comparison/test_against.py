@@ -10,10 +10,10 @@ from scipy.stats import beta, norm, skew
 from scipy.stats import t as student
 from tests.comparison.populations import to_t
 
-import gainsay as gs
-from gainsay import Comparison
-from gainsay.comparison.baseline import DecidingBounds, apply_rule
-from gainsay.comparison.one_sided import compute_boundaries
+import gainwise as gw
+from gainwise import Comparison
+from gainwise.comparison.baseline import DecidingBounds, apply_rule
+from gainwise.comparison.one_sided import compute_boundaries
 
 pytestmark = pytest.mark.slow
 
@@ -150,7 +150,7 @@ class TestRule:
 
     def test_a_loss_reads_the_other_way_round(self):
         values = panel_of(queries=200)
-        lost = gs.metric("lost_against", lambda labels, scores: 0.0, higher_is_better=False)
+        lost = gw.metric("lost_against", lambda labels, scores: 0.0, higher_is_better=False)
         turned = {"lost_against": 1 - values[FIRST], SECOND: values[SECOND]}
         losses = compared(turned, metrics={"lost_against": lost}, draws=1000).against("production", 0.001).frame()
         gains = compared(values, draws=1000).against("production", 0.001).frame()

@@ -11,8 +11,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import gainsay as gs
-from gainsay.comparison.explanations import Attribution
+import gainwise as gw
+from gainwise.comparison.explanations import Attribution
 
 pytestmark = pytest.mark.slow
 
@@ -111,7 +111,7 @@ def cells_by_hand(judgments, scores, metric, bands, **options):
 def two_models(grouped, seed=0, *, weighted=True, **options):
     data = grouped(seed, **options)
     weights = np.random.default_rng(seed).integers(0, 4, len(data.sizes)).astype(float) if weighted else None
-    judgments = gs.Judgments(data.labels, group=data.sizes, weight=weights)
+    judgments = gw.Judgments(data.labels, group=data.sizes, weight=weights)
     # The other model has correlated scores with as many ties.
     rng = np.random.default_rng(seed + 1)
     other = np.where(rng.random(len(data.scores)) < 0.5, data.scores, rng.permutation(data.scores))
@@ -119,11 +119,11 @@ def two_models(grouped, seed=0, *, weighted=True, **options):
 
 
 def attribution(judgments, scores, metrics, **options) -> Attribution:
-    return gs.compare(scores, judgments, metrics).attribution(*scores, **options)
+    return gw.compare(scores, judgments, metrics).attribution(*scores, **options)
 
 
 def article(metrics=("ndcg_jk", "ndcg_exp"), **options):
-    judgments = gs.Judgments([5, 3, 3, 3, 3, 3, 0, 0, 0, 0], group=[10])
+    judgments = gw.Judgments([5, 3, 3, 3, 3, 3, 0, 0, 0, 0], group=[10])
     scores = {FIVE_FIRST: [10, 5, 4, 3, 2, 1, 9, 8, 7, 6], FIVE_LAST: [1, 10, 9, 8, 7, 6, 5, 4, 3, 2]}
     return attribution(judgments, scores, list(metrics), **options)
 
@@ -134,14 +134,14 @@ class TestCells:
     def test_are_those_of_a_loop_over_documents(self, grouped, metric, ties):
         judgments, scores, weights = two_models(grouped, 3, not_retrieved=True)
         named = with_ties(metric, ties)
-        table = attribution(judgments, scores, named).grades_by_ranks.loc[str(gs.parse_metrics(named)[0])]
+        table = attribution(judgments, scores, named).grades_by_ranks.loc[str(gw.parse_metrics(named)[0])]
         bands = [first for first in (1, 2, 4, 6, 11) if first <= (parse(metric)[3] or 25)]
         expected = cells_by_hand(judgments, scores, metric, bands, ties=ties, weights=weights)
         np.testing.assert_allclose(table, expected, rtol=0, atol=ROUNDING * max(1.0, np.abs(expected).max()))
 
     def test_scores_that_differ_beyond_32_bits_only_are_tied_where_the_metric_says_so(self):
         scores = {"up": [1.0 + 1e-12, 1.0], "down": [1.0, 1.0 + 1e-12]}
-        why = attribution(gs.Judgments([1, 0], group=[2]), scores, ["ndcg_linear", "ndcg_linear(scores=float32)"])
+        why = attribution(gw.Judgments([1, 0], group=[2]), scores, ["ndcg_linear", "ndcg_linear(scores=float32)"])
         assert why.difference["ndcg_linear"] == pytest.approx(1 - 1 / math.log2(3))
         assert not why.grades_by_ranks.loc["ndcg_linear(scores=float32)"].to_numpy().any()
 
@@ -154,7 +154,7 @@ class TestSums:
         metrics = [with_ties(metric, ties) for metric in METRICS]
         metrics += ["ndcg_exp(empty=1)@5", "ndcg_linear(scores=float32)@7", "ndcg_jk(base=3)", "dcg_exp(base=10)"]
         why = attribution(judgments, scores, metrics)
-        means = [gs.evaluate(metrics, judgments, scores[model]).mean for model in "AB"]
+        means = [gw.evaluate(metrics, judgments, scores[model]).mean for model in "AB"]
         assert len(why.metrics) == len(metrics)
         for metric in why.metrics:
             difference = means[0][metric] - means[1][metric]
@@ -167,10 +167,10 @@ class TestSums:
 
     def test_a_metric_that_was_not_compared_and_skips_queries_has_its_own_mean(self, grouped):
         judgments, scores, _ = two_models(grouped, 4)
-        comparison = gs.compare(scores, judgments, ["map", "mrr"])
+        comparison = gw.compare(scores, judgments, ["map", "mrr"])
         name = "ndcg_linear(empty=skip)@10"
         why = comparison.attribution("A", "B", name)
-        own, other = (gs.evaluate(name, judgments, scores[model]).mean[name] for model in "AB")
+        own, other = (gw.evaluate(name, judgments, scores[model]).mean[name] for model in "AB")
         assert why.difference[name] == pytest.approx(own - other, abs=ROUNDING)
         assert why.grades_by_ranks.to_numpy().sum() == pytest.approx(own - other, abs=ROUNDING)
 
@@ -181,11 +181,11 @@ class TestQueryClasses:
         top = [0, 1, 2, 5, 6, 10, 11]
         labels = np.concatenate([[4] * t + [1] + [0] * (19 - t) for t in top])
         forward, backward = np.tile(np.arange(20, 0, -1), 7), np.tile(np.arange(20), 7)
-        judgments = gs.Judgments(labels, group=sizes, weight=[1, 2, 3, 4, 5, 6, 7])
+        judgments = gw.Judgments(labels, group=sizes, weight=[1, 2, 3, 4, 5, 6, 7])
         why = attribution(judgments, {"A": forward, "B": backward}, ["ndcg_linear", "ndcg_exp@5"])
         assert why.top_grade == 4
         assert why.by_query_class["queries"].to_dict() == {"0": 1, "1": 1, "2": 1, "3-5": 1, "6-10": 2, "11+": 1}
-        values = [gs.evaluate("ndcg_exp@5", judgments, s).per_query[:, 0] for s in (forward, backward)]
+        values = [gw.evaluate("ndcg_exp@5", judgments, s).per_query[:, 0] for s in (forward, backward)]
         added = (values[0] - values[1]) * np.arange(1, 8) / 28
         expected = [added[0], added[1], added[2], added[3], added[4] + added[5], added[6]]
         np.testing.assert_allclose(why.by_query_class["ndcg_exp@5"], expected, atol=ROUNDING)
@@ -196,7 +196,7 @@ class TestParts:
         judgments, scores, _ = two_models(grouped, 6)
         why = attribution(judgments, scores, ["ndcg_linear@10", "ndcg_exp@10"])
         names = ["ndcg_jk@10", "ndcg_linear@10", "ndcg_exp@10"]
-        own, other = (gs.evaluate(names, judgments, scores[model]).mean for model in "AB")
+        own, other = (gw.evaluate(names, judgments, scores[model]).mean for model in "AB")
         jarvelin, between, burges = (own[name] - other[name] for name in names)
         assert why.parts.loc["discount", "change"] == pytest.approx(between - jarvelin, abs=ROUNDING)
         assert why.parts.loc["gain", "change"] == pytest.approx(burges - between, abs=ROUNDING)
@@ -207,7 +207,7 @@ class TestParts:
     def test_take_cutoff_and_options_of_the_first_primary_metric_that_is_a_sum(self, grouped):
         judgments, scores, _ = two_models(grouped, 6)
         metrics = ["ndcg_exp@7", "map", "dcg_linear(ties=worst)@5"]
-        comparison = gs.compare(scores, judgments, metrics, primary=["map", "dcg_linear(ties=worst)@5"])
+        comparison = gw.compare(scores, judgments, metrics, primary=["map", "dcg_linear(ties=worst)@5"])
         assert comparison.attribution("A", "B").parts.loc["gain", "to"] == "ndcg_exp(ties=worst)@5"
 
 
@@ -234,7 +234,7 @@ class TestLabels:
     def test_large_ones_give_the_exact_ratio(self):
         labels = [960, 959, 10, 960, 957, 0]
         scores = {"A": [6, 5, 4, 3, 2, 1], "B": [1, 2, 3, 6, 5, 4]}
-        why = attribution(gs.Judgments(labels, group=[6]), scores, "ndcg_exp@3")
+        why = attribution(gw.Judgments(labels, group=[6]), scores, "ndcg_exp@3")
         gains = {label: 2**label - 1 for label in labels}
         discounts = [Fraction(log2(rank)) for rank in (1, 2, 3)]
         ideal = sum(gains[label] * d for label, d in zip([960, 960, 959], discounts, strict=True))
@@ -247,19 +247,19 @@ class TestLabels:
 
     def test_below_0_are_a_grade_and_have_no_exponential_part(self, grouped):
         judgments, scores, _ = two_models(grouped, 2, weighted=False)
-        judgments = gs.Judgments(judgments.labels - 1, group=judgments.sizes, negative_labels="allow")
+        judgments = gw.Judgments(judgments.labels - 1, group=judgments.sizes, negative_labels="allow")
         why = attribution(judgments, scores, ["ndcg_linear@10", "ndcg_jk@10"])
         assert why.parts.index.tolist() == ["discount"]
         assert np.isfinite(why.grades_by_ranks.to_numpy()).all()
         assert why.grades_by_ranks.loc[("ndcg_linear@10", -1)].any()
-        own, other = (gs.evaluate("ndcg_linear@10", judgments, scores[m]).mean["ndcg_linear@10"] for m in "AB")
+        own, other = (gw.evaluate("ndcg_linear@10", judgments, scores[m]).mean["ndcg_linear@10"] for m in "AB")
         table = why.grades_by_ranks.loc["ndcg_linear@10"]
         assert table.to_numpy().sum() == pytest.approx(own - other, abs=ROUNDING)
 
     def test_amounts_have_no_exponential_part_either(self):
         rng = np.random.default_rng(2)
-        judgments = gs.Judgments(rng.integers(0, 5, 60) * 1000.0, group=[6] * 10)
-        comparison = gs.compare({"A": rng.random(60), "B": rng.random(60)}, judgments, ["ndcg_linear@3", "map"])
+        judgments = gw.Judgments(rng.integers(0, 5, 60) * 1000.0, group=[6] * 10)
+        comparison = gw.compare({"A": rng.random(60), "B": rng.random(60)}, judgments, ["ndcg_linear@3", "map"])
         assert comparison.attribution("A", "B").parts.index.tolist() == ["discount"]
         assert "exponential gain" not in comparison.sensitivity().table["choice"].tolist()
         assert "ndcg_exp" not in comparison.to_json()
@@ -267,7 +267,7 @@ class TestLabels:
     def test_of_which_there_are_more_go_into_ten_ranges_of_equally_many(self):
         rng = np.random.default_rng(1)
         labels = np.concatenate([np.zeros(500), np.arange(1, 50)])[rng.permutation(549)]
-        judgments = gs.Judgments(labels, group=[61] * 9)
+        judgments = gw.Judgments(labels, group=[61] * 9)
         scores = {name: rng.integers(0, 30, 549).astype(float) for name in "AB"}
         why = attribution(judgments, scores, "ndcg_linear@10")
         table = why.grades_by_ranks.loc["ndcg_linear@10"]
@@ -288,7 +288,7 @@ class TestBands:
     )
     def test_end_at_the_deepest_cutoff(self, metrics, names):
         labels = np.arange(40) % 4
-        why = attribution(gs.Judgments(labels, group=[40]), {"A": labels, "B": -labels}, metrics)
+        why = attribution(gw.Judgments(labels, group=[40]), {"A": labels, "B": -labels}, metrics)
         assert why.grades_by_ranks.columns.tolist() == names
 
 

@@ -9,12 +9,12 @@ import pandas as pd
 from sklearn.linear_model import LinearRegression
 from tests.bad_inputs import BadInput, bad_inputs
 
-import gainsay as gs
+import gainwise as gw
 
 RNG = np.random.default_rng(0)
 GOOD, OTHER = RNG.random((2, 40, 3))
 RUNS = [RNG.random((40, 3)), RNG.random((40, 3))]
-LOSS = gs.metric("loss_of_bad_inputs", lambda labels, scores: 0.0, higher_is_better=False)
+LOSS = gw.metric("loss_of_bad_inputs", lambda labels, scores: 0.0, higher_is_better=False)
 FRAMES = [pd.DataFrame(values, columns=["A", "B", "C"]) for values in (GOOD, OTHER)]
 GRADES = RNG.choice(5, size=(40, 10), p=[0.4, 0.3, 0.15, 0.1, 0.05])
 SHUFFLED = RNG.permuted(GRADES, axis=1)
@@ -38,7 +38,7 @@ LOOK = {
 """Record of a look at 20 queries."""
 
 
-class Halved(gs.NDCG):
+class Halved(gw.NDCG):
     """NDCG with values that are not sums over documents."""
 
     names = {"ndcg_sumless": {"gain": "linear"}}
@@ -56,7 +56,7 @@ def changed_at(values, place, value):
 
 def values(tables=None, models=("A", "B", "C"), **options):
     tables = {"x": GOOD, "y": OTHER} if tables is None else tables
-    return gs.Comparison(tables, models, **{"draws": 200} | options)
+    return gw.Comparison(tables, models, **{"draws": 200} | options)
 
 
 def verdict(first=GOOD, second=OTHER, **options):
@@ -68,28 +68,28 @@ def recipes(first=RUNS, second=RUNS, models=("A", "B"), **options):
 
 
 def scores(models=None, metrics=("ndcg_linear@10", "ndcg_exp@10", "map"), weight=None, lowest=0, **options):
-    judgments = gs.Judgments([2, 1, lowest, 1], group=[3, 1], weight=weight, negative_labels="allow")
+    judgments = gw.Judgments([2, 1, lowest, 1], group=[3, 1], weight=weight, negative_labels="allow")
     models = {"A": [3, 2, 1, 1], "B": [1, 2, 3, 1]} if models is None else models
-    return gs.compare(models, judgments, metrics, **options)
+    return gw.compare(models, judgments, metrics, **options)
 
 
 def labelled(**options):
-    judgments = gs.Judgments(GRADES[:, :4].ravel(), qid=np.repeat(IDS, 4))
-    return gs.compare({name: RNG.random(160) for name in "AB"}, judgments, ["map", "mrr"], draws=200, **options)
+    judgments = gw.Judgments(GRADES[:, :4].ravel(), qid=np.repeat(IDS, 4))
+    return gw.compare({name: RNG.random(160) for name in "AB"}, judgments, ["map", "mrr"], draws=200, **options)
 
 
 def named(**options):
-    judgments = gs.Judgments([1, 0, 2, 0, 1, 1], qid=["b", "a", "b", "c", "a", "c"])
-    return gs.compare({name: RNG.random(6) for name in "AB"}, judgments, ["map", "mrr"], draws=200, **options)
+    judgments = gw.Judgments([1, 0, 2, 0, 1, 1], qid=["b", "a", "b", "c", "a", "c"])
+    return gw.compare({name: RNG.random(6) for name in "AB"}, judgments, ["map", "mrr"], draws=200, **options)
 
 
 def plan(difference=0.01, **options):
-    return gs.plan(difference, **{"query": 0.1} | options)
+    return gw.plan(difference, **{"query": 0.1} | options)
 
 
 def fit(changed=None, **options):
     table = {"a": GRADES, "b": SHUFFLED, "preferred": np.where(np.arange(40) % 2, "a", "b")}
-    return gs.fit_gain(table | (changed or {}), **options)
+    return gw.fit_gain(table | (changed or {}), **options)
 
 
 def preferred(sides):
@@ -98,11 +98,11 @@ def preferred(sides):
 
 def preferred_of_two_pairs():
     table = {"a": [[2, 0, 0], [1, 1, 0]] * 20, "b": [[1, 1, 0], [0, 0, 1]] * 20, "labels": [[2, 1, 1, 0, 0]] * 40}
-    return gs.fit_gain(table | {"preferred": ["a", "a", "b", "a", "a", "a", "b", "b"] * 5})
+    return gw.fit_gain(table | {"preferred": ["a", "a", "b", "a", "a", "a", "b", "b"] * 5})
 
 
 def fit_two(sides):
-    return gs.fit_gain((gs.Judgments([1, 0, 0, 1], qid=[7, 7, 8, 8]), [1, 2, 1, 2], [2, 1, 2, 1], sides))
+    return gw.fit_gain((gw.Judgments([1, 0, 0, 1], qid=[7, 7, 8, 8]), [1, 2, 1, 2], [2, 1, 2, 1], sides))
 
 
 V, T = ValueError, TypeError
@@ -269,7 +269,7 @@ SCORES = [
     ("judgments of every document", lambda: scores(unjudged="drop"), "unjudged='drop'", V),
     (
         "a repeat with NaN",
-        lambda: gs.compare_runs({"one": {"q": {"a": math.nan}}}, {"q": {"a": 1}}),
+        lambda: gw.compare_runs({"one": {"q": {"a": math.nan}}}, {"q": {"a": 1}}),
         "run 'one'",
         V,
         "'q'",
@@ -385,13 +385,13 @@ FITS = [
     ("huge labels", lambda: fit({"a": [[2**53 + 1, 0]] * 40}), "a[0]", V, "2**53"),
     ("labels that are not judged", lambda: fit({"labels": [[0, 1]] * 40}), "a[0]", V, "but labels[0]"),
     ("other documents", lambda: fit({"b": SHUFFLED[:, :5]}), "row 0", V, "different labels"),
-    ("no column", lambda: gs.fit_gain({"a": [[1]]}), "'b'", V, "columns: a"),
+    ("no column", lambda: gw.fit_gain({"a": [[1]]}), "'b'", V, "columns: a"),
     ("every one for the better", lambda: preferred(np.where(LINEAR_GAIN > 0, "a", "b")), "40 preferences", V, "higher"),
     ("binary labels", lambda: fit({"a": GRADES > 0, "b": SHUFFLED > 0}), "grade", V, "only one"),
     ("equal rankings", lambda: fit({"b": GRADES}), "a and b", V, "every base"),
-    ("an empty table", lambda: gs.fit_gain({"a": [], "b": [], "preferred": []}), "preferences", V, "empty"),
-    ("a number", lambda: gs.fit_gain(3), "preferences", T, "int"),
-    ("no judgments", lambda: gs.fit_gain((1, 2, 3, "a")), "preferences", T, "judgments"),
+    ("an empty table", lambda: gw.fit_gain({"a": [], "b": [], "preferred": []}), "preferences", V, "empty"),
+    ("a number", lambda: gw.fit_gain(3), "preferences", T, "int"),
+    ("no judgments", lambda: gw.fit_gain((1, 2, 3, "a")), "preferences", T, "judgments"),
     ("one preference of all queries", lambda: fit_two("a"), "preferred", T, "one entry"),
     ("preferences of other queries", lambda: fit_two(["a", "b", "a"]), "preferred", V, "per query"),
     ("preferences by other ids", lambda: fit_two(pd.Series(["a", "b"], [7, 9])), "preferred", V, "first is 8"),
@@ -413,14 +413,14 @@ FITS = [
 
 
 BOUNDS = [
-    ("three gains", lambda: gs.disagreement_bound(JUDGMENTS, 10, ["linear"] * 3), "gains", V, "two gains"),
-    ("one name of a gain", lambda: gs.disagreement_bound(JUDGMENTS, 10, "linear"), "gains", V, "two gains"),
-    ("a misspelled gain", lambda: gs.disagreement_bound(JUDGMENTS, 10, ("linear", "exp")), "gain", V, "'exp'"),
-    ("a short table of gains", lambda: gs.disagreement_bound(JUDGMENTS, 10, (1, [0, 1])), "label 2", V, "no entry"),
-    ("cutoff 0", lambda: gs.disagreement_bound(JUDGMENTS, 0), "k must", V, "at least 1"),
-    ("a negative base", lambda: gs.disagreement_bound(JUDGMENTS, 10, (1, -2)), "gain_base", V, "at least 1"),
+    ("three gains", lambda: gw.disagreement_bound(JUDGMENTS, 10, ["linear"] * 3), "gains", V, "two gains"),
+    ("one name of a gain", lambda: gw.disagreement_bound(JUDGMENTS, 10, "linear"), "gains", V, "two gains"),
+    ("a misspelled gain", lambda: gw.disagreement_bound(JUDGMENTS, 10, ("linear", "exp")), "gain", V, "'exp'"),
+    ("a short table of gains", lambda: gw.disagreement_bound(JUDGMENTS, 10, (1, [0, 1])), "label 2", V, "no entry"),
+    ("cutoff 0", lambda: gw.disagreement_bound(JUDGMENTS, 0), "k must", V, "at least 1"),
+    ("a negative base", lambda: gw.disagreement_bound(JUDGMENTS, 10, (1, -2)), "gain_base", V, "at least 1"),
 ]
-JUDGMENTS = gs.Judgments([2, 1, 0], group=[3])
+JUDGMENTS = gw.Judgments([2, 1, 0], group=[3])
 
 CHOICES = [
     ("an unknown model", lambda: scores().sensitivity(groups={"Z": "A"}), "groups", V, "'Z'"),

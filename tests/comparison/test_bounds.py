@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 from tests.comparison.populations import panel_of, to_t
 
-from gainsay.comparison.estimates import estimate
-from gainsay.comparison.inference import draw_errors, estimate_detectable_difference
+from gainwise.comparison.estimates import estimate
+from gainwise.comparison.inference import draw_errors, estimate_detectable_difference
 
 NAMES = ("x", "y")
 

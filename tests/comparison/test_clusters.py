@@ -7,8 +7,8 @@ import pytest
 from tests.comparison.populations import panel_of
 from tests.comparison.tables import verdict_of
 
-from gainsay.comparison.estimates import estimate
-from gainsay.comparison.flags import compute_skewness
+from gainwise.comparison.estimates import estimate
+from gainwise.comparison.flags import compute_skewness
 
 
 def values_of(seed=0, clusters=80, models=3):

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 import xgboost as xgb
 
-import gainsay as gs
-from gainsay.data import simulate
+import gainwise as gw
+from gainwise.data import simulate
 
 METRICS = ["ndcg_linear@5", "ndcg_exp@5", "map"]
 DATA = simulate(60, seed=2, mean_length=20)
@@ -18,7 +18,7 @@ SCORES = {name: DATA.labels + RNG.normal(size=len(DATA.labels)) * noise for name
 
 
 def compare(models=SCORES, metrics=METRICS, **options):
-    return gs.compare(models, DATA.judgments(), metrics, **options)
+    return gw.compare(models, DATA.judgments(), metrics, **options)
 
 
 def test_default_metrics():
@@ -30,10 +30,10 @@ def test_default_metrics():
 @pytest.mark.parametrize("option", ["query", "ignore", "float32", "float32_mean"])
 def test_means_are_those_of_evaluate(option):
     """A metric may ignore query weights, or read them in 32 bits."""
-    judgments = gs.Judgments(DATA.labels, qid=DATA.qid, weight=RNG.uniform(0, 2, len(DATA.query_ids)))
-    metrics = [str(*gs.parse_metrics(f"{name}(weights={option})@5")) for name in ("ndcg_linear", "ndcg_exp")]
-    comparison = gs.compare(SCORES, judgments, metrics)
-    means = {model: gs.evaluate(metrics, judgments, scores).mean for model, scores in SCORES.items()}
+    judgments = gw.Judgments(DATA.labels, qid=DATA.qid, weight=RNG.uniform(0, 2, len(DATA.query_ids)))
+    metrics = [str(*gw.parse_metrics(f"{name}(weights={option})@5")) for name in ("ndcg_linear", "ndcg_exp")]
+    comparison = gw.compare(SCORES, judgments, metrics)
+    means = {model: gw.evaluate(metrics, judgments, scores).mean for model, scores in SCORES.items()}
     for model, expected in means.items():
         assert comparison.leaderboard.loc[model, metrics].to_dict() == pytest.approx(expected, rel=1e-12, abs=0)
     differences = comparison.attribution("a", "b").difference
@@ -71,7 +71,7 @@ def test_means_of_runs_are_those_of_evaluate_run():
         "first": {"q1": {"a": 3.0, "new": 2.0}, "q2": {"y": 1.0, "x": 0.5}},
         "second": {"q1": {"c": 1.0, "a": 0.5}, "q2": {"x": 1.0}, "q9": {"a": 1.0}},
     }
-    leaderboard = gs.compare_runs(runs, qrels, METRICS).leaderboard
+    leaderboard = gw.compare_runs(runs, qrels, METRICS).leaderboard
     for name, run in runs.items():
-        expected = gs.evaluate_run(METRICS, run, qrels, missing="zero").mean
+        expected = gw.evaluate_run(METRICS, run, qrels, missing="zero").mean
         assert leaderboard.loc[name, METRICS].to_dict() == pytest.approx(expected, rel=1e-12, abs=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import gainsay as gs
+import gainwise as gw
 
 
 @pytest.fixture(scope="module")
@@ -15,12 +15,12 @@ def many(grouped):
     weights = rng.integers(0, 4, len(data.sizes)).astype(float)
     qid = np.repeat([f"q{number}" for number in range(len(data.sizes))], data.sizes)
     scores = {"A": data.scores, "B": rng.permutation(data.scores), "C": rng.normal(size=len(data.scores))}
-    return gs.Judgments(data.labels, qid=qid, weight=weights), scores, data, weights
+    return gw.Judgments(data.labels, qid=qid, weight=weights), scores, data, weights
 
 
 def by_hand(judgments, scores, data, weights, metrics, definitions, cutoff):
     """Return the rows of the table, one query at a time."""
-    values = {model: gs.evaluate(metrics, judgments, scores[model]).per_query for model in "AB"}
+    values = {model: gw.evaluate(metrics, judgments, scores[model]).per_query for model in "AB"}
     rows = []
     start = 0
     for query, size in enumerate(data.sizes):
@@ -61,7 +61,7 @@ def by_hand(judgments, scores, data, weights, metrics, definitions, cutoff):
 def test_every_row_is_that_of_a_loop_over_queries(many, definitions, metrics, cutoff):
     judgments, scores, data, weights = many
     expected = by_hand(judgments, scores, data, weights, metrics, definitions, cutoff)
-    table = gs.compare(scores, judgments, metrics).queries("A", "B", most=1000)
+    table = gw.compare(scores, judgments, metrics).queries("A", "B", most=1000)
     assert len(expected) > 3
     assert table.columns.tolist() == list(expected[0])
     found = table.set_index("query").to_dict("index")
@@ -75,8 +75,8 @@ def test_every_row_is_that_of_a_loop_over_queries(many, definitions, metrics, cu
 
 def test_queries_left_out_of_the_comparison_do_not_shift_the_others():
     first, second = [5, 0, 0, 0, 0, 3, 3, 3, 3, 3], [3, 3, 3, 3, 3, 0, 0, 0, 0, 5]
-    judgments = gs.Judgments([0, 0, 0, *first], qid=["nothing"] * 3 + ["contradiction"] * 10)
+    judgments = gw.Judgments([0, 0, 0, *first], qid=["nothing"] * 3 + ["contradiction"] * 10)
     scores = {"A": [3, 2, 1, *range(10, 0, -1)], "B": [3, 2, 1, 1, 5, 4, 3, 2, 10, 9, 8, 7, 6]}
-    table = gs.compare(scores, judgments, ["ndcg_jk(empty=skip)", "ndcg_exp(empty=skip)"]).queries("A", "B")
+    table = gw.compare(scores, judgments, ["ndcg_jk(empty=skip)", "ndcg_exp(empty=skip)"]).queries("A", "B")
     assert table["query"].tolist() == ["contradiction"]
     assert table.loc[0, "labels B"] == tuple(second)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from gainsay.comparison.gain_path import find_crossings, find_leaders
+from gainwise.comparison.gain_path import find_crossings, find_leaders
 
 
 class TestCrossings:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tests.comparison.populations import panel_of
 
-import gainsay as gs
-from gainsay.evaluation.explain import distinct_numbers
+import gainwise as gw
+from gainwise.evaluation.explain import distinct_numbers
 
 BASES = [1, 1.2, 1.5, 2, 2.5, 3, 4, 6, 8, 12, 16, 32]
 
@@ -30,8 +30,8 @@ def trade_offs():
     scores = {}
     for base in (1.05, 1.25, 1.5, 1.85, 2.3, 3.5, 8.0):
         scores[f"m{base}"] = np.where(certain, base**grade - 1, chance * (base**4 - 1))
-    judgments = gs.Judgments(labels, group=[12] * queries)
-    return gs.compare(scores, judgments, ["ndcg_linear@5", "ndcg_exp@5"], draws=400, segments=np.arange(queries) % 2)
+    judgments = gw.Judgments(labels, group=[12] * queries)
+    return gw.compare(scores, judgments, ["ndcg_linear@5", "ndcg_exp@5"], draws=400, segments=np.arange(queries) % 2)
 
 
 def test_attribution_names_the_two_largest_contributions(trade_offs):
@@ -69,7 +69,7 @@ def test_segment_states_its_bound(trade_offs):
 
 
 def test_distinct_numbers_decrease():
-    judgments = gs.Judgments([5, 0, 0, 0, 0, 3, 3, 3, 3, 3], group=[10])
+    judgments = gw.Judgments([5, 0, 0, 0, 0, 3, 3, 3, 3, 3], group=[10])
     by_heading: dict[str, list[float]] = {}
     for number in distinct_numbers(judgments, range(10, 0, -1)):
         by_heading.setdefault(number.heading, []).append(number.value)
@@ -91,7 +91,7 @@ def test_gate_mentions_few_differing_queries(changed, ranges, bound):
     old = rng.uniform(0.3, 0.7, 400)
     new = old.copy()
     new[:changed] += rng.normal(0.02, 0.1, changed)
-    comparison = gs.Comparison({"ndcg": np.stack([old, new], axis=1)}, ["old", "new"], ranges=ranges)
+    comparison = gw.Comparison({"ndcg": np.stack([old, new], axis=1)}, ["old", "new"], ranges=ranges)
     result = comparison.against("old", margin=0.05)
     assert ("differ on fewer than 30 queries" in result.text) == (bound is not None)
     assert bound is None or f"under ndcg, {bound}" in result.text
@@ -114,7 +114,7 @@ def test_ranges_of_needed_queries_are_explained():
     texts = {}
     for size in (60, 100, 200, 400):
         values = np.stack([old, old + rng.normal(0.006, 0.08, 400)], axis=1)[:size]
-        result = gs.Comparison({"ndcg": values}, ["old", "new"]).against("old", margin=0.01, require="no_loss")
+        result = gw.Comparison({"ndcg": values}, ["old", "new"]).against("old", margin=0.01, require="no_loss")
         (candidate,) = result.candidates
         if candidate.decision == "undecided":
             texts[str(candidate.queries_needed or "")] = result.text
@@ -127,7 +127,7 @@ def test_ranges_of_needed_queries_are_explained():
 def compared(*columns, metrics="xy", **options):
     values = np.stack(columns, axis=1)
     models = [f"m{number}" for number in range(len(columns))]
-    return gs.Comparison(dict.fromkeys(metrics, values), models, **{"draws": 200, **options})
+    return gw.Comparison(dict.fromkeys(metrics, values), models, **{"draws": 200, **options})
 
 
 SAMPLE = np.random.default_rng(3).uniform(0.3, 0.6, (4, 40))
@@ -140,13 +140,13 @@ def test_no_look_follows_the_last_planned_one():
 
 def test_repeats_that_no_number_of_queries_replaces():
     """The error of the mean of 3 repeats is 0.4 for any number of queries."""
-    result = gs.plan(0.01, query=0.1, repeat=0.5, repeats=[3])
+    result = gw.plan(0.01, query=0.1, repeat=0.5, repeats=[3])
     assert result.options[0].queries is None
 
 
 def test_one_model_and_equal_models_have_no_change_along_the_gain():
-    judgments, scores = gs.Judgments([2, 1, 0, 1] * 40, group=[4] * 40), np.random.default_rng(0).random(160)
-    alone, same = (gs.compare(dict.fromkeys(names, scores), judgments).gains() for names in ("A", "AB"))
+    judgments, scores = gw.Judgments([2, 1, 0, 1] * 40, group=[4] * 40), np.random.default_rng(0).random(160)
+    alone, same = (gw.compare(dict.fromkeys(names, scores), judgments).gains() for names in ("A", "AB"))
     assert alone.text.endswith("A is the only model.")
     assert (same.regret == 0).all()
     assert set(same.best_sets.values()) == {("A", "B")}
@@ -175,8 +175,8 @@ def test_models_with_bad_repeats_are_quoted():
 
 def test_attribution_names_close_labels_exactly_and_counts_queries_left_out():
     labels = 1e6 + 0.01 * np.tile(np.arange(40), 10)
-    judgments = gs.Judgments(np.concatenate([np.zeros(100), labels]), group=[20] * 25)
+    judgments = gw.Judgments(np.concatenate([np.zeros(100), labels]), group=[20] * 25)
     models = {name: np.random.default_rng(ord(name)).random(500) for name in "AB"}
-    attribution = gs.compare(models, judgments, ["ndcg_linear(empty=skip)@5", "ndcg_linear@10"]).attribution("A", "B")
+    attribution = gw.compare(models, judgments, ["ndcg_linear(empty=skip)@5", "ndcg_linear@10"]).attribution("A", "B")
     assert "over 20 queries (5 more without a value" in attribution.text
     assert "1000000.04 to 1000000.07" in attribution.grades_by_ranks.index.get_level_values("grade")

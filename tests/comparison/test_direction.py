@@ -13,15 +13,15 @@ import pandas as pd
 import pytest
 from tests.comparison.tables import leaderboard_table, pairs_table, verdict_of
 
-import gainsay as gs
-from gainsay.data import simulate
-from gainsay.report.content import best_rounds
-from gainsay.report.plots.curves import plot_curves
+import gainwise as gw
+from gainwise.data import simulate
+from gainwise.report.content import best_rounds
+from gainwise.report.plots.curves import plot_curves
 
 MODELS = ["m10", "m2", "other", "twin"]
 
 
-class Halved(gs.NDCG):
+class Halved(gw.NDCG):
     """NDCG / 2."""
 
     names = {"half_ndcg": {}, "half_ndcg_exp": {"gain": "exponential"}}
@@ -36,8 +36,8 @@ def rank_found(labels, scores):
     return found[0] + 1 if len(found) else len(labels) + 1
 
 
-FOUND = gs.metric("rank_found", rank_found, higher_is_better=False)
-TURNED = gs.metric("rank_found_turned", lambda labels, scores: -rank_found(labels, scores))
+FOUND = gw.metric("rank_found", rank_found, higher_is_better=False)
+TURNED = gw.metric("rank_found_turned", lambda labels, scores: -rank_found(labels, scores))
 HALF = Halved(gain="exponential", k=10)
 
 
@@ -108,12 +108,12 @@ class TestDirectionOfValues:
     VALUES = np.random.default_rng(0).random((60, 2))
 
     def test_goes_by_the_name_of_a_loss(self):
-        found = gs.Comparison({"rank_found": self.VALUES, "anything": self.VALUES}, ["a", "b"], draws=400)
+        found = gw.Comparison({"rank_found": self.VALUES, "anything": self.VALUES}, ["a", "b"], draws=400)
         assert found.lower_is_better == ("rank_found",)
         assert found.winners["rank_found"] != found.winners["anything"]
 
     def test_goes_by_the_metric_of_an_unknown_name(self):
-        found = gs.Comparison({"of old": self.VALUES, "mrr": self.VALUES}, ["a", "b"], metrics={"of old": FOUND})
+        found = gw.Comparison({"of old": self.VALUES, "mrr": self.VALUES}, ["a", "b"], metrics={"of old": FOUND})
         assert found.lower_is_better == ("of old",)
 
 
@@ -131,12 +131,12 @@ def scores(data):
 
 @pytest.fixture(scope="module")
 def loss(data, scores):
-    return gs.compare(scores, data.judgments(), [FOUND, "ndcg_exp@10", "mrr"], draws=400)
+    return gw.compare(scores, data.judgments(), [FOUND, "ndcg_exp@10", "mrr"], draws=400)
 
 
 @pytest.fixture(scope="module")
 def gain(data, scores):
-    return gs.compare(scores, data.judgments(), [TURNED, "ndcg_exp@10", "mrr"], draws=400)
+    return gw.compare(scores, data.judgments(), [TURNED, "ndcg_exp@10", "mrr"], draws=400)
 
 
 class TestComparison:
@@ -180,7 +180,7 @@ class TestComparison:
 
 class TestSplit:
     def test_a_metric_that_is_counted_half_has_one_number(self, data, scores):
-        found = gs.compare(scores, data.judgments(), [HALF, "ndcg_exp@10"], draws=400)
+        found = gw.compare(scores, data.judgments(), [HALF, "ndcg_exp@10"], draws=400)
         whole, half = found.leaderboard["ndcg_exp@10"], found.leaderboard["half_ndcg_exp@10"]
         np.testing.assert_allclose(half, whole / 2, rtol=1e-14)
         why = found.attribution("sharp", "vague")
@@ -188,15 +188,15 @@ class TestSplit:
         cells = why.grades_by_ranks.loc["ndcg_exp@10"].to_numpy().sum()
         assert cells == pytest.approx(whole["sharp"] - whole["vague"], rel=1e-12)
         assert found.to_markdown()
-        assert gs.compare(scores, data.judgments(), [HALF, "map"], draws=400).to_markdown()
+        assert gw.compare(scores, data.judgments(), [HALF, "map"], draws=400).to_markdown()
 
     def test_a_gain_of_ones_own_is_not_among_the_steps(self, data, scores):
-        own = gs.NDCG(gain=(0, 1, 4, 9, 16), k=10)
-        found = gs.compare(scores, data.judgments(), [own, "mrr"], draws=400)
+        own = gw.NDCG(gain=(0, 1, 4, 9, 16), k=10)
+        found = gw.compare(scores, data.judgments(), [own, "mrr"], draws=400)
         why = found.attribution("sharp", "vague")
         assert str(own) in why.parts_note
         assert why.parts_note in found.to_markdown().replace("\\", "")
-        assert gs.compare(scores, data.judgments(), ["ndcg_exp@10"]).attribution("sharp", "vague").parts_note == ""
+        assert gw.compare(scores, data.judgments(), ["ndcg_exp@10"]).attribution("sharp", "vague").parts_note == ""
         difference = found.leaderboard.loc["sharp", str(own)] - found.leaderboard.loc["vague", str(own)]
         assert why.difference[str(own)] == pytest.approx(difference, rel=1e-12)
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-import gainsay as gs
-from gainsay.comparison import sensitivity
-from gainsay.comparison.sensitivity import find_bound
-from gainsay.report.plots import plot_bound
+import gainwise as gw
+from gainwise.comparison import sensitivity
+from gainwise.comparison.sensitivity import find_bound
+from gainwise.report.plots import plot_bound
 
 GAINS = [
     (("linear", "exponential"), (lambda label: label, lambda label: 2.0**label - 1)),
@@ -41,7 +41,7 @@ def test_bounds_of_single_queries_against_enumeration(gains, functions, discount
         labels = rng.choice(5, size=rng.integers(1, 7))
         k = int(rng.integers(1, 5))
         first, second = (values_of_all_rankings(labels, gain, DISCOUNTS[discount], k) for gain in functions)
-        bound = gs.disagreement_bound(gs.Judgments(labels, group=[len(labels)]), k, gains, discount=discount)
+        bound = gw.disagreement_bound(gw.Judgments(labels, group=[len(labels)]), k, gains, discount=discount)
         excess = list(bound.one_ranking.values())
         np.testing.assert_allclose(excess, [(first - second).max(), (second - first).max()], rtol=0, atol=1e-12)
         conflict = np.minimum(first[:, None] - first, second - second[:, None]).max()
@@ -54,8 +54,8 @@ def test_means_over_weighted_queries():
     labels, sizes = [rng.choice(5, size=size) for size in (6, 5, 2, 4)], [6, 5, 2, 4]
     labels[2][:] = 0  # a query without relevant documents
     weight = np.array([3.0, 1.0, 2.0, 0.0])
-    bound = gs.disagreement_bound(gs.Judgments(np.concatenate(labels), group=sizes, weight=weight), k=10)
-    alone = [gs.disagreement_bound(gs.Judgments(one, group=[len(one)]), k=10) for one in labels]
+    bound = gw.disagreement_bound(gw.Judgments(np.concatenate(labels), group=sizes, weight=weight), k=10)
+    alone = [gw.disagreement_bound(gw.Judgments(one, group=[len(one)]), k=10) for one in labels]
     for metric, value in bound.one_ranking.items():
         assert value == pytest.approx(np.average([one.one_ranking[metric] for one in alone], weights=weight), rel=1e-12)
     assert bound.two_rankings >= np.average([one.two_rankings for one in alone], weights=weight) - 1e-12
@@ -79,19 +79,19 @@ def spread(labels, t):
 
 def test_labels_0_and_1_and_many_distinct_labels():
     rng = np.random.default_rng(4)
-    binary = gs.disagreement_bound(gs.Judgments(rng.integers(0, 2, 50), group=[10] * 5))
+    binary = gw.disagreement_bound(gw.Judgments(rng.integers(0, 2, 50), group=[10] * 5))
     assert (binary.two_rankings, binary.possible, binary.same_number) == (pytest.approx(0, abs=1e-12), 0, True)
     assert "the same number" in str(binary)
     labels = np.concatenate([np.linspace(0, 4, 100), rng.integers(0, 5, 6)])  # more labels than documents in a query
-    many = gs.disagreement_bound(gs.Judgments(labels, group=[2] * 50 + [6]))
-    alone = gs.disagreement_bound(gs.Judgments(labels[100:], group=[6]))
+    many = gw.disagreement_bound(gw.Judgments(labels, group=[2] * 50 + [6]))
+    alone = gw.disagreement_bound(gw.Judgments(labels[100:], group=[6]))
     assert many.per_query["two_rankings"].iloc[-1] == pytest.approx(alone.two_rankings, abs=1e-6)
     assert many.per_query["excess ndcg_exp@10"].iloc[-1] == pytest.approx(alone.one_ranking["ndcg_exp@10"], abs=1e-12)
-    judgments = gs.Judgments([800, 799, 1, 0], group=[4])
-    alone = gs.disagreement_bound(judgments).two_rankings
-    beyond = gs.disagreement_bound(gs.Judgments([800, 799, 1, 0, 960, 0], group=[4, 2]))  # a label of another query
+    judgments = gw.Judgments([800, 799, 1, 0], group=[4])
+    alone = gw.disagreement_bound(judgments).two_rankings
+    beyond = gw.disagreement_bound(gw.Judgments([800, 799, 1, 0, 960, 0], group=[4, 2]))  # a label of another query
     assert beyond.per_query["two_rankings"][0] == pytest.approx(alone, abs=1e-6)
-    huge = gs.disagreement_bound(judgments, k=1)
+    huge = gw.disagreement_bound(judgments, k=1)
     assert huge.one_ranking == pytest.approx({"ndcg_linear@1": 799 / 800 - 0.5, "ndcg_exp@1": 0})
 
 
@@ -99,7 +99,7 @@ def test_qrels_allow_documents_that_nobody_judged():
     """A ranking may consist of documents without labels. Both NDCGs are 0 then, and 1 at best."""
     qrels = {"q": {"a": 1, "b": 3}}
     linear, exponential = np.array([3, 1]) @ [1, 1 / np.log2(3)], np.array([7, 1]) @ [1, 1 / np.log2(3)]
-    bound = gs.disagreement_bound(qrels, k=2)
+    bound = gw.disagreement_bound(qrels, k=2)
     assert bound.one_ranking["ndcg_linear@2"] == pytest.approx(1 / linear - 1 / exponential)
     assert bound.one_ranking["ndcg_exp@2"] == pytest.approx(7 / exponential - 3 / linear)
 
@@ -109,7 +109,7 @@ def test_qrels_allow_documents_that_nobody_judged():
 )
 def test_trec_deep_learning(trec_dl, year, expected, possible):
     """Values of a separate implementation."""
-    bound = gs.disagreement_bound(trec_dl / f"qrels.dl{year}-passage.txt")
+    bound = gw.disagreement_bound(trec_dl / f"qrels.dl{year}-passage.txt")
     values = (*bound.one_ranking.values(), bound.two_rankings)
     assert [round(value, digits) for value, digits in zip(values, (3, 3, 4), strict=True)] == list(expected)
     assert (bound.possible, bound.queries) == possible
@@ -119,22 +119,22 @@ def test_trec_deep_learning(trec_dl, year, expected, possible):
 def test_a_report_states_that_the_choice_cannot_matter():
     labels = np.tile([2, 1, 0, 0, 0, 0], 40)  # one excellent document on every query
     labels[::6] = np.where(np.arange(40) % 20, 0, 2)
-    judgments = gs.Judgments(labels, group=[6] * 40)
+    judgments = gw.Judgments(labels, group=[6] * 40)
     scores = {name: np.random.default_rng(seed).random(240) for seed, name in enumerate("ab")}
-    bound = gs.disagreement_bound(judgments)
+    bound = gw.disagreement_bound(judgments)
     assert bound.is_negligible
     assert bound.conclusion in bound.text
-    assert gs.compare(scores, judgments).content.same_number == [bound.conclusion]
-    assert gs.compare(scores, gs.Judgments(np.tile([4, 1, 0, 2, 0, 0], 40), group=[6] * 40)).content.same_number == []
+    assert gw.compare(scores, judgments).content.same_number == [bound.conclusion]
+    assert gw.compare(scores, gw.Judgments(np.tile([4, 1, 0, 2, 0, 0], 40), group=[6] * 40)).content.same_number == []
     assert "0.0" in plot_bound(bound).title
 
 
 @pytest.mark.parametrize("labels", [np.tile([2, 1, 0, 0, 0, 0], 40), np.linspace(0, 2, 240)], ids=["few", "distinct"])
 def test_a_report_has_no_bound_beyond_its_limit(labels, monkeypatch):
     """Few labels are counted by query, others one by one."""
-    judgments, metrics = gs.Judgments(labels, group=[6] * 40), gs.parse_metrics(["ndcg_linear@10", "ndcg_exp@10"])
+    judgments, metrics = gw.Judgments(labels, group=[6] * 40), gw.parse_metrics(["ndcg_linear@10", "ndcg_exp@10"])
     cells = 120 if len(set(labels)) == 3 else 240
     monkeypatch.setattr(sensitivity, "MAX_REPORT_CELLS", cells)
-    assert find_bound(judgments, metrics).two_rankings == gs.disagreement_bound(judgments).two_rankings
+    assert find_bound(judgments, metrics).two_rankings == gw.disagreement_bound(judgments).two_rankings
     monkeypatch.setattr(sensitivity, "MAX_REPORT_CELLS", cells - 1)
     assert find_bound(judgments, metrics) is None

@@ -8,19 +8,19 @@ import math
 import numpy as np
 import pytest
 
-import gainsay as gs
-from gainsay.comparison.estimates import VarianceComponents
+import gainwise as gw
+from gainwise.comparison.estimates import VarianceComponents
 
 QUERIES = 120
 RNG = np.random.default_rng(4)
 LABELS = RNG.choice(5, QUERIES * 10, p=[0.5, 0.2, 0.15, 0.1, 0.05])
-JUDGED = gs.Judgments(LABELS, group=[10] * QUERIES)
+JUDGED = gw.Judgments(LABELS, group=[10] * QUERIES)
 SCORES = {name: power * LABELS + RNG.normal(0, 2, len(LABELS)) for name, power in [("a", 0.2), ("b", 1.5), ("c", 1.4)]}
 KINDS = np.repeat(["head", "tail"], QUERIES // 2)
 HEAD = np.repeat(KINDS == "head", 10)
 
 
-class Missed(gs.NDCG):
+class Missed(gw.NDCG):
     """NDCG, declared as a loss."""
 
     higher_is_better = False
@@ -30,7 +30,7 @@ class Missed(gs.NDCG):
 @pytest.fixture(scope="module")
 def comparison():
     scores = SCORES | {"b": np.where(HEAD, SCORES["b"], SCORES["a"]), "c": np.where(HEAD, SCORES["a"], SCORES["c"])}
-    return gs.compare(scores, JUDGED, ["ndcg_linear@5", "ndcg_exp@5"], segments=KINDS, draws=1000)
+    return gw.compare(scores, JUDGED, ["ndcg_linear@5", "ndcg_exp@5"], segments=KINDS, draws=1000)
 
 
 def test_segments(comparison):
@@ -58,13 +58,13 @@ def test_gain_path(comparison):
 
 def test_one_model_that_leads_at_all_gains_is_always_best():
     scores = {"good": LABELS + RNG.normal(0, 0.1, len(LABELS)), "poor": RNG.normal(0, 1, len(LABELS))}
-    path = gs.compare(scores, JUDGED, ["ndcg_linear@5", "ndcg_exp@5"], draws=1000).gains([1, 2, 4])
+    path = gw.compare(scores, JUDGED, ["ndcg_linear@5", "ndcg_exp@5"], draws=1000).gains([1, 2, 4])
     assert (path.verdict.kind, path.verdict.always_best) == ("agree", ("good",))
 
 
 def test_pairs_that_a_loss_reverses_are_those_that_the_metric_does_not():
-    plain = gs.compare(SCORES, JUDGED, ["ndcg_linear@5", "ndcg_exp@5"], draws=200)
-    losses = gs.compare(SCORES, JUDGED, [Missed(gain="linear", k=5), "ndcg_exp@5"], draws=200)
+    plain = gw.compare(SCORES, JUDGED, ["ndcg_linear@5", "ndcg_exp@5"], draws=200)
+    losses = gw.compare(SCORES, JUDGED, [Missed(gain="linear", k=5), "ndcg_exp@5"], draws=200)
     pairs = [each.sensitivity().table.set_index("choice")["reversed_pairs"] for each in (plain, losses)]
     assert (pairs[0][["map", "mrr"]] + pairs[1][["map", "mrr"]] == 3).all()
     assert pairs[0]["exponential gain"] + pairs[1]["ndcg_exp@5"] == 3

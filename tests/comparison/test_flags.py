@@ -7,8 +7,8 @@ import pytest
 from tests.comparison.populations import panel_of, runs_of
 from tests.comparison.tables import verdict_of
 
-import gainsay as gs
-from gainsay.comparison.flags import find_outlying_repeats
+import gainwise as gw
+from gainwise.comparison.flags import find_outlying_repeats
 
 
 def flags_of(first, second, **options):
@@ -26,14 +26,14 @@ def test_queries_with_equal_labels(equal, expected):
     labels = np.where(np.arange(200) < equal, 1, 0).repeat(2)
     labels[::2] = 1
     scores = {"a": np.tile([1.0, 0.0], 200), "b": np.tile([0.0, 1.0], 200)}
-    verdict = gs.compare(scores, gs.Judgments(labels, group=[2] * 200), draws=200).verdict
+    verdict = gw.compare(scores, gw.Judgments(labels, group=[2] * 200), draws=200).verdict
     assert ("equal labels" in [flag.code for flag in verdict.flags]) is expected
     assert ("cannot distinguish models" in verdict.text) is (equal == 200)
 
 
 def test_equal_labels_of_other_documents():
     runs = {"all": {"q": {"a": 2.0, "b": 1.0}}, "half": {"q": {"a": 1.0}}}
-    verdict = gs.compare_runs(runs, {"q": {"a": 1, "b": 1}}, draws=200).verdict
+    verdict = gw.compare_runs(runs, {"q": {"a": 1, "b": 1}}, draws=200).verdict
     assert "equal labels" not in [flag.code for flag in verdict.flags]
 
 

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from scipy.optimize import minimize
 
-import gainsay as gs
-from gainsay.comparison.gain_fit import read_preferences
+import gainwise as gw
+from gainwise.comparison.gain_fit import read_preferences
 
 pytestmark = pytest.mark.slow
 
@@ -58,7 +58,7 @@ class TestEstimates:
         starts = ([0.8, 5, 0], [2, 15, 0.3], [3, 20, -0.3])
         bounds = [(0.25, 4), (0, 100), (-5, 5)]
         best = min((minimize(surprise, start, bounds=bounds) for start in starts), key=lambda it: it.fun)
-        fit = gs.fit_gain(table(first, second, preferred), side=np.where(side > 0, "a", "b"))
+        fit = gw.fit_gain(table(first, second, preferred), side=np.where(side > 0, "a", "b"))
         assert fit.base == pytest.approx(best.x[0], abs=2e-3)
         assert (fit.slope, fit.side_effect) == pytest.approx(best.x[1:], rel=2e-3)
         assert surprise((fit.base, fit.slope, fit.side_effect)) == pytest.approx(best.fun, abs=1e-4)
@@ -72,7 +72,7 @@ class TestEstimates:
     def test_preferences_against_the_labels_have_slope_0(self):
         first, second, _ = planted(1.5, 200, seed=6)
         preferred = np.random.default_rng(16).choice(["a", "b"], 200)
-        profile = gs.fit_gain(table(first, second, preferred), side=np.zeros(200)).frame()
+        profile = gw.fit_gain(table(first, second, preferred), side=np.zeros(200)).frame()
         idle = profile["slope"] == 0
         assert 0 < idle.sum() < len(profile)
         np.testing.assert_allclose(profile["log_likelihood"][idle], -200 * math.log(2), rtol=1e-12)
@@ -81,14 +81,14 @@ class TestEstimates:
     def test_clusters_of_equal_preferences_give_the_interval_of_one_of_each(self):
         """Copies contain no information, so log b has the same sandwich variance, except for the factor C/(C - 1)."""
         first, second, preferred = planted(1.5, 400, seed=9)
-        alone = gs.fit_gain(table(first, second, preferred), clusters=np.arange(400))
+        alone = gw.fit_gain(table(first, second, preferred), clusters=np.arange(400))
         copied = [np.repeat(part, 5, axis=0) for part in (first, second, preferred)]
-        fit = gs.fit_gain(table(*copied), clusters=np.repeat(np.arange(400), 5))
+        fit = gw.fit_gain(table(*copied), clusters=np.repeat(np.arange(400), 5))
         assert (fit.lower, fit.upper) == pytest.approx((alone.lower, alone.upper), rel=1e-4)
         assert fit.fit_p_value == pytest.approx(alone.fit_p_value, rel=1e-3)
         assert fit.clusters == 400
         assert "From 2000 preferences in 400 clusters" in fit.text.replace(",", "")
-        assert gs.fit_gain(table(*copied)).upper < fit.upper
+        assert gw.fit_gain(table(*copied)).upper < fit.upper
 
     def test_a_free_table_is_found_if_no_base_fits(self):
         rng, gains = np.random.default_rng(5), np.array([0, 0.02, 0.6, 0.65, 1.0])
@@ -97,7 +97,7 @@ class TestEstimates:
         ideal = gains[-np.sort(-first, axis=1)] @ DISCOUNT
         gap = (gains[first] - gains[second]) @ DISCOUNT / np.where(ideal > 0, ideal, 1)
         preferred = np.where(rng.random(3000) < 1 / (1 + np.exp(-15 * gap)), "a", "b")
-        fit = gs.fit_gain(table(first, second, preferred))
+        fit = gw.fit_gain(table(first, second, preferred))
         assert fit.fit_p_value < 1e-6
         assert (fit.verdict, fit.has_base) == ("neither", False)
         assert list(fit.table.values()) == pytest.approx(gains, abs=0.1)
@@ -105,20 +105,20 @@ class TestEstimates:
         with pytest.raises(ValueError, match="labels must be grades"):
             fit.gains([7])
         assert "no gain base fits" in fit.text
-        comparison = gs.compare({"A": first[:9].ravel()}, gs.Judgments(first[:9].ravel(), group=[10] * 9))
+        comparison = gw.compare({"A": first[:9].ravel()}, gw.Judgments(first[:9].ravel(), group=[10] * 9))
         assert "no gain base fits" in comparison.gains([1, 4], fit=fit).text
-        outside = gs.fit_gain(table(*planted(1.5, 800)))
+        outside = gw.fit_gain(table(*planted(1.5, 800)))
         assert "which is outside these bases" in comparison.gains([3, 4], fit=outside).text
 
     def test_ties_count_half_for_either_side(self):
         first, second, preferred = planted(1.5, 300, seed=4)
         preferred = preferred.astype(object)
         preferred[:60] = "tie"
-        fit = gs.fit_gain(table(first, second, preferred))
+        fit = gw.fit_gain(table(first, second, preferred))
         doubled = [np.concatenate([part, part]) for part in (first, second)]
         twice = np.concatenate([preferred, preferred])
         twice[:60], twice[300:360] = "a", "b"
-        other = gs.fit_gain(table(*doubled, twice))
+        other = gw.fit_gain(table(*doubled, twice))
         assert (fit.base, fit.slope) == (pytest.approx(other.base, abs=1e-4), pytest.approx(other.slope, rel=1e-4))
         assert fit.ties == 60
         assert "60 ties" in fit.text
@@ -128,7 +128,7 @@ class TestEstimates:
         """An absolute tolerance would treat tiny differences as rounding."""
         preferences = table(*planted(1.5, 300, seed=8))
         one, scaled = (
-            gs.fit_gain(preferences, metric=gs.DCG(gain="linear", discount=unit * DISCOUNT, k=10))
+            gw.fit_gain(preferences, metric=gw.DCG(gain="linear", discount=unit * DISCOUNT, k=10))
             for unit in (1.0, scale)
         )
         expected = (one.base, one.upper, one.slope, one.silent)
@@ -140,12 +140,12 @@ class TestInputs:
         first, _, preferred = planted(1.5, 200, seed=6)
         scores = np.random.default_rng(6).permuted(np.tile(np.arange(10), (200, 1)), axis=1)
         second = np.take_along_axis(first, np.argsort(-scores, axis=1), axis=1)
-        expected = gs.fit_gain(table(first, second, preferred))
+        expected = gw.fit_gain(table(first, second, preferred))
         frame = pd.DataFrame(table(list(map(list, first)), list(map(list, second)), preferred))
-        judgments = gs.Judgments(first.ravel(), group=[10] * 200)
+        judgments = gw.Judgments(first.ravel(), group=[10] * 200)
         scored = (judgments, np.tile(np.arange(10, 0, -1), 200), scores.ravel(), preferred)
         for preferences in (frame, scored):
-            fit = gs.fit_gain(preferences)
+            fit = gw.fit_gain(preferences)
             assert (fit.base, fit.slope) == (pytest.approx(expected.base), pytest.approx(expected.slope))
 
     def test_lists_that_show_other_documents_need_the_labels_of_all(self):
@@ -156,40 +156,40 @@ class TestInputs:
         second = np.take_along_axis(judged, order[:, 7:], axis=1)
         gap = ndcg(2, first, judged) - ndcg(2, second, judged)
         preferred = np.where(rng.random(300) < 1 / (1 + np.exp(-8 * gap)), "a", "b")
-        preferences = read_preferences(table(first, second, preferred, labels=judged), gs.NDCG(gain="linear", k=10))
+        preferences = read_preferences(table(first, second, preferred, labels=judged), gw.NDCG(gain="linear", k=10))
         for base in (1.0, 2.0, 3.0):
             expected = ndcg(base, first, judged) - ndcg(base, second, judged)
             np.testing.assert_allclose(preferences.compute_at_base(base), expected, rtol=1e-12, atol=1e-15)
 
     def test_a_custom_discount_need_not_go_beyond_the_cutoff(self):
         preferences = table(*planted(1.5, 300, seed=10))
-        expected = gs.fit_gain(preferences, metric="ndcg_linear(discount=reciprocal)@3")
-        metric = gs.NDCG(gain="linear", k=3, discount=lambda ranks: 1 / ranks, name="ndcg_own")
-        fit = gs.fit_gain(preferences, metric=metric)
+        expected = gw.fit_gain(preferences, metric="ndcg_linear(discount=reciprocal)@3")
+        metric = gw.NDCG(gain="linear", k=3, discount=lambda ranks: 1 / ranks, name="ndcg_own")
+        fit = gw.fit_gain(preferences, metric=metric)
         assert (fit.base, fit.metric) == (pytest.approx(expected.base, rel=1e-9), "ndcg_own@3 with gain_base=b")
-        listed = gs.fit_gain(preferences, metric=gs.NDCG(gain="linear", k=3, discount=[1, 1 / 2, 1 / 3]))
+        listed = gw.fit_gain(preferences, metric=gw.NDCG(gain="linear", k=3, discount=[1, 1 / 2, 1 / 3]))
         assert listed.base == pytest.approx(expected.base, rel=1e-9)
 
     def test_dcg_needs_no_labels_of_all_documents(self):
         first, second, preferred = planted(1.5, 40, seed=11)
-        preferences = read_preferences(table(first[:, :4], second[:, 4:], preferred), gs.DCG(gain="linear", k=3))
+        preferences = read_preferences(table(first[:, :4], second[:, 4:], preferred), gw.DCG(gain="linear", k=3))
         expected = (gain_of(1.5, first[:, :3]) - gain_of(1.5, second[:, 4:7])) @ DISCOUNT[:3]
         np.testing.assert_allclose(preferences.compute_at_base(1.5), expected, rtol=1e-12, atol=1e-15)
 
     @pytest.mark.parametrize(("scale", "base"), [(0.3, 1.0), (0.3, 3.5), (20, 1.04)])
     def test_labels_of_any_size_have_the_gains_of_the_metric(self, scale, base):
         first, second, preferred = planted(1.5, 60)
-        preferences = read_preferences(table(scale * first, scale * second, preferred), gs.NDCG(gain="linear", k=4))
-        metric, by_rank = gs.NDCG(gain="power", gain_base=base, k=4), np.tile(np.arange(10, 0, -1), 60)
-        judged = [gs.Judgments(scale * shown.ravel(), group=[10] * 60) for shown in (first, second)]
-        a, b = (gs.evaluate(metric, judgments, by_rank).per_query[:, 0] for judgments in judged)
+        preferences = read_preferences(table(scale * first, scale * second, preferred), gw.NDCG(gain="linear", k=4))
+        metric, by_rank = gw.NDCG(gain="power", gain_base=base, k=4), np.tile(np.arange(10, 0, -1), 60)
+        judged = [gw.Judgments(scale * shown.ravel(), group=[10] * 60) for shown in (first, second)]
+        a, b = (gw.evaluate(metric, judgments, by_rank).per_query[:, 0] for judgments in judged)
         np.testing.assert_allclose(preferences.compute_at_base(base), a - b, atol=1e-12)
 
 
 class TestResult:
     def test_an_uncertain_and_a_certain_verdict(self):
-        assert gs.fit_gain(table(*planted(1.4, 60, seed=1))).verdict == "cannot tell"
-        fit = gs.fit_gain(table(*planted(1.5, 4000, seed=15)))
+        assert gw.fit_gain(table(*planted(1.4, 60, seed=1))).verdict == "cannot tell"
+        fit = gw.fit_gain(table(*planted(1.5, 4000, seed=15)))
         assert fit.verdict == "neither"
         assert all(f"{number:.2f}" in fit.text for number in (fit.base, fit.lower, fit.upper))
         assert fit.gains([0, 1, 2]) == pytest.approx([0, 1, fit.base + 1])
@@ -198,11 +198,11 @@ class TestResult:
                 fit.gains(labels)
 
     def test_an_interval_without_bounds(self):
-        fit = gs.fit_gain(table(*planted(3.5, 150, seed=2)))
+        fit = gw.fit_gain(table(*planted(3.5, 150, seed=2)))
         assert math.isinf(fit.upper)
         assert "or more" in fit.text
         assert "inf" not in fit.text
         assert json.loads(json.dumps(fit.to_dict(), allow_nan=False))["upper"] is None
-        assert gs.fit_gain(table(*planted(0.3, 150, seed=2))).lower == 0
-        wider = gs.fit_gain(table(*planted(6.0, 4000, seed=3)), bases=(1, 16))
+        assert gw.fit_gain(table(*planted(0.3, 150, seed=2))).lower == 0
+        wider = gw.fit_gain(table(*planted(6.0, 4000, seed=3)), bases=(1, 16))
         assert wider.lower < 6 < wider.upper < 16

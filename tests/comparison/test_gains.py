@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import gainsay as gs
-from gainsay import Comparison
-from gainsay.comparison import gain_path
-from gainsay.comparison.gain_path import estimate_gains
-from gainsay.comparison.inference import two_step_test
+import gainwise as gw
+from gainwise import Comparison
+from gainwise.comparison import gain_path
+from gainwise.comparison.gain_path import estimate_gains
+from gainwise.comparison.inference import two_step_test
 
 BASES = [1, 1.2, 1.5, 2, 3, 4]
 BOTH = ["ndcg_linear@5", "ndcg_exp@5"]
@@ -24,7 +24,7 @@ def data(queries=60, seed=0, labels=5, **options):
     sizes = rng.integers(1, 13, queries)
     label = rng.choice(labels, sizes.sum(), p=np.array([8, 4, 2, 1, 1][:labels]) / sum([8, 4, 2, 1, 1][:labels]))
     label[: sizes[:5].sum()] = 0
-    judgments = gs.Judgments(label, group=sizes, **options)
+    judgments = gw.Judgments(label, group=sizes, **options)
     scores = {name: np.round(label * pull + rng.normal(0, 1, len(label)), 0) for name, pull in [("a", 0.5), ("b", 1)]}
     scores["c"] = np.where(rng.random(len(label)) < 0.2, -np.inf, rng.normal(size=len(label)))
     return judgments, scores
@@ -52,14 +52,14 @@ class TestPoints:
     )
     def test_equal_the_metric_of_that_base(self, name, options):
         judgments, scores = data(**options)
-        comparison = gs.compare(scores, judgments, BOTH)
+        comparison = gw.compare(scores, judgments, BOTH)
         path = comparison.gains(BASES, metric=name).frame().pivot(index="base", columns="model", values="mean")
-        (metric,) = gs.parse_metrics(name)
+        (metric,) = gw.parse_metrics(name)
         for base in BASES:
             gain = {label: label if base == 1 else (base**label - 1) / (base - 1) for label in range(5)}
-            of_table = gs.DCG(discount="none", gain=gain, k=4) if name == "cg@4" else replace(metric, gain=gain)
+            of_table = gw.DCG(discount="none", gain=gain, k=4) if name == "cg@4" else replace(metric, gain=gain)
             for model, one in scores.items():
-                (expected,) = gs.evaluate(of_table, judgments, one).mean.values()
+                (expected,) = gw.evaluate(of_table, judgments, one).mean.values()
                 assert path.loc[base, model] == pytest.approx(expected, rel=1e-12, abs=1e-15)
 
     @pytest.mark.parametrize("limit", [None, 0, 1000])
@@ -67,20 +67,20 @@ class TestPoints:
     def test_labels_that_are_amounts_or_large(self, kind, limit, monkeypatch):
         judgments, scores = data(20)
         labels = np.random.default_rng(1).gamma(1.0, 2.0, judgments.documents)
-        judged = gs.Judgments(labels if kind == "amounts" else judgments.labels * 100.0, group=judgments.sizes)
+        judged = gw.Judgments(labels if kind == "amounts" else judgments.labels * 100.0, group=judgments.sizes)
         if limit is not None:
             monkeypatch.setattr(gain_path, "MAX_GRADES", limit)
-        path = gs.compare(scores, judged, BOTH).gains(BASES).frame().set_index(["base", "model"])["mean"]
+        path = gw.compare(scores, judged, BOTH).gains(BASES).frame().set_index(["base", "model"])["mean"]
         for base in BASES:
-            metric = gs.NDCG(gain="power", gain_base=base, k=5)
-            expected = {name: gs.evaluate(metric, judged, one).mean[str(metric)] for name, one in scores.items()}
+            metric = gw.NDCG(gain="power", gain_base=base, k=5)
+            expected = {name: gw.evaluate(metric, judged, one).mean[str(metric)] for name, one in scores.items()}
             assert path.loc[base].to_dict() == pytest.approx(expected, rel=1e-12)
 
     def test_a_discount_without_a_name_is_followed_too(self):
         judgments, scores = data()
-        own = gs.NDCG(gain="linear", discount=lambda ranks: 1 / ranks**0.5, name="ndcg_slow", k=5)
-        path = gs.compare(scores, judgments, [own]).gains([1, 3]).frame().set_index(["base", "model"])["mean"]
-        expected = gs.evaluate(own, judgments, scores["a"]).mean["ndcg_slow@5"]
+        own = gw.NDCG(gain="linear", discount=lambda ranks: 1 / ranks**0.5, name="ndcg_slow", k=5)
+        path = gw.compare(scores, judgments, [own]).gains([1, 3]).frame().set_index(["base", "model"])["mean"]
+        expected = gw.evaluate(own, judgments, scores["a"]).mean["ndcg_slow@5"]
         assert path[1.0, "a"] == pytest.approx(expected, rel=1e-12)
 
 
@@ -92,11 +92,11 @@ class TestErrors:
         Grades are counted or each base is evaluated separately, with all bases estimated together or separately.
         """
         judgments, scores = data(400, seed=3)
-        comparison = gs.compare(scores, judgments, BOTH)
+        comparison = gw.compare(scores, judgments, BOTH)
         if limit is not None:
             monkeypatch.setattr(gain_path, limit, 0)
         bases = gain_path.DEFAULT_BASES
-        family = estimate_gains(comparison.rankings, comparison.sample, gs.NDCG(gain="linear", k=5), bases)
+        family = estimate_gains(comparison.rankings, comparison.sample, gw.NDCG(gain="linear", k=5), bases)
         estimated = family.estimated
         assert len(family.panel.metrics) < len(bases)
         blocks = estimated.root.reshape(len(estimated.root), len(bases), 3)
@@ -110,7 +110,7 @@ class TestErrors:
 
     def test_verdict_of_the_two_ends_is_the_comparisons(self):
         judgments, scores = data(400, seed=3)
-        comparison = gs.compare(scores, judgments, BOTH)
+        comparison = gw.compare(scores, judgments, BOTH)
         ends = comparison.gains([1, 2]).verdict
         assert ends.p_value == pytest.approx(comparison.verdict.p_value, abs=0.02)
         assert set(ends.always_best) == set(comparison.verdict.common_best)
@@ -124,7 +124,7 @@ def changing():
     scores = {"broad": np.tile([1, 4, 3, 2], 300), "top": np.tile([3, 1, 2, 4], 300)}
     noise = rng.random(300) < 0.1
     scores["top"] = np.where(np.repeat(noise, 4), scores["broad"], scores["top"])
-    return gs.compare(scores, gs.Judgments(labels, group=[4] * 300), ["ndcg_linear@2", "ndcg_exp@2"]).gains()
+    return gw.compare(scores, gw.Judgments(labels, group=[4] * 300), ["ndcg_linear@2", "ndcg_exp@2"]).gains()
 
 
 class TestSaid:
@@ -148,7 +148,7 @@ class TestSaid:
         """With fewer than 30 queries all models may be best, as in a verdict."""
         judgments, scores = data(300)
         for clusters, bounded in ((29, False), (30, True)):
-            comparison = gs.compare(scores, judgments, BOTH, clusters=np.arange(300) % clusters)
+            comparison = gw.compare(scores, judgments, BOTH, clusters=np.arange(300) % clusters)
             path = comparison.gains([1, 2])
             assert np.isfinite(path.frame()["upper"]).all() == np.isfinite(path.upper).all() == bounded
             assert np.isfinite(comparison.verdict.safe_regret_upper) == bounded
@@ -156,14 +156,14 @@ class TestSaid:
 
 class TestLosses:
     def test_a_loss_is_won_by_the_lowest(self):
-        class Regretted(gs.NDCG):
+        class Regretted(gw.NDCG):
             higher_is_better = False
             names = {"ndcg_regretted": {}}
 
         judgments, scores = data(200)
         metric = Regretted(gain="linear", k=5)
-        path = gs.compare(scores, judgments, [metric, "mrr"]).gains(BASES)
-        plain = gs.compare(scores, judgments, BOTH).gains(BASES)
+        path = gw.compare(scores, judgments, [metric, "mrr"]).gains(BASES)
+        plain = gw.compare(scores, judgments, BOTH).gains(BASES)
         assert path.lower_is_better
         np.testing.assert_allclose(path.mean, plain.mean, rtol=1e-13)
         lowest = plain.frame().sort_values("mean").groupby("base")["model"].first()
@@ -178,14 +178,14 @@ def test_runs_and_clusters_follow():
     runs = {model: [one + rng.normal(0, 0.3, len(one)) for _ in range(3)] for model, one in scores.items()}
     values = {metric: {} for metric in BOTH}
     for model, several in runs.items():
-        found = [gs.evaluate(BOTH, judgments, one).per_query for one in several]
+        found = [gw.evaluate(BOTH, judgments, one).per_query for one in several]
         for place, metric in enumerate(BOTH):
             values[metric][model] = np.stack([one[:, place] for one in found], axis=1)
     clusters = np.arange(300) // 3
-    rankings = replace(gs.compare(scores, judgments, BOTH).rankings, scores=runs)
+    rankings = replace(gw.compare(scores, judgments, BOTH).rankings, scores=runs)
     tables = {metric: [by[model] for model in runs] for metric, by in values.items()}
     found = Comparison(tables, list(runs), rankings=rankings, clusters=clusters)
-    family = estimate_gains(rankings, found.sample, gs.NDCG(gain="linear", k=5), (1.0, 1.5, 2.0))
+    family = estimate_gains(rankings, found.sample, gw.NDCG(gain="linear", k=5), (1.0, 1.5, 2.0))
     direct = found.sample.joint(BOTH)
     for name in ("mean", "error", "support"):
         expected = getattr(direct.estimated, name)

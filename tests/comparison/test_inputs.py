@@ -7,20 +7,20 @@ import pandas as pd
 import pytest
 from tests.comparison.tables import verdict_of
 
-import gainsay as gs
+import gainwise as gw
 
 RNG = np.random.default_rng(0)
 VALUES, OTHER = RNG.random((2, 40, 2))
 IDS = np.arange(100, 140)
 LABELS = RNG.integers(0, 3, 160)
-JUDGMENTS = gs.Judgments(LABELS, qid=np.repeat(IDS, 4))
+JUDGMENTS = gw.Judgments(LABELS, qid=np.repeat(IDS, 4))
 MODELS = {"A": LABELS + RNG.normal(size=160), "B": RNG.normal(size=160)}
 KINDS = pd.Series(np.where(IDS % 3 == 0, "head", "tail"), index=IDS)
 SHUFFLED = KINDS.sample(frac=1, random_state=0)
 
 
 def compared(values=VALUES, **options):
-    return gs.Comparison({"a": values, "b": OTHER}, ["A", "B"], draws=200, **options)
+    return gw.Comparison({"a": values, "b": OTHER}, ["A", "B"], draws=200, **options)
 
 
 def test_models_are_in_natural_order_with_their_own_values():
@@ -72,18 +72,18 @@ def test_weights_of_a_series_go_with_their_rows_in_every_table():
     ],
 )
 def test_segments_are_matched_by_id_or_by_order(segments):
-    found = gs.compare(MODELS, JUDGMENTS, ["map", "mrr"], segments=segments, draws=200)
+    found = gw.compare(MODELS, JUDGMENTS, ["map", "mrr"], segments=segments, draws=200)
     assert found.segment_labels["segment"].tolist() == KINDS.tolist()
     if not isinstance(segments, (dict, pd.DataFrame)) or "segment" not in segments:
-        assert gs.compare(MODELS, JUDGMENTS, ["map", "mrr"], clusters=segments, draws=200).verdict.clusters == 2
+        assert gw.compare(MODELS, JUDGMENTS, ["map", "mrr"], clusters=segments, draws=200).verdict.clusters == 2
 
 
 @pytest.mark.parametrize("index", [range(6), [0, 2, 1, 5, 4, 3]])
 def test_segments_of_documents_whose_rows_are_numbered_as_queries_are(index):
-    judgments = gs.Judgments(pd.Series([1, 0, 2, 0, 1, 1], index=index), group=[2, 2, 2])
+    judgments = gw.Judgments(pd.Series([1, 0, 2, 0, 1, 1], index=index), group=[2, 2, 2])
     kinds = pd.Series(["tail", "tail", "head", "head", "rare", "rare"], index=index)
     scores = {name: pd.Series(RNG.random(6), index=index) for name in "AB"}
-    found = gs.compare(scores, judgments, ["map", "mrr"], segments=kinds, draws=200)
+    found = gw.compare(scores, judgments, ["map", "mrr"], segments=kinds, draws=200)
     assert found.segment_labels["segment"].tolist() == ["tail", "head", "rare"]
 
 
@@ -105,8 +105,8 @@ def test_clusters_that_differ_stay_apart(clusters, count):
 
 
 def test_a_query_without_documents_has_a_ranking_without_rows():
-    judgments = gs.Judgments([1, 0, 2], group=[2, 0, 1])
-    comparison = gs.compare({"A": [2, 1, 3], "B": [1, 2, 3]}, judgments, ["ndcg_linear@2", "ndcg_exp@2"], draws=200)
+    judgments = gw.Judgments([1, 0, 2], group=[2, 0, 1])
+    comparison = gw.compare({"A": [2, 1, 3], "B": [1, 2, 3]}, judgments, ["ndcg_linear@2", "ndcg_exp@2"], draws=200)
     empty, full = (comparison.ranking(query, "A") for query in (1, 0))
     assert len(empty) == 0
     assert list(empty.columns) == list(full.columns)
@@ -124,10 +124,10 @@ def test_numbers_of_every_kind_are_the_same_numbers(values):
 
 def test_preferences_are_matched_by_id():
     rng, ids = np.random.default_rng(1), np.arange(300) + 7
-    judgments = gs.Judgments(rng.choice(4, 1800, p=[0.4, 0.3, 0.2, 0.1]), qid=np.repeat(ids, 6))
+    judgments = gw.Judgments(rng.choice(4, 1800, p=[0.4, 0.3, 0.2, 0.1]), qid=np.repeat(ids, 6))
     scores = rng.normal(size=(2, 1800))
-    lead = np.subtract(*(gs.evaluate("ndcg_exp@10", judgments, one).per_query[:, 0] for one in scores))
+    lead = np.subtract(*(gw.evaluate("ndcg_exp@10", judgments, one).per_query[:, 0] for one in scores))
     preferred = pd.Series(np.where(rng.random(300) < 1 / (1 + np.exp(-5 * lead)), "a", "b"), index=ids)
     shuffled = preferred.sample(frac=1, random_state=0)
-    found = [gs.fit_gain((judgments, *scores, one)) for one in (preferred.to_numpy(), shuffled, shuffled.to_dict())]
+    found = [gw.fit_gain((judgments, *scores, one)) for one in (preferred.to_numpy(), shuffled, shuffled.to_dict())]
     assert len({(one.base, one.slope) for one in found}) == 1

@@ -6,7 +6,7 @@ from functools import partial
 
 from tests.bad_inputs import BadInput, bad_inputs
 
-from gainsay.comparison.data import read_segment_file
+from gainwise.comparison.data import read_segment_file
 
 
 def read(content, folder):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, multivariate_normal, norm
 
-from gainsay.comparison.one_sided import (
+from gainwise.comparison.one_sided import (
     ErrorLevel,
     bound_share,
     compute_anytime_level,

@@ -12,7 +12,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from tests.comparison.tables import leaderboard_table, pairs_table
 
-import gainsay as gs
+import gainwise as gw
 
 NAMES = ["p", "q", "r", "s"]
 
@@ -136,7 +136,7 @@ def test_tables_hold_no_nan(seed, queries, models):
 
 def test_discordance_is_the_difference_of_differences_under_two_ndcgs():
     a, b = two_metrics(5).values()
-    table = gs.Comparison({"ndcg_linear@10": a, "ndcg_exp@10": b}, NAMES, draws=500).pairs
+    table = gw.Comparison({"ndcg_linear@10": a, "ndcg_exp@10": b}, NAMES, draws=500).pairs
     expected = [stats.ttest_rel((b - a)[:, x], (b - a)[:, y]) for _, x, y in rows_with_columns(table, NAMES)]
     np.testing.assert_allclose(
         table["discordance"], table["difference ndcg_exp@10"] - table["difference ndcg_linear@10"], atol=1e-12
@@ -147,8 +147,8 @@ def test_discordance_is_the_difference_of_differences_under_two_ndcgs():
     for row, test in zip(table.to_dict("records"), expected, strict=True):
         interval = test.confidence_interval(0.95)  # simultaneous intervals are wider
         assert row["discordance lower"] < interval.low < interval.high < row["discordance upper"]
-    assert "discordance" not in gs.Comparison({"map": a, "ndcg_exp@10": b}, NAMES, draws=500).pairs
-    same = gs.Comparison({"ndcg_linear@10": a, "ndcg_exp@10": a + 1e-16}, NAMES, draws=500).pairs
+    assert "discordance" not in gw.Comparison({"map": a, "ndcg_exp@10": b}, NAMES, draws=500).pairs
+    same = gw.Comparison({"ndcg_linear@10": a, "ndcg_exp@10": a + 1e-16}, NAMES, draws=500).pairs
     assert (same["discordance"] == 0).all()
     assert (same["discordance p_value"] == 1).all()
 

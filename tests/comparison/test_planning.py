@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import norm
 from tests.comparison.tables import verdict_of
 
-import gainsay as gs
-from gainsay import Comparison
-from gainsay.comparison.power import Simulation, build_covariances, build_genuine_claim
+import gainwise as gw
+from gainwise import Comparison
+from gainwise.comparison.power import Simulation, build_covariances, build_genuine_claim
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +37,7 @@ def recipes_sample(rng, truth, queries, repeats, query, repeat, query_repeat):
 class TestPlansOfFixedModels:
     def test_a_pair_by_the_formula(self):
         for power in (0.5, 0.8, 0.95):
-            found = gs.plan(0.01, power, "pair", query=0.12)
+            found = gw.plan(0.01, power, "pair", query=0.12)
             expected = ((norm.ppf(0.975) + norm.ppf(power)) * 0.12 / 0.01) ** 2
             assert found.queries == pytest.approx(expected, rel=0.06)
             assert (found.repeats, found.options[0].chance) == (None, pytest.approx(power, abs=0.02))
@@ -47,7 +47,7 @@ class TestPlansOfFixedModels:
     )
     def test_shipping_by_bivariate_normal_samples(self, difference, require, differing):
         options = {"query": 0.12, "margin": 0.004, "correlation": 0.6, "require": require, "differing": differing}
-        found = gs.plan(difference, 0.8, "ship", **options)
+        found = gw.plan(difference, 0.8, "ship", **options)
         assert found.queries == found.queries_upper
         rng = np.random.default_rng(5)
         z = rng.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], 200_000)
@@ -61,25 +61,25 @@ class TestPlansOfFixedModels:
         assert ("differ on only" in found.text) is (differing < 1)
 
     def test_equal_models_ship_without_loss(self):
-        found = gs.plan(0.0, claim="ship", query=0.1, margin=0.01, require="no_loss")
+        found = gw.plan(0.0, claim="ship", query=0.1, margin=0.01, require="no_loss")
         assert found.queries == pytest.approx(((norm.ppf(0.975) + norm.ppf(0.8)) * 10) ** 2, rel=0.15)
 
     def test_an_unprovable_difference_and_a_small_level(self):
-        plan = gs.plan(1e-6, claim="pair", query=0.1)
+        plan = gw.plan(1e-6, claim="pair", query=0.1)
         assert plan.queries is None
         assert plan.text
-        small = gs.plan(0.01, claim="genuine", query=0.05, alpha=0.004)
+        small = gw.plan(0.01, claim="genuine", query=0.05, alpha=0.004)
         expected = ((norm.ppf(0.996) + norm.ppf(0.8)) * 0.05 / 0.01) ** 2
         assert expected < small.queries < 2 * expected
 
     def test_more_candidates_require_more_queries(self):
-        two, more = (gs.plan(0.01, claim="ship", query=0.12, models=models).queries for models in (2, 5))
+        two, more = (gw.plan(0.01, claim="ship", query=0.12, models=models).queries for models in (2, 5))
         assert more > 1.1 * two
 
 
 class TestPlansOfRecipes:
     def test_queries_do_not_replace_repeats(self):
-        plan = gs.plan(0.01, claim="ship", repeats=[3, 8], **BOOTSTRAP)
+        plan = gw.plan(0.01, claim="ship", repeats=[3, 8], **BOOTSTRAP)
         assert plan.frame()["queries"].isna().tolist() == [True, False]
         assert (plan.repeats, plan.queries) == (8, plan.options[1].queries)
         assert "3 repeats" in plan.text

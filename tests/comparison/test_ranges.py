@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from tests.comparison.tables import leaderboard_table, pairs_table
 
-import gainsay as gs
+import gainwise as gw
 
-PLAIN = gs.Judgments([2, 0, 1, 3], group=[2, 2])
-NEGATIVE = gs.Judgments([2, -1, 1, 3], group=[2, 2], negative_labels="allow")
+PLAIN = gw.Judgments([2, 0, 1, 3], group=[2, 2])
+NEGATIVE = gw.Judgments([2, -1, 1, 3], group=[2, 2], negative_labels="allow")
 
 
 class TestRanges:
@@ -27,30 +27,30 @@ class TestRanges:
         ],
     )
     def test_a_metric_has_its_range(self, expected, names):
-        assert {metric.value_range(PLAIN) for metric in gs.parse_metrics(names)} == {expected}
+        assert {metric.value_range(PLAIN) for metric in gw.parse_metrics(names)} == {expected}
 
     def test_negative_labels_leave_no_bound(self):
         # The document of label -1 was not retrieved: the DCG of the other one is above the ideal of both.
-        metric = gs.NDCG(gain="linear", k=2)
+        metric = gw.NDCG(gain="linear", k=2)
         assert metric.value_range(NEGATIVE) == (-math.inf, math.inf)
-        judgments = gs.Judgments([2, -1], group=[2], negative_labels="allow")
-        assert gs.evaluate(metric, judgments, [1.0, -math.inf]).per_query[0, 0] > 1
-        assert gs.evaluate(metric, judgments, [-math.inf, 1.0]).per_query[0, 0] < 0
-        assert gs.parse_metrics("mrr")[0].value_range(NEGATIVE) == (0, 1)
+        judgments = gw.Judgments([2, -1], group=[2], negative_labels="allow")
+        assert gw.evaluate(metric, judgments, [1.0, -math.inf]).per_query[0, 0] > 1
+        assert gw.evaluate(metric, judgments, [-math.inf, 1.0]).per_query[0, 0] < 0
+        assert gw.parse_metrics("mrr")[0].value_range(NEGATIVE) == (0, 1)
 
     @pytest.mark.parametrize("ties", ["average", "order", "worst", "best"])
     def test_no_value_lies_beyond(self, ties):
         rng = np.random.default_rng(0)
         names = ["ndcg_linear@3", "ndcg_exp", "ndcg_jk@2", "map@3", "map(denominator=R)", "mrr", "precision@3", "cg"]
         names += ["recall@3", "hit@2", "rbp", "rbp(gain=graded)", "err(max_label=4)", "dcg_exp@3"]
-        metrics = gs.parse_metrics(names)
+        metrics = gw.parse_metrics(names)
         for _ in range(50):
             labels = rng.integers(0, 5, 60)
-            judgments = gs.Judgments(labels, group=[6] * 10)
+            judgments = gw.Judgments(labels, group=[6] * 10)
             scores = np.where(rng.random(60) < 0.1, -np.inf, rng.integers(0, 3, 60))
             for metric in metrics:
                 low, high = metric.value_range(judgments)
-                found = gs.evaluate(dataclasses.replace(metric, ties=ties), judgments, scores).per_query
+                found = gw.evaluate(dataclasses.replace(metric, ties=ties), judgments, scores).per_query
                 assert low <= found.min() <= found.max() <= high + 1e-12
 
 
@@ -61,9 +61,9 @@ class TestIntervals:
         labels[:, 0] = 1
         scores = np.tile([4.0, 3.0, 2.0, 1.0], (10, 1))
         scores[9] = [1.0, 4.0, 3.0, 2.0]
-        judgments = gs.Judgments(labels.ravel(), group=[4] * 10)
+        judgments = gw.Judgments(labels.ravel(), group=[4] * 10)
         models = {"a": scores.ravel(), "b": -scores.ravel()}
-        board = gs.compare(models, judgments, ["mrr", "ndcg_linear@10"], draws=1000).leaderboard
+        board = gw.compare(models, judgments, ["mrr", "ndcg_linear@10"], draws=1000).leaderboard
         values = {"mrr": np.r_[np.ones(9), 0.25]}
         open_ended = leaderboard_table({"mrr": np.stack([values["mrr"], values["mrr"]], axis=1)}, draws=1000)
         assert open_ended["upper"].max() > 1.01

@@ -12,10 +12,10 @@ from scipy import stats
 from tests.comparison.populations import NAMES, panel_of, runs_of
 from tests.comparison.tables import verdict_of
 
-import gainsay as gs
-from gainsay.comparison.estimates import estimate, estimate_variance_components
-from gainsay.comparison.inference import draw_errors, estimate_detectable_difference
-from gainsay.comparison.pairs import compute_pair_p_values
+import gainwise as gw
+from gainwise.comparison.estimates import estimate, estimate_variance_components
+from gainwise.comparison.inference import draw_errors, estimate_detectable_difference
+from gainwise.comparison.pairs import compute_pair_p_values
 
 
 def as_runs(values):
@@ -166,7 +166,7 @@ class TestCompare:
 
     @pytest.fixture
     def judgments(self):
-        return gs.Judgments(np.random.default_rng(0).integers(0, 4, 1500), group=[25] * 60)
+        return gw.Judgments(np.random.default_rng(0).integers(0, 4, 1500), group=[25] * 60)
 
     @pytest.fixture
     def scores(self, judgments):
@@ -176,11 +176,11 @@ class TestCompare:
     @pytest.fixture
     def comparison(self, judgments, scores):
         models = scores | {"base": scores["A"][0] + scores["B"][0]}
-        return gs.compare(models, judgments, ["ndcg_linear@10", "ndcg_exp@10", "map"], draws=300, vary="seed")
+        return gw.compare(models, judgments, ["ndcg_linear@10", "ndcg_exp@10", "map"], draws=300, vary="seed")
 
     def test_values_are_means_over_runs(self, comparison, judgments, scores):
         for name, repeats in scores.items():
-            own = [gs.evaluate(["ndcg_exp@10"], judgments, repeat).per_query[:, 0] for repeat in repeats]
+            own = [gw.evaluate(["ndcg_exp@10"], judgments, repeat).per_query[:, 0] for repeat in repeats]
             column = comparison.models.index(name)
             np.testing.assert_allclose(comparison.values["ndcg_exp@10"][:, column], np.mean(own, axis=0), atol=1e-15)
             np.testing.assert_array_equal(comparison.repeats[name]["ndcg_exp@10"], np.transpose(own))
@@ -193,7 +193,7 @@ class TestCompare:
         alone = []
         for repeat in scores["A"]:
             models = {"A": repeat, "base": scores["A"][0] + scores["B"][0]}
-            pair = gs.compare(models, judgments, ["ndcg_linear@10", "ndcg_exp@10"], draws=300)
+            pair = gw.compare(models, judgments, ["ndcg_linear@10", "ndcg_exp@10"], draws=300)
             alone.append(pair.attribution("A", "base"))
         for metric in ("ndcg_linear@10", "ndcg_exp@10"):
             differences = [one.difference[metric] for one in alone]
@@ -213,10 +213,10 @@ class TestCompare:
         rng = np.random.default_rng(0)
         qrels = {f"q{q}": {f"d{d}": int(rng.integers(0, 3)) for d in range(8)} for q in range(40)}
         repeats = [{q: {d: rng.random() for d in of} for q, of in qrels.items()} for _ in range(7)]
-        comparison = gs.compare_runs(
+        comparison = gw.compare_runs(
             {"A": repeats[:3], "B": repeats[3:6], "C": repeats[6]}, qrels, ["ndcg_exp@5", "map"]
         )
         assert comparison.verdict.repeats == {"A": 3, "B": 3, "C": 0}
-        alone = [gs.evaluate_run(["map"], repeat, qrels).mean["map"] for repeat in repeats[:3]]
+        alone = [gw.evaluate_run(["map"], repeat, qrels).mean["map"] for repeat in repeats[:3]]
         assert comparison.leaderboard.loc["A", "map"] == pytest.approx(np.mean(alone))
         assert set(comparison.unjudged.retrieved) == {"A", "B", "C"}

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tests.comparison.populations import panel_of, to_t
 
-from gainsay.comparison.estimates import estimate
-from gainsay.comparison.inference import map_to_t
+from gainwise.comparison.estimates import estimate
+from gainwise.comparison.inference import map_to_t
 
 
 def draw_panel(seed, queries=60, models=4, weights=None):

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import gainsay as gs
+import gainwise as gw
 
 METRICS = ["ndcg_linear@3", "ndcg_exp@3", "map"]
 RNG = np.random.default_rng(4)
@@ -19,19 +19,19 @@ SCORES = {"B": RNG.integers(0, 6, 120).astype(float), "A": LABELS + RNG.normal(s
 
 @pytest.fixture(scope="module")
 def comparison():
-    return gs.compare(SCORES, gs.Judgments(LABELS, qid=QUERIES), METRICS)
+    return gw.compare(SCORES, gw.Judgments(LABELS, qid=QUERIES), METRICS)
 
 
 class TestFrame:
     def test_is_what_evaluate_gives_of_each_model(self, comparison):
-        judgments = gs.Judgments(LABELS, qid=QUERIES)
+        judgments = gw.Judgments(LABELS, qid=QUERIES)
         for model, scores in SCORES.items():
-            expected = gs.evaluate(METRICS, judgments, scores).frame()
+            expected = gw.evaluate(METRICS, judgments, scores).frame()
             pd.testing.assert_frame_equal(comparison.frame().xs(model, level="model"), expected)
 
     def test_means_of_the_leaderboard_are_those_of_the_frame_weighted_by_its_column(self):
         weight = {f"q{place}": place + 1.0 for place in range(20)}
-        found = gs.compare(SCORES, gs.Judgments(LABELS, qid=QUERIES, weight=weight), METRICS)
+        found = gw.compare(SCORES, gw.Judgments(LABELS, qid=QUERIES, weight=weight), METRICS)
         frame = found.frame()
         assert list(frame) == [*METRICS, "weight"]
         assert frame["weight"].loc["q7", "A"] == 8.0
@@ -41,11 +41,11 @@ class TestFrame:
             assert found.leaderboard.loc[model, "map"] == pytest.approx(mean, rel=1e-12)
 
     def test_a_query_that_a_metric_skips_is_missing_under_it_and_one_that_all_skip_is_left_out(self):
-        judgments = gs.Judgments([1, 0, 0, 0, 2, 1], qid=["a", "a", "b", "b", "c", "c"])
+        judgments = gw.Judgments([1, 0, 0, 0, 2, 1], qid=["a", "a", "b", "b", "c", "c"])
         scores = {"A": [1, 2, 1, 2, 1, 2], "B": [2, 1, 2, 1, 2, 1]}
-        some = gs.compare(scores, judgments, ["map(empty=skip)", "mrr"]).frame()
+        some = gw.compare(scores, judgments, ["map(empty=skip)", "mrr"]).frame()
         assert np.isnan(some.loc["b", "map(empty=skip)"]).all()
-        every = gs.compare(scores, judgments, ["map(empty=skip)", "mrr(empty=skip)"]).frame()
+        every = gw.compare(scores, judgments, ["map(empty=skip)", "mrr(empty=skip)"]).frame()
         assert every.index.get_level_values("query").unique().tolist() == ["a", "c"]
 
 
@@ -64,8 +64,8 @@ class TestLargestDifferences:
         np.testing.assert_allclose(found["ndcg_linear@3 B"], frame.loc[expected.index, "B"])
 
     def test_a_heavy_query_comes_first(self):
-        judgments = gs.Judgments([1, 0, 0, 1, 0], qid=[1, 1, 2, 2, 2], weight=[10.0, 1.0])
-        found = gs.compare({"A": [2, 1, 1, 2, 1], "B": [1, 2, 2, 0, 1]}, judgments, ["mrr", "map"])
+        judgments = gw.Judgments([1, 0, 0, 1, 0], qid=[1, 1, 2, 2, 2], weight=[10.0, 1.0])
+        found = gw.compare({"A": [2, 1, 1, 2, 1], "B": [1, 2, 2, 0, 1]}, judgments, ["mrr", "map"])
         table = found.largest_differences("A", "B")
         assert table["query"].tolist() == [1, 2]
         assert table["difference mrr"].tolist() == pytest.approx([0.5, 2 / 3])
@@ -77,7 +77,7 @@ class TestRanking:
     def test_what_documents_add_is_the_value_of_the_query(self, ties):
         metrics = [f"{name}(ties={ties})@3" for name in ("ndcg_linear", "ndcg_exp", "dcg_jk", "cg")]
         metrics += [f"ndcg_exp(ties={ties})"]
-        found = gs.compare(SCORES, gs.Judgments(LABELS, qid=QUERIES), metrics)
+        found = gw.compare(SCORES, gw.Judgments(LABELS, qid=QUERIES), metrics)
         frame = found.frame()
         for query, model in frame.index[::3]:
             table = found.ranking(query, model)
@@ -94,7 +94,7 @@ class TestRanking:
         assert table["gain ndcg_exp@3"].tolist() == (2.0 ** LABELS[rows] - 1).tolist()
 
     def test_equal_scores_are_marked_and_stand_in_the_order_of_the_input(self):
-        found = gs.compare({"A": [1, 2, 1, 0]}, gs.Judgments([0, 1, 2, 3], group=[4]), "ndcg_linear@10")
+        found = gw.compare({"A": [1, 2, 1, 0]}, gw.Judgments([0, 1, 2, 3], group=[4]), "ndcg_linear@10")
         table = found.ranking(0, "A")
         assert table["document"].tolist() == [1, 0, 2, 3]
         assert table["tied"].tolist() == [False, True, True, False]
@@ -102,17 +102,17 @@ class TestRanking:
     def test_of_runs_documents_have_their_ids_and_those_not_retrieved_no_rank(self):
         qrels = {"7": {"x": 2, "y": 1}, "8": {"z": 1}}
         runs = {"one": {"7": {"n": 3.0, "x": 2.0}}, "two": {"7": {"y": 1.0}, "8": {"z": 1.0}}}
-        found = pickle.loads(pickle.dumps(gs.compare_runs(runs, qrels, ["ndcg_linear@2", "mrr"])))
+        found = pickle.loads(pickle.dumps(gw.compare_runs(runs, qrels, ["ndcg_linear@2", "mrr"])))
         table = found.ranking("7", "one")
         assert table["document"].tolist() == ["n", "x", "y"]
         assert table["rank"].tolist()[:2] == [1, 2]
         assert table["rank"].isna().tolist() == [False, False, True]
         assert table["judged"].tolist() == [False, True, True]
         assert found.frame().loc[("7", "one"), "mrr"] == 0.5
-        dropped = gs.compare_runs(runs, qrels, ["ndcg_linear@2", "mrr"], unjudged="drop")
+        dropped = gw.compare_runs(runs, qrels, ["ndcg_linear@2", "mrr"], unjudged="drop")
         assert dropped.ranking("7", "one")["document"].tolist() == ["x", "y"]
 
     def test_unjudged_rows_that_are_dropped_keep_the_numbers_of_the_others(self):
-        judgments = gs.Judgments([0, 1, 2, 1], qid=["b", "a", "b", "b"], judged=[False, True, True, True])
-        found = gs.compare({"A": [4, 3, 2, 3]}, judgments, "ndcg_linear@2", unjudged="drop")
+        judgments = gw.Judgments([0, 1, 2, 1], qid=["b", "a", "b", "b"], judged=[False, True, True, True])
+        found = gw.compare({"A": [4, 3, 2, 3]}, judgments, "ndcg_linear@2", unjudged="drop")
         assert found.ranking("b", "A")["document"].tolist() == [3, 2]

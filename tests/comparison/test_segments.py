@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from tests.comparison.tables import verdict_of
 
-import gainsay as gs
-from gainsay import Comparison
+import gainwise as gw
+from gainwise import Comparison
 
 pytestmark = pytest.mark.slow
 
@@ -142,11 +142,11 @@ class TestLabels:
         rng = np.random.default_rng(0)
         labels = rng.integers(0, 3, 400)
         labels[:20] = 0  # the first two queries
-        judgments = gs.Judgments(labels, group=[10] * 40)
+        judgments = gw.Judgments(labels, group=[10] * 40)
         kinds = pd.DataFrame({"kind": ["x", "y"] * 20, "size": [1.0] * 40})
         metrics = ["ndcg_linear(empty=skip)@10", "ndcg_exp(empty=skip)@10"]
         models = {"A": rng.random(400), "B": rng.random(400)}
-        found = gs.compare(models, judgments, metrics, segments=kinds, draws=1000)
+        found = gw.compare(models, judgments, metrics, segments=kinds, draws=1000)
         assert found.segments["kind", "x"].queries == 19
         assert found.segments["size", "1"].queries == 38
         assert found.segments["kind", "y"].verdict.means[metrics[0]]["B"] == pytest.approx(

@@ -9,12 +9,12 @@ import re
 import numpy as np
 import pytest
 
-import gainsay as gs
-from gainsay.comparison.sensitivity import estimate_share
+import gainwise as gw
+from gainwise.comparison.sensitivity import estimate_share
 
 pytestmark = pytest.mark.slow
 
-JUDGED = gs.Judgments(np.random.default_rng(1).choice(4, size=240), group=[6] * 40, weight=np.arange(40) % 3)
+JUDGED = gw.Judgments(np.random.default_rng(1).choice(4, size=240), group=[6] * 40, weight=np.arange(40) % 3)
 
 
 def reverses(first, second, pairs):
@@ -45,9 +45,9 @@ def share_of(sensitivity, choice):
 def test_shares_of_models_and_recipes_against_loops_over_pairs(choice, metric):
     scores = [np.round(one) for one in draw_scores(9)]
     models = {"a": scores[0], "recipe": scores[1:4], "b": scores[4], "c": scores[5], "two": scores[6:9]}
-    comparison = gs.compare(models, JUDGED, ["ndcg_linear@3", "precision@2"], draws=200)
+    comparison = gw.compare(models, JUDGED, ["ndcg_linear@3", "precision@2"], draws=200)
     found = share_of(comparison.sensitivity(), choice)
-    first, second = ([gs.evaluate(it, JUDGED, one).mean[it] for one in scores] for it in ("ndcg_linear@3", metric))
+    first, second = ([gw.evaluate(it, JUDGED, one).mean[it] for one in scores] for it in ("ndcg_linear@3", metric))
     members = [[0], [1, 2, 3], [4], [5], [6, 7, 8]]
     pairs = [list(itertools.product(one, two)) for one, two in itertools.combinations(members, 2)]
     assert found["reversed"] == pytest.approx(np.mean([reverses(first, second, own) for own in pairs]))
@@ -68,7 +68,7 @@ def test_shares_of_models_and_recipes_against_loops_over_pairs(choice, metric):
 def test_halves_are_halves_of_clusters():
     """Two clusters have only one split."""
     clusters, values = np.repeat([0, 1], 30), np.random.default_rng(2).random((60, 5))
-    found = gs.Comparison({"x": values, "y": -values}, list("abcde"), clusters=clusters, draws=200).sensitivity()
+    found = gw.Comparison({"x": values, "y": -values}, list("abcde"), clusters=clusters, draws=200).sensitivity()
     halves = [values[clusters == side].mean(axis=0) for side in (0, 1)]
     expected = reverses(*halves, list(itertools.combinations(range(5), 2)))
     assert share_of(found, "the other half of the queries")["reversed"] == pytest.approx(expected)
@@ -93,9 +93,9 @@ def test_the_interval_is_that_of_wilson_with_the_jackknife_variance():
 @pytest.mark.parametrize(("models", "queries", "small"), [(5, 30, False), (5, 29, True), (4, 30, True)])
 def test_choices_of_a_small_sample_are_not_ranked(models, queries, small):
     rng = np.random.default_rng(3)
-    judgments = gs.Judgments(rng.choice(4, size=6 * queries), group=[6] * queries)
+    judgments = gw.Judgments(rng.choice(4, size=6 * queries), group=[6] * queries)
     scores = {f"m{number}": rng.random(6 * queries) for number in range(models)}
-    sensitivity = gs.compare(scores, judgments, ["ndcg_linear@3"], draws=200).sensitivity()
+    sensitivity = gw.compare(scores, judgments, ["ndcg_linear@3"], draws=200).sensitivity()
     assert sensitivity.table["reversed"].any()
     assert ("too small to rank" in sensitivity.headline) == small
     assert sensitivity.headline in sensitivity.text
@@ -114,7 +114,7 @@ def test_trec_deep_learning(trec_dl, tmp_path, year, expected):
     """Values of a separate implementation. Files of one configuration differ in their date."""
     runs = {path.name[:-7]: path for path in sorted((trec_dl / f"dl{year}").glob("*.txt.gz"))}
     groups = {name: re.sub(r"_dl\d\d_2023.*", "", name) for name in runs}
-    comparison = gs.compare_runs(runs, trec_dl / f"qrels.dl{year}-passage.txt", ["ndcg_linear@10"], draws=200)
+    comparison = gw.compare_runs(runs, trec_dl / f"qrels.dl{year}-passage.txt", ["ndcg_linear@10"], draws=200)
     found = comparison.sensitivity(groups=groups)
     gain = share_of(found, "exponential gain")
     for choice, value in expected.items():
@@ -129,9 +129,9 @@ def test_trec_deep_learning(trec_dl, tmp_path, year, expected):
     assert "cutoff 5" in comparison.to_markdown()
 
 
-MASKED = gs.Judgments([2, 1, 0, 0] * 40, group=[4] * 40, judged=[True, True, True, False] * 40)
-FEW_WEIGHTS = gs.Judgments([2, 1, 0, 0] * 40, group=[4] * 40, weight=[1, *[0] * 38, 1])
-OWN = gs.metric("top_label", lambda labels, scores: float(labels[np.argmax(scores)]))
+MASKED = gw.Judgments([2, 1, 0, 0] * 40, group=[4] * 40, judged=[True, True, True, False] * 40)
+FEW_WEIGHTS = gw.Judgments([2, 1, 0, 0] * 40, group=[4] * 40, weight=[1, *[0] * 38, 1])
+OWN = gw.metric("top_label", lambda labels, scores: float(labels[np.argmax(scores)]))
 KINDS = {"gain", "discount", "cutoff", "ties", "unjudged", "metric", "queries"}
 
 
@@ -145,6 +145,6 @@ KINDS = {"gain", "discount", "cutoff", "ties", "unjudged", "metric", "queries"}
 )
 def test_choices_are_those_that_the_metric_has(metric, judgments, kinds):
     models = {f"m{seed}": np.random.default_rng(seed).random(160) for seed in range(6)}
-    found = gs.compare(models, judgments, [metric, "mrr"], draws=200).sensitivity()
+    found = gw.compare(models, judgments, [metric, "mrr"], draws=200).sensitivity()
     assert set(found.table["kind"]) == kinds
     assert ("gain" in kinds) != (f"{found.table['choice'].iloc[0]} reverses most pairs" in found.headline)

@@ -7,9 +7,9 @@ import pytest
 from tests.comparison.populations import NAMES, panel_of, runs_of
 from tests.comparison.tables import pairs_table, verdict_of
 
-from gainsay.comparison.estimates import estimate, estimate_variance_components
-from gainsay.comparison.inference import Sample, critical_value, draw_errors
-from gainsay.comparison.power import estimate_covariances
+from gainwise.comparison.estimates import estimate, estimate_variance_components
+from gainwise.comparison.inference import Sample, critical_value, draw_errors
+from gainwise.comparison.power import estimate_covariances
 
 pytestmark = pytest.mark.slow
 

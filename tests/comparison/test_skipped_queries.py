@@ -9,9 +9,9 @@ import pytest
 from scipy.stats import t as students_t
 from tests.comparison.tables import pairs_table, verdict_of
 
-import gainsay as gs
-from gainsay import Comparison
-from gainsay.report.text import notes_lines
+import gainwise as gw
+from gainwise import Comparison
+from gainwise.report.text import notes_lines
 
 FULL, SKIPPING = "ndcg_linear@5", "map(empty=skip,min_label=3)"
 QUERIES, DOCUMENTS = 240, 8
@@ -21,7 +21,7 @@ QUERIES, DOCUMENTS = 240, 8
 def judged():
     rng = np.random.default_rng(5)
     labels = rng.choice(4, size=QUERIES * DOCUMENTS, p=[0.5, 0.3, 0.14, 0.06])
-    judgments = gs.Judgments(labels, group=[DOCUMENTS] * QUERIES, weight=rng.integers(0, 4, QUERIES))
+    judgments = gw.Judgments(labels, group=[DOCUMENTS] * QUERIES, weight=rng.integers(0, 4, QUERIES))
     scores = {
         name: labels * slope + rng.normal(size=len(labels)) for name, slope in zip("abc", (0.3, 0.5, 0.6), strict=True)
     }
@@ -31,7 +31,7 @@ def judged():
 @pytest.fixture(scope="module")
 def comparison(judged):
     judgments, scores = judged
-    return gs.compare(scores, judgments, [FULL, SKIPPING, "mrr"], draws=4000)
+    return gw.compare(scores, judgments, [FULL, SKIPPING, "mrr"], draws=4000)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def has(judged):
 
 def values(judged, metric, model):
     judgments, scores = judged
-    return gs.evaluate(metric, judgments, scores[model]).per_query[:, 0]
+    return gw.evaluate(metric, judgments, scores[model]).per_query[:, 0]
 
 
 def weighted(x, w):
@@ -60,7 +60,7 @@ class TestMeans:
     def test_means_are_those_of_evaluate_whatever_the_other_metrics_skip(self, judged, comparison, metric):
         judgments, scores = judged
         for model in "abc":
-            expected = gs.evaluate(metric, judgments, scores[model]).mean[metric]
+            expected = gw.evaluate(metric, judgments, scores[model]).mean[metric]
             assert comparison.leaderboard.loc[model, metric] == pytest.approx(expected, rel=1e-12)
 
     def test_queries_are_counted(self, comparison, has):
@@ -153,11 +153,11 @@ class TestTogether:
         skipping = "ndcg_exp(empty=skip)@5"
         labels = judgments.labels.reshape(QUERIES, DOCUMENTS).copy()
         labels[:60] = 0
-        judgments = gs.Judgments(labels.ravel(), group=[DOCUMENTS] * QUERIES)
-        why = gs.compare(scores, judgments, [FULL, skipping]).attribution("a", "b")
+        judgments = gw.Judgments(labels.ravel(), group=[DOCUMENTS] * QUERIES)
+        why = gw.compare(scores, judgments, [FULL, skipping]).attribution("a", "b")
         own = labels.max(axis=1) > 0
         for metric in (FULL, skipping):
-            one, other = (gs.evaluate(metric, judgments, scores[name]).per_query[own, 0] for name in "ab")
+            one, other = (gw.evaluate(metric, judgments, scores[name]).per_query[own, 0] for name in "ab")
             assert why.difference[metric] == pytest.approx((one - other).mean(), abs=1e-12)
             assert why.grades_by_ranks.loc[metric].to_numpy().sum() == pytest.approx(why.difference[metric], abs=1e-12)
         assert (why.queries, why.left_out) == (own.sum(), (~own).sum())

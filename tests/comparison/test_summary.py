@@ -8,15 +8,15 @@ import json
 import numpy as np
 import pytest
 
-import gainsay as gs
+import gainwise as gw
 
 METRICS = ["ndcg_linear@5", "ndcg_exp@5"]
-JUDGMENTS = gs.Judgments(np.random.default_rng(0).integers(0, 4, 600), group=[6] * 100)
+JUDGMENTS = gw.Judgments(np.random.default_rng(0).integers(0, 4, 600), group=[6] * 100)
 MODELS = {name: np.random.default_rng(at).random(600) for at, name in enumerate("abc")}
 
 
 def test_dictionary_of_two_metrics_has_pairs_and_a_verdict_and_that_of_one_has_neither():
-    found = gs.compare(MODELS, JUDGMENTS, METRICS)
+    found = gw.compare(MODELS, JUDGMENTS, METRICS)
     content = found.to_dict()
     general = ["models", "metrics", "queries", "metric_queries", "iterations", "leaderboard", "winners"]
     assert list(content) == [*general, "unjudged", "notes", "pairs", "verdict"]
@@ -24,21 +24,21 @@ def test_dictionary_of_two_metrics_has_pairs_and_a_verdict_and_that_of_one_has_n
     assert (content["queries"], content["winners"]) == (100, found.winners)
     assert content["verdict"] == found.verdict.to_dict()
     assert [(pair["model_x"], pair["model_y"]) for pair in content["pairs"]] == [("a", "b"), ("a", "c"), ("b", "c")]
-    expected = gs.evaluate(METRICS[:1], JUDGMENTS, MODELS["b"]).mean[METRICS[0]]
+    expected = gw.evaluate(METRICS[:1], JUDGMENTS, MODELS["b"]).mean[METRICS[0]]
     assert content["leaderboard"]["b"][METRICS[0]] == pytest.approx(expected, rel=1e-12)
-    assert list(gs.compare(MODELS, JUDGMENTS, "mrr").to_dict()) == [*general, "unjudged", "notes"]
+    assert list(gw.compare(MODELS, JUDGMENTS, "mrr").to_dict()) == [*general, "unjudged", "notes"]
 
 
 def test_defaults_are_those_of_the_verdict():
     expected = {"alpha": 0.05, "margin": 0.0, "draws": 10_000, "seed": 0}
-    for called in (gs.compare, gs.compare_runs, gs.Comparison):
+    for called in (gw.compare, gw.compare_runs, gw.Comparison):
         parameters = inspect.signature(called).parameters
         assert all(parameters[name].default == value for name, value in expected.items() if name in parameters)
-    assert gs.Comparison({"x": np.zeros((40, 2)), "y": np.zeros((40, 2))}, ["a", "b"]).verdict.draws == 10_000
+    assert gw.Comparison({"x": np.zeros((40, 2)), "y": np.zeros((40, 2))}, ["a", "b"]).verdict.draws == 10_000
 
 
 def test_json_reads_back_as_what_was_written(tmp_path):
-    found = gs.compare(MODELS, JUDGMENTS, METRICS)
+    found = gw.compare(MODELS, JUDGMENTS, METRICS)
     content = json.loads(found.to_json(tmp_path / "report.json", queries=3))
     assert json.loads((tmp_path / "report.json").read_text()) == content
     assert content["verdict"]["text"] == found.verdict.text
@@ -54,15 +54,15 @@ def test_options_reach_the_comparison_of_runs():
         name: {query: dict(zip("abc", rng.random(3), strict=True)) for query in qrels} for name in ("one", "two")
     }
     options = {"alpha": 0.2, "margin": 0.125, "draws": 321, "seed": 9}
-    found = gs.compare_runs(repeats, qrels, ["ndcg_linear@2", "mrr", "map"], primary=["mrr", "map"], **options).verdict
+    found = gw.compare_runs(repeats, qrels, ["ndcg_linear@2", "mrr", "map"], primary=["mrr", "map"], **options).verdict
     assert found.metrics == ("mrr", "map")
     assert {name: getattr(found, name) for name in options} == options
 
 
 def test_bounds_that_are_infinite_are_none_in_the_dictionary():
     values = {metric: np.random.default_rng(seed).random((6, 2)) for seed, metric in enumerate("xy")}
-    found = gs.Comparison(values, ["a", "b"], segments=["one"] + ["rest"] * 5, draws=2000).to_dict()
-    single = gs.Comparison({metric: table[:1] for metric, table in values.items()}, ["a", "b"]).to_dict()
+    found = gw.Comparison(values, ["a", "b"], segments=["one"] + ["rest"] * 5, draws=2000).to_dict()
+    single = gw.Comparison({metric: table[:1] for metric, table in values.items()}, ["a", "b"]).to_dict()
     for content in (found, single):
         json.dumps(content, allow_nan=False)
     assert found["segments"]["segments"][0]["leaderboard"][0]["upper"] is None

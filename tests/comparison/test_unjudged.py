@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import gainsay as gs
-from gainsay.comparison.flags import UnjudgedDocuments, find_uneven_judging
+import gainwise as gw
+from gainwise.comparison.flags import UnjudgedDocuments, find_uneven_judging
 
 pytestmark = pytest.mark.slow
 
@@ -36,18 +36,18 @@ def data():
 
 @pytest.fixture(scope="module")
 def kept(data):
-    return gs.compare_runs(*data, METRICS)
+    return gw.compare_runs(*data, METRICS)
 
 
 @pytest.fixture(scope="module")
 def dropped(data):
-    return gs.compare_runs(*data, METRICS, unjudged="drop")
+    return gw.compare_runs(*data, METRICS, unjudged="drop")
 
 
 class TestShares:
     def test_are_those_of_evaluate_run(self, data, kept, dropped):
         runs, qrels = data
-        shares = {name: gs.evaluate_run("judged@10", run, qrels).mean["judged@10"] for name, run in runs.items()}
+        shares = {name: gw.evaluate_run("judged@10", run, qrels).mean["judged@10"] for name, run in runs.items()}
         assert shares == kept.leaderboard["judged@10"].to_dict() == {"old": 1, "new": 0.5}
         for found in (kept, dropped):
             assert found.unjudged.shares == {"judged@10": shares}
@@ -56,13 +56,13 @@ class TestShares:
 
     def test_cutoffs_and_ties_of_both_primary_metrics(self, data):
         metrics = ["mrr", "ndcg_linear@3", "ndcg_exp(ties=worst)@5", "ndcg_exp@5"]
-        found = gs.compare_runs(*data, metrics, primary=metrics[1:3])
+        found = gw.compare_runs(*data, metrics, primary=metrics[1:3])
         assert list(found.unjudged.shares) == ["judged@3", "judged(ties=worst)@5"]
-        assert list(gs.compare_runs(*data, "mrr").unjudged.shares) == ["judged"]
+        assert list(gw.compare_runs(*data, "mrr").unjudged.shares) == ["judged"]
 
     @pytest.mark.parametrize("unjudged", ["irrelevant", "drop"])
     def test_a_compared_metric_is_of_the_runs_as_they_were_and_in_the_leaderboard_once(self, data, unjudged):
-        found = gs.compare_runs(*data, ["ndcg_linear@10", "judged@10"], unjudged=unjudged)
+        found = gw.compare_runs(*data, ["ndcg_linear@10", "judged@10"], unjudged=unjudged)
         assert found.verdict.metrics == ("ndcg_linear@10", "judged@10")
         assert found.unjudged.additional_shares(found.metrics) == {}
         assert list(found.leaderboard).count("judged@10") == 1
@@ -71,9 +71,9 @@ class TestShares:
 
     def test_of_judgments_with_and_without_a_mask(self):
         scores = {"a": [3, 2, 1], "b": [1, 2, 3]}
-        assert gs.compare(scores, gs.Judgments([1, 0, 0], group=[3])).unjudged is None
-        judgments = gs.Judgments([1, 0, 0], group=[3], judged=[True, True, False])
-        found = gs.compare(scores, judgments, ["ndcg_linear@1", "mrr"])
+        assert gw.compare(scores, gw.Judgments([1, 0, 0], group=[3])).unjudged is None
+        judgments = gw.Judgments([1, 0, 0], group=[3], judged=[True, True, False])
+        found = gw.compare(scores, judgments, ["ndcg_linear@1", "mrr"])
         assert found.unjudged.shares == {"judged@1": {"a": 1, "b": 0}, "judged": {"a": 2 / 3, "b": 2 / 3}}
 
 
@@ -84,7 +84,7 @@ class TestCondensedLists:
             name: {query: {d: s for d, s in found.items() if d in qrels[query]} for query, found in run.items()}
             for name, run in runs.items()
         }
-        expected = gs.compare_runs(without, qrels, METRICS)
+        expected = gw.compare_runs(without, qrels, METRICS)
         for metric in METRICS:
             np.testing.assert_array_equal(dropped.values[metric], expected.values[metric])
         assert expected.unjudged.shares["judged@10"] == {"old": 1, "new": 1}
@@ -136,18 +136,18 @@ def test_reports_have_the_counts_and_the_handling(kept, dropped, data, tmp_path)
         assert content["unjudged"] == dataclasses.asdict(found.unjudged) == content["verdict"]["unjudged"]
         assert content["unjudged"]["handling"] == found.to_dict()["unjudged"]["handling"] == handling
         assert content["leaderboard"]["new"]["judged@10"] == 0.5
-    alone = gs.compare_runs(*data, "mrr", unjudged="drop")
+    alone = gw.compare_runs(*data, "mrr", unjudged="drop")
     for text in (alone._repr_html_(), alone.to_markdown()):
         assert all(part in text for part in (old, new, "drop"))
     runs, qrels = data
-    every = gs.compare_runs({"old": runs["old"], "same": runs["old"]}, qrels, METRICS).verdict
+    every = gw.compare_runs({"old": runs["old"], "same": runs["old"]}, qrels, METRICS).verdict
     assert " of " not in every.text.partition("judged")[2].split(".")[0]
 
 
 def test_queries_that_do_not_meet_are_in_the_notes():
     qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1, "b": 0}}
     runs = {"one": {"q1": {"a": 2.0, "b": 1.0}}, "two": {"q1": {"b": 1.0}, "q2": {"a": 1.0}, "q9": {"a": 1.0}}}
-    found = gs.compare_runs(runs, qrels, METRICS)
+    found = gw.compare_runs(runs, qrels, METRICS)
     assert found.query_count == 2
     assert [(note[:3], "'q2'" in note, "'q9'" in note) for note in found.notes] == [
         ("one", True, False),

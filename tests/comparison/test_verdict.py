@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.comparison.populations import to_t
 from tests.comparison.tables import verdict_of
 
-import gainsay as gs
+import gainwise as gw
 
 pytestmark = pytest.mark.slow
 
@@ -302,7 +302,7 @@ def test_many_models_use_fewer_draws_and_reports_state_what_they_leave_out(tmp_p
     rng = np.random.default_rng(0)
     values = rng.random((40, 1)) + 0.2 * rng.normal(size=(40, 110))
     names = [f"m{number}" for number in range(110)]
-    comparison = gs.Comparison({"a": values, "b": values[:, ::-1]}, names, draws=1000)
+    comparison = gw.Comparison({"a": values, "b": values[:, ::-1]}, names, draws=1000)
     assert comparison.verdict.draws == 1000 * 100 // 110
     page = comparison.to_html(tmp_path / "r.html").read_text("utf-8")
     assert "500 clearest of 5,995 pairs" in page

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.comparison.tables import verdict_of
 
-import gainsay as gs
+import gainwise as gw
 
 X, Y = "ndcg_linear@10", "ndcg_exp@10"
 
@@ -94,7 +94,7 @@ def values_of(first, second, queries=400, **options):
         noise = 0.01 * rng.normal(size=(queries, len(means)))
         tables.append(np.asarray(means) + noise - noise.mean(axis=0))
     names = [f"m{place}" for place in range(len(first))]
-    return gs.Comparison(dict(zip((X, Y), tables, strict=True)), names, draws=1000, **options)
+    return gw.Comparison(dict(zip((X, Y), tables, strict=True)), names, draws=1000, **options)
 
 
 @pytest.mark.parametrize(

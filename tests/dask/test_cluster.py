@@ -18,9 +18,9 @@ from tests.adapters.drivers import XGB, make_part, xgb_arrays, xgb_matrix
 from xgboost import dask as dxgb
 from xgboost.tracker import RabitTracker
 
-import gainsay as gs
-from gainsay.dask import evaluate, evaluate_rounds
-from gainsay.xgboost import EvaluateRanking, custom_metric, early_stopping, full_precision
+import gainwise as gw
+from gainwise.dask import evaluate, evaluate_rounds
+from gainwise.xgboost import EvaluateRanking, custom_metric, early_stopping, full_precision
 
 pytestmark = pytest.mark.slow
 
@@ -63,7 +63,7 @@ def by_query(values, shares=(1, 2, 1)):
 
 def expected(booster, rounds, part=DATA):
     scores = booster.predict(xgb.DMatrix(part.features), iteration_range=(0, rounds))
-    return gs.evaluate(PANEL, part.judgments, scores).mean
+    return gw.evaluate(PANEL, part.judgments, scores).mean
 
 
 def last_values(history):
@@ -77,20 +77,20 @@ class TestEvaluation:
         values = result.per_query.compute()
         with dask.config.set(scheduler="synchronous"):
             assert result.sums == evaluate(PANEL, *parts, qid=by_query(DATA.qid)).sums
-        np.testing.assert_array_equal(values, gs.evaluate(PANEL, DATA.judgments, SCORES).per_query)
+        np.testing.assert_array_equal(values, gw.evaluate(PANEL, DATA.judgments, SCORES).per_query)
 
     def test_metrics_of_a_notebook(self, client):
         """Objects of `__main__` are sent by value."""
-        names = {"__name__": "__main__", "gs": gs}
+        names = {"__name__": "__main__", "gw": gw}
         exec(NOTEBOOK, names)
         metrics = [
-            gs.metric("missed_in_notebook", names["missed"]),
-            gs.NDCG(gain=names["cubed"], k=3),
+            gw.metric("missed_in_notebook", names["missed"]),
+            gw.NDCG(gain=names["cubed"], k=3),
             names["Lost"](gain="linear", k=2),
         ]
         parts = [by_query(values) for values in (DATA.labels, SCORES)]
         means = evaluate(metrics, *parts, qid=by_query(DATA.qid)).mean
-        assert means == pytest.approx(gs.evaluate(metrics, DATA.judgments, SCORES).mean, rel=1e-14)
+        assert means == pytest.approx(gw.evaluate(metrics, DATA.judgments, SCORES).mean, rel=1e-14)
 
     @pytest.mark.posix
     def test_a_worker_that_is_killed(self, client, tmp_path):
@@ -113,7 +113,7 @@ def cubed(labels):
     return labels**3
 
 
-class Lost(gs.NDCG):
+class Lost(gw.NDCG):
     names = {"lost_in_notebook": {"gain": "linear"}}
     higher_is_better = False
 
@@ -201,7 +201,7 @@ class TestXGBoost:
 
 
 class TestDaskXGBRanker:
-    """It accepts callbacks, which are pickled for every worker, but not gainsay's metrics."""
+    """It accepts callbacks, which are pickled for every worker, but not gainwise's metrics."""
 
     def fit(self, client, evaluated=False, **options):
         features, labels, qid = placed(client, TRAIN)
@@ -238,7 +238,7 @@ HARD = make_part(1)._replace(features=FEATURES, labels=np.clip(np.round(FEATURES
 @pytest.mark.filterwarnings("ignore:Parameter n_jobs will be ignored:UserWarning")
 @pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated:FutureWarning")
 def test_lightgbm_reports_the_metric_of_one_worker(client):
-    """gainsay's metrics are not logged there. Values of the trained model use all workers."""
+    """gainwise's metrics are not logged there. Values of the trained model use all workers."""
     features, labels, _ = placed(client, HARD, (1, 3))
     group = client.persist(da.from_array(SIZES, chunks=((10, 30),)))
     ranker = lgb.DaskLGBMRanker(client=client, n_estimators=2, num_leaves=3, min_child_samples=5, verbose=-1)
@@ -247,14 +247,14 @@ def test_lightgbm_reports_the_metric_of_one_worker(client):
     scores = ranker.to_local().predict(FEATURES)
 
     def ndcg(rows, queries):
-        judgments = gs.Judgments(HARD.labels[rows], group=SIZES[queries])
-        return gs.evaluate("ndcg@5", judgments, scores[rows], convention="lightgbm").mean.popitem()[1]
+        judgments = gw.Judgments(HARD.labels[rows], group=SIZES[queries])
+        return gw.evaluate("ndcg@5", judgments, scores[rows], convention="lightgbm").mean.popitem()[1]
 
     reported = ranker.evals_result_["valid_0"]["ndcg@5"][-1]
     assert abs(reported - ndcg(slice(None), slice(None))) > 0.05
     workers = ndcg(slice(100), slice(10)), ndcg(slice(100, None), slice(10, None))
     assert reported in [pytest.approx(value, rel=1e-12) for value in workers]
-    expected = gs.evaluate(PANEL, HARD.judgments, scores).mean
+    expected = gw.evaluate(PANEL, HARD.judgments, scores).mean
     curves = evaluate_rounds(PANEL, ranker, features, labels, group=group)
     assert dict(zip(PANEL, curves.values[-1], strict=True)) == pytest.approx(expected, rel=1e-13)
     assert evaluate(PANEL, labels, ranker.predict(features), group=group).mean == pytest.approx(expected, rel=1e-13)

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from tests.adapters.drivers import LightGBMTrain, XGBoostTrain, make_part, xgb_matrix
 from tests.bad_inputs import BadInput, bad_inputs
 
-import gainsay as gs
-from gainsay.dask import evaluate, evaluate_rounds, validate_whole_queries
-from gainsay.dask.evaluation import add_exact_sums, exact_sum, predict_stages, round_sum
+import gainwise as gw
+from gainwise.dask import evaluate, evaluate_rounds, validate_whole_queries
+from gainwise.dask.evaluation import add_exact_sums, exact_sum, predict_stages, round_sum
 
 pytestmark = pytest.mark.slow
 
@@ -65,7 +65,7 @@ def evaluated(metrics=PANEL, cuts=(30,), *, labels=DATA.labels, scores=SCORES, b
 
 
 def expected(metrics=PANEL, weight=None, **options):
-    return gs.evaluate(metrics, gs.Judgments(DATA.labels, group=DATA.group, weight=weight), SCORES, **options)
+    return gw.evaluate(metrics, gw.Judgments(DATA.labels, group=DATA.group, weight=weight), SCORES, **options)
 
 
 class TestMeans:
@@ -219,13 +219,13 @@ class TestRounds:
     def test_curves_equal_evaluations_one_by_one(self, boosters, library):
         cuts, booster = [10, 10, 45], boosters[library]
         before = pickle.dumps(booster)
-        loss = gs.metric("missed_label", miss, higher_is_better=False)
+        loss = gw.metric("missed_label", miss, higher_is_better=False)
         metrics = [*PANEL, loss]
         columns = (cut(DATA.features, cuts), cut(DATA.labels, cuts))
         curves = evaluate_rounds(metrics, booster, *columns, qid=cut(DATA.qid, cuts))
         assert curves.rounds == tuple(range(1, 13))
         for number, values in zip(curves.rounds, curves.values, strict=True):
-            mean = gs.evaluate(metrics, DATA.judgments, predict(booster, number)).mean
+            mean = gw.evaluate(metrics, DATA.judgments, predict(booster, number)).mean
             np.testing.assert_allclose(values, list(mean.values()), rtol=1e-14)
         frame = curves.frame()
         assert curves.best("mrr") == (frame["mrr"].idxmax(), frame["mrr"].max())
@@ -239,7 +239,7 @@ class TestRounds:
 
 @pytest.mark.parametrize("scheduler", ["threads", "processes"])
 def test_a_lambda_stays_in_its_process(scheduler):
-    metric = gs.metric("sent", lambda labels, scores: 1.0)
+    metric = gw.metric("sent", lambda labels, scores: 1.0)
     with dask.config.set(scheduler=scheduler):
         if scheduler == "threads":
             assert evaluated(metric).mean == {"sent": 1.0}
@@ -249,7 +249,7 @@ def test_a_lambda_stays_in_its_process(scheduler):
 
 
 def test_an_error_names_partition_and_query():
-    metric = gs.metric("fails", lambda labels, scores: 1 / (len(labels) - int(DATA.group[40])))
+    metric = gw.metric("fails", lambda labels, scores: 1 / (len(labels) - int(DATA.group[40])))
     with pytest.raises(ValueError, match=r"in partition \d: .*ZeroDivision"):
         evaluated(metric)
 

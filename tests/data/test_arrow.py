@@ -16,8 +16,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from gainsay.data import read_qrels, read_run, read_scores, tables, text, trec
-from gainsay.data.text import parse_columns
+from gainwise.data import read_qrels, read_run, read_scores, tables, text, trec
+from gainwise.data.text import parse_columns
 
 pytestmark = pytest.mark.slow
 

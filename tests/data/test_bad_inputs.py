@@ -12,8 +12,8 @@ import pytest
 from scipy import sparse
 from tests.bad_inputs import BadInput, bad_inputs
 
-import gainsay as gs
-from gainsay.data import from_frame, read_letor, read_lightgbm, read_qrels, read_run, read_scores, write_run
+import gainwise as gw
+from gainwise.data import from_frame, read_letor, read_lightgbm, read_qrels, read_run, read_scores, write_run
 
 pytest.importorskip("pyarrow")
 
@@ -121,12 +121,12 @@ FIELDS = {
 def ranking(argument, words, error=ValueError, **changes):
     """Make RankingData of three queries with some arguments replaced, or omitted if None."""
     fields = {name: value for name, value in (FIELDS | changes).items() if value is not None}
-    return BadInput(f"RankingData {argument} {words}", lambda _: gs.RankingData(**fields), argument, error, words)
+    return BadInput(f"RankingData {argument} {words}", lambda _: gw.RankingData(**fields), argument, error, words)
 
 
 def method(argument, words, call, error=ValueError, **changes):
-    """Call a method of gs.RankingData."""
-    return BadInput(f"{argument} {words}", lambda _: call(gs.RankingData(**FIELDS | changes)), argument, error, words)
+    """Call a method of gw.RankingData."""
+    return BadInput(f"{argument} {words}", lambda _: call(gw.RankingData(**FIELDS | changes)), argument, error, words)
 
 
 FRAME = pd.DataFrame(
@@ -136,7 +136,7 @@ FRAME = pd.DataFrame(
 CODES = np.array([[0.5, 1], [0.1, 0], [0.2, NAN], [0.3, 1], [0.3, 1], [0.3, 1]])
 NAMED = {"features": CODES, "feature_names": ["bm25", "shop"]}
 SHOPS = NAMED | {"categories": {"shop": ["x", "y"]}}
-PLAIN, PART = gs.RankingData(**FIELDS), gs.RankingData(**FIELDS | SHOPS)
+PLAIN, PART = gw.RankingData(**FIELDS), gw.RankingData(**FIELDS | SHOPS)
 
 
 def frame(argument, words, changes=None, error=ValueError, **arguments):
@@ -152,18 +152,18 @@ def of(data, features=None):
 
 
 def joined(argument, words, *parts):
-    return BadInput(f"concatenate {words}", lambda _: gs.RankingData.concatenate(parts), argument, ValueError, words)
+    return BadInput(f"concatenate {words}", lambda _: gw.RankingData.concatenate(parts), argument, ValueError, words)
 
 
 def simulated(name, value):
     arguments = {"queries": 5, "seed": 0, name: value}
-    return BadInput(f"simulate {name} {value}", lambda _: gs.data.simulate(**arguments), name, ValueError, "at least")
+    return BadInput(f"simulate {name} {value}", lambda _: gw.data.simulate(**arguments), name, ValueError, "at least")
 
 
 def judgments(words, error=ValueError, **options):
     (argument,) = options
     return BadInput(
-        f"judgments {words}", lambda _: gs.Judgments([1, 0, 1], qid=[7, 7, 8], **options), argument[:4], error, words
+        f"judgments {words}", lambda _: gw.Judgments([1, 0, 1], qid=[7, 7, 8], **options), argument[:4], error, words
     )
 
 
@@ -320,9 +320,9 @@ RANKING = [
     joined("parts", "empty"),
     joined("features", "[2, 3]", PART, replace(PART, features=np.zeros((6, 3)), feature_names=None, categories=None)),
     joined("weight", "1 has no", replace(PART, weight=[1, 1, 1]), PART),
-    joined("features", "part 1 are", gs.RankingData(**FIELDS | {"features": sparse.csr_array(CODES)}), PLAIN),
+    joined("features", "part 1 are", gw.RankingData(**FIELDS | {"features": sparse.csr_array(CODES)}), PLAIN),
     joined("part 1", "no feature names", PART, replace(PART, feature_names=None, categories=None)),
-    joined("part 1", "'b', 'a'", *(gs.RankingData(**FIELDS, feature_names=[*names]) for names in ("ab", "ba"))),
+    joined("part 1", "'b', 'a'", *(gw.RankingData(**FIELDS, feature_names=[*names]) for names in ("ab", "ba"))),
     joined("'shop'", "are strings", PART, replace(PART, categories={"shop": [1, 2]})),
     *(
         simulated(name, value)

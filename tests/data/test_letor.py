@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_svmlight_file
 
-from gainsay.data import read_letor, read_lightgbm
-from gainsay.data.letor import TableBuilder
-from gainsay.data.text import read_chunks
+from gainwise.data import read_letor, read_lightgbm
+from gainwise.data.letor import TableBuilder
+from gainwise.data.text import read_chunks
 
 # Rows, and documents of the grades 0 to 4, as published with the data. Every fold has 12 queries.
 CLUEWEB = {

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gainsay.data import letor
-from gainsay.data.letor import TableBuilder, pad, parse_numbers
-from gainsay.data.text import Chunk
+from gainwise.data import letor
+from gainwise.data.letor import TableBuilder, pad, parse_numbers
+from gainwise.data.text import Chunk
 
 HARD = [
     *("2.2250738585072012e-308", "2.2250738585072011e-308", "4.9e-324", "2.4703282292062328e-324"),

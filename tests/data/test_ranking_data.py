@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-import gainsay as gs
-from gainsay.data import RankingData, from_frame
+import gainwise as gw
+from gainwise.data import RankingData, from_frame
 
 X = np.arange(10.0).reshape(5, 2)
 Y = [1, 0, 2, 0, 3]
@@ -73,7 +73,7 @@ class TestQueries:
     )
     @pytest.mark.parametrize("qid", [QID, [7, 3, 7, 2**60, 3], [0.5, 0.25, 0.5, 1.5, 0.25]])
     def test_ids_in_any_container(self, holder, qid):
-        assert_same(RankingData(X, Y, qid=holder(qid)), gs.Judgments(Y, qid=qid))
+        assert_same(RankingData(X, Y, qid=holder(qid)), gw.Judgments(Y, qid=qid))
 
     def test_bytes_and_dates(self):
         days = [datetime.date(2024, 1, day) for day in (2, 1, 2, 3, 1)]
@@ -92,7 +92,7 @@ class TestQueries:
 
     def test_sizes(self):
         data = RankingData(X, Y, group=[2, 3])
-        assert_same(data, gs.Judgments(Y, group=[2, 3]))
+        assert_same(data, gw.Judgments(Y, group=[2, 3]))
         assert (data.group.tolist(), data.query_ids.tolist()) == ([2, 3], ["0", "1"])
         data = RankingData(X, Y, group=[2, 3], query_ids=["a", "a"], weight=[1, 0])
         assert (data.qid.tolist(), data.query_ids.tolist()) == ([0, 0, 1, 1, 1], ["a", "a"])
@@ -117,7 +117,7 @@ class TestQueries:
     def test_segments_are_matched_by_id(self):
         """Ids are not positions of queries, even if they are numbers."""
         data = RankingData(np.zeros((6, 1)), [1, 0, 2, 1, 0, 1], qid=[3, 3, 1, 1, 2, 2])
-        comparison = gs.compare({"a": np.arange(6.0)}, data.judgments(), segments={"3": "x", "1": "y", "2": "z"})
+        comparison = gw.compare({"a": np.arange(6.0)}, data.judgments(), segments={"3": "x", "1": "y", "2": "z"})
         assert comparison.segment_labels["segment"].tolist() == ["x", "y", "z"]
         assert comparison.frame().index.unique("query").tolist() == ["3", "1", "2"]
 
@@ -130,7 +130,7 @@ class TestLabelsAndWeights:
     )
     def test_weights_are_those_of_judgments(self, weight):
         data = RankingData(X, Y, qid=QID, weight=weight)
-        assert_same(data, gs.Judgments(Y, qid=QID, weight=weight))
+        assert_same(data, gw.Judgments(Y, qid=QID, weight=weight))
         if len(data.weight) == len(Y):
             assert data.weight.tolist() == [1, 2, 3, 4, 5]
 

@@ -9,18 +9,18 @@ import pandas as pd
 import pytest
 from tests.bad_inputs import BadInput, bad_inputs
 
-import gainsay as gs
+import gainwise as gw
 
 RNG = np.random.default_rng(0)
 TABLE = pd.DataFrame({"query": np.repeat(["01", "NA", "c"], 20), "label": RNG.integers(0, 4, 60).astype(float)})
 TABLE = TABLE.assign(document=np.tile(np.arange(20), 3), weight=1.0, device=np.repeat(["phone", "phone", "tv"], 20))
 TABLE = TABLE.assign(**{name: TABLE["label"] + RNG.normal(size=60) for name in ("a", "b", "c1", "c2", "c3")})
-compare = partial(gs.compare_table, scores=["a", "b"], draws=200)
+compare = partial(gw.compare_table, scores=["a", "b"], draws=200)
 
 
 def expected():
-    judgments = gs.Judgments(TABLE["label"], qid=TABLE["query"])
-    return gs.compare({name: TABLE[name] for name in ("a", "b")}, judgments, draws=200).to_dict()
+    judgments = gw.Judgments(TABLE["label"], qid=TABLE["query"])
+    return gw.compare({name: TABLE[name] for name in ("a", "b")}, judgments, draws=200).to_dict()
 
 
 @pytest.mark.parametrize("form", ["pandas", "polars", "arrow", "csv", "tsv.gz", "parquet"])

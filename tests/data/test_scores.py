@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gainsay.data import read_scores
+from gainwise.data import read_scores
 
 SCORES = np.array([0.5, -1.25, 3e-7])
 
@@ -58,5 +58,5 @@ def test_text(write, name, content, column, expected):
 
 def test_parquet_without_pyarrow_names_the_extra(write, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    with pytest.raises(ImportError, match=r"gainsay-ltr\[parquet\]"):
+    with pytest.raises(ImportError, match=r"gainwise\[parquet\]"):
         read_scores(write("", "s.parquet"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gainsay.data import simulate
+from gainwise.data import simulate
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import gzip
 
 import pytest
 
-from gainsay.data import read_letor, read_qrels, read_scores, text
-from gainsay.data.text import read_chunks
+from gainwise.data import read_letor, read_qrels, read_scores, text
+from gainwise.data.text import read_chunks
 
 LINE = b"1 qid:1 1:0.5 2:1\n"
 

@@ -11,8 +11,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-import gainsay as gs
-from gainsay.data import read_qrels, read_run, write_run
+import gainwise as gw
+from gainwise.data import read_qrels, read_run, write_run
 
 ROWS = [("star wars", "11", 3), ("star wars", "12", 0), ('6" pipe, steel', "802", 2), ("café au lait", "é9", 1)]
 RUN = [("star wars", "12", 2.5), ("star wars", "11", 1.25), ('6" pipe, steel', "802", -1.0), ("café au lait", "x", 7.0)]
@@ -156,10 +156,10 @@ class TestFrames:
     )
     RUN = pd.DataFrame(ROWS, columns=["qid", "docid", "docno", "rank", "score", "query", "title"])
     MAPPINGS = ({"1": {"b": 9.5, "a": 3.0}, "2": {"a": 1.0}}, {"1": {"a": 2, "b": 0}, "2": {"a": 1}})
-    EXPECTED = gs.evaluate_run(METRICS, *MAPPINGS)
+    EXPECTED = gw.evaluate_run(METRICS, *MAPPINGS)
 
     def test_pyterrier(self):
-        result = gs.evaluate_run(METRICS, self.RUN, self.QRELS)
+        result = gw.evaluate_run(METRICS, self.RUN, self.QRELS)
         assert result.mean == self.EXPECTED.mean
         assert result.judgments.texts == {"1": "star wars", "2": "steel pipe"}
         assert sorted(result.judgments.titles) == ["A", "A", "B"]
@@ -176,7 +176,7 @@ class TestTexts:
 
     @pytest.mark.parametrize("unjudged", ["irrelevant", "drop"])
     def test_comparisons_have_them(self, unjudged):
-        comparison = gs.compare_runs(self.RUNS, self.QRELS, ["mrr", "map"], unjudged=unjudged)
+        comparison = gw.compare_runs(self.RUNS, self.QRELS, ["mrr", "map"], unjudged=unjudged)
         assert comparison.rankings.judgments.texts == {"1": "star wars"}
         judgments = comparison.rankings.judgments
         titles = dict(zip(zip(judgments.query_of_rows, judgments.labels, strict=True), judgments.titles, strict=True))
@@ -197,17 +197,17 @@ class TestTexts:
             )
             frame = pd.DataFrame(rows, columns=["query", *header[1:3], name])
             listings.append(frame if suffix == "frame" else path)
-        comparison = gs.compare_runs({"x": listings[1], "y": listings[1]}, listings[0], ["mrr", "map"])
+        comparison = gw.compare_runs({"x": listings[1], "y": listings[1]}, listings[0], ["mrr", "map"])
         assert comparison.rankings.judgments.texts == {"1": "star wars", "2": "steel"}
 
     def test_judgments(self):
         frame = pd.DataFrame(
             {"query": [7, 7, 8], "label": [1, 0, 1], "text": ["shoes", "boots", None], "name": [*"abc"]}
         )
-        judgments = gs.Judgments.from_frame(frame, text="text", title="name")
+        judgments = gw.Judgments.from_frame(frame, text="text", title="name")
         assert (judgments.texts, judgments.titles.tolist()) == ({7: "shoes"}, ["a", "b", "c"])
         texts, titles = {7: "shoes", 9: "hats"}, frame["name"][::-1]
-        again = gs.Judgments(frame["label"], qid=frame["query"], texts=texts, titles=titles)
+        again = gw.Judgments(frame["label"], qid=frame["query"], texts=texts, titles=titles)
         assert (again.texts, again.titles.tolist()) == ({7: "shoes"}, ["a", "b", "c"])
-        comparison = gs.compare({"m": [1, 2, 3], "n": [3, 2, 1]}, again, ["mrr", "map"])
+        comparison = gw.compare({"m": [1, 2, 3], "n": [3, 2, 1]}, again, ["mrr", "map"])
         assert comparison.rankings.judgments.texts == {7: "shoes"}

@@ -13,7 +13,7 @@ import hypothesis.strategies as st
 import numpy as np
 from hypothesis import HealthCheck, Phase, settings
 
-import gainsay as gs
+import gainwise as gw
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,11 +78,11 @@ class Queries:
         for name, value in (("labels", labels), ("scores", scores), ("weights", weights)):
             object.__setattr__(self, name, value)
 
-    def judgments(self) -> gs.Judgments:
-        return gs.Judgments(self.labels, group=self.sizes, weight=self.weights)
+    def judgments(self) -> gw.Judgments:
+        return gw.Judgments(self.labels, group=self.sizes, weight=self.weights)
 
-    def evaluate(self, *metrics: Any, convention: str | None = None) -> gs.Evaluation:
-        return gs.evaluate(gs.parse_metrics(*metrics, convention=convention), self.judgments(), self.scores, n_jobs=1)
+    def evaluate(self, *metrics: Any, convention: str | None = None) -> gw.Evaluation:
+        return gw.evaluate(gw.parse_metrics(*metrics, convention=convention), self.judgments(), self.scores, n_jobs=1)
 
     def columns(self) -> Iterator[tuple[list[float], list[float]]]:
         """Labels and scores of each query, as lists of Python's floats."""

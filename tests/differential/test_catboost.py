@@ -24,7 +24,7 @@ def theirs(data, names, labels=None):
 
 
 def compare(data, names, labels=None):
-    """Compare metrics of the library (keys) with those of gainsay (values)."""
+    """Compare metrics of the library (keys) with those of gainwise (values)."""
     found = list(data.evaluate(list(names.values()), convention="catboost").mean.values())
     np.testing.assert_allclose(found, theirs(data, names, labels), rtol=1e-12, atol=1e-16)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from tests.differential.random_queries import examples, queries
 
-import gainsay as gs
+import gainwise as gw
 
 PANEL = ["ndcg_linear@10", "ndcg_exp", "ndcg_jk(ties=worst)@5", "map", "mrr(ties=order)", "rbp(ties=best)"]
 
@@ -63,10 +63,10 @@ def test_any_holder_gives_the_same_values_to_the_last_bit(holder, data):
     expected = data.evaluate(PANEL)
     qid = np.repeat(np.arange(len(data.sizes)), data.sizes)
     weight = None if data.weights is None else hold(data.weights)
-    by_group = gs.Judgments(hold(data.labels), group=hold(np.array(data.sizes)), weight=weight)
-    found = gs.evaluate(PANEL, by_group, hold(data.scores))
+    by_group = gw.Judgments(hold(data.labels), group=hold(np.array(data.sizes)), weight=weight)
+    found = gw.evaluate(PANEL, by_group, hold(data.scores))
     assert np.array_equal(found.per_query, expected.per_query)
     assert found.mean == expected.mean
-    by_qid = gs.Judgments(hold(data.labels), qid=hold(qid))
-    found = gs.evaluate(PANEL, by_qid, hold(data.scores))
+    by_qid = gw.Judgments(hold(data.labels), qid=hold(qid))
+    found = gw.evaluate(PANEL, by_qid, hold(data.scores))
     assert np.array_equal(found.per_query, expected.per_query[np.array(data.sizes) > 0])

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from tests.differential.random_queries import cutoffs, examples, queries
 
-import gainsay as gs
-from gainsay.ranking import rows as blocks
+import gainwise as gw
+from gainwise.ranking import rows as blocks
 
 NAMES = [
     "ndcg_linear", "ndcg_exp", "ndcg_jk", "map", "map(denominator=R)", "gap", "mrr", "precision", "rprec", "recall",
@@ -24,11 +24,11 @@ INF = np.inf
 
 @cache
 def panel(k, ties=TIES):
-    return [replace(metric, k=k, ties=settled) for metric in gs.parse_metrics(NAMES) for settled in ties]
+    return [replace(metric, k=k, ties=settled) for metric in gw.parse_metrics(NAMES) for settled in ties]
 
 
 def per_query(metrics, labels, scores, sizes):
-    return gs.evaluate(metrics, gs.Judgments(labels, group=sizes), scores, n_jobs=1).per_query
+    return gw.evaluate(metrics, gw.Judgments(labels, group=sizes), scores, n_jobs=1).per_query
 
 
 def transforms(scores):
@@ -62,8 +62,8 @@ def test_other_queries_and_their_order(data, k, seed):
     order = np.random.default_rng(seed).permutation(len(data.sizes))
     ends = np.cumsum(data.sizes)
     rows = np.concatenate([np.arange(ends[at] - data.sizes[at], ends[at]) for at in order])
-    judgments = gs.Judgments(data.labels[rows], group=np.array(data.sizes)[order], weight=data.weights[order])
-    found = gs.evaluate(panel(k), judgments, data.scores[rows], n_jobs=1)
+    judgments = gw.Judgments(data.labels[rows], group=np.array(data.sizes)[order], weight=data.weights[order])
+    found = gw.evaluate(panel(k), judgments, data.scores[rows], n_jobs=1)
     expected = data.evaluate(panel(k))
     assert np.array_equal(found.per_query, expected.per_query[order])
     assert found.mean == pytest.approx(expected.mean, rel=1e-14, abs=0)
@@ -89,7 +89,7 @@ def test_bounds(data, k):
 @examples(6)
 @given(data=queries(scores=["distinct"], weighted=[False]), k=cutoffs)
 def test_ideal_order_gives_1(data, k):
-    metrics = [replace(metric, k=k) for metric in gs.parse_metrics("ndcg_linear", "ndcg_exp", "ndcg_jk", "map", "gap")]
+    metrics = [replace(metric, k=k) for metric in gw.parse_metrics("ndcg_linear", "ndcg_exp", "ndcg_jk", "map", "gap")]
     found = per_query(metrics, data.labels, data.labels, data.sizes)
     relevant = [[labels.max(initial=0) > 0] * 3 + [labels.max(initial=0) >= 1] * 2 for labels, _ in data.arrays()]
     np.testing.assert_allclose(found, relevant, rtol=1e-14, atol=0)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from tests.differential.random_queries import FINITE, NOT_0, WHOLE, examples, queries
 
-import gainsay as gs
+import gainwise as gw
 
 lgb = pytest.importorskip("lightgbm")
 
@@ -74,6 +74,6 @@ def test_the_library_adds_one_instead_of_the_weight_of_an_empty_query():
     theirs = {name: value for _, name, value, _ in lgb.Booster(PARAMS, dataset).eval_train()}
     worst = 1 / np.log2(3)
     assert theirs["ndcg@2"] == pytest.approx((0.25 * worst + 1) / (0.25 + 0.75), rel=1e-12, abs=0)
-    judgments = gs.Judgments([0, 1, 0, 0], group=[2, 2], weight=options["weight"])
-    ours = gs.evaluate(gs.parse_metrics("ndcg@2", convention="lightgbm"), judgments, options["init_score"]).mean
+    judgments = gw.Judgments([0, 1, 0, 0], group=[2, 2], weight=options["weight"])
+    ours = gw.evaluate(gw.parse_metrics("ndcg@2", convention="lightgbm"), judgments, options["init_score"]).mean
     assert list(ours.values()) == pytest.approx([0.25 * worst + 0.75 * 1], rel=1e-15, abs=0)

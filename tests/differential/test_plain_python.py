@@ -10,7 +10,7 @@ from hypothesis import given
 from tests.differential.averages import AVERAGES, expected_reciprocal_rank
 from tests.differential.random_queries import cutoffs, examples, queries
 
-import gainsay as gs
+import gainwise as gw
 
 LARGEST = {"binary": 1, "grades": 4, "rarely relevant": 4, "to 30": 30, "to 960": 960, "fractions": 4}
 
@@ -36,7 +36,7 @@ SHORT = st.one_of(st.integers(0, 12), st.integers(0, 60), st.sampled_from([127, 
 def test_ties_that_are_settled(definitions, data, k):
     found_by = chosen(definitions, data.label_kind)
     settled = [(name, ties) for name in found_by for ties in ("order", "worst", "best")]
-    metrics = [replace(gs.parse_metrics(name)[0], ties=ties, k=k) for name, ties in settled]
+    metrics = [replace(gw.parse_metrics(name)[0], ties=ties, k=k) for name, ties in settled]
     found = data.evaluate(metrics).per_query
     for row, (labels, scores) in zip(found, data.columns(), strict=True):
         rankings = {ties: rank(labels, scores) for ties, rank in definitions.RANKINGS.items()}
@@ -47,7 +47,7 @@ def test_ties_that_are_settled(definitions, data, k):
 @examples(15)
 @given(data=queries(most=5), k=cutoffs)
 def test_ties_that_are_averaged(definitions, data, k):
-    metrics = [replace(gs.parse_metrics(name)[0], k=k) for name in AVERAGES]
+    metrics = [replace(gw.parse_metrics(name)[0], k=k) for name in AVERAGES]
     found = data.evaluate(metrics).per_query
     for row, (labels, scores) in zip(found, data.columns(), strict=True):
         runs = definitions.runs(labels, scores)
@@ -59,7 +59,7 @@ def test_ties_that_are_averaged(definitions, data, k):
 @given(data=queries(most=5, lengths=st.integers(0, 150)), k=cutoffs)
 def test_err_of_ties_that_are_averaged(definitions, data, k):
     scale = LARGEST[data.label_kind]
-    found = data.evaluate([gs.ERR(max_label=scale, k=k)]).per_query[:, 0]
+    found = data.evaluate([gw.ERR(max_label=scale, k=k)]).per_query[:, 0]
     expected = [
         expected_reciprocal_rank(definitions.runs(labels, scores), labels, k, max_label=scale)
         for labels, scores in data.columns()

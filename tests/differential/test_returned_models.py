@@ -20,8 +20,8 @@ from tests.adapters.drivers import (
     make_part,
 )
 
-from gainsay import lightgbm as ours_lgb
-from gainsay import xgboost as ours_xgb
+from gainwise import lightgbm as ours_lgb
+from gainwise import xgboost as ours_xgb
 
 ndcg_score = pytest.importorskip("sklearn.metrics").ndcg_score
 

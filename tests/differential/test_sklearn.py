@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from tests.differential.random_queries import FINITE, cutoffs, examples, queries
 
-import gainsay as gs
+import gainwise as gw
 
 ranking = pytest.importorskip("sklearn.metrics")
 
@@ -44,10 +44,10 @@ def test_means_with_weights_and_empty_queries():
     labels, scores = rng.integers(0, 5, (30, 9)).astype(float), rng.integers(0, 4, (30, 9)) / 7
     labels[::5] = 0
     for weight in (None, rng.uniform(0, 2, 30)):
-        judgments = gs.Judgments(labels.ravel(), group=[9] * 30, weight=weight)
+        judgments = gw.Judgments(labels.ravel(), group=[9] * 30, weight=weight)
         for k in (1, 5, None):
-            metrics = gs.parse_metrics("ndcg" if k is None else f"ndcg@{k}", convention="sklearn")
-            (found,) = gs.evaluate(metrics, judgments, scores.ravel()).mean.values()
+            metrics = gw.parse_metrics("ndcg" if k is None else f"ndcg@{k}", convention="sklearn")
+            (found,) = gw.evaluate(metrics, judgments, scores.ravel()).mean.values()
             assert found == pytest.approx(
                 ranking.ndcg_score(labels, scores, k=k, sample_weight=weight), rel=1e-12, abs=0
             )

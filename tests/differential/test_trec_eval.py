@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from tests.differential.random_queries import examples, queries
 
-import gainsay as gs
+import gainwise as gw
 
 pytrec_eval = pytest.importorskip("pytrec_eval")
 
@@ -49,7 +49,7 @@ def run_and_qrels(data):
 )  # fmt: skip
 def test_each_query(data):
     run, qrels = run_and_qrels(data)
-    result = gs.evaluate_run(list(NAMES.values()), run, qrels, convention="trec_eval")
+    result = gw.evaluate_run(list(NAMES.values()), run, qrels, convention="trec_eval")
     found = dict(zip(map(str, result.judgments.query_ids), result.per_query, strict=True))
     expected = pytrec_eval.RelevanceEvaluator(qrels, MEASURES).evaluate(run)
     assert set(found) == set(expected)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from tests.differential.random_queries import FINITE, NOT_0, WHOLE, examples, queries
 
-import gainsay as gs
+import gainwise as gw
 
 xgb = pytest.importorskip("xgboost")
 
@@ -87,8 +87,8 @@ def test_without_a_cutoff_the_library_cuts_at_32(name):
     scores = -np.arange(40.0)
     plain, at_32, at_40 = printed(labels, [40], scores, None, [name, f"{name}@32", f"{name}@40"])
     assert plain == at_32 != at_40
-    (metric,) = gs.parse_metrics({"pre": "precision"}.get(name, name), convention="xgboost")
-    ours = gs.evaluate(metric, gs.Judgments(labels, group=[40]), scores).mean[str(metric)]
+    (metric,) = gw.parse_metrics({"pre": "precision"}.get(name, name), convention="xgboost")
+    ours = gw.evaluate(metric, gw.Judgments(labels, group=[40]), scores).mean[str(metric)]
     assert ours == pytest.approx(plain, rel=1e-12, abs=0)
 
 
@@ -103,8 +103,8 @@ def test_the_library_adds_one_instead_of_the_weight_of_an_empty_query():
     )
     theirs = printed(labels, sizes, scores, weight, ["ndcg@2"])
     assert theirs == pytest.approx([(0.25 * worst + 1) / (0.25 + 2)], rel=1e-12, abs=0)
-    judgments = gs.Judgments(labels, group=sizes, weight=weight)
-    ours = gs.evaluate(gs.parse_metrics("ndcg@2", convention="xgboost"), judgments, scores).mean
+    judgments = gw.Judgments(labels, group=sizes, weight=weight)
+    ours = gw.evaluate(gw.parse_metrics("ndcg@2", convention="xgboost"), judgments, scores).mean
     assert list(ours.values()) == pytest.approx([(0.25 * worst + 2 * 1) / (0.25 + 2)], rel=1e-15, abs=0)
     with pytest.raises(xgb.core.XGBoostError, match="Invalid output score"):
         printed(labels, sizes, scores, [0.1, 0.2], ["ndcg@2"])

@@ -6,23 +6,23 @@ import numpy as np
 import pandas as pd
 from tests.bad_inputs import BadInput, bad_inputs
 
-import gainsay as gs
-from gainsay.data import write_run
+import gainwise as gw
+from gainwise.data import write_run
 
 NAN, INF = np.nan, np.inf
-JUDGMENTS = gs.Judgments([0, 1, 2, 0, 1], qid=["a", "a", "b", "b", "b"])
+JUDGMENTS = gw.Judgments([0, 1, 2, 0, 1], qid=["a", "a", "b", "b", "b"])
 QRELS = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"x": 1}, "q3": {"y": 1}}
 PYTERRIER = pd.DataFrame({"qid": ["1", "1"], "docno": ["a", "b"], "label": [2, 0], "rating": 1})
 
 
 def scores(values, words, error=ValueError, judgments=JUDGMENTS):
     name = f"scores {values!r}"[:40]
-    return BadInput(name, lambda: gs.evaluate("mrr", judgments, values), "scores", error, words)
+    return BadInput(name, lambda: gw.evaluate("mrr", judgments, values), "scores", error, words)
 
 
 def evaluate(argument, words, metric, judgments, values=(1, 2), error=ValueError, **options):
     """Evaluate a metric and return its mean, which is computed on first use."""
-    call = lambda: gs.evaluate(metric, judgments, values, **options).mean  # noqa: E731
+    call = lambda: gw.evaluate(metric, judgments, values, **options).mean  # noqa: E731
     return BadInput(f"{argument} {metric} {words}", call, argument, error, words)
 
 
@@ -33,12 +33,12 @@ def run(run, argument, words, error=ValueError):
 
 def listing(run, qrels, argument, words, error=ValueError, **options):
     """A run that cannot be evaluated on these qrels."""
-    call = lambda: gs.evaluate_run("mrr", run, qrels, **options)  # noqa: E731
+    call = lambda: gw.evaluate_run("mrr", run, qrels, **options)  # noqa: E731
     return BadInput(f"run {argument} {words}", call, argument, error, words)
 
 
 def weighted(weight):
-    return gs.Judgments([1, 0] * 3, group=[2] * 3, weight=weight)
+    return gw.Judgments([1, 0] * 3, group=[2] * 3, weight=weight)
 
 
 def times(unit):
@@ -52,7 +52,7 @@ def frame(query, document, scores):
 CASES = [
     scores([1, 2, 3, NAN, NAN], "2 NaN among"),
     scores([1, 2, 3, NAN, NAN], "3 (query b)"),
-    scores([1, 2, NAN, 4], "2 (query 7)", judgments=gs.Judgments([0, 1, 2, 0], qid=[7, 8, 7, 8])),
+    scores([1, 2, NAN, 4], "2 (query 7)", judgments=gw.Judgments([0, 1, 2, 0], qid=[7, 8, 7, 8])),
     scores([-INF, 2, 3, NAN, 1], "1 NaN"),
     scores(pd.array([1, None, 3, 4, 5], dtype="Int64"), "row 1"),
     scores(np.ma.masked_equal([-999, 0.4, 0.3, 0.2, 0.1], -999), "row 0"),
@@ -68,7 +68,7 @@ CASES = [
     *(evaluate("n_jobs", f"got {n!r}", "mrr", JUDGMENTS, range(5), n_jobs=n) for n in (0, -1, 1.5)),
     *(evaluate("n_jobs", f"got {n!r}", "mrr", JUDGMENTS, range(5), TypeError, n_jobs=n) for n in ("2", True)),
     *(
-        BadInput(f"explain k={k}", lambda k=k: gs.explain([1], [1], k=k), "k", ValueError, "whole")
+        BadInput(f"explain k={k}", lambda k=k: gw.explain([1], [1], k=k), "k", ValueError, "whole")
         for k in (0, -1, 1.5)
     ),
     *(
@@ -78,7 +78,7 @@ CASES = [
     ),
     evaluate("weight", "32-bit", "ndcg_exp(weights=float32_mean)", weighted([3e38, 3e38, 1, 1, 1, 1]), range(6)),
     *(
-        evaluate("labels", "label 1e+308", metric, gs.Judgments([1e308, 1e308], group=[2]))
+        evaluate("labels", "label 1e+308", metric, gw.Judgments([1e308, 1e308], group=[2]))
         for metric in ("ndcg_linear", "cg", "dcg_jk@1")
     ),
     listing({"q8": {"a": 1.0}}, QRELS, "'q8'", "'q2' and 'q3'"),
@@ -116,6 +116,6 @@ def test_bad_inputs(case):
 
 @bad_inputs(RUNS)
 def test_bad_runs(case, tmp_path):
-    case.check(lambda run: gs.evaluate_run("map", run, {"1": {"a": 1, "b": 0}, **QRELS}))
+    case.check(lambda run: gw.evaluate_run("map", run, {"1": {"a": 1, "b": 0}, **QRELS}))
     case.check(lambda run: write_run(run, tmp_path / "run.txt"))
     assert not (tmp_path / "run.txt").exists()

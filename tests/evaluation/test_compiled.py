@@ -9,9 +9,9 @@ from fuzz.core import assert_same_bits, in_core, in_numpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import gainsay as gs
-from gainsay._kernel import config
-from gainsay.ranking import compiled
+import gainwise as gw
+from gainwise._kernel import config
+from gainwise.ranking import compiled
 
 pytestmark = pytest.mark.skipif(compiled.core() is None, reason="there is no compiled core")
 
@@ -55,11 +55,11 @@ def cases(draw):
     for name in draw(st.lists(st.sampled_from([*IN_CORE, *WITH_CUTOFF]), min_size=1, max_size=3, unique=True)):
         if "exp" in name or "power" in name:
             labels = np.minimum(labels, 60)  # Gains above 2^960 are rejected.
-        metrics += [replace(metric, k=k) for metric in gs.parse_metrics(name) for k in draw(cutoffs)
+        metrics += [replace(metric, k=k) for metric in gw.parse_metrics(name) for k in draw(cutoffs)
                     if k is not None or name not in WITH_CUTOFF]  # fmt: skip
     options = {"ties": draw(st.sampled_from(TIES)), "scores": draw(st.sampled_from(["float64", "float32"]))}
-    metrics = [replace(metric, **options) for metric in metrics] or list(gs.parse_metrics("mrr"))
-    return metrics, gs.Judgments(labels, group=sizes), scores
+    metrics = [replace(metric, **options) for metric in metrics] or list(gw.parse_metrics("mrr"))
+    return metrics, gw.Judgments(labels, group=sizes), scores
 
 
 def assert_core_equals_numpy(metrics, judgments, scores, threads=2):
@@ -75,21 +75,21 @@ class TestSameBits:
 
     def test_negative_labels(self):
         rng = np.random.default_rng(1)
-        judgments = gs.Judgments(rng.integers(-2, 3, 900), group=[9] * 100, negative_labels="allow")
-        metrics = gs.parse_metrics("ndcg_linear@3", "ndcg_linear", "dcg_linear@5", "cg", "map")
+        judgments = gw.Judgments(rng.integers(-2, 3, 900), group=[9] * 100, negative_labels="allow")
+        metrics = gw.parse_metrics("ndcg_linear@3", "ndcg_linear", "dcg_linear@5", "cg", "map")
         assert_core_equals_numpy(metrics, judgments, rng.integers(0, 5, 900).astype(float))
 
     def test_together_with_metrics_outside_the_core(self):
         rng = np.random.default_rng(3)
-        judgments = gs.Judgments(rng.integers(0, 3, 3_000), group=[30] * 100)
-        metrics = gs.parse_metrics("rprec", "ndcg_exp@3", "err(max_label=2)@5", "map", "gap", "mrr")
+        judgments = gw.Judgments(rng.integers(0, 3, 3_000), group=[30] * 100)
+        metrics = gw.parse_metrics("rprec", "ndcg_exp@3", "err(max_label=2)@5", "map", "gap", "mrr")
         scores = rng.normal(size=3_000).round(1)
-        found = gs.evaluate(metrics, judgments, scores).per_query
+        found = gw.evaluate(metrics, judgments, scores).per_query
         assert_same_bits(metrics, found, in_numpy(metrics, judgments, scores))
 
 
 class TestOutsideTheCore:
-    judgments = gs.Judgments([2, 0, 1, 0, 3, 1], group=[3, 3])
+    judgments = gw.Judgments([2, 0, 1, 0, 3, 1], group=[3, 3])
     scores = (1.0, 1.0, 2.0, 3.0, 2.0, 2.0)
 
     @pytest.mark.parametrize("name", IN_NUMPY)
@@ -99,18 +99,18 @@ class TestOutsideTheCore:
 
     def test_precision_of_a_query_without_judged_documents(self, monkeypatch):
         monkeypatch.setattr(compiled, "core", lambda: None)
-        judgments = gs.Judgments([np.nan, 1, 0], group=[1, 2], judged=[False, True, True])
-        found = gs.evaluate("precision(denominator=min_k_n)@3", judgments, [3, 2, 1]).per_query
+        judgments = gw.Judgments([np.nan, 1, 0], group=[1, 2], judged=[False, True, True])
+        found = gw.evaluate("precision(denominator=min_k_n)@3", judgments, [3, 2, 1]).per_query
         assert found.tolist() == [[0], [0.5]]
 
     def test_custom_statistics_of_labels(self):
-        class Strict(gs.RR):
+        class Strict(gw.RR):
             names = {"strict_outside_the_core": {}}
 
             def bind(self, judgments, cutoffs):
                 return replace(super().bind(judgments, cutoffs), code=3)
 
-        found = gs.evaluate([Strict(), gs.RR(min_label=3)], self.judgments, self.scores).per_query
+        found = gw.evaluate([Strict(), gw.RR(min_label=3)], self.judgments, self.scores).per_query
         assert found[:, 0].tolist() == pytest.approx([0.0, 5 / 12])  # at rank 2 or 3 of three
 
     def test_too_many_labels_and_documents_for_a_key(self):

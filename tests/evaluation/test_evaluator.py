@@ -12,26 +12,26 @@ import pandas as pd
 import pytest
 from tests.metrics.one_query import value as one
 
-import gainsay as gs
-from gainsay._common.arrays import compute_means
-from gainsay.evaluation import groups
+import gainwise as gw
+from gainwise._common.arrays import compute_means
+from gainwise.evaluation import groups
 
 INF = np.inf
 
 
 class TestScores:
-    judgments = gs.Judgments([0, 1, 2, 0, 1], qid=["a", "a", "b", "b", "b"])
+    judgments = gw.Judgments([0, 1, 2, 0, 1], qid=["a", "a", "b", "b", "b"])
 
     @pytest.mark.parametrize("make", [tuple, np.float32, np.int8, np.float16, lambda values: np.array(values, object)])
     def test_types_of_scores(self, make):
-        found = gs.evaluate("mrr", self.judgments, make([5, 1, 1, 9, 0])).per_query
+        found = gw.evaluate("mrr", self.judgments, make([5, 1, 1, 9, 0])).per_query
         assert found.tolist() == [[1 / 2], [1 / 2]]  # the first relevant documents have scores 1 and 1
 
     def test_scores_are_not_changed(self):
         scores = np.array([5.0, -INF, 0.0, 9.0, 3.0])
         before = scores.copy()
         scores.flags.writeable = False
-        gs.evaluate(["mrr", "ndcg_exp(ties=order,scores=float32)"], self.judgments, scores)
+        gw.evaluate(["mrr", "ndcg_exp(ties=order,scores=float32)"], self.judgments, scores)
         assert np.array_equal(scores, before)
 
 
@@ -41,7 +41,7 @@ class TestInfinities:
         "name", ["ndcg_exp", "map", "mrr", "precision", "recall", "hit", "rbp", "err(max_label=3)"]
     )
     def test_nothing_retrieved_is_zero(self, name, ties):
-        metric = replace(gs.parse_metrics(name)[0], ties=ties)
+        metric = replace(gw.parse_metrics(name)[0], ties=ties)
         assert one(metric, [3, 0, 1], [-INF] * 3) == 0.0
 
     def test_minus_infinity_is_not_retrieved_but_counts_for_the_ideal(self):
@@ -61,13 +61,13 @@ class TestFloat32Scores:
 
     @pytest.mark.parametrize("beside", [0.0, -INF])
     def test_too_low_for_32_bits_does_not_depend_on_other_queries(self, beside):
-        judgments = gs.Judgments([1, 0, 1], group=[2, 1])
-        found = gs.evaluate("recall(scores=float32)", judgments, [-1e300, 1, beside])
+        judgments = gw.Judgments([1, 0, 1], group=[2, 1])
+        found = gw.evaluate("recall(scores=float32)", judgments, [-1e300, 1, beside])
         assert found.per_query[0, 0] == one("recall(scores=float32)", [1, 0], [-1e300, 1])
 
 
 class TestMean:
-    judgments = gs.Judgments([0, 1, 1, 0, 0, 0], group=[2, 2, 2], weight=[1, 2, 5])
+    judgments = gw.Judgments([0, 1, 1, 0, 0, 0], group=[2, 2, 2], weight=[1, 2, 5])
     scores = (2, 1, 2, 1, 2, 1)  # reciprocal ranks 1/2, 1, and none
 
     @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ class TestMean:
         ],
     )
     def test_empty_queries_and_weights(self, options, expected):
-        (found,) = gs.evaluate([gs.RR(**options)], self.judgments, self.scores).mean.values()
+        (found,) = gw.evaluate([gw.RR(**options)], self.judgments, self.scores).mean.values()
         assert found == pytest.approx(expected, rel=1e-15, abs=0)
 
     @pytest.mark.parametrize("queries", [1, 3, 1000])
@@ -89,8 +89,8 @@ class TestMean:
     def test_against_exact_sums(self, queries, weighted, empty):
         rng = np.random.default_rng(queries)
         weight = rng.lognormal(0, 2, queries) if weighted else None
-        judgments = gs.Judgments(rng.integers(0, 3, 4 * queries), group=[4] * queries, weight=weight)
-        found = gs.evaluate([gs.AP(empty=empty), gs.RR(k=2)], judgments, rng.random(4 * queries))
+        judgments = gw.Judgments(rng.integers(0, 3, 4 * queries), group=[4] * queries, weight=weight)
+        found = gw.evaluate([gw.AP(empty=empty), gw.RR(k=2)], judgments, rng.random(4 * queries))
         for metric, values in zip(found.metrics, found.per_query.T, strict=True):
             counted = ~np.isnan(values)
             weights = np.ones(queries) if weight is None else weight
@@ -99,13 +99,13 @@ class TestMean:
 
     @pytest.mark.parametrize(("labels", "weight"), [([0, 0], None), ([0, 1], [1, 0])], ids=["queries", "weight"])
     def test_mean_is_nan_if_all_queries_are_skipped(self, labels, weight):
-        judgments = gs.Judgments(labels, group=[1, 1], weight=weight)
-        assert math.isnan(gs.evaluate("map(empty=skip)", judgments, [1, 2]).mean["map(empty=skip)"])
+        judgments = gw.Judgments(labels, group=[1, 1], weight=weight)
+        assert math.isnan(gw.evaluate("map(empty=skip)", judgments, [1, 2]).mean["map(empty=skip)"])
 
     @pytest.mark.parametrize(("empty", "value"), [(0, 0.0), (1, 1.0), ("skip", np.nan)])
     def test_query_without_documents_is_empty(self, empty, value):
-        metrics = [make(empty=empty) for make in (gs.AP, gs.RR, gs.Precision, gs.Recall, gs.Hit, gs.RBP)]
-        found = gs.evaluate(metrics, gs.Judgments([1, 0], group=[0, 2]), [2, 1]).per_query[0]
+        metrics = [make(empty=empty) for make in (gw.AP, gw.RR, gw.Precision, gw.Recall, gw.Hit, gw.RBP)]
+        found = gw.evaluate(metrics, gw.Judgments([1, 0], group=[0, 2]), [2, 1]).per_query[0]
         np.testing.assert_equal(found, [value] * 6)
 
 
@@ -125,7 +125,7 @@ def mixed(grouped):
 
 @pytest.fixture(scope="module")
 def together(mixed, every_metric):
-    return gs.evaluate(every_metric, mixed.judgments, mixed.scores, n_jobs=1).per_query
+    return gw.evaluate(every_metric, mixed.judgments, mixed.scores, n_jobs=1).per_query
 
 
 class TestNothingElseMatters:
@@ -133,9 +133,9 @@ class TestNothingElseMatters:
 
     def test_other_metrics_and_their_order(self, mixed, every_metric, together):
         judgments = mixed.judgments
-        alone = [gs.evaluate([metric], judgments, mixed.scores, n_jobs=1).per_query[:, 0] for metric in every_metric]
+        alone = [gw.evaluate([metric], judgments, mixed.scores, n_jobs=1).per_query[:, 0] for metric in every_metric]
         assert np.array_equal(together, np.transpose(alone))
-        found = gs.evaluate(every_metric[::-1], judgments, mixed.scores, n_jobs=1).per_query
+        found = gw.evaluate(every_metric[::-1], judgments, mixed.scores, n_jobs=1).per_query
         assert np.array_equal(together, found[:, ::-1])
 
     def test_scattered_rows_of_queries(self, mixed, every_metric, together):
@@ -144,15 +144,15 @@ class TestNothingElseMatters:
         rows = np.empty_like(turn)  # ties=order depends on the order of the documents of each query
         for at in range(len(mixed.sizes)):
             rows[np.flatnonzero(query[turn] == at)] = np.flatnonzero(query == at)
-        judgments = gs.Judgments(mixed.labels[rows], qid=query[rows])
-        found = gs.evaluate(every_metric, judgments, mixed.scores[rows], n_jobs=1).per_query
+        judgments = gw.Judgments(mixed.labels[rows], qid=query[rows])
+        found = gw.evaluate(every_metric, judgments, mixed.scores[rows], n_jobs=1).per_query
         assert np.array_equal(together[judgments.query_ids], found)
 
     @pytest.mark.parametrize("n_jobs", [2, 3, 4])
     def test_threads(self, mixed, every_metric, together, monkeypatch, n_jobs):
         monkeypatch.setattr(groups, "DOCUMENTS_PER_THREAD", 1)
         monkeypatch.setattr(groups, "COMPILED_PER_THREAD", 1)
-        found = gs.evaluate(every_metric, mixed.judgments, mixed.scores, n_jobs=n_jobs).per_query
+        found = gw.evaluate(every_metric, mixed.judgments, mixed.scores, n_jobs=n_jobs).per_query
         assert np.array_equal(together, found)
 
 
@@ -164,7 +164,7 @@ class TestAgain:
 
     @pytest.fixture
     def judgments(self):
-        return gs.Judgments([2, 0, 1], group=[3])
+        return gw.Judgments([2, 0, 1], group=[3])
 
     @pytest.fixture
     def bindings(self, monkeypatch):
@@ -175,24 +175,24 @@ class TestAgain:
         return bound
 
     def test_binds_once_per_metrics_and_judgments(self, judgments, bindings):
-        values = [gs.evaluate(self.names, judgments, self.scores).mean for _ in range(3)]
-        gs.Evaluator(self.names, judgments, n_jobs=1)
+        values = [gw.evaluate(self.names, judgments, self.scores).mean for _ in range(3)]
+        gw.Evaluator(self.names, judgments, n_jobs=1)
         assert len(bindings) == 1
         assert values == [values[0]] * 3
-        gs.evaluate(self.names[::-1], judgments, self.scores)
-        gs.evaluate(self.names, gs.Judgments([2, 0, 1], group=[3]), self.scores)
+        gw.evaluate(self.names[::-1], judgments, self.scores)
+        gw.evaluate(self.names, gw.Judgments([2, 0, 1], group=[3]), self.scores)
         assert len(bindings) == 3
 
     def test_only_the_last_few_lists_of_metrics_are_kept(self, judgments, bindings):
         for k in range(1, 10):
-            gs.evaluate([f"map@{k}"], judgments, self.scores)
-            gs.evaluate("mrr", judgments, self.scores)
+            gw.evaluate([f"map@{k}"], judgments, self.scores)
+            gw.evaluate("mrr", judgments, self.scores)
         assert len(judgments.bound) == groups.MAX_BOUND
         assert len(bindings) == 10  # A reused list remains in the cache.
 
     def test_judgments_are_not_kept_alive(self):
-        judgments = gs.Judgments([2, 0, 1], group=[3])
-        gs.evaluate(self.names, judgments, self.scores)
+        judgments = gw.Judgments([2, 0, 1], group=[3])
+        gw.evaluate(self.names, judgments, self.scores)
         reference = weakref.ref(judgments)
         del judgments
         assert reference() is None
@@ -223,14 +223,14 @@ class TestSizes:
         discount = 1 / np.log2(np.arange(2, n + 2))
         expected = (ranked * discount).sum() / (np.sort(labels)[::-1] * discount).sum()
         assert one("ndcg_linear(ties=order)", labels, scores) == pytest.approx(expected, rel=1e-12, abs=0)
-        judgments = gs.Judgments(np.arange(n) % 2, group=[n])
-        found = gs.evaluate(["precision@10", "recall@1000", "hit"], judgments, np.zeros(n)).per_query[0]
+        judgments = gw.Judgments(np.arange(n) % 2, group=[n])
+        found = gw.evaluate(["precision@10", "recall@1000", "hit"], judgments, np.zeros(n)).per_query[0]
         np.testing.assert_allclose(found, [1 / 2, 1000 / n, 1], rtol=1e-12)
 
 
 class TestEvaluation:
-    judgments = gs.Judgments([0, 1, 1, 0], qid=["a", "a", "b", "b"])
-    result = gs.evaluate(["mrr", "map@1"], judgments, [2, 1, 2, 1])
+    judgments = gw.Judgments([0, 1, 1, 0], qid=["a", "a", "b", "b"])
+    result = gw.evaluate(["mrr", "map@1"], judgments, [2, 1, 2, 1])
 
     def test_frame_and_mean(self):
         index = pd.Index(np.array(["a", "b"]), name="query")
@@ -242,10 +242,10 @@ class TestEvaluation:
 
     def test_repr_and_html(self):
         assert repr(self.result) == "Evaluation of 2 queries\n  mrr    0.7500\n  map@1  0.5000"
-        single = gs.evaluate("mrr", gs.Judgments([1], group=[1]), [1.0])
+        single = gw.evaluate("mrr", gw.Judgments([1], group=[1]), [1.0])
         assert repr(single).startswith("Evaluation of 1 query\n")
         assert "1 query, 1 document<" in single._repr_html_()
-        html = gs.evaluate([gs.NDCG(gain={0: 0, 1: 3})], self.judgments, [2, 1, 2, 1])._repr_html_()
+        html = gw.evaluate([gw.NDCG(gain={0: 0, 1: 3})], self.judgments, [2, 1, 2, 1])._repr_html_()
         assert "ndcg(gain=0&gt;0/1&gt;3)" in html
 
 
@@ -257,12 +257,12 @@ def test_means_equal_the_leaderboard_in_every_bit(weight):
     """The queries without relevant documents count under some metrics only."""
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 4, 400) * (rng.random(400) < 0.2)
-    judgments = gs.Judgments(labels, group=[10] * 40, weight=weight)
+    judgments = gw.Judgments(labels, group=[10] * 40, weight=weight)
     metrics = ["ndcg_linear@10", "ndcg_exp@1,3", "map(empty=skip)", "rbp"]
     models = {name: rng.normal(size=400) for name in ("a", "b", "c")}
-    leaderboard = gs.compare(models, judgments, metrics, draws=200).leaderboard
+    leaderboard = gw.compare(models, judgments, metrics, draws=200).leaderboard
     for name, scores in models.items():
-        mean = gs.evaluate(metrics, judgments, scores).mean
+        mean = gw.evaluate(metrics, judgments, scores).mean
         assert leaderboard.loc[name, list(mean)].to_dict() == mean
 
 

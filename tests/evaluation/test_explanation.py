@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import ndcg_score
 
-import gainsay as gs
-from gainsay.evaluation.explain import build_judgments, distinct_numbers
+import gainwise as gw
+from gainwise.evaluation.explain import build_judgments, distinct_numbers
 
 LABELS = [0, 3, 1, 0, 2, 0]
 SCORES = [2.0, 1.0, 1.0, 1.0, 0.5, 0.1]
@@ -18,35 +18,35 @@ SCORES = [2.0, 1.0, 1.0, 1.0, 0.5, 0.1]
 
 class TestExplain:
     def test_libraries_and_their_ndcg(self):
-        table = gs.explain(LABELS, SCORES)
+        table = gw.explain(LABELS, SCORES)
         libraries = {"lightgbm", "xgboost", "catboost", "sklearn", "trec_eval", "torchmetrics"}
-        assert set(table.index) == libraries | {"gainsay", "ranx"}
+        assert set(table.index) == libraries | {"gainwise", "ranx"}
         exponential = {"lightgbm", "xgboost"}
         for library in libraries:
             assert table["calls NDCG"][library] == ("ndcg_exp" if library in exponential else "ndcg_linear")
-        assert np.array_equal(table["mrr@10"], gs.explain(np.array(LABELS), np.float32(SCORES))["mrr@10"])
+        assert np.array_equal(table["mrr@10"], gw.explain(np.array(LABELS), np.float32(SCORES))["mrr@10"])
 
     def test_scikit_learn(self):
         expected = ndcg_score([LABELS], [SCORES], k=3)
-        assert gs.explain(LABELS, SCORES, k=3).loc["sklearn", "ndcg_linear@3"] == pytest.approx(expected, rel=1e-12)
+        assert gw.explain(LABELS, SCORES, k=3).loc["sklearn", "ndcg_linear@3"] == pytest.approx(expected, rel=1e-12)
 
     def test_libraries_differ_on_ties(self):
-        table = gs.explain(LABELS, SCORES, k=2)["ndcg_linear@2"]
+        table = gw.explain(LABELS, SCORES, k=2)["ndcg_linear@2"]
         ideal = 3 + 2 / log2(3)
         assert table["lightgbm"] == pytest.approx(3 / log2(3) / ideal, rel=1e-12)  # order of the file: label 3 first
         assert table["catboost"] == 0.0  # lowest label first
-        assert table["gainsay"] == pytest.approx((3 + 1 + 0) / 3 / log2(3) / ideal, rel=1e-12)
+        assert table["gainwise"] == pytest.approx((3 + 1 + 0) / 3 / log2(3) / ideal, rel=1e-12)
 
     @pytest.mark.parametrize("weight", [None, [1.0, 0.5]])
     def test_note_on_the_weights_of_empty_queries(self, weight):
         """LightGBM and XGBoost ignore the weight of a query without relevant documents."""
-        note = gs.explain([1, 0, 0, 0], [4, 3, 2, 1], group=[2, 2], weight=weight)["note"]
+        note = gw.explain([1, 0, 0, 0], [4, 3, 2, 1], group=[2, 2], weight=weight)["note"]
         for library in ("lightgbm", "xgboost"):
             assert ("weight" in note[library]) == (weight is not None)
 
     @pytest.mark.parametrize("label", [-1, 961])
     def test_labels_without_an_exponential_gain(self, label):
-        table = gs.explain([1, label], [2, 1], negative_labels="allow")
+        table = gw.explain([1, label], [2, 1], negative_labels="allow")
         assert not [column for column in table if column.startswith("ndcg_exp")]
         numbers = distinct_numbers(build_judgments([1, label], negative_labels="allow"), [2, 1], 10)
         assert not [name for number in numbers for name in number.names if name.startswith("ndcg_exp")]
@@ -59,7 +59,7 @@ class TestDistinctNumbers:
     def test_each_name_gives_its_number(self):
         for number in self.numbers(k=3):
             for name in number.names:
-                (value,) = gs.evaluate(name, gs.Judgments(LABELS, group=[6]), SCORES).mean.values()
+                (value,) = gw.evaluate(name, gw.Judgments(LABELS, group=[6]), SCORES).mean.values()
                 assert value == pytest.approx(number.value, abs=1e-9)
 
     def test_numbers_of_a_heading_are_distinct_and_list_their_libraries(self):
@@ -68,7 +68,7 @@ class TestDistinctNumbers:
             values = sorted(number.value for number in numbers if number.heading == heading)
             assert all(after - before > 1e-9 for before, after in pairwise(values))
         ndcg = {number.value: number.printed_by for number in numbers if number.heading == "NDCG@2"}
-        table = gs.explain(LABELS, SCORES, k=2)
+        table = gw.explain(LABELS, SCORES, k=2)
         for library, name in (("lightgbm", "LightGBM"), ("catboost", "CatBoost"), ("sklearn", "scikit-learn")):
             (value,) = [value for value, programs in ndcg.items() if name in programs]
             assert value == pytest.approx(table.loc[library, "NDCG@2"], abs=1e-9)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import gainsay as gs
-from gainsay.data import simulate
-from gainsay.training.bound_metrics import BoundMetrics, Partition
+import gainwise as gw
+from gainwise.data import simulate
+from gainwise.training.bound_metrics import BoundMetrics, Partition
 
 LABELS, GROUP = [1, 0] * 3, [2] * 3
 SCORES = [2, 1, 1, 2, 2, 1]
@@ -21,7 +21,7 @@ PER_QUERY = [1, 1 / 2, 1]
 
 
 def mean_reciprocal_rank(weight):
-    return gs.evaluate("mrr", gs.Judgments(LABELS, group=GROUP, weight=weight), SCORES).mean["mrr"]
+    return gw.evaluate("mrr", gw.Judgments(LABELS, group=GROUP, weight=weight), SCORES).mean["mrr"]
 
 
 def exact_mean(weights, values=PER_QUERY):
@@ -69,7 +69,7 @@ class TestWeights:
         labels, weight = rng.integers(0, 3, 400), rng.integers(1, 9, 40).astype(float)
         models = {"one": rng.normal(size=400), "other": rng.normal(size=400)}
         plain, scaled = (
-            gs.compare(models, gs.Judgments(labels, group=[10] * 40, weight=weights), draws=1000)
+            gw.compare(models, gw.Judgments(labels, group=[10] * 40, weight=weights), draws=1000)
             for weights in (weight, weight * factor)
         )
         assert scaled.leaderboard.equals(plain.leaderboard)
@@ -90,7 +90,7 @@ class TestWeights:
         weights[1] = weight
         parts[name] = replace(parts[name], weight=weights)
         with pytest.raises(ValueError, match=f"{name} has a weight"):
-            gs.Experiment([gs.Candidate("m", "lightgbm")], *parts.values())
+            gw.Experiment([gw.Candidate("m", "lightgbm")], *parts.values())
 
 
 class TestLabels:
@@ -99,6 +99,6 @@ class TestLabels:
     @pytest.mark.parametrize("scores", [range(40), [0] * 40], ids=["ranked", "tied"])
     def test_values_equal_those_of_labels_scaled_down(self, top, metric, scores):
         labels = np.array([top, top / 2, top / 4, 0] * 10)
-        mean = gs.evaluate(metric, gs.Judgments(labels, group=[20, 20]), scores).mean
+        mean = gw.evaluate(metric, gw.Judgments(labels, group=[20, 20]), scores).mean
         assert np.isfinite(list(mean.values())).all()
-        assert mean == gs.evaluate(metric, gs.Judgments(labels / 2.0**900, group=[20, 20]), scores).mean
+        assert mean == gw.evaluate(metric, gw.Judgments(labels / 2.0**900, group=[20, 20]), scores).mean

@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 from tests.bad_inputs import BadInput, bad_inputs
 
-import gainsay as gs
-from gainsay.data import trec
-from gainsay.evaluation import trec_runs
+import gainwise as gw
+from gainwise.data import trec
+from gainwise.evaluation import trec_runs
 
 # UTF-16 and most locales sort these ids differently than code points.
 IDS = [*(f"d{at}" for at in range(12)), "D", "z", "é", "ÿ", "\uffee", "\U0001f600", "NA", "nan"]
@@ -87,7 +87,7 @@ def test_ties_are_broken_by_id(seed, tmp_path):
         for scores, option in ((float, ""), (np.float32, ",scores=float32")):
             with np.errstate(over="ignore"):
                 expected = by_hand(qrels, run, scores)
-                frame = gs.evaluate_run([f"mrr(ties=order{option})", f"precision(ties=order{option})@3"], *form).frame()
+                frame = gw.evaluate_run([f"mrr(ties=order{option})", f"precision(ties=order{option})@3"], *form).frame()
             assert frame.index.tolist() == list(expected)
             np.testing.assert_allclose(frame.to_numpy(), list(expected.values()), rtol=1e-15)
 
@@ -102,13 +102,13 @@ def test_results_are_the_same_from_files_and_tables(seed, tmp_path):
     judged = as_file(tmp_path / "qrels", qrels)
     for options in ({}, {"missing": "zero", "unjudged": "drop"}):
         one, two = (
-            gs.evaluate_run(["map", "err(max_label=3,ties=best)", "judged@4"], *listing, **options)
+            gw.evaluate_run(["map", "err(max_label=3,ties=best)", "judged@4"], *listing, **options)
             for listing in ((run, qrels), (files["one"], judged))
         )
         assert one.per_query.tobytes() == two.per_query.tobytes()
         assert one.coverage == two.coverage
         assert one.judgments.query_ids.tolist() == two.judgments.query_ids.tolist()
-    one, two = (gs.compare_runs(*listing, ["map", "ndcg_linear@5"]) for listing in ((runs, qrels), (files, judged)))
+    one, two = (gw.compare_runs(*listing, ["map", "ndcg_linear@5"]) for listing in ((runs, qrels), (files, judged)))
     for name, values in one.values.items():
         assert values.tobytes() == two.values[name].tobytes()
     assert (one.notes, one.leaderboard.to_dict()) == (two.notes, two.leaderboard.to_dict())
@@ -142,8 +142,8 @@ def listings(words, place, run=RUN, qrels=QRELS, **options):
     ]
 )
 def test_bad_files(case, tmp_path):
-    case.check(tmp_path, partial(gs.evaluate_run, "mrr"))
-    case.check(tmp_path, lambda run, qrels, **options: gs.compare_runs({"one": run}, qrels, **options))
+    case.check(tmp_path, partial(gw.evaluate_run, "mrr"))
+    case.check(tmp_path, lambda run, qrels, **options: gw.compare_runs({"one": run}, qrels, **options))
 
 
 def test_plain_files_become_no_tables(tmp_path, monkeypatch):
@@ -153,4 +153,4 @@ def test_plain_files_become_no_tables(tmp_path, monkeypatch):
     (tmp_path / "qrels").write_text(QRELS)
     monkeypatch.setattr(trec_runs, "_read", None)
     monkeypatch.setattr(trec, "_parse_lines", None)
-    assert gs.evaluate_run("mrr", tmp_path / "run", tmp_path / "qrels").mean == {"mrr": 1.0}
+    assert gw.evaluate_run("mrr", tmp_path / "run", tmp_path / "qrels").mean == {"mrr": 1.0}

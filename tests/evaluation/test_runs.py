@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import pytrec_eval
 
-import gainsay as gs
+import gainwise as gw
 
 QRELS = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"x": 1}, "q3": {"y": 1}}
 RUN = {"q1": {"a": 1.0, "b": 3.0}, "q2": {"x": 1.0, "z": 2.0}, "q9": {"a": 1.0}}
@@ -16,7 +16,7 @@ TREC_EVAL = {
     "P_5": "precision@5", "recall_10": "recall@10", "success_1": "hit@1",
 }  # fmt: skip
 """Metrics by the names that trec_eval prints."""
-METRICS = gs.parse_metrics(list(TREC_EVAL.values()), convention="trec_eval")
+METRICS = gw.parse_metrics(list(TREC_EVAL.values()), convention="trec_eval")
 
 
 def random_run(seed, queries=40, documents=60):
@@ -39,35 +39,35 @@ def assert_trec_eval(result, run, qrels, **options):
 
 class TestByHand:
     def test_documents_that_only_the_run_or_the_qrels_have(self):
-        result = gs.evaluate_run(["recall", "cg", "map(denominator=R)", "mrr"], RUN, QRELS).frame()
+        result = gw.evaluate_run(["recall", "cg", "map(denominator=R)", "mrr"], RUN, QRELS).frame()
         assert result.loc["q1"].tolist() == [1 / 2, 2.0, (1 / 2) / 2, 1 / 2]
         assert result.loc["q2", "mrr"] == 1 / 2
         assert result.index.tolist() == ["q1", "q2"]
 
     def test_queries_without_results_count_zero_on_request(self):
-        result = gs.evaluate_run("mrr", RUN, QRELS, missing="zero")
+        result = gw.evaluate_run("mrr", RUN, QRELS, missing="zero")
         assert result.frame()["mrr"].to_dict() == {"q1": 1 / 2, "q2": 1 / 2, "q3": 0.0}
         assert result.mean["mrr"] == (1 / 2 + 1 / 2 + 0) / 3
-        assert gs.evaluate_run("mrr", {"q1": {}}, QRELS, missing="zero").mean == {"mrr": 0.0}
+        assert gw.evaluate_run("mrr", {"q1": {}}, QRELS, missing="zero").mean == {"mrr": 0.0}
 
     def test_precision_without_a_cutoff_divides_by_judged_documents(self):
         """The value does not depend on the unjudged documents of this or another run."""
         qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {"a": 3.0, "new": 2.0, "newer": 1.0}}
-        assert gs.evaluate_run("precision", run, qrels).mean == {"precision": 1 / 2}
+        assert gw.evaluate_run("precision", run, qrels).mean == {"precision": 1 / 2}
         other = {"q": {f"x{at}": 1.0 for at in range(5)}}
-        leaderboard = gs.compare_runs({"one": run, "other": other}, qrels, ["precision", "mrr"]).leaderboard
+        leaderboard = gw.compare_runs({"one": run, "other": other}, qrels, ["precision", "mrr"]).leaderboard
         assert leaderboard.loc["one", "precision"] == 1 / 2
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_trec_eval_on_every_query(seed):
     run, qrels = random_run(seed)
-    assert_trec_eval(gs.evaluate_run(METRICS, run, qrels), run, qrels)
+    assert_trec_eval(gw.evaluate_run(METRICS, run, qrels), run, qrels)
 
 
 class TestCoverage:
     def test_documents_and_queries_that_do_not_match(self):
-        result = gs.evaluate_run("mrr", RUN, QRELS)
+        result = gw.evaluate_run("mrr", RUN, QRELS)
         assert result.coverage.not_retrieved == ("q3",)
         assert result.coverage.not_judged == ("q9",)
         assert (result.coverage.retrieved, result.coverage.unjudged) == (4, 1)
@@ -77,9 +77,9 @@ class TestCoverage:
         assert "&#x27;q9&#x27;" in result._repr_html_()
 
     def test_options(self):
-        coverage = gs.evaluate_run("mrr", RUN, QRELS, missing="zero", unjudged="drop").coverage
+        coverage = gw.evaluate_run("mrr", RUN, QRELS, missing="zero", unjudged="drop").coverage
         assert (coverage.handling, coverage.missing) == ("drop", "zero")
-        plain = gs.evaluate_run("mrr", RUN, QRELS).coverage
+        plain = gw.evaluate_run("mrr", RUN, QRELS).coverage
         assert [note == other for note, other in zip(coverage.sentences, plain.sentences, strict=True)] == [
             False, False, True,
         ]  # fmt: skip
@@ -91,17 +91,17 @@ class TestCondensedLists:
         qrels = {"q": {"a": 2, "b": 0, "c": 1, "d": 1}}
         run = {"q": {"a": 5.0, "new": 4.0, "newer": 3.0, "b": 2.0, "c": 1.0}}
         metrics = ["map", "precision@3", "mrr", "dcg_linear"]
-        dropped = gs.evaluate_run(metrics, run, qrels, unjudged="drop").mean
+        dropped = gw.evaluate_run(metrics, run, qrels, unjudged="drop").mean
         expected = {"map": (1 + 2 / 3) / 3, "precision@3": 2 / 3, "mrr": 1, "dcg_linear": 2 + 1 / 2}
         assert dropped == pytest.approx(expected, rel=1e-15)
-        assert gs.evaluate_run("map", run, qrels).mean["map"] == pytest.approx((1 + 2 / 5) / 3, rel=1e-15)
+        assert gw.evaluate_run("map", run, qrels).mean["map"] == pytest.approx((1 + 2 / 5) / 3, rel=1e-15)
 
     @pytest.mark.parametrize("seed", range(2))
     def test_trec_eval_with_judged_documents_only(self, seed):
         """trec_eval -J, and trec_eval on a run without its unjudged documents."""
         run, qrels = random_run(seed)
         qrels = {query: {name: max(0, label) for name, label in labels.items()} for query, labels in qrels.items()}
-        result = gs.evaluate_run(METRICS, run, qrels, unjudged="drop")
+        result = gw.evaluate_run(METRICS, run, qrels, unjudged="drop")
         without = {query: {d: s for d, s in docs.items() if d in qrels[query]} for query, docs in run.items()}
         assert any(len(docs) < len(run[query]) for query, docs in without.items())
         assert_trec_eval(result, run, qrels, judged_docs_only_flag=True)
@@ -109,17 +109,17 @@ class TestCondensedLists:
 
     @pytest.mark.parametrize("unjudged", ["irrelevant", "drop"])
     def test_judged_is_the_share_of_the_whole_run(self, unjudged):
-        assert gs.evaluate_run("judged@2", RUN, QRELS, unjudged=unjudged).frame().loc["q2"].item() == 1 / 2
+        assert gw.evaluate_run("judged@2", RUN, QRELS, unjudged=unjudged).frame().loc["q2"].item() == 1 / 2
 
     def test_negative_grades_are_judgments(self):
         """trec_eval -J reads them as unjudged."""
         run, qrels = {"q": {"spam": 2.0, "a": 1.0}}, {"q": {"spam": -2, "a": 1}}
-        assert gs.evaluate_run(["mrr", "judged"], run, qrels, unjudged="drop").mean == {"mrr": 1 / 2, "judged": 1}
+        assert gw.evaluate_run(["mrr", "judged"], run, qrels, unjudged="drop").mean == {"mrr": 1 / 2, "judged": 1}
         evaluator = pytrec_eval.RelevanceEvaluator(qrels, {"recip_rank"}, judged_docs_only_flag=True)
         assert evaluator.evaluate(run)["q"]["recip_rank"] == 1
 
     def test_dropped_documents_are_not_in_the_ideal_order(self):
         """An unjudged document of label 0 precedes negative labels in the ideal order, a dropped one does not."""
         qrels, run = {"q": {"a": 2, "b": -1}}, {"q": {"a": 3.0, "new": 2.0, "b": 1.0}}
-        dropped = gs.evaluate_run("ndcg_linear", run, qrels, unjudged="drop", negative_labels="allow")
+        dropped = gw.evaluate_run("ndcg_linear", run, qrels, unjudged="drop", negative_labels="allow")
         assert dropped.mean == {"ndcg_linear": 1.0}

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from tests.experiment.helpers import METRICS, run
 
-from gainsay.data import RankingData, simulate
-from gainsay.experiment import Candidate, Experiment, ExperimentResult, execution, grid, k_folds
+from gainwise.data import RankingData, simulate
+from gainwise.experiment import Candidate, Experiment, ExperimentResult, execution, grid, k_folds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

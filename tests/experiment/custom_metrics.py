@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import gainsay as gs
+import gainwise as gw
 
 
-class Missed(gs.NDCG):
+class Missed(gw.NDCG):
     """1 - NDCG: a loss."""
 
     names = {"missed": {}, "missed_linear": {"gain": "linear"}, "missed_exp": {"gain": "exponential"}}
@@ -24,5 +24,5 @@ def squared(labels):
     return labels**2
 
 
-GAP = gs.metric("first_gap", gap, higher_is_better=False)
-SQUARED = gs.NDCG(gain=squared, name="ndcg_squared", k=5)
+GAP = gw.metric("first_gap", gap, higher_is_better=False)
+SQUARED = gw.NDCG(gain=squared, name="ndcg_squared", k=5)

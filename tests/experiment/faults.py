@@ -20,8 +20,8 @@ from pathlib import Path
 
 from tests.experiment.helpers import ByPickle, contents, facts
 
-from gainsay.data import simulate
-from gainsay.experiment import Candidate, Experiment
+from gainwise.data import simulate
+from gainwise.experiment import Candidate, Experiment
 
 EVENTS = {"open", "os.rename", "os.mkdir", "os.remove", "os.rmdir"}
 FAULTS = {"kill": None, "full once": errno.ENOSPC, "full": errno.ENOSPC, "read-only": errno.EROFS}

@@ -10,7 +10,7 @@ from concurrent.futures import Executor, Future
 import lightgbm as lgb
 import xgboost as xgb
 
-from gainsay.experiment.plan import create_slug
+from gainwise.experiment.plan import create_slug
 
 METRICS = ("ndcg_linear@10", "ndcg_exp@10", "mrr")
 FRAMES = ("leaderboard", "curves", "best_rounds", "compared", "choice_loss", "stopping_loss")

@@ -12,9 +12,9 @@ from tests.bad_inputs import BadInput, bad_inputs
 from tests.experiment import custom_metrics
 from tests.experiment.helpers import SIMULATED, ByPickle, run, write_toml
 
-import gainsay as gs
-from gainsay.data import simulate
-from gainsay.experiment import Candidate, Experiment, grid, k_folds
+import gainwise as gw
+from gainwise.data import simulate
+from gainwise.experiment import Candidate, Experiment, grid, k_folds
 
 
 def rows(kind, call, table):
@@ -88,12 +88,12 @@ def unimportable(name, module=None):
 
     if module:
         metric.__module__, metric.__qualname__ = module, name
-    return gs.metric(name, metric)
+    return gw.metric(name, metric)
 
 
 def redefined():
-    first = gs.metric("anew", custom_metrics.gap)
-    gs.metric("anew", custom_metrics.gap, higher_is_better=False)
+    first = gw.metric("anew", custom_metrics.gap)
+    gw.metric("anew", custom_metrics.gap, higher_is_better=False)
     return first
 
 
@@ -224,7 +224,7 @@ def kept(metric, make, parts, folder):
 LASTING = [
     (lambda: unimportable("inner"), "inner", "later run"),
     (lambda: unimportable("flat", "__main__"), "flat", "later run"),
-    (lambda: gs.NDCG(gain=lambda labels: labels, name="by_lambda"), "by_lambda", "later run"),
+    (lambda: gw.NDCG(gain=lambda labels: labels, name="by_lambda"), "by_lambda", "later run"),
     (redefined, "anew", "the metric again"),
 ]
 CALLS = [

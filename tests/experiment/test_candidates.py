@@ -8,7 +8,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from gainsay.experiment import Candidate, grid
+from gainwise.experiment import Candidate, grid
 
 
 class TestCandidate:

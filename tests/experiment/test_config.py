@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from tests.experiment.helpers import SIMULATED, write_toml
 
-from gainsay.data import read_letor, simulate
-from gainsay.experiment import Experiment, experiment_file, k_folds
+from gainwise.data import read_letor, simulate
+from gainwise.experiment import Experiment, experiment_file, k_folds
 
 CANDIDATE = '[[candidates]]\nname = "lgb"\nlibrary = "lightgbm"\n'
 
@@ -187,7 +187,7 @@ def test_examples(tmp_path):
 def test_reading_a_result_needs_no_training_library(done):
     code = (
         "import sys; sys.modules['lightgbm'] = sys.modules['xgboost'] = None\n"
-        "from gainsay.experiment import Experiment\n"
+        "from gainwise.experiment import Experiment\n"
         "print(Experiment.load(sys.argv[1]).verdict.kind)"
     )
     command = [sys.executable, "-c", code, str(done.directory)]

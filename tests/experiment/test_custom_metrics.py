@@ -16,9 +16,9 @@ import pytest
 from tests.experiment import custom_metrics
 from tests.experiment.helpers import facts, run
 
-import gainsay as gs
-from gainsay.experiment import Candidate, Experiment
-from gainsay.experiment.storage import seal
+import gainwise as gw
+from gainwise.experiment import Candidate, Experiment
+from gainwise.experiment.storage import seal
 
 pytestmark = pytest.mark.slow
 
@@ -91,7 +91,7 @@ def python(*arguments, folder=ROOT):
 
 LATER = f"""
 import sys
-from gainsay.experiment import Experiment
+from gainwise.experiment import Experiment
 try:
     Experiment.load(sys.argv[1])
 except ValueError as error:
@@ -111,7 +111,7 @@ class TestLaterRuns:
 
     def test_reject_a_metric_that_changed(self, kept, copied, monkeypatch):
         """Values of before and after must not appear in one report: stored scores are evaluated again."""
-        monkeypatch.setattr(custom_metrics.Missed, "score", lambda *given: 1 - gs.NDCG.score(*given) ** 2)
+        monkeypatch.setattr(custom_metrics.Missed, "score", lambda *given: 1 - gw.NDCG.score(*given) ** 2)
         more = copied(candidates=[*kept.result.plan.candidates, Candidate("more", "lightgbm")])
         for attempt in (lambda: Experiment.load(kept.directory), lambda: run(more)):
             with pytest.raises(ValueError, match="changed since") as caught:

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 from tests.experiment.helpers import contents, facts, folder_of, predict, run
 
-from gainsay.data import simulate
-from gainsay.experiment import Candidate, Experiment, grid
-from gainsay.experiment.storage import compute_sha256, seal
+from gainwise.data import simulate
+from gainwise.experiment import Candidate, Experiment, grid
+from gainwise.experiment.storage import compute_sha256, seal
 
 pytestmark = pytest.mark.slow
 
@@ -88,7 +88,7 @@ def test_every_flipped_bit_and_every_truncation_is_noticed_and_mended(small, tmp
 
 def test_stored_files_are_known_and_contain_no_pickle(done):
     manifest = json.loads((folder_of(done.directory, "xgb gain=linear") / "manifest.json").read_text())
-    assert set(manifest["versions"]) == {"gainsay", "numpy", "xgboost"}
+    assert set(manifest["versions"]) == {"gainwise", "numpy", "xgboost"}
     names = {path.name for path in done.directory.rglob("*") if path.is_file()}
     assert names == FILES | {".lock", "model.txt", "model.ubj"}
 

@@ -15,9 +15,9 @@ from scipy import sparse
 from tests.bad_inputs import BadInput, bad_inputs
 from tests.experiment.helpers import METRICS, predict, run, trees
 
-from gainsay.data import RankingData, simulate
-from gainsay.experiment import Candidate, Experiment
-from gainsay.experiment.plan import compute_seed
+from gainwise.data import RankingData, simulate
+from gainwise.experiment import Candidate, Experiment
+from gainwise.experiment.plan import compute_seed
 
 LABELS = {"a": 0, "b": 3, "c": 0, "d": 3, "e": 1}
 
@@ -133,7 +133,7 @@ class TestRefit:
                 result.compared.loc[candidate.name, "rounds"],
             )
             assert (record.queries, record.documents) == (42, len(everything.labels))
-            assert record.versions.keys() == {"gainsay", "numpy", candidate.library}
+            assert record.versions.keys() == {"gainwise", "numpy", candidate.library}
 
     def test_with_repeats_in_memory(self, make, recipes, parts):
         result = pickle.loads(pickle.dumps(run(make(candidates=recipes, repeats=3, num_boost_round=6))))

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from tests.experiment.helpers import ByPickle, contents, facts, run
 
-from gainsay.data import RankingData, simulate
-from gainsay.experiment import Candidate, Experiment, execution, grid
-from gainsay.experiment.storage import Storage
-from gainsay.experiment.trainers import get_trainer
+from gainwise.data import RankingData, simulate
+from gainwise.experiment import Candidate, Experiment, execution, grid
+from gainwise.experiment.storage import Storage
+from gainwise.experiment.trainers import get_trainer
 
 pytestmark = pytest.mark.slow
 
@@ -185,7 +185,7 @@ class TestThreads:
 
 
 def fail_for(name, after=0):
-    from gainsay.experiment.trainers.lightgbm import train
+    from gainwise.experiment.trainers.lightgbm import train
 
     calls = []
 
@@ -223,13 +223,13 @@ class TestFailures:
     def test_are_forgotten_once_the_candidate_succeeds(self, make, tmp_path, monkeypatch):
         only = [Candidate("a", "lightgbm"), Candidate("b", "lightgbm", {"num_leaves": 5})]
         with monkeypatch.context() as patch:
-            patch.setattr("gainsay.experiment.trainers.lightgbm.train", fail_for("a"))
+            patch.setattr("gainwise.experiment.trainers.lightgbm.train", fail_for("a"))
             assert list(run(make(tmp_path / "run", candidates=only)).failures) == ["a"]
         assert run(make(tmp_path / "run", candidates=only)).failures == {}
         assert list((tmp_path / "run" / "failures").iterdir()) == []
 
     def test_on_one_fold_remove_the_candidate(self, make, parts, monkeypatch):
-        monkeypatch.setattr("gainsay.experiment.trainers.lightgbm.train", fail_for("a", after=1))
+        monkeypatch.setattr("gainwise.experiment.trainers.lightgbm.train", fail_for("a", after=1))
         only = [Candidate("a", "lightgbm"), Candidate("b", "xgboost")]
         result = run(make(candidates=only, train=None, valid=None, test=None, folds=list(parts)), jobs=1)
         assert result.candidates == ("b",)

@@ -14,9 +14,9 @@ import xgboost as xgb
 from scipy import sparse
 from tests.experiment.helpers import ByPickle, run
 
-import gainsay as gs
-from gainsay.data import RankingData, from_frame, simulate
-from gainsay.experiment.plan import compute_fingerprint
+import gainwise as gw
+from gainwise.data import RankingData, from_frame, simulate
+from gainwise.experiment.plan import compute_fingerprint
 
 METRICS = ["ndcg_linear@5", "ndcg_exp@5"]
 LABELS = {"a": 0, "b": 3, "c": 0, "d": 3, "e": 1}
@@ -24,8 +24,8 @@ ROUNDS = 5
 KEEPS_CATEGORIES = tuple(map(int, xgb.__version__.split(".")[:2])) >= (3, 1)
 """From 3.1 on XGBoost keeps the categories of its training, and maps others to the same codes."""
 CANDIDATES = [
-    gs.Candidate("lightgbm", "lightgbm", {"min_data_per_group": 1, "cat_smooth": 1}),
-    gs.Candidate("xgboost", "xgboost"),
+    gw.Candidate("lightgbm", "lightgbm", {"min_data_per_group": 1, "cat_smooth": 1}),
+    gw.Candidate("xgboost", "xgboost"),
 ]
 
 
@@ -47,7 +47,7 @@ CATEGORICAL = [from_frame(frame, label="grade", query="query") for frame in FRAM
 
 
 def experiment(parts, directory=None):
-    return gs.Experiment(CANDIDATES, *parts, METRICS, directory, num_boost_round=ROUNDS, draws=1000)
+    return gw.Experiment(CANDIDATES, *parts, METRICS, directory, num_boost_round=ROUNDS, draws=1000)
 
 
 def sparse_parts(kind):
@@ -91,12 +91,12 @@ class TestCategories:
             name: trained.load_model(name) for name in trained.candidates if name == "lightgbm" or KEEPS_CATEGORIES
         }
         test = CATEGORICAL[2]
-        found = gs.compare(models, test.judgments(), METRICS, features=test, draws=1000)
+        found = gw.compare(models, test.judgments(), METRICS, features=test, draws=1000)
         assert found.leaderboard["ndcg_exp@5"].min() > 0.99
 
     @pytest.mark.filterwarnings("ignore:Found `num_iterations` in params")
     def test_lightgbm_trains_like_on_the_frame(self, trained):
-        from gainsay.experiment.trainers.lightgbm import create_parameters
+        from gainwise.experiment.trainers.lightgbm import create_parameters
 
         train, features = FRAMES[0], FRAMES[2][["bm25", "shop"]]
         params = create_parameters(trained.plan.candidates[0], train["grade"].max())
@@ -108,7 +108,7 @@ class TestCategories:
         assert np.array_equal(ours.predict(features, num_iteration=rounds), own.predict(features, num_iteration=rounds))
 
     def test_xgboost_trains_like_on_the_frame(self, trained):
-        from gainsay.experiment.trainers.xgboost import create_parameters
+        from gainwise.experiment.trainers.xgboost import create_parameters
 
         train = FRAMES[0]
         data = xgb.DMatrix(train[["bm25", "shop"]], train["grade"], qid=train["query"], enable_categorical=True)
@@ -129,10 +129,10 @@ class TestCategories:
         bare = xgb.train({"objective": "rank:ndcg"}, train, ROUNDS)
         judgments = CATEGORICAL[2].judgments()
         with pytest.raises(ValueError, match="splits by category"):
-            gs.compare({"bare": bare}, judgments, METRICS, features=features)
+            gw.compare({"bare": bare}, judgments, METRICS, features=features)
         same = FRAMES[2].assign(shop=FRAMES[2]["shop"].cat.set_categories(list("abcd")).cat.codes)
         array = same[["bm25", "shop"]].to_numpy(np.float32)
-        found = gs.compare({"bare": bare, "bm25": array[:, 0]}, judgments, METRICS, features=array, draws=1000)
+        found = gw.compare({"bare": bare, "bm25": array[:, 0]}, judgments, METRICS, features=array, draws=1000)
         assert found.leaderboard.loc["bare", "ndcg_exp@5"] > 0.99
 
     @pytest.mark.parametrize(
@@ -168,10 +168,10 @@ class TestSparse:
         test, names = sparse_parts("sparse")[2], [f"f{number}" for number in range(30)]
         models = {name: results["sparse"].load_model(name) for name in ("lightgbm", "xgboost")}
         assert models["lightgbm"].feature_name() == models["xgboost"].feature_names == names
-        found = gs.compare(models, test.judgments(), METRICS, features=convert(test), draws=1000)
+        found = gw.compare(models, test.judgments(), METRICS, features=convert(test), draws=1000)
         rows = {"lightgbm": test.features, "xgboost": xgb.DMatrix(test.features, feature_names=names)}
         scores = {name: model.predict(rows[name]) for name, model in models.items()}
-        assert found.leaderboard.equals(gs.compare(scores, test.judgments(), METRICS, draws=1000).leaderboard)
+        assert found.leaderboard.equals(gw.compare(scores, test.judgments(), METRICS, draws=1000).leaderboard)
 
 
 class TestFingerprint:

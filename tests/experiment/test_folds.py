@@ -8,10 +8,10 @@ import pytest
 import xgboost as xgb
 from tests.experiment.helpers import METRICS, balanced_by_hand, facts, predict
 
-import gainsay as gs
-from gainsay.data import RankingData, simulate
-from gainsay.experiment import Experiment, k_folds
-from gainsay.experiment.plan import rotate
+import gainwise as gw
+from gainwise.data import RankingData, simulate
+from gainwise.experiment import Experiment, k_folds
+from gainwise.experiment.plan import rotate
 
 ROUNDS = 12
 
@@ -22,7 +22,7 @@ def data():
 
 
 def per_query(data, scores):
-    return gs.evaluate(METRICS, data.judgments(), scores).per_query
+    return gw.evaluate(METRICS, data.judgments(), scores).per_query
 
 
 @pytest.mark.parametrize("count", [3, 4, 5])
@@ -74,7 +74,7 @@ def test_each_query_is_tested_once_by_models_trained_on_other_folds(folded, fold
         for name in ("labels", "qid", "weight")
     )
     models = {name: np.concatenate(values) for name, values in scores.items()}
-    alone = gs.compare(models, gs.Judgments(labels, qid=qid, weight=weight), METRICS, draws=1000)
+    alone = gw.compare(models, gw.Judgments(labels, qid=qid, weight=weight), METRICS, draws=1000)
     pair = result.candidates[0], result.candidates[2]
     found, expected = (it.attribution(*pair).difference for it in (result.comparison, alone))
     assert found == pytest.approx(expected, abs=1e-12)

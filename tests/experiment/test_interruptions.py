@@ -13,9 +13,9 @@ from tests.experiment import faults
 from tests.experiment.helpers import ByPickle, facts, run, write_toml
 from typer.testing import CliRunner
 
-from gainsay.cli import app
-from gainsay.experiment import Experiment, execution
-from gainsay.experiment.storage import SharedParts, Storage
+from gainwise.cli import app
+from gainwise.experiment import Experiment, execution
+from gainwise.experiment.storage import SharedParts, Storage
 
 pytestmark = pytest.mark.slow
 

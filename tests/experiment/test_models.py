@@ -12,9 +12,9 @@ import pytest
 import xgboost as xgb
 from tests.experiment.helpers import METRICS, balanced_by_hand, folder_of, predict, run
 
-import gainsay as gs
-from gainsay.experiment import Candidate, Experiment, execution
-from gainsay.experiment.plan import find_balanced_round, find_best_rounds, find_stored_rounds
+import gainwise as gw
+from gainwise.experiment import Candidate, Experiment, execution
+from gainwise.experiment.plan import find_balanced_round, find_best_rounds, find_stored_rounds
 
 pytestmark = pytest.mark.slow
 
@@ -53,7 +53,7 @@ def saved(result, name, stem="model", fold=""):
 
 
 def per_query(data, scores):
-    return gs.evaluate(METRICS, data.judgments(), scores).per_query
+    return gw.evaluate(METRICS, data.judgments(), scores).per_query
 
 
 def assert_compared(result, name, scores, data):
@@ -84,7 +84,7 @@ def test_loaded_models_and_saved_files_are_the_compared_models(torn, parts):
 
 def test_compare_explains_as_the_experiment_does(torn, parts):
     models = {name: torn.load_model(name) for name in torn.candidates}
-    alone = gs.compare(models, parts.test.judgments(), METRICS, features=parts.test.features, seed=3, draws=1000)
+    alone = gw.compare(models, parts.test.judgments(), METRICS, features=parts.test.features, seed=3, draws=1000)
     assert alone.verdict.to_dict() == torn.verdict.to_dict()
     rows = 0
     for pair in itertools.combinations(torn.candidates, 2):
@@ -107,7 +107,7 @@ def test_compare_explains_as_the_experiment_does(torn, parts):
 class TestStopBy:
     """Another choice of the round needs no training, and changes the report, the model and the file."""
 
-    @pytest.mark.parametrize("stop_by", ["ndcg_exp@10", gs.parse_metrics("mrr")[0]])
+    @pytest.mark.parametrize("stop_by", ["ndcg_exp@10", gw.parse_metrics("mrr")[0]])
     def test_metric(self, torn, again, parts, stop_by):
         result = again(stop_by=stop_by)
         for name in result.candidates:
@@ -130,7 +130,7 @@ class TestStopBy:
             assert result.compared.loc[name, "rounds"] == (number,)
             scores[name] = predict(torn.load_model(name, number), parts.test)
             np.testing.assert_array_equal(predict(torn.load_model(name, 40), parts.test, number), scores[name])
-        alone = gs.compare(scores, parts.test.judgments(), primary, draws=1000)
+        alone = gw.compare(scores, parts.test.judgments(), primary, draws=1000)
         pair = result.candidates[0], result.candidates[3]
         pd.testing.assert_frame_equal(
             result.comparison.queries(*pair, 100), alone.queries(*pair, 100), rtol=0, atol=1e-12

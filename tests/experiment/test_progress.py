@@ -6,8 +6,8 @@ import io
 import re
 import sys
 
-from gainsay.experiment import Candidate
-from gainsay.experiment.execution import Progress
+from gainwise.experiment import Candidate
+from gainwise.experiment.execution import Progress
 
 
 class Terminal(io.StringIO):

@@ -11,10 +11,10 @@ import pytest
 from tests.comparison.tables import verdict_of
 from tests.experiment.helpers import METRICS, balanced_by_hand, contents, facts, folder_of, predict, run
 
-import gainsay as gs
-from gainsay.data import RankingData
-from gainsay.experiment import Candidate, Experiment, k_folds
-from gainsay.experiment.plan import compute_seed, resample
+import gainwise as gw
+from gainwise.data import RankingData
+from gainwise.experiment import Candidate, Experiment, k_folds
+from gainwise.experiment.plan import compute_seed, resample
 
 pytestmark = pytest.mark.slow
 
@@ -60,7 +60,7 @@ class TestComparison:
                     predict(result.load_model(name, 3, repeat=number), parts.test),
                     predict(result.load_model(name, 12, repeat=number), parts.test, 3),
                 )
-                values.append(gs.evaluate(METRICS, parts.test.judgments(), scores))
+                values.append(gw.evaluate(METRICS, parts.test.judgments(), scores))
                 row = result.repeat_values.loc[(name, number)]
                 assert [row[f"test {metric}"] for metric in METRICS] == pytest.approx(list(values[-1].mean.values()))
             for place, metric in enumerate(METRICS):
@@ -149,7 +149,7 @@ def test_folds_and_repeats(make, recipes, parts, tmp_path):
         each = []
         for place, fold in enumerate(folds, 1):
             scores = predict(result.load_model("A", repeat=number, fold=f"fold {place}"), fold)
-            each.append(gs.evaluate("mrr", fold.judgments(), scores).per_query[:, 0])
+            each.append(gw.evaluate("mrr", fold.judgments(), scores).per_query[:, 0])
         np.testing.assert_array_equal(values[:, number - 1], np.concatenate(each))
     assert result.best_rounds.index.names == ["candidate", "repeat", "fold"]
     assert "3 models in each repeat" in result.summary()

@@ -12,12 +12,12 @@ import pytest
 from scipy import stats
 from tests.experiment.helpers import METRICS, balanced_by_hand, predict, run
 
-import gainsay as gs
-from gainsay._common.text import as_text
-from gainsay.data import RankingData
-from gainsay.experiment import Candidate
-from gainsay.experiment.result import ExperimentResult, compute_paired_loss
-from gainsay.experiment.storage import Training
+import gainwise as gw
+from gainwise._common.text import as_text
+from gainwise.data import RankingData
+from gainwise.experiment import Candidate
+from gainwise.experiment.result import ExperimentResult, compute_paired_loss
+from gainwise.experiment.storage import Training
 
 TWO = [Candidate("a", "lightgbm"), Candidate("b", "xgboost")]
 
@@ -29,7 +29,7 @@ def per_query(done, parts):
     for name in done.result.candidates:
         model = done.result.load_model(name, 12)
         for number in {*done.result.best_rounds.loc[name], balanced_by_hand(done.result.curves, name)}:
-            values = gs.evaluate(METRICS, parts.test.judgments(), predict(model, parts.test, int(number)))
+            values = gw.evaluate(METRICS, parts.test.judgments(), predict(model, parts.test, int(number)))
             tables[name, number] = pd.DataFrame(values.per_query, columns=list(METRICS))
 
     def of(name, stop_by):
@@ -45,7 +45,7 @@ def best_on_validation(done, metric):
     return best.idxmax(), best.max()
 
 
-LOST = (gs.metric("lost_value", lambda *_: 0.0, higher_is_better=False), "mrr")
+LOST = (gw.metric("lost_value", lambda *_: 0.0, higher_is_better=False), "mrr")
 
 
 def select_by_hand(values):
@@ -101,7 +101,7 @@ class TestSelected:
     def test_report_states_the_bound_and_what_the_test_set_favors(self, selected, metrics, lead):
         rng = np.random.default_rng(8)
         tables = {metric: rng.uniform(0.4, 0.6, (400, 3)) + np.array([lead, 0, 0]) for metric in metrics}
-        comparison = gs.Comparison(tables, ["A", "B", "C"], selected=selected, draws=1000)
+        comparison = gw.Comparison(tables, ["A", "B", "C"], selected=selected, draws=1000)
         table = comparison.standings.groupby("model")["regret_upper"].max()
         if len(metrics) == 2:
             table = {name: max(bounds[name] for bounds in comparison.verdict.regrets_upper.values()) for name in "ABC"}

@@ -12,9 +12,9 @@ import pytest
 import xgboost as xgb
 from tests.experiment.helpers import METRICS, balanced_by_hand, folder_of, predict, run, trees
 
-import gainsay as gs
-from gainsay.experiment import Candidate
-from gainsay.experiment.execution import RoundWatch
+import gainwise as gw
+from gainwise.experiment import Candidate
+from gainwise.experiment.execution import RoundWatch
 
 COMMON = {"seed": 3, "num_threads": 1, "deterministic": True, "force_row_wise": True, "metric": "None", "verbosity": -1}
 
@@ -40,7 +40,7 @@ class TestStoredModel:
         else:
             booster = xgb.Booster({"nthread": 1}, model_file=folder / "all-rounds.ubj")
         judgments = parts.valid.judgments()
-        expected = [gs.evaluate(METRICS, judgments, predict(booster, parts.valid, n)).mean for n in range(1, 13)]
+        expected = [gw.evaluate(METRICS, judgments, predict(booster, parts.valid, n)).mean for n in range(1, 13)]
         curves = done.result.curves.query("candidate == @name")
         for metric in METRICS:
             curve = curves[curves["metric"] == metric].sort_values("round")
@@ -84,7 +84,7 @@ class TestGains:
         for name, model in direct.items():
             scores = predict(model, parts.test, int(result.compared.loc[name, "rounds"][0]))
             np.testing.assert_array_equal(predict(result.load_model(name), parts.test), scores)
-            means = gs.evaluate(METRICS, parts.test.judgments(), scores).mean
+            means = gw.evaluate(METRICS, parts.test.judgments(), scores).mean
             assert result.leaderboard.loc[name, list(means)].to_dict() == pytest.approx(means, rel=1e-12)
 
     def test_settings_of_histograms_and_filters_are_those_of_the_candidate(self, make):
@@ -115,7 +115,7 @@ class TestWeights:
         np.testing.assert_allclose(first.curves["value"], second.curves["value"], rtol=1e-6)
         np.testing.assert_allclose(first.comparison.weights, changed["test"].judgments().weights)
         model, valid = first.load_model("xgb gain=linear", 4), changed["valid"]
-        expected = gs.evaluate(METRICS, valid.judgments(), predict(model, valid)).mean
+        expected = gw.evaluate(METRICS, valid.judgments(), predict(model, valid)).mean
         last = first.curves.query("candidate == 'xgb gain=linear' and round == 4").set_index("metric")["value"]
         assert last.to_dict() == pytest.approx(expected, rel=1e-12)
 
@@ -144,7 +144,7 @@ class TestEarlyStopping:
         from tests.experiment import custom_metrics
 
         assert str(custom_metrics.GAP) == "first_gap"  # The import defines the metric.
-        watch = RoundWatch(gs.Evaluator(metrics.split(), gs.Judgments([1, 0], group=[2])), patience=2)
+        watch = RoundWatch(gw.Evaluator(metrics.split(), gw.Judgments([1, 0], group=[2])), patience=2)
         assert [watch.record(values) for values in curve] == [False] * 5 + [True]
 
     def test_cuts_the_full_curves_after_the_best_round_of_every_metric(self, make, candidates):

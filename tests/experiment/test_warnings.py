@@ -7,8 +7,8 @@ import warnings
 import numpy as np
 import pytest
 
-from gainsay.data import RankingData
-from gainsay.experiment import grid
+from gainwise.data import RankingData
+from gainwise.experiment import grid
 
 
 def warned(make, **changes):
@@ -49,7 +49,7 @@ def one_fold_twice(parts):
     ],
 )
 def test_one_warning_names_the_waste(make, parts, monkeypatch, changes, words):
-    monkeypatch.setattr("gainsay.experiment.execution.train_candidate", None)
+    monkeypatch.setattr("gainwise.experiment.execution.train_candidate", None)
     if isinstance(changes, list):
         changes = {"candidates": changes}
     texts, _ = warned(make, **(changes(parts) if callable(changes) else changes))

@@ -11,9 +11,9 @@ import pytest
 from sklearn.model_selection import GroupKFold
 from tests.adapters.drivers import LGB, LightGBMTrain, curve_values, lgb_dataset, make_part
 
-import gainsay as gs
-from gainsay.lightgbm import Curves, checkpoint, early_stopping, feval
-from gainsay.training.curves import _end_all
+import gainwise as gw
+from gainwise.lightgbm import Curves, checkpoint, early_stopping, feval
+from gainwise.training.curves import _end_all
 
 PANEL = ["ndcg_linear@10", "ndcg_exp@10", "mrr"]
 TRAIN, VALID = make_part(1, 50), make_part(6)
@@ -56,11 +56,11 @@ class TestBinding:
         """Weights have the same meaning as in `evaluate`."""
         labels, weight = np.array([1, 0, 1, 0]), [1, 2, 3, 9]
         data = lgb.Dataset(np.arange(8.0).reshape(4, 2), labels, group=[3, 0, 1], weight=weight, params={"verbose": -1})
-        judgments = gs.Judgments(labels, group=[3, 0, 1], weight=weight)
+        judgments = gw.Judgments(labels, group=[3, 0, 1], weight=weight)
         assert judgments.weights.tolist() == [2, 0, 9]
         scores = np.array([0.5, 2, 1, 3])
         ((_, value, _),) = feval("mrr")(scores, data.construct())
-        assert value == gs.evaluate("mrr", judgments, scores).mean["mrr"]
+        assert value == gw.evaluate("mrr", judgments, scores).mean["mrr"]
 
     def test_every_counts_each_entry_of_one_dataset_separately(self):
         data, valid, curves = lgb_dataset(TRAIN), lgb_dataset(VALID), {}
@@ -86,7 +86,7 @@ def test_values_do_not_depend_on_the_gain_table_of_another_booster():
 
     run = train(rounds=6, params=params, callbacks=[disturb])
     for number in range(1, 7):
-        values = gs.evaluate(PANEL, VALID.judgments, run.model.predict(VALID.features, num_iteration=number)).mean
+        values = gw.evaluate(PANEL, VALID.judgments, run.model.predict(VALID.features, num_iteration=number)).mean
         assert {name: run.curve("valid", name)[number - 1] for name in PANEL} == pytest.approx(values, rel=1e-12)
     assert run.curve("valid", "ndcg@10") != alone.curve("valid", "ndcg@10")
 
@@ -105,7 +105,7 @@ class TestEarlyStopping:
 
     @pytest.mark.parametrize("rounds", [40, 7])
     def test_lightgbms_own_gets_the_direction_of_a_loss(self, rounds):
-        loss = gs.metric(
+        loss = gw.metric(
             "shortfall_below", lambda labels, scores: labels.max() - labels[scores.argmax()], higher_is_better=False
         )
         curves = Curves(show=False)
@@ -140,7 +140,7 @@ class TestEarlyStopping:
         booster = lgb.train({**LGB, "learning_rate": 30.0}, data, 3, feval=[feval("mrr"), feval("ndcg_exp")], **options)
         scores = start.predict(VALID.features)
         assert booster.best_score["valid_0"] == pytest.approx(
-            gs.evaluate(["mrr", "ndcg_exp"], VALID.judgments, scores).mean, rel=1e-12
+            gw.evaluate(["mrr", "ndcg_exp"], VALID.judgments, scores).mean, rel=1e-12
         )
         np.testing.assert_array_equal(booster.predict(VALID.features), scores)
 
@@ -158,9 +158,9 @@ class TestCrossValidation:
         """The mean over the folds of the values of their models."""
         values = []
         for booster, (_, rows) in zip(boosters, self.FOLDS, strict=True):
-            judgments = gs.Judgments(TRAIN.labels[rows], qid=TRAIN.qid[rows])
+            judgments = gw.Judgments(TRAIN.labels[rows], qid=TRAIN.qid[rows])
             scores = booster.predict(TRAIN.features[rows], num_iteration=number)
-            values.append(list(gs.evaluate(PANEL, judgments, scores).mean.values()))
+            values.append(list(gw.evaluate(PANEL, judgments, scores).mean.values()))
         return np.mean(values, axis=0)
 
     @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ import pytest
 from tests.bad_inputs import BadInput, bad_inputs
 from tests.metrics.one_query import value
 
-import gainsay as gs
-from gainsay.metrics import safe_name
-from gainsay.metrics.base import METRICS
-from gainsay.metrics.names import OTHER_NAMES, parse_metric
+import gainwise as gw
+from gainwise.metrics import safe_name
+from gainwise.metrics.base import METRICS
+from gainwise.metrics.names import OTHER_NAMES, parse_metric
 
 
 def quadratic(labels):
@@ -37,9 +37,9 @@ def make_function(name):
     return within
 
 
-OWN = gs.metric("own_zero", zero)
-gs.NDCG(gain=quadratic)
-gs.NDCG(gain=lambda labels: labels, name="contradicted")
+OWN = gw.metric("own_zero", zero)
+gw.NDCG(gain=quadratic)
+gw.NDCG(gain=lambda labels: labels, name="contradicted")
 
 NAMES = [  # argument in the message, its words, and names of metrics
     ("'ndcg_linear@10'", "ambiguous", "ndcg@10"),
@@ -122,7 +122,7 @@ CALLS = [  # argument in the message, exception, words of the message, and calls
     ("'own_zero'", ValueError, "used by", "metric('own_zero', quadratic)"),
     ("'mrr'", ValueError, "built-in metric", "metric('mrr', zero)"),
     ("must consist of", ValueError, "", "metric('own@10', zero)", "metric('my loss', zero)", "metric('', zero)"),
-    ("name must", TypeError, "gs.metric(name, function)", "metric(zero, 'own')"),
+    ("name must", TypeError, "gw.metric(name, function)", "metric(zero, 'own')"),
     ("function", TypeError, "got 3", "metric('own', 3)"),
     ("parse_metrics('ndcg_exp@10')", TypeError, "function is missing", "metric('ndcg_exp@10')"),
     ("'ndcg_exp@1,3'", TypeError, "names 2", "parse_metric('ndcg_exp@1,3')"),
@@ -136,18 +136,18 @@ CALLS = [  # argument in the message, exception, words of the message, and calls
 
 def evaluate_gain(function, labels=(0, 1, 2, 3)):
     function.__name__ = function.__qualname__ = "own"  # the same function, defined again
-    return value(gs.NDCG(gain=function, name="own_gain"), labels)
+    return value(gw.NDCG(gain=function, name="own_gain"), labels)
 
 
 def evaluate_discount(function):
     function.__name__ = function.__qualname__ = "own"
-    return value(gs.NDCG(gain="linear", discount=function, name="own_discount"), [1] * 5)
+    return value(gw.NDCG(gain="linear", discount=function, name="own_discount"), [1] * 5)
 
 
 def evaluate_function(function):
     function.__qualname__ = "bad"
-    judgments = gs.Judgments([1, 0, 2], qid=["shoes", "shoes", "hats"])
-    return gs.evaluate(gs.metric("bad", function), judgments, [1, 2, 3])
+    judgments = gw.Judgments([1, 0, 2], qid=["shoes", "shoes", "hats"])
+    return gw.evaluate(gw.metric("bad", function), judgments, [1, 2, 3])
 
 
 def evaluate_returned(returned, documents=2):
@@ -155,11 +155,11 @@ def evaluate_returned(returned, documents=2):
 
 
 def experiment(metric):
-    data = gs.data.simulate(queries=4, seed=0)
-    return gs.Experiment([gs.Candidate("a", "lightgbm", {})], data, data, data, metrics=["ndcg_exp@3", metric])
+    data = gw.data.simulate(queries=4, seed=0)
+    return gw.Experiment([gw.Candidate("a", "lightgbm", {})], data, data, data, metrics=["ndcg_exp@3", metric])
 
 
-UNJUDGED = gs.Judgments([1, 0], group=[2], judged=[True, False])
+UNJUDGED = gw.Judgments([1, 0], group=[2], judged=[True, False])
 EVALUATIONS = [
     ("got 5", "max_label", lambda: value("err(max_label=4)", [0, 5])),
     ("got -1", "max_label", lambda: value("err(max_label=4)", [-1, 2], negative_labels="allow")),
@@ -183,42 +183,42 @@ EVALUATIONS = [
     ("hats (1 document)", "ZeroDivisionError", lambda: evaluate_function(lambda y, _: 1 / (len(y) - 1))),
     ("all documents", "judged@3", lambda: value("judged@3", [1, 0])),
     ("all documents", "judged@3", lambda: experiment("judged@3")),
-    ("1 unjudged", "unjudged='drop'", lambda: gs.evaluate("precision(min_label=0)@1", UNJUDGED, [1, 2])),
+    ("1 unjudged", "unjudged='drop'", lambda: gw.evaluate("precision(min_label=0)@1", UNJUDGED, [1, 2])),
 ]
 
 
 def define(code, module="notebook"):
     """Run the code of a notebook cell and return what it names `made`, or else the module."""
     found = types.ModuleType(module)
-    exec("import gainsay as gs\n" + code, found.__dict__)
+    exec("import gainwise as gw\n" + code, found.__dict__)
     return vars(found).get("made", found)
 
 
-HALF = "class Half(gs.RR):\n names = {'half_in_cell': {}}\n def score(self, *a): return 0\nmade = Half()"
+HALF = "class Half(gw.RR):\n names = {'half_in_cell': {}}\n def score(self, *a): return 0\nmade = Half()"
 SCORE = "def score(self, rows, facts, cutoffs): return 0"
 SUBCLASSES = [  # argument in the message, exception, words of the message, and code
-    ("names = {'own': {}}", TypeError, "has no names", f"class Own(gs.NDCG):\n {SCORE}"),
-    ("Base()", TypeError, "no name", f"class Base(gs.Metric, abstract=True):\n {SCORE}\nstr(Base())"),
-    ("Base(", TypeError, "no name", f"class Base(gs.NDCG, abstract=True):\n {SCORE}\nstr(Base(gain='linear'))"),
+    ("names = {'own': {}}", TypeError, "has no names", f"class Own(gw.NDCG):\n {SCORE}"),
+    ("Base()", TypeError, "no name", f"class Base(gw.Metric, abstract=True):\n {SCORE}\nstr(Base())"),
+    ("Base(", TypeError, "no name", f"class Base(gw.NDCG, abstract=True):\n {SCORE}\nstr(Base(gain='linear'))"),
     (
         "o_exp",
         TypeError,
         "no name",
-        "class O(gs.DCG): names = {'o_exp': {'gain': 'exponential'}}\nstr(O(gain='linear'))",
+        "class O(gw.DCG): names = {'o_exp': {'gain': 'exponential'}}\nstr(O(gain='linear'))",
     ),
-    ("'ndcg_exp'", ValueError, "built-in metric", "class Own(gs.RR): names = {'ndcg_exp': {}}"),
-    *(("Own.names", TypeError, "must map", f"class Own(gs.RR): names = {n}") for n in ("{}", "'own'", "{'own': None}")),
+    ("'ndcg_exp'", ValueError, "built-in metric", "class Own(gw.RR): names = {'ndcg_exp': {}}"),
+    *(("Own.names", TypeError, "must map", f"class Own(gw.RR): names = {n}") for n in ("{}", "'own'", "{'own': None}")),
     *(
-        (repr(name), ValueError, "must consist of", f"class Own(gs.RR): names = {{{name!r}: {{}}}}")
+        (repr(name), ValueError, "must consist of", f"class Own(gw.RR): names = {{{name!r}: {{}}}}")
         for name in ("1st", "a-b", "", "own@10", "größe")
     ),
 ]
 
 USED = {"parse_metric": parse_metric, "pickle": pickle, "replace": replace, "safe_name": safe_name}
-NAMESPACE = {**globals(), **{name: getattr(gs, name) for name in gs.__all__}, **USED}
+NAMESPACE = {**globals(), **{name: getattr(gw, name) for name in gw.__all__}, **USED}
 CASES = [
     *(
-        BadInput(f"name {text[:40]!r}", partial(gs.parse_metrics, text), argument, ValueError, words)
+        BadInput(f"name {text[:40]!r}", partial(gw.parse_metrics, text), argument, ValueError, words)
         for argument, words, *texts in NAMES
         for text in texts
     ),
@@ -246,10 +246,10 @@ def test_an_error_of_a_function_is_the_cause_of_the_message():
 
 
 def test_a_class_from_elsewhere_does_not_take_a_name():
-    mine = define("class Mine(gs.RR): names = {'taken': {}}").Mine
+    mine = define("class Mine(gw.RR): names = {'taken': {}}").Mine
     with pytest.raises(ValueError, match=r"used by notebook\.Mine.*other\.Mine"):
-        define("class Mine(gs.RR): names = {'taken': {}}", "other")
+        define("class Mine(gw.RR): names = {'taken': {}}", "other")
     with pytest.raises(ValueError, match=r"used by notebook\.Mine.*notebook\.Yours"):
-        define("class Yours(gs.RR): names = {'free': {}, 'taken': {}}")
-    assert type(*gs.parse_metrics("taken")) is mine
+        define("class Yours(gw.RR): names = {'free': {}, 'taken': {}}")
+    assert type(*gw.parse_metrics("taken")) is mine
     assert "free" not in METRICS

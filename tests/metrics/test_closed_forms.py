@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.metrics.one_query import value
 
-import gainsay as gs
+import gainwise as gw
 
 getcontext().prec = 60
 NEVER = -math.inf
@@ -132,7 +132,7 @@ def test_low_grades_of_a_long_err_scale_keep_their_digits(max_label, scores):
     if scores:
         orders = [(a, b, c) for a in (s, 0, 3 * s) for b in (s, 0, 3 * s) for c in (s, 0, 3 * s) if len({a, b, c}) == 3]
     total = sum(a + (1 - a) * b / 2 + (1 - a) * (1 - b) * c / 3 for a, b, c in orders)
-    found = value(gs.ERR(max_label=max_label), [1, 0, 2], scores)
+    found = value(gw.ERR(max_label=max_label), [1, 0, 2], scores)
     assert found == pytest.approx(float(total / len(orders)), rel=1e-14, abs=0)
 
 
@@ -159,7 +159,7 @@ class TestJudged:
         assert value("judged", [-1, 0, 0], judged=judged, negative_labels="zero") == 2 / 3
 
     def test_scattered_rows_and_weights(self):
-        judgments = gs.Judgments([1, 0, 0, 1], qid=list("abab"), judged=[True, False, False, True], weight=[3, 1])
-        result = gs.evaluate(["judged@1", "judged"], judgments, [2, 2, 1, 1])
+        judgments = gw.Judgments([1, 0, 0, 1], qid=list("abab"), judged=[True, False, False, True], weight=[3, 1])
+        result = gw.evaluate(["judged@1", "judged"], judgments, [2, 2, 1, 1])
         assert result.per_query.tolist() == [[1, 0.5], [0, 0.5]]
         assert result.mean == {"judged@1": 3 / 4, "judged": 1 / 2}

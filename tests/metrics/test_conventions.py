@@ -7,8 +7,8 @@ from math import log2
 import pytest
 from tests.metrics.one_query import value
 
-import gainsay as gs
-from gainsay.metrics.conventions import ABOVE_HALF
+import gainwise as gw
+from gainwise.metrics.conventions import ABOVE_HALF
 
 HALF = repr(ABOVE_HALF)
 
@@ -58,20 +58,20 @@ EXPECTED = {
     [(library, text, name) for library, names in EXPECTED.items() for text, name in names.items()],
 )
 def test_options(library, text, expected):
-    assert str(*gs.parse_metrics(text, convention=library)) == expected
+    assert str(*gw.parse_metrics(text, convention=library)) == expected
 
 
 def test_options_and_gains_in_the_name_override_the_convention():
-    metrics = gs.parse_metrics("map(ties=best,min_label=2)@5", convention="lightgbm")
-    assert metrics == (gs.AP(ties="best", min_label=2, empty=1, weights="float32_mean", k=5),)
-    (metric,) = gs.parse_metrics("ndcg_linear(empty=0)", convention="xgboost")
+    metrics = gw.parse_metrics("map(ties=best,min_label=2)@5", convention="lightgbm")
+    assert metrics == (gw.AP(ties="best", min_label=2, empty=1, weights="float32_mean", k=5),)
+    (metric,) = gw.parse_metrics("ndcg_linear(empty=0)", convention="xgboost")
     assert str(metric).startswith("ndcg_linear(ties=order,scores")
-    assert gs.parse_metrics(gs.AP(), convention="lightgbm") == (gs.AP(),)
+    assert gw.parse_metrics(gw.AP(), convention="lightgbm") == (gw.AP(),)
 
 
 @pytest.mark.parametrize("name", ["ndcg", "ndcg_linear", "map", "precision"])
 def test_xgboost_cuts_at_32_without_a_cutoff(name):
-    assert [metric.k for metric in gs.parse_metrics(name, f"{name}@40", convention="xgboost")] == [32, 40]
+    assert [metric.k for metric in gw.parse_metrics(name, f"{name}@40", convention="xgboost")] == [32, 40]
 
 
 IDEAL, IDEAL_EXP = 2 + 1 / log2(3), 3 + 1 / log2(3)
@@ -95,5 +95,5 @@ IDEAL, IDEAL_EXP = 2 + 1 / log2(3), 3 + 1 / log2(3)
 )
 def test_one_ranking_under_each_convention(library, name, expected):
     """Two tied documents with labels 0 and 2, listed best first, then one with label 1."""
-    (metric,) = gs.parse_metrics(name, convention=library)
+    (metric,) = gw.parse_metrics(name, convention=library)
     assert value(metric, [2, 0, 1], [5, 5, 4]) == pytest.approx(expected, rel=1e-15, abs=0)

@@ -14,16 +14,16 @@ import numpy as np
 import pytest
 from tests.metrics.test_bad_inputs import define
 
-import gainsay as gs
-from gainsay.data import simulate
+import gainwise as gw
+from gainwise.data import simulate
 
-JUDGMENTS = gs.Judgments([3, 2, 0, 1, 4, 0, 2, 0, 0], group=[4, 3, 2])
+JUDGMENTS = gw.Judgments([3, 2, 0, 1, 4, 0, 2, 0, 0], group=[4, 3, 2])
 SCORES = (1, 2, 3, 3, 5, 4, 4, 0, 1)
 DATA = simulate(60, seed=5, mean_length=20)
 DATA_SCORES = np.random.default_rng(0).normal(size=len(DATA.labels))
 
 
-class Halved(gs.NDCG):
+class Halved(gw.NDCG):
     """NDCG / 2."""
 
     names = {"halved": {}, "halved_exp": {"gain": "exponential"}}
@@ -33,7 +33,7 @@ class Halved(gs.NDCG):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FirstRelevantRank(gs.metrics.binary.BinaryMetric):
+class FirstRelevantRank(gw.metrics.binary.BinaryMetric):
     """Rank of the first relevant document, or the number of documents plus one. Lower is better."""
 
     scale: float = 1.0
@@ -60,41 +60,41 @@ class TestSubclasses:
     )
     def test_name_reads_back_as_an_equal_metric(self, metric, name):
         assert str(metric) == name
-        assert gs.parse_metrics(name) == (metric,)
-        assert gs.parse_metrics(name)[0] != gs.NDCG(gain="exponential", k=3)
+        assert gw.parse_metrics(name) == (metric,)
+        assert gw.parse_metrics(name)[0] != gw.NDCG(gain="exponential", k=3)
         assert pickle.loads(pickle.dumps(metric)) == metric == replace(metric)
         assert copy.deepcopy(metric) is metric
 
     @pytest.mark.parametrize("k", [1, 2, None])
     @pytest.mark.parametrize("gain", ["linear", "exponential"])
     def test_values_are_those_of_its_score(self, gain, k):
-        own, ndcg = Halved(gain=gain, k=k), gs.NDCG(gain=gain, k=k)
-        result = gs.evaluate([own, ndcg], JUDGMENTS, SCORES)
+        own, ndcg = Halved(gain=gain, k=k), gw.NDCG(gain=gain, k=k)
+        result = gw.evaluate([own, ndcg], JUDGMENTS, SCORES)
         np.testing.assert_array_equal(result.per_query[:, 0], result.per_query[:, 1] / 2)
         assert list(result.mean) == [str(own), str(ndcg)]
 
     def test_conventions_and_direction(self):
-        (metric,) = gs.parse_metrics("first_rank", convention="lightgbm")
+        (metric,) = gw.parse_metrics("first_rank", convention="lightgbm")
         assert (metric.ties, metric.empty, metric.min_label) == ("order", 1.0, np.nextafter(0.5, 1))
         assert not metric.higher_is_better
-        assert all(metric.higher_is_better for metric in gs.parse_metrics("ndcg_exp", "map", "mrr", "err(max_label=4)"))
+        assert all(metric.higher_is_better for metric in gw.parse_metrics("ndcg_exp", "map", "mrr", "err(max_label=4)"))
 
     def test_a_name_that_needs_its_gain(self):
         with pytest.raises(ValueError, match=r"halved\(gain=linear\)@10"):
-            gs.parse_metrics("halved@10")
-        assert gs.parse_metrics("halved@10", convention="lightgbm")[0].gain == "exponential"
+            gw.parse_metrics("halved@10")
+        assert gw.parse_metrics("halved@10", convention="lightgbm")[0].gain == "exponential"
 
     def test_a_cell_that_is_run_again_replaces_its_class(self):
-        cell = "class Part(gs.NDCG):\n names = {'part': {}}\n def score(self, *a): return super().score(*a) / "
+        cell = "class Part(gw.NDCG):\n names = {'part': {}}\n def score(self, *a): return super().score(*a) / "
         define(cell + "2")
         second = define(cell + "4").Part
-        (metric,) = gs.parse_metrics("part(gain=linear)")
+        (metric,) = gw.parse_metrics("part(gain=linear)")
         assert type(metric) is second
-        values = gs.evaluate([metric, "ndcg_linear"], JUDGMENTS, SCORES).per_query
+        values = gw.evaluate([metric, "ndcg_linear"], JUDGMENTS, SCORES).per_query
         np.testing.assert_array_equal(values[:, 0], values[:, 1] / 4)
 
 
-class Wrong(gs.RR):
+class Wrong(gw.RR):
     names = {"wrong": {}}
     change = staticmethod(lambda right, rows: right)
 
@@ -112,9 +112,9 @@ class Wrong(gs.RR):
 )
 def test_scores_of_another_shape_and_nan(monkeypatch, change, words):
     monkeypatch.setattr(Wrong, "change", staticmethod(change))
-    judgments = gs.Judgments(JUDGMENTS.labels, qid=list("aaaabbbcc"))
+    judgments = gw.Judgments(JUDGMENTS.labels, qid=list("aaaabbbcc"))
     with pytest.raises(ValueError, match=words):
-        gs.evaluate(["wrong", "wrong@2"], judgments, SCORES)
+        gw.evaluate(["wrong", "wrong@2"], judgments, SCORES)
 
 
 def plain_ndcg(labels, scores, k=10):
@@ -133,16 +133,16 @@ def first_relevant_rank(labels, scores):
     return int(relevant.argmax()) + 1 if relevant.any() else len(labels) + 1
 
 
-OWN_NDCG = gs.metric("own_ndcg", plain_ndcg)
-LOSS = gs.metric("first_relevant_rank", first_relevant_rank, higher_is_better=False)
+OWN_NDCG = gw.metric("own_ndcg", plain_ndcg)
+LOSS = gw.metric("first_relevant_rank", first_relevant_rank, higher_is_better=False)
 
 
 class TestFunctions:
     def test_ndcg_by_its_definition_with_weights(self):
         weight = np.random.default_rng(1).uniform(0.1, 3, len(DATA.group))
-        judgments = gs.Judgments(DATA.labels, group=DATA.group, weight=weight)
+        judgments = gw.Judgments(DATA.labels, group=DATA.group, weight=weight)
         names = ["own_ndcg", "ndcg_exp@10", "own_ndcg(weights=ignore)", "ndcg_exp(weights=ignore)@10"]
-        result = gs.evaluate(names, judgments, DATA_SCORES)
+        result = gw.evaluate(names, judgments, DATA_SCORES)
         np.testing.assert_allclose(result.per_query[:, 0], result.per_query[:, 1], rtol=1e-13)
         assert len(np.unique(result.per_query[:, 0])) > 30
         assert result.mean["own_ndcg"] == pytest.approx(result.mean["ndcg_exp@10"], rel=1e-13)
@@ -152,39 +152,39 @@ class TestFunctions:
 
     def test_one_query_in_input_order_where_rows_are_scattered(self):
         seen = []
-        metric = gs.metric("seen", lambda labels, scores: seen.append((labels.tolist(), scores.tolist())) or 1.0)
-        gs.evaluate(metric, gs.Judgments([3, 0, 1, 2, 4], qid=list("abaab")), np.float32([5, 4, 3, 2, -np.inf]))
+        metric = gw.metric("seen", lambda labels, scores: seen.append((labels.tolist(), scores.tolist())) or 1.0)
+        gw.evaluate(metric, gw.Judgments([3, 0, 1, 2, 4], qid=list("abaab")), np.float32([5, 4, 3, 2, -np.inf]))
         assert seen == [([3, 1, 2], [5, 3, 2]), ([0, 4], [4, -np.inf])]
 
     def test_queries_without_documents_are_left_out(self):
-        result = gs.evaluate(["first_relevant_rank"], gs.Judgments([0, 1], group=[0, 2, 0]), [2, 1])
+        result = gw.evaluate(["first_relevant_rank"], gw.Judgments([0, 1], group=[0, 2, 0]), [2, 1])
         assert np.isnan(result.per_query[[0, 2], 0]).all()
         assert result.mean == {"first_relevant_rank": 2.0}
 
     def test_it_is_a_metric_as_any_other(self):
         assert str(OWN_NDCG) == "own_ndcg"
         assert repr(LOSS) == "metric('first_relevant_rank', first_relevant_rank, higher_is_better=False)"
-        assert gs.parse_metrics("own_ndcg", LOSS) == (OWN_NDCG, LOSS)
-        assert gs.parse_metrics("own_ndcg(weights=ignore)") == (replace(OWN_NDCG, weights="ignore"),)
-        assert str(*gs.parse_metrics("own_ndcg", convention="lightgbm")) == "own_ndcg(weights=float32_mean)"
+        assert gw.parse_metrics("own_ndcg", LOSS) == (OWN_NDCG, LOSS)
+        assert gw.parse_metrics("own_ndcg(weights=ignore)") == (replace(OWN_NDCG, weights="ignore"),)
+        assert str(*gw.parse_metrics("own_ndcg", convention="lightgbm")) == "own_ndcg(weights=float32_mean)"
         assert (OWN_NDCG.higher_is_better, LOSS.higher_is_better) == (True, False)
-        assert len({OWN_NDCG, LOSS, gs.metric("own_ndcg", plain_ndcg)}) == 2
+        assert len({OWN_NDCG, LOSS, gw.metric("own_ndcg", plain_ndcg)}) == 2
 
     def test_a_pickle_makes_its_metric_known_elsewhere(self, tmp_path):
         (tmp_path / "shop.py").write_text(
-            "import gainsay as gs\n\n\ndef clicks(labels, scores):\n    return float(labels[scores.argmax()])\n\n\n"
+            "import gainwise as gw\n\n\ndef clicks(labels, scores):\n    return float(labels[scores.argmax()])\n\n\n"
             "def cubed(labels):\n    return labels**3\n"
         )
         make = (
-            "import gainsay as gs, pickle, shop; metrics = [gs.metric('clicks', shop.clicks, higher_is_better=False), "
-            "gs.NDCG(gain=shop.cubed, k=3)]; open('metrics.pickle', 'wb').write(pickle.dumps(metrics))"
+            "import gainwise as gw, pickle, shop; metrics = [gw.metric('clicks', shop.clicks, higher_is_better=False), "
+            "gw.NDCG(gain=shop.cubed, k=3)]; open('metrics.pickle', 'wb').write(pickle.dumps(metrics))"
         )
         read = (
-            "import gainsay as gs, pickle; metrics = pickle.load(open('metrics.pickle', 'rb')); "
-            "assert gs.parse_metrics('clicks', 'ndcg(gain=cubed)@3') == tuple(metrics); "
-            "print(gs.evaluate(metrics, gs.Judgments([3, 0], group=[2]), [1, 0]).mean, metrics[0].higher_is_better)"
+            "import gainwise as gw, pickle; metrics = pickle.load(open('metrics.pickle', 'rb')); "
+            "assert gw.parse_metrics('clicks', 'ndcg(gain=cubed)@3') == tuple(metrics); "
+            "print(gw.evaluate(metrics, gw.Judgments([3, 0], group=[2]), [1, 0]).mean, metrics[0].higher_is_better)"
         )
-        source = str(Path(gs.__file__).parents[1])
+        source = str(Path(gw.__file__).parents[1])
         for code in (make, read):
             command = [sys.executable, "-c", f"import sys; sys.path[:0] = [{source!r}, '.']; {code}"]
             done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -11,14 +11,14 @@ from functools import partial
 import numpy as np
 import pytest
 
-import gainsay as gs
-from gainsay.metrics.dcg import discounts, exponential, power
+import gainwise as gw
+from gainwise.metrics.dcg import discounts, exponential, power
 
 getcontext().prec = 60
 
 LABELS = [3, 0, 2, 1, 4, 0, 2, 1, 1, 0]
 SIZES = [5, 3, 2]
-JUDGMENTS = gs.Judgments(LABELS, group=SIZES)
+JUDGMENTS = gw.Judgments(LABELS, group=SIZES)
 SCORES = [1, 2, 3, 3, 5, 4, 4, 0, 1, 2]
 
 
@@ -48,7 +48,7 @@ def logarithmic(ranks):
 
 
 def per_query(*metrics):
-    return gs.evaluate(metrics, JUDGMENTS, SCORES).per_query.T
+    return gw.evaluate(metrics, JUDGMENTS, SCORES).per_query.T
 
 
 class TestFormulas:
@@ -70,8 +70,8 @@ class TestFormulas:
     @pytest.mark.parametrize("name", ["ndcg_power", "dcg_power"])
     @pytest.mark.parametrize(("base", "canonical"), [(1, "linear"), (2, "exp"), (np.float64(2), "exp")])
     def test_power_gains_of_base_1_and_2_go_by_their_names(self, name, base, canonical):
-        (metric,) = gs.parse_metrics(f"{name}(gain_base={base},ties=worst)@5")
-        (other,) = gs.parse_metrics(f"{name.replace('power', canonical)}(ties=worst)@5")
+        (metric,) = gw.parse_metrics(f"{name}(gain_base={base},ties=worst)@5")
+        (other,) = gw.parse_metrics(f"{name.replace('power', canonical)}(ties=worst)@5")
         assert (metric, hash(metric), str(metric)) == (other, hash(other), str(other))
 
     @pytest.mark.parametrize(
@@ -95,12 +95,12 @@ class TestFormulas:
         assert (np.diff(found) <= 0).all()
 
     def test_log2_is_the_logarithm_of_base_2(self):
-        assert gs.NDCG(gain="linear", discount="log", base=2) == gs.NDCG(gain="linear")
-        assert gs.NDCG(gain="linear", base=10) == gs.NDCG(gain="linear", discount="log", base=10)
+        assert gw.NDCG(gain="linear", discount="log", base=2) == gw.NDCG(gain="linear")
+        assert gw.NDCG(gain="linear", base=10) == gw.NDCG(gain="linear", discount="log", base=10)
 
 
 class TestForms:
-    @pytest.mark.parametrize("kind", [gs.NDCG, gs.DCG])
+    @pytest.mark.parametrize("kind", [gw.NDCG, gw.DCG])
     @pytest.mark.parametrize("k", [1, 3, None])
     def test_built_in_gains_and_discounts_in_other_forms(self, kind, k):
         gains = (burges, (0, 1, 3, 7, 15), {4: 15, 3: 7, 2: 3, 1: 1, 0: 0, 9: -5})
@@ -123,24 +123,24 @@ class TestFunctions:
         ndcg = partial(definitions.ndcg, gain=gain_of, discount=discount_of)
         ends = np.cumsum([0, *SIZES])
         expected = [definitions.expectation(ndcg, LABELS[a:b], SCORES[a:b], k) for a, b in itertools.pairwise(ends)]
-        np.testing.assert_allclose(per_query(gs.NDCG(gain=gain, discount=discount, k=k))[0], expected, rtol=1e-13)
+        np.testing.assert_allclose(per_query(gw.NDCG(gain=gain, discount=discount, k=k))[0], expected, rtol=1e-13)
 
     @pytest.mark.parametrize(
         ("metric", "name"),
         [
-            (gs.NDCG(gain=squared, k=10), "ndcg(gain=squared)@10"),
-            (gs.DCG(gain="linear", discount=shelves), "dcg_linear(discount=shelves)"),
-            (gs.DCG(gain=squared, discount="none"), "dcg(gain=squared,discount=none)"),
-            (gs.NDCG(gain="linear", discount=[1, 0.5, 0.25], k=3), "ndcg_linear(discount=1/0.5/0.25)@3"),
-            (gs.NDCG(gain="exponential", discount=[1], k=1), "ndcg_exp(discount=1)@1"),
-            (gs.NDCG(gain=lambda labels: labels * 3, name="tripled", k=5), "tripled@5"),
-            (gs.NDCG(gain=squared, discount=shelves, name="shop", empty=1), "shop(empty=1)"),
-            (gs.NDCG(gain="linear", discount=partial(np.power, 0.9), name="patient"), "patient"),
+            (gw.NDCG(gain=squared, k=10), "ndcg(gain=squared)@10"),
+            (gw.DCG(gain="linear", discount=shelves), "dcg_linear(discount=shelves)"),
+            (gw.DCG(gain=squared, discount="none"), "dcg(gain=squared,discount=none)"),
+            (gw.NDCG(gain="linear", discount=[1, 0.5, 0.25], k=3), "ndcg_linear(discount=1/0.5/0.25)@3"),
+            (gw.NDCG(gain="exponential", discount=[1], k=1), "ndcg_exp(discount=1)@1"),
+            (gw.NDCG(gain=lambda labels: labels * 3, name="tripled", k=5), "tripled@5"),
+            (gw.NDCG(gain=squared, discount=shelves, name="shop", empty=1), "shop(empty=1)"),
+            (gw.NDCG(gain="linear", discount=partial(np.power, 0.9), name="patient"), "patient"),
         ],
     )
     def test_names_read_back(self, metric, name):
         assert str(metric) == name
-        assert gs.parse_metrics(name) == (metric,)
-        assert hash(gs.parse_metrics(name)[0]) == hash(metric)
+        assert gw.parse_metrics(name) == (metric,)
+        assert hash(gw.parse_metrics(name)[0]) == hash(metric)
         if name not in ("tripled@5", "patient"):
             assert pickle.loads(pickle.dumps(metric)) == metric

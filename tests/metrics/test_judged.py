@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import pytrec_eval
 
-import gainsay as gs
+import gainwise as gw
 
 NEVER = float("-inf")
 CUTOFFS = (1, 2, 3, 5, 8, None)
@@ -27,11 +27,11 @@ def test_against_all_orders(seed, definitions):
     judged = rng.random(size) < 0.6
     judged[0] = True
     scores = rng.choice([NEVER, 0.0, 1.0, 2.0], size, p=[0.2, 0.3, 0.3, 0.2])
-    judgments = gs.Judgments(np.where(judged, np.arange(size) % 2, np.nan), group=[size], judged=judged)
+    judgments = gw.Judgments(np.where(judged, np.arange(size) % 2, np.nan), group=[size], judged=judged)
     rankings = definitions.rankings_with_multiplicity(judged.tolist(), scores.tolist())
     every = [ranking for ranking, count in rankings for _ in range(count)]
     for ties, settle, rtol in (("average", mean, 1e-12), ("worst", min, 1e-15), ("best", max, 1e-15)):
-        found = gs.evaluate([gs.Judged(k=k, ties=ties) for k in CUTOFFS], judgments, scores).per_query[0]
+        found = gw.evaluate([gw.Judged(k=k, ties=ties) for k in CUTOFFS], judgments, scores).per_query[0]
         np.testing.assert_allclose(found, [settle([share(order, k) for order in every]) for k in CUTOFFS], rtol=rtol)
 
 
@@ -45,7 +45,7 @@ def test_is_the_precision_of_trec_eval_if_every_judgment_counts():
         run[f"q{query}"] = {name: float(rng.integers(0, 12)) for name in ids[rng.integers(0, 39) :]}
     relevant = {query: {name: label + 1 for name, label in labels.items()} for query, labels in qrels.items()}
     theirs = pytrec_eval.RelevanceEvaluator(relevant, {"P.5,10"}).evaluate(run)
-    found = gs.evaluate_run(["judged@5", "judged@10"], run, qrels, convention="trec_eval").frame()
+    found = gw.evaluate_run(["judged@5", "judged@10"], run, qrels, convention="trec_eval").frame()
     for query, expected in theirs.items():
         for k in (5, 10):
             length = min(k, len(run[query]))
@@ -53,6 +53,6 @@ def test_is_the_precision_of_trec_eval_if_every_judgment_counts():
 
 
 def test_condensed_lists_have_no_unjudged_document_of_label_0():
-    judgments = gs.Judgments([0, np.nan], group=[2], judged=[True, False])
-    condensed = gs.evaluate("precision(min_label=0)@1", judgments, [1, 2], unjudged="drop")
+    judgments = gw.Judgments([0, np.nan], group=[2], judged=[True, False])
+    condensed = gw.evaluate("precision(min_label=0)@1", judgments, [1, 2], unjudged="drop")
     assert condensed.mean == {"precision(min_label=0)@1": 1.0}

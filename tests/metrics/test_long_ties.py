@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.metrics.one_query import value
 
-import gainsay as gs
+import gainwise as gw
 
 
 def tied(before, t, r):
@@ -40,7 +40,7 @@ def expected_ap(before, t, r, k, denominator):
 )
 def test_average_precision(s, t, r, k, denominator):
     before = [int(i % 3 == 0) for i in range(s)]
-    found = value(gs.AP(denominator=denominator, k=k), *tied(before, t, r))
+    found = value(gw.AP(denominator=denominator, k=k), *tied(before, t, r))
     assert found == pytest.approx(expected_ap(before, t, r, k, denominator), rel=1e-12, abs=0)
 
 
@@ -63,7 +63,7 @@ class TestERR:
             return total
 
         labels = np.repeat(np.arange(len(lengths)), lengths)
-        found = value(gs.ERR(max_label=4, k=k), labels, np.zeros(len(labels)))
+        found = value(gw.ERR(max_label=4, k=k), labels, np.zeros(len(labels)))
         assert found == pytest.approx(float(expected(tuple(lengths), 1)), rel=4e-15, abs=0)
 
     def test_a_run_too_long_to_average_has_a_worst_case(self):

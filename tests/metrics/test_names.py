@@ -10,8 +10,8 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-import gainsay as gs
-from gainsay.metrics import plain_name, safe_name
+import gainwise as gw
+from gainwise.metrics import plain_name, safe_name
 
 finite = st.floats(-1e6, 1e6, allow_nan=False)
 gains = st.one_of(
@@ -42,46 +42,46 @@ def discounted(make):
 
 
 any_metric = st.one_of(
-    *(discounted(make) for make in (gs.NDCG, gs.DCG)),
-    *(st.builds(make, gain=st.just("power"), gain_base=st.floats(1, 1e9), **common) for make in (gs.NDCG, gs.DCG)),
-    st.builds(gs.AP, denominator=st.sampled_from(["min_R_k", "R"]), **binary),
-    st.builds(gs.GAP, **common),
-    *(st.builds(make, **binary) for make in (gs.RPrecision, gs.RR, gs.Recall, gs.Hit)),
-    st.builds(gs.Precision, denominator=st.sampled_from(["k", "min_k_n"]), **binary),
-    st.builds(gs.RBP, p=st.floats(1e-9, 1 - 1e-9), gain=st.sampled_from(["binary", "graded"]), **binary),
-    st.builds(gs.Judged, **common),
-    st.builds(gs.ERR, max_label=st.floats(0, 1023), **common),
+    *(discounted(make) for make in (gw.NDCG, gw.DCG)),
+    *(st.builds(make, gain=st.just("power"), gain_base=st.floats(1, 1e9), **common) for make in (gw.NDCG, gw.DCG)),
+    st.builds(gw.AP, denominator=st.sampled_from(["min_R_k", "R"]), **binary),
+    st.builds(gw.GAP, **common),
+    *(st.builds(make, **binary) for make in (gw.RPrecision, gw.RR, gw.Recall, gw.Hit)),
+    st.builds(gw.Precision, denominator=st.sampled_from(["k", "min_k_n"]), **binary),
+    st.builds(gw.RBP, p=st.floats(1e-9, 1 - 1e-9), gain=st.sampled_from(["binary", "graded"]), **binary),
+    st.builds(gw.Judged, **common),
+    st.builds(gw.ERR, max_label=st.floats(0, 1023), **common),
 )
 
 NAMED = {
-    "ndcg_linear": gs.NDCG(gain="linear"),
-    "ndcg_exp@10": gs.NDCG(gain="exponential", k=10),
-    "ndcg_jk(base=10)@5": gs.NDCG(gain="linear", discount="jk", base=10, k=5),
-    "ndcg_exp(discount=jk)": gs.NDCG(gain="exponential", discount="jk"),
-    "ndcg_linear(ties=worst,empty=1)@5": gs.NDCG(gain="linear", ties="worst", empty=1, k=5),
-    "ndcg(gain=0/1/3.5)": gs.NDCG(gain=(0, 1, 3.5)),
-    "ndcg(gain=-1>0/2>1)@3": gs.NDCG(gain={2: 1, -1: 0}, k=3),
-    "dcg(gain=7)@2": gs.DCG(gain=(7.0,), k=2),
-    "dcg_jk@10": gs.DCG(gain="linear", discount="jk", k=10),
-    "cg_exp@3": gs.DCG(gain="exponential", discount="none", k=3),
-    "map(ties=worst,denominator=hits)": gs.AP(ties="worst", denominator="hits"),
-    "map@10": gs.AP(k=10),
-    "map(scores=float32,weights=float32_mean)": gs.AP(scores="float32", weights="float32_mean"),
-    "gap(empty=1)@3": gs.GAP(empty=1, k=3),
-    "rprec(min_label=2)": gs.RPrecision(min_label=2),
-    "mrr(min_label=2)@10": gs.RR(min_label=2, k=10.0),
-    "recall@100": gs.Recall(k=100),
-    "judged(ties=order,empty=skip)": gs.Judged(ties="order", empty="skip"),
-    "hit(empty=skip)@1": gs.Hit(empty="skip", k=1),
-    "rbp(p=0.95,gain=graded)": gs.RBP(p=0.95, gain="graded"),
-    "err(max_label=4)@20": gs.ERR(max_label=4, k=20),
+    "ndcg_linear": gw.NDCG(gain="linear"),
+    "ndcg_exp@10": gw.NDCG(gain="exponential", k=10),
+    "ndcg_jk(base=10)@5": gw.NDCG(gain="linear", discount="jk", base=10, k=5),
+    "ndcg_exp(discount=jk)": gw.NDCG(gain="exponential", discount="jk"),
+    "ndcg_linear(ties=worst,empty=1)@5": gw.NDCG(gain="linear", ties="worst", empty=1, k=5),
+    "ndcg(gain=0/1/3.5)": gw.NDCG(gain=(0, 1, 3.5)),
+    "ndcg(gain=-1>0/2>1)@3": gw.NDCG(gain={2: 1, -1: 0}, k=3),
+    "dcg(gain=7)@2": gw.DCG(gain=(7.0,), k=2),
+    "dcg_jk@10": gw.DCG(gain="linear", discount="jk", k=10),
+    "cg_exp@3": gw.DCG(gain="exponential", discount="none", k=3),
+    "map(ties=worst,denominator=hits)": gw.AP(ties="worst", denominator="hits"),
+    "map@10": gw.AP(k=10),
+    "map(scores=float32,weights=float32_mean)": gw.AP(scores="float32", weights="float32_mean"),
+    "gap(empty=1)@3": gw.GAP(empty=1, k=3),
+    "rprec(min_label=2)": gw.RPrecision(min_label=2),
+    "mrr(min_label=2)@10": gw.RR(min_label=2, k=10.0),
+    "recall@100": gw.Recall(k=100),
+    "judged(ties=order,empty=skip)": gw.Judged(ties="order", empty="skip"),
+    "hit(empty=skip)@1": gw.Hit(empty="skip", k=1),
+    "rbp(p=0.95,gain=graded)": gw.RBP(p=0.95, gain="graded"),
+    "err(max_label=4)@20": gw.ERR(max_label=4, k=20),
 }
 
 
 @pytest.mark.parametrize(("name", "metric"), NAMED.items())
 def test_printing_and_reading(name, metric):
     assert str(metric) == name
-    assert gs.parse_metrics(name) == (metric,)
+    assert gw.parse_metrics(name) == (metric,)
     assert str(metric.without_cutoff()) == name.partition("@")[0]
     for field in fields(metric):
         with pytest.raises(FrozenInstanceError):
@@ -92,9 +92,9 @@ def test_printing_and_reading(name, metric):
 def test_every_view_of_a_metric(metric):
     name = str(metric)
     assert not set(name) & set(": \t\n")
-    assert gs.parse_metrics(name) == (metric,)
-    assert hash(gs.parse_metrics(name)[0]) == hash(metric)
-    assert eval(repr(metric), {each: getattr(gs, each) for each in gs.__all__}) == metric
+    assert gw.parse_metrics(name) == (metric,)
+    assert hash(gw.parse_metrics(name)[0]) == hash(metric)
+    assert eval(repr(metric), {each: getattr(gw, each) for each in gw.__all__}) == metric
     assert pickle.loads(pickle.dumps(metric)) == metric
 
 
@@ -140,10 +140,10 @@ def test_safe_names_by_hand(plain, safe):
     ],
 )
 def test_one_metric_has_one_name(text, name):
-    assert str(*gs.parse_metrics(text)) == name
+    assert str(*gw.parse_metrics(text)) == name
 
 
 def test_strings_metrics_and_lists_of_them():
-    metrics = gs.parse_metrics("mrr", [gs.AP(), ("hit@1", iter(["recall@5"]))])
+    metrics = gw.parse_metrics("mrr", [gw.AP(), ("hit@1", iter(["recall@5"]))])
     assert [str(metric) for metric in metrics] == ["mrr", "map", "hit@1", "recall@5"]
-    assert gs.evaluate("mrr", gs.Judgments([1], group=[1]), [0]).mean == {"mrr": 1.0}
+    assert gw.evaluate("mrr", gw.Judgments([1], group=[1]), [0]).mean == {"mrr": 1.0}

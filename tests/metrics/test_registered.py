@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-import gainsay as gs
-from gainsay.metrics.names import BUILT_IN as OURS
+import gainwise as gw
+from gainwise.metrics.names import BUILT_IN as OURS
 
 ROOT = Path(__file__).parents[2]
 DEFINED_APART = {"judged": "tests/metrics/test_judged.py"}
@@ -30,7 +30,7 @@ def test_there_is_a_definition_in_plain_python(name, definitions):
 
 @pytest.mark.parametrize("metric", sorted({metric.__name__ for metric in OURS.values()}))
 def test_the_class_is_public_and_has_an_entry_in_the_reference(metric):
-    assert metric in gs.__all__
-    assert metric in gs.metrics.__all__
+    assert metric in gw.__all__
+    assert metric in gw.metrics.__all__
     entries = page("docs/api/index.md").partition(".. rubric:: Metrics")[2].partition(".. rubric::")[0]
     assert metric in entries.split()

@@ -11,8 +11,8 @@ from unittest import mock
 import numpy as np
 import pytest
 
-import gainsay as gs
-from gainsay.ranking import compiled
+import gainwise as gw
+from gainwise.ranking import compiled
 
 pytestmark = pytest.mark.slow
 
@@ -44,9 +44,9 @@ QUERIES = {
 
 def evaluate(metrics, judgments, scores):
     """Evaluate with the compiled core and with NumPy, which must return the same bits."""
-    result = gs.evaluate(metrics, judgments, scores)
+    result = gw.evaluate(metrics, judgments, scores)
     with mock.patch.object(compiled, "core", return_value=None):
-        in_numpy = gs.evaluate(metrics, judgments, scores)
+        in_numpy = gw.evaluate(metrics, judgments, scores)
     np.testing.assert_array_equal(result.per_query, in_numpy.per_query)
     assert result.mean == pytest.approx(in_numpy.mean, rel=0, abs=0, nan_ok=True)
     return result
@@ -56,13 +56,13 @@ def assert_defined(definitions, queries, cutoffs):
     """Compare all metrics at these cutoffs, with all policies for ties, with their definitions."""
     labels = np.concatenate([labels for labels, _ in queries])
     scores = np.concatenate([scores for _, scores in queries]).astype(np.float64)
-    judgments = gs.Judgments(labels, group=[len(own) for own, _ in queries])
+    judgments = gw.Judgments(labels, group=[len(own) for own, _ in queries])
     average = [list(definitions.rankings_with_multiplicity(*query)) for query in queries]
     settled = {ties: [[(rank(*query), 1)] for query in queries] for ties, rank in definitions.RANKINGS.items()}
     for name, definition in definitions.METRICS.items():
         averaged = {} if "hits" in name else {"average": average}
         for ties, rankings in {**averaged, **settled}.items():
-            metrics = [replace(metric, k=k, ties=ties) for metric in gs.parse_metrics(name) for k in cutoffs]
+            metrics = [replace(metric, k=k, ties=ties) for metric in gw.parse_metrics(name) for k in cutoffs]
             expected = [
                 [definitions.mean_over_orders(definition, labels, own, k) for k in cutoffs]
                 for (labels, _), own in zip(queries, rankings, strict=True)
@@ -92,9 +92,9 @@ def test_empty_queries_and_weights(definitions, weights, empty):
     weight = np.array([1.5, 0.5, 2, 0.25, 3])
     labels = np.concatenate([labels for labels, _ in queries])
     scores = np.concatenate([scores for _, scores in queries])
-    judgments = gs.Judgments(labels, group=[len(own) for own, _ in queries], weight=weight)
+    judgments = gw.Judgments(labels, group=[len(own) for own, _ in queries], weight=weight)
     for name, definition in definitions.METRICS.items():
-        (metric,) = (replace(each, empty=empty, weights=weights, k=2) for each in gs.parse_metrics(name))
+        (metric,) = (replace(each, empty=empty, weights=weights, k=2) for each in gw.parse_metrics(name))
         result = evaluate([metric], judgments, scores)
         expected = np.array([definition(own, own, 2) for own, _ in queries])
         is_empty = [definition(sorted(own, reverse=True), own, None) == 0 for own, _ in queries]

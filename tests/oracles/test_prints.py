@@ -7,8 +7,8 @@ import re
 import numpy as np
 import pytest
 
-import gainsay as gs
-from gainsay.metrics.conventions import CONVENTIONS
+import gainwise as gw
+from gainwise.metrics.conventions import CONVENTIONS
 
 K = 5
 SIZES = [7, 4, 9]
@@ -74,6 +74,6 @@ def of_trec_eval(names):
 def test_the_library_prints_that_number_by_that_name(library):
     prints = {ours.format(k=K): theirs.format(k=K) for ours, theirs in CONVENTIONS[library].prints.items()}
     expected = globals()[f"of_{library}"](tuple(prints.values()))
-    metrics = gs.parse_metrics(list(prints), convention=library)
-    found = list(gs.evaluate(metrics, gs.Judgments(LABELS, group=SIZES), SCORES).mean.values())
+    metrics = gw.parse_metrics(list(prints), convention=library)
+    found = list(gw.evaluate(metrics, gw.Judgments(LABELS, group=SIZES), SCORES).mean.values())
     assert found == pytest.approx(expected, rel=1e-9)

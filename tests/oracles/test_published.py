@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import gainsay as gs
+import gainwise as gw
 
 EXAMPLES = json.loads(Path(__file__).with_name("oracles.json").read_text(encoding="utf-8"))["examples"]
 """Published examples: what they print, and their values computed anew with 50 digits."""
@@ -19,8 +19,8 @@ EXAMPLES = json.loads(Path(__file__).with_name("oracles.json").read_text(encodin
 def ranked(labels, names, not_retrieved=()):
     """Return the values of metrics. Labels are listed by rank, then those of documents that were not retrieved."""
     scores = [*range(len(labels), 0, -1), *[-np.inf] * len(not_retrieved)]
-    judgments = gs.Judgments([*labels, *not_retrieved], group=[len(scores)])
-    return gs.evaluate(names, judgments, scores).per_query[0]
+    judgments = gw.Judgments([*labels, *not_retrieved], group=[len(scores)])
+    return gw.evaluate(names, judgments, scores).per_query[0]
 
 
 def ideal(labels, names):

@@ -1,4 +1,4 @@
-"""All golden values of trec_eval 10 for gainsay's metrics, to four decimals."""
+"""All golden values of trec_eval 10 for gainwise's metrics, to four decimals."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import pandas as pd
 import pytest
 
-import gainsay as gs
+import gainwise as gw
 
 OUTPUTS = {  # golden output: qrels, run, options of trec_eval
     "out.test": ("qrels.test", "results.test", {}),
@@ -27,7 +27,7 @@ MEASURES = re.compile(r"(ndcg|map|recip_rank|Rprec|rbp)|(P|recall|success|map_cu
 
 
 def our_name(measure: str, level: int) -> str | None:
-    """Return gainsay's metric for a measure of trec_eval, or None."""
+    """Return gainwise's metric for a measure of trec_eval, or None."""
     match = MEASURES.fullmatch(measure)
     if match is None:
         return None
@@ -57,8 +57,8 @@ def test_every_value_agrees_to_four_decimals(shared_data, output):
     golden = [(our_name(measure, options.get("level", 1)), *rest) for measure, *rest in golden]
     names = list(dict.fromkeys(name for name, *_ in golden if name is not None))
     assert names
-    metrics = gs.parse_metrics(names, convention="trec_eval")
-    result = gs.evaluate_run(metrics, run, qrels, missing=options.get("missing", "skip"))
+    metrics = gw.parse_metrics(names, convention="trec_eval")
+    result = gw.evaluate_run(metrics, run, qrels, missing=options.get("missing", "skip"))
     column, frame = dict(zip(names, map(str, metrics), strict=True)), result.frame()
     for name, topic, value in golden:
         if name is not None:

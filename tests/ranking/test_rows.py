@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 
-from gainsay.ranking.rows import BLOCK_CELLS, SPARE_CELLS, Block, Layout, rank_block
+from gainwise.ranking.rows import BLOCK_CELLS, SPARE_CELLS, Block, Layout, rank_block
 
 TINY = 5e-324
 INF = np.inf

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import gainsay as gs
+import gainwise as gw
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -56,7 +56,7 @@ def made(models=8, queries=300, metrics=None, names=None, twins=False, curves=Fa
     scores = scores_of(names, labels, rng)
     if twins:
         scores[names[1]] = scores[names[0]]
-    comparison = gs.compare(scores, gs.Judgments(labels, group=[15] * queries), metrics, margin=margin, draws=2000)
+    comparison = gw.compare(scores, gw.Judgments(labels, group=[15] * queries), metrics, margin=margin, draws=2000)
     if curves:
         comparison.curves = curves_of(names, comparison.metrics[:2])
     return comparison
@@ -82,7 +82,7 @@ def from_values():
         first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
         models = models or [f"m{number}" for number in range(first.shape[1])]
         options = {"draws": 2000, **options}
-        return gs.Comparison(dict(zip(names, (first, second), strict=True)), models, **options)
+        return gw.Comparison(dict(zip(names, (first, second), strict=True)), models, **options)
 
     return build
 
@@ -106,9 +106,9 @@ def browser():
     """
     sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
     names = ("chromium", "chromium-browser", "google-chrome")
-    chromium = os.environ.get("GAINSAY_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    chromium = os.environ.get("GAINWISE_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
     if chromium is None:
-        pytest.skip("needs Chromium on the path, or GAINSAY_CHROMIUM")
+        pytest.skip("needs Chromium on the path, or GAINWISE_CHROMIUM")
     with sync_api.sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=chromium, args=OPTIONS)
         yield started

@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 from tests.bad_inputs import BadInput, bad_inputs
 
-import gainsay as gs
-from gainsay.report.content import best_rounds
-from gainsay.report.plots import plot_curves, plot_explain, plot_gains, plot_queries
+import gainwise as gw
+from gainwise.report.content import best_rounds
+from gainwise.report.plots import plot_curves, plot_explain, plot_gains, plot_queries
 
 CURVES = pd.DataFrame({"candidate": "c", "round": 1, "metric": ["a", "b"], "value": 0.1})
-JUDGMENTS = gs.Judgments([1, 0] * 30, group=[2] * 30)
+JUDGMENTS = gw.Judgments([1, 0] * 30, group=[2] * 30)
 
 CASES = [
     BadInput("theme", lambda make, _: make(3).plot.leaderboard(theme="blue"), "theme", ValueError, "'blue'"),
@@ -35,14 +35,14 @@ CASES = [
     BadInput("one gain", lambda make, _: plot_gains(make(3).gains([1])), "base", ValueError, "requires two bases"),
     BadInput(
         "baseline",
-        lambda *_: gs.compare({"production": None, "b": None}, JUDGMENTS, baseline="prod"),
+        lambda *_: gw.compare({"production": None, "b": None}, JUDGMENTS, baseline="prod"),
         "'prod'",
         ValueError,
         "among the models",
     ),
     BadInput(
         "baseline alone",
-        lambda *_: gs.compare({"production": None}, JUDGMENTS, baseline="production"),
+        lambda *_: gw.compare({"production": None}, JUDGMENTS, baseline="production"),
         "production",
         ValueError,
         "no candidate",

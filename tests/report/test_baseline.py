@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-import gainsay as gs
-from gainsay._common.text import as_text
-from gainsay.comparison.baseline import describe_replacement
-from gainsay.comparison.comparison import Comparison
-from gainsay.report.text import decisions_table
+import gainwise as gw
+from gainwise._common.text import as_text
+from gainwise.comparison.baseline import describe_replacement
+from gainwise.comparison.comparison import Comparison
+from gainwise.report.text import decisions_table
 
 FIRST, SECOND = "ndcg_linear@10", "ndcg_exp@10"
 
@@ -67,7 +67,7 @@ def comparison():
     scores = {
         f"<b>{name}": labels * taste + rng.normal(size=7200) for name, taste in zip("abc", (0.5, 0.8, 0.3), strict=True)
     }
-    return gs.compare(scores, gs.Judgments(labels, group=[12] * 600), baseline="<b>a", margin=0.001, draws=1000)
+    return gw.compare(scores, gw.Judgments(labels, group=[12] * 600), baseline="<b>a", margin=0.001, draws=1000)
 
 
 def without_tags(page):

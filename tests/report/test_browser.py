@@ -14,7 +14,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-import gainsay as gs
+import gainwise as gw
 
 pytestmark = pytest.mark.slow
 
@@ -166,7 +166,7 @@ def test_cells_stand_side_by_side_in_a_notebook_that_styles_tables(page, make):
     use_font(page)
     page.evaluate("document.querySelectorAll('.sr, svg').forEach(part => part.remove())")
     found = page.evaluate(
-        """() => [...document.querySelectorAll(".gainsay tr")].map(row => [...row.cells].map(cell => {
+        """() => [...document.querySelectorAll(".gainwise tr")].map(row => [...row.cells].map(cell => {
             const range = document.createRange(), box = cell.getBoundingClientRect();
             range.selectNodeContents(cell);
             const words = range.getBoundingClientRect();
@@ -279,7 +279,7 @@ def test_long_names_fit_into_the_charts_of_segments(page, tmp_path):
     labels = rng.integers(5, size=1600)
     models = {f"{letter * 30} model": labels + rng.normal(size=1600) for letter in "ab"}
     kinds = {"kind": np.arange(80) % 2}
-    comparison = gs.compare(models, gs.Judgments(labels, group=[20] * 80), segments=kinds, draws=400)
+    comparison = gw.compare(models, gw.Judgments(labels, group=[20] * 80), segments=kinds, draws=400)
     page.set_viewport_size({"width": DESKTOP, "height": 900})
     page.goto(comparison.to_html(tmp_path / "report.html").as_uri())
     excess = page.evaluate("""[...document.querySelectorAll('table.chart')].map(

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tests.report.pages import read
 
-import gainsay as gs
-from gainsay.report.text import chart_lines, headline_lines
+import gainwise as gw
+from gainwise.report.text import chart_lines, headline_lines
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +42,7 @@ def test_labels_0_and_1_have_one_panel(tmp_path):
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 2, 3000)
     scores = {name: labels + noise * rng.normal(size=3000) for name, noise in (("a", 1), ("b", 1.2), ("c", 2))}
-    comparison = gs.compare(scores, gs.Judgments(labels, group=[20] * 150), draws=1000)
+    comparison = gw.compare(scores, gw.Judgments(labels, group=[20] * 150), draws=1000)
     chart = comparison.content.chart
     assert [(panel.caption, panel.libraries) for panel in chart.panels] == [("NDCG@10", "linear = exponential")]
     page = read(comparison.to_html(tmp_path / "r.html"))
@@ -85,4 +85,4 @@ def test_title_data_and_date_are_on_the_page(make, tmp_path):
     text = page.read_text("utf-8")
     assert "&lt;i&gt;Which&lt;/i&gt;?" in text
     assert "300 queries" in text
-    assert "Compared on 1 May 2026 with gainsay" in text
+    assert "Compared on 1 May 2026 with gainwise" in text

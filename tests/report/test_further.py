@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import gainsay as gs
-from gainsay.data import simulate
+import gainwise as gw
+from gainwise.data import simulate
 
 pytestmark = pytest.mark.slow
 
@@ -20,7 +20,7 @@ def comparison():
     labels = rng.choice(5, size=200 * 12, p=[0.5, 0.28, 0.14, 0.05, 0.03])
     scores = {name: labels * (0.4 + 0.2 * place) + rng.normal(size=2400) for place, name in enumerate("abc")}
     kind = np.where(np.arange(200) < 80, "head", "tail")
-    return gs.compare(scores, gs.Judgments(labels, group=[12] * 200), segments={"kind": kind}, draws=1000)
+    return gw.compare(scores, gw.Judgments(labels, group=[12] * 200), segments={"kind": kind}, draws=1000)
 
 
 def page_of(comparison, folder):
@@ -44,16 +44,16 @@ def test_the_path_of_gains_is_the_one_that_was_asked_for_last(tmp_path, monkeypa
     rng = np.random.default_rng(1)
     labels = rng.choice(5, size=2400)
     scores = {name: labels + rng.normal(size=2400) for name in "abc"}
-    comparison, other = (gs.compare(scores, gs.Judgments(labels, group=[12] * 200), draws=1000) for _ in range(2))
-    monkeypatch.setattr("gainsay.report.content.MAX_PATH_VALUES", 599)
+    comparison, other = (gw.compare(scores, gw.Judgments(labels, group=[12] * 200), draws=1000) for _ in range(2))
+    monkeypatch.setattr("gainwise.report.content.MAX_PATH_VALUES", 599)
     assert '<section id="gains" class="narrow">' not in page_of(other, tmp_path)
-    monkeypatch.setattr("gainsay.report.content.MAX_PATH_VALUES", 600)
-    monkeypatch.setattr("gainsay.report.content.MAX_PATH_MODELS", 2)
+    monkeypatch.setattr("gainwise.report.content.MAX_PATH_VALUES", 600)
+    monkeypatch.setattr("gainwise.report.content.MAX_PATH_MODELS", 2)
     assert '<section id="gains" class="narrow">' not in page_of(other, tmp_path)
-    monkeypatch.setattr("gainsay.report.content.MAX_PATH_MODELS", 3)
+    monkeypatch.setattr("gainwise.report.content.MAX_PATH_MODELS", 3)
     assert comparison.gains().headline in page_of(comparison, tmp_path)
     assert '<section id="gains" class="narrow">' in page_of(
-        gs.compare(scores, comparison.rankings.judgments, draws=1000), tmp_path
+        gw.compare(scores, comparison.rankings.judgments, draws=1000), tmp_path
     )
     assert other.gains().headline in page_of(other, tmp_path)
     path = comparison.gains([1, 1.5, 2, 4])
@@ -66,23 +66,23 @@ def test_the_path_of_gains_is_the_one_that_was_asked_for_last(tmp_path, monkeypa
 def test_what_was_asked_stands_beside_the_query_and_is_never_markup(tmp_path):
     data = simulate(40, seed=1, mean_length=12)
     texts = {query: f"<b>shoes</b> {query} & socks" for query in data.qid.tolist()}
-    judgments = gs.Judgments(data.labels, qid=data.qid, texts=texts)
+    judgments = gw.Judgments(data.labels, qid=data.qid, texts=texts)
     rng = np.random.default_rng(0)
     models = {"a": data.labels + rng.normal(size=len(data.labels)), "b": rng.normal(size=len(data.labels))}
-    page = gs.compare(models, judgments).to_html(tmp_path / "r.html").read_text("utf-8")
+    page = gw.compare(models, judgments).to_html(tmp_path / "r.html").read_text("utf-8")
     asked = re.findall(r'<strong><bdi>(\d+)</bdi></strong>.*?class="asked"><bdi>(.*?)</bdi>', page)
     assert len(asked) >= 25
     assert all(text == f"&lt;b&gt;shoes&lt;/b&gt; {query} &amp; socks" for query, text in asked)
-    assert 'class="asked"' not in gs.compare(models, data.judgments()).to_html(tmp_path / "s.html").read_text("utf-8")
+    assert 'class="asked"' not in gw.compare(models, data.judgments()).to_html(tmp_path / "s.html").read_text("utf-8")
 
 
 def test_titles_of_documents_stand_in_the_order_of_each_ranking(tmp_path):
     labels, titles = np.array([3, 0, 1, 2] * 30), [f"<i>{place}</i>" for place in range(120)]
-    judgments = gs.Judgments(labels, group=[4] * 30, titles=titles)
+    judgments = gw.Judgments(labels, group=[4] * 30, titles=titles)
     rng = np.random.default_rng(0)
     scores = {name: rng.normal(size=120) for name in "ab"}
     scores["a"][:4] = [1.0, -np.inf, 2.0, 1.0]
-    comparison = gs.compare(scores, judgments)
+    comparison = gw.compare(scores, judgments)
     page = comparison.to_html(tmp_path / "r.html").read_text("utf-8")
     for row in re.findall(r'<tr id="random-(\d+)">(.*?)</tr>', page):
         query = int(row[0])
@@ -98,10 +98,10 @@ def test_titles_of_documents_stand_in_the_order_of_each_ranking(tmp_path):
 def test_every_run_of_a_recipe_has_a_tick_where_its_mean_is(tmp_path):
     rng = np.random.default_rng(2)
     labels = rng.choice(4, size=80 * 10)
-    judgments = gs.Judgments(labels, group=[10] * 80)
+    judgments = gw.Judgments(labels, group=[10] * 80)
     tastes = {"a": 0.4, "b": 0.7, "c": 1.0}
     scores = {name: [labels * taste + rng.normal(size=800) for _ in range(4)] for name, taste in tastes.items()}
-    comparison = gs.compare({**scores, "fixed": labels * 0.5}, judgments, draws=1000)
+    comparison = gw.compare({**scores, "fixed": labels * 0.5}, judgments, draws=1000)
     metrics = comparison.primary
     page = page_of(comparison, tmp_path)
     chart = page[page.index('<figure id="chart">') : page.index('<section id="why"')]
@@ -110,7 +110,7 @@ def test_every_run_of_a_recipe_has_a_tick_where_its_mean_is(tmp_path):
     for metric in metrics:
         best = max(comparison.leaderboard[metric])
         for name in tastes:
-            means = [gs.evaluate(metric, judgments, one).mean[metric] for one in scores[name]]
+            means = [gw.evaluate(metric, judgments, one).mean[metric] for one in scores[name]]
             runs = comparison.repeat_distances[metric][name]
             assert runs == pytest.approx([best - mean for mean in means])
             assert np.mean(runs) == pytest.approx(comparison.verdict.regrets[metric][name])
@@ -120,10 +120,10 @@ def test_every_run_of_a_recipe_has_a_tick_where_its_mean_is(tmp_path):
 def test_documents_are_ranked_in_the_precision_of_the_metric(tmp_path):
     """In 32 bits, as in XGBoost, some scores are equal, and scores beyond the range are not retrieved."""
     labels, rng = np.array([0, 1, 2, 3] * 40), np.random.default_rng(0)
-    judgments = gs.Judgments(labels, group=[4] * 40, titles=[f"grade {label}" for label in labels])
+    judgments = gw.Judgments(labels, group=[4] * 40, titles=[f"grade {label}" for label in labels])
     models = {"near": 1.0 + 1e-12 * labels, "far": np.where(labels % 2, rng.normal(size=160), -1e300)}
     metrics = ["ndcg_exp(scores=float32)@3", "ndcg_linear(scores=float32)@3"]
-    page = page_of(gs.compare(models, judgments, metrics, draws=1000), tmp_path)
+    page = page_of(gw.compare(models, judgments, metrics, draws=1000), tmp_path)
     cells = re.findall(r'<span title="grade (\d)"><i class="g\d+">(.)</i></span>', page)
     assert len(cells) > 100
     assert all(grade == ("\u00b7" if title == "0" else title) for title, grade in cells)
@@ -136,7 +136,7 @@ def test_candidates_that_are_numbers_have_curves(tmp_path):
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 4, 160)
     models = {"1": rng.normal(size=160), "2": labels + rng.normal(size=160)}
-    comparison = gs.compare(models, gs.Judgments(labels, group=[4] * 40), draws=1000)
+    comparison = gw.compare(models, gw.Judgments(labels, group=[4] * 40), draws=1000)
     number = np.arange(1, 20)
     comparison.curves = pd.concat(
         pd.DataFrame(
@@ -158,7 +158,7 @@ def words(page):
 def noisy(labels, metrics=("ndcg_linear@5", "ndcg_exp@5")):
     """Compare two models of 40 queries, one better than the other."""
     models = {f"m{k}": labels * (0.3 + k) + np.random.default_rng(k).normal(size=len(labels)) for k in (0, 1)}
-    return gs.compare(models, gs.Judgments(labels, group=[20] * 40), metrics, draws=200)
+    return gw.compare(models, gw.Judgments(labels, group=[20] * 40), metrics, draws=200)
 
 
 LABELS = np.random.default_rng(0).integers(0, 4, 800)

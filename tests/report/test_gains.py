@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import gainsay as gs
-from gainsay.comparison.gain_fit import GainFit
-from gainsay.data import simulate
-from gainsay.report.plots import plot_gains
-from gainsay.report.plots.curves import format_gain
-from gainsay.report.plots.style import embed
+import gainwise as gw
+from gainwise.comparison.gain_fit import GainFit
+from gainwise.data import simulate
+from gainwise.report.plots import plot_gains
+from gainwise.report.plots.curves import format_gain
+from gainwise.report.plots.style import embed
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def comparison():
         "blend": 0.7 * passable + 0.75 * outstanding + 1.1 * noise[2],
         "noise": noise[3],
     }
-    return gs.compare(scores, data.judgments(), ["ndcg_linear@10", "ndcg_exp@10"])
+    return gw.compare(scores, data.judgments(), ["ndcg_linear@10", "ndcg_exp@10"])
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from tests.report.pages import read
 
-import gainsay as gs
-from gainsay.report.content import choose_pair
-from gainsay.report.text import chart_lines
+import gainwise as gw
+from gainwise.report.content import choose_pair
+from gainwise.report.text import chart_lines
 
 pytestmark = pytest.mark.slow
 
@@ -21,9 +21,9 @@ def with_empty_queries():
     """Weighted queries, alternately with ten documents and without documents."""
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 4, 300)
-    judgments = gs.Judgments(labels, group=[10, 0] * 30, weight=rng.integers(1, 4, 60))
+    judgments = gw.Judgments(labels, group=[10, 0] * 30, weight=rng.integers(1, 4, 60))
     scores = {"a": np.minimum(labels, 1) + rng.normal(size=300), "b": labels + 2.0 * rng.normal(size=300)}
-    return gs.compare(scores, judgments, draws=1000)
+    return gw.compare(scores, judgments, draws=1000)
 
 
 WITHOUT_WHY = ["queries", "full"]
@@ -154,7 +154,7 @@ def test_contradictory_queries_come_first_then_a_random_sample(report):
 
 def test_the_largest_differences_come_first_where_no_query_is_contradictory(tmp_path):
     labels, rng = np.tile([0, 1, 1, 0], 40), np.random.default_rng(0)
-    comparison = gs.compare({name: rng.normal(size=160) for name in "ab"}, gs.Judgments(labels, group=[4] * 40))
+    comparison = gw.compare({name: rng.normal(size=160) for name in "ab"}, gw.Judgments(labels, group=[4] * 40))
     values = comparison.values["ndcg_exp@10"]
     order = np.argsort(-np.abs(values[:, 0] - values[:, 1]).round(9), kind="stable")
     rows = query_rows(read(comparison.to_html(tmp_path / "r.html", queries=5)), "largest")

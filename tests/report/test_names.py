@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gainsay._common.text import short_names
+from gainwise._common.text import short_names
 
 
 @given(st.lists(st.text(st.sampled_from("ab12.-e, …#="), max_size=40), unique=True, max_size=6), st.randoms())

@@ -21,12 +21,12 @@ from matplotlib.image import imread
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
-import gainsay as gs
-from gainsay._common.theme import DARK, LIGHT
-from gainsay.report.content import best_rounds
-from gainsay.report.plots import Picture, plot_curves, plot_explain
-from gainsay.report.plots.curves import plot_best_rounds
-from gainsay.report.plots.explain import compute_rank_contributions
+import gainwise as gw
+from gainwise._common.theme import DARK, LIGHT
+from gainwise.report.content import best_rounds
+from gainwise.report.plots import Picture, plot_curves, plot_explain
+from gainwise.report.plots.curves import plot_best_rounds
+from gainwise.report.plots.explain import compute_rank_contributions
 
 pytestmark = pytest.mark.slow
 
@@ -153,9 +153,9 @@ class TestAttribution:
             assert np.isclose(total, expected.difference[metric])
 
     def test_grades_that_are_fractions(self):
-        judgments = gs.Judgments([1.5, 0.5, 0, 0] * 40, group=[4] * 40)
+        judgments = gw.Judgments([1.5, 0.5, 0, 0] * 40, group=[4] * 40)
         models = {"a": [4, 3, 2, 1] * 40, "b": [1, 2, 3, 4] * 40}
-        comparison = gs.compare(models, judgments, ["ndcg_linear@3", "ndcg_exp@3"])
+        comparison = gw.compare(models, judgments, ["ndcg_linear@3", "ndcg_exp@3"])
         picture = comparison.plot.attribution("a", "b")
         labels = [label.get_text() for label in picture.ax.get_yticklabels()]
         assert labels == ["grade 1.5", "grade 0.5", "total"]
@@ -242,7 +242,7 @@ def test_bars_of_explain_sum_to_the_metrics():
     for scores in (np.arange(10, 0, -1), np.repeat([3, 2, 1], [2, 5, 3]), np.zeros(10)):
         for k in (1, 4, 50):
             ax = plot_explain(labels, scores, k).ax
-            expected = gs.evaluate([f"{name}@{k}" for name in names], gs.Judgments(labels, group=[10]), scores).mean
+            expected = gw.evaluate([f"{name}@{k}" for name in names], gw.Judgments(labels, group=[10]), scores).mean
             drawn = [sum(bar.get_height() for bar in bars) for bars in ax.containers]
             assert np.allclose(drawn, list(expected.values()), atol=1e-12)
             shown = [text.get_text().split(" = ") for text in ax.get_legend().get_texts()]
@@ -264,7 +264,7 @@ def test_reports_say_where_a_loss_is_not_known(tmp_path):
         a=[0.1, np.nan, 0.5, 0.3], b=[0.9, 0.95, np.nan, 0.1]
     )  # Each has no value if the other is best.
     values = np.random.default_rng(0).random((40, 2))
-    comparison = gs.Comparison({"a": values, "b": values[::-1]}, ["A", "B"], curves=table, draws=200)
+    comparison = gw.Comparison({"a": values, "b": values[::-1]}, ["A", "B"], curves=table, draws=200)
     text = comparison.to_markdown()
     assert "rounds 3 and 2. A metric has no value there" in text
     assert "unbounded" not in text.partition("## Best rounds")[2].partition("## Method")[0]
@@ -303,7 +303,7 @@ class TestLeaderboard:
 
     @pytest.mark.parametrize("means", [{"a": 0.5}, {"a": 0.5, "b": 0.25}])
     def test_one_model_has_its_means_alone(self, means):
-        picture = gs.Comparison({name: [[mean]] * 40 for name, mean in means.items()}, ["A"]).plot.leaderboard()
+        picture = gw.Comparison({name: [[mean]] * 40 for name, mean in means.items()}, ["A"]).plot.leaderboard()
         assert [text.get_text() for text in picture.ax.texts] == [f"{name}: {mean:.4f}" for name, mean in means.items()]
         assert picture.title.startswith("One model")
 

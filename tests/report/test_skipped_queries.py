@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-import gainsay as gs
-from gainsay.report.text import chart_lines
+import gainwise as gw
+from gainwise.report.text import chart_lines
 
 METRICS = ["ndcg_linear(empty=skip)@5", "ndcg_exp@5", "map"]
 
@@ -16,9 +16,9 @@ def comparison():
     rng = np.random.default_rng(5)
     labels = rng.choice(4, size=(200, 8), p=[0.7, 0.15, 0.1, 0.05])
     labels[:60] = 0
-    judgments = gs.Judgments(labels.ravel(), group=[8] * 200)
+    judgments = gw.Judgments(labels.ravel(), group=[8] * 200)
     scores = {name: share * labels.ravel() + rng.normal(size=1600) for name, share in (("old", 0.5), ("new", 0.6))}
-    return gs.compare(scores, judgments, METRICS, draws=500)
+    return gw.compare(scores, judgments, METRICS, draws=500)
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ import pytest
 from rich.cells import cell_len
 from tests.report.pages import Page
 
-import gainsay as gs
-from gainsay.report.content import choose_pair
-from gainsay.report.exports import SCHEMA
-from gainsay.report.text import chart_lines
+import gainwise as gw
+from gainwise.report.content import choose_pair
+from gainwise.report.exports import SCHEMA
+from gainwise.report.text import chart_lines
 
 
 class TestMarkdown:
@@ -44,8 +44,8 @@ class TestJson:
         comparison = make(8, curves=True)
         content = json.loads(comparison.to_json(queries=7))
         assert content["schema"] == SCHEMA
-        assert content["gainsay"] == gs.__version__
-        assert content["kernel"] == gs.show_config("dicts")["kernel"]["path"]
+        assert content["gainwise"] == gw.__version__
+        assert content["kernel"] == gw.show_config("dicts")["kernel"]["path"]
         assert content["models"] == list(comparison.models)
         assert content["primary"] == ["ndcg_linear@10", "ndcg_exp@10"]
         assert content["settings"] == {"alpha": 0.05, "margin": 0.002, "draws": 2000, "seed": 0}
@@ -66,7 +66,7 @@ class TestJson:
     def test_keys_are_those_of_its_description(self, make, from_values):
         keys = set(json.loads(make(4, metrics=("map",)).to_json()))
         assert keys == set(json.loads(make(8, curves=True).to_json()))
-        import gainsay.report.exports as module
+        import gainwise.report.exports as module
 
         assert all(f"``{key}``" in module.__doc__ for key in keys)
 
@@ -97,7 +97,7 @@ class TestNotebooks:
             rules = re.sub(r"\{(?:[^{}]*\{[^{}]*\})+\}", "{}", rules)
         for rule in rules.split("}")[:-1]:
             for selector in rule.partition("{")[0].split(","):
-                assert ".gainsay" in selector, selector
+                assert ".gainwise" in selector, selector
 
 
 class TestTerminal:

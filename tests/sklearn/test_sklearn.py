@@ -22,9 +22,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tests.adapters.drivers import FixedModel, lgb_held_out, make_part
 
-import gainsay as gs
-from gainsay.lightgbm import early_stopping, eval_metric
-from gainsay.sklearn import GroupedLGBMRanker, scorer
+import gainwise as gw
+from gainwise.lightgbm import early_stopping, eval_metric
+from gainwise.sklearn import GroupedLGBMRanker, scorer
 
 pytestmark = pytest.mark.slow
 
@@ -49,7 +49,7 @@ def folds():
 
 
 def mean(name, labels, qid, scores, **options):
-    return gs.evaluate(name, gs.Judgments(labels, qid=qid, **options), scores).mean[name]
+    return gw.evaluate(name, gw.Judgments(labels, qid=qid, **options), scores).mean[name]
 
 
 def sort_rows(features, labels, qid):
@@ -160,7 +160,7 @@ class TestWithoutRouting:
 
     @pytest.mark.slow
     def test_scoring_needs_no_lightgbm(self):
-        code = "import sys; sys.modules['lightgbm'] = None; from gainsay.sklearn import scorer; print(scorer('mrr'))"
+        code = "import sys; sys.modules['lightgbm'] = None; from gainwise.sklearn import scorer; print(scorer('mrr'))"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         assert done.stdout.strip() == "scorer('mrr')"
 
@@ -174,12 +174,12 @@ class TestScorer:
             assert copy(MODEL, X, Y, qid=QID) == made(MODEL, X, Y, qid=QID)
 
     def test_one_metric_returns_a_number(self):
-        metric = gs.metric(
+        metric = gw.metric(
             "squared_distance", lambda labels, scores: float(np.mean((labels - scores) ** 2)), higher_is_better=False
         )
         value = mean("mrr", Y, QID, MODEL.predict(X))
         assert scorer("mrr")(MODEL, X, Y, qid=QID) == value
-        error = gs.evaluate(metric, gs.Judgments(Y, qid=QID), MODEL.predict(X)).mean["squared_distance"]
+        error = gw.evaluate(metric, gw.Judgments(Y, qid=QID), MODEL.predict(X)).mean["squared_distance"]
         assert scorer(metric)(MODEL, X, Y, qid=QID) == -error
 
     @pytest.mark.parametrize("queries", ["keyword", "column"])
@@ -208,7 +208,7 @@ class TestRanker:
         assert found.booster_.model_to_string() == expected.booster_.model_to_string()
         assert found.predict(X).tolist() == expected.predict(X).tolist()
         assert found.predict(X, num_iteration=2).tolist() == expected.predict(X, num_iteration=2).tolist()
-        comparison = gs.compare({"a": found, "b": -Y}, gs.Judgments(Y, qid=QID), ["mrr", "map"], features=X)
+        comparison = gw.compare({"a": found, "b": -Y}, gw.Judgments(Y, qid=QID), ["mrr", "map"], features=X)
         assert comparison.leaderboard.loc["a", "mrr"] == mean("mrr", Y, QID, found.predict(X))
 
     @pytest.mark.parametrize("convert", [pd.DataFrame, scipy.sparse.csr_matrix, np.asfortranarray, np.ndarray.tolist])
@@ -261,10 +261,10 @@ class TestRanker:
         found = GroupedLGBMRanker(**SMALL, metric="None").fit(
             FRAME if form == "frame" else X, Y, qid=QID, eval_metric=eval_metric(names), eval_names=["held_out"], **sets
         )
-        judgments = gs.Judgments(labels, qid=queries, weight=weight)
+        judgments = gw.Judgments(labels, qid=queries, weight=weight)
         scores = found.predict(frame if form == "frame" else features) + start
         values = {name: curve[-1] for name, curve in found.evals_result_["held_out"].items()}
-        assert values == pytest.approx(gs.evaluate(names, judgments, scores).mean, rel=1e-12)
+        assert values == pytest.approx(gw.evaluate(names, judgments, scores).mean, rel=1e-12)
 
 
 class TestSplitQueries:

@@ -1,4 +1,4 @@
-"""The code of the page about Spark in a local session, compared with gs.evaluate on all rows."""
+"""The code of the page about Spark in a local session, compared with gw.evaluate on all rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import gainsay as gs
+import gainwise as gw
 
 pytest.importorskip("pyspark", reason="Spark's way is run where PySpark is installed")
 if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
@@ -45,7 +45,7 @@ def session(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_PYTHON", sys.executable)
         patch.setenv(
-            "PYTHONPATH", os.pathsep.join([str(Path(gs.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+            "PYTHONPATH", os.pathsep.join([str(Path(gw.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
         )
         spark = (
             SparkSession.builder.master("local[2]")
@@ -74,8 +74,8 @@ def test_means_are_those_of_all_rows_at_once(page, session, weight):
     frame = judged(20_000, 600)
     scored = session.createDataFrame(frame).repartition(7)
     values = page.values_by_query(scored, METRICS, weight=weight)
-    judgments = gs.Judgments.from_frame(frame, query="qid", weight=weight)
-    expected = gs.evaluate(METRICS, judgments, frame["prediction"])
+    judgments = gw.Judgments.from_frame(frame, query="qid", weight=weight)
+    expected = gw.evaluate(METRICS, judgments, frame["prediction"])
     found = page.means(values)
     assert list(found) == METRICS
     for name, mean in expected.mean.items():
@@ -87,5 +87,5 @@ def test_means_are_those_of_all_rows_at_once(page, session, weight):
 def test_text_for_queries_and_partitions_without_rows(page, session):
     frame = judged(300, 3).assign(qid=lambda rows: "q " + rows["qid"].astype(str))
     found = page.means(page.values_by_query(session.createDataFrame(frame), METRICS))
-    expected = gs.evaluate(METRICS, gs.Judgments.from_frame(frame, query="qid"), frame["prediction"]).mean
+    expected = gw.evaluate(METRICS, gw.Judgments.from_frame(frame, query="qid"), frame["prediction"]).mean
     assert found == pytest.approx(expected, rel=1e-12, abs=0)

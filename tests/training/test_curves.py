@@ -13,9 +13,9 @@ import pytest
 from matplotlib.figure import Figure
 from rich.cells import cell_len
 
-from gainsay.lightgbm import Curves
-from gainsay.training.view import MetricCurve, View, create_picture, create_shown, to_ascii
-from gainsay.xgboost import Curves as CurvesOfXGBoost
+from gainwise.lightgbm import Curves
+from gainwise.training.view import MetricCurve, View, create_picture, create_shown, to_ascii
+from gainwise.xgboost import Curves as CurvesOfXGBoost
 
 LINEAR, EXP = "ndcg_linear@10", "ndcg_exp@10"
 HISTORY = {

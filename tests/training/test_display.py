@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import pytest
 
-from gainsay.training import display
-from gainsay.training.display import TerminalDisplay, is_terminal
+from gainwise.training import display
+from gainwise.training.display import TerminalDisplay, is_terminal
 
 pytestmark = pytest.mark.slow
 
@@ -57,8 +57,8 @@ def show(*lines, end=""):
 def train_with_other_stop():
     import lightgbm as lgb
 
-    from gainsay.data import simulate
-    from gainsay.lightgbm import Curves, feval
+    from gainwise.data import simulate
+    from gainwise.lightgbm import Curves, feval
 
     data, curves = simulate(30, seed=1), Curves()
     train = lgb.Dataset(data.features, data.labels, group=data.group)
@@ -177,9 +177,9 @@ class TestTerminals:
 
 SCRIPT = """
 import lightgbm as lgb
-from gainsay.data import simulate
-from gainsay.training import display
-from gainsay.lightgbm import Curves, early_stopping, feval
+from gainwise.data import simulate
+from gainwise.training import display
+from gainwise.lightgbm import Curves, early_stopping, feval
 display.TERMINAL_INTERVAL = 0.0
 train, valid = simulate(60, seed=1, mean_length=20).split_queries(0.5, 0.5, seed=1)
 train_set = lgb.Dataset(train.features, train.labels, group=train.group)
@@ -238,5 +238,5 @@ class TestRealTerminal:
 
 def test_rich_is_imported_only_for_a_terminal():
     """Checked without LightGBM and XGBoost, which may import rich."""
-    code = "import sys, gainsay.training.curves, gainsay.training.display; print('rich' in sys.modules)"
+    code = "import sys, gainwise.training.curves, gainwise.training.display; print('rich' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

@@ -12,7 +12,7 @@ from sklearn.linear_model import LinearRegression
 from tests.adapters.drivers import lgb_dataset, lgb_held_out, make_part, xgb_matrix
 from tests.bad_inputs import BadInput, bad_inputs
 
-import gainsay as gs
+import gainwise as gw
 
 METRIC = "ndcg_exp@10"
 TRAIN, VALID = make_part(3, 40), make_part(4, 40)
@@ -37,12 +37,12 @@ def xgboost():
 
 
 def compared(models, **options):
-    return gs.compare(models, VALID.judgments, METRIC, **{"features": X, "draws": 200, **options})
+    return gw.compare(models, VALID.judgments, METRIC, **{"features": X, "draws": 200, **options})
 
 
 def check(comparison, name, scores, iterations=None):
     """Compare the value and the iterations of a model. A comparison adds up values in another order."""
-    expected = gs.evaluate(METRIC, VALID.judgments, scores).mean[METRIC]
+    expected = gw.evaluate(METRIC, VALID.judgments, scores).mean[METRIC]
     assert comparison.leaderboard.loc[name, METRIC] == pytest.approx(expected, rel=0, abs=1e-15)
     assert iterations is None or comparison.iterations[name] == iterations
 

@@ -14,9 +14,9 @@ TRAINING = """
 import warnings
 warnings.simplefilter("ignore")
 import lightgbm as lgb
-from gainsay.data import simulate
-from gainsay.training import display
-from gainsay.lightgbm import Curves, early_stopping, feval
+from gainwise.data import simulate
+from gainwise.training import display
+from gainwise.lightgbm import Curves, early_stopping, feval
 display.NOTEBOOK_INTERVAL = 0.0
 train, valid = simulate(60, seed=1, mean_length=20).split_queries(0.5, 0.5, seed=1)
 train_set = lgb.Dataset(train.features, train.labels, group=train.group)

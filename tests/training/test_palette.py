@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gainsay._common.theme import DARK, LIGHT
+from gainwise._common.theme import DARK, LIGHT
 
 DEUTERANOPIA = np.array(  # Machado, Oliveira & Fernandes 2009, severity 1, on linear RGB
     [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]

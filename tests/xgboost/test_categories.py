@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 import xgboost as xgb
 
-import gainsay as gs
-from gainsay.xgboost import EvaluateRanking, early_stopping
-from gainsay.xgboost.early_stopping import cut_booster
+import gainwise as gw
+from gainwise.xgboost import EvaluateRanking, early_stopping
+from gainwise.xgboost.early_stopping import cut_booster
 
 LETTERS = "abcdefgh"
 QUERIES, LENGTH = 40, 15
@@ -64,10 +64,10 @@ def test_early_stopping_keeps_them():
 @pytest.mark.parametrize("frame", [in_pandas, in_polars, in_arrow])
 @pytest.mark.parametrize("order", [LETTERS, LETTERS[::-1]])
 def test_a_slice_that_forgot_them_is_rejected(frame, order):
-    booster, judgments = xgb.train(PARAMS, matrix(), 8), gs.Judgments(LABELS, group=[LENGTH] * QUERIES)
+    booster, judgments = xgb.train(PARAMS, matrix(), 8), gw.Judgments(LABELS, group=[LENGTH] * QUERIES)
     options = {"metrics": ["ndcg_exp@10"], "features": frame(order), "draws": 200}
     scores = booster.predict(matrix())
-    values = gs.compare({"whole": booster, "scores": scores}, judgments, **options).leaderboard["ndcg_exp@10"]
+    values = gw.compare({"whole": booster, "scores": scores}, judgments, **options).leaderboard["ndcg_exp@10"]
     assert values["whole"] == values["scores"] == pytest.approx(1)
     with pytest.raises(ValueError, match="model 'cut'"):
-        gs.compare({"cut": booster[:8], "scores": scores}, judgments, **options)
+        gw.compare({"cut": booster[:8], "scores": scores}, judgments, **options)

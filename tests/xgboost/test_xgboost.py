@@ -26,8 +26,8 @@ from tests.adapters.drivers import (
     xgb_matrix,
 )
 
-import gainsay as gs
-from gainsay.xgboost import Curves, EvaluateRanking, checkpoint, custom_metric, early_stopping, full_precision
+import gainwise as gw
+from gainwise.xgboost import Curves, EvaluateRanking, checkpoint, custom_metric, early_stopping, full_precision
 
 PANEL = ["ndcg_linear@10", "ndcg_exp@10", "map@10", "mrr"]
 TRAIN, VALID, WEIGHTED = make_part(1, 50), make_part(6), make_part(7, weighted=True)
@@ -50,7 +50,7 @@ def fit(callbacks, rounds=3, params=XGB, **options):
 
 
 def evaluated(model, part, **options):
-    return gs.evaluate(PANEL, part.judgments, model.predict(part.features, **options)).mean
+    return gw.evaluate(PANEL, part.judgments, model.predict(part.features, **options)).mean
 
 
 class TestData:
@@ -63,7 +63,7 @@ class TestData:
         }
         booster, curves = fit([EvaluateRanking(forms, PANEL)], 4)
         scores = booster.predict(xgb.DMatrix(part.features))
-        expected = gs.evaluate(PANEL, part.judgments, scores).mean
+        expected = gw.evaluate(PANEL, part.judgments, scores).mean
         for history in curves.values():
             assert {name: history[name][3] for name in PANEL} == pytest.approx(expected, rel=1e-12)
 
@@ -73,7 +73,7 @@ class TestData:
         features, labels = pd.DataFrame(VALID.features, rows), pd.Series(VALID.labels, rows)
         log = EvaluateRanking({"rows": (features.iloc[order], labels, pd.Series(VALID.qid, rows).iloc[::-1])}, PANEL)
         booster, curves = fit([log])
-        expected = gs.evaluate(PANEL, VALID.judgments, booster.predict(xgb.DMatrix(VALID.features))).mean
+        expected = gw.evaluate(PANEL, VALID.judgments, booster.predict(xgb.DMatrix(VALID.features))).mean
         assert {name: curve[-1] for name, curve in curves["rows"].items()} == pytest.approx(expected, abs=1e-14)
 
     def test_labels_set_anew_are_read_when_training_starts(self):
@@ -82,8 +82,8 @@ class TestData:
         for labels in (VALID.labels[::-1], np.zeros(len(VALID.labels))):
             matrix.set_label(labels)
             booster, curves = fit([callback, full_precision(log)], 2, evals=[(matrix, "metric")], custom_metric=log)
-            judgments = gs.Judgments(labels, group=VALID.group)
-            expected = gs.evaluate("mrr", judgments, booster.predict(matrix)).mean["mrr"]
+            judgments = gw.Judgments(labels, group=VALID.group)
+            expected = gw.evaluate("mrr", judgments, booster.predict(matrix)).mean["mrr"]
             assert curves["callback"]["mrr"][1] == curves["metric"]["mrr"][1] == expected
 
     def test_scores_of_a_gpu_are_copied(self):
@@ -102,7 +102,7 @@ class TestData:
         for callback in (log, pickle.loads(pickle.dumps(log))):
             ranker = xgb.XGBRanker(n_estimators=4, missing=-999, n_jobs=1, callbacks=[callback])
             ranker.fit(holes[0], TRAIN.labels, qid=TRAIN.qid, verbose=False)
-            expected = gs.evaluate(PANEL, VALID.judgments, ranker.predict(holes[1])).mean
+            expected = gw.evaluate(PANEL, VALID.judgments, ranker.predict(holes[1])).mean
             values = {name: curve[3] for name, curve in ranker.evals_result()["valid"].items()}
             assert values == pytest.approx(expected, rel=1e-12)
 
@@ -213,7 +213,7 @@ class TestSecondStop:
             def after_training(self, model):
                 return model[:1]
 
-        constant = gs.metric("rising", lambda labels, scores: float(np.ptp(scores)))
+        constant = gw.metric("rising", lambda labels, scores: float(np.ptp(scores)))
         log = EvaluateRanking({"valid": xgb_matrix(VALID)}, constant)
         stop = early_stopping(constant, rounds=90, verbose=False)
         booster, _ = fit([log, *([Cuts(), stop] if first else [stop, Cuts()])], 9)
@@ -268,7 +268,7 @@ class TestContinued:
         start = DRIVER.train(TRAIN, {}, None, 8).model
         stop = {"metric": self.METRIC, "rounds": 3, "dataset": "valid", "save_best": True}
         run = train(rounds=6, sets={"other": WEIGHTED, **SETS}, driver=CUSTOM, stop=stop, start=start, eta=30.0)
-        expected = gs.evaluate(self.METRIC, VALID.judgments, start.predict(xgb_matrix(VALID))).mean[self.METRIC]
+        expected = gw.evaluate(self.METRIC, VALID.judgments, start.predict(xgb_matrix(VALID))).mean[self.METRIC]
         assert run.best_score == float(f"{expected:f}") != expected  # the digits that XGBoost stores
         assert run.model.num_boosted_rounds() == 8
 
@@ -292,8 +292,8 @@ class TestCrossValidation:
         log, calls = custom_metric(metrics), []
 
         def spy(scores, matrix):
-            judgments = gs.Judgments(matrix.get_label(), group=matrix.get_group())
-            calls.append([*gs.evaluate(metrics, judgments, scores).mean.values()])
+            judgments = gw.Judgments(matrix.get_label(), group=matrix.get_group())
+            calls.append([*gw.evaluate(metrics, judgments, scores).mean.values()])
             return log(scores, matrix)
 
         options = {"nfold": 3, "as_pandas": False, "seed": 1, "shuffle": False}
@@ -414,7 +414,7 @@ class TestRankers:
         ranker = xgb.XGBRanker(n_estimators=9, n_jobs=1, enable_categorical=True, callbacks=callbacks)
         model = make_pipeline(prepare, ranker) if prepared else ranker
         model.fit(frames[0], TRAIN.labels, **{"xgbranker__qid" if prepared else "qid": TRAIN.qid})
-        expected = gs.evaluate("mrr", VALID.judgments, model.predict(frames[1])).mean["mrr"]
+        expected = gw.evaluate("mrr", VALID.judgments, model.predict(frames[1])).mean["mrr"]
         assert ranker.best_score == pytest.approx(expected, rel=1e-12)
         copied = pickle.loads(pickle.dumps(model))
         np.testing.assert_array_equal(copied.predict(frames[1]), model.predict(frames[1]))
@@ -433,7 +433,7 @@ def test_a_linear_booster_warns_that_its_best_round_is_lost():
 class TestCurves:
     @pytest.mark.parametrize("curves_first", [True, False])
     def test_the_last_round_counts_though_nothing_was_evaluated_in_it(self, curves_first):
-        constant = gs.metric("always_a_half", lambda labels, scores: 0.5)
+        constant = gw.metric("always_a_half", lambda labels, scores: 0.5)
         curves, stop = Curves(show=False), early_stopping(constant, 5, verbose=False)
         log = EvaluateRanking({"valid": xgb_matrix(VALID)}, constant, every=3)
         booster, _ = fit([log, *([curves, stop] if curves_first else [stop, curves])], 12)

@@ -3,7 +3,7 @@
 `make` writes a list of mutants, made by the operators of mutmut. `try` runs the tests on each. `report` counts
 outcomes.
 
-    python tools/mutation make mutants.json src/gainsay/metrics src/gainsay/comparison
+    python tools/mutation make mutants.json src/gainwise/metrics src/gainwise/comparison
     python tools/mutation try mutants.json results.jsonl --jobs 2
     python tools/mutation report results.jsonl
 

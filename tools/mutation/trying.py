@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 PACKAGES = ("metrics", "ranking", "comparison", "evaluation")
 OTHERS = ("oracles", "test_judgments.py", "test_bad_inputs_judgments.py", "differential/test_invariants.py")
 TESTS = (
-    *(f"{place}/{name}" for name in PACKAGES for place in ("tests", "src/gainsay")),
+    *(f"{place}/{name}" for name in PACKAGES for place in ("tests", "src/gainwise")),
     *(f"tests/{name}" for name in OTHERS),
 )
 SLOW = ("test_calibration.py", "test_any_floats_and_codes")
@@ -193,7 +193,7 @@ class Trials(FastTests):
 
     def _import_again(self, mutant: Mutant) -> int:
         """Import the package with the change, collect the tests again, and run them."""
-        for name in [name for name in sys.modules if name.split(".")[0] in ("gainsay", "tests")]:
+        for name in [name for name in sys.modules if name.split(".")[0] in ("gainwise", "tests")]:
             del sys.modules[name]
         sys.meta_path.insert(0, MutantImporter(mutant))
         arguments = ["-x", *OPTIONS, *WITHOUT, *self._list_files(mutant)]

@@ -1,6 +1,0 @@
-"""The command line: the program `gainsay`. Importing a module of commands registers them."""
-
-from . import compare, experiments, rankings  # noqa: F401
-from .app import app, main
-
-__all__ = ["app", "main"]

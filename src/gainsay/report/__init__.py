@@ -1,1 +1,0 @@
-"""Comparisons as people read them. Nothing here computes what `gainsay.comparison` could."""

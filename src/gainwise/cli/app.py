@@ -1,0 +1,169 @@
+"""The program `gainwise`: how commands are registered, how it starts, and how errors end it."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import sys
+import unicodedata
+import warnings
+from contextlib import contextmanager
+from functools import wraps
+from importlib import import_module
+from inspect import Parameter, Signature, signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+try:
+    import typer
+except ImportError:  # pragma: no cover - needs an environment without typer
+    sys.exit("The command line requires typer and rich. Run: pip install 'gainwise[cli]'")
+
+from .._common import __version__
+from .._common.text import printable
+from .inputs import Imports, InputOptions, MissingFileError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+ASCII = {"\u2212": "-", "\u2013": "-", "\u2014": "-", "\u2026": "...", "\u2019": "'", "\u2605": "*", "\u00b1": "+-"}
+"""Replacements on terminals that support only ASCII. Letters lose their accents, others become a question mark."""
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Compute ranking metrics in every common definition, and compare models under two of them.",
+)
+
+
+def main() -> None:
+    """Run the command line. Replace characters that the terminal cannot write by ASCII."""
+    codecs.register_error("gainwise.ascii", _replace_by_ascii)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="gainwise.ascii")
+    app()
+
+
+def _replace_by_ascii(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)  # the type of errors of an output
+    letters = error.object[error.start : error.end]
+    plain = (unicodedata.normalize("NFKD", letter).encode("ascii", "ignore").decode() for letter in letters)
+    return "".join(ASCII.get(letter) or text or "?" for letter, text in zip(letters, plain, strict=True)), error.end
+
+
+@app.callback(invoke_without_command=True)
+def _show_version(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    config: Annotated[bool, typer.Option("--show-config", help="Print versions, CPUs and the compiled core.")] = False,
+) -> None:
+    if version:
+        typer.echo(__version__)
+        raise typer.Exit
+    if config:
+        from .._kernel.config import show_config
+
+        with _report_errors():
+            show_config()
+        raise typer.Exit
+
+
+def command(
+    *examples: str, imports: bool = True, without: Sequence[str] = ()
+) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
+    """Register a function as a command of the same name. Its parameters are the options.
+
+    The parameter `inputs` is expanded into the options of `InputOptions`. Errors of the function are printed as
+    one line. The function may return the exit code.
+
+    Parameters
+    ----------
+    *examples : str
+        Calls for the end of the help, without the name of the program.
+    imports : bool, default True
+        Whether the command has the option `--import`.
+    without : sequence of str
+        Fields of `InputOptions` that the command does not have.
+    """
+
+    def register(function: Callable[..., int | None]) -> Callable[..., int | None]:
+        own = dict(signature(function, eval_str=True).parameters)
+        shared = signature(InputOptions, eval_str=True).parameters if own.pop("inputs", None) else {}
+        fields = {name: parameter for name, parameter in shared.items() if name not in without}
+        if imports:
+            own["modules"] = Parameter("modules", Parameter.KEYWORD_ONLY, default=None, annotation=Imports)
+
+        @wraps(function)
+        def run(**values: Any) -> None:
+            for name, parameter in own.items():
+                # An old typer with a new click accepts a call without a required option.
+                if parameter.default is Parameter.empty and values[name] is None:
+                    raise typer.BadParameter(f"--{name} is required.")
+            with _report_errors():
+                _import_modules(values.pop("modules", None) or [])
+                if fields:
+                    values["inputs"] = InputOptions(**{name: values.pop(name) for name in fields})
+                code = function(**values)
+                sys.stdout.flush()  # A full disk is an error of the command.
+            if code:
+                raise typer.Exit(code)
+
+        options = [option.replace(kind=Parameter.KEYWORD_ONLY) for option in [*fields.values(), *own.values()]]
+        options.sort(key=lambda option: option.default is not Parameter.empty)  # required options first
+        run.__signature__ = Signature(options)  # type: ignore[attr-defined]  # read by typer
+        run.__annotations__ = {option.name: option.annotation for option in options}
+        app.command(epilog="\n\n".join(["Examples:", *(f"gainwise {example}" for example in examples)]))(run)
+        return function
+
+    return register
+
+
+@contextmanager
+def _report_errors() -> Iterator[None]:
+    """Print an error as one message and exit with 1, 2 (an input file does not exist) or 130 (interrupted)."""
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            warnings.simplefilter("default", UserWarning)
+            yield
+    except KeyboardInterrupt as error:
+        _show_error("interrupted", error)
+        raise typer.Exit(130) from None
+    except (ValueError, TypeError, OSError, ImportError, RuntimeError) as error:
+        _show_error(str(error), error)
+        raise typer.Exit(2 if isinstance(error, MissingFileError) else 1) from None
+
+
+def _show_error(message: str, error: BaseException) -> None:
+    typer.echo("\n".join(map(printable, f"gainwise: {message}".split("\n"))), err=True)
+    for note in getattr(error, "__notes__", ()):  # how to resume an interrupted experiment
+        typer.echo(note, err=True)
+
+
+def _show_warning(message: Warning | str, *location: Any, **options: Any) -> None:
+    """Print a warning as one line, without its location in the code."""
+    typer.echo(f"gainwise: warning: {printable(str(message))}", err=True)
+
+
+def _import_modules(names: list[str]) -> None:
+    """Import modules, each by its name or by the path of a `.py` file, so that their metrics are registered.
+
+    Names are also searched in the current directory, after the installed modules. The directory of a file stays on the
+    import path, because other processes import the module by its name.
+    """
+    for name in names:
+        path = Path(name)
+        if path.suffix == ".py":
+            sys.path.insert(0, str(path.resolve().parent))
+        elif os.getcwd() not in sys.path:
+            sys.path.append(os.getcwd())
+        try:
+            module = import_module(path.stem if path.suffix == ".py" else name)
+        except (Exception, SystemExit) as error:
+            raise ValueError(f"--import {name}: {type(error).__name__}: {error}") from error
+        origin = str(module.__file__)
+        if path.suffix == ".py" and Path(origin).resolve() != path.resolve():
+            raise ValueError(f"--import {name}: another module has this name ({origin}). Rename the file.")

@@ -1,0 +1,394 @@
+"""The options that several commands share, and the judgments and models that commands read from files."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import sys
+import warnings
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+from typer import Argument, BadParameter, Option
+
+from .._common.arrays import nearest
+from ..data import read_letor, read_lightgbm, read_scores
+from ..data.tables import get_column, read_table
+from ..data.text import to_number
+from ..judgments import Judgments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import pandas as pd
+
+    from ..comparison.comparison import Comparison
+    from ..data import RankingData
+
+MIN_ROWS = 5
+"""Columns of smaller tables are not tested for ids."""
+
+REQUIRED = {"label": "table", "query": "table", "scores": "table", "features": "data", "unjudged": "qrels"}
+"""Options that have no effect without another option."""
+
+
+class MissingFileError(ValueError):
+    """An input file does not exist. The exit code is 2."""
+
+
+def open_input(path: str | Path) -> Path:
+    """Return the path of an existing file, or for `-` the path of a temporary copy of standard input, which is text.
+
+    Standard input is copied because readers read a file twice.
+    """
+    if str(path) != "-":
+        if not Path(path).exists() or Path(path).is_dir():
+            raise MissingFileError(f"no file {str(path)!r}.")
+        return Path(path)
+    if sys.stdin.closed:
+        raise ValueError("Standard input (-) can be read only once. Pass a file for one of the options.")
+    with sys.stdin.buffer as stream:
+        content = stream.read()
+    folder = TemporaryDirectory(prefix="gainwise-")
+    atexit.register(folder.cleanup)
+    copy = Path(folder.name, "stdin.tsv" if b"\t" in content.partition(b"\n")[0] else "stdin.csv")
+    copy.write_bytes(content)
+    return copy
+
+
+def decode_name(text: str) -> str:
+    """Return a name from the command line as Unicode. In the C locale, Python decodes its bytes as surrogates."""
+    try:
+        return os.fsencode(text).decode()
+    except UnicodeError:
+        return text
+
+
+def reject_options(context: str, **options: object) -> None:
+    """Raise an error if one of these options is given, which has no effect in this context.
+
+    >>> reject_options("with --labels", query="qid")
+    Traceback (most recent call last):
+    ValueError: --query has no effect with --labels. Leave it out.
+    """
+    for name, value in options.items():
+        if value:
+            option = "MODELS" if name == "models" else f"--{name.replace('_', '-')}"
+            raise ValueError(f"{option} has no effect {context}. Leave it out.")
+
+
+def _parse_input(text: str) -> Path:
+    try:
+        return open_input(text)
+    except ValueError as error:
+        raise BadParameter(str(error)) from None
+
+
+InputFile = partial(Option, parser=_parse_input, metavar="FILE")
+InputArgument = partial(Argument, parser=_parse_input)
+
+Metrics = Annotated[list[str] | None, Option("--metric", "-m", help="A metric, for example ndcg_exp@10. Repeatable.")]
+Imports = Annotated[
+    list[str] | None,
+    Option("--import", metavar="MODULE", help="Module or .py file that defines custom metrics. Repeatable."),
+]
+Unjudged = Annotated[str, Option(help="Unjudged documents: 'irrelevant', or 'drop' to remove them (condensed lists).")]
+Alpha = Annotated[float, Option(help="Significance level.")]
+Margin = Annotated[float, Option(help="Largest difference that you consider negligible, in units of the metrics.")]
+Require = Annotated[str, Option(metavar="gain|no-loss", help="Ship a gain only, or every candidate without a loss.")]
+Seed = Annotated[int, Option(help="Seed of the bootstrap draws.")]
+AsJson = Annotated[bool, Option("--json", help="Print JSON instead of tables.")]
+Open = Annotated[bool, Option("--open", help="Open the report in the browser.")]
+
+
+@dataclass(frozen=True)
+class InputOptions:
+    """The models that a command compares, and the judgments that it compares them on."""
+
+    models: Annotated[
+        list[str] | None,
+        Argument(help="NAME=FILE, FILE or FILE:COLUMN: scores by row, a LightGBM or XGBoost model, or a TREC run."),
+    ] = None
+    data: Annotated[Path | None, InputFile(help="LETOR data, or LightGBM data next to its .query file.")] = None
+    qrels: Annotated[Path | None, InputFile(help="TREC qrels, or CSV of query, document, rating.")] = None
+    table: Annotated[Path | None, InputFile(help="Table with columns for label, query and scores.")] = None
+    labels: Annotated[Path | None, InputFile(help="Labels, one per row (NumPy, CSV, Parquet). Needs --group.")] = None
+    group: Annotated[Path | None, InputFile(help="With --labels: number of rows of each query.")] = None
+    label: Annotated[str, Option(help="With --table: column of labels.")] = "label"
+    query: Annotated[str, Option(help="With --table: column of query ids.")] = "query"
+    scores: Annotated[
+        list[str] | None,
+        Option(metavar="COLUMN,COLUMN", help="With --table: columns of scores, all by default. Repeatable."),
+    ] = None
+    features: Annotated[int | None, Option(help="With --data: number of features, if rows omit zeros.")] = None
+    unjudged: Unjudged = "irrelevant"
+    segments: Annotated[
+        list[str] | None,
+        Option(help="Kinds of queries, compared separately: FILE[:COLUMN], or a column of --table. Repeatable."),
+    ] = None
+    recipe: Annotated[
+        list[str] | None,
+        Option(metavar="NAME=FILE,FILE,FILE", help="Repeats of a training recipe, three or more. Repeatable."),
+    ] = None
+    clusters: Annotated[
+        str | None,
+        Option(help="Clusters of dependent queries, such as sessions: FILE[:COLUMN], or a column of --table."),
+    ] = None
+
+
+class Source(NamedTuple):
+    """A file, and the column of it that an option names."""
+
+    path: Path
+    column: str | None = None
+
+
+def parse_source(text: str, *, columns: bool = True) -> Source:
+    """Return the file and the column of `FILE` or `FILE:COLUMN`. A file with a colon in its name takes precedence."""
+    file, colon, column = text.rpartition(":")
+    if columns and colon and column and not Path(text).is_file() and (file == "-" or Path(file).is_file()):
+        return Source(Path(file), column)
+    return Source(Path(text))
+
+
+def _validate_unique(place: str, names: Sequence[str]) -> None:
+    duplicate = next((name for number, name in enumerate(names) if name in names[:number]), None)
+    if duplicate is not None:
+        raise ValueError(f"{place} must be unique, got {duplicate!r} twice.")
+
+
+def parse_model(text: str, *, columns: bool = True) -> tuple[str, Source]:
+    """Return the name and the file of a model, from `NAME=FILE` or `FILE`, with `columns` also `FILE:COLUMN`.
+
+    The default name is the column, or the file name without its suffixes.
+    """
+    name, equals, file = text.partition("=")
+    source = parse_source(file if equals else text, columns=columns)
+    if not equals:
+        name = source.column or ("stdin" if text == "-" else source.path.name.partition(".")[0])
+    return decode_name(name), source
+
+
+def parse_recipe(text: str) -> tuple[str, list[str]]:
+    """Return the name and the repeats of a training recipe, from `NAME=A,B,C`.
+
+    >>> parse_recipe("A=a1.txt,a2.txt,a3.txt")
+    ('A', ['a1.txt', 'a2.txt', 'a3.txt'])
+    """
+    name, equals, files = text.partition("=")
+    repeats = files.split(",")
+    if not equals or not all(repeats):
+        raise ValueError(f"--recipe must have the form NAME=FILE,FILE,FILE, got {text!r}.")
+    _validate_unique(f"Repeats of --recipe {name!r}", repeats)
+    return decode_name(name), repeats
+
+
+def is_recipe(text: str) -> bool:
+    """Return whether a text names a recipe, `NAME=A,B,C`, and not a file with a comma in its name."""
+    return "," in text and not parse_source(text.partition("=")[2] or text).path.is_file()
+
+
+def parse_numbers(place: str, text: str) -> list[float]:
+    """Return the numbers in a text. `place` names the text in errors."""
+    try:
+        return [to_number(part.encode()) for part in text.split(",")]
+    except ValueError:
+        raise ValueError(f"{place} must be numbers separated by commas, got {text!r}.") from None
+
+
+def read_comparison(options: InputOptions, metrics: Sequence[str] | None, **settings: Any) -> Comparison:
+    """Read judgments and models, and compare them.
+
+    Parameters
+    ----------
+    options : InputOptions
+        The files.
+    metrics : sequence of str or None
+        Names of metrics.
+    **settings
+        Further arguments of `gainwise.compare` and `gainwise.compare_runs`.
+    """
+    from ..comparison.compare import compare, compare_runs
+
+    recipes = [parse_recipe(text) for text in options.recipe or []]
+    _validate_source(options)
+    if options.table is not None and options.models:
+        raise ValueError(f"With --table, models are columns, got {options.models[0]!r}. Select columns with --scores.")
+    if options.table is None and not options.models and not recipes:
+        raise ValueError("Pass at least one model as NAME=FILE.")
+    settings |= {"metrics": metrics, "unjudged": options.unjudged}
+    if options.table is not None:
+        return compare(**load_table(options, recipes), **settings)
+    settings["segments"] = read_query_labels("--segments", options.segments or []) or None
+    clusters = read_query_labels("--clusters", [options.clusters] if options.clusters else [])
+    if len(clusters) > 1:
+        raise ValueError(f"--clusters must be one column, got {', '.join(clusters)}. Pass FILE:COLUMN.")
+    settings["clusters"] = next(iter(clusters.values()), None)
+    if options.qrels is not None:
+        runs = _read_models(options, recipes, lambda source: source.path)
+        return compare_runs(runs, options.qrels, **settings)
+    width = None
+    if options.data is not None:
+        data = read_data(options.data, options.features)
+        judgments, settings["features"], width = data.judgments(), data.features, data.features.shape[1]
+    else:
+        judgments = _read_labels(options.labels, options.group)
+    models = _read_models(options, recipes, lambda source: _read_model(source, width))
+    return compare(models, judgments, **settings)
+
+
+def read_judgments(options: InputOptions) -> Judgments | Path:
+    """Read judgments without models. Qrels are returned as their path."""
+    _validate_source(options)
+    if options.qrels is not None:
+        return options.qrels
+    if options.data is not None:
+        return read_data(options.data, options.features).judgments()
+    if options.table is None:
+        return _read_labels(options.labels, options.group)
+    table = read_table(options.table, text=options.query)
+    labels = get_column(table, options.label, options.table, "label")
+    return Judgments(labels, qid=get_column(table, options.query, options.table, "query"))
+
+
+def _validate_source(options: InputOptions) -> None:
+    """Raise an error unless there is one source of judgments, with its own options only."""
+    if sum(path is not None for path in (options.data, options.qrels, options.table, options.labels)) != 1:
+        raise ValueError(
+            "Pass the judgments as exactly one of --data, --qrels, --table and --labels. A file with labels and scores "
+            "is a --table."
+        )
+    if (options.labels is None) != (options.group is None):
+        raise ValueError("--labels and --group must be given together: all labels, and the number of rows per query.")
+    for option, required in REQUIRED.items():
+        value = getattr(options, option)
+        if value != getattr(InputOptions, option) and not getattr(options, required):
+            reject_options(f"without --{required}", **{option: value})
+
+
+def read_data(path: Path, features: int | None = None) -> RankingData:
+    """Read LETOR data, or LightGBM data if there is a `.query` file next to it."""
+    read = read_lightgbm if path.with_name(f"{path.name}.query").exists() else read_letor
+    return read(path, features=features)
+
+
+def _read_labels(labels: Any, group: Any) -> Judgments:
+    try:
+        return Judgments(read_scores(labels), group=read_scores(group))
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"--labels {labels} and --group {group} (one number per query): {error}") from None
+
+
+def _read_models(
+    options: InputOptions, recipes: Sequence[tuple[str, list[str]]], read_model: Callable[[Source], Any]
+) -> dict[str, Any]:
+    """Return the models by name, and the list of repeats of each recipe."""
+    columns = options.qrels is None
+
+    def read(name: str, source: Source) -> Any:
+        try:
+            return read_model(source._replace(path=open_input(source.path)))
+        except ValueError as error:
+            kind = MissingFileError if isinstance(error, MissingFileError) else ValueError
+            raise kind(f"model {name!r}: {error}") from None
+
+    sources = [parse_model(text, columns=columns) for text in options.models or []]
+    _validate_unique("Names of models (NAME=FILE)", [name for name, _ in (*sources, *recipes)])
+    models = {name: read(name, source) for name, source in sources}
+    for name, files in recipes:
+        models[name] = [read(name, parse_source(file, columns=columns)) for file in files]
+    return models
+
+
+def _read_model(source: Source, width: int | None) -> Any:
+    """Return scores or a booster. A booster must have been trained on `width` features."""
+    path, column = source
+    model: Any = _load_model(path) if column is None else read_scores(path, column=column)
+    if not hasattr(model, "predict"):
+        return model
+    if width is None:
+        raise ValueError(f"{path} is a booster, which predicts from features. Pass --data.")
+    trained = model.num_feature() if hasattr(model, "num_feature") else model.num_features()
+    if trained != width:
+        raise ValueError(f"{path} has {trained} features, but the data have {width}. Pass --features={trained}.")
+    return model
+
+
+def _load_model(path: Path) -> Any:
+    """Return the booster in a file, or the path of any other file, which is then read as scores."""
+    with path.open("rb") as file:
+        is_lightgbm = file.read(5) == b"tree\n"
+    if not is_lightgbm and path.suffix not in (".ubj", ".json"):
+        return path
+    library = import_module("lightgbm" if is_lightgbm else "xgboost")
+    try:
+        return library.Booster(model_file=path)
+    except Exception as error:  # Of a class of the library.
+        first_line = str(error).strip().partition("\n")[0]
+        raise ValueError(f"{path} is not a model of {library.__name__} ({first_line}).") from None
+
+
+def read_query_labels(option: str, texts: Sequence[str]) -> dict[str, dict[Any, str]]:
+    """Return labels by query id for each column, from `FILE` (all columns) or `FILE:COLUMN`.
+
+    An id that is a whole number is in the result as text and as a number, because only the judgments determine its
+    type.
+    """
+    from ..comparison.data import read_segment_file
+
+    labels: dict[str, dict[Any, str]] = {}
+    for text in texts:
+        path, column = parse_source(text)
+        try:
+            columns = read_segment_file(open_input(path))
+        except MissingFileError as error:
+            raise MissingFileError(f"{option}: {error}") from None
+        if column is not None:
+            if column not in columns:
+                raise ValueError(f"{option}: {path} has no column {column!r}{nearest(column, columns)}.")
+            columns = {column: columns[column]}
+        _validate_unique(f"Columns of {option}", [*labels, *columns])
+        for name, by_id in columns.items():
+            numbers = {int(query): label for query, label in by_id.items() if re.fullmatch("0|[1-9][0-9]*", query)}
+            labels[name] = by_id | numbers
+    return labels
+
+
+def load_table(options: InputOptions, recipes: Sequence[tuple[str, list[str]]]) -> dict[str, Any]:
+    """Return the arguments of `gainwise.compare` from the columns of a CSV, TSV or Parquet file."""
+    from ..comparison.compare import read_score_table
+
+    path, label, query = options.table or Path(), options.label, options.query
+    segments, clusters = options.segments or [], options.clusters
+    table = read_table(path, text=query)
+    # A column with a comma in its name takes precedence.
+    scores = [name for text in options.scores or [] for name in ([text] if text in table else text.split(","))]
+    if options.scores is None:
+        repeats = [column for _, columns in recipes for column in columns]
+        others = {label, query, clusters, *segments, *repeats}
+        scores = _select_scores(path, table[[name for name in table if name not in others]])
+    _validate_unique("Columns of scores and names of --recipe", [*scores, *(name for name, _ in recipes)])
+    if not scores and not recipes:
+        raise ValueError(f"{path} has no column of scores besides {label!r} and {query!r}.")
+    models = {name: name for name in scores} | dict(recipes)
+    return read_score_table(table, models, {"query": query, "label": label}, segments, clusters, str(path))
+
+
+def _select_scores(path: Path, table: pd.DataFrame) -> list[str]:
+    """Return the numeric columns, or raise an error if one of them identifies rows. Warn of the other columns."""
+    names = [str(name) for name, cells in table.items() if cells.dtype.kind in "fiu"]
+    for name in names:
+        if len(table) >= MIN_ROWS and table[name].dtype.kind in "iu" and table[name].is_unique:
+            raise ValueError(
+                f"{path}: column {name!r} has a different integer in every row, so it may identify rows. Select the "
+                "columns of scores with --scores."
+            )
+    others = [str(name) for name in table if str(name) not in names]
+    if names and others:
+        warnings.warn(f"{path}: not all cells are numbers in unused columns: {', '.join(others)}.", stacklevel=3)
+    return names

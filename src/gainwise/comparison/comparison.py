@@ -1,0 +1,931 @@
+"""Comparison of several models under several metrics. Each result is computed when it is first used."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from .._common import cached_property
+from .._common.arrays import nearest, number_table
+from .._common.text import plain, pluralize, short_names
+from .._common.typing import FilePath, Floats, Ids
+from .._common.validation import validate_ordered
+from ..metrics.base import Metric
+from ..metrics.dcg import NDCG
+from ..metrics.names import MetricLike, parse_metrics
+from ..training.prediction import Iteration
+from .baseline import BaselineComparison, compare_with_baseline, validate_baseline
+from .data import (
+    Values,
+    Vary,
+    build_panel,
+    read_tables,
+    validate_alpha,
+    validate_labels,
+    validate_margin,
+    validate_primary,
+    validate_seed,
+)
+from .estimates import VarianceComponents, compute_repeat_means, estimate_variance_components
+from .explanations import (
+    Attribution,
+    QueryPreferences,
+    build_ranking,
+    compute_attribution,
+    compute_preferences,
+    find_contradictory_queries,
+    find_largest_differences,
+    find_query,
+)
+from .flags import NO_EVIDENCE, UnjudgedDocuments, find_equal_label_flags, find_uneven_judging
+from .gain_path import GainPath, build_gain_path, validate_bases
+from .inference import Sample, limit_draws
+from .one_sided import Requirement
+from .pairs import build_leaderboard, build_pairs, select_clearest_pairs
+from .power import ClaimKind, Plan, Request, plan_from_sample
+from .rankings import Rankings, validate_model, validate_pair
+from .segments import Segments, compute_segments
+from .sensitivity import Sensitivity, compute_sensitivity
+from .verdict import Verdict
+
+if TYPE_CHECKING:
+    from ..report.content import Content
+    from ..report.plots import Plots
+    from .gain_fit import GainFit
+
+RANGE_TOLERANCE = 1e-9
+"""Rounding may move a value of a metric this far beyond its range."""
+
+
+class Comparison:
+    """Compare several models under several metrics, from their values for each query.
+
+    `compare` and `compare_runs` create comparisons from scores. Create one directly if you have per-query values only.
+
+    Parameters
+    ----------
+    values : mapping of metric name to array, shape (queries, models) or (queries, models, repeats), or list of arrays
+        Value of each query and model, NaN for every model if a metric skips the query. If the numbers of repeats
+        differ, pass a list with one array per model: (queries, repeats) for a recipe, (queries,) for a fixed model.
+    models : sequence of str
+        Names of the columns.
+    metrics : mapping of metric name to Metric, optional
+        Definitions of the metrics. Defaults to the built-in and registered metrics of these names. Other names are
+        accepted, and higher values are better.
+    weights : array, shape (queries,), optional
+        Query weights.
+    primary : sequence of two metric names, optional
+        The two metrics to test for disagreement. Defaults to the first two.
+    rankings : Rankings, optional
+        The scores behind the values. `attribution`, `gains`, `queries` and `ranking` require them.
+    curves : DataFrame, optional
+        Metrics after each round of training: columns `candidate`, `round`, `metric`, `value`, and optionally `fold`.
+    missing : sequence of str, optional
+        One sentence for each model that is missing from the comparison, for reports.
+    iterations : mapping of model to Iteration, optional
+        Boosting round that each booster predicted with.
+    ranges : mapping of metric name to (lowest, highest), optional
+        Limits of intervals. Defaults to `Metric.value_range` if there are `rankings`, otherwise to no limits.
+    alpha : float, default 0.05
+        Level of all tests and bounds, between 0 and 0.5.
+    margin : float, default 0.0
+        Largest difference of means that you consider negligible.
+    draws : int, default 10000
+        Number of bootstrap draws, at least ``10 / alpha``. With more than 100 models, ``100 / models`` of them are
+        used, so that the cost does not grow with the square of the number of models, and the lower bounds of regrets
+        are valid but less tight.
+    seed : int, default 0
+        Random seed. The same seed returns the same results, for any order of the models.
+    unjudged : UnjudgedDocuments, optional
+        Share of unjudged documents for each model.
+    notes : sequence of str, optional
+        Notes about queries that only the runs or only the judgments contain, for reports.
+    vary : {"seed", "queries"}, optional
+        What differs between the repeats of a recipe.
+    clusters : array, shape (queries,), optional
+        Cluster of each query. Queries of the same cluster are treated as dependent.
+    segments : array-like or mapping of name to array-like, shape (queries,), optional
+        Segment of each query, in one column or in several named ones.
+    baseline : str, optional
+        Name of the deployed model. Reports then state first whether to replace it.
+    selected : str, optional
+        Name of the model that was selected on a validation set. Reports then state its gap to the best model.
+
+    Raises
+    ------
+    ValueError
+        If the values have different shapes, are infinite, NaN for some models only or outside the range of their
+        metric, a name is unknown or not distinct, a weight is negative, a query has no cluster, a recipe has fewer than
+        three repeats, or a setting is out of range.
+    TypeError
+        If a name is not a string or a number has another type.
+
+    Notes
+    -----
+    Methods and properties by purpose:
+
+    - Means and tests: `leaderboard`, `standings`, `winners`, `pairs`, `variance`
+    - Decisions: `verdict`, `segments`, `against`, `plan`, `sensitivity`
+    - Explanations: `attribution`, `gains`, `queries`, `preferences`, `largest_differences`, `ranking`
+    - Earlier results: `last_gains`, `last_sensitivity`
+    - Data: `frame`, `query_count`, `metric_queries`, `query_ids`, `repeat_distances`, `short_names`
+    - Reports: `plot`, `content`, `to_html`, `to_markdown`, `to_json`, `to_dict`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gainwise import Comparison
+    >>> values = np.random.default_rng(0).normal([0.5, 0.6], 0.1, (1000, 2))
+    >>> Comparison({"ndcg_linear@10": values, "ndcg_exp@10": values}, ["A", "B"]).verdict.kind
+    'agree'
+    """
+
+    last_gains: GainPath | None = None
+    last_sensitivity: Sensitivity | None = None
+    _gains_settings: tuple[tuple[float, ...], str | None] = ((), None)
+
+    def __init__(
+        self,
+        values: Mapping[str, Values],
+        models: Sequence[str],
+        *,
+        metrics: Mapping[str, Metric] | None = None,
+        weights: Floats | None = None,
+        primary: Sequence[str] | None = None,
+        rankings: Rankings | None = None,
+        curves: pd.DataFrame | None = None,
+        missing: Sequence[str] = (),
+        iterations: Mapping[str, Iteration] | None = None,
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+        alpha: float = 0.05,
+        margin: float = 0.0,
+        draws: int = 10_000,
+        seed: int = 0,
+        unjudged: UnjudgedDocuments | None = None,
+        notes: Sequence[str] = (),
+        vary: Vary | None = None,
+        clusters: Ids | None = None,
+        segments: Ids | Mapping[str, Ids] | None = None,
+        baseline: str | None = None,
+        selected: str | None = None,
+    ) -> None:
+        validate_ordered("models", models)
+        if isinstance(models, str):
+            raise TypeError(f"models must be a sequence of names, got the string {models!r}.")
+        self.models = tuple(models)
+        self.values, repeats = read_tables(values, self.models, weights=weights, clusters=clusters)
+        self.metrics = tuple(self.values)
+        self._validate_metric_names("metrics", metrics or ())
+        self._validate_metric_names("ranges", ranges or ())
+        self.definitions = _find_definitions(self.metrics, metrics or {})
+        self.lower_is_better = tuple(name for name, metric in self.definitions.items() if not metric.higher_is_better)
+        self.weights = None if weights is None else number_table("weights", weights)
+        self.primary = validate_primary(primary, self.metrics) if primary or len(self.metrics) > 1 else None
+        self._deciding = self.primary or self.metrics[:1]
+        self.rankings, self.curves, self.unjudged = rankings, curves, unjudged
+        self.unjudged_remark = "" if unjudged is None else unjudged.remark
+        self.missing, self.notes, self.iterations = tuple(missing), tuple(notes), dict(iterations or {})
+        if ranges is None and rankings is not None:  # Values without scores may be scaled.
+            ranges = {name: metric.value_range(rankings.judgments) for name, metric in self.definitions.items()}
+        self.ranges = dict(ranges or {})
+        self.alpha, self.margin = validate_alpha(alpha), validate_margin(margin)
+        self.seed, self.draws = validate_seed(seed, draws, self.alpha)
+        panel = build_panel(self.values, repeats, self.models, self.weights, self.lower_is_better, clusters, vary)
+        self.repeats = {self.models[column]: by_metric for column, by_metric in repeats.items()}
+        draws = limit_draws(self.draws, len(self.models), self.alpha)
+        self.sample = Sample(panel, self.alpha, draws, self.seed, self.ranges)
+        self._validate_values()
+        self.query_count, self.metric_queries, _ = panel.counts()
+        self.segment_labels = {} if segments is None else validate_labels(segments, self.query_ids)
+        if self.segment_labels:
+            self._require_two_metrics()
+        self.baseline, self.selected = baseline, selected
+        if baseline is not None:
+            validate_baseline(baseline, self.models)
+        if selected is not None:
+            validate_model(selected, self.models)
+
+    def _validate_metric_names(self, argument: str, names: Iterable[str]) -> None:
+        for name in names:
+            if name not in self.values:
+                hint = nearest(str(name), self.metrics)
+                raise ValueError(
+                    f"{argument} must name compared metrics, got {name!r}{hint} (metrics: {', '.join(self.metrics)})."
+                )
+
+    def _validate_values(self) -> None:
+        """Raise unless every metric has values, within its range, and the primary metrics share a query."""
+        panel = self.sample.panel
+        for metric, table in zip(panel.metrics, map(panel.in_unit, panel.metrics, panel.values), strict=True):
+            panel.validate_common_queries([metric])
+            low, high = self.sample.ranges[metric]
+            lowest, highest = np.nanmin(table), np.nanmax(table)
+            if not low - RANGE_TOLERANCE <= lowest <= highest <= high + RANGE_TOLERANCE:
+                raise ValueError(
+                    f"Values of {metric} must be between {low:g} and {high:g}, got {lowest:g} to {highest:g}, which is "
+                    "beyond its range. Correct ranges= or value_range of the metric."
+                )
+        if self.primary is not None:
+            panel.validate_common_queries(self.primary)
+
+    @cached_property
+    def leaderboard(self) -> pd.DataFrame:
+        """One row per model, ordered by the first metric.
+
+        For each metric M: `M` (weighted mean), `M rank` (equal means share a rank), `M lower` and `M upper`
+        (simultaneous confidence intervals) and `M queries`. Comparisons of TREC runs also contain the shares of judged
+        documents.
+        """
+        table = self.standings
+        order = list(dict.fromkeys(table["model"]))
+        columns = {}
+        for metric, part in table.set_index("model").groupby("metric", sort=False):
+            for field in ("mean", "rank", "lower", "upper", "queries"):
+                columns[metric if field == "mean" else f"{metric} {field}"] = part.loc[order, field]
+        if self.unjudged is not None:
+            for name, shares in self.unjudged.additional_shares(self.metrics).items():
+                columns[name] = pd.Series(shares).loc[order]
+        return pd.DataFrame(columns).rename_axis("model")
+
+    @cached_property
+    def standings(self) -> pd.DataFrame:
+        """One row per metric and model, from the best to the worst mean.
+
+        ``metric``, ``model``, ``rank``
+            Rank 1 has the best mean. Equal means share a rank.
+        ``queries``
+            Number of queries of positive weight with a value.
+        ``mean``, ``lower``, ``upper``
+            Mean with a confidence interval. The intervals of all models under a metric are simultaneous. Do not compare
+            models by them, because models are scored on the same queries: use `pairs`.
+        ``regret``, ``regret_lower``, ``regret_upper``
+            Gap to the best mean, with simultaneous bounds. They remain valid if you select a model by its results.
+        ``may_be_best``
+            Whether the model may be best under this metric.
+        """
+        if self.primary is not None:
+            self.sample.joint(self.primary)  # Both tables share the draws of the primary metrics.
+        return build_leaderboard(self.sample)
+
+    @cached_property
+    def winners(self) -> dict[str, str]:
+        """Model with the highest mean under each metric (lowest for a loss). Ties go to the first name."""
+        firsts = self.standings.drop_duplicates("metric")
+        return dict(zip(firsts["metric"], firsts["model"], strict=True))
+
+    @cached_property
+    def pairs(self) -> pd.DataFrame:
+        """One row per pair of models. Differences are ``model_x`` minus ``model_y``.
+
+        ``model_x``, ``model_y``
+            The pair.
+        ``conflict``
+            Whether the primary metrics prefer different models of the pair. This and the next four columns use the
+            queries with a value under both primary metrics.
+        ``p_value``, ``p_holm``
+            P-value of the conflict: the larger of the two one-sided p-values, raw and after Holm's correction.
+        ``differing``
+            Number of queries with different values (effective number if queries are weighted), the smaller one of
+            the primary metrics.
+        ``flag``
+            ``"identical"`` (never differ), ``"few"`` (differ on fewer than 30 queries), ``"thin"`` (fewer than 100), or
+            empty.
+        ``difference M``, ``lower M``, ``upper M`` for each metric M
+            Mean difference in the unit of the metric, with a confidence interval. The intervals of all pairs under both
+            primary metrics are simultaneous, and so are those of all pairs under each other metric.
+        ``wins M``, ``ties M``, ``losses M``
+            Number of queries with ``model_x`` better, equal and worse.
+        ``p_value M``, ``p_holm M``
+            Two-sided paired t-test, raw and after Holm's correction over all pairs.
+        ``common difference M``, ``common lower M``, ``common upper M``, ``common p_holm M``
+            The same for the primary metrics on the queries with a value under both. Present only if these differ from
+            their own queries.
+        ``discordance``, ``discordance lower``, ``discordance upper``, ``discordance p_value``, ``discordance p_holm``
+            Difference under the second primary metric minus the difference under the first, with an interval that is
+            simultaneous for all pairs, and the p-value of a paired t-test, raw and after Holm's correction. Present
+            only if both metrics are versions of the same ratio, such as two NDCGs.
+        """
+        names = self._require_two_metrics()
+        common_scale = all(isinstance(self.definitions.get(name), NDCG) for name in names)
+        return build_pairs(self.sample, names, common_scale=common_scale)
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Whether the two primary metrics disagree about the best model, and the model that is safe under both."""
+        verdict = Verdict.from_sample(self.sample, self._require_two_metrics(), self.margin)
+        flags = [*find_equal_label_flags(self._equal_queries, self.query_count), *verdict.flags]
+        if self.unjudged is not None:
+            flags += find_uneven_judging(self.unjudged, verdict.in_question)
+        return replace(verdict, unjudged=self.unjudged, flags=tuple(flags))
+
+    @cached_property
+    def _equal_queries(self) -> int:
+        """Number of queries on which all models have the same value because all labels are equal."""
+        if self.rankings is None:
+            return 0
+        equal = self.rankings.equal_labels[self.rankings.counted]
+        for table in self.values.values():  # Models that did not retrieve all documents may differ in spite of it.
+            equal &= ~(np.ptp(table, axis=1) > RANGE_TOLERANCE)
+        return int((equal if self.weights is None else equal & (self.weights > 0)).sum())
+
+    def against(
+        self,
+        baseline: str,
+        margin: float | None = None,
+        *,
+        require: Requirement = "gain",
+        looks: Sequence[int] | None = None,
+        anytime: bool | int = False,
+        earlier: Mapping[str, Any] | FilePath | None = None,
+    ) -> BaselineComparison:
+        """Decide for every other model whether to replace the baseline by it.
+
+        Both primary metrics decide, or the only metric if there is one.
+
+        Parameters
+        ----------
+        baseline : str
+            Name of the deployed model.
+        margin : float, optional
+            Largest acceptable loss, in the unit of the metrics. Defaults to the margin of the comparison.
+        require : {"gain", "no_loss"}, default "gain"
+            Condition for *ship*. ``"no_loss"``: the loss is proven to be below `margin` under every metric.
+            ``"gain"``: in addition, some metric is proven to improve.
+        looks : sequence of int, optional
+            Planned numbers of queries, if you test several times while queries accumulate. The error probability is
+            divided between the looks, and the present one is recognized by its number of queries. Each look contains
+            all queries of the earlier ones, with the same models and settings.
+        anytime : bool or int, default False
+            Use bounds that are valid at any number of queries, without planned looks. An integer is the number of
+            queries at which the bounds are narrowest, 1,000 by default. Choose it before the first test.
+        earlier : mapping or path, optional
+            Result of the previous look (``to_dict()``, or the JSON of `gainwise gate` or a report). Its settings are
+            checked, and looks that were skipped are taken into account.
+
+        Returns
+        -------
+        BaselineComparison
+
+        Raises
+        ------
+        ValueError
+            If `baseline` is unknown or the only model, `margin` is negative or not below the range of a metric,
+            ``require="no_loss"`` has no margin, `looks` do not increase or start above the number of queries,
+            `earlier` has other settings, or no query has two documents with different labels.
+
+        Notes
+        -----
+        A test that ends undecided has spent its error probability. Do not add queries and test again: plan looks, use
+        `anytime`, or start a new experiment. Planned looks need a few percent more queries in total than one test.
+        Bounds that are valid at any time need about 1.9 times as many.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gainwise import Comparison
+        >>> production = np.random.default_rng(0).uniform(0.3, 0.6, 2000)
+        >>> new = production + np.random.default_rng(1).normal(0.01, 0.1, 2000)
+        >>> values = np.stack([production, new], axis=1)
+        >>> comparison = Comparison({"ndcg_linear@10": values, "ndcg_exp@10": values - [0, 0.001]}, ["production", "B"])
+        >>> comparison.against("production", margin=0.002).decisions
+        {'B': 'ship'}
+        >>> first_look = comparison.against("production", margin=0.02, require="no_loss", looks=(2000, 4000))
+        >>> first_look.candidates[0].decision, round(first_look.level, 4)
+        ('ship', 0.0015)
+        """
+        if self._equal_queries == self.query_count:
+            raise ValueError(f"{NO_EVIDENCE}. Check the query ids (--query) and the labels (--label).")
+        width = self.margin if margin is None else margin
+        return compare_with_baseline(
+            self.sample, self._deciding, baseline, width, require=require, looks=looks, anytime=anytime, earlier=earlier
+        )
+
+    @cached_property
+    def variance(self) -> dict[str, VarianceComponents]:
+        """Variance of the difference of two recipes under each metric, by source. Empty if all models are fixed.
+
+        The sources are queries, repeats and both together, so you see whether more queries or more repeats help.
+        """
+        if self.primary is not None:
+            self.sample.joint(self.primary)
+        components: dict[str, VarianceComponents] = {}
+        for panel, estimated, _ in map(self.sample.single, self.metrics):
+            components |= estimate_variance_components(panel, estimated.repeats)
+        return components
+
+    @cached_property
+    def repeat_distances(self) -> dict[str, dict[str, list[float]]]:
+        """Gap of each repeat to the best model, by primary metric and recipe. Negative if the repeat is better.
+
+        It uses the queries with a value under both metrics. The gap of a recipe is the mean of these.
+        """
+        joint = self.sample.joint(self._deciding)
+        panel, best = joint.panel, joint.estimated.mean.max(axis=1)
+        recipes = [k for k, repeats in enumerate(panel.repeat_counts) if repeats]
+        return {
+            metric: {panel.models[k]: (best[row] - compute_repeat_means(panel, k)[row]).tolist() for k in recipes}
+            for row, metric in enumerate(self._deciding)
+        }
+
+    @cached_property
+    def segments(self) -> Segments:
+        """Leaderboard, verdict and safe choice of every segment, adjusted for the number of segments.
+
+        Raises
+        ------
+        ValueError
+            If the comparison was created without ``segments=``.
+        """
+        if not self.segment_labels:
+            raise ValueError(
+                "This comparison was created without segments. Pass segments= (one label per query) to compare."
+            )
+        counted = slice(None) if self.weights is None else np.asarray(self.weights) > 0
+        labels = {name: column[counted] for name, column in self.segment_labels.items()}
+        return compute_segments(self.sample, labels, self._require_two_metrics(), self.margin, self.verdict)
+
+    def plan(
+        self,
+        difference: float,
+        power: float = 0.8,
+        claim: ClaimKind = "genuine",
+        models: Sequence[str] | None = None,
+        margin: float | None = None,
+        repeats: int | Sequence[int] | None = None,
+        require: Requirement = "gain",
+    ) -> Plan:
+        """Estimate how many queries, and repeats of each recipe, prove a difference, from the variances found here.
+
+        Parameters
+        ----------
+        difference : float
+            True difference to prove, above 0, in the unit of the metrics. For ``require="no_loss"``, above −`margin`.
+        power : float, default 0.8
+            Probability with which to prove it.
+        claim : {"genuine", "pair", "ship"}, default "genuine"
+            Claim to prove. See `gainwise.plan`.
+        models : sequence of two str, optional
+            The two models to plan for. For ``"ship"``, the baseline comes first, and two compared models are the
+            default in their order. For ``"genuine"``, the default is the winner under the first metric and the best
+            other model under the second. Otherwise, it is the pair with the largest variance.
+        margin : float, optional
+            Largest acceptable loss for ``"ship"``. Defaults to the margin of the comparison.
+        repeats : int or sequence of int, optional
+            Number of repeats of each recipe, 3 or more. Defaults to the number there is, and 3, 5 and 10.
+        require : {"gain", "no_loss"}, default "gain"
+            Condition for ``"ship"``. See `against`.
+
+        Raises
+        ------
+        ValueError
+            If `difference` is not positive, or there are fewer than 30 queries or two models.
+
+        Notes
+        -----
+        The sample is a pilot, so the result is a range: `Plan.queries` is sufficient with 50 % confidence and
+        `Plan.queries_upper` with 80 %, by a bootstrap of the queries.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gainwise import Comparison
+        >>> values = np.random.default_rng(0).normal(0.5, 0.1, (1000, 2))
+        >>> comparison = Comparison({"ndcg_linear@10": values, "ndcg_exp@10": values}, ["A", "B"])
+        >>> 1500 < comparison.plan(difference=0.01, claim="ship").queries < 2500
+        True
+        """
+        if models is None and claim == "ship" and len(self.models) == 2:
+            models = self.models
+        several = self.primary is not None and len(self.models) > 1
+        candidates = self.verdict.in_question if several else self.models
+        width = self.margin if margin is None else margin
+        request = Request(claim, difference, power, require, self.alpha, width, self.seed)
+        return plan_from_sample(self.sample, self._deciding, request, models, candidates, repeats)
+
+    def attribution(
+        self, first: str, second: str, metrics: MetricLike | Iterable[MetricLike] | None = None
+    ) -> Attribution:
+        """Decompose the difference of two models, first minus second, by grade, rank and query class.
+
+        It uses the queries with a value under all the decomposed metrics. For recipes, all numbers are means over
+        repeats.
+
+        Parameters
+        ----------
+        first, second : str
+            Two models.
+        metrics : str, Metric, or an iterable of them, optional
+            Metrics of the NDCG and DCG family. Defaults to all compared ones.
+
+        Raises
+        ------
+        ValueError
+            If a model is unknown, a metric is not a sum over documents, or the comparison was created without scores.
+        """
+        rankings = self._require_rankings("attribution")
+        if metrics is not None:
+            requested = [metrics] if isinstance(metrics, str | Metric) else metrics
+            metrics = [self.definitions.get(name, name) if isinstance(name, str) else name for name in requested]
+        return compute_attribution(rankings, (first, second), metrics, compared=self._defined_metrics())
+
+    def gains(
+        self, bases: Iterable[float] | None = None, *, metric: MetricLike | None = None, fit: GainFit | None = None
+    ) -> GainPath:
+        """Compare all models under every gain between linear and exponential, and beyond.
+
+        The gains are (b^l − 1)/(b − 1): linear for b = 1, exponential for b = 2. Statements are valid for all bases and
+        models simultaneously.
+
+        Parameters
+        ----------
+        bases : iterable of float, optional
+            Bases, 1 or more each. Defaults to 25 bases from 1 to 4, evenly spaced in log b.
+        metric : str or Metric, optional
+            Metric of the NDCG and DCG family to use with each gain. Defaults to the primary metrics.
+        fit : GainFit, optional
+            Result of `gainwise.fit_gain`. Plots and text show the base that fits the preferences of your users.
+
+        Returns
+        -------
+        GainPath
+
+        Raises
+        ------
+        ValueError
+            If the comparison was created without scores, no compared metric belongs to the family, the primary metrics
+            differ in more than their gain, a base is invalid, or a label is negative.
+
+        Examples
+        --------
+        >>> import gainwise as gw
+        >>> judgments = gw.Judgments([2, 1, 1, 0] * 40, group=[4] * 40)
+        >>> scores = {"top": [3, 1, 2, 4] * 40, "broad": [1, 4, 3, 2] * 40}
+        >>> gw.compare(scores, judgments, ["ndcg_linear@2", "ndcg_exp@2"]).gains().winners.round(2)
+           model  from    to
+        0  broad  1.00  1.58
+        1    top  1.58  4.00
+        """
+        rankings, names = self._require_rankings("gains"), self.primary or self.metrics
+        settings = (validate_bases(bases), None if metric is None else str(metric))
+        path = self.last_gains
+        if path is None or settings != self._gains_settings:
+            path = build_gain_path(rankings, self.sample, self.definitions, names, settings[0], metric)
+        self.last_gains, self._gains_settings = replace(path, fit=fit), settings
+        return self.last_gains
+
+    def sensitivity(self, *, groups: Mapping[str, str] | None = None) -> Sensitivity:
+        """Show which other choices of the evaluation would reverse the order of models, and change the winner.
+
+        The choices are another gain, discount, cutoff, metric or order of ties, unjudged documents left out, one repeat
+        instead of the mean, and the other half of the queries. The reference is the first primary metric.
+
+        Parameters
+        ----------
+        groups : mapping of model to str, optional
+            Group of models that are repeats of the same configuration. Groups are then compared by the means of their
+            models, and shares are averaged over pairs of groups. Repeats of a recipe are a group already.
+
+        Returns
+        -------
+        Sensitivity
+            Reports contain the last result.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than two models or groups, or `groups` contains an unknown model.
+
+        Notes
+        -----
+        Intervals describe other models of the same kind on the same queries. A comparison without scores contains only
+        the choices of the compared metrics and of the queries.
+
+        Examples
+        --------
+        >>> import gainwise as gw
+        >>> judgments = gw.Judgments([2, 1, 1, 0] * 40, group=[4] * 40)
+        >>> scores = {"top": [3, 1, 2, 4] * 40, "broad": [1, 4, 3, 2] * 40}
+        >>> table = gw.compare(scores, judgments, ["ndcg_linear@2", "ndcg_exp@2"]).sensitivity().table
+        >>> table[["choice", "reversed", "winner"]].head(1)
+                  choice  reversed winner
+        0  exponential gain       1.0    top
+        """
+        self.last_sensitivity = compute_sensitivity(
+            self.sample.panel, self._deciding[0], self.definitions, self.rankings, groups, self.alpha, self.seed
+        )  # fmt: skip
+        return self.last_sensitivity
+
+    def queries(self, first: str, second: str, most: int = 10) -> pd.DataFrame:
+        """Return the queries that the primary metrics contradict each other on, the strongest contradictions first.
+
+        `find_contradictory_queries` describes the columns. For recipes, the values are means over repeats.
+
+        Parameters
+        ----------
+        first, second : str
+            Two models.
+        most : int, default 10
+            Maximum number of queries.
+
+        Raises
+        ------
+        ValueError
+            If a model is unknown, the comparison was created without scores, or a metric has a name only.
+        """
+        rankings, values = self._require_rankings("queries"), self._pair_primary_values(first, second)
+        return find_contradictory_queries(rankings, (first, second), values, most)
+
+    def preferences(self, first: str, second: str) -> QueryPreferences:
+        """Return which of two models each primary metric prefers on every query. Errors are those of `queries`."""
+        return compute_preferences(self._require_rankings("preferences"), self._pair_primary_values(first, second))
+
+    def _pair_primary_values(self, first: str, second: str) -> dict[Metric, Floats]:
+        """Return the values of two models under the primary metrics."""
+        values = self._pair_values(first, second)
+        names = self._require_two_metrics()
+        return {self.definitions.get(name) or parse_metrics(name)[0]: values[name] for name in names}
+
+    def _pair_values(self, first: str, second: str) -> dict[str, Floats]:
+        """Return the values of two models under every metric, shape (queries, 2)."""
+        validate_pair(first, second, self.models)
+        columns = [self.models.index(first), self.models.index(second)]
+        return {name: table[:, columns] for name, table in self.values.items()}
+
+    def _defined_metrics(self) -> list[Metric]:
+        """Return the metrics with a definition, the primary ones first."""
+        names = dict.fromkeys([*self._deciding, *self.metrics])
+        return [self.definitions[name] for name in names if name in self.definitions]
+
+    @property
+    def query_ids(self) -> Any:
+        """Id of each query in `values`, or 0, 1, 2, … if the comparison was created without scores."""
+        if self.rankings is None:
+            return np.arange(len(next(iter(self.values.values()))))
+        return self.rankings.judgments.query_ids[self.rankings.counted]
+
+    def frame(self) -> pd.DataFrame:
+        """Return all values: one row per query and model, one column per metric.
+
+        The index has the levels `query` and `model`. A query that a metric skips is NaN. If queries are weighted, the
+        last column is `weight`.
+
+        Examples
+        --------
+        >>> import gainwise as gw
+        >>> judgments = gw.Judgments([1, 0, 0, 1], qid=["q1", "q1", "q2", "q2"])
+        >>> comparison = gw.compare({"A": [2, 1, 2, 1], "B": [1, 2, 1, 2]}, judgments, ["mrr", "map"])
+        >>> comparison.frame()
+                     mrr  map
+        query model
+        q1    A      1.0  1.0
+              B      0.5  0.5
+        q2    A      0.5  0.5
+              B      1.0  1.0
+        """
+        index = pd.MultiIndex.from_product([pd.Index(self.query_ids), pd.Index(self.models)], names=["query", "model"])
+        columns = {metric: table.ravel() for metric, table in self.values.items()}
+        if self.weights is not None:
+            columns["weight" if "weight" not in columns else "query weight"] = np.repeat(self.weights, len(self.models))
+        return pd.DataFrame(columns, index=index)
+
+    def largest_differences(
+        self, first: str, second: str, most: int = 10, metric: MetricLike | None = None
+    ) -> pd.DataFrame:
+        """Return the queries with the largest differences of two models under one metric, the largest first.
+
+        Parameters
+        ----------
+        first, second : str
+            Two models.
+        most : int, default 10
+            Maximum number of queries. Queries without a difference are never included.
+        metric : str or Metric, optional
+            One of the compared metrics. Defaults to the first primary metric.
+
+        Returns
+        -------
+        DataFrame
+            Ordered by absolute difference times weight. Columns are `query`, `difference M` (`first` minus `second`),
+            the values `M first` and `M second`, and `difference M` of the other metrics. With scores, also `labels
+            first` and `labels second` (labels from rank 1 to the cutoff) and `documents`. With weights, also `weight`.
+            For recipes, values are means over repeats, and labels are those of the first repeat.
+
+        Raises
+        ------
+        ValueError
+            If a model or metric is unknown.
+
+        Examples
+        --------
+        >>> import gainwise as gw
+        >>> judgments = gw.Judgments([1, 0, 0, 1, 0, 1], qid=["q1", "q1", "q2", "q2", "q3", "q3"])
+        >>> comparison = gw.compare({"A": [2, 1, 2, 1, 1, 1], "B": [1, 2, 1, 2, 1, 2]}, judgments, ["mrr", "map"])
+        >>> comparison.largest_differences("A", "B", most=1)[["query", "difference mrr", "labels A", "labels B"]]
+          query  difference mrr labels A labels B
+        0    q1             0.5   (1, 0)   (0, 1)
+        """
+        values, name = self._pair_values(first, second), self._deciding[0] if metric is None else str(metric)
+        self._validate_metric_names("metric", [name])
+        values = {name: values.pop(name), **values}
+        return find_largest_differences(
+            (first, second), values, self.query_ids, self.weights, most, self.rankings, self.definitions.get(name)
+        )
+
+    def ranking(self, query: Any, model: str) -> pd.DataFrame:
+        """Return the documents of one query as a model ranks them, best first. For a recipe, use its first repeat.
+
+        Parameters
+        ----------
+        query : int or str
+            Query id.
+        model : str
+            Name of the model.
+
+        Returns
+        -------
+        DataFrame
+            One row per document. `rank` is missing if the model did not retrieve the document. `document` is its id in
+            TREC data, otherwise its row number. `label` and `score`. `tied` is True if another document has the same
+            score. `judged`, if the judgments contain it. For each compared metric M of the DCG family, `gain M` and
+            `adds M`, the contribution of the document to the value of the query.
+
+        Raises
+        ------
+        ValueError
+            If the query or model is unknown, or the comparison was created without scores.
+
+        Examples
+        --------
+        >>> import gainwise as gw
+        >>> judgments = gw.Judgments([0, 2, 1], qid=["q1"] * 3)
+        >>> comparison = gw.compare({"A": [0.9, 0.5, 0.1]}, judgments, ["ndcg_linear@2", "ndcg_exp@2"])
+        >>> comparison.ranking("q1", "A")[["rank", "document", "label", "gain ndcg_exp@2", "adds ndcg_exp@2"]].round(3)
+           rank  document  label  gain ndcg_exp@2  adds ndcg_exp@2
+        0     1         0      0              0.0            0.000
+        1     2         1      2              3.0            0.521
+        2     3         2      1              1.0            0.000
+        """
+        rankings = self._require_rankings("ranking")
+        validate_model(model, self.models)
+        metrics = self._defined_metrics()
+        if not metrics:
+            raise ValueError(f"ranking requires the definition of a metric, but {self.metrics[0]} has a name only.")
+        return build_ranking(rankings, find_query(query, rankings.judgments.query_ids), model, metrics)
+
+    def _require_rankings(self, method: str) -> Rankings:
+        if self.rankings is None:
+            raise ValueError(
+                f"{method} requires the scores of the models, but this comparison was created from values. "
+                "Use gainwise.compare(models, judgments)."
+            )
+        return self.rankings
+
+    @cached_property
+    def short_names(self) -> dict[str, str]:
+        """Distinct names of the models, and of the candidates of an experiment, with at most 34 characters."""
+        candidates = [] if self.curves is None else map(str, self.curves["candidate"].unique())
+        return short_names([*self.models, *candidates])
+
+    def to_dict(self, max_pairs: int | None = None) -> dict[str, Any]:
+        """Return leaderboard, winners, pairs and verdict as plain lists, strings and numbers for JSON.
+
+        With `max_pairs`, only the clearest conflicts and differences of pairs are included.
+        """
+        content: dict[str, Any] = {
+            "models": self.models,
+            "metrics": self.metrics,
+            "queries": self.query_count,
+            "metric_queries": self.metric_queries,
+            "iterations": {name: iteration._asdict() for name, iteration in self.iterations.items()},
+            "leaderboard": self.leaderboard.to_dict("index"),
+            "winners": self.winners,
+            "unjudged": self.unjudged,
+            "notes": self.notes,
+        }
+        if self.primary is not None:
+            pairs = self.pairs
+            if max_pairs is not None and len(pairs) > max_pairs:
+                pairs = select_clearest_pairs(pairs, max_pairs)
+            content |= {"pairs": pairs, "verdict": self.verdict}
+        if self.segment_labels:
+            content["segments"] = self.segments
+        if self.baseline is not None:
+            content["against"] = self.content.against
+        if self.selected is not None:
+            content["selected"] = self.selected
+        return dict(plain(content))
+
+    @property
+    def plot(self) -> Plots:
+        """Plots: `leaderboard`, `conflict`, `attribution`, `queries`, `gains`, `sensitivity`.
+
+        Experiments also have `curves`. Notebooks display a plot, `.ax` is its Matplotlib axes, and `.save` writes it.
+        """
+        from ..report.plots import Plots
+
+        return Plots(self)
+
+    @cached_property
+    def content(self) -> Content:
+        """Content of all reports, computed once. See `gainwise.report.content`."""
+        from ..report.content import Content
+
+        return Content(self, None if self.baseline is None else self.against(self.baseline))
+
+    def _report_content(self, baseline: str | BaselineComparison | None) -> Content:
+        """Return the content of a report with decisions about a baseline, given by name or as a result of `against`."""
+        from ..report.content import Content
+
+        if baseline is None:
+            return self.content
+        if isinstance(baseline, str):
+            return Content(self, self.against(baseline))
+        if not isinstance(baseline, BaselineComparison):
+            raise TypeError(f"baseline must be the name of a model or a result of against(), got {baseline!r}.")
+        numbers = attrgetter("candidate", "difference", "lower", "upper")
+        own, other = (map(numbers, result.candidates) for result in (self.against(baseline.baseline), baseline))
+        if list(own) != list(other):
+            raise ValueError(
+                f"baseline contains decisions about {baseline.baseline!r} from another comparison. Pass the name of "
+                "the baseline, or a result of against() of this comparison."
+            )
+        return Content(self, baseline)
+
+    def to_html(
+        self,
+        path: FilePath,
+        *,
+        queries: int = 25,
+        baseline: str | BaselineComparison | None = None,
+        title: str = "",
+        data: str = "",
+        date: datetime.date | str = "",
+    ) -> Path:
+        """Write the report as one HTML file.
+
+        Parameters
+        ----------
+        path : path
+            File to write.
+        queries : int, default 25
+            Maximum number of queries to show.
+        baseline : str or BaselineComparison, optional
+            Name of the deployed model, or a result of `against`. The report then states first whether to replace it.
+        title, data : str, optional
+            Title of the page and description of the data.
+        date : date or str, optional
+            Date to show on the page. By default, the page shows no date.
+        """
+        from ..report.exports import write_html
+
+        return write_html(self._report_content(baseline), path, queries=queries, title=title, data=data, date=date)
+
+    def to_markdown(self, path: FilePath | None = None, *, baseline: str | BaselineComparison | None = None) -> str:
+        """Return the report as Markdown, and write it to `path` if given. `baseline` is described in `to_html`."""
+        from ..report.exports import to_markdown
+
+        return to_markdown(self._report_content(baseline), path)
+
+    def to_json(
+        self, path: FilePath | None = None, *, queries: int = 50, baseline: str | BaselineComparison | None = None
+    ) -> str:
+        """Return all results as JSON, and write them to `path` if given. See `gainwise.report.exports` for the keys."""
+        from ..report.exports import to_json
+
+        return to_json(self._report_content(baseline), path, queries=queries)
+
+    def _repr_html_(self) -> str:
+        from ..report.exports import build_notebook_cell
+
+        return build_notebook_cell(self.content)
+
+    def _require_two_metrics(self) -> tuple[str, str]:
+        if self.primary is None:
+            raise ValueError(f"A disagreement requires two metrics, got 1 ({self.metrics[0]}).")
+        return self.primary
+
+    def __repr__(self) -> str:
+        size = f"{pluralize(len(self.models), 'model')}, {pluralize(self.query_count, 'query')}"
+        return f"{type(self).__name__}({size}, metrics {', '.join(self.metrics)}{self.unjudged_remark})"
+
+
+def _find_definitions(names: Sequence[str], metrics: Mapping[str, Metric]) -> dict[str, Metric]:
+    """Return the metric of each name: the one in `metrics`, otherwise the registered one. Omit unknown names."""
+    definitions = {}
+    for name in names:
+        if name not in metrics:
+            with suppress(ValueError, TypeError):
+                (definitions[name],) = parse_metrics(name)
+        elif isinstance(metrics[name], Metric):
+            definitions[name] = metrics[name]
+        else:
+            raise TypeError(f"metrics must map names to Metric objects, got {metrics[name]!r} for {name!r}.")
+    return definitions

@@ -1,0 +1,597 @@
+"""Why metrics disagree about two models: the difference of means by grade, rank and class of query, and single queries.
+
+The first part splits the difference exactly. The second finds contradictory queries and the largest differences, and
+shows the ranking of a query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from .._common.arrays import nearest, scale_weights
+from .._common.text import TextResult, format_exact, pluralize
+from .._common.typing import Bools, Floats, Integers
+from .._common.validation import validate_integer
+from ..evaluation.evaluator import shared_weights
+from ..judgments import Judgments
+from ..metrics.base import Metric, max_depth
+from ..metrics.dcg import DCG, NDCG, gains_of, has_exponential_gain
+from ..metrics.names import MetricLike, parse_metrics
+from ..ranking.rows import RankedRows, blank_code
+from .estimates import ROUNDING
+from .rankings import Rankings, cast_scores, read_template, select_sums, validate_pair
+
+CLASSES = (0, 1, 2, 3, 6, 11)
+"""Fewest documents of the top grade in each class of queries."""
+
+MAX_GRADES = 20
+"""With more distinct labels, they are grouped into ranges."""
+
+BANDS = (1, 2, 4, 6, 11)
+"""First rank of each band."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Attribution(TextResult):
+    """Decomposition of the difference of two models by grade, rank and query class.
+
+    `Comparison.attribution` creates it. DCG is a sum over documents, so the cells of each table sum exactly to the
+    difference. Positive numbers favor the first model. For a loss, they favor the second.
+
+    Attributes
+    ----------
+    models : tuple of two str
+        The difference is the first minus the second.
+    metrics : tuple of str
+        Decomposed metrics.
+    queries, left_out : int
+        Queries of positive weight with a value under all `metrics`, and further queries with a value under only some.
+    top_grade : int, float or str
+        Highest grade.
+    difference : dict
+        Difference of the weighted means by metric.
+    grades_by_ranks : DataFrame
+        Contribution of each grade at each band of ranks. Rows are (metric, grade), columns bands of ranks. More than 20
+        distinct labels are grouped into 10 ranges with equally many labels.
+    by_query_class : DataFrame
+        Number and contribution of the queries by their number of documents of the top grade.
+    parts : DataFrame
+        Change of the difference due to the `discount` (`ndcg_jk` to `ndcg_linear`) and the `gain` (`ndcg_linear` to
+        `ndcg_exp`), and the `total`. With labels below 0 or above 960, only `discount`.
+    parts_note : str
+        A sentence if the compared metric has another gain or discount than these.
+    lower_is_better : tuple of str
+        The metrics whose lower values are better.
+
+    Examples
+    --------
+    One document of grade 5, five of grade 3 and four of grade 0, ranked in two ways:
+
+    >>> import gainwise as gw
+    >>> judgments = gw.Judgments([5, 3, 3, 3, 3, 3, 0, 0, 0, 0], group=[10])
+    >>> models = {
+    ...     "5 0 0 0 0 3 3 3 3 3": [10, 5, 4, 3, 2, 1, 9, 8, 7, 6],
+    ...     "3 3 3 3 3 0 0 0 0 5": [1, 10, 9, 8, 7, 6, 5, 4, 3, 2],
+    ... }
+    >>> comparison = gw.compare(models, judgments, ["ndcg_jk@10", "ndcg_exp@10"])
+    >>> why = comparison.attribution("5 0 0 0 0 3 3 3 3 3", "3 3 3 3 3 0 0 0 0 5")
+
+    `ndcg_exp` is higher for the first model, because of the grade 5 at rank 1:
+
+    >>> why.grades_by_ranks.loc["ndcg_exp@10"].round(2)
+              1   2-3   4-5  6-10
+    grade
+    0      0.00  0.00  0.00  0.00
+    3     -0.15 -0.17 -0.12  0.24
+    5      0.66  0.00  0.00 -0.19
+
+    `ndcg_jk` is higher for the second. Three quarters of the change are due to the gain:
+
+    >>> why.parts[["before", "after", "change"]].round(2)
+              before  after  change
+    part
+    discount   -0.15  -0.04    0.11
+    gain       -0.04   0.27    0.31
+    total      -0.15   0.27    0.42
+    """
+
+    models: tuple[str, str]
+    metrics: tuple[str, ...]
+    queries: int
+    left_out: int
+    top_grade: Any
+    difference: dict[str, float]
+    grades_by_ranks: pd.DataFrame
+    by_query_class: pd.DataFrame
+    parts: pd.DataFrame
+    parts_note: str = ""
+    lower_is_better: tuple[str, ...] = ()
+
+    def frame(self) -> pd.DataFrame:
+        """Return `grades_by_ranks` as a tidy table: metric, grade, ranks and contribution."""
+        cells = self.grades_by_ranks.rename_axis(columns="ranks").T
+        tidy = cells.melt(value_name="contribution", ignore_index=False).reset_index()
+        return tidy[["metric", "grade", "ranks", "contribution"]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all results as plain values for JSON."""
+        return self._export(
+            ("models", "queries", "left_out", "difference", "grades_by_ranks", "top_grade", "by_query_class", "parts",
+             "parts_note", "lower_is_better"),
+            grades_by_ranks=self.frame(),
+            by_query_class=self.by_query_class.reset_index(),
+            parts=self.parts.reset_index(),
+        )  # fmt: skip
+
+    @property
+    def text(self) -> str:
+        """The difference under each metric, one per line, with the two cells that contribute most."""
+        size = pluralize(self.queries, "query")
+        if self.left_out:
+            size += f" ({self.left_out:,} more without a value of all these metrics are left out)"
+        lines = [f"Attribution of {self.models[0]} - {self.models[1]} over {size}"]
+        table = self.frame()
+        for metric in self.metrics:
+            cells = table[table["metric"] == metric]
+            largest = cells.iloc[np.argsort(-cells["contribution"].abs(), kind="stable")[:2]].to_dict("records")
+            parts = [f"{row['contribution']:+.4f} from grade {row['grade']} at rank {row['ranks']}" for row in largest]
+            lines.append(f"{metric}: {self.difference[metric]:+.4f}, most: {', '.join(parts)}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        table = self.grades_by_ranks.assign(all=self.grades_by_ranks.sum(axis=1))
+        return f"<pre>{escape(repr(self))}</pre>{table.to_html(float_format='{:+.6f}'.format)}"
+
+
+def compute_attribution(
+    rankings: Rankings,
+    models: tuple[str, str],
+    metrics: MetricLike | Iterable[MetricLike] | None = None,
+    *,
+    compared: Sequence[Metric],
+) -> Attribution:
+    """Decompose the difference of two models, first minus second. `Comparison.attribution` describes the arguments.
+
+    The first of the `compared` metrics that is a sum over documents determines cutoff and options of `parts`.
+    """
+    validate_pair(*models, rankings.scores)
+    sums = select_sums(compared)
+    decomposed = sums if metrics is None else [read_template(metric, "metrics") for metric in parse_metrics(metrics)]
+    if not decomposed:
+        raise ValueError(
+            f"None of the compared metrics ({', '.join(map(str, compared))}) is a sum over documents. "
+            "Pass metrics=['ndcg_linear@10', 'ndcg_exp@10'], for example."
+        )
+    shared_weights([*compared, *decomposed], rankings.judgments)  # Raises if a metric ignores the weights.
+    counted_by_any = np.logical_or.reduce([rankings.common([metric]).weights > 0 for metric in decomposed])
+    rankings = rankings.common(decomposed)
+    judgments = rankings.judgments
+    grades = group_grades(judgments.levels)
+    bands = build_bands([metric.k for metric in decomposed], longest=int(judgments.sizes.max()))
+    pivot = (sums or decomposed)[0]
+    steps = _list_steps(pivot, exponential=has_exponential_gain(judgments.levels))
+    by_query, cells = _decompose(rankings, models, [*decomposed, *steps], grades, bands)
+    names = tuple(map(str, decomposed))
+    weighty = rankings.weights > 0
+    sizes = judgments.relevant(float(grades.lowest[-1]))[weighty]
+
+    rows = pd.Index(grades.names, name="grade")
+    tables = {name: pd.DataFrame(cells[name], index=rows, columns=list(bands)) for name in names}
+    note = f"These steps are between built-in definitions. {pivot} has a different gain or discount."
+    return Attribution(
+        models=models,
+        metrics=names,
+        queries=len(sizes),
+        left_out=int(counted_by_any.sum()) - len(sizes),
+        top_grade=grades.names[-1],
+        difference={name: float(by_query[name].sum()) for name in names},
+        grades_by_ranks=pd.concat(tables, names=["metric"]),
+        by_query_class=_sum_classes(sizes, {name: by_query[name][weighty] for name in names}),
+        parts=_compute_parts({str(step): float(by_query[str(step)].sum()) for step in steps}),
+        parts_note="" if any((pivot.gain, pivot.discount) == (step.gain, step.discount) for step in steps) else note,
+        lower_is_better=tuple(str(metric) for metric in decomposed if not metric.higher_is_better),
+    )
+
+
+def _decompose(
+    rankings: Rankings, models: tuple[str, str], metrics: Sequence[DCG], grades: Grades, bands: Mapping[str, int]
+) -> tuple[dict[str, Floats], dict[str, Floats]]:
+    """Return by metric the contributions of queries and of cells. For recipes, they are means over repeats."""
+    parts = {str(metric): Decomposition(metric, rankings, grades, bands) for metric in metrics}
+    means = []
+    for model in models:
+        repeats = [_decompose_repeat(rankings, own, list(parts.values())) for own in rankings.repeat_scores(model)]
+        means.append([np.mean(tables, axis=0) for tables in zip(*repeats, strict=True)])
+    by_query, cells = (first - second for first, second in zip(*means, strict=True))
+    shares = np.stack([part.share for part in parts.values()])
+    return dict(zip(parts, shares * by_query, strict=True)), dict(zip(parts, cells, strict=True))
+
+
+def _list_steps(pivot: DCG, *, exponential: bool) -> list[DCG]:
+    """Return metrics whose discount and gain change one at a time, with the cutoff and options of `pivot`."""
+    options: dict[str, Any] = {name: getattr(pivot, name) for name in ("k", "ties", "empty", "scores", "weights")}
+    linear = NDCG(gain="linear", **options)
+    base = pivot.base if pivot.discount == "jk" else 2.0
+    steps: list[DCG] = [replace(linear, discount="jk", base=base), linear]
+    return [*steps, replace(linear, gain="exponential")] if exponential else steps
+
+
+def _sum_classes(counts: np.ndarray[Any, Any], by_query: dict[str, Floats]) -> pd.DataFrame:
+    place = np.searchsorted(CLASSES, counts, side="right") - 1
+    columns = {"queries": np.bincount(place, minlength=len(CLASSES))}
+    columns |= {metric: np.bincount(place, added, len(CLASSES)) for metric, added in by_query.items()}
+    table = pd.DataFrame(columns, index=pd.Index(name_bands(CLASSES, None), name="documents of top grade"))
+    return table[table["queries"] > 0]
+
+
+def _compute_parts(difference: dict[str, float]) -> pd.DataFrame:
+    steps = list(difference)
+    ends = {"discount": steps[:2]}
+    if len(steps) > 2:
+        ends |= {"gain": steps[1:], "total": steps[::2]}
+    table = pd.DataFrame(ends.values(), index=pd.Index(ends, name="part"), columns=["from", "to"])
+    table["before"], table["after"] = (table[end].map(difference) for end in ("from", "to"))
+    table["change"] = table["after"] - table["before"]
+    return table
+
+
+class Grades(NamedTuple):
+    """Grades in ascending order: their names, the lowest label of each, and the grade of every label code."""
+
+    names: tuple[Any, ...]
+    lowest: Floats
+    of_code: Integers
+
+
+def group_grades(levels: Floats) -> Grades:
+    """Return the distinct labels as grades.
+
+    More than `MAX_GRADES` labels (such as amounts) are grouped into 10 ranges with equally many distinct labels, so
+    that a frequent label does not fill several ranges.
+    """
+    count = len(levels)
+    bins = np.arange(count) if count <= MAX_GRADES else np.arange(count) * 10 // count
+    first = np.flatnonzero(np.diff(bins, prepend=-1))
+    of_code = np.zeros(blank_code(count) + 1, dtype=np.int64)
+    of_code[:count] = bins
+    names: tuple[Any, ...] = tuple(simplify_labels(levels))
+    if count > MAX_GRADES:
+        ends = list(zip(levels[first].tolist(), levels[np.append(first[1:], count) - 1].tolist(), strict=True))
+        names = tuple(f"{low:g} to {high:g}" for low, high in ends)
+        if len(set(names)) < len(names):
+            names = tuple(f"{format_exact(low)} to {format_exact(high)}" for low, high in ends)
+    return Grades(names, levels[first], of_code)
+
+
+def simplify_labels(labels: Floats) -> list[float]:
+    """Return whole numbers as integers."""
+    return [int(label) if label.is_integer() and abs(label) < 1e15 else label for label in labels.tolist()]
+
+
+def build_bands(cutoffs: Sequence[int | None], longest: int) -> dict[str, int]:
+    """Return the first rank of each band of ranks. The last band ends at the largest cutoff.
+
+    Bands beyond the longest query, with `longest` documents, are left out.
+
+    >>> build_bands([10], longest=120), build_bands([5, None], longest=3)
+    ({'1': 1, '2-3': 2, '4-5': 4, '6-10': 6}, {'1': 1, '2+': 2})
+    """
+    deepest = None if None in cutoffs else max(k for k in cutoffs if k is not None)
+    firsts = [first for first in BANDS if first <= (longest if deepest is None else min(longest, deepest))]
+    return dict(zip(name_bands(firsts, deepest), firsts, strict=True))
+
+
+def name_bands(firsts: Sequence[int], deepest: int | None) -> list[str]:
+    """Return names of bands of whole numbers with these first numbers. Without `deepest`, the last has no end.
+
+    >>> name_bands([0, 1, 2], 9), name_bands([1, 4], None)
+    (['0', '1', '2-9'], ['1-3', '4+'])
+    """
+    lasts = [*(first - 1 for first in firsts[1:]), deepest]
+    return [
+        f"{first}+" if last is None else f"{first}" if first == last else f"{first}-{last}"
+        for first, last in zip(firsts, lasts, strict=True)
+    ]
+
+
+class Decomposition:
+    """Decomposition of the weighted mean of a metric by grade and band of ranks.
+
+    `share`, (queries,), are the weights of the queries in the mean. They sum to 1.
+    """
+
+    def __init__(self, metric: DCG, rankings: Rankings, grades: Grades, bands: Mapping[str, int]) -> None:
+        self.metric, self._grades, self._bands = metric, grades, bands
+        self._statistics = metric.bind(rankings.judgments, (metric.k,))
+        self._empty = self._statistics.empty[:, 0]
+        weights = np.where(self._empty, 0.0, rankings.weights) if metric.empty == "skip" else rankings.weights
+        if not weights.any():
+            raise ValueError(f"{metric} has no mean, because no query of positive weight has relevant documents.")
+        weights = weights / weights.max()  # The sum of huge weights could overflow.
+        self.share: Floats = weights / weights.sum()
+        self.shape = len(grades.names), len(bands)
+
+    def compute_values(self, rows: RankedRows) -> Floats:
+        """Return the value of each row, 0 for queries without relevant documents."""
+        values = self.metric.score(rows, self._statistics, (self.metric.k,))[:, 0]
+        return np.where(self._empty[rows.queries], 0.0, values)
+
+    def compute_cells(self, rows: RankedRows) -> Floats:
+        """Return the contribution of rows to the mean by grade and band, shape (grades, bands).
+
+        A document contributes gain * discount of its rank / ideal. Every order of tied documents is equally likely, so
+        each has the mean discount of their ranks (none beyond the cutoff), split by the bands of these ranks.
+        """
+        gains, depth = self._statistics.gains, max_depth((self.metric.k,), rows.width)
+        width = depth if rows.tie_groups is None else rows.width  # Ties may continue beyond the cutoff.
+        worth = gains.of(rows, width)
+        if self.metric.is_ratio:
+            worth = worth / np.where(self._empty, 1.0, self._statistics.ideal[:, 0])[rows.queries, None]
+        worth = worth * np.where(self._empty, 0.0, self.share)[rows.queries, None]
+        grade = self._grades.of_code[rows.codes[:, :width]].ravel()
+        band = np.searchsorted(list(self._bands.values()), np.arange(1, depth + 1), side="right") - 1
+        cells = np.zeros(self.shape)
+        for column in range(band[-1] + 1):
+            discount = np.zeros(width)
+            discount[:depth] = np.where(band == column, gains.discount[:depth], 0.0)
+            if rows.tie_groups is not None:
+                discount = rows.tie_groups.mean(np.broadcast_to(discount, worth.shape))
+            cells[:, column] = np.bincount(grade, (worth * discount).ravel(), len(cells))
+        return cells
+
+
+def _decompose_repeat(
+    rankings: Rankings, scores: Floats, decompositions: Sequence[Decomposition]
+) -> tuple[Floats, Floats]:
+    """Return the values, (metrics, queries), and the cells of the means, (metrics, grades, bands)."""
+    values = np.zeros((len(decompositions), rankings.judgments.queries))
+    cells = np.zeros((len(decompositions), *decompositions[0].shape))
+    orders: dict[tuple[str, str], list[int]] = {}  # Metrics with the same order of documents share a ranking.
+    for place, part in enumerate(decompositions):
+        orders.setdefault((part.metric.ties, part.metric.scores), []).append(place)
+    for places in orders.values():
+        for rows in rankings.rank(scores, by=decompositions[places[0]].metric):
+            for place in places:
+                values[place, rows.queries] = decompositions[place].compute_values(rows)
+                cells[place] += decompositions[place].compute_cells(rows)
+    return values, cells
+
+
+def find_contradictory_queries(
+    rankings: Rankings,
+    models: tuple[str, str],
+    values: Mapping[Metric, Floats],
+    most: int = 10,
+) -> pd.DataFrame:
+    """Return the queries that two metrics contradict each other on, the strongest contradictions first.
+
+    `values` of the two metrics have shape (queries, 2) for the queries of `rankings.counted`. Queries with NaN are left
+    out.
+
+    Returns
+    -------
+    DataFrame
+        One row per query with the columns
+
+        - `query`, its id,
+        - `contradiction strength`, the smaller of the two absolute differences times the relative weight of the query.
+          Positive if the first metric prefers the first model.
+        - `difference M` for both metrics, first model minus second,
+        - `labels X` for both models, the labels from rank 1 to the larger cutoff, of the first repeat for recipes,
+        - `documents`, the number of judged documents,
+        - `weight`.
+
+    Examples
+    --------
+    >>> import gainwise as gw
+    >>> judgments = gw.Judgments([5, 3, 3, 3, 0, 0, 0, 1, 0], qid=["q1"] * 7 + ["q2"] * 2)
+    >>> models = {"A": [7, 3, 2, 1, 6, 5, 4, 1, 0], "B": [1, 7, 6, 5, 4, 3, 2, 1, 0]}
+    >>> table = gw.compare(models, judgments, ["ndcg_jk", "ndcg_exp"]).queries("A", "B")
+    >>> table[["query", "difference ndcg_jk", "difference ndcg_exp"]].round(3)
+      query  difference ndcg_jk  difference ndcg_exp
+    0    q1              -0.101                0.317
+    >>> table.loc[0, ["labels A", "labels B"]].tolist()
+    [(5, 0, 0, 0, 3, 3, 3), (3, 3, 3, 0, 0, 0, 5)]
+    """
+    first, second = values
+    preferences = compute_preferences(rankings, values)
+    strength = preferences.contradiction_strength
+    chosen = _select_largest(strength, most)
+    judgments, queries = rankings.judgments, preferences.queries[chosen]
+    cutoff = None if first.k is None or second.k is None else max(first.k, second.k)
+    columns: dict[str, Any] = {"query": judgments.query_ids[queries], "contradiction strength": strength[chosen]}
+    for metric, differences in zip(values, preferences.differences, strict=True):
+        columns[f"difference {metric}"] = differences[chosen]
+    columns |= {f"labels {model}": rank_labels(rankings, model, queries, first, cutoff) for model in models}
+    columns["documents"] = judgments.sizes[queries]
+    return pd.DataFrame(columns | {"weight": preferences.weights[chosen]})
+
+
+def _select_largest(sizes: Floats, most: int) -> Integers:
+    """Return the places of the largest numbers, positive or negative, without zeros."""
+    places = np.argsort(-np.abs(sizes), kind="stable")[: validate_integer("most", most)]
+    return np.asarray(places[sizes[places] != 0])
+
+
+class QueryPreferences(NamedTuple):
+    """Preferences of two metrics between two models on every common query.
+
+    Attributes
+    ----------
+    queries : ndarray of int, shape (n,)
+        Indices among all queries.
+    differences, leads : ndarray, shape (2, n)
+        First model minus second under each metric, in its unit, and with the sign of losses reversed.
+    weights, contradiction_strength : ndarray, shape (n,)
+        See `find_contradictory_queries`.
+    """
+
+    queries: Integers
+    differences: Floats
+    leads: Floats
+    weights: Floats
+    contradiction_strength: Floats
+
+
+def compute_preferences(rankings: Rankings, values: Mapping[Metric, Floats]) -> QueryPreferences:
+    """Return which model each metric prefers on every query. See `find_contradictory_queries` for the parameters."""
+    common = ~np.isnan(np.concatenate(list(values.values()), axis=1)).any(axis=1)
+    queries = np.flatnonzero(rankings.counted)[common]
+    weights = rankings.weights[queries]
+    scaled, _ = scale_weights(weights)
+    differences = np.stack([compute_difference(table[common]) for table in values.values()])
+    leads = np.stack([d if metric.higher_is_better else -d for metric, d in zip(values, differences, strict=True)])
+    smaller = np.where(leads[0] * leads[1] < 0, np.abs(differences).min(axis=0), 0.0)
+    strength = np.sign(leads[0]) * smaller * scaled / (scaled.mean() or 1.0)
+    return QueryPreferences(queries, differences, leads, weights, strength)
+
+
+def compute_difference(values: Floats) -> Floats:
+    """Return the difference of two columns, 0 if it is only rounding, and NaN if a value is missing."""
+    difference = values[:, 0] - values[:, 1]
+    return np.where(np.abs(difference) <= ROUNDING * np.nanmax(np.abs(values)), 0.0, difference)
+
+
+def rank_labels(
+    rankings: Rankings, model: str, queries: Integers, by: Metric, cutoff: int | None
+) -> list[tuple[float, ...]]:
+    """Return the labels of each query from rank 1 to the cutoff."""
+    labels = np.array(simplify_labels(rankings.judgments.levels), dtype=object)
+    codes = rankings.judgments.layout.codes
+    return [tuple(labels[codes[at]]) for at in find_ranked_places(rankings, model, queries, by, cutoff)]
+
+
+def find_ranked_places(
+    rankings: Rankings, model: str, queries: Integers, by: Metric, cutoff: int | None
+) -> list[Integers]:
+    """Return the indices of the documents of each query in `Judgments.by_query`, from rank 1 to the cutoff.
+
+    Documents of equal score are in the order of the input. Documents that were not retrieved are left out. A recipe is
+    ranked by its first repeat.
+    """
+    judgments = rankings.judgments
+    scores = cast_scores(judgments.by_query(rankings.repeat_scores(model)[0]), by)
+    starts, places = judgments.layout.starts, []
+    for start, stop in zip(starts[queries].tolist(), starts[queries + 1].tolist(), strict=True):
+        own = scores[start:stop]
+        order = np.argsort(-own, kind="stable")[:cutoff]
+        places.append(start + order[own[order] > -np.inf])
+    return places
+
+
+def find_largest_differences(
+    pair: tuple[str, str],
+    values: Mapping[str, Floats],
+    queries: Any,
+    weights: Floats | None,
+    most: int,
+    rankings: Rankings | None = None,
+    by: Metric | None = None,
+) -> pd.DataFrame:
+    """Return the queries with the largest differences of two models. See `Comparison.largest_differences`.
+
+    `values` are tables (queries, 2) by metric. With `rankings`, the result contains labels, ranked as by the metric
+    `by`.
+    """
+    metric, first = next(iter(values.items()))
+    scaled, _ = scale_weights(np.ones(len(first)) if weights is None else weights)
+    differences = {f"difference {name}": compute_difference(table) for name, table in values.items()}
+    difference = np.nan_to_num(differences.pop(f"difference {metric}"))
+    chosen = _select_largest(difference * scaled, most)
+    columns: dict[str, Any] = {"query": np.asarray(queries)[chosen], f"difference {metric}": difference[chosen]}
+    columns |= {f"{metric} {model}": first[chosen, place] for place, model in enumerate(pair)}
+    columns |= {name: column[chosen] for name, column in differences.items()}
+    if rankings is not None and by is not None:
+        places = np.flatnonzero(rankings.counted)[chosen]
+        columns |= {f"labels {model}": rank_labels(rankings, model, places, by, by.k) for model in pair}
+        columns["documents"] = rankings.judgments.sizes[places]
+    if weights is not None:
+        columns["weight"] = weights[chosen]
+    return pd.DataFrame(columns)
+
+
+def build_ranking(rankings: Rankings, place: int, model: str, metrics: Iterable[Metric]) -> pd.DataFrame:
+    """Return the documents of the query at an index as a model ranks them. See `Comparison.ranking`.
+
+    The first metric determines the order of equal scores.
+    """
+    judgments, metrics = rankings.judgments, list(metrics)
+    rows = slice(*judgments.layout.starts[place : place + 2].tolist())
+    labels = judgments.by_query(judgments.labels)[rows]
+    scores = judgments.by_query(rankings.repeat_scores(model)[0])[rows]
+    order, tied = order_documents(scores, labels, metrics[0])
+    ranks = pd.array(np.arange(1, len(order) + 1), dtype="Int64")
+    ranks[scores[order] == -np.inf] = pd.NA
+    columns: dict[str, Any] = {
+        "rank": ranks,
+        "document": rankings.documents_of(rows)[order],
+        "label": simplify_labels(labels[order]),
+        "score": scores[order],
+        "tied": tied,
+    }
+    if judgments.judged is not None:
+        columns["judged"] = judgments.by_query(judgments.judged)[rows][order]
+    for metric in select_sums(metrics):
+        gain, added = _compute_contributions(metric, judgments, place, scores)
+        columns |= {f"gain {metric}": gain[order], f"adds {metric}": added[order]}
+    return pd.DataFrame(columns)
+
+
+def order_documents(scores: Floats, labels: Floats, metric: Metric) -> tuple[Integers, Bools]:
+    """Return the order of documents under a metric, and which of them share their score with another.
+
+    If the metric averages over all orders of ties, equal scores are in the order of the input. Documents that were not
+    retrieved are last.
+    """
+    cast = cast_scores(scores, metric)
+    tie_breaker = {"worst": labels, "best": -labels}.get(metric.ties, np.zeros(len(labels)))
+    order = np.lexsort((np.arange(len(cast)), tie_breaker, -cast))
+    ranked = cast[order]
+    same = (ranked[1:] == ranked[:-1]) & (ranked[1:] > -np.inf)
+    return order, (np.append(same, False) | np.insert(same, 0, False))[: len(order)]
+
+
+def _compute_contributions(metric: DCG, judgments: Judgments, place: int, scores: Floats) -> tuple[Floats, Floats]:
+    """Return the gain of each document of one query, and its contribution: gain · discount / ideal.
+
+    If the metric averages over orders of ties, tied documents share the mean discount of their ranks.
+    """
+    statistics = metric.bind(judgments, (metric.k,))
+    codes = judgments.layout.codes[slice(*judgments.layout.starts[place : place + 2].tolist())]
+    with np.errstate(over="ignore"):
+        gain = gains_of(metric.gain, judgments.levels, metric.gain_base)[codes]
+    order, _ = order_documents(scores, judgments.levels[codes], metric)
+    rows = RankedRows(np.array([place]), codes[order][None], judgments.sizes[[place]])
+    discount = statistics.gains.discount[: metric.k][: len(order)]
+    discount = np.pad(discount, (0, len(order) - len(discount)))
+    if metric.ties == "average":
+        _, tie_group = np.unique(-cast_scores(scores, metric)[order], return_inverse=True)
+        discount = (np.bincount(tie_group, discount) / np.bincount(tie_group))[tie_group]
+    scale = 1.0
+    if metric.is_ratio:
+        scale = 0.0 if statistics.empty[place, 0] else 1 / float(statistics.ideal[place, 0])
+    added = np.empty(len(order))
+    added[order] = statistics.gains.of(rows, len(order))[0] * discount * scale
+    added[scores == -np.inf] = 0.0
+    return gain, added
+
+
+def find_query(query: Any, queries: Any) -> int:
+    """Return the index of a query id, or raise `ValueError` with similar ids. Numbers and their texts are equal.
+
+    >>> find_query(7, np.array([3, 7])), find_query("7", np.array([3, 7]))
+    (1, 1)
+    """
+    ids = np.asarray(queries).tolist()
+    for place, name in enumerate(ids):
+        if name == query or str(name) == str(query):
+            return place
+    similar = nearest(str(query), map(str, ids[:1000]))
+    some = ", ".join(map(repr, ids[:3])) + (", …" if len(ids) > 3 else "")
+    raise ValueError(f"There is no query {query!r}{similar} (ids: {some}).")

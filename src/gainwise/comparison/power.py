@@ -1,0 +1,800 @@
+"""Queries and repeats that a proof requires: a formula as a first guess, then the test itself on simulated samples."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache, lru_cache
+from statistics import NormalDist
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+import pandas as pd
+import scipy
+
+from .._common.text import TextResult, format_amount, join_names, pluralize, printable
+from .._common.typing import Floats
+from .._common.validation import validate_choice, validate_integer, validate_real
+from .data import MIN_REPEATS, sum_by_cluster, validate_alpha, validate_margin
+from .estimates import compute_interactions, compute_repeat_means
+from .inference import MIN_QUERIES, JointEstimate, Sample, critical_value, map_to_t
+from .one_sided import (
+    MAX_QUERIES,
+    DifferenceErrors,
+    ErrorLevel,
+    Requirement,
+    bisect,
+    compute_correlation,
+    compute_mean_skewness,
+    compute_ship_probability,
+    compute_support_chance,
+    draw_variance_ratios,
+    validate_requirement,
+)
+from .rankings import validate_pair
+from .verdict import format_range
+
+ClaimKind: TypeAlias = Literal["genuine", "pair", "ship"]
+
+DEFAULT_REPEATS = (3, 5, 10)
+"""Numbers of repeats in a plan."""
+
+FIXED_SIZES = {"genuine": 1000, "pair": 10_000}
+"""Samples of fixed models, and draws of every test. Small levels use more draws."""
+
+RECIPE_SIZES = {"genuine": 333, "pair": 1000}
+"""Samples of recipes, whose tests require new draws for each sample."""
+
+
+@dataclass(frozen=True)
+class PlannedRepeats:
+    """Number of queries required with this number of repeats of each recipe.
+
+    Attributes
+    ----------
+    repeats : int or None
+        Number of repeats. None for fixed models.
+    queries, queries_upper : int or None
+        Number of queries that is sufficient with 50 % and with 80 % confidence, by a bootstrap of the sample that
+        provides the variances. Both are the same if the variances are given. None if no number is sufficient.
+    chance : float
+        Probability of a proof with this number of queries, or with unlimited queries if none is sufficient.
+    """
+
+    repeats: int | None
+    queries: int | None
+    queries_upper: int | None
+    chance: float
+
+
+@dataclass(frozen=True, repr=False)
+class Plan(TextResult):
+    """Number of queries and repeats that prove a claim with the requested probability.
+
+    `Comparison.plan` and `gainwise.plan` create it.
+
+    Attributes
+    ----------
+    claim : {"genuine", "pair", "ship"}
+        Claim to prove. See `gainwise.plan`.
+    difference : float
+        True difference, in the unit of the metrics.
+    power : float
+        Requested probability.
+    options : tuple of PlannedRepeats
+        One for each number of repeats, or a single one for fixed models.
+    deviations : dict of metric name to dict of {"query", "repeat", "query_repeat"} to float
+        Standard deviations of the difference of the two models.
+    differing : float
+        Share of differing queries, the smaller one of the metrics. At least 30 queries must
+        differ, so this share limits the number of queries from below.
+    require : {"gain", "no_loss"}
+        Condition for ``"ship"``. See `Comparison.against`.
+    models : tuple of two str
+        The two models. For ``"ship"``, the baseline comes first.
+    rivals : int
+        Number of all models.
+    present : tuple of (int, int or None, float), or None
+        Present number of queries and repeats, and the probability of a proof with them.
+    alpha, margin, seed : float, float, int
+        Settings.
+    """
+
+    claim: ClaimKind
+    difference: float
+    power: float
+    options: tuple[PlannedRepeats, ...]
+    deviations: dict[str, dict[str, float]]
+    differing: float
+    require: Requirement
+    models: tuple[str, str]
+    rivals: int
+    present: tuple[int, int | None, float] | None
+    alpha: float
+    margin: float
+    seed: int
+
+    @property
+    def queries(self) -> int | None:
+        """Number of queries, with the fewest repeats that are sufficient. None if no number is sufficient."""
+        return self._first.queries
+
+    @property
+    def queries_upper(self) -> int | None:
+        """Number of queries that is sufficient with 80 % confidence, with the same repeats as `queries`."""
+        return self._first.queries_upper
+
+    @property
+    def repeats(self) -> int | None:
+        """Number of repeats that belongs to `queries`. None for fixed models."""
+        return self._first.repeats
+
+    @property
+    def _first(self) -> PlannedRepeats:
+        return next((option for option in self.options if option.queries is not None), self.options[-1])
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per number of repeats: `queries`, `queries upper` and `chance`."""
+        table = pd.DataFrame(self.options).rename(columns=lambda name: name.replace("_", " "))
+        return table.astype({"repeats": object, "queries": "Int64", "queries upper": "Int64"}).set_index("repeats")
+
+    @property
+    def text(self) -> str:
+        """One paragraph with the numbers."""
+        limits = "More queries do not replace repeats, because a lucky repeat is lucky on all queries."
+        if self.options[0].repeats is None:
+            limits = "The models are fixed, so retraining is not covered, however many queries there are."
+        present = ""
+        if self.present is not None:
+            queries, repeats, chance = self.present
+            size = f"{queries:,} queries" if repeats is None else f"{queries:,} queries and {repeats} repeats"
+            present = f" With the present {size}, the probability is {chance:.2f}."
+        return printable(f"{self._describe_claim()} {self._describe_needs()}{present} {limits}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all attributes and `text` as plain values for JSON."""
+        numbers = {"queries": self.queries, "queries_upper": self.queries_upper, "repeats": self.repeats}
+        return {**asdict(self), **numbers, "text": self.text}
+
+    def _describe_claim(self) -> str:
+        first, second = self.models
+        size = format_amount(abs(self.difference))
+        change = f"it is {'better' if self.difference > 0 else 'worse'} by {size}" if self.difference else "it is equal"
+        claim = {
+            "genuine": f"that no model is best under both metrics, if {first} and {second} are each better than all "
+            f"others by {size} under one metric and equal to them under the other ({self.rivals} models)",
+            "pair": f"which of {first} and {second} is better, if the difference is {size}, under the metric that "
+            "needs the most queries",
+            "ship": f"that {second} can replace {first} (require {self.require.replace('_', '-')}), if {change} under "
+            f"every metric ({pluralize(self.rivals - 1, 'candidate')}, margin {format_amount(self.margin)})",
+        }[self.claim]
+        return f"The plan is to prove with probability {100 * self.power:g} %, at level {self.alpha:g}, {claim}."
+
+    def _describe_needs(self) -> str:
+        is_range = any(option.queries != option.queries_upper for option in self.options)
+        notes = " (sufficient with 50 % and with 80 % confidence)" if is_range else ""
+        if self.queries is not None and float(compute_support_chance(self.queries, self.differing)) < 0.99:
+            notes += f", because the models differ on only {100 * self.differing:.2g} % of the queries"
+        sizes = [option.queries and format_range(option.queries, option.queries_upper) for option in self.options]
+        if self.options[0].repeats is None:
+            if sizes[0] is None:
+                return "This requires more than a billion queries."
+            return f"This requires about {sizes[0]} queries{notes}."
+        needs = [
+            f"{option.repeats} repeats of each recipe "
+            + (f"require about {size} queries" if size else "are not sufficient")
+            for option, size in zip(self.options, sizes, strict=True)
+        ]
+        return f"{join_names(needs, most=len(needs))}{notes}."
+
+
+def plan(
+    difference: float,
+    power: float = 0.8,
+    claim: ClaimKind = "genuine",
+    *,
+    query: float,
+    repeat: float = 0.0,
+    query_repeat: float = 0.0,
+    correlation: float = 0.9,
+    differing: float = 1.0,
+    models: int = 2,
+    repeats: int | Sequence[int] | None = None,
+    alpha: float = 0.05,
+    margin: float = 0.0,
+    require: Requirement = "gain",
+    seed: int = 0,
+) -> Plan:
+    """Estimate how many queries, and repeats of each recipe, prove a difference, from standard deviations.
+
+    `Comparison.plan` estimates the standard deviations from a sample.
+
+    Parameters
+    ----------
+    difference : float
+        True difference to prove, above 0, in the unit of the metrics. For ``require="no_loss"``, above −`margin`.
+    power : float, default 0.8
+        Probability to prove it, between 0 and 1.
+    claim : {"genuine", "pair", "ship"}, default "genuine"
+        Claim to prove: no model is best under both metrics, one model is better than another under one metric, or a
+        candidate ships (see `Comparison.against`).
+    query : float
+        Standard deviation of the difference of two models between queries.
+    repeat : float, default 0.0
+        Standard deviation of the mean of a recipe between repeats. 0 for fixed models.
+    query_repeat : float, default 0.0
+        Remaining standard deviation of the value of a recipe on a query between repeats.
+    correlation : float, default 0.9
+        Correlation of the two metrics.
+    differing : float, default 1.0
+        Share of queries that differ between the two models. A proof requires 30 of them.
+    models : int, default 2
+        Number of models.
+    repeats : int or sequence of int, optional
+        Number of repeats of each recipe, 3 or more. Defaults to 3, 5 and 10.
+    require : {"gain", "no_loss"}, default "gain"
+        Condition for ``"ship"``. See `Comparison.against`.
+    alpha, margin, seed
+        See `Comparison`.
+
+    Raises
+    ------
+    ValueError
+        If `difference` is not positive or another number is out of range.
+
+    Notes
+    -----
+    For ``"genuine"``, one model is better than all others by `difference` under the first metric, another one under the
+    second. For ``"ship"``, the candidate is better by `difference` under both. All else is equal. The variance
+    2 · repeat² / R + (query² + 2 · query_repeat² / R) / n over n queries and R repeats gives a first guess, from which
+    the test is run on simulated samples. The probability to ship is computed from the normal distribution.
+
+    Examples
+    --------
+    >>> import gainwise as gw
+    >>> expected = (1.960 + 0.842) ** 2 * 0.1**2 / 0.01**2
+    >>> 0.95 < gw.plan(0.01, claim="pair", query=0.1).queries / expected < 1.05
+    True
+    """
+    size = validate_integer("models", models, 2)
+    spreads = {"query": query, "repeat": repeat, "query_repeat": query_repeat}
+    for name, value in spreads.items():
+        if not math.isfinite(validate_real(name, value, 0.0)):
+            raise ValueError(f"{name} must be finite, got {value!r}.")
+    if not any(spreads.values()):
+        raise ValueError("query, repeat and query_repeat are all 0. Pass at least one positive standard deviation.")
+    correlation = validate_real("correlation", correlation, -1.0, 1.0)
+    components = build_covariances(float(query), float(repeat), float(query_repeat), correlation, size)
+    if repeats is not None and not components.recipes.any():
+        raise ValueError(f"repeats={repeats!r} requires recipes. Pass repeat or query_repeat, how much repeats differ.")
+    request = Request(claim, difference, power, require, alpha, margin, seed)
+    share = validate_real("differing", differing, 0.0, 1.0)
+    if share == 0:
+        raise ValueError("differing must be above 0, got 0. Pass the share of differing queries.")
+    pilot = _Pilot(share, np.zeros(2), np.ones(1), np.full(1, share))
+    planner = _Planner(request, components, (0, 1), pilot)
+    return planner.plan(("model 1", "model 2"), ("first metric", "second metric"), _read_repeats(repeats))
+
+
+def plan_from_sample(
+    sample: Sample,
+    metrics: tuple[str, ...],
+    request: Request,
+    models: Sequence[str] | None,
+    candidates: Sequence[str],
+    repeats: int | Sequence[int] | None = None,
+) -> Plan:
+    """Plan from the variances of a sample. Without `models`, choose two of the `candidates`."""
+    if request.claim == "genuine" and len(metrics) < 2:
+        raise ValueError(f"claim='genuine' requires two metrics, got 1 ({metrics[0]}). Use 'pair' or 'ship'.")
+    sample.validate_difference("difference", request.difference, metrics)
+    joint = sample.joint(metrics)
+    panel = joint.panel
+    if len(panel.models) < 2:
+        raise ValueError(f"A plan requires two models, got one model ({panel.models[0]}). Pass a second model.")
+    if panel.units < MIN_QUERIES:
+        units = "queries" if panel.clusters is None else "clusters of queries"
+        raise ValueError(
+            f"Variances require at least {MIN_QUERIES} {units}, got {panel.units} {units}. Use gainwise.plan "
+            "(--query-sd on the command line) with standard deviations."
+        )
+    components = estimate_covariances(joint)
+    pair = _choose_pair(joint, components, request.claim, models, candidates)
+    names = (panel.models[pair[0]], panel.models[pair[1]])
+    if not joint.estimated.error[:, pair[0], pair[1]].any():
+        raise ValueError(f"The difference of {names[0]} and {names[1]} does not vary. Pass two other models.")
+    present = min((number for number in panel.repeat_counts if number), default=None)
+    if repeats is not None and present is None:
+        raise ValueError(f"repeats={repeats!r} requires recipes, but the models are fixed. Use gainwise.plan.")
+    planner = _Planner(request, components, pair, _resample_pilot(joint, pair, sample.seed))
+    return planner.plan(names, panel.metrics, _read_repeats(repeats, present), (panel.queries, present))
+
+
+@dataclass
+class Request:
+    """Claim to plan for, and settings of its test. Raises an error if one is invalid."""
+
+    claim: ClaimKind
+    difference: float
+    power: float
+    require: Requirement
+    alpha: float
+    margin: float
+    seed: int
+
+    def __post_init__(self) -> None:
+        validate_choice("claim", self.claim, get_args(ClaimKind))
+        self.margin = validate_margin(self.margin)
+        validate_requirement(self.require, self.margin)
+        lowest = -self.margin if self.claim == "ship" and self.require == "no_loss" else 0.0
+        if not lowest < validate_real("difference", self.difference) < math.inf:
+            raise ValueError(f"difference must be above {lowest:g}, got {self.difference!r}.")
+        if not 0 < validate_real("power", self.power) < 1:
+            raise ValueError(f"power must be between 0 and 1, both excluded, got {self.power!r}.")
+        self.alpha, self.seed = validate_alpha(self.alpha), validate_integer("seed", self.seed, 0)
+        self.difference, self.power = float(self.difference), float(self.power)
+
+
+def _read_repeats(repeats: int | Sequence[int] | None, present: int | None = None) -> list[int]:
+    """Return the numbers of repeats to plan for in ascending order, by default 3, 5, 10 and the present number."""
+    if repeats is None:
+        repeats = DEFAULT_REPEATS if present is None else (*DEFAULT_REPEATS, present)
+    numbers = np.atleast_1d(np.asarray(repeats, dtype=object))
+    if not len(numbers):
+        raise ValueError(f"repeats is empty. Pass at least one number of repeats, {MIN_REPEATS} or more.")
+    return sorted({validate_integer("repeats", number, MIN_REPEATS) for number in numbers})
+
+
+def _choose_pair(
+    joint: JointEstimate,
+    components: ComponentCovariances,
+    claim: str,
+    models: Sequence[str] | None,
+    candidates: Sequence[str],
+) -> tuple[int, int]:
+    """Return the indices of the two models to plan for."""
+    panel, estimated = joint.panel, joint.estimated
+    if models is not None:
+        if isinstance(models, str) or len(models) != 2:
+            raise ValueError(f"models must name two models, got {models!r}.")
+        validate_pair(models[0], models[1], panel.models)
+        return panel.models.index(models[0]), panel.models.index(models[1])
+    if claim == "genuine":
+        first = int(estimated.mean[0].argmax())
+        others = estimated.mean[1].copy()
+        others[first] = -np.inf
+        return first, int(others.argmax())
+    names = candidates if len(candidates) > 1 else panel.models
+
+    def find_variance(pair: tuple[int, int]) -> float:
+        parts = [components.find_deviations(row, *pair).values() for row in range(components.metrics)]
+        return max(sum(deviation**2 for deviation in deviations) for deviations in parts)
+
+    return max(itertools.combinations(sorted(map(panel.models.index, names)), 2), key=find_variance)
+
+
+@dataclass(frozen=True, eq=False)
+class _Pilot:
+    """Differences of two models in the sample that provides the variances, and in bootstrap samples of it.
+
+    Attributes
+    ----------
+    differing : float
+        Share of differing queries, the smaller one of the metrics.
+    skewness : ndarray, shape (metrics,)
+        Skewness of the differences of single queries.
+    variances, shares : ndarray, shape (samples,)
+        Ratio of the variance of each bootstrap sample to that of the pilot, and its share of differing queries.
+    """
+
+    differing: float
+    skewness: Floats
+    variances: Floats
+    shares: Floats
+
+
+def _resample_pilot(joint: JointEstimate, pair: tuple[int, int], seed: int) -> _Pilot:
+    """Draw bootstrap samples of the queries, or of their clusters."""
+    panel, (first, second) = joint.panel, pair
+    difference = panel.values[:, second] - panel.values[:, first]
+    differs = (np.abs(difference) > joint.estimated.tolerance[:, None]).astype(float)
+    influence = (difference - (difference @ panel.shares)[:, None]) * panel.shares
+    if panel.clusters is not None:
+        influence, differs = (sum_by_cluster(values, panel.clusters) for values in (influence, differs))
+    row = int((influence**2).sum(axis=1).argmax())
+    rarest = int((differs > 0).sum(axis=1).argmin())
+    columns = np.stack([influence[row] ** 2, influence[row], differs[rarest] > 0])
+    generator, units = np.random.default_rng([seed, 3]), panel.units
+    means = np.array([columns[:, generator.integers(units, size=units)].mean(axis=1) for _ in range(200)])
+    variances = (means[:, 0] - means[:, 1] ** 2) / columns[0].mean()
+    skewness = compute_mean_skewness(panel, first, second) * math.sqrt(units)
+    return _Pilot(float(columns[2].mean()), skewness, variances, means[:, 2])
+
+
+@dataclass(frozen=True)
+class _Planner:
+    """Request of a plan, variance components, the indices of the two models, and their differences in a pilot."""
+
+    request: Request
+    components: ComponentCovariances
+    pair: tuple[int, int]
+    pilot: _Pilot
+
+    def plan(
+        self,
+        names: tuple[str, str],
+        metrics: tuple[str, ...],
+        repeats: Sequence[int],
+        present: tuple[int, int | None] | None = None,
+    ) -> Plan:
+        numbers: Sequence[int | None] = repeats if self.components.recipes.any() else (None,)
+        return Plan(
+            **vars(self.request),
+            options=tuple(map(self._plan_repeats, numbers)),
+            deviations={metric: self.components.find_deviations(row, *self.pair) for row, metric in enumerate(metrics)},
+            differing=self.pilot.differing,
+            models=names,
+            rivals=self.components.models,
+            present=None if present is None else (*present, self._limit(self._build_chance(present[1]))(present[0])),
+        )
+
+    def _plan_repeats(self, repeats: int | None) -> PlannedRepeats:
+        chance = self._build_chance(repeats)
+        highest = chance(MAX_QUERIES)
+        if highest < self.request.power:
+            return PlannedRepeats(repeats, None, None, highest)
+        guess = self._guess_queries(repeats or 1) or 1000.0
+        numbers = self._resample_sizes(_find_least_queries(chance, self.request.power, guess))
+        queries, upper = (math.ceil(size) if size < MAX_QUERIES else None for size in np.quantile(numbers, (0.5, 0.8)))
+        return PlannedRepeats(repeats, queries, upper, self._limit(chance)(queries or MAX_QUERIES))
+
+    def _resample_sizes(self, queries: float) -> Floats:
+        """Return the number of queries that each bootstrap sample of the pilot requires.
+
+        Without the condition that 30 queries differ, it is proportional to the variance of the sample. With it, the
+        probability of a proof is that of a one-sided normal test, multiplied by that of the condition.
+        """
+        numbers = np.maximum(queries * self.pilot.variances, MIN_QUERIES)
+        z, gain = NormalDist().inv_cdf(1 - self.request.alpha / 2), NormalDist().inv_cdf(self.request.power)
+
+        def suffices(sizes: Floats) -> Any:
+            proof = scipy.special.ndtr(np.sqrt(sizes / numbers) * (z + gain) - z)
+            return proof * compute_support_chance(sizes, self.pilot.shares) >= self.request.power * (1 - 1e-9)
+
+        low = np.log(numbers)
+        high = np.where(suffices(numbers), low, math.log(2 * MAX_QUERIES))
+        for _ in range(60):
+            middle = (low + high) / 2
+            sufficient = suffices(np.exp(middle))
+            low, high = np.where(sufficient, low, middle), np.where(sufficient, middle, high)
+        return np.asarray(np.exp(high))
+
+    def _limit(self, chance: Callable[[float], float]) -> Callable[[float], float]:
+        """Return the probability of a proof by number of queries, if at least 30 queries must differ."""
+        return lambda queries: chance(queries) * float(compute_support_chance(queries, self.pilot.differing))
+
+    def _guess_queries(self, repeats: int) -> float | None:
+        """Return n of difference² = z² · (2 σ_b² / R + (σ_a² + 2 σ_c² / R) / n), the larger one of the metrics."""
+        side = 1 - self.request.alpha if self.request.claim == "genuine" else 1 - self.request.alpha / 2
+        z = NormalDist().inv_cdf(side) + NormalDist().inv_cdf(self.request.power)
+        distance = self.request.difference + (self.request.margin if self.request.require == "no_loss" else 0.0)
+        guesses = [float(MIN_QUERIES)]
+        for row in range(self.components.metrics):
+            by = self.components.find_deviations(row, *self.pair)
+            rest = distance**2 - z**2 * by["repeat"] ** 2 / repeats
+            if rest <= 0:
+                return None
+            guesses.append(z**2 * (by["query"] ** 2 + by["query_repeat"] ** 2 / repeats) / rest)
+        return max(guesses)
+
+    def _build_chance(self, repeats: int | None) -> Callable[[float], float]:
+        """Return the probability of a proof by number of queries, if enough queries differ."""
+        if self.request.claim == "ship":
+            return lambda queries: self._compute_ship_chance(queries, repeats or 1)
+        components, (first, second) = self.components, self.pair
+        truth = np.zeros((components.metrics, components.models))
+        if self.request.claim == "genuine":
+            truth[0, first] = truth[1, second] = self.request.difference
+            order = [first, second, *(k for k in range(components.models) if k not in self.pair)]
+            claims = [build_genuine_claim(self.request.alpha, order)]
+        else:
+            truth[:, second] = self.request.difference
+            claims = [build_pair_claim(first, second, row, self.request.alpha) for row in range(components.metrics)]
+        recipes = components.recipes.any()
+        samples, draws = (RECIPE_SIZES[self.request.claim], 1000) if recipes else (FIXED_SIZES[self.request.claim],) * 2
+        draws = max(draws, math.ceil(10 / self.request.alpha))  # The minimum of `validate_seed`.
+        simulation = Simulation(components, truth, samples, draws, self.request.seed, repeats or MIN_REPEATS)
+        return lambda queries: simulation.estimate_chance(queries, claims, together=self.request.claim != "genuine")
+
+    def _compute_ship_chance(self, queries: float, repeats: int) -> float:
+        """Return the probability to ship the candidate.
+
+        The test counts the interaction of repeats and queries twice: in the variance over queries and in that of the
+        means of repeats.
+        """
+        of_query, interactions, of_repeats = self.components.compute_differences(*self.pair)
+        by_model = [(of_repeats[k] + interactions[k] / queries) / repeats for k in (0, 1)]
+        truth = of_query / queries + by_model[0] + by_model[1]
+        by_query = np.diag(of_query + interactions.sum(axis=0) / repeats) / queries
+        variances, generator = [np.diag(matrix) for matrix in by_model], np.random.default_rng([self.request.seed, 4])
+        error = np.sqrt(by_query + variances[0] + variances[1])
+        share = np.sqrt(np.divide(by_query, error**2, out=np.zeros_like(error), where=error > 0))
+        errors = DifferenceErrors(
+            error=error,
+            correlation=compute_correlation(truth),
+            ratio=draw_variance_ratios(by_query, variances, queries - 1, repeats - 1, generator),
+            freedom=queries - 1,
+            skewness=self.pilot.skewness / math.sqrt(queries) * share**3,
+        )
+        gamma = self.request.alpha / 2 / (self.components.models - 1)
+        difference, spread = np.full(len(error), self.request.difference), np.sqrt(np.diag(truth))
+        level = ErrorLevel(gamma, gamma)
+        return compute_ship_probability(errors, difference, level, self.request.margin, self.request.require, spread)
+
+
+def _find_least_queries(chance: Callable[[float], float], power: float, guess: float) -> float:
+    """Return the least number of queries that is sufficient, at least `MIN_QUERIES`, by bisection from a guess."""
+    low = high = max(float(MIN_QUERIES), guess)
+    while chance(high) < power:
+        low, high = high, high * 2
+    while low == high or chance(low) >= power:
+        high = low
+        if low <= MIN_QUERIES:
+            return low
+        low = max(float(MIN_QUERIES), low / 2)
+    return bisect(lambda queries: chance(queries) >= power, low, high, 1.01)  # Simulations are not more precise.
+
+
+@dataclass(frozen=True, eq=False)
+class ComponentCovariances:
+    """Covariances of two metrics by source: query, repeat, and their interaction.
+
+    The mean over n queries and R repeats has the variance repeat / R + (query + query_repeat / R) / n. For a fixed
+    model, only the first component is positive.
+
+    Attributes
+    ----------
+    query : ndarray, shape (metrics * M, metrics * M)
+        Covariance of the values of a query averaged over repeats, metrics side by side.
+    repeat, query_repeat : ndarray, shape (M, metrics, metrics)
+        Covariance of each model.
+    """
+
+    query: Floats
+    repeat: Floats
+    query_repeat: Floats
+
+    @property
+    def models(self) -> int:
+        """Number of models."""
+        return len(self.repeat)
+
+    @property
+    def metrics(self) -> int:
+        """Number of metrics."""
+        return int(self.repeat.shape[1])
+
+    @property
+    def recipes(self) -> Floats:
+        """Whether each model varies between repeats, shape (M,)."""
+        return np.asarray(np.trace(self.repeat + self.query_repeat, axis1=1, axis2=2) > 0)
+
+    def compute_differences(self, k: int, j: int) -> tuple[Floats, Floats, Floats]:
+        """Return the covariances over metrics of the difference of two models.
+
+        The first is that over queries, shape (metrics, metrics). The others are those of the interactions and of the
+        repeats of each of the two models, shape (2, metrics, metrics).
+        """
+        query = self.query.reshape(self.metrics, self.models, self.metrics, self.models)
+        of_query = query[:, k, :, k] + query[:, j, :, j] - query[:, k, :, j] - query[:, j, :, k]
+        return of_query, self.query_repeat[[k, j]], self.repeat[[k, j]]
+
+    def find_deviations(self, row: int, k: int, j: int) -> dict[str, float]:
+        """Return the standard deviations of the difference of two models by source."""
+        first, second = (row * self.models + place for place in (k, j))
+        variances = {
+            "query": self.query[first, first] + self.query[second, second] - 2 * self.query[first, second],
+            "repeat": self.repeat[k, row, row] + self.repeat[j, row, row],
+            "query_repeat": self.query_repeat[k, row, row] + self.query_repeat[j, row, row],
+        }
+        return {name: math.sqrt(max(0.0, variance)) for name, variance in variances.items()}
+
+
+def build_covariances(
+    query: float, repeat: float, query_repeat: float, correlation: float, models: int
+) -> ComponentCovariances:
+    """Return equal components for all models, from the arguments of `gainwise.plan`."""
+    mixed = np.array([[1.0, correlation], [correlation, 1.0]])
+    alike = np.broadcast_to(mixed, (models, 2, 2))
+    return ComponentCovariances(
+        np.kron(mixed, np.eye(models)) * query**2 / 2, alike * repeat**2, alike * query_repeat**2
+    )
+
+
+def estimate_covariances(joint: JointEstimate) -> ComponentCovariances:
+    """Estimate the components from a sample by mean squares.
+
+    The share of finer components is subtracted from the covariances of repeat means and of queries. Negative estimates
+    become 0.
+    """
+    panel, estimated = joint.panel, joint.estimated
+    metrics, models, queries = panel.values.shape
+    scale = queries * panel.units / (panel.units - 1)
+    repeat, both, of_both = np.zeros((3, models, metrics, metrics))
+    for k, number in enumerate(panel.repeat_counts):
+        if number:
+            left = compute_interactions(panel, k)
+            both[k] = scale / (number - 1) * np.einsum("mrq,prq->mp", left, left)
+            of_both[k] = both[k] / number
+            repeat[k] = _remove_negative_variances(np.cov(compute_repeat_means(panel, k)) - both[k] / queries)
+    covariance = queries * estimated.root.T @ estimated.root
+    return ComponentCovariances(_remove_negative_variances(covariance - _join_blocks(of_both)), repeat, both)
+
+
+def _join_blocks(blocks: Floats) -> Floats:
+    """Return blocks (M, metrics, metrics) as the matrix (metrics * M, metrics * M) of all, metrics side by side."""
+    models, metrics, _ = blocks.shape
+    whole = np.zeros((metrics, models, metrics, models))
+    for k in range(models):
+        whole[:, k, :, k] = blocks[k]
+    return whole.reshape(metrics * models, metrics * models)
+
+
+def _remove_negative_variances(matrix: Floats) -> Floats:
+    """Return the nearest covariance matrix. Negative eigenvalues are sampling errors and become 0."""
+    scale, directions = np.linalg.eigh(np.atleast_2d(matrix))
+    return np.asarray((directions * np.maximum(scale, 0.0)) @ directions.T)
+
+
+class SimulatedSample(NamedTuple):
+    """One sample, or many along a first axis of the differences that share errors and draws.
+
+    ``difference[m, k, j]`` is the difference of j to k, and `error` its standard error, shape (metrics, M, M).
+    `compute_t` returns draws of the t-statistics of the differences to a model, shape (metrics, M, draws).
+    """
+
+    difference: Floats
+    error: Floats
+    compute_t: Callable[[int], Floats]
+
+
+Claim: TypeAlias = Callable[[SimulatedSample], Any]
+"""Function from a sample to whether the claim is proven, or to an array for many samples."""
+
+
+class Simulation:
+    """Simulated samples of recipes or fixed models with the true means `truth`, shape (metrics, M).
+
+    Samples of all sizes use the same random numbers.
+    """
+
+    def __init__(
+        self, components: ComponentCovariances, truth: Floats, samples: int, draws: int, seed: int, repeats: int
+    ) -> None:
+        self.components, self.truth, self.samples, self.repeats = components, truth, samples, repeats
+        generator = np.random.default_rng(seed)
+        shape, width = (components.metrics, components.models), components.metrics * components.models
+        # What repeats and queries add together is in the repeat means. The test counts it in the queries again.
+        self._by_query = (generator.standard_normal((samples, width)) @ _compute_roots(components.query)).reshape(
+            samples, *shape
+        )
+        covariance = components.query + _join_blocks(components.query_repeat) / repeats
+        noise = generator.standard_normal((draws, width)) @ _compute_roots(covariance)
+        self._noise = np.moveaxis(noise.reshape(draws, *shape), 0, -1)
+        covariance = covariance.reshape(*shape, *shape)
+        alone = np.einsum("mkmk->mk", covariance)
+        self._variance = np.maximum(alone[:, :, None] + alone[:, None, :] - 2 * np.einsum("mkmj->mkj", covariance), 0.0)
+        self._recipes = np.flatnonzero(components.recipes)
+        if len(self._recipes):
+            self._by_repeat = generator.standard_normal((samples, len(self._recipes), repeats, components.metrics))
+            self._repeat_noise = generator.standard_normal((len(self._recipes), components.metrics, draws))
+            # As in `draw_repeat_errors`, each recipe and metric has its own estimated variance.
+            self._factor = np.ones((*shape, draws))
+            estimated = generator.chisquare(repeats - 1, (components.metrics, len(self._recipes), draws))
+            self._factor[:, self._recipes] = estimated / (repeats - 1)
+
+    def estimate_chance(self, queries: float, claims: Sequence[Claim], *, together: bool = False) -> float:
+        """Return the share of samples with this number of queries that prove a claim, the smallest of several claims.
+
+        `together` means that claims accept many samples at a time.
+        """
+        trial = self._build_recipe_trials(queries) if len(self._recipes) else self._build_fixed_trials(queries)
+        if together and not len(self._recipes):
+            every = trial(slice(None))
+            return min(float(np.mean(claim(every))) for claim in claims)
+        trials = map(trial, range(self.samples))
+        return float(np.mean([[claim(sample) for claim in claims] for sample in trials], axis=0).min())
+
+    def _build_fixed_trials(self, queries: float) -> Callable[[Any], SimulatedSample]:
+        """Return the function from an index to a sample of fixed models, which share their draws."""
+        means = self.truth + self._by_query / np.sqrt(queries)
+        error, scale = np.sqrt(self._variance / queries), np.sqrt(self._variance)
+
+        @cache
+        def compute_t(k: int) -> Floats:
+            return map_to_t(_divide(self._noise - self._noise[:, [k]], scale[:, k]), queries - 1)
+
+        def trial(place: Any) -> SimulatedSample:
+            return SimulatedSample(means[place][..., None, :] - means[place][..., :, None], error, compute_t)
+
+        return trial
+
+    def _build_recipe_trials(self, queries: float) -> Callable[[Any], SimulatedSample]:
+        """Return the function from an index to a sample of recipes, whose tests estimate the variance of repeats."""
+        components, recipes = self.components, self._recipes
+        roots = _compute_roots(components.repeat[recipes] + components.query_repeat[recipes] / queries)
+        values = np.einsum("svrm,vmp->svrp", self._by_repeat, roots)
+        means = self.truth + self._by_query / np.sqrt(queries)
+        means[:, :, recipes] += np.moveaxis(values.mean(axis=2), 1, 2)
+        centred = values - values.mean(axis=2, keepdims=True)
+        estimated = np.einsum("svrm,svrp->svmp", centred, centred) / (self.repeats - 1) / self.repeats
+        estimated_roots = _compute_roots(estimated)
+        of_repeats = np.zeros_like(means)
+        of_repeats[:, :, recipes] = np.moveaxis(np.einsum("svmm->svm", estimated), 1, 2)
+        by_query, of_queries = self._noise / np.sqrt(queries), self._variance / queries
+
+        def trial(place: int) -> SimulatedSample:
+            noise, repeats = by_query.copy(), of_repeats[place]
+            noise[:, recipes] += np.einsum("vmp,vpb->mvb", estimated_roots[place], self._repeat_noise)
+            drawn = repeats[:, :, None] * self._factor
+            error = np.sqrt(of_queries + repeats[:, :, None] + repeats[:, None, :])
+
+            @cache
+            def compute_t(k: int) -> Floats:
+                t = map_to_t(_divide(noise - noise[:, [k]], error[:, k]), queries - 1)
+                shown = np.sqrt(of_queries[:, k, :, None] + drawn[:, [k]] + drawn)
+                return np.asarray(t * np.divide(error[:, k, :, None], shown, out=np.zeros_like(shown), where=shown > 0))
+
+            return SimulatedSample(means[place, :, None, :] - means[place, :, :, None], error, compute_t)
+
+        return trial
+
+
+def build_pair_claim(first: int, second: int, row: int, alpha: float) -> Claim:
+    """Return the claim that the second model is better than the first under one metric, two-sided at α."""
+
+    def is_proven(sample: SimulatedSample) -> Any:
+        critical = float(critical_value(np.abs(sample.compute_t(first)[row, second]), 1 - alpha))
+        return sample.difference[..., row, first, second] > critical * sample.error[row, first, second]
+
+    return is_proven
+
+
+def build_genuine_claim(alpha: float, order: list[int]) -> Claim:
+    """Return the claim that no model is best under both metrics. `order` only affects the speed."""
+    beta = alpha / 10
+
+    @lru_cache(maxsize=len(order))
+    def compute_criticals(compute_t: Callable[[int], Floats], k: int) -> tuple[float, float]:
+        """Return the critical value of a model if all inequalities bind, and that of step one."""
+        max_t = compute_t(k).max(axis=(0, 1), initial=0.0)
+        return float(critical_value(max_t, 1 - alpha + beta)), float(critical_value(max_t, 1 - beta))
+
+    def is_rejected(sample: SimulatedSample, k: int) -> bool:
+        """Return whether model k is rejected by `two_step_test`, with shortcuts."""
+        varies = sample.error[:, k] > 0
+        t = sample.difference[:, k][varies] / sample.error[:, k][varies]
+        largest, first = compute_criticals(sample.compute_t, k)
+        highest = float(t.max(initial=-np.inf))
+        if highest <= 0 or highest > largest:  # Slack only decreases the critical value.
+            return highest > 0
+        slack = np.minimum(0.0, t + first)
+        shifted = np.maximum((sample.compute_t(k)[varies] + slack[:, None]).max(axis=0), 0.0)
+        return bool(highest > critical_value(shifted, 1 - alpha + beta))
+
+    return lambda sample: all(is_rejected(sample, k) for k in order)
+
+
+def _divide(difference: Floats, error: Floats) -> Floats:
+    """Return differences over their errors, 0 for errors of 0. Errors may lack the last axis."""
+    scale = error if error.ndim == difference.ndim else error[..., None]
+    return np.asarray(np.divide(difference, scale, out=np.zeros_like(difference), where=scale > 0))
+
+
+def _compute_roots(covariance: Floats) -> Floats:
+    """Return the symmetric square roots of covariance matrices, shape (…, n, n)."""
+    scale, directions = np.linalg.eigh(covariance)
+    spread = directions * np.sqrt(np.maximum(scale, 0.0))[..., None, :]
+    return np.asarray(spread @ np.swapaxes(directions, -1, -2))

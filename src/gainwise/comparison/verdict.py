@@ -1,0 +1,559 @@
+"""The verdict: do two metrics disagree about the best model, or could it be chance?"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from .._common import cached_property
+from .._common.text import (
+    TextResult,
+    as_text,
+    format_amount,
+    format_confidence,
+    format_number,
+    format_p_value,
+    join_names,
+    plain,
+    pluralize,
+    printable,
+    round_bound,
+    styled,
+)
+from .data import Vary
+from .estimates import VarianceComponents, estimate_variance_components
+from .flags import NO_EVIDENCE_FLAG, Flag, UnjudgedDocuments, find_flags, find_left_out_flags
+from .inference import (
+    MIN_QUERIES,
+    BestTest,
+    JointEstimate,
+    Sample,
+    bound_price,
+    bound_regrets_from_above,
+    bound_regrets_from_below,
+    estimate_detectable_difference,
+    estimate_optimism,
+    two_step_test,
+)
+
+Kind: TypeAlias = Literal["genuine", "agree", "immaterial", "unresolved"]
+MIN_OPTIMISM = 0.00005
+"""A smaller optimism under both metrics is not mentioned."""
+
+SAMPLE = "The queries are the random sample and the models are fixed, so another training seed is not covered."
+"""Sentence about fixed models."""
+
+PerModel: TypeAlias = dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict(TextResult):
+    """Verdict of a statistical test on whether two metrics disagree about the best model.
+
+    `Comparison.verdict` creates it. ``kind`` is the first of these that applies:
+
+    1. ``"genuine"``: no model is best under both metrics, at level `alpha`. Check `price`, because the disagreement
+       may be small.
+    2. ``"agree"``: one model beats every other model under both metrics, at level `alpha`.
+    3. ``"immaterial"``: whichever of the two metrics you choose by, you lose at most `margin` under either metric.
+    4. ``"unresolved"``: none of these could be shown. `common_best` lists the models that may be best under both.
+
+    Attributes
+    ----------
+    kind : {"genuine", "agree", "immaterial", "unresolved"}
+        The verdict.
+    material : bool
+        Whether no model is within `margin` of the best under both metrics, at level `alpha`.
+    within_margin : bool
+        Whether the condition of ``"immaterial"`` applies, for any kind.
+    metrics, models : tuple of str
+        The two metrics, and all models in natural order of their names.
+    queries : int
+        Number of queries of positive weight with a value under both metrics.
+    left_out : dict of metric name to int
+        Number of further queries with a value under this metric only.
+    winners : dict of metric name to model
+        Model with the best mean.
+    common_best : tuple of str
+        Models that may be best under both metrics. A confidence set at level 1 − `alpha`.
+    best_sets : dict of metric name to tuple of str
+        Models that may be best under each metric.
+    p_value : float
+        P-value of the hypothesis that some model is best under both metrics.
+    price, price_lower : float
+        Price of disagreement and its lower confidence bound. Whichever model you choose, at least one metric is this
+        far below its best.
+    safe_choice : str
+        Model with the smallest upper bound of its larger regret.
+    safe_regret, safe_regret_upper : float
+        Larger regret of the safe choice and its upper confidence bound, which is infinite below 30 queries.
+    means, regrets, regrets_lower, regrets_upper : dict of metric name to dict of model to float
+        Mean, regret (gap to the best mean) and its confidence bounds. Upper bounds are simultaneous.
+    detectable : float
+        Smallest true difference that this number of queries reveals with 80 % probability.
+    optimism : dict of metric name to float
+        Part of the mean of the winner that is due to selecting the best of five or more models.
+    flags : tuple of Flag
+        Reasons to be careful.
+    alpha, margin, draws, seed : float, float, int, int
+        Settings of the test.
+    unjudged : UnjudgedDocuments or None
+        Share of unjudged documents of each model, for TREC runs.
+    lower_is_better : tuple of str
+        Metrics whose lower values are better.
+    clusters : int or None
+        Number of clusters of queries. None if queries are independent.
+    repeats : dict of model to int
+        Number of repeats of each recipe, 0 for a fixed model. Empty if all models are fixed.
+    vary : {"seed", "queries"} or None
+        What differs between repeats.
+    variance : dict of metric name to VarianceComponents
+        Variance of the difference of two recipes by source. Empty if all models are fixed.
+
+    Notes
+    -----
+    Queries, or clusters of queries, are the random sample. The verdict on fixed models does not cover retraining. The
+    verdict on recipes covers a further repeat, if no training failed. `p_value` is at most `alpha`, and `price_lower`
+    positive, exactly if the kind is ``"genuine"``. The page "Statistical methods" defines the tests.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gainwise import Comparison
+    >>> rng = np.random.default_rng(1)
+    >>> linear = rng.uniform(0.3, 0.6, size=(500, 1)) + rng.normal(0, 0.1, size=(500, 2)) + [0.05, 0.0]
+    >>> exponential = linear + [-0.10, 0.0]
+    >>> verdict = Comparison({"ndcg_linear@10": linear, "ndcg_exp@10": exponential}, ["A", "B"]).verdict
+    >>> verdict.kind, verdict.winners
+    ('genuine', {'ndcg_linear@10': 'A', 'ndcg_exp@10': 'B'})
+    """
+
+    kind: Kind
+    material: bool
+    within_margin: bool
+    metrics: tuple[str, str]
+    models: tuple[str, ...]
+    queries: int
+    left_out: dict[str, int]
+    winners: dict[str, str]
+    common_best: tuple[str, ...]
+    best_sets: dict[str, tuple[str, ...]]
+    p_value: float
+    price: float
+    price_lower: float
+    safe_choice: str
+    safe_regret: float
+    safe_regret_upper: float
+    means: PerModel
+    regrets: PerModel
+    regrets_lower: PerModel
+    regrets_upper: PerModel
+    detectable: float
+    optimism: dict[str, float]
+    flags: tuple[Flag, ...]
+    alpha: float
+    margin: float
+    draws: int
+    seed: int
+    unjudged: UnjudgedDocuments | None = None
+    lower_is_better: tuple[str, ...] = ()
+    clusters: int | None = None
+    repeats: dict[str, int] = field(default_factory=dict)
+    vary: Vary | None = None
+    variance: dict[str, VarianceComponents] = field(default_factory=dict)
+
+    @classmethod
+    def from_sample(cls, sample: Sample, names: tuple[str, str], margin: float) -> Verdict:
+        """Compute a verdict from a validated sample."""
+        alpha, counts = sample.alpha, sample.panel.counts(names)
+        joint = sample.joint(names)
+        panel, estimated, bootstrap = joint
+        both = two_step_test(estimated, bootstrap, alpha)
+        single = [two_step_test(estimated, bootstrap, alpha, rows=[row]) for row in (0, 1)]
+        up_to_margin = both.inequalities.test(margin) if margin > 0 else both
+        # A model that may be best under both may also be best under each.
+        may_be_best = np.array([test.not_rejected | both.not_rejected for test in single])
+        material = not (both.not_rejected | up_to_margin.not_rejected).any()
+        models = np.array(panel.models, dtype=object)
+        winner = estimated.tied.argmax(axis=1)
+        regret = np.maximum(0.0, estimated.difference.max(axis=2))
+        upper = bound_regrets_from_above(estimated, bootstrap, alpha)
+        worst = regret.max(axis=0)
+        risk = upper.max(axis=0) if np.isfinite(upper).all() else worst
+        safe = int(np.argmax(risk <= risk.min() + estimated.tolerance.max()))
+        within = estimated.units >= MIN_QUERIES and bool((upper[:, winner] <= margin).all())
+
+        def by_model(table: Any) -> PerModel:
+            rows = (dict(zip(panel.models, row.tolist(), strict=True)) for row in table)
+            return dict(zip(names, rows, strict=True))
+
+        return cls(
+            kind=_find_kind(joint, both, single, alpha, within),
+            material=material,
+            within_margin=within,
+            metrics=names,
+            models=panel.models,
+            queries=panel.queries,
+            left_out=counts.left_out,
+            winners={name: models[place] for name, place in zip(names, winner, strict=True)},
+            common_best=tuple(models[both.not_rejected]),
+            best_sets={name: tuple(models[row]) for name, row in zip(names, may_be_best, strict=True)},
+            p_value=both.p_value,
+            price=float(worst.min()),
+            price_lower=bound_price(up_to_margin, margin) if material else bound_price(both, 0.0),
+            safe_choice=models[safe],
+            safe_regret=float(worst[safe]),
+            safe_regret_upper=float(upper[:, safe].max()),
+            means=by_model(map(panel.in_unit, names, estimated.mean)),
+            regrets=by_model(regret),
+            regrets_lower=by_model(np.where(may_be_best, 0.0, [bound_regrets_from_below(test) for test in single])),
+            regrets_upper=by_model(upper),
+            detectable=estimate_detectable_difference(estimated, bootstrap, alpha, both.not_rejected, winner),
+            optimism=dict(zip(names, estimate_optimism(estimated, bootstrap).tolist(), strict=True)),
+            flags=(*find_left_out_flags(counts), *find_flags(panel, estimated, alpha)),
+            alpha=alpha,
+            margin=margin,
+            draws=sample.draws,
+            seed=sample.seed,
+            variance=estimate_variance_components(panel, estimated.repeats),
+            **panel.evidence,
+        )
+
+    @property
+    def in_question(self) -> tuple[str, ...]:
+        """Models that matter to the choice: those that may be best under both, the winners and the safe choice."""
+        relevant = {*self.common_best, *self.winners.values(), self.safe_choice}
+        return tuple(model for model in self.models if model in relevant)
+
+    @cached_property
+    def metrics_coincide(self) -> bool:
+        """Whether both metrics have the same values, as both NDCGs have with labels 0 and 1."""
+        first, second = self.metrics
+        pairs = (
+            (table[first][model], table[second][model]) for table in (self.means, self.regrets) for model in self.models
+        )
+        return all(math.isclose(*pair, rel_tol=1e-12) for pair in pairs)
+
+    @cached_property
+    def text(self) -> str:
+        """One paragraph: the question, its answer, advice, and the numbers behind them."""
+        names = {model: printable(model) for model in self.models}
+        parts = (format_question(self), format_headline(self, names), format_advice(self, names))
+        text = [as_text(part).removeprefix("★ ") for part in parts if part] + [_describe_means(self)]
+        if self.kind == "unresolved" and 1 < len(self.common_best) < len(self.models):
+            text.append(f"The best under both may be {join_names(list(self.common_best), word='or')}.")
+        if self.winners[self.metrics[0]] != self.winners[self.metrics[1]]:
+            text.append(_describe_cost(self))
+        text += describe_losses(self.lower_is_better)
+        if self.unjudged is not None:
+            relevant = self.in_question
+            text += self.unjudged.text([*relevant, *(model for model in self.models if model not in relevant)])
+        text += [flag.message for flag in self.flags if flag.code != "one model"]
+        return printable(" ".join([*text, self.about]))
+
+    @property
+    def about(self) -> str:
+        """Sentences about which parts are a sample and which are fixed."""
+        return describe_sample(self.clusters, self.repeats, self.vary)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all attributes and `text` as plain values for JSON. Infinite bounds become None."""
+        content: dict[str, Any] = plain({item.name: getattr(self, item.name) for item in fields(self)})
+        return content | {"text": self.text}
+
+
+def _find_kind(joint: JointEstimate, both: BestTest, single: Sequence[BestTest], alpha: float, within: bool) -> Kind:
+    """Return the kind of the verdict, from the tests under both metrics and under each.
+
+    If a single model is in the set of best models under each metric, it beats all others, because a model that ties
+    would be in the set as well. However, if two models tie at the top, either may have the higher mean, so the error of
+    naming one is twice that of a single test. For this reason, each metric is tested at α/2. The claim is about both
+    metrics at once and needs no further correction.
+    """
+    if not both.not_rejected.any():
+        return "genuine"
+    first, second = (test.not_rejected for test in single)
+    if first.sum() == 1 and np.array_equal(first, second):
+        tests = (two_step_test(joint.estimated, joint.bootstrap, alpha / 2, rows=[row]) for row in (0, 1))
+        if all(test.not_rejected.sum() == 1 for test in tests):
+            return "agree"
+    return "immaterial" if within else "unresolved"
+
+
+def format_question(verdict: Verdict) -> str:
+    """Return the question that the headline answers, with the size of the sample."""
+    number, unit = len(verdict.models), name_unit(verdict.repeats)
+    question = f"Which of {number} {unit}s is {'better' if number == 2 else 'best'}?"
+    question = question if number > 1 else f"How good is this {unit}?"
+    return f"{question} {format_sample_size(verdict.queries, verdict.clusters)}, {style_metrics(verdict.metrics)}."
+
+
+def format_headline(verdict: Verdict, names: Mapping[str, str]) -> str:
+    """Return the answer in one line. `names` are the names of models for sentences."""
+    first, second = (names[verdict.winners[metric]] for metric in verdict.metrics)
+    total, unit, label = len(verdict.models), name_unit(verdict.repeats), label_metrics(verdict.metrics)[0]
+    family = "metrics" if label.long == label.name else f"{label.name.partition('_')[0].upper()}s"
+    both = "" if verdict.metrics_coincide else f" under both {family}"
+    if total == 1:
+        return f"One {unit}: add a second one to compare it with."
+    if NO_EVIDENCE_FLAG in verdict.flags:
+        return f"These queries cannot distinguish {unit}s: each has one document or equal labels."
+    if verdict.kind == "genuine":
+        subject = " and ".join(verdict.metrics) if family == "metrics" else f"The two {family}"
+        return f"{subject} pick different {unit}s: {styled('n l', first)} and {styled('n e', second)}."
+    if verdict.kind == "agree":
+        rest = [names[model] for model in verdict.models if names[model] != first]
+        best = f"better than {styled('n', rest[0])}" if len(rest) == 1 else "best"
+        return f"{styled('n', first)} is {best}{both}."
+    if verdict.kind == "immaterial":
+        return "The choice does not matter: every loss is negligible."
+    return format_open_question([names[model] for model in verdict.common_best], total, unit, both)
+
+
+def format_advice(verdict: Verdict, names: Mapping[str, str], selected: str | None = None) -> str:
+    """Return which model to choose, and the largest loss that this may mean.
+
+    A model that was selected on a validation set is the choice. The advice then states its gap to the best model.
+    """
+    if len(verdict.models) == 1:
+        return ""
+    if NO_EVIDENCE_FLAG in verdict.flags:
+        return "Check the query ids and the labels."
+    level, safe = format_confidence(verdict.alpha), names[verdict.safe_choice]
+    under = "" if verdict.metrics_coincide else " under either metric"
+    units = verdict.clusters or verdict.queries
+    if units < MIN_QUERIES:
+        scarce = "queries" if verdict.clusters is None else "clusters of queries"
+        choice = "" if selected is None else f"{format_choice('Selected on the validation set:', names[selected])}. "
+        extreme = "Best" if verdict.lower_is_better else "Highest"
+        return (
+            f"{choice}{styled('b', f'Too few {scarce} to decide')}: {units}. At least {MIN_QUERIES} are needed. "
+            f"{extreme} mean in this sample: {styled('n', safe)}."
+        )
+    if selected is not None:
+        bounds = {model: max(upper[model] for upper in verdict.regrets_upper.values()) for model in verdict.models}
+        if verdict.kind == "agree":
+            bounds[verdict.safe_choice] = 0.0
+        selection = describe_selection(selected, verdict.safe_choice, bounds, names, under, level)
+        return selection + _describe_certainty(verdict)
+    choice = format_choice("Choose", safe)
+    if verdict.kind == "agree":
+        return f"{choice}: {_describe_distance(verdict, level)}"
+    worst = f"at worst {round_bound(verdict.safe_regret_upper, up=True)} behind the best"
+    bound = f"{worst if verdict.safe_regret_upper else 'not behind any other'}{under} ({level})"
+    if verdict.kind == "immaterial":
+        margin = f", no more than your margin of {format_amount(verdict.margin)}" if verdict.margin else ""
+        return f"{choice}: {bound}{margin}."
+    safe_choice = f"{styled('b', '★ ')}{styled('b n', safe)} is the safe choice"
+    advice = f"{choice} if both matter" if verdict.kind == "genuine" else safe_choice
+    return f"{advice}: {bound}.{_describe_certainty(verdict)}"
+
+
+def _describe_certainty(verdict: Verdict) -> str:
+    """Return how sure a genuine disagreement is, or how to resolve an unresolved verdict, after a blank."""
+    if verdict.kind == "genuine":
+        certainty = format_p_value(verdict.p_value).replace(" ", "\u00a0")
+        text = (
+            f" The disagreement is not chance ({certainty}). Any choice loses at least "
+            f"{round_bound(verdict.price_lower, up=False)} under one of the two."
+        )
+        if not verdict.margin:
+            return text
+        relation = "That is within" if verdict.within_margin else "It is open whether that exceeds"
+        relation = "That exceeds" if verdict.material else relation
+        return f"{text} {relation} your margin of {format_amount(verdict.margin)}."
+    if verdict.kind != "unresolved" or len(verdict.common_best) < 2:
+        return ""
+    detectable = ""
+    if math.isfinite(verdict.detectable):
+        size = round_bound(verdict.detectable, up=True)
+        detectable = f" {pluralize(verdict.queries, 'query')} can prove differences of about {size} or more."
+    evidence = "queries and repeats" if verdict.repeats else "queries"
+    return f"{detectable} {styled('b', f'Add {evidence}, not {name_unit(verdict.repeats)}s.')}"
+
+
+def _describe_distance(verdict: Verdict, level: str) -> str:
+    """Return that the common winner is proven, and its distance from the next model under each metric."""
+    distances = []
+    for label, style in zip(label_metrics(verdict.metrics)[: 1 if verdict.metrics_coincide else 2], "le", strict=False):
+        distance = styled(style, format_number(sorted(verdict.regrets[label.name].values())[1], 3))
+        distances.append(distance if verdict.metrics_coincide else f"{distance} ({label.long})")
+    rest, following = f"every other {name_unit(verdict.repeats)}", "The next"
+    if len(verdict.models) == 2:
+        rest, following = "the other one", "The other one"
+    return f"it is proven better than {rest} ({level}). {following} is {' and '.join(distances)} behind."
+
+
+def _describe_means(verdict: Verdict) -> str:
+    """Return the means of the winners, and how much of them is due to selection."""
+    parts = []
+    for metric in verdict.metrics:
+        extreme, winner = "lowest" if metric in verdict.lower_is_better else "highest", verdict.winners[metric]
+        parts.append(f"{winner} has the {extreme} mean {metric} ({verdict.means[metric][winner]:.4f})")
+    text = f"{' and '.join(parts)}."
+    if max(verdict.optimism.values()) < MIN_OPTIMISM:
+        return text
+    optimism = " and ".join(f"{format_amount(value)} of {metric}" for metric, value in verdict.optimism.items())
+    number = f"{len(verdict.models)} {name_unit(verdict.repeats)}s"
+    return f"{text} About {optimism} is due to selecting the best of {number}."
+
+
+def _describe_cost(verdict: Verdict) -> str:
+    """Return the cost of choosing by one metric under the other."""
+    parts = []
+    for metric, other in (verdict.metrics, verdict.metrics[::-1]):
+        winner = verdict.winners[metric]
+        regret = format_amount(verdict.regrets[other][winner])
+        cost = f"adds {regret} to {other}" if other in verdict.lower_is_better else f"costs {regret} of {other}"
+        parts.append(f"choosing {winner} {cost}")
+    return f"In this sample {parts[0]}, and {parts[1]}."
+
+
+def describe_sample(clusters: int | None, repeats: Mapping[str, int], vary: Vary | None) -> str:
+    """Return the sentences about which parts are a sample, which are fixed, and whether retraining is covered.
+
+    `clusters` is the number of clusters of queries, `repeats` the number of repeats of each model (0 for a fixed one,
+    empty if all are fixed), and `vary` is the difference between repeats.
+    """
+    queries = "queries" if clusters is None else "clusters of queries"
+    recipes = {model: number for model, number in repeats.items() if number}
+    if not recipes:
+        return SAMPLE.replace("queries", queries, 1)
+    fewest, most = min(recipes.values()), max(recipes.values())
+    times = f"{fewest} times" if fewest == most else f"{fewest} {'or' if most == fewest + 1 else 'to'} {most} times"
+    if len(recipes) == 1:
+        subject = f"{next(iter(recipes))} is a recipe, trained {times}"
+    else:
+        names = "The models" if len(recipes) == len(repeats) else join_names(list(recipes))
+        subject = f"{names} are recipes, trained {times} each"
+    coverage = {
+        "seed": ". Another seed is covered, other training data are not",
+        "queries": " on resampled training queries. Another seed and another such sample are covered, and all means "
+        "are those of training on resampled queries",
+        None: ". Another such repeat is covered, and every difference between repeats counts as chance",
+    }[vary]
+    rest = ""
+    if fixed := [model for model, number in repeats.items() if not number]:
+        rest = f" {join_names(fixed)} {'is' if len(fixed) == 1 else 'are'} fixed, so retraining is not covered."
+    failures = (
+        f"Results are valid if no training failed: {fewest} repeats without a failure exclude failure rates above "
+        f"{100 * (1 - 0.05 ** (1 / fewest)):.0f} %."
+    )
+    return f"The {queries} and the repeats are random samples. {subject}{coverage}.{rest} {failures}"
+
+
+def name_unit(repeats: Mapping[str, int]) -> str:
+    """Return "recipe" if every model is a recipe, otherwise "model"."""
+    return "recipe" if repeats and all(repeats.values()) else "model"
+
+
+def format_sample_size(queries: int, clusters: int | None) -> str:
+    """Return the number of queries, and of their clusters."""
+    in_clusters = "" if clusters is None else f" in {pluralize(clusters, 'cluster')}"
+    return f"{pluralize(queries, 'query')}{in_clusters}"
+
+
+def format_range(median: int, upper: int | None) -> str:
+    """Return a number that is sufficient with 50 % confidence, and the one with 80 %.
+
+    >>> format_range(1200, 3400), format_range(368, 368), format_range(1200, None)
+    ('1,200 to 3,400', '368', '1,200 or many more')
+    """
+    if upper is None:
+        return f"{median:,} or many more"
+    return f"{median:,}" if upper == median else f"{median:,} to {upper:,}"
+
+
+def describe_losses(losses: Sequence[str]) -> list[str]:
+    """Return a sentence that names the metrics whose lower values are better, if there are any.
+
+    >>> describe_losses(["shortfall"])
+    ['A lower value of shortfall is better.']
+    >>> describe_losses(["shortfall", "lost@10"])
+    ['Lower values of shortfall and lost@10 are better.']
+    """
+    if len(losses) < 2:
+        return [f"A lower value of {metric} is better." for metric in losses]
+    return [f"Lower values of {join_names(losses, most=len(losses))} are better."]
+
+
+class MetricLabel(NamedTuple):
+    """Names of a metric: the full name, and two for sentences, such as "linear gain" and "linear"."""
+
+    name: str
+    long: str
+    short: str
+
+
+def label_metrics(metrics: tuple[str, ...]) -> tuple[MetricLabel, ...]:
+    """Return names of metrics for sentences. Two metrics that differ only in their gain are named after it.
+
+    >>> [label.long for label in label_metrics(("ndcg_linear@10", "ndcg_exp@10"))]
+    ['linear gain', 'exponential gain']
+    >>> [label.short for label in label_metrics(("map", "mrr"))]
+    ['map', 'mrr']
+    """
+    matches = [re.fullmatch(r"(n?dcg)_(linear|exp)(\W.*)?", metric) for metric in metrics]
+    families = {match and (match[1], match[3]) for match in matches}
+    if len(metrics) != 2 or len(families) > 1 or None in families:
+        return tuple(MetricLabel(metric, metric, metric) for metric in metrics)
+    gains = ["linear" if match and match[2] == "linear" else "exponential" for match in matches]
+    return tuple(MetricLabel(metric, f"{gain} gain", gain) for metric, gain in zip(metrics, gains, strict=True))
+
+
+def style_metrics(metrics: tuple[str, ...]) -> str:
+    """Return the names of metrics in their colors."""
+    return " and ".join(styled(style, metric) for style, metric in zip("le", metrics, strict=False))
+
+
+def format_choice(verb: str, name: str) -> str:
+    """Return a recommendation, such as "★ Choose blend", with emphasis."""
+    return f"{styled('b', f'★ {verb} ')}{styled('b n', name)}"
+
+
+def format_open_question(possible: Sequence[str], total: int, unit: str, under: str) -> str:
+    """Return how many of all models may be best, with the name if it is one. `under` is such as " under both"."""
+    if len(possible) == 1:
+        return f"Only {styled('n', possible[0])} may be best{under}."
+    number = f"{len(possible)} of {total}"
+    if len(possible) == total:
+        number = f"either {unit}" if total == 2 else f"any of the {total} {unit}s"
+    return f"Too close to call: {number} may be best{under}."
+
+
+def describe_selection(
+    selected: str, favored: str, bounds: Mapping[str, float], names: Mapping[str, str], under: str, level: str
+) -> str:
+    """Return the selection of the validation set, and its results on the test set.
+
+    Parameters
+    ----------
+    selected, favored : str
+        Models that the validation set and the test set choose.
+    bounds : mapping of model to float
+        Upper bound of the larger gap to the best model. A bound of 0 means that the model is best.
+    names : mapping of model to str
+        Names for sentences.
+    under : str
+        Metrics, such as " under either metric".
+    level : str
+        Confidence of the bounds.
+    """
+
+    def describe_gap(bound: float) -> str:
+        if not math.isfinite(bound):
+            return "too uncertain for a bound"
+        return f"at most {round_bound(bound, up=True)} from the best" if bound else "proven best"
+
+    if bounds[selected] == 0:
+        under = under.replace("either metric", "both metrics")
+    text = f"{format_choice('Selected on the validation set:', names[selected])}. On the test set, "
+    text += f"{styled('n', names[selected])} is {describe_gap(bounds[selected])}{under} ({level})."
+    if favored != selected:
+        text += f" The test set favors {styled('n', names[favored])}, which is {describe_gap(bounds[favored])}."
+    return text

@@ -1,0 +1,319 @@
+"""Tables in files: CSV, TSV and Parquet as a pandas DataFrame, their columns, and the scores of a model."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import itertools
+import os
+import re
+import warnings
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zipfile import ZIP_DEFLATED, ZIP_STORED
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._common.arrays import nearest, validate_exact_integers
+from .text import (
+    MAX_BYTES,
+    StrPath,
+    at_line,
+    collapse_blanks,
+    csv_rows,
+    file_suffix,
+    is_number,
+    list_columns,
+    numbered_lines,
+    one_line,
+    parse_columns,
+    parse_number,
+    read_chunks,
+    shown,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# None means any blanks.
+_SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": None}
+
+
+def read_scores(path: StrPath, *, column: str | None = None, max_bytes: int = MAX_BYTES) -> NDArray[np.float64]:
+    r"""Read scores from a file, one per row of a dataset.
+
+    The suffix determines the format: `.npy` and `.npz` (NumPy, never pickled objects), `.csv`, `.tsv` and `.txt` (one
+    number per line, or one of several columns with a header), or `.parquet`.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file. Text can be compressed with gzip.
+    column : str, optional
+        Name of the column, or of the array in an `.npz` file. Required if there are several.
+    max_bytes : int
+        Maximum size of the text after decompression, or of the values of an array or column. Defaults to 16 GiB.
+
+    Returns
+    -------
+    ndarray of float64, shape (rows,)
+        Scores in file order. Infinite scores are kept, and −inf marks a document that was not retrieved.
+
+    Raises
+    ------
+    ValueError
+        If a value is not a number, or if the column does not exist or is ambiguous.
+    ImportError
+        If a `.parquet` file is read and pyarrow is not installed.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "scores.csv"
+    >>> _ = path.write_text("first,second\n0.5,1.5\n0.25,2\n")
+    >>> read_scores(path, column="second")
+    array([1.5, 2. ])
+    """
+    name, suffix = os.fspath(path), file_suffix(path)
+    if suffix in _SEPARATORS:
+        return _read_text(path, _SEPARATORS[suffix], column, max_bytes)
+    if suffix in (".npy", ".npz"):
+        values = _load_array(path, column, max_bytes)
+    elif suffix == ".parquet":
+        values = read_parquet(path, lambda names: _select_column(path, names, column), max_bytes).iloc[:, 0].to_numpy()
+    else:
+        supported = ".npy, .npz, .csv, .tsv, .txt, .parquet"
+        raise ValueError(f"{name}: unknown format {suffix!r}. Supported are {supported}.")
+    if values.dtype.kind not in "iuf":
+        raise ValueError(f"{name}: expected numbers, got values of type {one_line(values.dtype)}")
+    if values.ndim not in (1, 2) or values.shape[1:] not in ((), (1,)):
+        raise ValueError(f"{name}: expected one score per row, got an array of shape {values.shape}")
+    if values.size == 0:
+        raise ValueError(f"{name}: the file has no scores")
+    validate_exact_integers(f"{name}: scores", values)
+    with np.errstate(over="ignore", invalid="ignore"):  # Numbers beyond float64 become infinite, as in text.
+        scores: NDArray[np.float64] = values.reshape(-1).astype(np.float64)
+    missing = np.isnan(scores)
+    if missing.any():
+        raise ValueError(f"{name}: {missing.sum()} scores are NaN, the first in row {missing.argmax()} (from 0)")
+    return scores
+
+
+def _select_column(path: StrPath, names: list[str], column: str | None) -> str:
+    """Return the name of the column to read."""
+    chosen = names if column is None else [name for name in names if name == column]
+    if len(chosen) == 1:
+        return chosen[0]
+    if column is None:
+        problem = f"{len(names)} columns. Name one with column= (on the command line FILE:COLUMN)"
+    else:
+        problem = f"column {column!r} occurs {len(chosen)} times" if chosen else f"no column {column!r}"
+    raise ValueError(f"{os.fspath(path)}: {problem}. The columns are {list_columns(names)}.")
+
+
+def _load_array(path: StrPath, column: str | None, max_bytes: int) -> NDArray[Any]:
+    """Return the array of an `.npy` file, or one of an `.npz` file, which is a zip file of them."""
+    expected = "no file of NumPy arrays, or one of Python objects, which are never loaded"
+    with open(path, "rb"), warnings.catch_warnings(action="ignore"):  # NumPy warns of Python 2 files.
+        with describe_damage(path, expected):
+            # A file that is mapped to memory is at least as long as its header states.
+            content = np.load(path, mmap_mode="r", allow_pickle=False)
+        if isinstance(content, np.ndarray):
+            if column is not None:
+                raise ValueError(f"{os.fspath(path)}: the file contains a single array. Omit column={column!r}.")
+            validate_size(path, content.nbytes, max_bytes)
+            return content
+        with content:
+            name = _select_column(path, content.files, column)
+            validate_size(path, sum(member.file_size for member in content.zip.infolist()), max_bytes)
+            with describe_damage(path, expected):
+                # Methods that NumPy does not write may decompress without a limit within one read.
+                if {member.compress_type for member in content.zip.infolist()} - {ZIP_STORED, ZIP_DEFLATED}:
+                    raise ValueError("unknown compression")
+                return np.asarray(content[name])
+
+
+def _read_text(path: StrPath, separator: str | None, column: str | None, max_bytes: int) -> NDArray[np.float64]:
+    """Read one column of a text file."""
+    rows = _iter_rows(path, separator, max_bytes)
+    line, first = next(rows, (1, []))
+    if not first:
+        raise ValueError(f"{os.fspath(path)}: the file has no scores")
+    position, scores = 0, []
+    header = column is not None or not all(is_number(cell.encode()) for cell in first)
+    if header:
+        position = first.index(_select_column(path, first, column))
+    elif len(first) > 1:
+        raise at_line(path, line, f"{len(first)} columns and no header. Expected one score per line.")
+    width = len(first)
+    texts = _iter_plain_rows(path, max_bytes, separator, header)
+    table = parse_columns(texts, separator or " ", {position: "number"}, width, width)
+    if table is not None:
+        values: NDArray[np.float64] = table.column(0).to_numpy().copy()  # Arrow's memory is read-only.
+        if not np.isnan(values).any():
+            return values
+    for number, cells in rows if header else itertools.chain([(line, first)], rows):
+        if len(cells) != width:
+            raise at_line(path, number, f"{len(cells)} columns, but the first line has {width}")
+        try:
+            scores.append(parse_number(cells[position].encode(), "score", finite=False))
+        except ValueError as error:
+            raise at_line(path, number, str(error)) from None
+    if not scores:
+        raise ValueError(f"{os.fspath(path)}: the file has a header, {shown(first[position])}, but no scores")
+    return np.array(scores, dtype=np.float64)
+
+
+def _iter_plain_rows(path: StrPath, max_bytes: int, separator: str | None, header: bool) -> Iterator[bytes]:
+    """Yield the lines without the header, or raise if Arrow may read them differently than `_iter_rows`."""
+    has_ended = False
+    for chunk in read_chunks(path, max_bytes=max_bytes, cells=separator is not None):
+        text = chunk.text if separator else collapse_blanks(chunk.text)
+        if separator and b"\r" in text:  # This search is ten times faster than a replacement without an occurrence.
+            text = text.replace(b"\r\n", b"\n")
+        # Quotes change the meaning of separators, and in ASCII no other characters are blanks.
+        if b'"' in text or b"\r" in text if separator else not text.isascii():
+            raise ValueError("quotes, carriage returns or blanks that are not ASCII")
+        rows = text.rstrip(b"\n")
+        is_end = np.frombuffer(rows, dtype=np.uint8) == ord("\n")  # Faster than a search for two line feeds.
+        if rows and (has_ended or is_end[0] or (is_end[1:] & is_end[:-1]).any()):
+            raise ValueError("empty lines before the last row")  # Arrow skips empty lines.
+        has_ended = not rows or len(text) > len(rows) + 1
+        yield text.partition(b"\n")[2] if header and chunk.first_line == 1 else text
+
+
+def _iter_rows(path: StrPath, separator: str | None, max_bytes: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield line number and cells of every row. Blank lines are allowed at the end of the file only."""
+    if separator:
+        table = csv_rows(path, separator, max_bytes)
+    else:
+        chunks = read_chunks(path, max_bytes=max_bytes)
+        table = ((number, line.decode().split()) for chunk in chunks for number, line in numbered_lines(chunk))
+    blank = None
+    for number, cells in table:
+        if not any(cells):
+            blank = blank or number
+            continue
+        if blank is not None:
+            raise at_line(path, blank, "the line is empty. Expected a score.")
+        yield number, [cell.strip() for cell in cells]
+
+
+def read_table(path: Path, text: str | None = None) -> pd.DataFrame:
+    """Read a CSV, TSV or Parquet file, CSV and TSV also compressed with gzip.
+
+    The column `text` contains ids. In CSV and TSV, they are read as written, such as "01" and "NA", without blanks
+    around them, and as None if a cell is empty.
+    """
+    if path.suffix == ".parquet":
+        return read_parquet(path)
+    import pandas as pd
+
+    content = io.BytesIO(b"".join(chunk.text for chunk in read_chunks(path, cells=True)))
+    separator = "\t" if ".tsv" in path.suffixes else ","
+    try:
+        with warnings.catch_warnings():
+            # pandas only warns of rows that have more columns than the header.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            header = pd.read_csv(content, sep=separator, header=None, nrows=1, dtype=str).iloc[0].dropna()
+            if header.duplicated().any():
+                raise ValueError(f"two columns are named {header[header.duplicated()].iloc[0]!r}. Rename one of them.")
+            content.seek(0)
+            table: pd.DataFrame = pd.read_csv(
+                content,
+                sep=separator,
+                index_col=False,
+                low_memory=False,
+                # pandas would read the id "NA" as a missing value.
+                converters={} if text is None else {text: lambda cell: f"={cell.strip()}"},
+                **exact_floats(pd.__version__),
+            )
+            if text in table:
+                table[text] = [cell[1:] or None for cell in table[text]]
+            return table
+    except pd.errors.EmptyDataError:
+        raise ValueError(f"{path}: the file is empty.") from None
+    except pd.errors.ParserWarning:
+        raise ValueError(f"{path}: rows have more columns than the header.") from None
+    except (ValueError, OverflowError) as error:
+        message = one_line(error).removeprefix("Error tokenizing data. C error: ")
+        line = re.search(r" in line (\d+), ", message)
+        raise at_line(path, int(line[1]), message) if line else ValueError(f"{path}: {message}") from None
+
+
+def exact_floats(version: str) -> dict[str, Any]:
+    """Return the options with which this version of pandas reads decimal numbers exactly as Python does.
+
+    >>> exact_floats("2.1.4"), exact_floats("3.1.0rc0")
+    ({'float_precision': 'round_trip'}, {})
+    """
+    major, minor = (int(part) for part in version.split(".")[:2])
+    return {} if (major, minor) >= (3, 1) else {"float_precision": "round_trip"}
+
+
+def read_parquet(
+    path: StrPath, select: Callable[[list[str]], str] | None = None, max_bytes: int = MAX_BYTES
+) -> pd.DataFrame:
+    """Return the columns of a Parquet file, or the one that `select` chooses from their names.
+
+    Text becomes categorical, so that long texts are not copied to each row.
+    """
+    try:
+        parquet = importlib.import_module("pyarrow.parquet")
+    except ImportError:
+        raise ImportError("Reading .parquet requires pyarrow. Run pip install 'gainwise[parquet]'.") from None
+    expected = "no parquet file, or a damaged one"
+    with open(path, "rb") as stream:
+        with describe_damage(path, expected):
+            file = parquet.ParquetFile(stream)
+            metadata, names = file.metadata, file.schema_arrow.names
+            # Arrow ends the process on some damaged metadata of columns, so only row groups are read here.
+            groups = (metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
+            size = max(8 * metadata.num_rows * len(names), sum(groups))
+        duplicate = next((name for name, number in Counter(names).items() if number > 1), None)
+        if duplicate is not None:  # Old versions of pyarrow do not read such files.
+            raise ValueError(f"{os.fspath(path)} has two columns {duplicate!r}. Rename one of them.")
+        columns = None if select is None else [select(names)]
+        # Before Arrow decodes any value.
+        validate_size(path, size if columns is None else 8 * metadata.num_rows, max_bytes)
+        with describe_damage(path, expected):
+            texts = [column.path for column in file.schema if column.physical_type == "BYTE_ARRAY"]
+            table = parquet.ParquetFile(stream, read_dictionary=texts).read(columns=columns)
+            # The metadata of pandas would make a selected column the index.
+            frame: pd.DataFrame = table.to_pandas(ignore_metadata=columns is not None)
+        return frame
+
+
+def get_column(table: pd.DataFrame, name: Hashable, source: object, role: str | None = None) -> pd.Series[Any]:
+    """Return a column, or raise an error that lists the columns if its name is missing or not unique.
+
+    `role` is the argument that names the column.
+    """
+    if name not in table:
+        columns = list(map(str, table.columns))
+        hint, names = nearest(str(name), columns), list_columns(columns)
+        remedy = "" if role is None else f" Name the column with {role}= (--{role})."
+        raise ValueError(f"{source} has no column {name!r}{hint} (columns: {names}).{remedy}")
+    column = table[name]
+    if column.ndim > 1:
+        raise ValueError(f"column {name!r} occurs {column.shape[1]} times in {source}. Rename the others.")
+    return column
+
+
+def validate_size(path: StrPath, size: int, max_bytes: int) -> None:
+    """Raise if the values of a binary file have more than `max_bytes` bytes."""
+    if size > max_bytes:
+        raise ValueError(f"{os.fspath(path)}: {size} bytes of values exceed max_bytes={max_bytes}")
+
+
+@contextmanager
+def describe_damage(path: StrPath, expected: str) -> Iterator[None]:
+    """Turn every exception of a reader of binary files into one `ValueError` that names the file."""
+    try:
+        yield
+    except Exception as error:  # zipfile, zlib, NumPy and pyarrow raise many types of errors, including OSError.
+        raise ValueError(f"{os.fspath(path)}: {expected} ({one_line(error)})") from error

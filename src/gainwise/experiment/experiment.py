@@ -1,0 +1,427 @@
+"""Experiments: train many candidates, choose on the validation set, and compare on the test set."""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._common.arrays import index_of, only_counts
+from .._common.text import join_names, pluralize
+from .._common.typing import Columns, FilePath, OfQueries
+from .._common.validation import validate_integer
+from ..comparison.data import read_by_query, read_clusters, validate_labels
+from ..data import RankingData
+from ..evaluation.evaluator import Evaluator, shared_weights
+from ..judgments import Judgments
+from ..metrics.names import MetricLike
+from .config import BALANCED, Candidate, ExperimentConfig, prefix_errors, validate_model
+from .execution import Progress, compute_total_weights, get_last_line, perform_all, uses_other_processes
+from .experiment_file import read_toml
+from .plan import FeatureColumns, Parts, Plan, Unit, compute_fingerprint, divide, find_import_paths, validate_importable
+from .result import ExperimentResult, RepeatedTrainings
+from .storage import DamagedError, Storage, Training
+from .trainers import get_trainer, get_versions
+
+
+class NothingFinishedError(RuntimeError):
+    """No candidate of an experiment is finished. `failures` contains the traceback of each."""
+
+    failures: Mapping[str, str]
+
+
+class Experiment:
+    """Train candidates, choose their rounds on the validation set, and compare them on the test set.
+
+    Every metric is evaluated on the validation set after every round. Each candidate is compared at the round that
+    `stop_by` chooses. The reference page "Experiments" describes all options and results.
+
+    Parameters
+    ----------
+    candidates : iterable of Candidate
+        Models to train. See `Candidate` and `grid`.
+    train, valid, test : RankingData
+        Training, validation and test set. Omit them if you pass `folds`.
+    metrics : str, Metric, or an iterable of them, optional
+        Metrics to evaluate. Defaults to those of `gainwise.compare`.
+    directory : path, optional
+        Directory for models and results, in which an interrupted run continues. By default, they stay in memory.
+    folds : sequence of RankingData, optional
+        Parts for cross-validation: test on fold i, validate on fold i + 1, train on the others. See `k_folds`.
+    primary : sequence of two metrics, optional
+        The two metrics to test for disagreement. Defaults to the first two.
+    stop_by : "balanced" or metric, default "balanced"
+        Compared round: the smallest worst gap of the two primary metrics to their best values, or the best round of a
+        metric.
+    seed : int, default 0
+        Seed of the verdict, and of candidates without a seed.
+    alpha, margin, draws
+        Settings of the verdict. See `gainwise.Comparison`.
+    num_boost_round : int, default 100
+        Rounds of candidates without their own number.
+    early_stopping_rounds : int, default 0
+        Stop if *no* metric has improved for this many rounds. 0 trains all rounds.
+    threads : int, default 1
+        Threads of each training. Several trainings run at a time.
+    repeats : int or mapping, default 1
+        Number of trainings of each candidate, 1 or at least 3. A mapping such as ``{"finalists": 5, "keep": 3}``
+        repeats only the best candidates on the validation set.
+    vary : {"seed", "queries"}, default "seed"
+        Difference between repeats: the seed, or the seed and a bootstrap sample of the training queries.
+    clusters : mapping or pandas Series by query id, or sequence, optional
+        Cluster of each test query. Queries in a cluster are treated as dependent.
+    segments : as clusters, or mapping of name to such, or DataFrame, optional
+        Kinds of test queries, compared separately in `Comparison.segments`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is invalid, labels do not suit a metric, or a parameter is unknown.
+    ImportError
+        If a required package is missing. The message names the extra to install.
+
+    Warns
+    -----
+    UserWarning
+        If every query of a part has one document, or two parts are the same data.
+
+    Examples
+    --------
+    >>> from gainwise.data import simulate
+    >>> from gainwise.experiment import Experiment, grid
+    >>> train, valid, test = simulate(60, seed=1, mean_length=20).split_queries(0.5, 0.25, 0.25, seed=1)
+    >>> candidates = grid("lgb", "lightgbm", {"num_leaves": 7}, training_gain=["linear", "exponential"])
+    >>> experiment = Experiment(candidates, train, valid, test, ["ndcg_linear@10", "ndcg_exp@10"], num_boost_round=5)
+    >>> result = experiment.run(progress=False)
+    >>> result.candidates
+    ('lgb gain=linear', 'lgb gain=exponential')
+    >>> result.best_rounds.shape, result.verdict.queries
+    ((2, 2), 15)
+    """
+
+    def __init__(
+        self,
+        candidates: Iterable[Candidate],
+        train: RankingData | None = None,
+        valid: RankingData | None = None,
+        test: RankingData | None = None,
+        metrics: MetricLike | Iterable[MetricLike] | None = None,
+        directory: FilePath | None = None,
+        *,
+        folds: Sequence[RankingData] | None = None,
+        primary: Sequence[MetricLike] | None = None,
+        stop_by: MetricLike = BALANCED,
+        seed: int = 0,
+        alpha: float = 0.05,
+        margin: float = 0.0,
+        draws: int = 10_000,
+        num_boost_round: int = 100,
+        early_stopping_rounds: int = 0,
+        threads: int = 1,
+        repeats: int | Mapping[str, int | str] = 1,
+        vary: str = "seed",
+        clusters: OfQueries | None = None,
+        segments: Columns | None = None,
+    ) -> None:
+        arguments = {key: value for key, value in locals().items() if key in ExperimentConfig.model_fields}
+        config = validate_model(ExperimentConfig, arguments)
+        if directory is not None:
+            validate_importable(config.metrics, "later runs in the directory")
+        defaults = config.model_dump(include={"num_boost_round", "early_stopping_rounds", "seed", "threads"})
+        resolved = tuple(
+            replace(candidate, **{name: value for name, value in defaults.items() if getattr(candidate, name) is None})
+            for candidate in config.candidates
+        )
+        for candidate in resolved:
+            with prefix_errors(f"candidate {candidate.name!r}: "):
+                get_trainer(candidate.library).validate_parameters(candidate)
+        self._parts, divided = divide(train, valid, test, folds)
+        if config.repeats.finalists and len(divided) > 1:
+            raise ValueError("repeats.finalists must be None with folds. Pass repeats=5 to repeat all candidates.")
+        self.directory = None if directory is None else Path(directory)
+        ids = [name for fold in divided for name in self._parts[fold.test].query_ids.tolist()]
+        self.plan = Plan(
+            **{**dict(config), "candidates": resolved},
+            folds=divided,
+            data={name: compute_fingerprint(part) for name, part in self._parts.items()},
+            features=FeatureColumns.from_data(next(iter(self._parts.values()))),
+            **_align_labels(clusters, segments, ids),
+        )
+        _validate_data(self.plan, self._parts)
+
+    @classmethod
+    def from_toml(cls, path: FilePath, directory: FilePath | None = None, **changes: Any) -> Experiment:
+        """Return the experiment in a TOML file. The page "Experiment file" of the documentation describes it.
+
+        Parameters
+        ----------
+        path : path
+            The file. Paths in it are relative to its directory.
+        directory : path, optional
+            Directory of the experiment. Defaults to the one in the file.
+        **changes
+            Arguments of `Experiment` that replace values in the file.
+
+        Returns
+        -------
+        Experiment
+
+        Raises
+        ------
+        ValueError
+            If the file is invalid. The message names key and value.
+        """
+        return cls(**{**read_toml(path, directory), **changes})
+
+    @staticmethod
+    def load(directory: FilePath) -> ExperimentResult:
+        """Return the result of the experiment in a directory, without training.
+
+        Parameters
+        ----------
+        directory : path
+            Directory of an experiment. Unfinished candidates are in `failures` of the result.
+
+        Returns
+        -------
+        ExperimentResult
+
+        Raises
+        ------
+        FileNotFoundError
+            If the directory contains no experiment.
+        ValueError
+            If the experiment cannot be read, or a custom metric is not defined or has changed.
+        RuntimeError
+            If no candidate is finished.
+        """
+        storage = Storage(Path(directory))
+        try:
+            plan = storage.read_plan()
+        except DamagedError as error:
+            raise ValueError(f"{directory}: experiment.json cannot be read: {error}") from None
+        if plan is None:
+            raise FileNotFoundError(f"{directory} contains no experiment, because it has no experiment.json.")
+        units = [*plan.list_first_units(), *plan.list_units()]
+        trainings = _load_trainings(storage, plan, units)
+        _validate_unchanged(plan, trainings)
+        return create_result(storage, plan, trainings, storage.directory)
+
+    def run(
+        self, executor: Executor | None = None, progress: bool = True, *, jobs: int | None = None
+    ) -> ExperimentResult:
+        """Train the unfinished candidates, and return the result of all.
+
+        Parameters
+        ----------
+        executor : concurrent.futures.Executor, optional
+            Where to train: threads, processes, or a cluster (Dask: `client.get_executor()`) whose workers share the
+            directory. Start processes by "spawn" or "forkserver", because OpenMP does not survive a fork.
+        progress : bool, default True
+            Show the progress: bars in a terminal, and one line per finished training.
+        jobs : int, optional
+            Number of simultaneous trainings without an executor. Defaults to CPUs divided by threads. The result does
+            not depend on it.
+
+        Returns
+        -------
+        ExperimentResult
+
+        Raises
+        ------
+        ValueError
+            If the directory contains another experiment, or processes could not import a custom metric.
+        RuntimeError
+            If the directory is in use, a worker was lost, or every candidate failed (see `failures` of the error).
+        OSError
+            If results cannot be written. Run again to continue.
+        """
+        if jobs is not None:
+            validate_integer("jobs", jobs, 1)
+            if executor is not None:
+                raise ValueError(f"jobs must be None with an executor, got jobs={jobs}. Set the executor's workers.")
+        if uses_other_processes(executor):
+            validate_importable(self.plan.metrics, "other processes")
+        folder: Any = nullcontext(self.directory)
+        if self.directory is None:
+            folder = tempfile.TemporaryDirectory(prefix="gainwise-", ignore_cleanup_errors=True)
+        with folder as directory, Storage(Path(directory)).lock():
+            storage = Storage(Path(directory))
+            self._write_plan(storage)
+            storage.remove_leftovers()
+            first = self.plan.list_first_units()
+            trainings = self._train(storage, first, executor, jobs, progress) if first else {}
+            curves = {unit.candidate.name: trainings[unit.slug].curves for unit in first if unit.slug in trainings}
+            units = self.plan.list_units(self.plan.list_finalists(curves))
+            trainings |= self._train(storage, units, executor, jobs, progress)
+            return create_result(storage, self.plan, trainings, self.directory)
+
+    def _write_plan(self, storage: Storage) -> None:
+        """Write the plan, or raise if the directory contains another experiment."""
+        try:
+            earlier = storage.read_plan()
+        except DamagedError as error:
+            warnings.warn(f"{storage.directory}: experiment.json is written again ({error})", stacklevel=3)
+            earlier = None
+        conflicts = [] if earlier is None else self.plan.find_conflicts(earlier)
+        if conflicts:
+            fix = "Use another directory, or another name for a changed candidate."
+            raise ValueError(f"{storage.directory} contains another experiment: {', '.join(conflicts)}. {fix}")
+        if earlier != self.plan:
+            storage.write_plan(self.plan)
+
+    def _train(
+        self, storage: Storage, units: Sequence[Unit], executor: Executor | None, jobs: int | None, show: bool
+    ) -> dict[str, Training]:
+        """Train the unfinished units, and return the results of all."""
+        trainings = _load_trainings(storage, self.plan, units)
+        for unit in units:
+            if unit.slug in trainings:
+                _warn_of_other_version(unit, trainings[unit.slug])
+                storage.write_compared_model(self.plan, unit, trainings[unit.slug].curves)
+        _validate_unchanged(self.plan, trainings)
+        pending = [unit for unit in units if unit.slug not in trainings]
+        with Progress(self.plan, len(units), len(trainings), show) as progress:
+            try:
+                perform_all(storage, self.plan, pending, self._parts, progress, executor, jobs)
+            except BaseException as error:
+                if self.directory is not None:
+                    remaining = pluralize(progress.total - progress.done, "training")
+                    error.add_note(f"{remaining} left. The others are in {self.directory}. Run again to continue.")
+                raise
+        return trainings | _load_trainings(storage, self.plan, pending)
+
+    def __repr__(self) -> str:
+        return f"Experiment({pluralize(len(self.plan.candidates), 'candidate')}, metrics {', '.join(self.plan.names)})"
+
+
+def _load_trainings(storage: Storage, plan: Plan, units: Iterable[Unit]) -> dict[str, Training]:
+    """Return the finished trainings by slug. A damaged one counts as unfinished, with a warning."""
+    trainings = {}
+    for unit in units:
+        try:
+            training = storage.load(plan, unit)
+        except DamagedError as error:
+            warnings.warn(f"{storage.get_folder(unit)}: {error}. {unit} has to be trained again", stacklevel=4)
+            continue
+        if training is not None:
+            trainings[unit.slug] = training
+    return trainings
+
+
+def _warn_of_other_version(unit: Unit, training: Training) -> None:
+    """Warn if another version of the library trained a finished unit."""
+    library = unit.candidate.library
+    version, earlier = get_versions(library)[library], training.versions.get(library)
+    if earlier != version:
+        fix = "Use another directory for results of one version."
+        warnings.warn(f"{unit} was trained by {library} {earlier}, but this is {version}. {fix}", stacklevel=4)
+
+
+def _validate_unchanged(plan: Plan, trainings: Mapping[str, Training]) -> None:
+    """Raise `ValueError` if a custom metric has changed: evaluate it again on the stored scores of one training."""
+    custom = [metric for metric in plan.metrics if find_import_paths([metric])]
+    if not custom or not trainings:
+        return
+    training = next(iter(trainings.values()))
+    number = training.rounds[0]
+    judgments = Judgments(training.documents["label"], qid=training.documents["query"])
+    evaluated = Evaluator(custom, judgments)(training.documents[f"score {number}"]).per_query
+    for metric, now in zip(custom, evaluated.T, strict=True):
+        before = training.test[0][:, plan.metrics.index(metric)]
+        if not np.allclose(before, now, rtol=1e-9, atol=1e-12, equal_nan=True):
+            fix = "Restore it, or use another directory."
+            raise ValueError(f"{metric} has changed since candidates were trained, or is random. {fix}")
+
+
+def _align_labels(clusters: Any, segments: Any, ids: Sequence[str]) -> dict[str, Any]:
+    """Return clusters and segments of the test queries, from labels by query id or in the order of the ids."""
+    # Several folds may have a query of the same id.
+    judgments = Judgments(np.zeros(len(set(ids))), qid=list(dict.fromkeys(ids)))
+    places = {name: place for place, name in enumerate(judgments.query_ids.tolist())}
+    aligned: dict[str, Any] = {}
+    if clusters is not None:
+        labels = read_by_query("clusters", _use_text_ids(clusters), judgments)
+        read_clusters(labels, len(labels), judgments)  # Raises if a label is missing.
+        aligned["clusters"] = tuple(str(labels[places[query]]) for query in ids)
+    if segments is not None:
+        columns = validate_labels(_use_text_ids(segments), judgments.query_ids, judgments)
+        aligned["segments"] = {name: tuple(values[places[query]] for query in ids) for name, values in columns.items()}
+    return aligned
+
+
+def _use_text_ids(labels: Any) -> Any:
+    """Return labels with text as ids, because `RankingData` stores ids as text."""
+    if isinstance(labels, Mapping):
+        return {str(key): _use_text_ids(value) for key, value in labels.items()}
+    index = index_of(labels)
+    return labels if index is None or only_counts(index) else labels.set_axis(index.map(str))
+
+
+def _validate_data(plan: Plan, parts: Parts) -> None:
+    """Raise if data do not suit the metrics, and warn of single documents and equal parts, before hours of training."""
+    for name in dict.fromkeys(part for fold in plan.folds for part in (fold.valid, fold.test)):
+        with prefix_errors(f"{name}: "):
+            judgments = parts[name].judgments()
+            compute_total_weights(Evaluator(plan.metrics, judgments))
+            shared_weights(plan.metrics, judgments)
+
+    single = [name for name, part in parts.items() if len(part.labels) == len(part.query_ids)]
+    if single:
+        fix = "Does qid number the rows instead of the queries?"
+        message = f"every query of {join_names(single, 4)} has one document, so there is nothing to rank. {fix}"
+        warnings.warn(message, stacklevel=3)
+    for first, second in itertools.combinations(parts, 2):
+        if plan.data[first] == plan.data[second]:
+            warnings.warn(f"{first} and {second} are the same data, so the results are too good", stacklevel=3)
+
+
+def create_result(
+    storage: Storage, plan: Plan, trainings: Mapping[str, Training], directory: Path | None
+) -> ExperimentResult:
+    """Return the result of the candidates whose trainings are all finished, or raise.
+
+    Parameters
+    ----------
+    storage, plan : Storage, Plan
+        Directory and plan.
+    trainings : mapping of slug to Training
+        Finished trainings.
+    directory : Path or None
+        Directory that remains. None for a temporary one, whose scores and models are read now.
+    """
+    models: dict[str, bytes] = {}
+    if directory is None:
+        models = {unit.slug: storage.read_model(unit) for unit in plan.list_units() if unit.slug in trainings}
+        trainings = {
+            slug: replace(training, documents=training.read_documents()) for slug, training in trainings.items()
+        }
+    candidates: dict[str, RepeatedTrainings] = {}
+    failures: dict[str, str] = {}
+    first_units = {unit.candidate.name: unit for unit in plan.list_first_units()}
+    first = {name: trainings[unit.slug].curves for name, unit in first_units.items() if unit.slug in trainings}
+    finalists = plan.list_finalists(first)
+    for name in (candidate.name for candidate in plan.candidates):
+        units = plan.list_units([name]) if name in finalists else [first_units[name]]
+        missing = [unit for unit in units if unit.slug not in trainings]
+        if missing:
+            reasons = [storage.read_failure(unit) or "not trained yet, run the experiment" for unit in missing]
+            pairs = zip(missing, reasons, strict=True)
+            failures[name] = "\n".join(f"{unit}: {reason.strip()}" for unit, reason in pairs)
+        elif name in finalists:
+            compared, folds = [trainings[unit.slug] for unit in units], len(plan.folds)
+            candidates[name] = [compared[place : place + folds] for place in range(0, len(compared), folds)]
+    if not candidates:
+        reason = "; ".join(f"{name}: {get_last_line(text)}" for name, text in failures.items())
+        error = NothingFinishedError(f"no candidate is finished: {reason}")
+        error.failures = failures
+        raise error
+    return ExperimentResult(plan, candidates, failures, directory, first=first, model_files=models)

@@ -1,0 +1,575 @@
+"""Relevance judgments of many queries, validated once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from ._common import cached_property
+from ._common.arrays import (
+    align_rows,
+    align_weights,
+    factorize,
+    identifiers,
+    index_of,
+    integers,
+    nearest,
+    numbers,
+    scale_weights,
+    validate_ready,
+    vector,
+)
+from ._common.validation import validate_choice, validate_text
+from .ranking.rows import Layout
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from ._common.typing import Bools, Codes, Floats, Frame, Ids, Integers, Numbers, Weights
+
+NegativeLabels = Literal["refuse", "allow", "zero"]
+Unjudged = Literal["irrelevant", "drop"]
+
+
+class Grouped(NamedTuple):
+    """Queries with contiguous documents, for `qid=` of `Judgments`."""
+
+    ids: list[str]
+    sizes: Integers
+
+
+class Judgments:
+    """Relevance labels grouped by query, with optional query weights.
+
+    The input is validated once, so you can evaluate any number of models on it. Pass it to `gainwise.evaluate` and
+    `gainwise.compare`. The page "Matching rows and ids" describes how ids and indexes are matched.
+
+    Parameters
+    ----------
+    labels : array-like, shape (documents,)
+        Relevance label (grade) of each document. If it is a pandas Series, all other per-document arguments that have
+        an index, and later the scores, are aligned to its index.
+    group : array-like of int, shape (queries,), optional
+        Number of documents per query, in the order of `labels`, as in LightGBM and XGBoost. Pass exactly one of `group`
+        and `qid`.
+    qid : array-like, shape (documents,), optional
+        Query id of each document, as numbers or strings. The rows of a query need not be contiguous.
+    weight : array-like, shape (queries,) or (documents,), or mapping, optional
+        Non-negative weights, at least one of them positive. A mapping, or a Series indexed by query id, is matched by
+        query id. Weights per document are averaged within each query, as in LightGBM.
+    negative_labels : {"refuse", "allow", "zero"}, default "refuse"
+        ``"refuse"`` raises an error for negative labels. ``"zero"`` replaces them with 0, as trec_eval does.
+        ``"allow"`` keeps them, for linear gain only.
+    judged : array-like of bool, shape (documents,), optional
+        False for documents without a relevance judgment. Their labels must be 0 or NaN and count as 0. Evaluation with
+        ``unjudged="drop"`` removes them. By default, all documents are judged.
+    texts : mapping of query id to str, optional
+        Query texts to display in reports.
+    titles : array-like of str, shape (documents,), optional
+        Document titles to display in reports.
+
+    Attributes
+    ----------
+    judged : ndarray of bool, shape (documents,), or None
+        The `judged` argument.
+    sizes : ndarray of int64, shape (queries,)
+        Number of documents per query.
+    query_ids : ndarray, shape (queries,)
+        Query ids in order of first appearance. If you passed `group`, these are 0, 1, 2, …
+    weights : ndarray of float64, shape (queries,), or None
+        Query weights.
+    texts : mapping of query id to str
+        Query texts.
+    titles : ndarray of str, shape (documents,), or None
+        Document titles, in the order of the labels.
+
+    Raises
+    ------
+    ValueError
+        If lengths or indexes do not match, group sizes do not sum to the number of documents, or a value is NaN,
+        infinite or out of range. The message names the argument, the value and its location.
+
+    Examples
+    --------
+    >>> import gainwise as gw
+    >>> gw.Judgments([3, 0, 1, 2, 0], group=[3, 2])
+    Judgments(queries=2, documents=5, labels 0 to 3)
+    >>> gw.Judgments([3, 0, 1, 2, 0], qid=["a", "b", "a", "b", "a"]).sizes
+    array([3, 2])
+    """
+
+    bound: tuple[tuple[Any, Any], ...] = ()
+    """Cached values of evaluations, which are not pickled."""
+
+    def __init__(
+        self,
+        labels: Numbers,
+        *,
+        group: Numbers | None = None,
+        qid: Ids | Grouped | None = None,
+        weight: Weights | None = None,
+        negative_labels: NegativeLabels = "refuse",
+        judged: ArrayLike | None = None,
+        texts: Mapping[Any, str] | None = None,
+        titles: ArrayLike | None = None,
+    ) -> None:
+        validate_choice("negative_labels", negative_labels, get_args(NegativeLabels))
+        self._index = next((index for index in map(index_of, (labels, qid)) if index is not None), None)
+        values = numbers("labels", labels)
+        if len(values) == 0:
+            raise ValueError("labels must have at least one document, got an empty array.")
+        self.sizes, self.query_ids, self._rows = _group_rows(len(values), group, self.in_row_order("qid", qid))
+        if self.query_ids.dtype.kind in "UO":
+            for query in self.query_ids.tolist():
+                if isinstance(query, str) and not query.isascii():
+                    validate_text(f"the query id {query!r}", query)
+        self.judged = None if judged is None else self._validate_judged(self.in_row_order("judged", judged), values)
+        if self.judged is not None:
+            values = np.where(self.judged, values, values.dtype.type(0))
+        values = self._validate_labels(values, negative_labels)
+        self.levels, codes = _levels_and_codes(values)
+        self._flat_codes = codes if self._rows is None else codes[self._rows]
+        self.weights, self._document_weights = self._validate_weights(weight, group)
+        self.texts = self._validate_texts(texts)
+        self.titles = self._validate_titles(titles)
+        fixed = (self.sizes, self.query_ids, self.weights, self.levels, self._flat_codes, self.judged, self.titles)
+        for array in fixed:
+            if array is not None:
+                array.flags.writeable = False
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Frame,
+        label: str = "label",
+        query: str = "query",
+        *,
+        weight: str | None = None,
+        negative_labels: NegativeLabels = "refuse",
+        judged: str | None = None,
+        text: str | None = None,
+        title: str | None = None,
+    ) -> Judgments:
+        """Return judgments from columns of a DataFrame (pandas, polars or pyarrow) with one row per document.
+
+        You can evaluate other columns of the frame: `evaluate(metrics, judgments, frame["score"])`.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            One row per document. The rows of a query need not be contiguous.
+        label, query, weight, judged, text, title : str
+            Names of the columns. Defaults are equal weights and no unjudged documents. `text` is the column of query
+            texts, of which the first row of each query is used, and `title` the column of document titles.
+        negative_labels : {"refuse", "allow", "zero"}
+            See `Judgments`.
+
+        Raises
+        ------
+        ValueError
+            If a column is missing. The message lists the columns.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import gainwise as gw
+        >>> frame = pd.DataFrame({"query": ["a", "b", "a"], "label": [0, 1, 1], "score": [0.3, 0.2, 0.1]})
+        >>> gw.evaluate("mrr", gw.Judgments.from_frame(frame), frame["score"]).mean
+        {'mrr': 0.75}
+        """
+        validate_ready("frame", frame)
+        if isinstance(frame, Mapping) or not hasattr(frame, "columns"):
+            raise TypeError(f"frame must be a DataFrame of pandas, polars or pyarrow, got {type(frame).__name__}.")
+        columns = list(map(str, getattr(frame, "column_names", frame.columns)))
+        roles = {"label": label, "query": query, "weight": weight, "judged": judged, "text": text, "title": title}
+        for role, name in roles.items():
+            if name is not None and name not in columns:
+                raise ValueError(
+                    f"frame has no column {name!r} for {role}={nearest(name, columns)} (columns: {', '.join(columns)})."
+                )
+        return cls(
+            frame[label],
+            qid=frame[query],
+            weight=None if weight is None else frame[weight],
+            negative_labels=negative_labels,
+            judged=None if judged is None else frame[judged],
+            texts=None if text is None else _first_texts(frame[query], frame[text]),
+            titles=None if title is None else frame[title],
+        )
+
+    @property
+    def queries(self) -> int:
+        """Number of queries, including those without documents."""
+        return len(self.sizes)
+
+    @property
+    def documents(self) -> int:
+        """Number of documents, including unjudged ones."""
+        return len(self._flat_codes)
+
+    @property
+    def unjudged(self) -> int:
+        """Number of unjudged documents."""
+        return 0 if self.judged is None else self.documents - int(self.judged.sum())
+
+    @property
+    def labels(self) -> Floats:
+        """The labels in input order, a new float64 array of shape (documents,)."""
+        return self._by_row(self.levels[self._flat_codes])
+
+    @property
+    def query_of_rows(self) -> Integers:
+        """The position in `query_ids` of the query of each document in input order, shape (documents,)."""
+        return self._by_row(self._query_of_document())
+
+    @property
+    def document_weights(self) -> Floats | None:
+        """The document weights in input order, or None if you passed query weights."""
+        return None if self._document_weights is None else self._by_row(self._document_weights)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The layout of documents in blocks of queries."""
+        return Layout(self.sizes, self._flat_codes, len(self.levels))
+
+    @cached_property
+    def whether_judged(self) -> Judgments | None:
+        """The same documents, contiguous by query, with label 1 if judged and 0 if not. None without `judged`."""
+        if self.judged is None:
+            return None
+        return Judgments(self.by_query(self.judged), group=self.sizes)
+
+    @cached_property
+    def condensed(self) -> tuple[Judgments, Bools]:
+        """Judgments with the judged documents only, and the mask of these documents, contiguous by query.
+
+        A query without judged documents remains as a query without documents.
+
+        Raises
+        ------
+        ValueError
+            Without `judged`.
+        """
+        if self.judged is None:
+            raise ValueError(
+                "unjudged='drop' requires unjudged documents, but labels alone do not mark them. Use evaluate_run or "
+                "compare_runs, or pass judged= to Judgments."
+            )
+        mask = self.by_query(self.judged)
+        condensed = copy(self)
+        for name in ("layout", "whether_judged", "condensed"):
+            condensed.__dict__.pop(name, None)
+        condensed.sizes = np.bincount(self._query_of_document()[mask], minlength=self.queries)
+        condensed.titles = None if self.titles is None else self.by_query(self.titles)[mask]
+        condensed.judged = condensed._rows = condensed._document_weights = condensed._index = None
+        codes = self._flat_codes[mask]
+        distinct = np.unique(codes)
+        condensed.levels = self.levels[distinct]
+        condensed._flat_codes = np.searchsorted(distinct, codes).astype(_narrow_type(distinct))
+        return condensed, mask
+
+    def __len__(self) -> int:
+        return self.queries
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "bound"}
+
+    def __repr__(self) -> str:
+        weighted = ", weighted" if self.weights is not None else ""
+        unjudged = f"{self.unjudged} of them unjudged, " if self.unjudged else ""
+        return (
+            f"Judgments(queries={self.queries}, documents={self.documents}, {unjudged}"
+            f"labels {self.levels[0]:g} to {self.levels[-1]:g}{weighted})"
+        )
+
+    def _repr_html_(self) -> str:
+        from ._common.text import pluralize
+        from ._common.theme import table_cell
+
+        many = len(self.levels) > 7
+        counts = [] if many else np.bincount(self._flat_codes, minlength=len(self.levels)).tolist()
+        rows = [
+            (f"{level:g}", f"{number:,}", f"{100 * number / self.documents:.1f} %")
+            for level, number in zip(self.levels.tolist(), counts, strict=False)
+        ]
+        notes = [f"labels {self.levels[0]:g} to {self.levels[-1]:g}" if many else ""]
+        notes += [f"{pluralize(self.unjudged, 'document')} unjudged" if self.unjudged else ""]
+        notes += ["queries have weights" if self.weights is not None else ""]
+        size = f"{pluralize(self.queries, 'query')}, {pluralize(self.documents, 'document')}"
+        head = ("label", "documents", "share")
+        return table_cell(f"Judgments: {size}", head, rows[::-1], ", ".join(filter(None, notes)))
+
+    def by_query(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Return one value per document with contiguous queries."""
+        return values if self._rows is None else values[self._rows]
+
+    def rows_by_query(self, places: slice) -> Integers:
+        """Return the input rows of the documents at these positions of `by_query`."""
+        return np.arange(self.documents)[places] if self._rows is None else self._rows[places]
+
+    def _by_row(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Return values in input order, the inverse of `by_query`."""
+        if self._rows is None:
+            return values
+        by_row: np.ndarray[Any, Any] = np.empty_like(values)
+        by_row[self._rows] = values
+        return by_row
+
+    def in_row_order(self, name: str, values: Any) -> Any:
+        """Return values by input row. Pandas objects are aligned to the index of labels or qid.
+
+        A `ValueError` with `name` is raised if the indexes do not match.
+        """
+        return values if type(values) is np.ndarray else align_rows(self._index, name, values)
+
+    def one_per_document(self, name: str, values: Any) -> np.ndarray[Any, Any]:
+        """Return one number per input row, float32 or float64, aligned as by `in_row_order`, or raise."""
+        by_row = numbers(name, self.in_row_order(name, values))
+        if len(by_row) != self.documents:
+            raise ValueError(
+                f"{name} has {len(by_row)} entries but the judgments have {self.documents} documents "
+                f"in {self.queries} queries. Pass one score per document in the same order."
+            )
+        return by_row
+
+    def read_weights(self, weight: Any, query_ids: Any, *, numbered: bool = False) -> Floats:
+        """Return one weight per query in the order of `query_ids`, or one per document in the order of the rows."""
+        ordered = align_weights(weight, query_ids, self.documents, self._index, numbered=numbered)
+        weights = numbers("weight", ordered).astype(np.float64)
+        if len(weights) not in (self.queries, self.documents):
+            raise ValueError(
+                f"weight must have one entry per query ({self.queries}) or per document ({self.documents}), got "
+                f"{len(weights)} entries."
+            )
+        if self.queries == self.documents and not self.sizes.all() and not isinstance(weight, Mapping):
+            raise ValueError(
+                f"weight is ambiguous, because there are {len(weights)} queries and as many documents, and query "
+                f"{self.query_ids[np.argmin(self.sizes)]!s} has none. Omit queries without documents, or pass a "
+                "dict of weights by query."
+            )
+        invalid = ~np.isfinite(weights) | (weights < 0)
+        if invalid.any():
+            position = int(np.argmax(invalid))
+            raise ValueError(f"weight must be finite and not negative, got {weights[position]} (entry {position}).")
+        return weights
+
+    def query_of_row(self, row: int) -> Any:
+        """Return the id of the query of an input row."""
+        position = row if self._rows is None else int(np.flatnonzero(self._rows == row)[0])
+        return self.query_ids[int(np.searchsorted(np.cumsum(self.sizes), position, side="right"))]
+
+    def relevant(self, min_label: float) -> Integers:
+        """Return the number of documents of each query with a label of at least `min_label`, shape (queries,)."""
+        return self.layout.count(self.code_at_least(min_label))
+
+    def code_at_least(self, min_label: float) -> int:
+        """Return the code of the lowest distinct label that is at least `min_label`."""
+        return int(np.searchsorted(self.levels, min_label, side="left"))
+
+    def float32_weights(self, mean: bool) -> Floats | None:
+        """Return the query weights in the precision of libraries that store 32-bit floats.
+
+        With `mean`, document weights are averaged by adding them one by one in 32 bits, as in LightGBM.
+        """
+        weights = self.weights
+        if weights is None:
+            return None
+        if mean:
+            documents = self._document_weights
+            weights = np.repeat(weights, self.sizes) if documents is None else documents
+        with np.errstate(over="ignore", under="ignore"):
+            narrow = weights.astype(np.float32)
+            by_query: np.ndarray[Any, Any] = narrow
+            if mean:
+                by_query = self.layout.sequential_sums(narrow) / np.maximum(self.sizes, 1).astype(np.float32)
+        if not np.isfinite(by_query).all() or not narrow.any():
+            raise ValueError(
+                "weight must fit into 32-bit floats for metrics with weights=float32 or float32_mean, got "
+                f"{weights.max():g}. Scale all weights, or use weights=query."
+            )
+        return by_query.astype(np.float64)
+
+    def _validate_labels(self, values: np.ndarray[Any, Any], negative_labels: str) -> np.ndarray[Any, Any]:
+        invalid = ~np.isfinite(values)
+        if invalid.any():
+            raise ValueError(
+                f"labels must be finite, but {self._locate(invalid, values)}. Remove these documents, or pass judged= "
+                "with False for them."
+            )
+        negative = values < 0
+        if not negative.any():
+            not_negative: np.ndarray[Any, Any] = values + values.dtype.type(0)  # -0.0 and 0.0 are the same label.
+            return not_negative
+        if negative_labels == "refuse":
+            raise ValueError(
+                f"labels must not be negative, but {self._locate(negative, values)}. Pass negative_labels='zero' to "
+                "count them as 0 (as trec_eval does), or negative_labels='allow' to keep them for linear gain."
+            )
+        return np.where(negative, 0, values) if negative_labels == "zero" else values
+
+    def _validate_texts(self, texts: Mapping[Any, str] | None) -> Mapping[Any, str]:
+        """Return the texts of the queries."""
+        if texts is None:
+            return {}
+        if not isinstance(texts, Mapping):
+            raise TypeError(f"texts must map query ids to query texts, got {type(texts).__name__}.")
+        by_query = {query: texts[query] for query in self.query_ids.tolist() if query in texts}
+        if texts and not by_query:
+            first = ", ".join(map(repr, self.query_ids[:3].tolist()))
+            raise ValueError(f"texts must contain ids of queries ({first}, …), got {next(iter(texts))!r}.")
+        for query, text in by_query.items():
+            if not isinstance(text, str):
+                raise TypeError(f"texts must be strings, got {text!r} for query {query!r}.")
+            validate_text(f"the text of query {query!r}", text)
+        return by_query
+
+    def _validate_titles(self, titles: ArrayLike | None) -> np.ndarray[Any, Any] | None:
+        """Return the titles of the documents as an array of text."""
+        if titles is None:
+            return None
+        by_row = np.array(list(self.in_row_order("titles", titles)), dtype=object)
+        _validate_length("titles", by_row, self.documents)
+        return by_row
+
+    def _validate_judged(self, judged: Any, labels: np.ndarray[Any, Any]) -> Bools:
+        """Return the mask of judged documents, or raise if an unjudged document has a label."""
+        mask = vector("judged", judged)
+        _validate_length("judged", mask, len(labels))
+        if mask.dtype.kind == "O" and all(isinstance(value, bool | np.bool_) for value in mask):
+            mask = mask.astype(bool)
+        if mask.dtype.kind != "b":
+            raise TypeError(f"judged must be True or False for each document, got an array of {mask.dtype}.")
+        if not mask.any():
+            raise ValueError("judged must not be False for every document, because then no label counts.")
+        labeled = ~mask & ~np.isnan(labels) & (labels != 0)
+        if labeled.any():
+            raise ValueError(
+                f"labels of unjudged documents must be 0 or NaN, but {self._locate(labeled, labels)}. Pass judged=True "
+                "for documents with a label."
+            )
+        return mask.copy()
+
+    def _validate_weights(self, weight: Any, group: Any) -> tuple[Floats | None, Floats | None]:
+        """Return the weights of queries and, if you passed them, of documents, contiguous by query."""
+        if weight is None:
+            return None, None
+        names = index_of(group)
+        weights = self.read_weights(weight, self.query_ids if names is None else names, numbered=group is not None)
+        if not weights.any():
+            raise ValueError("weight must not be 0 for every query. At least one must be positive.")
+        if len(weights) == self.queries:
+            return weights, None
+        weights = self.by_query(weights)
+        scaled, exponent = scale_weights(weights)
+        totals = np.bincount(self._query_of_document(), weights=scaled, minlength=self.queries)
+        with np.errstate(under="ignore"):
+            by_query = np.ldexp(totals / np.maximum(self.sizes, 1), exponent)
+        return by_query, weights
+
+    def _query_of_document(self) -> Integers:
+        return np.repeat(np.arange(self.queries), self.sizes)
+
+    def _locate(self, invalid: Bools, values: np.ndarray[Any, Any]) -> str:
+        row = int(np.argmax(invalid))
+        return (
+            f"{int(invalid.sum())} of {len(values)} are not, the first is {values[row]} at row {row} "
+            f"(query {self.query_of_row(row)!s})"
+        )
+
+
+def _first_texts(queries: Any, texts: Any) -> dict[Any, str]:
+    """Return the first text of each query from two columns of any type of frame."""
+    ids, cells = (
+        column.to_pylist() if hasattr(column, "to_pylist") else column.to_list() for column in (queries, texts)
+    )
+    pairs = [(query, text) for query, text in zip(ids, cells, strict=True) if isinstance(text, str)]
+    return dict(reversed(pairs))
+
+
+def _group_rows(documents: int, group: Any, qid: Any) -> tuple[Integers, np.ndarray[Any, Any], Integers | None]:
+    """Return sizes, query ids and, if the rows of a query are not contiguous, the order that makes them so."""
+    if (group is None) == (qid is None):
+        passed = "both" if group is not None else "neither"
+        raise ValueError(
+            f"Pass exactly one of group= (documents per query) and qid= (query of each document), got {passed}. For a "
+            "single query, pass group=[len(labels)]."
+        )
+    if isinstance(qid, Grouped):
+        return qid.sizes, np.array(qid.ids, dtype=object), None
+    if qid is not None:
+        return _group_by_ids(documents, identifiers("qid", qid))
+    sizes = integers("group", group)
+    if len(sizes) and sizes.min() < 0:
+        position = int(np.argmin(sizes))
+        raise ValueError(f"group must not be negative, got {sizes[position]} (entry {position}).")
+    if sizes.sum() != documents:
+        hint = " (did you mean qid=?)" if len(sizes) == documents else ""
+        raise ValueError(
+            f"group must sum to the number of labels, {documents}, got {sizes.sum()} documents in {len(sizes)} "
+            f"queries{hint}."
+        )
+    return sizes, np.arange(len(sizes)), None
+
+
+def _group_by_ids(documents: int, qid: np.ndarray[Any, Any]) -> tuple[Integers, np.ndarray[Any, Any], Integers | None]:
+    _validate_length("qid", qid, documents, " (did you mean group=?)" if len(qid) < documents else "")
+    if qid.dtype.kind == "O":
+        import pandas as pd
+
+        missing = np.asarray(pd.isna(qid))
+    else:
+        missing = qid != qid  # NaN and NaT.
+    if missing.any():
+        raise ValueError(
+            f"qid is missing for {int(missing.sum())} of {documents} documents, the first at row "
+            f"{int(np.argmax(missing))}. Every document requires a query."
+        )
+    starts = np.flatnonzero(np.concatenate(([True], qid[1:] != qid[:-1])))
+    run_codes, ids = _factorize(qid[starts])
+    lengths = np.diff(np.append(starts, documents))
+    sizes = np.bincount(run_codes, weights=lengths, minlength=len(ids)).astype(np.int64)
+    if len(ids) == len(starts):
+        return sizes, ids, None
+    rows = np.argsort(np.repeat(run_codes, lengths), kind="stable")
+    return sizes, ids, rows
+
+
+def _validate_length(name: str, values: np.ndarray[Any, Any], documents: int, hint: str = "") -> None:
+    if len(values) != documents:
+        raise ValueError(
+            f"{name} must have one entry per document, got {len(values)} entries for {documents} labels{hint}."
+        )
+
+
+def _factorize(keys: np.ndarray[Any, Any]) -> tuple[Integers, np.ndarray[Any, Any]]:
+    """Return the number of each key and the distinct keys, in order of first appearance."""
+    if keys.dtype.kind == "O":
+        codes, ids = factorize(keys)
+        return codes, np.asarray(ids)
+    distinct, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = np.arange(len(order))
+    return number[inverse.ravel()], distinct[order]
+
+
+def _levels_and_codes(values: np.ndarray[Any, Any]) -> tuple[Floats, Codes]:
+    """Return the distinct values, ascending, and the position among them of each value.
+
+    Positions have the narrowest signed type that includes -1.
+    """
+    if values.min(initial=0) >= 0 and values.max(initial=0) < 256:  # Grades are whole, so sorting is not necessary.
+        grades = values.astype(np.uint8)
+        if (grades == values).all():
+            exists = np.bincount(grades, minlength=256) > 0
+            levels = np.flatnonzero(exists)
+            return levels.astype(np.float64), (np.cumsum(exists) - 1).astype(_narrow_type(levels))[grades]
+    levels = np.unique(values)
+    return levels.astype(np.float64), np.searchsorted(levels, values).astype(_narrow_type(levels))
+
+
+def _narrow_type(levels: np.ndarray[Any, Any]) -> np.dtype[Any]:
+    return np.min_scalar_type(-len(levels))

@@ -1,0 +1,217 @@
+"""Early stopping of LightGBM on the metric that you name."""
+
+from __future__ import annotations
+
+import warnings
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import lightgbm as lgb
+from lightgbm.callback import CallbackEnv, EarlyStopException
+
+from ..training.bound_metrics import WeakIdentityMap, create_clash_error, factory, find_logged_name
+from ..training.early_stopping import STOPPING_OPTIONS, EarlyStoppingBase, StoppingRun, active_runs
+from .curves import Callback, Result, has_library_stop, read_result, shown_curves
+from .feval import REMEDY, compute_initial_values, register_names
+
+if TYPE_CHECKING:
+    from ..metrics.names import MetricLike
+
+CONTINUED_CV = (
+    "lightgbm.cv counts the rounds of a continued model from 0, and early stopping does not know the value of that "
+    "model: best_iteration counts new rounds only, and may be that of a worse model"
+)
+
+
+@factory(
+    'callbacks=[early_stopping("ndcg_exp@10", rounds=50)]',
+    **STOPPING_OPTIONS,
+    maximize="nothing, because LightGBM passes the direction with the value",
+    save_best="nothing, because LightGBM's models predict with best_iteration",
+)
+def early_stopping(
+    metric: MetricLike,
+    rounds: int,
+    dataset: str | None = None,
+    min_delta: float = 0.0,
+    verbose: bool = True,
+) -> EarlyStopping:
+    """Create a callback that stops training if the metric that you name does not improve for some rounds.
+
+    It monitors one metric on one dataset, and ignores all others. It sets `best_iteration` to the first round with the
+    best value, and `best_score` to the values of that round, whether it stops the training or not. The guide "Early
+    stopping" describes continued trainings and other callbacks.
+
+    Parameters
+    ----------
+    metric : str or Metric
+        The metric, such as ``"ndcg_exp@10"``, by its plain or safe name (`names=` of `feval`).
+    rounds : int
+        Stop after this number of boosting rounds without improvement.
+    dataset : str, optional
+        The dataset by LightGBM's name (``"valid_0"``, or from `valid_names`). Default: the first one that is not the
+        training data.
+    min_delta : float, default 0
+        The smallest increase over the best value that counts as an improvement.
+    verbose : bool, default True
+        Print the best round.
+
+    Raises
+    ------
+    TypeError
+        If an option belongs to the early stopping of another library. The message contains the right option.
+    ValueError
+        In the first round, if there is no validation data, or if the metric or the dataset is not evaluated. The
+        message lists the names in the log.
+
+    Notes
+    -----
+    The callback works in `lightgbm.train`, `lightgbm.cv` and the scikit-learn estimators, for metrics of gainwise and of
+    LightGBM. One object can be used in several trainings. With `feval(…, every=n)`, at least one round after the best
+    round must be evaluated. The callback has no effect with dart, or if all values are NaN, and a warning states that.
+
+    Examples
+    --------
+    >>> import lightgbm as lgb
+    >>> from gainwise.data import simulate
+    >>> from gainwise.lightgbm import early_stopping, feval
+    >>> train, valid = simulate(60, seed=1).split_queries(0.5, 0.5, seed=1)
+    >>> train_set = lgb.Dataset(train.features, train.labels, group=train.group)
+    >>> valid_set = lgb.Dataset(valid.features, valid.labels, group=valid.group, reference=train_set)
+    >>> booster = lgb.train(
+    ...     {"objective": "lambdarank", "metric": "None", "verbose": -1}, train_set, 20, valid_sets=[valid_set],
+    ...     feval=feval(["ndcg_exp@10", "mrr"]), callbacks=[early_stopping("ndcg_exp@10", rounds=5, verbose=False)])
+    >>> 1 <= booster.best_iteration <= 20
+    True
+    """
+    return EarlyStopping(metric, rounds, dataset, min_delta, verbose)
+
+
+@dataclass
+class _Run(StoppingRun):
+    """The state of one training."""
+
+    best_results: Any = None
+
+
+class EarlyStopping(EarlyStoppingBase, Callback):
+    """A callback for LightGBM, created by `early_stopping`."""
+
+    _factory = early_stopping
+
+    def __init__(self, metric: MetricLike, rounds: int, dataset: str | None, min_delta: float, verbose: bool) -> None:
+        super().__init__(metric, rounds, dataset, min_delta, verbose)
+        self.order = 29  # after the recording callbacks, before LightGBM's own, which ignores class attributes
+        self.before_iteration = False
+        self._runs: WeakIdentityMap[_Run | None] = WeakIdentityMap()
+
+    @staticmethod
+    def _exceeds(value: float, best: float, min_delta: float) -> bool:
+        return value > best + min_delta  # the inequality of LightGBM's early stopping, which rounds differently
+
+    def finish_round(self, env: CallbackEnv) -> None:
+        """Check the value of a round, and raise LightGBM's `EarlyStopException` to stop."""
+        if env.iteration == env.begin_iteration:
+            self._runs.set(env.model, self._start(env))
+        run = self._runs.get(env.model)
+        if run is None:
+            return
+        round_number, current = env.iteration + 1, self._find_result(env, run)
+        if current is not None and self._record(run, round_number, current.value, current.maximize, self.min_delta):
+            run.best_results = env.evaluation_result_list
+        is_last = round_number == env.end_iteration
+        if run.best is not None and (is_last or run.is_over(round_number)):
+            outcome = "Did not stop early" if is_last else "Early stopping"
+            start = "" if run.best_round > env.begin_iteration else "no round is better than the continued model, "
+            self._print(
+                f"{outcome}, {start}best iteration is {run.best_round} "
+                f"with {self.metric} = {run.best:.6g} on {run.dataset}"
+            )
+            for curves in shown_curves.get(env.model) or ():
+                curves._end(run)
+            raise EarlyStopException(run.best_round - 1, run.best_results)
+        if is_last:
+            warnings.warn(self._describe_missing_values(run.dataset), stacklevel=2)
+
+    def _start(self, env: CallbackEnv) -> _Run | None:
+        """Return the state of a new training, with the value of the model that it continues, or None with dart."""
+        run = _Run(self.metric, self.rounds, env.begin_iteration, env.begin_iteration)
+        register_names(env.model)
+        self._print(f"Training until {self.metric} does not improve for {self.rounds} rounds")
+        if _is_dart(env):
+            return None
+        active_runs.set(env.model, run)
+        if has_library_stop():
+            warnings.warn(
+                f"LightGBM's own early stopping is active next to the one on {self.metric!r}, and the first to stop "
+                "ends the training. Remove lightgbm.early_stopping from the callbacks and early_stopping_round from "
+                "the parameters",
+                stacklevel=5,
+            )
+        first = self._find_result(env, run)
+        if isinstance(env.model, lgb.CVBooster):
+            if env.model.boosters[0].current_iteration() > env.iteration + 1:
+                warnings.warn(CONTINUED_CV, stacklevel=4)
+            return run
+        if first is None or env.begin_iteration == 0:
+            return run
+        values = compute_initial_values(env.model)
+        value = values.get((first.dataset, first.metric))
+        if value is None:
+            warnings.warn(self._describe_unknown_start("gainwise's feval or eval_metric"), stacklevel=4)
+        elif value == value:
+            run.best = value
+            entries = [(entry, values.get(read_result(entry)[:2])) for entry in env.evaluation_result_list or []]
+            run.best_results = [replace_value(entry, initial) for entry, initial in entries if initial is not None]
+        return run
+
+    def _find_result(self, env: CallbackEnv, run: _Run) -> Result | None:
+        """Return the value of this round, or None without an evaluation. It must exist in the first round."""
+        results = [read_result(entry) for entry in env.evaluation_result_list or []]
+        if env.iteration == env.begin_iteration:
+            is_cv = isinstance(env.model, lgb.CVBooster)
+            training = "train" if is_cv else getattr(env.model, "_train_data_name", "training")
+            datasets = (result.dataset for result in results if result.dataset != training)
+            run.dataset = self.dataset or next(datasets, None)
+            run.logged_name = self._find_name(results, run.dataset)
+        matches = [result for result in results if (result.dataset, result.metric) == (run.dataset, run.logged_name)]
+        if len(matches) > 1:
+            raise create_clash_error(str(run.logged_name), "LightGBM", REMEDY)
+        return matches[0] if matches else None
+
+    def _find_name(self, results: list[Result], dataset: str | None) -> str:
+        """Return the name of the metric in the log, or raise an error if it is not evaluated."""
+        if results and dataset is None:
+            raise ValueError(
+                f"early stopping on {self.metric!r} needs validation data: only the training data is evaluated. "
+                "Pass valid_sets=[…], or name the training data as dataset="
+            )
+        logged: dict[str, list[str]] = defaultdict(list)
+        for result in results:
+            logged[result.dataset].append(result.metric)
+        name = find_logged_name(self.metric, logged.get(str(dataset), ()))
+        if name is None:
+            remedy = f"Pass valid_sets=[…] and feval=gainwise.lightgbm.feval([{self.metric!r}])"
+            raise ValueError(self._describe_missing_metric(logged, dataset, remedy))
+        return name
+
+    def _print(self, text: str) -> None:
+        if self.verbose:
+            lgb.basic._log_info(text)
+
+
+def _is_dart(env: CallbackEnv) -> bool:
+    """Return whether dart is trained, with a warning."""
+    values = (env.params.get(alias) for alias in ("boosting", "boosting_type", "boost"))
+    if "dart" not in (str(boosting).lower() for boosting in values):  # LightGBM accepts DART, too
+        return False
+    warnings.warn("early stopping is not available with dart: later rounds change earlier trees", stacklevel=5)
+    return True
+
+
+def replace_value(entry: Any, value: float) -> Any:
+    """Return an evaluation result of LightGBM with another value."""
+    if hasattr(entry, "dataset_name"):
+        return type(entry)(entry.dataset_name, entry.metric_name, value, entry.maximize)
+    return (*entry[:2], value, *entry[3:])

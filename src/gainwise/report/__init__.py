@@ -1,0 +1,1 @@
+"""Comparisons as people read them. Nothing here computes what `gainwise.comparison` could."""

@@ -1,0 +1,361 @@
+"""A comparison as a file: one self-contained HTML page, Markdown or JSON. Also the cell of a notebook.
+
+The JSON document is one object. All keys are present unless stated otherwise, and missing values are null. Numbers
+that are not finite (bounds from a single query) are null.
+
+- ``gainwise``: version that wrote the document. ``schema``: 2, increased if a key changes its meaning or is removed.
+- ``kernel``: "compiled" or "numpy", how this process evaluates metrics. Both give the same values.
+- ``models``, ``metrics``: lists of names. ``primary``: the two metrics that may disagree, or null if
+  there is a single metric. ``lower_is_better``: the metrics that are losses.
+- ``missing``: list of sentences, one for each model that could not be compared.
+- ``unjudged``: object of ``shares`` (by metric judged@k and model), ``retrieved`` and ``unjudged`` (by model), and
+  ``handling``, or null without TREC runs. ``notes``: list of sentences about queries that only the runs or only the
+  judgments contain. A share that is not a metric is also in ``leaderboard``, without rank.
+- ``selected``: name of the model selected on a validation set, or null.
+- ``queries``: number with a value under some metric. ``metric_queries``: the number for each metric.
+- ``iterations``: object by model of ``used``, ``held``, ``reason`` for every booster: the boosting rounds used, the
+  rounds of the model, and the reason (``best``, ``all``, ``given``).
+- ``settings``: object of ``alpha``, ``margin``, ``draws``, ``seed``.
+- ``leaderboard``: object by model of, for each metric M, ``M``, ``M rank``, ``M lower``, ``M upper``, ``M queries``.
+- ``winners``: object by metric.
+- ``verdict``: object, see `Verdict`. ``text`` is its paragraph.
+- ``pairs``: list of objects, see `Comparison.pairs`: the 500 clearest conflicts and differences, if there are more.
+  ``pairs_left_out``: how many pairs are left out. ``flags`` of a verdict have at most 50 pairs each, and
+  ``pairs_left_out``.
+- ``why``: object of ``pair`` (first, second), ``reason``, and ``attribution`` (see `Attribution.to_dict`, or null).
+- ``contradictions``: object of ``count`` and ``queries``, the strongest of them: a list of objects, see
+  `contradictory_queries`.
+- ``against``: object, see `BaselineComparison.to_dict`: decisions about a baseline, or null without one.
+- ``segments``: object, see `Segments.to_dict`, or null without them. ``gains``: object, see `GainPath.to_dict`, or null
+  if the metrics are not two gains of one NDCG, or if the comparison is too large for a default path.
+- ``sensitivity``: object, see `Sensitivity.to_dict`, or null if it was not computed.
+- ``appendices``: other comparisons in the report, by name, each an object like this one, or null.
+- ``curves``: list of objects ``candidate``, ``fold``, ``round``, ``metric``, ``value``. ``best_rounds``: list of
+  objects, see `gainwise.report.content.best_rounds`.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from functools import cache
+from html import escape
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import numpy as np
+
+from .._common import __version__
+from .._common.text import as_html, as_text, plain, printable
+from .._common.theme import DARK, LIGHT, scoped, table_cell
+from .._common.validation import validate_integer, validate_output
+from .._kernel.config import find_library
+from .sections import TEMPLATES, build_chart, build_sections, get_environment
+from .tables import MAX_PAIRS, build_chart_table, build_details, build_leaderboard, list_notes
+
+if TYPE_CHECKING:
+    import datetime
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from .._common.typing import FilePath
+    from .content import Content
+    from .tables import Table
+
+SCHEMA = 2
+
+MAX_FLAG_PAIRS = 50
+"""Pairs of models in a flag. There may be hundreds of thousands."""
+
+MAX_ROWS, MAX_NOTEBOOK_ROWS = 12, 7
+"""Rows of the chart on a page and in a notebook. Models in question always have one."""
+
+
+def write_html(
+    content: Content, path: FilePath, queries: int = 25, title: str = "", data: str = "", date: datetime.date | str = ""
+) -> Path:
+    """Write the report as one HTML file.
+
+    `gainwise.report.content.choose_pair` chooses the two models that the report explains. All numbers are in a ``.json``
+    file next to it.
+
+    Parameters
+    ----------
+    content : Content
+        The comparison to report.
+    path : path
+        The HTML file. Existing files are replaced.
+    queries : int
+        How many queries of each list to show.
+    title, data, date : optional
+        Title, description of the data, and date. By default the title is the question and the date is omitted, so
+        that the same comparison gives the same bytes.
+
+    Returns
+    -------
+    Path
+        The HTML file.
+
+    Raises
+    ------
+    ImportError
+        If Jinja2 is missing. Install ``gainwise[report]``.
+    OSError
+        If a file cannot be written, or if the file for the data exists and does not belong to a report.
+    ValueError
+        If `queries` is negative.
+    """
+    template = get_environment().get_template("report.html.j2")
+    queries, target = validate_integer("queries", queries, 0), validate_output("path", path)
+    numbers = find_data_path(target)
+    to_json(content, numbers, queries=queries)
+    style, chart = _build_style(), content.chart
+    script = "\n" + (TEMPLATES / "report.js").read_text("utf-8")
+    day = date or "" if isinstance(date, str | None) else f"{date.day} {date:%B %Y}"
+    data = printable(data or "")
+    page = template.render(
+        chart=chart,
+        page_title=as_text(title or chart.headline),
+        title=printable(title or ""),
+        data=data if data.endswith((".", "!", "?")) or not data else f"{data}.",
+        date=f"Compared on {printable(day)} with gainwise {__version__}." if day else "",
+        figure=build_chart(chart, MAX_ROWS, link="#models") if chart.rows else "",
+        legend=[*chart.notes, *content.same_number],
+        means=None if chart.rows else build_leaderboard(content.comparison),
+        notes=list_notes(content),
+        sections=build_sections(content, queries),
+        details=build_details(content),
+        version=__version__,
+        style=style,
+        script=script,
+        style_hash=_hash(style),
+        script_hash=_hash(script),
+        file=(quote(numbers.name), printable(numbers.name)),
+    )
+    target.write_bytes(page.encode("utf-8", "replace"))
+    return target
+
+
+def find_data_path(target: Path) -> Path:
+    """Return the path of the data of a report, or raise if a file of the user has this name.
+
+    An existing file is only replaced if it begins like the data of a report.
+    """
+    path = validate_output("path", target.with_suffix(".json"))
+    if path.is_file():
+        with path.open("rb") as file:
+            start = file.read(256)
+        if start.strip() and not re.match(rb'\s*\{\s*"gainwise"', start):
+            raise FileExistsError(
+                f"path {str(target)!r}: data of the report go to {str(path)!r}, but this file is not from a report. "
+                "Choose another name for the report."
+            )
+    return path
+
+
+def _build_style() -> str:
+    """Return the style sheet: both themes, the page's own rules, the grades."""
+    themes = (
+        f"\n:root{{color-scheme:light dark;{LIGHT.build_rules()}}}\n"
+        f"@media screen and (prefers-color-scheme:dark){{:root{{{DARK.build_rules()}}}}}\n"
+    )
+    rules = "".join((TEMPLATES / name).read_text("utf-8") for name in ("chart.css", "report.css"))
+    return themes + rules + _build_grade_rules()
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+
+
+def _build_grade_rules() -> str:
+    """Return the style of grades: 21 strengths without medium ones, because text on them would not be legible."""
+    rules = []
+    for step in range(21):
+        ink = float(np.interp(step / 20, [0.0, 0.25, 0.5, 0.75, 1.0], [0.0, 11.0, 27.0, 64.0, 100.0]))
+        ink = 64.0 if 46 < ink < 64 else ink
+        light = "" if ink < 50 else ";color:var(--face)"
+        rules.append(f".gr .g{step}{{background:color-mix(in srgb,var(--ink) {ink:.0f}%,var(--face)){light}}}")
+    return "\n".join(rules) + "\n.gr .g0{color:var(--muted);font-weight:400;box-shadow:inset 0 0 0 1px var(--rule)}\n"
+
+
+def build_notebook_cell(content: Content) -> str:
+    """Return the answer, a chart of at most seven rows and those in question, and reservations."""
+    comparison, chart = content.comparison, content.chart
+    notes = [*content.same_number, *list_notes(content)]
+    if len(comparison.models) == 1:
+        means = (f"{metric} {comparison.leaderboard[metric].iloc[0]:.4f}" for metric in comparison.metrics)
+        notes.insert(0, f"Means: {', '.join(means)}.")
+    try:
+        figure = build_chart(chart, MAX_NOTEBOOK_ROWS) if chart.rows else ""
+    except ImportError:
+        table = build_chart_table(chart)
+        rows = [[cell.text for cell in row] for row in table.rows]
+        heads = [column.label for column in table.columns]
+        return table_cell(as_text(chart.headline), heads, rows, as_text(chart.advice), *notes)
+    lines = [f'<span class="sw"></span> {escape(" ".join(chart.notes))}'] if figure else []
+    lines += [*map(escape, notes), 'All models, pairs and queries: <code>comparison.to_html("report.html")</code>']
+    advice = f'<p class="d">{as_html(chart.advice)}</p>' if chart.advice else ""
+    text = "".join(f'<p class="m">{line}</p>' for line in lines)
+    return scoped(f'<p class="a"><strong>{as_html(chart.headline)}</strong></p>{advice}{figure}{text}', _chart_style())
+
+
+@cache
+def _chart_style() -> str:
+    """Return the rules of the chart, nested for cells of notebooks only.
+
+    JupyterLab styles tables with more specific selectors, so the class of the cell is repeated.
+    """
+    rules = (TEMPLATES / "chart.css").read_text("utf-8").replace("\n", "")
+    return f".gainwise.gainwise{{{rules}.d{{margin:2px 0 10px}}& p.m{{margin-top:4px}}}}"
+
+
+def to_markdown(content: Content, path: FilePath | None = None) -> str:
+    """Return the report as Markdown, and write it to `path` if there is one.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written, which is checked first.
+    """
+    target = None if path is None else validate_output("path", path)
+    text = "\n".join(_write_markdown(content)) + "\n"
+    if target is not None:
+        target.write_bytes(text.encode("utf-8", "replace"))
+    return text
+
+
+def _write_markdown(content: Content) -> Iterator[str]:
+    chart = content.chart
+    yield f"# {escape_markdown(as_text(chart.headline))}\n"
+    yield escape_markdown(as_text(chart.question))
+    yield from [f"\n**{escape_markdown(as_text(chart.advice))}**"] if chart.advice else []
+    if chart.rows:
+        yield "\n## Chart"
+        yield from _write_table(build_chart_table(chart))
+        yield f"\n{escape_markdown(' '.join((*chart.notes[-2:], *content.same_number)))}"
+    notes = list_notes(content)
+    yield from ["", *(f"- {escape_markdown(note)}" for note in notes)] if notes else []
+    for section in build_sections(content):
+        yield f"\n## {escape_markdown(section.title)}\n\n{escape_markdown(as_text(section.text))}"
+    for part in build_details(content):
+        yield f"\n## {part.title}\n"
+        yield "\n\n".join(map(escape_markdown, part.sentences))
+        for table in part.tables:
+            yield from _write_table(table)
+        yield from (f"- **{escape_markdown(term)}**: {escape_markdown(meaning)}" for term, meaning in part.terms)
+
+
+def _write_table(table: Table) -> Iterator[str]:
+    """Yield a table below its caption. Notes of cells follow in brackets."""
+    yield f"\n*{escape_markdown(table.caption)}*\n"
+    yield _row(escape_markdown(column.label) for column in table.columns)
+    yield _row("---:" if column.numeric else ":---" for column in table.columns)
+    for cells in table.rows:
+        texts = (f"**{escape_markdown(cell.text)}**" if cell.strong else escape_markdown(cell.text) for cell in cells)
+        notes = (f" ({escape_markdown(cell.note)})" if cell.note else "" for cell in cells)
+        yield _row(text + note for text, note in zip(texts, notes, strict=True))
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def escape_markdown(text: str) -> str:
+    r"""Escape everything in a text that Markdown or HTML would interpret.
+
+    >>> print(escape_markdown("a|b <i>_c_</i>"))
+    a\|b &lt;i&gt;\_c\_&lt;/i&gt;
+    >>> print(escape_markdown("https://example.org"))
+    https&#58;//example.org
+    """
+    text = re.sub(r"([\\`*_{}\[\]|#~$])", r"\\\1", escape(text, quote=False))
+    # GitHub makes links of bare addresses.
+    return re.sub(r"(?i)(?<=\bwww)\.", "&#46;", text.replace("://", "&#58;//"))
+
+
+def to_json(content: Content, path: FilePath | None = None, *, queries: int = 50) -> str:
+    """Return a comparison as JSON, and write it to `path` if there is one.
+
+    Parameters
+    ----------
+    content : Content
+        The report to write.
+    path : path, optional
+        The JSON file.
+    queries : int
+        How many contradictory queries to list.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written, which is checked first.
+    ValueError
+        If `queries` is negative.
+    """
+    queries = validate_integer("queries", queries, 0)
+    target = None if path is None else validate_output("path", path)
+    text = _encode(build_document(content, queries)) + "\n"
+    if target is not None:
+        target.write_bytes(text.encode("utf-8", "replace"))
+    return text
+
+
+def _encode(value: Any, levels: int = 2) -> str:
+    """Return a value as JSON with one line per entry of the outer levels.
+
+    Deeper levels are not indented: Python's indenting encoder is ten times slower than its C encoder.
+    """
+    if levels and value and isinstance(value, list):
+        return "[\n" + ",\n".join(_encode(item, levels - 1) for item in value) + "\n]"
+    if levels and value and isinstance(value, dict):
+        lines = (f"{_encode(key)}: {_encode(item, levels - 1)}" for key, item in value.items())
+        return "{\n" + ",\n".join(lines) + "\n}"
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def build_document(content: Content, queries: int = 50) -> dict[str, Any]:
+    """Return the document as plain dicts, lists, strings and numbers."""
+    comparison, pair = content.comparison, content.pair
+    document = {
+        "gainwise": __version__,
+        "schema": SCHEMA,
+        "kernel": find_library().path,
+        "primary": comparison.primary,
+        "lower_is_better": comparison.lower_is_better,
+        "missing": comparison.missing,
+        "verdict": None,
+        "pairs": None,
+        "pairs_left_out": 0,
+        "segments": None,
+        "selected": None,
+        **comparison.to_dict(MAX_PAIRS),
+        "settings": {name: getattr(comparison, name) for name in ("alpha", "margin", "draws", "seed")},
+        "why": None if pair is None else {"pair": pair[:2], "reason": pair.reason, "attribution": content.attribution},
+        "contradictions": None,
+        "against": content.against,
+        "gains": content.path,
+        "sensitivity": comparison.last_sensitivity,
+        "appendices": {part.name: build_document(part.content, queries) for part in content.appendices} or None,
+        "curves": None if comparison.curves is None else comparison.curves.to_dict("records"),
+        "best_rounds": None if content.rounds is None else content.rounds.to_dict("records"),
+    }
+    if comparison.primary is not None:
+        limit_flags(document["verdict"])
+        document["pairs_left_out"] = len(comparison.pairs) - len(document["pairs"])
+    for segment in (document["segments"] or {"segments": ()})["segments"]:
+        if segment["verdict"] is not None:
+            limit_flags(segment["verdict"])
+    if content.queries is not None and pair is not None:
+        strongest = comparison.queries(pair.first, pair.second, most=max(1, queries)).head(queries)
+        document["contradictions"] = {"count": content.queries.contradictory, "queries": strongest.to_dict("records")}
+    plain_document: dict[str, Any] = plain(document)
+    return plain_document
+
+
+def limit_flags(verdict: dict[str, Any]) -> None:
+    """Limit the pairs of models in the flags of a verdict, in place, and add how many are left out."""
+    for flag in verdict["flags"]:
+        flag["pairs_left_out"] = max(0, len(flag["pairs"]) - MAX_FLAG_PAIRS)
+        flag["pairs"] = flag["pairs"][:MAX_FLAG_PAIRS]

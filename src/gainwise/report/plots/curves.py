@@ -1,0 +1,343 @@
+"""Regrets over the base of the gain, and two metrics over the rounds of a training with the best round of each."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from matplotlib.ticker import MaxNLocator
+
+from ..._common.text import format_difference, format_mean, printable, short_names
+from ...comparison.gain_path import select_labelled_bases
+from ...comparison.verdict import label_metrics
+from ..content import best_rounds, select_curve
+from .style import annotate_beside, column_width, draw_legend_below, finish, looks, remove_frame, start
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Mapping, Sequence
+
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from ..._common.theme import Theme
+    from ..._common.typing import Floats
+    from ...comparison.gain_path import GainPath
+    from .style import Picture
+
+MAX_CANDIDATES = 40
+"""The maximum number of candidates in the picture of best rounds. The table has all of them."""
+
+ROLES = {"first": ("o", "-"), "second": ("D", (0, (5, 1.5))), "third": ("^", ":"), "fourth": ("s", "-.")}
+"""Marker and line of each color of a theme."""
+
+MAX_NAMES = 12
+"""Maximum number of names next to the lines, those of the leaders first."""
+
+CROWD = 6
+"""Maximum number of models with thick lines."""
+
+ROW = 0.055
+"""Height of the band of leaders, as a share of the scale."""
+
+
+def plot_gains(gains: GainPath, ax: Axes | None = None, theme: str = "light") -> Picture:
+    """Draw the regret of each model along the base of the gain.
+
+    Down is worse. The line at the top is the highest mean at each base, and the band above it has the color of the
+    leading model. A line is thick if the model may be best at this base (simultaneously over all bases). Models that
+    neither lead nor may be best are thin lines. The linear gain is b = 1, the exponential one b = 2. The base fitted to
+    preferences is a shaded range.
+
+    Parameters
+    ----------
+    gains : GainPath
+        From `Comparison.gains`.
+    ax, theme
+        As for `plot_conflict`.
+
+    Raises
+    ------
+    ValueError
+        If the path has a single base.
+
+    Examples
+    --------
+    >>> import gainwise as gw
+    >>> judgments = gw.Judgments([2, 1, 1, 0] * 40, group=[4] * 40)
+    >>> scores = {"top": [3, 1, 2, 4] * 40, "broad": [1, 4, 3, 2] * 40}
+    >>> comparison = gw.compare(scores, judgments, ["ndcg_linear@2", "ndcg_exp@2"])
+    >>> plot_gains(comparison.gains()).ax.get_xscale()
+    'log'
+    """
+    if len(gains.bases) < 2:
+        raise ValueError("A plot of gains requires two bases, got 1. Pass more to gains(bases).")
+    ax, colors = start(ax, theme, (7.6, 4.2))
+    # Models that lead somewhere, then those that may be best somewhere.
+    notable = list(dict.fromkeys([*gains.winners["model"], *gains.best_ranges["model"]]))
+    largest = dict(zip(gains.models, gains.regret.max(axis=0).tolist(), strict=True))
+    scale = 1.05 * max(1e-9, *sorted(largest.values())[:2], *(largest[model] for model in notable))
+    line_colors = _choose_colors(gains, colors)
+    _draw_lines(ax, colors, gains, notable, line_colors, scale)
+    _draw_leaders(ax, colors, gains, line_colors, scale)
+    _draw_axes(ax, colors, gains, scale)
+    _draw_fitted_base(ax, colors, gains)
+    base = "gain base b, gain of grade l = (bˡ − 1)/(b − 1)"
+    return finish(ax, colors, gains.headline, f"{gains.headline}. {gains.text}", base, "regret")
+
+
+def _choose_colors(gains: GainPath, theme: Theme) -> dict[str, str]:
+    """Return the colors of the leaders at base 1 and base 2, or no colors if they are the same model."""
+    leaders = {
+        model: color
+        for base, color in ((1.0, theme.first), (2.0, theme.second))
+        for model, start, stop in gains.winners.itertuples(index=False)
+        if start <= base <= stop
+    }
+    return leaders if len(leaders) == 2 else {}
+
+
+def _draw_lines(
+    ax: Axes, theme: Theme, gains: GainPath, notable: list[str], line_colors: Mapping[str, str], scale: float
+) -> None:
+    """Draw the lines, thick where the model may be best, with names at their ends."""
+    bases, ranges = np.array(gains.bases), gains.best_ranges
+    regrets = dict(zip(gains.models, gains.regret.T, strict=True))
+    width = 4.5 if ranges["model"].nunique() <= CROWD else 2.8
+    for model in sorted(gains.models, key=lambda model: (model in notable, model in line_colors)):
+        regret, color = regrets[model], line_colors.get(model, theme.ink)
+        thin: dict[str, Any] = {"color": theme.muted, "lw": 0.6, "alpha": 0.5}
+        look = {"color": color, "lw": 1.4} if model in notable else thin
+        ax.plot(bases, np.where(regret <= scale, regret, np.nan), **look)
+        for low, high in ranges.loc[ranges["model"] == model, ["from", "to"]].to_numpy(float).tolist():
+            x = np.array([low, *bases[(bases > low) & (bases < high)], high])
+            ax.plot(x, np.interp(x, bases, regret), color=color, lw=width, solid_capstyle="round")
+    named = sorted(notable[:MAX_NAMES], key=lambda model: min(regrets[model][-1], scale))
+    ends = _spread([min(regrets[model][-1], scale) for model in named], 1.15 * ROW * scale, scale)
+    for model, y in zip(named, ends, strict=True):
+        annotate_beside(ax, gains.short_names[model], (1.01, y), 0, color=line_colors.get(model, theme.ink), size=9,
+                        weight="bold", xycoords=("axes fraction", "data"))  # fmt: skip
+
+
+def _spread(places: Sequence[float], gap: float, bottom: float) -> list[float]:
+    """Move ascending positions until they are `gap` apart, and those beyond the bottom back again.
+
+    >>> [round(place, 1) for place in _spread([1, 1.1, 5, 9.5, 9.6], 1, 10)]
+    [1, 2, 5, 9, 10]
+    """
+    moved = accumulate(places, lambda before, place: max(place, before + gap))
+    return [min(place, bottom - gap * (len(places) - 1 - index)) for index, place in enumerate(moved)]
+
+
+def _draw_leaders(ax: Axes, theme: Theme, gains: GainPath, line_colors: Mapping[str, str], scale: float) -> None:
+    """Draw the leading models as a band above the best."""
+    width, row = np.log(gains.bases[-1] / gains.bases[0]), ROW * scale
+    for place, (model, low, high) in enumerate(gains.winners.itertuples(index=False)):
+        ax.fill_between([low, high], -1.7 * row, -0.4 * row, color=line_colors.get(model, theme.ink), lw=0)
+        if place:
+            ax.axvline(low, color=theme.muted, lw=0.8, ls=":")
+        name = gains.short_names[model]
+        if np.log(high / low) / width > 0.018 * len(name) + 0.02:
+            ax.text(np.sqrt(low * high), -1.05 * row, name, ha="center", va="center", fontsize=8, weight="bold",
+                    color=theme.face, parse_math=False)  # fmt: skip
+
+
+def _draw_axes(ax: Axes, theme: Theme, gains: GainPath, scale: float) -> None:
+    first, last = gains.bases[0], gains.bases[-1]
+    ax.set_xscale("log")
+    ax.set_xlim(first, last)
+    ax.set_ylim(1.02 * scale, -1.9 * ROW * scale)
+    room = 0.14 if column_width(ax) > 6.5 else 0.28
+    bases, named = select_labelled_bases(gains.bases, room), {1.0: "1: linear", 2.0: "2: exponential"}
+    grade_gains = [" ".join(format_gain(base, grade) for grade in gains.grades[:5]) for base in bases]
+    labels = [f"{named.get(base, f'{base:g}')}\n{text}" for base, text in zip(bases, grade_gains, strict=True)]
+    ax.set_xticks(bases, labels)
+    ax.minorticks_off()
+    ax.yaxis.set_major_locator(MaxNLocator(6))
+    ax.yaxis.grid(True, color=theme.grid, lw=0.8)
+    ax.axhline(0, color=theme.ink, lw=1)
+    for base, look in zip((1.0, 2.0), looks(theme), strict=True):
+        if first <= base <= last:
+            ax.vlines(base, 0, 1.02 * scale, color=look.color, lw=1.2)
+
+
+def _draw_fitted_base(ax: Axes, theme: Theme, gains: GainPath) -> None:
+    if gains.fit is None or not gains.fit.has_base:
+        return
+    low, best, high = np.clip([gains.fit.lower, gains.fit.base, gains.fit.upper], gains.bases[0], gains.bases[-1])
+    ax.axvspan(low, high, color=theme.ink, alpha=0.09, lw=0)
+    if best == gains.fit.base:
+        ax.axvline(best, color=theme.ink, lw=1, ls="--")
+    ax.annotate(
+        f"your users: {gains.fit.base:.2f}", (best, 0.985), xycoords=("data", "axes fraction"), fontsize=8, va="top",
+        ha="center", color=theme.ink, bbox={"facecolor": theme.face, "edgecolor": "none", "pad": 1.5},
+    )  # fmt: skip
+
+
+def format_gain(base: float, grade: float) -> str:
+    """Return the gain of a grade with three digits, "inf" beyond the range of floats."""
+    with np.errstate(over="ignore"):
+        return f"{grade if base == 1 else (np.float64(base) ** grade - 1) / (base - 1):.3g}"
+
+
+def plot_curves(
+    curves: pd.DataFrame,
+    metrics: tuple[str, str],
+    ax: Axes | None = None,
+    theme: str = "light",
+    *,
+    candidate: str | None = None,
+    names: Mapping[str, str] | None = None,
+    lower_is_better: Container[str] = (),
+) -> Picture:
+    """Draw the curves of one candidate under two metrics, as distances from their best values.
+
+    Distances make two metrics comparable on one axis. Each curve is 0 at its best round, which has a filled marker. A
+    hollow marker shows its value at the best round of the other metric. The thick line between 0 and the hollow marker
+    is the loss from stopping at that round. Each fold has separate lines.
+
+    Parameters
+    ----------
+    curves : DataFrame
+        Columns `candidate`, `round`, `metric` and `value`. Optional columns are `fold`, the name of the fold, and
+        `compared`, which is True at the rounds of the models in the comparison. Gray lines show these rounds.
+    metrics : tuple of two str
+        The first metric has blue circles and solid lines, the second has orange diamonds and dashed lines.
+    ax, theme
+        As for `plot_conflict`.
+    candidate : str, optional
+        The candidate to draw. Defaults to the one with the largest loss at the best round of the other metric.
+    names : mapping of candidate to str, optional
+        Names to display, such as `Comparison.short_names`.
+    lower_is_better : container of str, optional
+        The names of metrics with better lower values. Their curves are negated, so that worse values are below 0.
+
+    Raises
+    ------
+    ValueError
+        If the candidate lacks a curve under one of the metrics.
+    """
+    best = best_rounds(curves, metrics, lower_is_better)
+    curves = curves.assign(candidate=curves["candidate"].astype(str), fold=curves.get("fold", ""))
+    if best.empty:
+        raise ValueError(
+            f"curves must have a candidate with both metrics, got no curves under {metrics[0]} and {metrics[1]}"
+        )
+    if candidate is None:
+        losses = best.groupby("candidate", sort=False)[[f"loss {metric}" for metric in metrics]].mean().max(axis=1)
+        # A loss is missing if the metric has no value at the best round of the other metric.
+        candidate = str(losses.fillna(0.0).idxmax())
+    rows = best[best["candidate"] == str(candidate)].to_dict("records")
+    if not rows:
+        valid = ", ".join(best["candidate"].unique())
+        raise ValueError(f"candidate must be one of {valid}, got {candidate!r}, which has no curves under both metrics")
+    ax, colors = start(ax, theme, (6.8, 4.2))
+    lines = []
+    for row in rows:
+        part = curves[(curves["candidate"] == row["candidate"]) & (curves["fold"] == row["fold"])]
+        for role, label, other in zip(ROLES, label_metrics(metrics), metrics[::-1], strict=False):
+            line, number = select_curve(part, label.name), row[f"round {label.name}"]
+            losses = np.abs(line.to_numpy(float) - row[f"best {label.name}"])
+            name = label.name if row is rows[0] else ""
+            text = f"{label.short}: round {number}" if len(rows) == 1 else ""
+            loss, at = row[f"loss {label.name}"], row[f"round {other}"]
+            lines.append(DistanceCurve(name, text, role, line.index, losses, number, loss, at))
+    for place, number in enumerate(rows[0].get("compared", []) if len(rows) == 1 else []):
+        ax.axvline(number, color=colors.muted, linewidth=1.2, zorder=0, label=None if place else "compared here")
+    draw_curves(ax, colors, lines)
+    name = (short_names(curves["candidate"].unique()) | dict(names or {}))[rows[0]["candidate"]]
+    title = f"{name}: {_describe_rounds(rows, metrics)}"
+    alt = " ".join(_describe_fold(row, metrics, lower_is_better) for row in rows)
+    alt = f"Curves of {name} over rounds, as distance from the best. {alt}"
+    return finish(ax, colors, title, alt, "round", "distance from its own best", pad=22 if len(rows) == 1 else 10)
+
+
+class DistanceCurve(NamedTuple):
+    """A curve to draw as distances from its best value, which are 0 at `best_round`.
+
+    `text` is written above the best round. `loss` is the distance at round `at`, the best round of another metric.
+    """
+
+    label: str
+    text: str
+    role: str
+    rounds: Any
+    losses: Floats
+    best_round: int
+    loss: float
+    at: int
+
+
+def draw_curves(ax: Axes, colors: Theme, curves: Sequence[DistanceCurve]) -> None:
+    """Draw curves as distances from their best values, with a filled mark at 0 and a hollow one at `at`."""
+    if not curves:
+        raise ValueError("curves must have a value other than NaN, got none. Check the values of the metrics.")
+    rightmost = max(reversed(curves), key=lambda curve: curve.best_round)
+    for curve in curves:
+        color, (marker, style) = getattr(colors, curve.role), ROLES[curve.role]
+        mark: dict[str, Any] = {"marker": marker, "linestyle": "", "color": color, "markersize": 6.5}
+        width = 1.8 if curve.text else 1.1
+        ax.plot(curve.rounds, -curve.losses, color=color, linestyle=style, linewidth=width, label=curve.label or None)
+        if curve.loss > 0:
+            ax.vlines(curve.at, -curve.loss, 0, color=color, linewidth=4, alpha=0.45, zorder=3)
+        ax.plot([curve.at], [-curve.loss], markerfacecolor=ax.get_facecolor(), zorder=4, **mark)
+        ax.plot([curve.best_round], [0.0], zorder=5, clip_on=False, **mark)
+        text_color = getattr(colors, f"{curve.role}_text", color)
+        annotate_beside(ax, curve.text, (curve.best_round, 1), 2 if curve is rightmost else -2, 3, color=text_color,
+                        size=8.5, xycoords=("data", "axes fraction"), va="baseline", weight="bold")  # fmt: skip
+    lowest = max(1e-6, *(max(2.5 * np.nan_to_num(c.loss), np.nanquantile(c.losses, 0.8)) for c in curves))
+    ax.set_ylim(-1.1 * lowest, 0.08 * lowest)
+    if max(np.nanmax(curve.losses) for curve in curves) > 1.1 * lowest:
+        note = f"values below {format_difference(-1.1 * lowest)} are not shown"
+        ax.text(0.99, 0.02, note, transform=ax.transAxes, fontsize=8, color=colors.muted, ha="right")
+    ax.grid(axis="y", color=colors.grid, linewidth=0.6)
+    draw_legend_below(ax, colors, 0.14, fontsize=9)
+
+
+def plot_best_rounds(
+    best: pd.DataFrame, metrics: tuple[str, str], names: Mapping[str, str], ax: Axes | None = None, theme: str = "light"
+) -> Picture:
+    """Draw two marks per candidate at its best rounds under both metrics, or one gray mark if the rounds are equal."""
+    candidates = list(dict.fromkeys(best["candidate"]))[:MAX_CANDIDATES]
+    ax, colors = start(ax, theme, (6.8, 1.2 + 0.25 * len(candidates)))
+    rows = best[best["candidate"].isin(candidates)]
+    y = rows["candidate"].map(candidates.index)
+    rounds = [rows[f"round {metric}"] for metric in metrics]
+    same = (rounds[0] == rounds[1]).to_numpy()
+    ax.hlines(y, rounds[0], rounds[1], color=colors.muted, linewidth=1)
+    for metric, x, look, size in zip(metrics, rounds, looks(colors), (28.52, 19.84), strict=True):
+        ax.scatter(x[~same], y[~same], s=size, color=look.color, marker=look.marker, label=metric, zorder=3)
+    ax.scatter(rounds[0][same], y[same], color=colors.muted, s=28, zorder=3, label="both")
+    ax.set_yticks(range(len(candidates)), [printable(names[str(name)]) for name in candidates], parse_math=False)
+    ax.set_ylim(len(candidates) - 0.4, -0.6)
+    ax.set_xlim(left=0)
+    remove_frame(ax, colors, 6)
+    draw_legend_below(ax, colors, 0.5 / (0.25 * len(candidates) + 0.4))
+    title = f"Both metrics choose the same round {int(same.sum())} times of {len(same)}"
+    texts = (f"{names[str(name)]}: {a} and {b}." for name, a, b in zip(rows["candidate"], *rounds, strict=True))
+    return finish(ax, colors, title, f"Best rounds of every candidate. {' '.join(texts)}", "best round")
+
+
+def _describe_rounds(rows: Sequence[Mapping[Any, Any]], metrics: tuple[str, str]) -> str:
+    differing = sum(row[f"round {metrics[0]}"] != row[f"round {metrics[1]}"] for row in rows)
+    if len(rows) > 1:
+        return f"the best rounds differ in {differing} of {len(rows)} folds"
+    rounds, losses = ([rows[0][f"{column} {metric}"] for metric in metrics] for column in ("round", "loss"))
+    if not differing:
+        return f"both metrics are best at round {rounds[0]}"
+    text = f"best at round {rounds[0]} by {metrics[0]}, at {rounds[1]} by {metrics[1]}"
+    if not np.isfinite(losses).all():  # a metric has no value at the best round of the other one
+        return text
+    return f"{text} (stopping by the other loses {format_mean(losses[0])} and {format_mean(losses[1])})"
+
+
+def _describe_fold(row: Mapping[Any, Any], metrics: tuple[str, str], lower_is_better: Container[str]) -> str:
+    parts = []
+    for metric in metrics:
+        difference = row[f"loss {metric}"] * (1 if metric in lower_is_better else -1)
+        loss = f"differs by {format_difference(difference)}" if np.isfinite(difference) else "has no value"
+        best = f"{metric} is best at round {row[f'round {metric}']} ({format_mean(row[f'best {metric}'])})"
+        parts.append(f"{best} and {loss} at the other's best round")
+    fold = f"Fold {row['fold']}: " if row["fold"] != "" else ""
+    rounds = " and ".join(map(str, row.get("compared", [])))
+    return f"{fold}{', '.join(parts)}.{f' Compared at round {rounds}.' if rounds else ''}"

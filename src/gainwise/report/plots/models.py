@@ -1,0 +1,413 @@
+"""Models side by side: the main chart, pairs of models under two metrics, and the choices that reverse pairs."""
+
+from __future__ import annotations
+
+import textwrap
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.font_manager import FontProperties
+from matplotlib.offsetbox import AnnotationBbox, HPacker, TextArea
+from matplotlib.patches import FancyBboxPatch, Rectangle
+from matplotlib.textpath import text_to_path
+
+from ..._common.text import MINUS, as_text, format_difference, format_p_value, pieces, pluralize, printable
+from ...comparison.pairs import compute_advantages
+from ..chart import STAR
+from .style import Picture, annotate_beside, draw_legend_below, finish, looks, mix_colors, remove_frame, start
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from matplotlib.axes import Axes
+
+    from ..._common.theme import Theme
+    from ..._common.typing import Bools, Floats
+    from ...comparison.comparison import Comparison
+    from ...comparison.sensitivity import DisagreementBound, Sensitivity
+    from ..chart import Cell, Chart
+
+WIDTH = 8.5
+"""Inches of a new figure."""
+
+PAD, GAP = 8.0, 14.0
+"""Points around the chart, and between its panels."""
+
+LETTER_WIDTH = 0.54
+"""Width of a letter in a text, as a share of the size of the font."""
+
+CAPTIONS, TICKS = 42.0, 22.0
+"""Points of height above and below the rows."""
+
+MAX_INTERVALS = 45
+"""Up to so many pairs have their intervals drawn."""
+
+MAX_DESCRIBED = 12
+"""Conflicts in the text alternative."""
+
+PUBLIC = {
+    "TREC Deep Learning 2019": 0.127,
+    "TREC Deep Learning 2020": 0.122,
+    "ClueWeb09 (4 folds)": 0.105,
+    "LightGBM's example": 0.089,
+}
+"""Bounds of two rankings for linear and exponential NDCG@10 on public datasets.
+
+They are `labels.two_rankings` in the files of the folder studies/results.
+"""
+
+
+def plot_leaderboard(comparison: Comparison, ax: Axes | None = None, theme: str = "light") -> Picture:
+    """Draw the difference of every model to the best under both metrics. Right is better.
+
+    Each metric has a panel. A tinted cell with a filled mark means that the model may be best under this metric, a
+    hollow mark that it is ruled out. The bar is the simultaneous interval, the last column the worst case under either
+    metric, and the star marks the model that the advice names. With a baseline, differences are to the baseline.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        The models to draw.
+    ax, theme
+        As for `plot_conflict`. All texts have sizes in points, so the axes need a width of 8 inches.
+    """
+    content = comparison.content
+    chart = content.chart
+    rows = len(chart.rows)
+    row = 27.0 if rows <= 4 else 22.0 if rows <= 12 else 15.5
+    text_width = 72 * (WIDTH if ax is None else _measure_axes(ax)[0]) - 2 * PAD
+    advice = _wrap(as_text(chart.advice), 9.5, text_width)
+    notes = _wrap(" ".join((*chart.notes, *content.same_number)), 7.5, text_width)
+    top = 32.0 + 15 * len(advice) + (8 if advice else 0)
+    body = CAPTIONS + rows * row + TICKS if rows else 16.0 * len(comparison.metrics)
+    pixels = round((top + body + 12 * len(notes) + 10) * 96 / 72)  # whole ones, for notebooks
+    is_new = ax is None
+    ax, colors = start(ax, theme, (WIDTH, pixels / 96))
+    if is_new:
+        ax.figure.set_layout_engine("none")  # type: ignore[union-attr]
+        ax.set_position((0, 0, 1, 1))
+    width, height = (72 * inches for inches in _measure_axes(ax))
+    ax.set(xlim=(0, width), ylim=(height, 0))
+    ax.axis("off")
+    painter = _Painter(ax, colors, chart, width)
+    painter.write_headline()
+    for number, line in enumerate(advice):
+        painter.write(PAD, 42 + 15 * number, line, colors.muted, 9.5, va="baseline")
+    for number, line in enumerate(reversed(notes)):
+        painter.write(PAD, height - 8 - 12 * number, line, colors.muted, 7.5)
+    if rows:
+        available = (height - top - CAPTIONS - TICKS - 12 * len(notes) - 10) / rows
+        painter.draw_rows(top, max(min(row, available), 4.0))
+    else:
+        for number, (metric, mean) in enumerate(comparison.leaderboard[list(comparison.metrics)].iloc[0].items()):
+            painter.write(PAD, top + 16 * number, f"{metric}: {mean:.4f}", colors.ink)
+    title = printable(as_text(chart.headline)).removesuffix(".")
+    ax.set_title(title, loc="left", parse_math=False).set_visible(False)  # for the file and its text alternative
+    descriptions = (f"{row.name}: {'; '.join(cell.description for cell in row.cells)}." for row in chart.rows)
+    return Picture(ax, printable(" ".join((as_text(chart.advice), *descriptions))))
+
+
+class _Painter:
+    """Text and marks of a chart at positions in points from the upper left corner."""
+
+    def __init__(self, ax: Axes, colors: Theme, chart: Chart, width: float) -> None:
+        self.ax, self.colors, self.chart, self.width = ax, colors, chart, width
+        self.axis, self.size = chart.axis(), 10.0 if len(chart.rows) <= 12 else 8.5
+
+    def write(
+        self, x: float, y: float, text: str, color: str, size: float = 0.0, bold: bool = False, **look: Any
+    ) -> None:
+        """Write text, by default centered on `y`."""
+        look = {"va": "center_baseline", "fontsize": size or self.size, "fontweight": _weigh(bold), **look}
+        self.ax.text(x, y, text, color=color, parse_math=False, **look)
+
+    def write_headline(self) -> None:
+        """Write the headline with winners in the color of their metric, smaller if it is too long."""
+        text, size, colors = self.chart.headline, 14.0, self.colors
+        size *= min(1.0, 0.96 * (self.width - 2 * PAD) / max(_measure([as_text(text)], size, bold=True), 1.0))
+        boxes = list[Artist]()
+        for style, part in pieces(text):
+            color = colors.first_text if "l" in style else colors.second_text if "e" in style else colors.ink
+            look = {"color": color, "fontsize": size, "fontweight": "bold", "parse_math": False}
+            boxes.append(TextArea(printable(part) if style else part, textprops=look))
+        packed = HPacker(children=boxes, pad=0, sep=0, align="baseline")
+        artist = AnnotationBbox(packed, (PAD, 20), box_alignment=(0, 0.3), frameon=False, pad=0, annotation_clip=False)
+        self.ax.add_artist(artist)
+
+    def draw_rows(self, top: float, height: float) -> None:
+        """Draw captions, panels and names from `top` down."""
+        colors, chart, base, right = self.colors, self.chart, top + CAPTIONS, self.width - PAD
+        stars = [f"{STAR} " if row.starred else "" for row in chart.rows]
+        names = [star + printable(row.name) for star, row in zip(stars, chart.rows, strict=True)]
+        ends = [star + row.outcome for star, row in zip(stars, chart.rows, strict=True)]
+        last = max(_measure([*ends, chart.last[0]], self.size, bold=True), _measure([chart.last[1]], 7.5))
+        left, panels = PAD + _measure(names, self.size, bold=True) + 18, len(chart.panels)
+        wide = (right - last - 16 - left - GAP * (panels - 1)) / panels
+        self.ax.hlines(base - 4, PAD, right, color=colors.ink, linewidth=1)
+        self.write(right, top + 12, chart.last[0], colors.ink, 10, bold=True, ha="right")
+        self.write(right, top + 26, chart.last[1], colors.muted, 7.5, ha="right")
+        for number, (row, name, end) in enumerate(zip(chart.rows, names, ends, strict=True)):
+            y = base + (number + 0.5) * height
+            if number:
+                self.ax.hlines(y - height / 2, PAD, right, color=colors.grid, linewidth=0.6, zorder=-1)
+            self.write(PAD, y, name, colors.ink, bold=row.starred)
+            self.write(right, y, end, colors.ink, bold=row.starred, ha="right")
+        for lane in range(panels):
+            self.draw_panel(lane, left + lane * (wide + GAP), wide, base, height)
+
+    def draw_panel(self, lane: int, left: float, wide: float, base: float, height: float) -> None:
+        """Draw a metric from `left` to the right: its caption, grid and cells, and the axis below them."""
+        colors, look, panel, ax = self.colors, looks(self.colors)[lane], self.chart.panels[lane], self.ax
+        cells = [row.cells[lane] for row in self.chart.rows]
+        texts = (cell.text for row in self.chart.rows for cell in row.cells)
+        room = wide - _measure(texts, self.size, bold=True) - 16
+        bottom, reference = base + len(cells) * height, self.chart.reference
+
+        def locate(value: float) -> float:
+            return left + room * self.axis.at(value) / 100
+
+        ax.plot(left + 6, base - 30, look.marker, markersize=6.5 - lane, color=look.color, clip_on=False)
+        low = " (lower is better)" if panel.lower_is_better else ""
+        self.write(left + 15, base - 30, printable(panel.caption) + low, look.text, 10, bold=True)
+        self.write(left + 2, base - 16, printable(panel.libraries), colors.muted, 7.5)
+        zero = locate(0)
+        for value, text in self.axis.ticks(max(2, int(room // 36))):
+            x = locate(value)
+            ax.vlines(x, base, bottom, color=colors.grid, linewidth=0.8, zorder=1)
+            if abs(x - zero) > 18 + 2 * len(reference):
+                self.write(x, bottom + 12, text, colors.muted, 7.5, ha="center")
+        for place, cell in enumerate(cells):
+            y = base + (place + 0.5) * height
+            self.draw_cell(cell, lane, [locate(end) for end in (cell.value, cell.lower, cell.upper)], y)
+            if cell.possible:
+                margin = 1.2 if self.size < 10 else 1.8
+                box = (left, y - height / 2 + margin), wide, height - 2 * margin
+                tint = (colors.first_tint, colors.second_tint)[lane]
+                rounded = "round,pad=0,rounding_size=3"
+                ax.add_patch(FancyBboxPatch(*box, boxstyle=rounded, facecolor=tint, edgecolor="none", zorder=0))
+            repeats = [locate(repeat) for repeat in cell.repeats]
+            ax.vlines(repeats, y - 0.27 * height, y - 0.08 * height, color=look.text, linewidth=1.1, zorder=4)
+            color = look.text if cell.possible else colors.muted
+            self.write(left + wide - 6, y, cell.text, color, bold=cell.highest, ha="right")
+        ax.vlines(zero, base - 4, bottom + 2, color=colors.ink, linewidth=1.2, zorder=5)
+        self.write(zero, bottom + 12, reference, colors.ink, 7.5, bold=True, ha="center")
+
+    def draw_cell(self, cell: Cell, lane: int, ends: list[float], y: float) -> None:
+        """Draw the mark of a cell and its interval. `ends` are the positions of its value and its interval."""
+        colors, look, small = self.colors, looks(self.colors)[lane], self.size < 10
+        if cell.bounded:
+            bar, width = (colors.first_bar, colors.second_bar)[lane], 2.6 if small else 3.6
+            self.ax.plot(ends[1:], (y, y), color=bar, linewidth=width, solid_capstyle="round", zorder=3)
+        size = ((8.5 if cell.highest else 6.5) - lane) * (0.72 if small else 1)
+        fill = look.color if cell.possible else self.ax.get_facecolor()
+        edge: dict[str, Any] = {"markeredgewidth": 1.4, "markeredgecolor": look.color}
+        self.ax.plot(ends[0], y, look.marker, markersize=size, markerfacecolor=fill, zorder=6, **edge)
+
+
+def _weigh(bold: bool) -> str:
+    return "bold" if bold else "normal"
+
+
+def _measure(texts: Iterable[str], size: float, bold: bool = False) -> float:
+    """Return the width of the widest text in points."""
+    font = FontProperties(size=size, weight=_weigh(bold))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # drawing warns of it anyway
+        return max((text_to_path.get_text_width_height_descent(text, font, False)[0] for text in texts), default=0.0)
+
+
+def _measure_axes(ax: Axes) -> tuple[float, float]:
+    """Return width and height of axes in inches."""
+    box = ax.get_position()
+    width, height = ax.figure.canvas.figure.get_size_inches()
+    return box.width * width, box.height * height
+
+
+def _wrap(text: str, size: float, width: float) -> list[str]:
+    """Return a text in lines of about the given width in points."""
+    return textwrap.wrap(printable(text), int(width / (LETTER_WIDTH * size)))
+
+
+def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "light") -> Picture:
+    """Draw one point per pair of models: its difference under the first metric against that under the second.
+
+    Every pair is ordered so that the first metric prefers its first model, so no point is left of 0. In the shaded
+    half, below 0, the second metric prefers the other model. Diamonds are such conflicts, filled if significant after
+    Holm's adjustment over all pairs. Circles are pairs without a conflict. With 45 pairs or fewer, lines show
+    the simultaneous confidence intervals of both differences.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Two models or more under two metrics or more.
+    ax : Axes, optional
+        The axes to draw on, by default those of a new figure that pyplot does not manage.
+    theme : {"light", "dark"}
+        Colors.
+
+    Returns
+    -------
+    Picture
+    """
+    ax, colors = start(ax, theme, (6.4, 5.4))
+    metrics, pairs, losses = comparison.verdict.metrics, comparison.pairs, comparison.lower_is_better
+    leads, lower, upper = (
+        np.array([compute_advantages(pairs, metric, losses, of=column) for metric in metrics], dtype=np.float64)
+        for column in ("difference", "lower", "upper")
+    )
+    turned = (leads[0] < 0) | ((leads[0] == 0) & (leads[1] < 0))
+    sign = np.where(turned, -1.0, 1.0)
+    x, y = leads = 0.0 + sign * leads
+    conflict, p_values = pairs["conflict"].to_numpy(bool), pairs["p_holm"].to_numpy(float)
+    proven = conflict & (p_values <= comparison.alpha)
+    ends = np.stack([leads, sign * lower, sign * upper], axis=1)
+    if 0 < len(pairs) <= MAX_INTERVALS and np.isfinite(ends).all():
+        faint = mix_colors(colors.face, colors.muted, 0.4)
+        ax.hlines(y, *ends[0, 1:], color=faint, linewidth=1, zorder=2)
+        ax.vlines(x, *ends[1, 1:], color=faint, linewidth=1, zorder=2)
+    else:
+        ends = ends[:, :1]
+    _scatter_pairs(ax, colors, leads, conflict, proven)
+    _draw_halves(ax, colors, ends[0], ends[1], comparison.margin)
+    ax.text(0.985, 0.02, f"opposite order: {metrics[1]} prefers the other one", transform=ax.transAxes, fontsize=8.5,
+            style="italic", color=colors.muted, ha="right", va="bottom", parse_math=False)  # fmt: skip
+    short = [[comparison.short_names[model] for model in pairs[side]] for side in ("model_x", "model_y")]
+    names = [(second, first) if flip else (first, second) for first, second, flip in zip(*short, turned, strict=True)]
+    strength = np.minimum(np.abs(x), np.abs(y))
+    order = [place for place in np.lexsort((-strength, ~proven)).tolist() if conflict[place]]  # the proven ones first
+    for place in order[:1]:
+        right = -9 if x[place] > 0.7 * ax.get_xlim()[1] else 9
+        label = f"\n{MINUS} ".join(names[place])
+        annotate_beside(ax, label, (x[place], y[place]), right, color=colors.ink, size=8.5)
+    alt = [
+        f"Scatter plot of {pluralize(len(pairs), 'pair')} of models, lead under {metrics[0]} across, under "
+        f"{metrics[1]} up. {pluralize(len(order), 'pair')} in opposite order, {proven.sum()} of them significantly."
+    ]
+    alt += [
+        f"{f' {MINUS} '.join(names[place])}: {format_difference(x[place])} and {format_difference(y[place])}, "
+        f"{format_p_value(p_values[place])}."
+        for place in order[:MAX_DESCRIBED]
+    ]
+    alt += [f"{len(order) - MAX_DESCRIBED} more are in the table of pairs."] if len(order) > MAX_DESCRIBED else []
+    pair = " and ".join(side[0] for side in short) if len(pairs) == 1 else ""
+    title = _state_conflicts(pair, p_values, conflict, proven)
+    picture = finish(ax, colors, title, " ".join(alt), *(f"lead under {metric}" for metric in metrics))
+    ax.xaxis.label.set_color(colors.first_text)
+    ax.yaxis.label.set_color(colors.second_text)
+    return picture
+
+
+def _draw_halves(ax: Axes, colors: Theme, x: Floats, y: Floats, margin: float) -> None:
+    """Draw the axes at 0, the shaded half of opposite order, and the margin around 0, with space for all points."""
+    right, height = (max(float(np.abs(values).max(initial=0.0)), 1e-6) for values in (x, y))
+    low, high = 1.14 * min(y.min(initial=0.0), -0.08 * height), 1.14 * max(y.max(initial=0.0), 0.08 * height)
+    right *= 1.1
+    ax.set_xlim(1.08 * min(x.min(initial=0.0), -0.03 * right), right)
+    ax.set_ylim(low, high)
+    ax.locator_params(axis="x", nbins=7)
+    ax.add_patch(Rectangle((0, low), right, -low, color=colors.shade, linewidth=0, zorder=0))
+    ax.axhline(0, color=colors.ink, linewidth=1, zorder=1)
+    ax.axvline(0, color=colors.ink, linewidth=1, zorder=1)
+    if margin > 0:
+        box = (-margin, -margin), 2 * margin, 2 * margin
+        ax.add_patch(Rectangle(*box, fill=False, linestyle=":", zorder=1, edgecolor=colors.muted))
+
+
+def _scatter_pairs(ax: Axes, colors: Theme, leads: Floats, conflict: Bools, proven: Bools) -> None:
+    """Draw the points, diamonds for conflicts, filled for significant ones, and the legend."""
+    for label, here, marker, edge, fill, size in (
+        ("same order", ~conflict, "o", colors.muted, colors.face, 22),
+        ("opposite order", conflict & ~proven, "D", colors.ink, colors.face, 32),
+        ("opposite order, significant (Holm)", proven, "D", colors.ink, colors.ink, 36),
+    ):
+        x, y = leads[:, here]
+        label = f"{label} ({here.sum()})"
+        ax.scatter(x, y, s=size, marker=marker, facecolor=fill, edgecolor=edge, zorder=3, label=label)
+    draw_legend_below(ax, colors, handletextpad=0.2, columnspacing=1.0)
+
+
+def _state_conflicts(pair: str, p_values: Floats, conflict: Bools, proven: Bools) -> str:
+    conflicts, pairs = int(conflict.sum()), pluralize(len(conflict), "pair")
+    if pair and conflicts:
+        return f"The two metrics put {pair} in opposite order ({format_p_value(p_values[0])})"
+    if pair:
+        return f"The two metrics do not put {pair} in opposite order"
+    if not conflicts:
+        return f"None of {pairs} of models is in opposite order under the two metrics"
+    verb, significant = "is" if conflicts == 1 else "are", int(proven.sum()) or "none"
+    return f"{conflicts} of {pairs} of models {verb} in opposite order, {significant} significantly"
+
+
+def plot_sensitivity(sensitivity: Sensitivity, ax: Axes | None = None, theme: str = "light") -> Picture:
+    """Draw the share of reversed pairs for each choice, with its interval.
+
+    Parameters
+    ----------
+    sensitivity : Sensitivity
+        From `Comparison.sensitivity`.
+    ax, theme
+        As for `plot_conflict`.
+
+    Raises
+    ------
+    ValueError
+        If the comparison has no other choice.
+
+    Examples
+    --------
+    >>> import gainwise as gw
+    >>> judgments = gw.Judgments([2, 1, 1, 0] * 40, group=[4] * 40)
+    >>> orders = [[3, 1, 2, 4], [1, 4, 3, 2], [4, 1, 3, 2], [1, 2, 4, 3], [2, 4, 3, 1]]
+    >>> scores = {f"model {number}": order * 40 for number, order in enumerate(orders)}
+    >>> gw.compare(scores, judgments, ["ndcg_linear@2", "ndcg_exp@2"]).plot.sensitivity()
+    <Picture: Of 7 choices, the gain reverses most pairs.>
+    """
+    table = sensitivity.table.iloc[::-1]
+    if not len(table):
+        raise ValueError("The comparison has no other choice to draw. Compare models with scores.")
+    ax, colors = start(ax, theme, (7.6, 1.3 + 0.32 * len(table)))
+    remove_frame(ax, colors, 7)
+    ax.set_yticks(range(len(table)), table["choice"], parse_math=False)
+    for row, (choice, label) in enumerate(zip(table.to_dict("records"), ax.get_yticklabels(), strict=True)):
+        color = colors.first if choice["kind"] == "gain" else colors.ink
+        label.set_color(color)
+        if np.isfinite(choice["lower"]):
+            ends = [100 * choice["lower"], 100 * choice["upper"]]
+            ax.plot(ends, [row, row], color=color, lw=2.4, alpha=0.45, solid_capstyle="round")
+        ax.plot([100 * choice["reversed"]], [row], marker="o", markersize=6.5, color=color)
+    ax.set_xlim(left=0)
+    x = f"reversed pairs of models in the order of {sensitivity.reference}, in percent"
+    return finish(ax, colors, sensitivity.headline, sensitivity.text, x, left=0.4)
+
+
+def plot_bound(bound: DisagreementBound, ax: Axes | None = None, theme: str = "light") -> Picture:
+    """Draw the bound of two rankings, next to public datasets if the metrics are the usual two NDCG@10.
+
+    Parameters
+    ----------
+    bound : DisagreementBound
+        From `gainwise.disagreement_bound`.
+    ax : Axes, optional
+        Axes to draw on, by default those of a new figure that pyplot does not manage.
+    theme : {"light", "dark"}
+
+    Examples
+    --------
+    >>> import gainwise as gw
+    >>> plot_bound(gw.disagreement_bound(gw.Judgments([3, 1, 1, 1, 0, 0], group=[6]), k=3))
+    <Picture: Two rankings can be in conflict by 0.16 at most>
+    """
+    public = PUBLIC if bound.metrics == ("ndcg_linear@10", "ndcg_exp@10") else {}
+    values = sorted([(bound.two_rankings, "these labels"), *((value, name) for name, value in public.items())])
+    ax, colors = start(ax, theme, (7.0, 1.4 + 0.35 * len(values)))
+    remove_frame(ax, colors, 6)
+    for row, (value, name) in enumerate(values):
+        ax.barh(row, value, height=0.55, color=colors.muted if name in PUBLIC else colors.first)
+        style: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": 9, "color": colors.ink}
+        ax.annotate(f"{value:.3f}", (value, row), (4, 0), **style)
+    ax.set_yticks(range(len(values)), [name for _, name in values])
+    title = f"Two rankings can be in conflict by {bound.two_rankings:.2g} at most"
+    first, second = bound.metrics
+    return finish(ax, colors, title, bound.text, f"largest conflict between {first} and {second}", left=0.3)

@@ -1,0 +1,240 @@
+"""The result of every plot, and the look of all pictures: colors, axes, and titles that state the finding."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+import textwrap
+import warnings
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from matplotlib.backend_bases import FigureCanvasBase
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+from ..._common.text import printable
+from ..._common.theme import theme_named
+from ..._common.validation import validate_output
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+    from matplotlib.axes import Axes
+
+    from ..._common.theme import Theme
+
+SHARP = 2
+"""Pixels of the image per pixel of the notebook, for screens with a high resolution."""
+
+MARGIN = 0.12
+"""Inches to the left and the right of a picture, because letters are wider in some fonts and resolutions."""
+
+LETTERS = 11.5
+"""Letters of a title in an inch."""
+
+DESCRIPTIONS = {".png": "Description", ".svg": "Description", ".pdf": "Subject"}
+"""The metadata field of the text alternative in each format."""
+
+
+class Picture:
+    """A drawn picture: the last line of a notebook's cell shows it, `save` writes it to a file.
+
+    The methods of `comparison.plot` return it. Use its Matplotlib axes to change the picture or to add to it.
+
+    Attributes
+    ----------
+    ax : Axes
+        The axes of the picture.
+    alt : str
+        Text alternative: the content of the picture in words and numbers. Files and notebooks contain it.
+    """
+
+    def __init__(self, ax: Axes, alt: str) -> None:
+        self.ax, self.alt = ax, alt
+
+    @property
+    def figure(self) -> Figure:
+        """The figure that the axes are part of."""
+        return self.ax.figure.canvas.figure
+
+    @property
+    def title(self) -> str:
+        """The finding of the picture as a sentence."""
+        return self.ax.get_title(loc="left").replace("\n", " ")
+
+    def save(self, path: str | os.PathLike[str], *, dpi: float = 150) -> Path:
+        """Write the whole figure to a file. The extension selects the format: .png, .svg, .pdf or another one.
+
+        PNG, SVG and PDF files also contain the title and the text alternative.
+
+        Parameters
+        ----------
+        path : path
+            The file. An existing file is replaced.
+        dpi : float
+            Dots per inch of an image.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        ValueError
+            If Matplotlib does not support the extension.
+        OSError
+            If the file cannot be written.
+        """
+        file, formats = Path(path), FigureCanvasBase.get_supported_filetypes()
+        if file.suffix.lower().removeprefix(".") not in formats:
+            raise ValueError(f"path {str(file)!r} must end in an extension of a picture: {', '.join(sorted(formats))}.")
+        validate_output("path", file)
+        described = DESCRIPTIONS.get(file.suffix.lower())
+        metadata = {"Title": self.title, described: self.alt} if described else None
+        self.figure.savefig(file, dpi=dpi, metadata=metadata)
+        return file
+
+    def to_svg(self) -> str:
+        """Return the whole figure as deterministic SVG text that uses the fonts of the viewer."""
+        from matplotlib import rc_context
+
+        written = io.StringIO()
+        with rc_context({"svg.fonttype": "none", "svg.hashsalt": "gainwise"}):
+            look: dict[str, Any] = {"transparent": True, "bbox_inches": "tight", "pad_inches": 0.05}
+            self.figure.savefig(written, format="svg", metadata={"Date": None}, **look)
+        return re.sub(r"'DejaVu Sans'[^;\"]*", "Inter, system-ui, sans-serif", written.getvalue())
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the picture for notebooks, except for figures of pyplot, which pyplot displays itself."""
+        data: dict[str, Any] = {"text/plain": repr(self)}
+        figure = self.figure
+        if figure.canvas.manager is not None:
+            return data, {}
+        written = io.BytesIO()
+        figure.savefig(written, format="png", dpi=SHARP * 96, metadata={"Software": None})
+        data["image/png"] = base64.b64encode(written.getvalue()).decode("ascii")
+        width, height = (round(96 * inches) for inches in figure.get_size_inches())
+        return data, {"image/png": {"width": width, "height": height, "alt": self.alt}}
+
+    def __repr__(self) -> str:
+        return f"<Picture: {self.title}>"
+
+
+def embed(plot: Callable[..., Picture], *inputs: Any, size: tuple[float, float] | None = None, **options: Any) -> str:
+    """Return HTML with a plot in both themes, without its title, optionally with a width and height in inches."""
+    sources = []
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # The browser of the reader has more fonts.
+        for theme in ("light", "dark"):
+            ax = None if size is None else start(None, theme, size)[0]
+            picture = plot(*inputs, ax=ax, theme=theme, **options)
+            title = escape(picture.title)
+            picture.ax.set_title("", loc="left")
+            content = base64.b64encode(picture.to_svg().encode()).decode("ascii")
+            sources.append(f"data:image/svg+xml;base64,{content}")
+    alt = f"{title}. {escape(picture.alt)}"
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{title}"><picture>'
+        f'<source media="screen and (prefers-color-scheme: dark)" srcset="{sources[1]}">'
+        f'<img src="{sources[0]}" alt="{alt}"></picture></div>'
+    )
+
+
+class Look(NamedTuple):
+    """Marker and colors of a metric."""
+
+    marker: str
+    color: str
+    text: str
+
+
+def looks(theme: Theme) -> tuple[Look, Look]:
+    """Return the looks of the first and the second metric."""
+    return Look("o", theme.first, theme.first_text), Look("D", theme.second, theme.second_text)
+
+
+def start(ax: Axes | None, name: str, size: tuple[float, float]) -> tuple[Axes, Theme]:
+    """Return the theme and the axes to draw on: `ax`, or those of a new figure (inches) outside of pyplot."""
+    theme = theme_named(name)
+    if ax is None:
+        ax = Figure(figsize=size, facecolor=theme.face, layout=ConstrainedLayoutEngine(w_pad=MARGIN)).add_subplot()
+    ax.set_facecolor(theme.face)
+    ax.spines[:].set(color=theme.muted, linewidth=0.8, visible=False)
+    ax.spines[["left", "bottom"]].set_visible(True)
+    ax.tick_params(colors=theme.muted, labelcolor=theme.muted, labelsize=9, width=0.8)
+    ax.set_axisbelow(True)
+    return ax, theme
+
+
+def finish(
+    ax: Axes,
+    theme: Theme,
+    title: str,
+    alt: str,
+    x: str = "",
+    y: str = "",
+    *,
+    pad: float = 10,
+    wide: float = 0.8,
+    left: float = 0.0,
+) -> Picture:
+    """Set the title (the finding) and the labels of the axes, and return the picture.
+
+    The title is wrapped for axes with the share `wide` of the width of their column in the figure. It begins the share
+    `left` of the axes' width to the left of them.
+    """
+    letters = max(24, int(wide * column_width(ax) * LETTERS))
+    title = "\n".join(textwrap.wrap(printable(title).replace("p = ", "p\u00a0=\u00a0"), letters))
+    ax.set_title(title, loc="left", fontsize=11, weight="bold", color=theme.ink, parse_math=False, pad=pad, x=-left)
+    ax.set_xlabel(x, fontsize=9.5, color=theme.muted, parse_math=False)
+    ax.set_ylabel(y, fontsize=9.5, color=theme.muted, parse_math=False)
+    return Picture(ax, printable(alt))
+
+
+def column_width(ax: Axes) -> float:
+    """Return the width in inches of the column of the figure that contains the axes."""
+    width = ax.figure.get_figwidth() if isinstance(ax.figure, Figure) else 6.0
+    place = ax.get_subplotspec()
+    return width if place is None else width * len(place.colspan) / place.get_gridspec().ncols
+
+
+def annotate_beside(
+    ax: Axes, text: str, at: tuple[float, float], right: float, up: float = 0, *, color: str, size: float, **look: Any
+) -> None:
+    """Write a text some points right of and above a position, growing to that side. It is not parsed as a formula."""
+    look = {"ha": "left" if right >= 0 else "right", "va": "center", "textcoords": "offset points", **look}
+    ax.annotate(text, at, (right, up), fontsize=size, color=color, parse_math=False, **look)
+
+
+def draw_legend_below(ax: Axes, theme: Theme, below: float = 0.13, **look: Any) -> None:
+    """Write the legend below the axes."""
+    look = {"bbox_to_anchor": (0.5, -below), "fontsize": 8, "ncols": 3, **look}
+    legend = ax.legend(loc="upper center", frameon=False, labelcolor=theme.ink, **look)
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+
+
+def remove_frame(ax: Axes, theme: Theme, max_ticks: int) -> None:
+    """Keep only the tick labels below the axes and vertical grid lines."""
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0)
+    ax.locator_params(axis="x", nbins=max_ticks)
+    ax.grid(axis="x", color=theme.grid, linewidth=0.8)
+
+
+def mix_colors(face: str, color: str, share: float) -> str:
+    """Mix a share of a color with the background.
+
+    >>> mix_colors("#ffffff", "#000000", 0.5)
+    '#808080'
+    """
+    start, end = np.array(to_rgb(face)), np.array(to_rgb(color))
+    red, green, blue = (start + share * (end - start)).tolist()
+    return to_hex((red, green, blue))

@@ -1,0 +1,340 @@
+"""The contract of all adapters: metrics bound to a dataset or a part of it, names, and errors with the same words."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Mapping
+from contextlib import contextmanager
+from functools import wraps
+from inspect import signature
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, TypeVar, get_args
+
+import numpy as np
+
+from .._common.arrays import index_of, nearest, sum_columns
+from .._common.text import call_text, join_names
+from .._common.validation import validate_choice
+from ..evaluation.evaluator import Evaluator, validate_threads, weighted
+from ..judgments import Judgments, NegativeLabels
+from ..metrics.base import Metric
+from ..metrics.binary import validate_without_judged
+from ..metrics.names import (
+    MetricLike,
+    Names,
+    parse_metric,
+    parse_metrics,
+    plain_name,
+    safe_name,
+    safe_name_or_none,
+    validate_names,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+
+    from .._common.typing import Floats
+    from ..evaluation.evaluator import Evaluation
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+SMALLEST, LARGEST = 2.0**-500, 2.0**500
+"""If the largest weight is in this range, sums neither overflow nor lose digits."""
+
+LIBRARIES = {"lightgbm": "LightGBM", "xgboost": "XGBoost", "catboost": "CatBoost"}
+EVALUATIONS = {"lightgbm": "feval", "xgboost": "EvaluateRanking", "catboost": "eval_metric"}
+"""The functions that evaluate metrics in each library. CatBoost has no other adapter."""
+
+
+class WeakIdentityMap(Generic[T]):
+    """A mapping whose keys are compared by identity. An entry is removed when its key is deleted. Copies are empty."""
+
+    def __init__(self) -> None:
+        self._entries: dict[int, tuple[weakref.ref[Any], T]] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), ()
+
+    def get(self, key: object) -> T | None:
+        """Return the value of this object, or None."""
+        entry = self._entries.get(id(key))
+        return entry[1] if entry is not None and entry[0]() is key else None
+
+    def set(self, key: object, value: T) -> None:
+        """Store the value of this object."""
+        address, entries = id(key), self._entries
+
+        def remove(reference: weakref.ref[Any]) -> None:
+            if address in entries and entries[address][0] is reference:
+                del entries[address]
+
+        entries[address] = (weakref.ref(key, remove), value)
+
+
+class BoundMetrics:
+    """The metrics that an adapter logs, and the options for reading its datasets."""
+
+    def __init__(
+        self,
+        metrics: MetricLike | Iterable[MetricLike],
+        convention: str | None,
+        negative_labels: NegativeLabels,
+        n_jobs: int | None,
+        names: Names = "plain",
+    ) -> None:
+        self.metrics = parse_metrics(metrics, convention=convention)
+        validate_without_judged(self.metrics)
+        validate_names(names)
+        validate_choice("negative_labels", negative_labels, get_args(NegativeLabels))
+        validate_threads(n_jobs)
+        self.names = tuple(safe_name(metric) if names == "safe" else str(metric) for metric in self.metrics)
+        """The names in the log."""
+        self.negative_labels = negative_labels
+        self.n_jobs = n_jobs
+
+    def format_call(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> str:
+        """Return the call that creates an adapter, for its `repr`."""
+        own = {"negative_labels": self.negative_labels, "n_jobs": self.n_jobs}
+        return call_text(function, *arguments, list(self.names), **options, **own)
+
+    def bind(self, labels: Any, *, group: Any = None, qid: Any = None, weight: Any = None) -> Evaluator:
+        """Return the metrics bound to a dataset, or raise an error if its labels are not valid for them."""
+        judgments = Judgments(labels, group=group, qid=qid, weight=weight, negative_labels=self.negative_labels)
+        return Evaluator(self.metrics, judgments, self.n_jobs)
+
+
+class Partition:
+    """Metrics bound to a part of all queries.
+
+    A partition may be empty or have only queries of weight 0, unless it is the whole dataset.
+    """
+
+    def __init__(
+        self,
+        bound_metrics: BoundMetrics,
+        labels: Any,
+        *,
+        group: Any = None,
+        qid: Any = None,
+        weight: Any = None,
+        whole: bool = False,
+    ) -> None:
+        self.metrics = bound_metrics.metrics
+        self.evaluator = None
+        self._whole = whole
+        weights = list(weight.values()) if isinstance(weight, Mapping) else weight
+        weightless = weight is not None and not whole and not np.any(weights)
+        self.counts = len(labels) > 0 and not weightless
+        """Whether a query has documents and a positive weight."""
+        if len(labels) or whole:
+            weight = _ones_like(weight) if weightless else weight
+            self.evaluator = bound_metrics.bind(labels, group=group, qid=qid, weight=weight)
+            return
+        for name, values in (("group", group), ("qid", qid), ("weight", weight)):
+            if values is not None and len(values) and not isinstance(values, Mapping):
+                raise ValueError(
+                    f"{name} has {len(values)} entries, but labels is empty. Remove queries without documents"
+                )
+
+    def evaluate(self, scores: Any) -> Evaluation | None:
+        """Return the values of the queries, or None without queries."""
+        if self.evaluator is not None:
+            return self.evaluator(scores)
+        if len(scores):
+            raise ValueError(f"scores has {len(scores)} entries, but labels is empty. Pass one score per document")
+        return None
+
+    def compute_terms(self, scores: Any) -> list[Floats]:
+        """Return w * v and w of each query, for each metric, shape (2, queries)."""
+        evaluation = self.evaluate(scores)
+        if evaluation is None:
+            return [np.zeros((2, 0)) for _ in self.metrics]
+        terms = []
+        for metric, values in zip(self.metrics, evaluation.per_query.T, strict=True):
+            if not self.counts and metric.weights != "ignore":
+                terms.append(np.zeros((2, 0)))
+                continue
+            terms.append(np.stack(weighted(metric, evaluation.judgments, values, scale=self._whole)))
+            largest = terms[-1][1].max(initial=0.0)
+            if not self._whole and largest and not SMALLEST <= largest <= LARGEST:
+                raise ValueError(
+                    f"weight must be between {SMALLEST:g} and {LARGEST:g} to add up partitions, got {largest:g}. "
+                    "Multiply all weights by one number"
+                )
+        return terms
+
+    def compute_sums(self, scores: Any) -> Floats:
+        """Return the sums of w * v and of w by metric, shape (metrics, 2), with the rounding of `gainwise.evaluate`."""
+        return np.array([sum_columns(terms.T) if terms.size else np.zeros(2) for terms in self.compute_terms(scores)])
+
+
+def _ones_like(weight: Any) -> Any:
+    """Return weights of 1 instead of 0."""
+    if isinstance(weight, Mapping):
+        return dict.fromkeys(weight, 1.0)
+    return np.ones(len(weight)) if index_of(weight) is None else weight + 1
+
+
+def compute_ratios(sums: Floats) -> Floats:
+    """Return means from the sums of w * v and of w, shape (…, 2). They are NaN if no query counts."""
+    products, weights = sums[..., 0], sums[..., 1]
+    means = np.full(weights.shape, np.nan)
+    np.divide(products, weights, out=means, where=weights > 0)
+    return means
+
+
+class LibraryObject:
+    """A callback or an evaluation function of one library. It raises one line if another library calls it."""
+
+    _library: ClassVar[str]
+    _name: ClassVar[str]
+    """The public name."""
+    _argument: ClassVar[str] = "callbacks=[…]"
+    """The argument of the library that takes it."""
+
+    def __new__(cls, *args: Any, **options: Any) -> Any:
+        """Create the object, and register its class so that XGBoost calls `before_training`."""
+        callbacks = sys.modules.get("xgboost.callback")
+        if callbacks is not None and cls._library != "xgboost":
+            callbacks.TrainingCallback.register(cls)
+        return super().__new__(cls)
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Raise an error: LightGBM calls its callbacks and functions, XGBoost its functions."""
+        raise self._create_misuse_error(*arguments)
+
+    def before_training(self, model: Any) -> Any:
+        """Raise an error: only XGBoost calls this method first."""
+        raise self._create_misuse_error(library="xgboost")
+
+    def after_iteration(self, *arguments: Any) -> Any:
+        """Raise an error: only CatBoost calls this method without `before_training`."""
+        raise self._create_misuse_error(library="catboost")
+
+    def _create_misuse_error(self, *arguments: Any, library: str | None = None) -> TypeError:
+        """Return an error that names the right import for the library that calls, or the right argument."""
+        modules = [type(argument).__module__.partition(".")[0] for argument in arguments]
+        caller = library or next((module for module in modules if module in LIBRARIES), None)
+        name = f"gainwise.{self._library}.{self._name}"
+        if caller == self._library:
+            return TypeError(f"{name} is in the wrong argument. Pass it as {self._argument}.")
+        if caller is None:
+            return TypeError(
+                f"{name} only works as {self._argument} of {LIBRARIES[self._library]}. For estimators, write "
+                "`from gainwise.lightgbm import eval_metric` or `from gainwise.xgboost import EvaluateRanking`."
+            )
+        shared = self._name in ("Curves", "checkpoint", "early_stopping") and caller != "catboost"
+        target = self._name if shared else EVALUATIONS[caller]
+        return TypeError(
+            f"{name} does not work with {LIBRARIES[caller]}. Write `from gainwise.{caller} import {target}`."
+        )
+
+
+@contextmanager
+def in_round(number: int, dataset: str = "") -> Iterator[None]:
+    """Prepend the boosting round, and the dataset if it is known, to a `ValueError`."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"in boosting round {number}{dataset}: {error}") from error.__cause__
+
+
+def describe_size(judgments: Judgments) -> str:
+    """Return a description of a dataset without a name."""
+    return f"the dataset of {judgments.queries} queries and {judgments.documents} documents"
+
+
+def create_clash_error(name: str, library: str, remedy: str) -> ValueError:
+    """Return the error for two metrics with one name in one history."""
+    return ValueError(
+        f"{library} itself logs a metric named {name!r}, which is mixed up with that of gainwise in one history. "
+        f"{remedy}, or use an option that changes the name. If the library does not log it, two datasets or two "
+        "metrics have one name, so rename one of them"
+    )
+
+
+def validate_optional_name(argument: str, value: Any) -> str | None:
+    """Return `value` if it is a name or None, or raise an error."""
+    if value is None or isinstance(value, str):
+        return value
+    raise TypeError(f"{argument} must be the name of a dataset, got {value!r}")
+
+
+def find_metric(metric: MetricLike) -> Metric | None:
+    """Return one of our metrics by its name or safe name, or None for a metric of the library or the user."""
+    if isinstance(metric, Metric):
+        return metric
+    if not isinstance(metric, str):
+        raise TypeError(f"metric must be one name, such as 'ndcg_exp@10', or a Metric, got {metric!r}")
+    for name in dict.fromkeys((metric, plain_name(metric))):
+        try:
+            return parse_metric(name)
+        except ValueError:
+            continue
+    return None
+
+
+def canonical_name(metric: MetricLike) -> str:
+    """Return the canonical name of one of our metrics, and other names unchanged."""
+    return str(find_metric(metric) or metric)
+
+
+def find_logged_name(metric: str, names: Container[str]) -> str | None:
+    """Return the name of a metric in a log, which is its plain or its safe name, or None."""
+    return next((name for name in (metric, safe_name_or_none(metric)) if name is not None and name in names), None)
+
+
+def factory(usage: str, **suggestions: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Decorate a function that creates a callback or a metric, so that three mistakes raise one line.
+
+    In the first, the function itself was passed to a library, which calls it with its data. `usage` is the right
+    argument. In the second, an option belongs to a similar function. `suggestions` are the right options. In the third,
+    a required argument is missing.
+
+    >>> @factory("callbacks=[stop('mrr', rounds=5)]", stopping_rounds="rounds=")
+    ... def stop(metric, rounds): ...
+    >>> stop("mrr", stopping_rounds=50)
+    Traceback (most recent call last):
+    TypeError: stop() has no option stopping_rounds=: write rounds=
+    """
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        parameters = signature(function).parameters
+        options, accepts_all = list(parameters), "options" in parameters
+        required = [name for name, option in parameters.items() if option.default is option.empty and name != "options"]
+
+        @wraps(function)
+        def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+            if any(map(is_library_data, args)):
+                module = function.__module__.rpartition(".")[0]
+                raise TypeError(f"{module}.{function.__name__} was passed without a call. Pass {usage}.")
+            for name in () if accepts_all else kwargs:
+                if name not in options:
+                    remedy = f": write {suggestions[name]}" if name in suggestions else nearest(name, options)
+                    raise TypeError(f"{function.__name__}() has no option {name}={remedy}")
+            missing = [name for name in required[len(args) :] if name not in kwargs]
+            if missing:
+                arguments = join_names(required)
+                raise TypeError(f"{function.__name__}() is missing {missing[0]!r}. Pass {arguments}: {usage}.")
+            return function(*args, **kwargs)
+
+        return checked
+
+    return decorate
+
+
+def is_library_data(argument: Any) -> bool:
+    """Return whether an argument comes from a library during a training: scores, a dataset, a model or a round."""
+    is_array = isinstance(argument, np.ndarray) and argument.dtype.kind in "fiu"
+    return is_array or hasattr(argument, "predict") or type(argument).__module__.partition(".")[0] in LIBRARIES
+
+
+def describe_unknown_dataset(name: str, names: Sequence[str]) -> str:
+    """Return the message for a dataset that is not evaluated."""
+    return f"no dataset {name!r} is evaluated{nearest(name, names)} (there are: {', '.join(names)})"
+
+
+def describe_unlogged_metric(metric: str, datasets: str, names: Sequence[str]) -> str:
+    """Return the message for a metric that is not logged."""
+    return f"no metric {metric!r} is logged on {datasets}{nearest(metric, names)} (there are: {', '.join(names)})"

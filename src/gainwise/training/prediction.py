@@ -1,0 +1,291 @@
+"""Scores from arrays, score files and models. Boosters predict with the rounds up to their best iteration.
+
+LightGBM's boosters use their best iteration by default. XGBoost's boosters use all rounds by default.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from .._common.arrays import nearest, numbers, validate_ready
+from .._common.text import printables
+from .._common.validation import validate_integer, validate_name
+from ..data import RankingData, read_scores
+from ..data.ranking_data import as_matrix, is_sparse
+from .bound_metrics import LIBRARIES
+
+if TYPE_CHECKING:
+    from .._common.typing import Features, Floats, Frame, Predictor, Scores
+    from ..judgments import Judgments
+
+
+class Iteration(NamedTuple):
+    """The number of boosting rounds that a model predicted with.
+
+    Attributes
+    ----------
+    used : int
+        The number of rounds of the prediction.
+    held : int
+        The number of rounds of the model.
+    reason : {"best", "all", "given"}
+        The prediction used the best iteration of the model, all rounds, or the number in the call. A linear booster
+        always uses all rounds.
+    """
+
+    used: int
+    held: int
+    reason: Literal["best", "all", "given"]
+
+    @property
+    def size(self) -> str:
+        """The two numbers of rounds as text.
+
+        >>> Iteration(41, 95, "best").size, Iteration(95, 95, "all").size
+        ('41 of 95 rounds', 'all 95 rounds')
+        """
+        return f"{self.used:,} of {self.held:,} rounds" if self.used < self.held else f"all {self.held:,} rounds"
+
+    def __str__(self) -> str:
+        reasons = {"best": " (its best iteration)", "all": "", "given": " (chosen in the call)"}
+        return f"{self.size}{reasons[self.reason]}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as a dictionary for JSON."""
+        return self._asdict()
+
+
+def read_predictions(
+    models: Mapping[str, Scores] | Frame,
+    judgments: Judgments,
+    features: Features | None = None,
+    iteration: int | Mapping[str, int] | None = None,
+) -> tuple[dict[str, Floats], dict[str, Iteration]]:
+    """Return one array of scores per model, and the number of rounds of each booster.
+
+    `models` maps names to scores, paths (read with `gainwise.data.read_scores`) or objects with a `predict` method, or
+    is a DataFrame with one column per model. Boosters predict from `features`, one row per document, with the rounds up
+    to their best iteration, or with those of `iteration`. Errors contain the name of the model.
+    """
+    if hasattr(models, "columns") and not isinstance(models, Mapping):
+        columns = list(map(str, models.columns))
+        if len(set(columns)) < len(columns):
+            duplicate = next(name for name in columns if columns.count(name) > 1)
+            raise ValueError(f"models has two columns named {duplicate!r}: the names of models must be distinct")
+        models = {str(name): models[name] for name in models.columns}
+    if not isinstance(models, Mapping):
+        raise TypeError(
+            f"models must be a mapping of name to scores, or a DataFrame with a column per model, got "
+            f"{type(models).__name__}"
+        )
+    if not models:
+        raise ValueError("models is empty: pass at least one, as {'name': scores}")
+    for name in models:
+        if not isinstance(name, str):
+            raise TypeError(f"names of models must be strings, got {name!r}")
+        validate_name("the name of a model", name)
+    rounds = _read_rounds(iteration, list(models))
+    predictions, iterations = {}, {}
+    for name, source in models.items():
+        try:
+            values, used = _read_scores(source, features, rounds.get(name))
+            scores = numbers("scores", judgments.in_row_order("scores", values)).astype(np.float64)
+        except (ValueError, TypeError, OSError) as error:
+            raise type(error)(f"model {name!r}: {error}") from None
+        if len(scores) != judgments.documents:
+            raise ValueError(f"model {name!r} has {len(scores)} scores, but there are {judgments.documents} documents")
+        predictions[name] = scores
+        if used is not None:
+            iterations[name] = used
+    return predictions, iterations
+
+
+def _read_rounds(iteration: Any, names: list[str]) -> dict[str, int]:
+    if iteration is None:
+        return {}
+    if not isinstance(iteration, Mapping):
+        rounds = validate_integer("iteration", iteration, unit="boosting rounds")
+        return dict.fromkeys(names, rounds)
+    for name in iteration:
+        if name not in names:
+            raise ValueError(
+                f"iteration names {name!r}, which is not among the models{nearest(str(name), names)} "
+                f"(there are {', '.join(printables(names))})"
+            )
+    return {
+        name: validate_integer(f"iteration[{name!r}]", rounds, unit="boosting rounds")
+        for name, rounds in iteration.items()
+    }
+
+
+def _read_scores(source: Any, features: Any, rounds: int | None) -> tuple[Any, Iteration | None]:
+    """Return unconverted scores, and the number of rounds of a booster."""
+    is_path = isinstance(source, str | PathLike)
+    if not is_path:
+        validate_ready("scores", source)
+        if hasattr(source, "predict"):
+            if features is None:
+                raise ValueError("it is a model, which predicts from features. Pass features=, one row per document")
+            return predict(source, features, rounds)
+        if np.ndim(source) == 0:
+            raise TypeError(
+                f"it is neither scores nor a path nor a model with a predict method, but {type(source).__name__}"
+            )
+    if rounds is not None:
+        kind = f"the scores in {fspath(source)}" if is_path else "scores"
+        raise ValueError(
+            f"iteration applies to boosters, but this model is {kind}. Pass iteration={{'name': rounds}} with the "
+            "names of the boosters"
+        )
+    return read_scores(fspath(source)) if is_path else source, None
+
+
+class _Booster(NamedTuple):
+    """A boosted model: its number of rounds, its best number, and the argument of `predict` for a number."""
+
+    total: int
+    best: int | None
+    argument: Literal["num_iteration", "iteration_range", "ntree_end"] | None
+    """None for a linear booster, which always predicts with all rounds."""
+
+
+def predict(model: Predictor, features: Features, rounds: int | None = None) -> tuple[Any, Iteration | None]:
+    """Return the scores of a model, and the number of rounds, which is None for models that are not boosters.
+
+    Boosters and estimators of LightGBM, XGBoost and CatBoost predict with `rounds`, by default with those up to their
+    best iteration, or with all rounds.
+    """
+    features, booster = _convert_features(model, features), _read_booster(model)
+    if booster is None:
+        if rounds is not None:
+            raise ValueError(
+                f"it is a {type(model).__name__} and not a booster of LightGBM, XGBoost or CatBoost, so iteration does "
+                "not apply: pass the booster itself, or its scores after the round that you need"
+            )
+        return model.predict(features), None
+    total, best, argument = booster
+    if rounds is None:
+        used = total if best is None else min(best, total)
+        iteration = Iteration(used, total, "best" if used == best else "all")
+    elif rounds > total:
+        raise ValueError(f"iteration={rounds}, but it has {total} boosting rounds: pass at most that many")
+    elif argument is None and rounds < total:
+        raise ValueError(
+            f"iteration={rounds} of its {total} rounds is not available: a linear booster keeps its last state only"
+        )
+    else:
+        iteration = Iteration(rounds, total, "given")
+    if argument is None:
+        return model.predict(features), iteration
+    value = (0, iteration.used) if argument == "iteration_range" else iteration.used
+    return model.predict(features, **{argument: value}), iteration
+
+
+def find_booster(model: Any) -> tuple[str, Any]:
+    """Return the library of a model of LightGBM or XGBoost and its booster, or the library of another model and None.
+
+    An estimator that is not fitted raises the error of its library.
+    """
+    modules = (kind.__module__.partition(".")[0] for kind in type(model).__mro__)
+    library, kind = next((module for module in modules if module in LIBRARIES), ""), type(model)
+    if library == "lightgbm":
+        own_booster = model if hasattr(kind, "current_iteration") else None
+        return library, model.booster_ if hasattr(kind, "booster_") else own_booster
+    if library == "xgboost":
+        own_booster = model if hasattr(kind, "num_boosted_rounds") else None
+        return library, model.get_booster() if hasattr(kind, "get_booster") else own_booster
+    return library, None
+
+
+def _read_booster(model: Any) -> _Booster | None:
+    """Return the rounds of a boosted model, or None for other models."""
+    library, booster = find_booster(model)
+    if library == "catboost" and getattr(model, "tree_count_", None) is not None:
+        return _Booster(model.tree_count_, _find_best_of_catboost(model), "ntree_end")
+    if booster is None:
+        return None
+    if library == "lightgbm":
+        best = booster.best_iteration if (booster.best_iteration or 0) > 0 else None
+        return _Booster(booster.current_iteration(), best, "num_iteration")
+    total, best = booster.num_boosted_rounds(), booster.attr("best_iteration")
+    if json.loads(booster.save_config())["learner"]["gradient_booster"]["name"] == "gblinear":
+        return _Booster(total, None, None)
+    return _Booster(total, None if best is None else int(best) + 1, "iteration_range")
+
+
+def _convert_features(model: Any, features: Any) -> Any:
+    """Return features in the form of the model. XGBoost's boosters require a DMatrix, with names if they exist."""
+    names = None
+    if is_sparse(features):
+        features = as_matrix(features)  # LightGBM does not support csr_array
+    if isinstance(features, RankingData):
+        names = features.feature_names
+        named = names is not None and not is_sparse(features.features)
+        features = features.feature_frame() if named else features.features
+    if hasattr(type(model), "num_boosted_rounds"):
+        import xgboost
+
+        if isinstance(features, xgboost.DMatrix):
+            return features
+        if not hasattr(features, "columns"):  # the names of an array cannot differ from those of the model
+            options = {"feature_names": names or model.feature_names, "feature_types": model.feature_types}
+            return xgboost.DMatrix(features, **options, enable_categorical=True)
+        validate_categories(model, features)
+        return xgboost.DMatrix(features, enable_categorical=True)
+    if hasattr(type(model), "get_booster"):
+        validate_categories(model.get_booster(), features)
+    return features
+
+
+def _find_best_of_catboost(model: Any) -> int | None:
+    """Return the number of rounds up to the best one, or None.
+
+    CatBoost counts the rounds of the last training, which may continue a model (`init_model`).
+    """
+    best = model.get_best_iteration()
+    if best is None:
+        return None
+    total, params = model.tree_count_, model.get_all_params()
+    if params.get("use_best_model"):  # already cut, with all rounds of the continued model
+        return int(total)
+    logged = max((len(curve) for curves in model.get_evals_result().values() for curve in curves.values()), default=0)
+    is_sparse_log = params.get("metric_period", 1) != 1
+    trained = min(total, params.get("iterations", total)) if is_sparse_log or not logged else logged
+    return int(total - trained + best + 1)
+
+
+def find_trees(content: Any) -> Any:
+    """Return the part of an XGBoost model in JSON that has the trees and their categories, or None.
+
+    The categories are under "cats". Versions before 3.1 do not store them.
+    """
+    booster = content["learner"]["gradient_booster"]
+    return booster.get("model", booster.get("gbtree", {}).get("model"))
+
+
+def validate_categories(booster: Any, features: Any) -> None:
+    """Raise an error if a frame has categories and the booster has lost those of its training.
+
+    XGBoost would use the codes of the frame without an error, although the categories may have another order.
+    """
+    if "c" not in (booster.feature_types or ()) or not _has_categories(features):
+        return
+    trees = find_trees(json.loads(bytes(booster.save_raw("json"))))
+    if not ((trees or {}).get("cats") or {}).get("enc"):
+        raise ValueError(
+            "it splits by category, but the model does not contain its categories (as with XGBoost before 3.1, slices "
+            "and training on codes). Pass its scores, or features as an array with the codes of its training, or train "
+            "it on a DataFrame with XGBoost 3.1 or newer"
+        )
+
+
+def _has_categories(features: Any) -> bool:
+    """Return whether a frame of pandas or Polars, or a table of Arrow, has a categorical column."""
+    types = getattr(features, "dtypes", getattr(getattr(features, "schema", None), "types", ()))
+    prefixes = ("categor", "enum", "dictionary")
+    return hasattr(features, "columns") and any(str(kind).lower().startswith(prefixes) for kind in types)

@@ -1,0 +1,321 @@
+"""Early stopping of XGBoost on the metric that you name."""
+
+from __future__ import annotations
+
+import json
+import threading
+import warnings
+import weakref
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import xgboost as xgb
+
+from .._common.arrays import nearest
+from .._common.validation import validate_flag
+from ..metrics.base import Metric
+from ..training.bound_metrics import create_clash_error, factory, find_logged_name
+from ..training.early_stopping import STOPPING_OPTIONS, EarlyStoppingBase, StoppingRun, active_runs
+from ..training.prediction import find_trees
+from .curves import DIRECTIONS, REMEDY, Callback, get_loggers, log_first, read_best
+from .evaluate import calls
+
+if TYPE_CHECKING:
+    from ..metrics.names import MetricLike
+
+
+@factory('callbacks=[early_stopping("ndcg_exp@10", rounds=50)]', **STOPPING_OPTIONS)
+def early_stopping(
+    metric: MetricLike,
+    rounds: int,
+    dataset: str | None = None,
+    min_delta: float = 0.0,
+    maximize: bool | None = None,
+    save_best: bool = False,
+    verbose: bool = True,
+) -> EarlyStopping:
+    """Create a callback that stops training if the metric that you name does not improve for some rounds.
+
+    It monitors one metric on one dataset, and ignores all others. It sets `best_iteration` and `best_score`, whether it
+    stops the training or not. The guide "Early stopping" describes continued trainings and other callbacks.
+
+    Parameters
+    ----------
+    metric : str or Metric
+        The metric, such as ``"ndcg_linear@10"``, by its plain or safe name (`names=` of `custom_metric`).
+    rounds : int
+        Stop after this number of boosting rounds without improvement.
+    dataset : str, optional
+        The name of the dataset in `evals` or `EvaluateRanking`. Optional if the metric is logged on one dataset only.
+    min_delta : float, default 0
+        The smallest increase over the best value that counts as an improvement.
+    maximize : bool, optional
+        The direction. Required only for custom metrics that gainwise does not define.
+    save_best : bool, default False
+        Return the model cut after its best round. Not available in `xgboost.cv`, or with dart and gblinear.
+    verbose : bool, default True
+        Print the best round.
+
+    Raises
+    ------
+    TypeError
+        If an option belongs to the early stopping of another library. The message contains the right option.
+    ValueError
+        If the direction is wrong for a metric of gainwise, or if there is a second callback of this kind. In the first
+        round, if the metric or the dataset is not evaluated. The message lists the names in the log.
+
+    Notes
+    -----
+    One object can be used in several trainings. With `every=n`, at least one round after the best round must be
+    evaluated. If all values are NaN, the callback has no effect, and a warning states that. In `xgboost.cv`, pass this
+    callback last, because later callbacks do not receive the last round.
+
+    Examples
+    --------
+    >>> import xgboost as xgb
+    >>> from gainwise.data import simulate
+    >>> from gainwise.xgboost import EvaluateRanking, early_stopping
+    >>> train, valid = simulate(60, seed=1).split_queries(0.5, 0.5, seed=1)
+    >>> matrix = xgb.DMatrix(train.features, label=train.labels, qid=train.qid)
+    >>> booster = xgb.train(
+    ...     {"objective": "rank:ndcg", "disable_default_eval_metric": True}, matrix, 20, verbose_eval=False,
+    ...     callbacks=[EvaluateRanking({"valid": (valid.features, valid.labels, valid.qid)}, ["ndcg_exp@10", "mrr"]),
+    ...                early_stopping("ndcg_exp@10", rounds=5, verbose=False)])
+    >>> 0 <= booster.best_iteration < 20
+    True
+    """
+    return EarlyStopping(metric, rounds, dataset, min_delta, maximize, save_best, verbose)
+
+
+@dataclass
+class _Run(StoppingRun):
+    """The state of one training. `reference` is its model, because another callback may return a shorter one."""
+
+    reference: Any = None
+    initial_best: tuple[str | None, str | None] = (None, None)
+    is_continued: bool = False
+    has_stopped: bool = False
+    history: Any = field(default_factory=dict)
+    last_checked: int = 0
+    values_seen: int = 0
+
+
+class EarlyStopping(EarlyStoppingBase, Callback):
+    """A callback for XGBoost, created by `early_stopping`."""
+
+    _factory = early_stopping
+
+    def __init__(
+        self,
+        metric: MetricLike,
+        rounds: int,
+        dataset: str | None,
+        min_delta: float,
+        maximize: bool | None,
+        save_best: bool,
+        verbose: bool,
+    ) -> None:
+        super().__init__(metric, rounds, dataset, min_delta, verbose)
+        self.maximize = _find_direction(self._own_metric or self.metric, maximize)
+        self.save_best = validate_flag("save_best", save_best)
+        self._runs: dict[int, _Run] = {}
+        """By thread, because the model at the end of a training may be another object than at the start."""
+
+    def before_training(self, model: Any) -> Any:
+        """Start a new record."""
+        second = active_runs.get(model)
+        if second is not None and second.sets_best is None and second is not self._runs.get(threading.get_ident()):
+            raise ValueError(
+                f"two early_stopping callbacks in one training, on {second.metric!r} and on {self.metric!r}: a model "
+                "has one best round. Keep one, and read the best round of the other metric from evals_result"
+            )
+        if self.save_best and not isinstance(model, xgb.Booster):
+            raise ValueError("save_best does not work in xgboost.cv, which returns no model")
+        unstable = _describe_unstable_booster(model) if isinstance(model, xgb.Booster) else None
+        if unstable is not None:
+            booster, reason = unstable
+            if self.save_best:
+                raise ValueError(
+                    f"save_best does not work under {booster}: {reason}, so the model cut after its best round differs "
+                    "from the one that was evaluated"
+                )
+            warnings.warn(f"under {booster} {reason}: the model of the best round cannot be restored", stacklevel=2)
+        start: int = model.num_boosted_rounds()
+        run = _Run(self.metric, self.rounds, start, start, reference=weakref.ref(model), last_checked=start)
+        run.initial_best = read_best(model) if start else (None, None)
+        run.is_continued = start > 0 and unstable is None
+        self._runs[threading.get_ident()] = run
+        active_runs.set(model, run)
+        if run.is_continued:
+            calls.set([])
+        return model
+
+    def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        """End the training if `finish_round` decided so, after all callbacks have received the last round."""
+        run = self._runs[threading.get_ident()]
+        run.history = evals_log
+        return run.has_stopped
+
+    def finish_round(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        """Check the value of a round. Only `xgboost.cv` is stopped at once, which then cuts its table."""
+        run = self._runs[threading.get_ident()]
+        run.history = evals_log
+        log_first(model, epoch, evals_log)
+        round_number = run.start + epoch + 1
+        self._check(run, model, round_number)
+        run.has_stopped = run.is_over(round_number)
+        if run.has_stopped:
+            self._set_best(run, model)  # at once, because xgboost.cv and a second stop with save_best read it
+        return run.has_stopped and not isinstance(model, xgb.Booster)
+
+    def _check(self, run: _Run, model: Any, round_number: int) -> None:
+        """Check the value of a round, if it was evaluated."""
+        curve = self._find_curve(run)
+        if len(curve) > round_number - run.start:
+            raise create_clash_error(str(run.logged_name), "XGBoost", REMEDY)
+        if run.is_continued and run.last_checked == run.start:
+            self._evaluate_start(run, model)
+        run.last_checked = round_number
+        if len(curve) > run.values_seen:
+            run.values_seen = len(curve)
+            value = float(curve[-1][0] if isinstance(curve[-1], tuple) else curve[-1])
+            self._record(run, round_number, value, self.maximize, self.min_delta)
+
+    def _evaluate_start(self, run: _Run, model: Any) -> None:
+        """Use the better length of the continued model as the value to beat: up to its best round, or complete."""
+        best = (run.initial_best[0] or "").strip()
+        best_length = min(int(best) + 1, run.start) if best.isdigit() else run.start
+        recorded = [(log, matrix) for log, reference in calls.get() or () if (matrix := reference()) is not None]
+        calls.set(None)
+        for rounds in sorted({best_length, run.start}):
+            value = self._compute_value(run, model, rounds, recorded)
+            if value is None:
+                functions = "EvaluateRanking or custom_metric"
+                warnings.warn(self._describe_unknown_start(functions), stacklevel=2)
+                return
+            self._record(run, rounds, value, self.maximize, 0.0)
+
+    def _compute_value(self, run: _Run, model: Any, rounds: int, recorded: list[Any]) -> float | None:
+        """Return the value of the first rounds of a model as it would be logged, or None for other metrics."""
+        metric, dataset, loggers = str(run.logged_name), str(run.dataset), get_loggers(model)
+        for logger in loggers:
+            value = logger.compute_value(model, rounds, dataset, metric)
+            if value is not None:
+                return value
+        recorded = [(log, matrix) for log, matrix in recorded if metric in log.bound_metrics.names]
+        datasets = [name for name, history in run.history.items() if metric in history]
+        place = datasets.index(dataset)  # XGBoost evaluates its own datasets first, in the order of history
+        if place >= len(recorded):
+            return None
+        log, matrix = recorded[place]
+        exact = log.compute_value(model, rounds, matrix, metric)
+        restored = any(getattr(logger, "log", None) is log for logger in loggers)
+        return float(exact if restored else f"{exact:f}")  # XGBoost keeps six digits
+
+    def after_training(self, model: Any) -> Any:
+        """Print the best round, and cut the model there if `save_best`."""
+        run = self._runs.pop(threading.get_ident())
+        result = self._finish(run, model)
+        for function in run.on_end:
+            function(result)
+        run.history, run.on_end = {}, []  # the run is stored as long as the model
+        return result
+
+    def _finish(self, run: _Run, model: Any) -> Any:
+        """Return the resulting model."""
+        run.sets_best = False
+        trained = model if run.reference() is None else run.reference()
+        last_round = trained.num_boosted_rounds()
+        if run.history and run.last_checked < last_round:  # another callback stopped before this one was called
+            self._check(run, trained, last_round)
+        if run.best is None:
+            if run.values_seen:
+                warnings.warn(self._describe_missing_values(run.dataset), stacklevel=2)
+            return model
+        is_cut = model.num_boosted_rounds() < last_round
+        has_second_stop = is_cut or read_best(trained) != run.initial_best
+        keeps_attributes = has_second_stop and not run.has_stopped and not self.save_best
+        self._print_best(run, keeps_attributes)
+        if keeps_attributes:
+            return model
+        run.sets_best = True
+        result = cut_booster(trained, run.best_round) if self.save_best else model
+        self._set_best(run, result)
+        return result
+
+    def _set_best(self, run: _Run, model: Any) -> None:
+        model.set_attr(best_score=str(run.best), best_iteration=str(run.best_round - 1))
+
+    def _print_best(self, run: _Run, keeps_attributes: bool) -> None:
+        if not self.verbose or xgb.collective.get_rank() != 0:
+            return
+        start = "Best" if run.best_round > run.start else "No round is better than the continued model: its best"
+        second = (
+            ". best_iteration and best_score of the model are those of another stopping" if keeps_attributes else ""
+        )
+        value = f"{self.metric} = {run.best:.6g} on {run.dataset}"
+        text = f"{start} iteration is {run.best_round - 1} (counted from 0) with {value}{second}"
+        xgb.collective.communicator_print(f"{text}\n")
+
+    def _find_curve(self, run: _Run) -> list[Any]:
+        """Return the values of the metric, or raise an error if it is not logged."""
+        if run.dataset is None:
+            datasets = [name for name, history in run.history.items() if find_logged_name(self.metric, history)]
+            datasets = [name for name in datasets if self.dataset in (None, name)]
+            if len(datasets) > 1:
+                raise ValueError(f"{self.metric!r} is logged on {', '.join(datasets)}: pass dataset=, one of these")
+            if not datasets:
+                remedy = f"Pass EvaluateRanking({{…}}, [{self.metric!r}]) in callbacks, or custom_metric="
+                raise ValueError(self._describe_missing_metric(run.history, self.dataset, remedy))
+            run.dataset, run.logged_name = datasets[0], find_logged_name(self.metric, run.history[datasets[0]])
+        curve: list[Any] = run.history[run.dataset][run.logged_name]
+        return curve
+
+
+def cut_booster(booster: xgb.Booster, rounds: int) -> xgb.Booster:
+    """Return the first rounds of a booster, with the categories of its features.
+
+    XGBoost's own slice loses the categories, so it misreads a DataFrame with the same categories in another order.
+    """
+    cut = booster[:rounds]
+    if "c" not in (booster.feature_types or ()):
+        return cut
+    content, complete = (json.loads(bytes(model.save_raw("json"))) for model in (cut, booster))
+    trees, all_trees = find_trees(content), find_trees(complete)
+    if trees is None or all_trees is None or trees.get("cats") == all_trees.get("cats"):
+        return cut
+    trees["cats"] = all_trees["cats"]
+    restored: xgb.Booster = xgb.Booster(model_file=bytearray(json.dumps(content).encode()))
+    return restored
+
+
+def _find_direction(metric: Metric | str, maximize: bool | None) -> bool:
+    """Return whether a higher value is better, or raise an error if it is unknown or contradicts `maximize`."""
+    if maximize is not None:
+        maximize = validate_flag("maximize", maximize)
+    if isinstance(metric, Metric):
+        if maximize is not None and maximize != metric.higher_is_better:
+            better = "higher" if metric.higher_is_better else "lower"
+            raise ValueError(f"maximize={maximize} selects the worst {metric}, because a {better} value is better")
+        return metric.higher_is_better
+    direction = DIRECTIONS.get(metric.partition("@")[0]) if maximize is None else maximize
+    if direction is None:
+        raise ValueError(
+            f"it is not known whether a higher {metric!r} is better: pass maximize=True or maximize=False"
+            f"{nearest(metric, DIRECTIONS)} (for a custom metric of gainwise, import the module that defines it)"
+        )
+    return direction
+
+
+def _describe_unstable_booster(model: xgb.Booster) -> tuple[str, str] | None:
+    """Return the kind of a booster whose earlier rounds cannot be restored, with the reason, or None.
+
+    dart drops trees during training. Since XGBoost 3.4, parameters of any tree booster can do so.
+    """
+    config = json.loads(model.save_config())["learner"]["gradient_booster"]
+    if config["name"] == "gblinear":
+        return "gblinear", "later rounds change the same weights"
+    dropout = config.get("dart_train_param", {})
+    if config["name"] == "dart" or any(float(dropout.get(name, 0)) > 0 for name in ("rate_drop", "one_drop")):
+        return "dart", "later rounds change earlier trees"
+    return None
