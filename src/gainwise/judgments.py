@@ -70,6 +70,8 @@ class Judgments:
         Query texts to display in reports.
     titles : array-like of str, shape (documents,), optional
         Document titles to display in reports.
+    document_ids : array-like, shape (documents,), optional
+        Document ids to display in rankings. Defaults to the numbers of the rows.
 
     Attributes
     ----------
@@ -115,6 +117,7 @@ class Judgments:
         judged: ArrayLike | None = None,
         texts: Mapping[Any, str] | None = None,
         titles: ArrayLike | None = None,
+        document_ids: Any = None,
     ) -> None:
         validate_choice("negative_labels", negative_labels, get_args(NegativeLabels))
         self._index = next((index for index in map(index_of, (labels, qid)) if index is not None), None)
@@ -135,6 +138,9 @@ class Judgments:
         self.weights, self._document_weights = self._validate_weights(weight, group)
         self.texts = self._validate_texts(texts)
         self.titles = self._validate_titles(titles)
+        self.document_ids = self.in_row_order("document_ids", document_ids)
+        if document_ids is not None:
+            _validate_length("document_ids", self.document_ids, self.documents)
         fixed = (self.sizes, self.query_ids, self.weights, self.levels, self._flat_codes, self.judged, self.titles)
         for array in fixed:
             if array is not None:
@@ -264,6 +270,7 @@ class Judgments:
             condensed.__dict__.pop(name, None)
         condensed.sizes = np.bincount(self._query_of_document()[mask], minlength=self.queries)
         condensed.titles = None if self.titles is None else self.by_query(self.titles)[mask]
+        condensed.document_ids = self.documents_at(mask)
         condensed.judged = condensed._rows = condensed._document_weights = condensed._index = None
         codes = self._flat_codes[mask]
         distinct = np.unique(codes)
@@ -306,9 +313,10 @@ class Judgments:
         """Return one value per document with contiguous queries."""
         return values if self._rows is None else values[self._rows]
 
-    def rows_by_query(self, places: slice) -> Integers:
-        """Return the input rows of the documents at these positions of `by_query`."""
-        return np.arange(self.documents)[places] if self._rows is None else self._rows[places]
+    def documents_at(self, places: slice | Bools) -> np.ndarray[Any, Any]:
+        """Return the ids of the documents at these positions of `by_query`, by default the numbers of their rows."""
+        rows = np.arange(self.documents)[places] if self._rows is None else self._rows[places]
+        return rows if self.document_ids is None else np.asarray(self.document_ids[rows])
 
     def _by_row(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Return values in input order, the inverse of `by_query`."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -135,10 +134,9 @@ def compare(
     values, counted = _evaluate(evaluator, scores)
     labels = {} if segments is None else validate_labels(segments, judgments.query_ids, judgments)
     cluster_codes = None if clusters is None else read_clusters(clusters, judgments.queries, judgments)[counted]
-    unjudged_documents, documents = find_unjudged(judgments, scores, primary_metrics, unjudged), None
+    unjudged_documents = find_unjudged(judgments, scores, primary_metrics, unjudged)
     if unjudged == "drop":
         whole, (judgments, retained) = judgments, judgments.condensed
-        documents = whole.rows_by_query(slice(None))[retained]
         scores = {name: whole.by_query(model_scores)[retained] for name, model_scores in scores.items()}
     tables = [_build_table(table, list(scores), recipes) for table in values[:, counted]]
     by_model = _group_repeats(scores, recipes)
@@ -149,7 +147,7 @@ def compare(
         metrics=dict(zip(evaluator.names, parsed, strict=True)),
         weights=None if weights is None else weights[counted],
         primary=None if primary is None else [str(metric) for metric in primary_metrics],
-        rankings=Rankings(judgments, by_model, counted, weights, documents),
+        rankings=Rankings(judgments, by_model, counted, weights),
         unjudged=unjudged_documents and unjudged_documents.average_repeats(recipes, list(by_model)),
         iterations={name: used for name, used in iterations.items() if name in by_model},
         segments={name: column[counted] for name, column in labels.items()} or None,
@@ -245,13 +243,8 @@ def compare_runs(
     {'ndcg_linear@2': 'first', 'mrr': 'first'}
     """
     flat_runs, recipes = expand_recipes(runs)
-    judgments, scores, coverage, documents = align_runs(flat_runs, qrels, unjudged=unjudged)
-    models = _group_repeats(scores, recipes)
-    comparison = compare(models, judgments, metrics, unjudged=unjudged, **options)
-    rankings = comparison.rankings
-    assert rankings is not None
-    names = documents if rankings.documents is None else documents[rankings.documents]
-    comparison.rankings = replace(rankings, documents=names)
+    judgments, scores, coverage = align_runs(flat_runs, qrels, unjudged=unjudged)
+    comparison = compare(_group_repeats(scores, recipes), judgments, metrics, unjudged=unjudged, **options)
     comparison.notes = tuple(f"{name}: {note}" for name, about in coverage.items() for note in about.queries)
     return comparison
 
@@ -369,7 +362,8 @@ def read_score_table(
     }
     try:
         weight = columns["weight"].to_numpy() if "weight" in columns else None
-        judgments = Judgments(labels, qid=columns["query"].to_numpy(), weight=weight)
+        documents = columns["document"].to_numpy() if "document" in columns else None
+        judgments = Judgments(labels, qid=columns["query"].to_numpy(), weight=weight, document_ids=documents)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{source}: {one_line(error)}") from None
     return {

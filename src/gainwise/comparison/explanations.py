@@ -530,7 +530,7 @@ def build_ranking(rankings: Rankings, place: int, model: str, metrics: Iterable[
     ranks[scores[order] == -np.inf] = pd.NA
     columns: dict[str, Any] = {
         "rank": ranks,
-        "document": rankings.documents_of(rows)[order],
+        "document": judgments.documents_at(rows)[order],
         "label": simplify_labels(labels[order]),
         "score": scores[order],
         "tied": tied,

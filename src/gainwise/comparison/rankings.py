@@ -55,19 +55,12 @@ class Rankings:
         Queries with a value under some metric.
     query_weights : ndarray, shape (queries,), optional
         Weights of the queries. None if all have the same weight.
-    documents : array, optional
-        Names of the documents, grouped by query. Defaults to the numbers of their rows.
     """
 
     judgments: Judgments
     scores: Mapping[str, Floats | Sequence[Floats]]
     counted: Bools
     query_weights: Floats | None = None
-    documents: Any = None
-
-    def documents_of(self, here: slice) -> np.ndarray[Any, Any]:
-        """Return the names of the documents at these indices, grouped by query."""
-        return np.asarray(self.judgments.rows_by_query(here) if self.documents is None else self.documents[here])
 
     def repeat_scores(self, model: str) -> Sequence[Floats]:
         """Return the scores of each repeat of a model, or one array for a fixed model."""

@@ -229,7 +229,10 @@ class RankingData:
         negative_labels : {"refuse", "allow", "zero"}, default "refuse"
             How to treat labels below 0. See `Judgments`.
         """
-        judgments = Judgments(self.labels, qid=self.qid, weight=self.weight, negative_labels=negative_labels)
+        documents = None if self.document_ids is None else np.array(self.document_ids, dtype=object)
+        judgments = Judgments(
+            self.labels, qid=self.qid, weight=self.weight, negative_labels=negative_labels, document_ids=documents
+        )
         ids = self.query_ids[judgments.query_ids]
         if len(np.unique(ids)) == len(ids) and not np.array_equal(ids, judgments.query_ids.astype(ids.dtype)):
             ids.flags.writeable = False

@@ -113,6 +113,9 @@ class DocumentIds:
     codes: Integers
     distinct: Any
 
+    def __len__(self) -> int:
+        return len(self.codes)
+
     def __getitem__(self, rows: Any) -> np.ndarray[Any, Any]:
         ids = self.distinct.take(self.codes[rows])
         return np.asarray(ids.to_pylist() if hasattr(ids, "to_pylist") else ids, dtype=object)
@@ -124,7 +127,6 @@ class AlignedRuns(NamedTuple):
     judgments: Judgments
     scores: dict[str, Floats]
     coverage: dict[str, Coverage]
-    documents: DocumentIds
 
 
 def align_runs(runs: Mapping[str, Listed], qrels: Listed, unjudged: Unjudged = "irrelevant") -> AlignedRuns:
@@ -234,13 +236,14 @@ def _align(
         judged=~np.isnan(labels),
         texts={query: text for query, text in texts.items() if query in position},
         titles=None if titles is None else titles[order],
+        document_ids=DocumentIds(document[order], distinct),
     )
     coverage = {
         name: _build_coverage(judged, run, run_scores, judgments, unjudged, missing)
         for name, run, run_scores in zip(runs, listings[1:], scores, strict=True)
     }
     by_name = dict(zip(runs, scores, strict=True))
-    return AlignedRuns(judgments, by_name, coverage, DocumentIds(document[order], distinct))
+    return AlignedRuns(judgments, by_name, coverage)
 
 
 def _build_coverage(
