@@ -107,7 +107,7 @@ EXTRA = "pip install 'gainwise[report]'"
             {
                 "c.plot.conflict()": f"Matplotlib: {EXTRA}",
                 "import tempfile; print(c.to_html(tempfile.mkdtemp() + '/r.html').name)": "r.html",
-                "import gainwise.report.plots.style": f"Matplotlib: {EXTRA}",
+                "import gainwise.drawing.style": f"Matplotlib: {EXTRA}",
                 "from gainwise.report.plots import plot_explain": f"Matplotlib: {EXTRA}",
                 "print(len(c.to_markdown()) > 0 and len(c.to_json()) > 0)": "True",
             },

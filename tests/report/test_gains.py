@@ -15,7 +15,7 @@ from gainwise.comparison.gain_fit import GainFit
 from gainwise.data import simulate
 from gainwise.report.plots import plot_gains
 from gainwise.report.plots.curves import format_gain
-from gainwise.report.plots.style import embed
+from gainwise.drawing.style import embed
 
 
 @pytest.fixture(scope="module")

@@ -17,10 +17,10 @@ from ..data.ranking_data import as_pandas
 from ..data.tables import get_column, read_table
 from ..data.text import one_line
 from ..evaluation.evaluator import Evaluator, shared_weights, validate_judgments
+from ..evaluation.prediction import Iteration, read_predictions
 from ..evaluation.trec_runs import align_runs
 from ..judgments import Judgments, Unjudged
 from ..metrics.names import MetricLike, parse_metrics
-from ..training.prediction import Iteration, read_predictions
 from .baseline import validate_baseline
 from .comparison import Comparison
 from .data import Vary, expand_recipes, read_clusters, validate_labels

@@ -18,10 +18,10 @@ from .._common.arrays import nearest, number_table
 from .._common.text import plain, pluralize, short_names
 from .._common.typing import FilePath, Floats, Ids
 from .._common.validation import validate_ordered
+from ..evaluation.prediction import Iteration
 from ..metrics.base import Metric
 from ..metrics.dcg import NDCG
 from ..metrics.names import MetricLike, parse_metrics
-from ..training.prediction import Iteration
 from .baseline import BaselineComparison, compare_with_baseline, validate_baseline
 from .data import (
     Values,

@@ -19,9 +19,9 @@ from dask.delayed import Delayed, delayed
 from .._common import cached_property
 from .._common.arrays import factorize, identifiers, integers, nearest
 from .._common.text import pluralize
+from ..evaluation.prediction import find_booster, validate_categories
 from ..metrics.base import UnpicklableError
 from ..training.bound_metrics import BoundMetrics, Partition, canonical_name, compute_ratios
-from ..training.prediction import find_booster, validate_categories
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -77,8 +77,8 @@ def _render(macro: str, *arguments: object, **options: object) -> str:
 
 def _embed(plot: str, *arguments: Any, **options: Any) -> str:
     """Return HTML with a plot of `gainwise.report.plots` in both themes."""
+    from ..drawing.style import embed
     from . import plots
-    from .plots.style import embed
 
     return embed(getattr(plots, plot), *arguments, **options)
 

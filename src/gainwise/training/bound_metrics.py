@@ -16,6 +16,7 @@ from .._common.arrays import index_of, nearest, sum_columns
 from .._common.text import call_text, join_names
 from .._common.validation import validate_choice
 from ..evaluation.evaluator import Evaluator, validate_threads, weighted
+from ..evaluation.prediction import LIBRARIES
 from ..judgments import Judgments, NegativeLabels
 from ..metrics.base import Metric
 from ..metrics.binary import validate_without_judged
@@ -42,7 +43,6 @@ T = TypeVar("T")
 SMALLEST, LARGEST = 2.0**-500, 2.0**500
 """If the largest weight is in this range, sums neither overflow nor lose digits."""
 
-LIBRARIES = {"lightgbm": "LightGBM", "xgboost": "XGBoost", "catboost": "CatBoost"}
 EVALUATIONS = {"lightgbm": "feval", "xgboost": "EvaluateRanking", "catboost": "eval_metric"}
 """The functions that evaluate metrics in each library. CatBoost has no other adapter."""
 

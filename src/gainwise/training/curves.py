@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from ..drawing.style import Picture
     from ..metrics.names import MetricLike
-    from ..report.plots.style import Picture
     from .early_stopping import StoppingRun
 
 UNKNOWN_DIRECTION = "it is not known whether a higher {!r} is better: pass higher_is_better=True or False"
@@ -295,8 +295,8 @@ class CurvesBase:
         Picture
             Notebooks display it. `save` writes it to a file.
         """
-        from ..report.plots.curves import DistanceCurve, draw_curves
-        from ..report.plots.style import finish, start
+        from ..drawing.distances import DistanceCurve, draw_curves
+        from ..drawing.style import finish, start
 
         self._settle()
         view = self._create_view()

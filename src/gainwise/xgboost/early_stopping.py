@@ -13,10 +13,10 @@ import xgboost as xgb
 
 from .._common.arrays import nearest
 from .._common.validation import validate_flag
+from ..evaluation.prediction import find_trees
 from ..metrics.base import Metric
 from ..training.bound_metrics import create_clash_error, factory, find_logged_name
 from ..training.early_stopping import STOPPING_OPTIONS, EarlyStoppingBase, StoppingRun, active_runs
-from ..training.prediction import find_trees
 from .curves import DIRECTIONS, REMEDY, Callback, get_loggers, log_first, read_best
 from .evaluate import calls
 

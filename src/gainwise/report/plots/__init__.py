@@ -8,11 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-try:
-    import matplotlib as _  # noqa: F401 # before anything here needs a part of it
-except ImportError as error:
-    raise ImportError("pictures need Matplotlib: pip install 'gainwise[report]'") from error
-
+from ...drawing.style import Picture
 from ..content import choose_pair
 from .curves import plot_best_rounds as plot_best_rounds
 from .curves import plot_curves, plot_gains
@@ -20,7 +16,6 @@ from .explain import plot_attribution, plot_queries
 from .explain import plot_explain as plot_explain
 from .models import plot_bound as plot_bound
 from .models import plot_conflict, plot_leaderboard, plot_sensitivity
-from .style import Picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.ticker import MaxNLocator
@@ -11,8 +11,9 @@ from matplotlib.ticker import MaxNLocator
 from ..._common.text import format_difference, format_mean, printable, short_names
 from ...comparison.gain_path import select_labelled_bases
 from ...comparison.verdict import label_metrics
+from ...drawing.distances import ROLES, DistanceCurve, draw_curves
+from ...drawing.style import annotate_beside, column_width, draw_legend_below, finish, looks, remove_frame, start
 from ..content import best_rounds, select_curve
-from .style import annotate_beside, column_width, draw_legend_below, finish, looks, remove_frame, start
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -21,15 +22,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..._common.theme import Theme
-    from ..._common.typing import Floats
     from ...comparison.gain_path import GainPath
-    from .style import Picture
+    from ...drawing.style import Picture
 
 MAX_CANDIDATES = 40
 """The maximum number of candidates in the picture of best rounds. The table has all of them."""
-
-ROLES = {"first": ("o", "-"), "second": ("D", (0, (5, 1.5))), "third": ("^", ":"), "fourth": ("s", "-.")}
-"""Marker and line of each color of a theme."""
 
 MAX_NAMES = 12
 """Maximum number of names next to the lines, those of the leaders first."""
@@ -250,48 +247,6 @@ def plot_curves(
     alt = " ".join(_describe_fold(row, metrics, lower_is_better) for row in rows)
     alt = f"Curves of {name} over rounds, as distance from the best. {alt}"
     return finish(ax, colors, title, alt, "round", "distance from its own best", pad=22 if len(rows) == 1 else 10)
-
-
-class DistanceCurve(NamedTuple):
-    """A curve to draw as distances from its best value, which are 0 at `best_round`.
-
-    `text` is written above the best round. `loss` is the distance at round `at`, the best round of another metric.
-    """
-
-    label: str
-    text: str
-    role: str
-    rounds: Any
-    losses: Floats
-    best_round: int
-    loss: float
-    at: int
-
-
-def draw_curves(ax: Axes, colors: Theme, curves: Sequence[DistanceCurve]) -> None:
-    """Draw curves as distances from their best values, with a filled mark at 0 and a hollow one at `at`."""
-    if not curves:
-        raise ValueError("curves must have a value other than NaN, got none. Check the values of the metrics.")
-    rightmost = max(reversed(curves), key=lambda curve: curve.best_round)
-    for curve in curves:
-        color, (marker, style) = getattr(colors, curve.role), ROLES[curve.role]
-        mark: dict[str, Any] = {"marker": marker, "linestyle": "", "color": color, "markersize": 6.5}
-        width = 1.8 if curve.text else 1.1
-        ax.plot(curve.rounds, -curve.losses, color=color, linestyle=style, linewidth=width, label=curve.label or None)
-        if curve.loss > 0:
-            ax.vlines(curve.at, -curve.loss, 0, color=color, linewidth=4, alpha=0.45, zorder=3)
-        ax.plot([curve.at], [-curve.loss], markerfacecolor=ax.get_facecolor(), zorder=4, **mark)
-        ax.plot([curve.best_round], [0.0], zorder=5, clip_on=False, **mark)
-        text_color = getattr(colors, f"{curve.role}_text", color)
-        annotate_beside(ax, curve.text, (curve.best_round, 1), 2 if curve is rightmost else -2, 3, color=text_color,
-                        size=8.5, xycoords=("data", "axes fraction"), va="baseline", weight="bold")  # fmt: skip
-    lowest = max(1e-6, *(max(2.5 * np.nan_to_num(c.loss), np.nanquantile(c.losses, 0.8)) for c in curves))
-    ax.set_ylim(-1.1 * lowest, 0.08 * lowest)
-    if max(np.nanmax(curve.losses) for curve in curves) > 1.1 * lowest:
-        note = f"values below {format_difference(-1.1 * lowest)} are not shown"
-        ax.text(0.99, 0.02, note, transform=ax.transAxes, fontsize=8, color=colors.muted, ha="right")
-    ax.grid(axis="y", color=colors.grid, linewidth=0.6)
-    draw_legend_below(ax, colors, 0.14, fontsize=9)
 
 
 def plot_best_rounds(

@@ -12,9 +12,18 @@ from ..._common.arrays import numbers
 from ..._common.text import MINUS, format_amount, format_difference, format_mean, pluralize, printable, short_names
 from ..._common.theme import LIGHT
 from ..._common.validation import validate_integer
+from ...drawing.style import (
+    annotate_beside,
+    column_width,
+    draw_legend_below,
+    finish,
+    looks,
+    mix_colors,
+    remove_frame,
+    start,
+)
 from ...evaluation.evaluator import evaluate
 from ...judgments import Judgments
-from .style import annotate_beside, column_width, draw_legend_below, finish, looks, mix_colors, remove_frame, start
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -25,7 +34,7 @@ if TYPE_CHECKING:
     from ..._common.theme import Theme
     from ..._common.typing import Floats, Numbers
     from ...comparison.explanations import Attribution
-    from .style import Look, Picture
+    from ...drawing.style import Look, Picture
 
 LANES = (-0.2, 0.2)
 HEIGHT = 0.34

@@ -15,8 +15,8 @@ from matplotlib.textpath import text_to_path
 
 from ..._common.text import MINUS, as_text, format_difference, format_p_value, pieces, pluralize, printable
 from ...comparison.pairs import compute_advantages
+from ...drawing.style import Picture, annotate_beside, draw_legend_below, finish, looks, mix_colors, remove_frame, start
 from ..chart import STAR
-from .style import Picture, annotate_beside, draw_legend_below, finish, looks, mix_colors, remove_frame, start
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

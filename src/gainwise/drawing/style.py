@@ -17,9 +17,9 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from ..._common.text import printable
-from ..._common.theme import theme_named
-from ..._common.validation import validate_output
+from .._common.text import printable
+from .._common.theme import theme_named
+from .._common.validation import validate_output
 
 if TYPE_CHECKING:
     import os
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from ..._common.theme import Theme
+    from .._common.theme import Theme
 
 SHARP = 2
 """Pixels of the image per pixel of the notebook, for screens with a high resolution."""

@@ -17,11 +17,14 @@ from .._common.text import printables
 from .._common.validation import validate_integer, validate_name
 from ..data import RankingData, read_scores
 from ..data.ranking_data import as_matrix, is_sparse
-from .bound_metrics import LIBRARIES
 
 if TYPE_CHECKING:
     from .._common.typing import Features, Floats, Frame, Predictor, Scores
     from ..judgments import Judgments
+
+
+LIBRARIES = {"lightgbm": "LightGBM", "xgboost": "XGBoost", "catboost": "CatBoost"}
+"""The libraries of boosted trees by the names of their packages."""
 
 
 class Iteration(NamedTuple):
