@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import pickle
-from fractions import Fraction
 
 import dask
 import dask.array as da
@@ -14,14 +13,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.adapters.drivers import LightGBMTrain, XGBoostTrain, make_part, xgb_matrix
 from tests.bad_inputs import BadInput, bad_inputs
 
 import gainwise as gw
 from gainwise.dask import evaluate, evaluate_rounds, validate_whole_queries
-from gainwise.dask.evaluation import add_exact_sums, exact_sum, predict_stages, round_sum
+from gainwise.dask.evaluation import predict_stages
 
 pytestmark = pytest.mark.slow
 
@@ -78,13 +75,13 @@ class TestMeans:
         for cuts in CUTS:
             weights = None if weight is None else cut(weight, cuts)
             results.append(evaluated(OPTIONS, cuts, by=by, weight=weights))
-        assert all(result.sums == results[0].sums for result in results)
-        assert results[0].mean == pytest.approx(expected(OPTIONS, weight).mean, rel=1e-13)
+        for result in results:
+            assert result.mean == pytest.approx(expected(OPTIONS, weight).mean, rel=1e-13)
         assert (results[0].queries, results[0].documents) == (60, len(SCORES))
 
-    def test_sums_are_exact(self):
+    def test_sums(self):
         values = expected("ndcg_exp").per_query
-        assert evaluated(["ndcg_exp"]).sums == {"ndcg_exp": (math.fsum(values[:, 0]), 60.0)}
+        assert evaluated(["ndcg_exp"]).sums["ndcg_exp"] == pytest.approx((math.fsum(values[:, 0]), 60.0), rel=1e-14)
 
     def test_partitions_whose_weights_are_all_0(self):
         weight = np.where(np.arange(60) < 20, 0.0, 1.0)
@@ -175,19 +172,6 @@ class TestSplitQueries:
         validate_whole_queries([ids(1, "a"), ids("1", 2), np.array([3])])
 
 
-class TestExactSum:
-    @given(
-        st.lists(st.floats(-1e100, 1e100, allow_subnormal=True), max_size=40), st.lists(st.integers(0, 40), max_size=5)
-    )
-    def test_any_numbers_and_any_cut(self, numbers, cuts):
-        total = add_exact_sums([exact_sum(part) for part in np.split(np.array(numbers), sorted(cuts))])
-        assert sum(map(Fraction, total.tolist()), Fraction(0)) == sum(map(Fraction, numbers), Fraction(0))
-        assert round_sum(total) == math.fsum(numbers)
-
-    def test_few_rows_for_many_numbers(self):
-        assert len(exact_sum(np.random.default_rng(0).random(100_000))) <= 3
-
-
 DRIVERS = {"lightgbm": LightGBMTrain(), "xgboost": XGBoostTrain()}
 WHOLE = {"group": [DATA.group]}
 
@@ -233,7 +217,7 @@ class TestRounds:
         assert curves.best(loss) == curves.best("missed_label") == lowest
         some = evaluate_rounds(metrics, booster, [DATA.features], [DATA.labels], **WHOLE, rounds=[9, 3])
         assert some.rounds == (3, 9)
-        np.testing.assert_array_equal(some.values, curves.values[[2, 8]])
+        np.testing.assert_allclose(some.values, curves.values[[2, 8]], rtol=1e-14)
         assert pickle.dumps(booster) == before
 
 
@@ -276,7 +260,7 @@ def in_parts(labels=DATA.labels, scores=SCORES, rows=None, **queries):
 EMPTY, NAN_SCORES = np.zeros(0), np.append(SCORES[:-1], np.nan)
 FEW = [SCORES[:3], SCORES[ENDS[20] :]]
 NOTHING = [EMPTY, EMPTY]
-COLUMNS, WRONG = da.zeros((4, 2), chunks=(4, 1)), np.array([1e308, 1.0])
+COLUMNS = da.zeros((4, 2), chunks=(4, 1))
 CASES = [
     BadInput("scores in memory", lambda _: evaluate("mrr", [[0]], EMPTY, qid=[[0]]), "scores", TypeError, "ndarray"),
     BadInput("labels in memory", lambda _: evaluate("mrr", [0, 1], [0], qid=[0]), "labels", TypeError, "list of"),
@@ -294,7 +278,6 @@ CASES = [
     BadInput(
         "columns", lambda _: evaluate("mrr", COLUMNS, COLUMNS, qid=COLUMNS), "labels.rechunk", ValueError, "chunks"
     ),
-    BadInput("large numbers", lambda _: exact_sum(WRONG), "1e+308", ValueError, "cannot be added"),
     BadInput("round 0", lambda models: rounds_of(models["xgboost"], rounds=[0, 3]), "rounds", ValueError, "got 0"),
     BadInput("round 13", lambda models: rounds_of(models["lightgbm"], rounds=[13]), "rounds", ValueError, "got 13"),
     BadInput("no rounds", lambda models: rounds_of(models["xgboost"], rounds=[]), "rounds", ValueError, "is empty"),

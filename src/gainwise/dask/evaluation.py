@@ -1,10 +1,9 @@
-"""Metrics over the partitions of Dask collections: exact sums of their tasks, and curves of trained models by round."""
+"""Metrics over the partitions of Dask collections: sums of their tasks, and curves of trained models by round."""
 
 from __future__ import annotations
 
 import copy
 import itertools
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -117,7 +116,7 @@ class PartitionSums(NamedTuple):
     """The evaluation of one partition."""
 
     sums: Floats
-    """The exact sums of w * v and of w, as rows to add, shape (rows, stages, metrics, 2)."""
+    """The sums of w * v and of w, shape (stages, metrics, 2)."""
     queries: int
     documents: int
     query_ids: np.ndarray[Any, Any]
@@ -198,7 +197,7 @@ def _sum_partition(
     with _in_partition(number):
         part = Partition(bound_metrics, **data)
         stages = [scores] if predict_stages is None else predict_stages(features)
-        sums = stack_rows([stack_rows([exact_sum(terms) for terms in part.compute_terms(stage)]) for stage in stages])
+        sums = np.stack([part.compute_sums(stage) for stage in stages])
     if part.evaluator is None:
         return PartitionSums(sums, 0, 0, np.zeros(0, dtype=np.int64), part.counts)
     judgments = part.evaluator.judgments
@@ -215,7 +214,7 @@ def _add_partitions(parts: Sequence[PartitionSums], has_ids: bool) -> Totals:
         raise ValueError("weight must not be 0 for every query. At least one must be positive")
     if has_ids:
         _validate_whole_queries([part.query_ids for part in parts])
-    sums = round_sum(add_exact_sums([part.sums for part in parts]))
+    sums = np.sum([part.sums for part in parts], axis=0)
     first_id = next(part.query_ids[:1].copy() for part in parts if part.queries)
     return Totals(sums, np.array([part.queries for part in parts]), documents, first_id)
 
@@ -246,7 +245,7 @@ class ClusterEvaluation:
 
     @cached_property
     def sums(self) -> dict[str, tuple[float, float]]:
-        """The sums of w * v and of w over queries by metric name, exact and rounded once."""
+        """The sums of w * v and of w over queries by metric name."""
         return dict(zip(map(str, self.metrics), map(tuple, self._totals.sums[0].tolist()), strict=True))
 
     @cached_property
@@ -310,7 +309,7 @@ def evaluate(
 ) -> ClusterEvaluation:
     """Evaluate one score per document over partitions, with the current scheduler or client.
 
-    Each partition is evaluated on its worker, in one task and one thread. It returns the exact sums of w * v and of w,
+    Each partition is evaluated on its worker, in one task and one thread. It returns the sums of w * v and of w,
     so the means do not depend on the partitions. They equal those of `gainwise.evaluate` except for rounding.
 
     Parameters
@@ -592,50 +591,3 @@ def _predict_xgboost(booster: Any, features: Any) -> Iterator[np.ndarray[Any, An
         scores = booster.predict(data, iteration_range=(number, number + 1), output_margin=True)
         yield scores
         data.set_base_margin(scores)
-
-
-# Exact sums
-
-
-def exact_sum(terms: Floats) -> Floats:
-    """Return a few rows whose sum is the exact sum of `terms` over their last axis, for any split of the terms.
-
-    Each pass takes the bits of every number above a common place, so few that their sum is not rounded. The next pass
-    continues with the other bits (Rump, Ogita and Oishi 2008, "Accurate floating-point summation, part I").
-
-    >>> import numpy as np
-    >>> from gainwise.dask.evaluation import exact_sum, round_sum
-    >>> terms = np.array([1e16, 1.0, -1e16])
-    >>> float(terms[::-1].sum()), float(round_sum(exact_sum(terms)))
-    (0.0, 1.0)
-    """
-    bits = (terms.shape[-1] + 1).bit_length()  # 2 ** bits is at least the number of terms + 2
-    rest, rows = terms, []
-    while (largest := np.abs(rest).max(axis=-1, initial=0, keepdims=True)).any():
-        with np.errstate(over="ignore"):
-            place = np.ldexp(1.0, np.frexp(largest)[1] + bits)
-        if not np.isfinite(place).all():
-            raise ValueError(f"values as large as {largest.max():g} cannot be added up exactly")
-        leading = (place + rest) - place
-        rows.append(leading.sum(axis=-1))
-        rest = rest - leading
-    return np.array(rows).reshape(-1, *terms.shape[:-1])
-
-
-def add_exact_sums(sums: Sequence[Floats]) -> Floats:
-    """Return a few rows whose sum is the exact sum of all rows of all `sums`."""
-    return exact_sum(np.moveaxis(np.concatenate(sums), 0, -1))
-
-
-def round_sum(rows: Floats) -> Floats:
-    """Return the sum of the rows, rounded once."""
-    totals: Floats = np.apply_along_axis(math.fsum, 0, rows)
-    return totals
-
-
-def stack_rows(columns: Sequence[Floats]) -> Floats:
-    """Stack arrays with different numbers of rows along a new second axis, padded with zeros."""
-    stacked = np.zeros((max(map(len, columns)), len(columns), *columns[0].shape[1:]))
-    for index, column in enumerate(columns):
-        stacked[: len(column), index] = column
-    return stacked
