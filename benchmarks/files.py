@@ -2,8 +2,8 @@
 
     python benchmarks/files.py [--queries 1000] [--repeats 5] [--budget 60]
 
-Queries have 1,000 documents, 100 of them judged. pytrec_eval, gainwise with pyarrow and gainwise without pyarrow read the
-same files and compute the same four means. The script compares the means first.
+Queries have 1,000 documents, 100 of them judged. pytrec_eval, gainwise with pyarrow and gainwise without pyarrow read
+the same files and compute the same four means. The script compares the means first.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ SINGLE_IMPLEMENTATION = ("other_packages", "sizes", "ranking", "memory", "report
 
 INTRODUCTION = """# Benchmarks
 
-Ratios are medians of interleaved runs. If a ratio is below 1, gainwise is faster. `make bench` repeats the measurements.
+Ratios are medians of interleaved runs. If a ratio is below 1, gainwise is faster. `make bench` repeats them.
 """
 
 

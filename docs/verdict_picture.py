@@ -117,7 +117,9 @@ def draw_headings(drawing: Drawing, values: dict[str, Any]) -> float:
     safe = f"<tspan {bold}>★ {escape(values['safe'])}</tspan>."
     if not drawing.narrow:
         drawing.text(0, 30, f"{first} {second}", 26, weight=700)
-        summary = f"Three rankers on {values['queries']} simulated queries. gainwise computes both and recommends {safe}"
+        summary = (
+            f"Three rankers on {values['queries']} simulated queries. gainwise computes both and recommends {safe}"
+        )
         drawing.text(0, 57, summary, 15, "muted")
         drawing.text(0, 120, "grades of the top 10, one query", 12, "muted")
         return 82

@@ -95,7 +95,7 @@ MISTAKES = {
         (lambda: train_lgb(gainwise.lightgbm.early_stopping("mrr", 3, "valid_0")), ValueError, "'valid'"),
         (lambda: train_lgb(STOP_LGB, valid_sets=[], valid_names=[]), ValueError, "'mrr'"),
         (lambda: train_lgb(groups=False), ValueError, "group="),
-        (lambda: gainwise.lightgbm.early_stopping("mrr", stopping_rounds=5), TypeError, "rounds="),
+        (lambda: gainwise.lightgbm.early_stopping("mrr", stopping_rounds=5), TypeError, "stopping_rounds"),
         (lambda: gainwise.lightgbm.early_stopping("mrr"), TypeError, "rounds"),
         (lambda: gainwise.lightgbm.feval("ndcg@10"), ValueError, "ndcg_linear@10"),
         (lambda: train_lgb(feval=gainwise.lightgbm.feval), TypeError, "without a call"),

@@ -278,13 +278,7 @@ STOP = [
     BadInput("negative min_delta", lambda stop: stop("mrr", 3, min_delta=-0.1), "min_delta", ValueError, "at least"),
     BadInput("number for dataset", lambda stop: stop("mrr", 3, dataset=0), "dataset", TypeError, "got 0"),
     BadInput("no rounds", lambda stop: stop("mrr"), "'rounds'", TypeError, "missing"),
-    BadInput("no metric", lambda stop: stop(20), "'rounds'", TypeError, "metric and rounds"),
     BadInput("0 rounds", lambda stop: stop("mrr", 0), "rounds", ValueError, "at least 1"),
-    BadInput("stopping_rounds", lambda stop: stop("mrr", stopping_rounds=5), "stopping_rounds=", TypeError, "rounds="),
-    BadInput("first_metric_only", lambda stop: stop("mrr", 5, first_metric_only=1), "first_metric_only=", TypeError),
-    BadInput("metric_name", lambda stop: stop(rounds=5, metric_name="mrr"), "metric_name=", TypeError, "metric="),
-    BadInput("data_name", lambda stop: stop("mrr", 5, data_name="v"), "data_name=", TypeError, "dataset="),
-    BadInput("misspelled option", lambda stop: stop("mrr", 5, verbos=1), "verbos=", TypeError, "'verbose'"),
 ]
 
 LOGS = [
@@ -310,7 +304,9 @@ CURVES = [
 
 LIGHTGBM = [
     BadInput("no such metric", lambda: stop_lgb("mrr@5", log="mrr@10"), "'mrr@5'", ValueError, "'mrr@10'"),
-    BadInput("nothing logs it", lambda: stop_lgb("mrr", log=None), "'mrr'", ValueError, "feval=gainwise.lightgbm.feval"),
+    BadInput(
+        "nothing logs it", lambda: stop_lgb("mrr", log=None), "'mrr'", ValueError, "feval=gainwise.lightgbm.feval"
+    ),
     BadInput("no such dataset", lambda: stop_lgb("mrr", dataset="valid"), "'valid'", ValueError, "'valid_0'"),
     BadInput("no data", lambda: stop_lgb("mrr", valid_sets=[]), "'mrr'", ValueError, "nothing to look"),
     BadInput("training data only", lambda: stop_lgb("mrr", only_train=True), "'mrr'", ValueError, "validation data"),
@@ -328,8 +324,6 @@ LIGHTGBM = [
     BadInput("uncalled eval_metric", lambda: fit_lgb_uncalled(), "eval_metric=eval_", TypeError, "without a call"),
     BadInput("uncalled stop", lambda: fit_lgb(more=[ours_lgb.early_stopping]), "rounds=50", TypeError, "a call"),
     BadInput("uncalled keep", lambda: fit_lgb(more=[ours_lgb.checkpoint]), "checkpoint()", TypeError, "without a call"),
-    BadInput("maximize", lambda: ours_lgb.early_stopping("mrr", 5, maximize=True), "maximize=", TypeError, "nothing"),
-    BadInput("save_best", lambda: ours_lgb.early_stopping("mrr", 5, save_best=1), "save_best=", TypeError, "nothing"),
     BadInput("split queries", lambda: cv_lgb(folds=ROW_BY_ROW), "query 0", ValueError, "folds split queries"),
     BadInput("custom objective", lambda: cv_lgb(objective=squares), "GroupKFold", ValueError, "folds split queries"),
     BadInput("a metric without value", lambda: fit_lgb(NEVER), "query 0", ValueError, "got nan"),

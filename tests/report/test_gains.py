@@ -13,9 +13,9 @@ import pytest
 import gainwise as gw
 from gainwise.comparison.gain_fit import GainFit
 from gainwise.data import simulate
+from gainwise.drawing.style import embed
 from gainwise.report.plots import plot_gains
 from gainwise.report.plots.curves import format_gain
-from gainwise.drawing.style import embed
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """The compiled core of the installation, the sort functions of NumPy that it uses, versions and CPUs.
 
-Without the core, gainwise evaluates metrics in NumPy. The environment variable `GAINWISE_KERNEL` disables the core (0) or
-names the file to load.
+Without the core, gainwise evaluates metrics in NumPy. The environment variable `GAINWISE_KERNEL` disables the core (0)
+or names the file to load.
 """
 
 from __future__ import annotations

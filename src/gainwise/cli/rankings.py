@@ -1,4 +1,4 @@
-"""The commands `gainwise score`, `gainwise explain` and `gainwise metrics`: values of metrics, and their definitions."""
+"""The commands `gainwise score`, `gainwise explain` and `gainwise metrics`: values and definitions of metrics."""
 
 from __future__ import annotations
 

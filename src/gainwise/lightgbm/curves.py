@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import lightgbm as lgb
 
-from ..training.bound_metrics import LibraryObject, WeakIdentityMap, create_clash_error, factory
+from ..training.bound_metrics import LibraryObject, WeakIdentityMap, create_clash_error, named_call
 from ..training.curves import CurvesBase
 from ..training.early_stopping import get_active_run
 from .feval import REMEDY, register_names
@@ -158,7 +158,7 @@ class Curves(CurvesBase, Callback):
         return f"pass valid_sets=[…] and feval=gainwise.lightgbm.feval({metrics})"
 
 
-@factory("callbacks=[checkpoint()]")
+@named_call("callbacks=[checkpoint()]")
 def checkpoint() -> Checkpoint:
     """Create a callback that keeps the model and the curves in case training fails.
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import lightgbm as lgb
 from lightgbm.callback import CallbackEnv, EarlyStopException
 
-from ..training.bound_metrics import WeakIdentityMap, create_clash_error, factory, find_logged_name
-from ..training.early_stopping import STOPPING_OPTIONS, EarlyStoppingBase, StoppingRun, active_runs
+from ..training.bound_metrics import WeakIdentityMap, create_clash_error, find_logged_name, named_call
+from ..training.early_stopping import EarlyStoppingBase, StoppingRun, active_runs
 from .curves import Callback, Result, has_library_stop, read_result, shown_curves
 from .feval import REMEDY, compute_initial_values, register_names
 
@@ -24,12 +24,7 @@ CONTINUED_CV = (
 )
 
 
-@factory(
-    'callbacks=[early_stopping("ndcg_exp@10", rounds=50)]',
-    **STOPPING_OPTIONS,
-    maximize="nothing, because LightGBM passes the direction with the value",
-    save_best="nothing, because LightGBM's models predict with best_iteration",
-)
+@named_call('callbacks=[early_stopping("ndcg_exp@10", rounds=50)]')
 def early_stopping(
     metric: MetricLike,
     rounds: int,
@@ -67,9 +62,10 @@ def early_stopping(
 
     Notes
     -----
-    The callback works in `lightgbm.train`, `lightgbm.cv` and the scikit-learn estimators, for metrics of gainwise and of
-    LightGBM. One object can be used in several trainings. With `feval(…, every=n)`, at least one round after the best
-    round must be evaluated. The callback has no effect with dart, or if all values are NaN, and a warning states that.
+    The callback works in `lightgbm.train`, `lightgbm.cv` and the scikit-learn estimators, for metrics of gainwise and
+    of LightGBM. One object can be used in several trainings. With `feval(…, every=n)`, at least one round after the
+    best round must be evaluated. The callback has no effect with dart, or if all values are NaN. A warning
+    states that.
 
     Examples
     --------

@@ -15,8 +15,8 @@ from ..training.bound_metrics import (
     WeakIdentityMap,
     create_clash_error,
     describe_size,
-    factory,
     in_round,
+    named_call,
 )
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _evaluators: WeakIdentityMap[list[tuple[weakref.ref[Evaluator], tuple[str, ...]]
 """The evaluators of a dataset by its labels, each with the names of its metrics in the log."""
 
 
-@factory('feval=feval("ndcg_exp@10")')
+@named_call('feval=feval("ndcg_exp@10")')
 def feval(
     metrics: MetricLike | Iterable[MetricLike],
     *,
@@ -97,7 +97,7 @@ def feval(
     return Feval(BoundMetrics(metrics, convention, negative_labels, n_jobs, names), every)
 
 
-@factory('eval_metric=eval_metric("ndcg_exp@10")')
+@named_call('eval_metric=eval_metric("ndcg_exp@10")')
 def eval_metric(metrics: MetricLike | Iterable[MetricLike], *, every: int = 1, **options: Any) -> Feval:
     """Create an `eval_metric` for `LGBMRanker.fit`, with the parameters of `feval`.
 
@@ -178,8 +178,9 @@ class Feval(LibraryObject):
     def _bind(self, labels: Any, group: Any, weight: Any, dataset: lgb.Dataset | None) -> _Dataset:
         if group is None:
             raise ValueError(
-                "the dataset has no groups: pass group= (documents per query), because ranking metrics need queries."
-                + ("" if dataset is not None else " In XGBRanker, write `from gainwise.xgboost import EvaluateRanking`.")
+                "Ranking metrics require query groups, but the dataset has no groups. "
+                "Pass group= (documents per query)."
+                + ("" if dataset is not None else " In XGBRanker, use gainwise.xgboost.EvaluateRanking.")
             )
         if dataset is not None:
             _validate_queries(dataset)

@@ -1,7 +1,8 @@
 """The content of a report in any format. Every part is computed once, when it is first used.
 
 HTML, Markdown, JSON, terminals and notebooks read one `Content`. It has the chart (`gainwise.report.chart.Chart`) and
-the data of sections (`gainwise.report.sections`) and tables (`gainwise.report.tables`), such as queries and best rounds.
+the data of sections (`gainwise.report.sections`) and tables (`gainwise.report.tables`), such as queries and best
+rounds.
 """
 
 from __future__ import annotations

@@ -78,8 +78,8 @@ def write_html(
 ) -> Path:
     """Write the report as one HTML file.
 
-    `gainwise.report.content.choose_pair` chooses the two models that the report explains. All numbers are in a ``.json``
-    file next to it.
+    `gainwise.report.content.choose_pair` chooses the two models that the report explains. All numbers are in a
+    ``.json`` file next to it.
 
     Parameters
     ----------

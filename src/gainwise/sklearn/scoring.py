@@ -11,7 +11,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from ..judgments import Judgments
 from ..metrics.base import Metric
-from ..training.bound_metrics import BoundMetrics, factory
+from ..training.bound_metrics import BoundMetrics, named_call
 
 if TYPE_CHECKING:
     from .._common.typing import Floats, Integers
@@ -27,7 +27,7 @@ WITHOUT_QUERIES = (
 )
 
 
-@factory('scoring=scorer("ndcg_exp@10")')
+@named_call('scoring=scorer("ndcg_exp@10")')
 def scorer(
     metrics: MetricLike | Iterable[MetricLike],
     *,
@@ -43,8 +43,8 @@ def scorer(
     Parameters
     ----------
     metrics : str, Metric, or an iterable of them
-        See `gainwise.parse_metrics`. One name results in one number. A list results in a dictionary, the form of several
-        metrics in `cross_validate` and searches (with one of them as `refit=`), computed from one prediction.
+        See `gainwise.parse_metrics`. One name results in one number. A list results in a dictionary, the form of
+        several metrics in `cross_validate` and searches (with one of them as `refit=`), computed from one prediction.
     convention : str, optional
         Read metric names as this library does. See `gainwise.parse_metrics`.
     negative_labels : {"refuse", "allow", "zero"}

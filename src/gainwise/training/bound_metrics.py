@@ -7,13 +7,12 @@ import weakref
 from collections.abc import Mapping
 from contextlib import contextmanager
 from functools import wraps
-from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, TypeVar, get_args
 
 import numpy as np
 
 from .._common.arrays import index_of, nearest, sum_columns
-from .._common.text import call_text, join_names
+from .._common.text import call_text
 from .._common.validation import validate_choice
 from ..evaluation.evaluator import Evaluator, validate_threads, weighted
 from ..evaluation.prediction import LIBRARIES
@@ -285,38 +284,18 @@ def find_logged_name(metric: str, names: Container[str]) -> str | None:
     return next((name for name in (metric, safe_name_or_none(metric)) if name is not None and name in names), None)
 
 
-def factory(usage: str, **suggestions: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Decorate a function that creates a callback or a metric, so that three mistakes raise one line.
+def named_call(usage: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Decorate a function so that it names the right argument if a library calls it.
 
-    In the first, the function itself was passed to a library, which calls it with its data. `usage` is the right
-    argument. In the second, an option belongs to a similar function. `suggestions` are the right options. In the third,
-    a required argument is missing.
-
-    >>> @factory("callbacks=[stop('mrr', rounds=5)]", stopping_rounds="rounds=")
-    ... def stop(metric, rounds): ...
-    >>> stop("mrr", stopping_rounds=50)
-    Traceback (most recent call last):
-    TypeError: stop() has no option stopping_rounds=: write rounds=
+    A library calls it with its data if the function itself was passed, such as ``feval=feval``.
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
-        parameters = signature(function).parameters
-        options, accepts_all = list(parameters), "options" in parameters
-        required = [name for name, option in parameters.items() if option.default is option.empty and name != "options"]
-
         @wraps(function)
         def checked(*args: P.args, **kwargs: P.kwargs) -> T:
             if any(map(is_library_data, args)):
                 module = function.__module__.rpartition(".")[0]
                 raise TypeError(f"{module}.{function.__name__} was passed without a call. Pass {usage}.")
-            for name in () if accepts_all else kwargs:
-                if name not in options:
-                    remedy = f": write {suggestions[name]}" if name in suggestions else nearest(name, options)
-                    raise TypeError(f"{function.__name__}() has no option {name}={remedy}")
-            missing = [name for name in required[len(args) :] if name not in kwargs]
-            if missing:
-                arguments = join_names(required)
-                raise TypeError(f"{function.__name__}() is missing {missing[0]!r}. Pass {arguments}: {usage}.")
             return function(*args, **kwargs)
 
         return checked

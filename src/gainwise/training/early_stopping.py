@@ -22,16 +22,6 @@ if TYPE_CHECKING:
     from ..metrics.names import MetricLike
     from .view import MetricCurve
 
-STOPPING_OPTIONS = {
-    "stopping_rounds": "rounds=",
-    "early_stopping_rounds": "rounds=",
-    "early_stopping_round": "rounds=",
-    "data_name": "dataset=",
-    "metric_name": "metric=, or the name as the first argument",
-    "first_metric_only": "nothing, because the callback monitors one metric only",
-}
-"""Suggestions for the options of early stopping in LightGBM, XGBoost and their estimators."""
-
 
 @dataclass
 class StoppingRun:

@@ -15,8 +15,8 @@ from .._common.arrays import nearest
 from .._common.validation import validate_flag
 from ..evaluation.prediction import find_trees
 from ..metrics.base import Metric
-from ..training.bound_metrics import create_clash_error, factory, find_logged_name
-from ..training.early_stopping import STOPPING_OPTIONS, EarlyStoppingBase, StoppingRun, active_runs
+from ..training.bound_metrics import create_clash_error, find_logged_name, named_call
+from ..training.early_stopping import EarlyStoppingBase, StoppingRun, active_runs
 from .curves import DIRECTIONS, REMEDY, Callback, get_loggers, log_first, read_best
 from .evaluate import calls
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..metrics.names import MetricLike
 
 
-@factory('callbacks=[early_stopping("ndcg_exp@10", rounds=50)]', **STOPPING_OPTIONS)
+@named_call('callbacks=[early_stopping("ndcg_exp@10", rounds=50)]')
 def early_stopping(
     metric: MetricLike,
     rounds: int,

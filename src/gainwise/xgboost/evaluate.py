@@ -20,8 +20,8 @@ from ..training.bound_metrics import (
     compute_ratios,
     create_clash_error,
     describe_size,
-    factory,
     in_round,
+    named_call,
 )
 from .curves import REMEDY, Logger
 
@@ -291,7 +291,7 @@ class EvaluateRanking(Logger):
         return compute_means(sums, len(self.bound_metrics.names))
 
 
-@factory('custom_metric=custom_metric("ndcg_exp@10")')
+@named_call('custom_metric=custom_metric("ndcg_exp@10")')
 def custom_metric(
     metrics: MetricLike | Iterable[MetricLike],
     *,
