@@ -180,7 +180,7 @@ class Feval(LibraryObject):
             raise ValueError(
                 "Ranking metrics require query groups, but the dataset has no groups. "
                 "Pass group= (documents per query)."
-                + ("" if dataset is not None else " In XGBRanker, use gainwise.xgboost.EvaluateRanking.")
+                + ("" if dataset is not None else " In XGBRanker, use `from gainwise.xgboost import EvaluateRanking`.")
             )
         if dataset is not None:
             _validate_queries(dataset)
