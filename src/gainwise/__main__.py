@@ -19,6 +19,10 @@ def main() -> None:
         return
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
+    try:
+        import typer  # noqa: F401
+    except ImportError:
+        sys.exit("gainwise: The command line requires Typer. Run: pip install typer")
     from .cli import main as run
 
     run()

@@ -96,7 +96,6 @@ for call in CALLS:
     except ImportError as error:
         print(error)
 """
-EXTRA = "pip install 'gainwise[report]'"
 
 
 @pytest.mark.parametrize(
@@ -105,14 +104,14 @@ EXTRA = "pip install 'gainwise[report]'"
         (
             "matplotlib",
             {
-                "c.plot.conflict()": f"Matplotlib: {EXTRA}",
+                "c.plot.conflict()": "Matplotlib. Run: pip install matplotlib",
                 "import tempfile; print(c.to_html(tempfile.mkdtemp() + '/r.html').name)": "r.html",
-                "import gainwise.drawing.style": f"Matplotlib: {EXTRA}",
-                "from gainwise.report.plots import plot_explain": f"Matplotlib: {EXTRA}",
+                "import gainwise.drawing.style": "Matplotlib. Run: pip install matplotlib",
+                "from gainwise.report.plots import plot_explain": "Matplotlib. Run: pip install matplotlib",
                 "print(len(c.to_markdown()) > 0 and len(c.to_json()) > 0)": "True",
             },
         ),
-        ("jinja2", {"c.to_html('/tmp')": f"Jinja2: {EXTRA}", "c.plot.conflict(); print('drawn')": "drawn"}),
+        ("jinja2", {"c.to_html('/tmp')": "Jinja2. Run: pip install jinja2", "c.plot.conflict(); print('drawn')": "drawn"}),
     ],
 )
 def test_missing_packages(package, calls):
@@ -127,5 +126,10 @@ def test_commands_check_packages_before_they_read(tmp_path):
     arguments = ["gainwise", "compare", "--data", str(tmp_path / "data.txt"), "a.npy", "--html", "r.html"]
     code, lines, errors = run_without("jinja2", f"sys.argv = {arguments!r}\nfrom gainwise.cli import main; main()")
     assert (code, lines) == (1, [])
-    assert errors.endswith(f"Jinja2: {EXTRA}\n")
+    assert errors.endswith("Jinja2. Run: pip install jinja2\n")
     assert errors.count("\n") == 1
+
+
+def test_the_command_names_a_missing_library_in_one_line():
+    message = "gainwise: The command line requires Typer. Run: pip install typer\n"
+    assert run_without("typer", "from gainwise.__main__ import main; main()") == (1, [], message)

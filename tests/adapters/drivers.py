@@ -382,7 +382,7 @@ class XGBRanker(XGBoostTrain):
             n_estimators=rounds, n_jobs=1, max_depth=3, learning_rate=eta, disable_default_eval_metric=True,
             callbacks=[*watching, *self.stop(stop), *callbacks], **dict(params),
         )  # fmt: skip
-        model.fit(part.features, part.labels, qid=part.qid, sample_weight=part.weight, xgb_model=start)
+        model.fit(part.features, part.labels, qid=part.qid, sample_weight=part.weight, xgb_model=start, verbose=False)
         return self.run(model.evals_result() if sets else {}, model, model.get_booster())
 
     def booster(self, model):

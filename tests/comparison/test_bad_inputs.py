@@ -10,6 +10,7 @@ from sklearn.linear_model import LinearRegression
 from tests.bad_inputs import BadInput, bad_inputs
 
 import gainwise as gw
+from gainwise._common import EARLIER_NAME
 
 RNG = np.random.default_rng(0)
 GOOD, OTHER = RNG.random((2, 40, 3))
@@ -223,6 +224,7 @@ VALUES = [
         V,
         "last",
     ),
+    ("a file of the earlier name", lambda: values().against("A", earlier={EARLIER_NAME: "0.1.0"}), "earlier", V, "one of " + EARLIER_NAME),
     ("no record", lambda: values().against("A", earlier={"looks": []}), "earlier", V, "planned looks"),
     ("no file of a look", lambda: values().against("A", earlier="no.json"), "'no.json'", V, "JSON file"),
     ("zero at any time", lambda: values().against("A", anytime=0.5), "anytime", V, "whole number"),

@@ -130,14 +130,14 @@ def reseal(path, change):
 
 
 class TestForeign:
-    @pytest.mark.parametrize("number", [5, 99])
+    @pytest.mark.parametrize(("number", "writer"), [(6, "gainsay, the earlier name of gainwise"), (99, "another version")])
     @pytest.mark.parametrize("name", ["experiment.json", "manifest.json"])
-    def test_other_formats_are_rejected_and_left_as_they_are(self, copy, make, number, name):
+    def test_other_formats_are_rejected_and_left_as_they_are(self, copy, make, number, writer, name):
         path = copy / name if name == "experiment.json" else folder_of(copy, "lgb gain=linear") / name
         reseal(path, lambda document: document.update(format=number))
         before = contents(copy)
         for attempt in (Experiment.load, lambda directory: run(make(directory))):
-            with pytest.raises(ValueError, match=f"got format {number}") as caught:
+            with pytest.raises(ValueError, match=f"got format {number} of {writer}") as caught:
                 attempt(copy)
             assert str(copy) in str(caught.value)
             assert "\n" not in str(caught.value)

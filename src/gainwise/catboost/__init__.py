@@ -20,7 +20,7 @@ from ..training.bound_metrics import BoundMetrics, LibraryObject
 try:
     import catboost
 except ImportError as error:  # pragma: no cover - needs an environment without CatBoost
-    raise ImportError("gainwise.catboost needs CatBoost: pip install 'gainwise[catboost]'") from error
+    raise ImportError("gainwise.catboost requires CatBoost. Run: pip install catboost") from error
 
 if TYPE_CHECKING:
     from .._common.typing import Integers

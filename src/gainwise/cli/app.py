@@ -15,10 +15,7 @@ from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-try:
-    import typer
-except ImportError:  # pragma: no cover - needs an environment without typer
-    sys.exit("The command line requires typer and rich. Run: pip install 'gainwise[cli]'")
+import typer
 
 from .._common import __version__
 from .._common.text import printable

@@ -20,6 +20,7 @@ import numpy as np
 import scipy
 from scipy.special import betainc, betaincinv, betaln, nbdtrik, ndtr, ndtri, owens_t, stdtrit, xlog1py, xlogy
 
+from .._common import EARLIER_NAME
 from .._common.typing import Floats
 from .._common.validation import validate_choice, validate_integer, validate_ordered
 from .data import Panel, sum_by_cluster
@@ -240,6 +241,9 @@ def read_record(earlier: Any) -> dict[str, Any]:
             raise ValueError(
                 f"earlier must be a JSON file of an earlier look, got {str(earlier)!r} ({error})."
             ) from None
+    if isinstance(earlier, Mapping) and EARLIER_NAME in earlier:
+        name = f"{EARLIER_NAME}, the earlier name of gainwise"
+        raise ValueError(f"earlier must be a decision of gainwise, got one of {name}. Repeat the earlier look.")
     record = earlier.get("against") or earlier if isinstance(earlier, Mapping) else None
     if not isinstance(record, Mapping) or not record.get("looks"):
         raise ValueError("earlier must be a decision with planned looks. Pass the JSON of such a decision.")

@@ -18,7 +18,7 @@ try:
     import dask.array
     import dask.delayed  # noqa: F401
 except ImportError as error:  # pragma: no cover - needs an environment without Dask
-    raise ImportError("gainwise.dask needs Dask: pip install 'gainwise[dask]'") from error
+    raise ImportError("gainwise.dask requires Dask. Run: pip install 'dask[distributed,dataframe]'") from error
 
 from .evaluation import ClusterCurves, ClusterEvaluation, evaluate, evaluate_rounds, validate_whole_queries
 

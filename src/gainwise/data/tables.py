@@ -265,7 +265,7 @@ def read_parquet(
     try:
         parquet = importlib.import_module("pyarrow.parquet")
     except ImportError:
-        raise ImportError("Reading .parquet requires pyarrow. Run pip install 'gainwise[parquet]'.") from None
+        raise ImportError("Reading .parquet requires pyarrow. Run: pip install pyarrow") from None
     expected = "no parquet file, or a damaged one"
     with open(path, "rb") as stream:
         with describe_damage(path, expected):

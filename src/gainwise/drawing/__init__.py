@@ -5,4 +5,4 @@ from __future__ import annotations
 try:
     import matplotlib as _  # noqa: F401 # before anything here needs a part of it
 except ImportError as error:
-    raise ImportError("pictures need Matplotlib: pip install 'gainwise[report]'") from error
+    raise ImportError("Pictures require Matplotlib. Run: pip install matplotlib") from error

@@ -12,8 +12,7 @@ try:
     import filelock  # noqa: F401
     import pydantic  # noqa: F401
 except ImportError as missing:  # pragma: no cover - needs an environment without pydantic
-    fix = "Run pip install 'gainwise[experiment]'."
-    raise ImportError(f"Experiments require pydantic and filelock. {fix}") from missing
+    raise ImportError("Experiments require pydantic and filelock. Run: pip install pydantic filelock") from missing
 
 from .config import Candidate, grid
 from .experiment import Experiment

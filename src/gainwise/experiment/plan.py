@@ -24,7 +24,9 @@ from ..metrics.base import Metric, origin_of
 from ..metrics.names import parse_metrics
 from .config import BALANCED, MAX_SEED, Candidate, ExperimentConfig, StrictModel, validate_model
 
-FORMAT = 6
+FORMAT = 7
+EARLIER_FORMATS = range(1, 7)
+"""Formats that the package wrote under its earlier name."""
 """Version of the files in the directory."""
 
 Parts = Mapping[str, RankingData]

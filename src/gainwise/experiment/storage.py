@@ -21,12 +21,13 @@ from typing import Any
 import numpy as np
 from filelock import FileLock, Timeout
 
+from .._common import EARLIER_NAME
 from .._common.typing import Floats
 from ..data import RankingData
 from ..data.ranking_data import from_parts, parts_of
 from ..data.text import one_line
 from .config import Candidate
-from .plan import FORMAT, Plan, UndefinedMetricError, Unit, create_slug, find_differences, shorten
+from .plan import EARLIER_FORMATS, FORMAT, Plan, UndefinedMetricError, Unit, create_slug, find_differences, shorten
 from .trainers import get_trainer
 
 ARRAYS, MANIFEST, EXPERIMENT = "arrays.npz", "manifest.json", "experiment.json"
@@ -290,9 +291,10 @@ class Storage:
         if checksum != compute_sha256(create_canonical_json(document)):
             raise DamagedError(f"{path.name} does not have its checksum")
         if document.get("format") != FORMAT:
-            fix = "Another version of gainwise wrote it. Use another directory, or remove this one."
-            number = shorten(document.get("format"))
-            raise ValueError(f"{self.directory} must have format {FORMAT}, got format {number}. {fix}")
+            number = document.get("format")
+            writer = f"{EARLIER_NAME}, the earlier name of gainwise" if number in EARLIER_FORMATS else "another version"
+            problem = f"{self.directory} must have format {FORMAT}, got format {shorten(number)} of {writer}"
+            raise ValueError(f"{problem}. Use another directory, or remove this one.")
         return dict(document)
 
     def _read(self, path: Path) -> bytes:

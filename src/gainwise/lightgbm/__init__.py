@@ -13,7 +13,7 @@ from __future__ import annotations
 try:
     import lightgbm  # noqa: F401
 except ImportError as error:  # pragma: no cover - needs an environment without LightGBM
-    raise ImportError("gainwise.lightgbm needs LightGBM: pip install 'gainwise[lightgbm]'") from error
+    raise ImportError("gainwise.lightgbm requires LightGBM. Run: pip install lightgbm") from error
 
 from .curves import Curves, checkpoint
 from .early_stopping import early_stopping

@@ -47,7 +47,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from .._common import __version__
+from .._common import EARLIER_NAME, __version__
 from .._common.text import as_html, as_text, plain, printable
 from .._common.theme import DARK, LIGHT, scoped, table_cell
 from .._common.validation import validate_integer, validate_output
@@ -101,7 +101,7 @@ def write_html(
     Raises
     ------
     ImportError
-        If Jinja2 is missing. Install ``gainwise[report]``.
+        If Jinja2 is missing.
     OSError
         If a file cannot be written, or if the file for the data exists and does not belong to a report.
     ValueError
@@ -148,8 +148,10 @@ def find_data_path(target: Path) -> Path:
         with path.open("rb") as file:
             start = file.read(256)
         if start.strip() and not re.match(rb'\s*\{\s*"gainwise"', start):
+            earlier = re.match(rf'\s*\{{\s*"{EARLIER_NAME}"'.encode(), start)
+            problem = f"was written by {EARLIER_NAME}, the earlier name of gainwise" if earlier else "is not from a report"
             raise FileExistsError(
-                f"path {str(target)!r}: data of the report go to {str(path)!r}, but this file is not from a report. "
+                f"path {str(target)!r}: data of the report go to {str(path)!r}, but this file {problem}. "
                 "Choose another name for the report."
             )
     return path

@@ -50,7 +50,7 @@ def get_environment() -> jinja2.Environment:
     try:
         import jinja2
     except ImportError as error:
-        raise ImportError("reports need Jinja2: pip install 'gainwise[report]'") from error
+        raise ImportError("Reports require Jinja2. Run: pip install jinja2") from error
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 try:
     import sklearn  # noqa: F401
 except ImportError as error:  # pragma: no cover - needs an environment without scikit-learn
-    raise ImportError("gainwise.sklearn needs scikit-learn: pip install 'gainwise[sklearn]'") from error
+    raise ImportError("gainwise.sklearn requires scikit-learn. Run: pip install scikit-learn") from error
 
 from .scoring import scorer
 

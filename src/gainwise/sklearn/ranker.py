@@ -11,7 +11,7 @@ from sklearn.utils import _safe_indexing
 try:
     import lightgbm as lgb
 except ImportError as error:  # pragma: no cover - needs an environment without LightGBM
-    raise ImportError("GroupedLGBMRanker needs LightGBM: pip install 'gainwise[lightgbm]'") from error
+    raise ImportError("GroupedLGBMRanker requires LightGBM. Run: pip install lightgbm") from error
 
 from ..judgments import Judgments
 from .scoring import COLUMN, QuerySummary, drop_queries, get_queries, list_columns

@@ -16,7 +16,7 @@ from __future__ import annotations
 try:
     import xgboost  # noqa: F401
 except ImportError as error:  # pragma: no cover - needs an environment without XGBoost
-    raise ImportError("gainwise.xgboost needs XGBoost: pip install 'gainwise[xgboost]'") from error
+    raise ImportError("gainwise.xgboost requires XGBoost. Run: pip install xgboost") from error
 
 from .curves import Curves, checkpoint
 from .early_stopping import early_stopping

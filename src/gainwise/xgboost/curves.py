@@ -106,7 +106,8 @@ class Curves(CurvesBase, Callback):
 
     It updates a few lines in a terminal or a picture in a notebook. Elsewhere, it prints one line to stderr at the end.
     Pass it in the callbacks of `xgboost.train`, `xgboost.cv` or `XGBRanker`, together with any evaluation and any early
-    stopping. Use one object per training.
+    stopping. Use one object per training. To disable the lines of XGBoost, pass
+    `verbose_eval=False` to `xgboost.train`, or `verbose=False` to `XGBRanker.fit`.
 
     Parameters
     ----------
