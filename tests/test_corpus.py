@@ -1,4 +1,4 @@
-"""Replays the files that fuzzing found, and every seed, through the `check` of its harness in `fuzz`."""
+"""Replays the files that fuzzing found, and every seed, through the `check` of its harness in `tests/fuzz`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import importlib
 from pathlib import Path
 
 import pytest
-from fuzz.oracle import ViolationError, attempt
+from tests.fuzz.oracle import ViolationError, attempt
 
 pytest.importorskip("pyarrow")
 
 CORPUS = Path(__file__).parent / "corpus"
-FUZZ = CORPUS.parents[1] / "fuzz"
+FUZZ = CORPUS.parent / "fuzz"
 HARNESSES = sorted({path.stem for path in FUZZ.glob("*.py")} - {"__init__", "__main__", "oracle"})
 ENTRIES = sorted(path for path in CORPUS.glob("*/*") if path.is_file())
 NOT_OF_THE_FORMAT = (
@@ -20,7 +20,7 @@ NOT_OF_THE_FORMAT = (
 
 
 def harness(name):
-    return importlib.import_module(f"fuzz.{name}")
+    return importlib.import_module(f"tests.fuzz.{name}")
 
 
 def test_every_harness_has_a_corpus_and_every_corpus_a_harness():
