@@ -7,19 +7,21 @@
 # make numpy      the tests of ranking and evaluation without the compiled core
 # make audit      known vulnerabilities of the installed packages
 # make fuzz       all readers of files, ten minutes each. Or FUZZ_SECONDS=60
+# make trials     random metrics and trainings against oracles, ten minutes each
 # make coverage   the lines and branches that tests do not cover
 # make package    the wheel and the sdist, and the tests of the unpacked sdist
 # make mutants    mutation testing with a tenth of all mutants. Or MUTANTS=1.0
 # make notebooks  run the notebooks
 # make docs       build the documentation
-# make calibration  error rates on simulated populations: calibration/CALIBRATION.md and CLAIMS.md, many hours
-# make bench      times compared with built-in metrics and other packages: benchmarks/RESULTS.md
+# make calibration  error rates on simulated populations: research/calibration/CALIBRATION.md and CLAIMS.md, many hours
+# make bench      times compared with built-in metrics and other packages: research/benchmarks/RESULTS.md
 
 PYTHON ?= python3
 BIN := .venv/bin
 FUZZ_SECONDS ?= 600
 MUTANTS ?= 0.1
-READERS := $(filter-out __init__ __main__ oracle,$(basename $(notdir $(wildcard fuzz/*.py))))
+TRIALS := metrics trainings
+READERS := $(filter-out __init__ __main__ oracle trials $(TRIALS),$(basename $(notdir $(wildcard tests/fuzz/*.py))))
 CORE := hatch_build.py $(wildcard src/gainwise/_kernel/*.cpp)
 RUN := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python
 EVALUATION := $(wildcard $(addprefix tests/,_kernel ranking metrics evaluation oracles differential test_judgments.py))
@@ -32,7 +34,7 @@ NOX := $(BIN)/nox --error-on-missing-interpreters --session
 INSTALL := $(BIN)/python -m pip install --quiet --no-compile
 INSTALL_GROUP := $(INSTALL) --upgrade 'pip>=25.1' && $(INSTALL) --editable '.[all,dask]' --group
 
-.PHONY: demo test quick nightly sessions numpy nocompiler oldest package lint audit fuzz coverage mutants notebooks docs bench calibration clean
+.PHONY: demo test quick nightly sessions numpy nocompiler oldest package lint audit fuzz trials coverage mutants notebooks docs bench calibration clean
 
 demo: .venv/user
 	$(BIN)/gainwise demo
@@ -45,6 +47,7 @@ quick: .venv/developer
 
 nightly: sessions notebooks docs audit mutants
 	$(MAKE) fuzz FUZZ_SECONDS=60
+	$(MAKE) trials
 
 sessions: .venv/developer
 	$(BIN)/nox
@@ -74,8 +77,13 @@ audit: .venv/developer
 
 fuzz: .venv/fuzz
 	for reader in $(READERS); do \
-		nice -n 19 $(BIN)/python -m fuzz $$reader .fuzz/$$reader \
+		nice -n 19 $(BIN)/python -m tests.fuzz $$reader .fuzz/$$reader \
 			-max_total_time=$(FUZZ_SECONDS) -artifact_prefix=.fuzz/$$reader- || exit 1; \
+	done
+
+trials: .venv/developer
+	for trial in $(TRIALS); do \
+		OMP_NUM_THREADS=1 nice -n 19 $(BIN)/python -m tests.fuzz.$$trial --seconds $(FUZZ_SECONDS) || exit 1; \
 	done
 
 coverage: .venv/developer
@@ -97,19 +105,19 @@ docs: .venv/docs
 	$(RUN) -m sphinx -W --keep-going -b html docs docs/_build/html
 
 calibration: .venv/developer
-	$(RUN) calibration/calibration.py --repetitions 1000 --output calibration/CALIBRATION.md
-	$(RUN) calibration/calibration_decisions.py --output calibration/CALIBRATION.md
-	$(RUN) calibration/calibration_gains.py --output calibration/CALIBRATION.md
-	$(RUN) calibration/calibration_trainings.py --output calibration/CALIBRATION.md
-	$(RUN) calibration/calibration_skewness.py --output calibration/CALIBRATION.md
-	$(RUN) calibration/claims_gate.py --output calibration/claims/gate.json
-	$(RUN) calibration/claims_inference.py
-	$(RUN) calibration/claims_gain_fit.py
-	$(RUN) calibration/claims_evidence.py
-	$(RUN) calibration/claims.py
+	$(RUN) research/calibration/calibration.py --repetitions 1000 --output research/calibration/CALIBRATION.md
+	$(RUN) research/calibration/calibration_decisions.py --output research/calibration/CALIBRATION.md
+	$(RUN) research/calibration/calibration_gains.py --output research/calibration/CALIBRATION.md
+	$(RUN) research/calibration/calibration_trainings.py --output research/calibration/CALIBRATION.md
+	$(RUN) research/calibration/calibration_skewness.py --output research/calibration/CALIBRATION.md
+	$(RUN) research/calibration/claims_gate.py --output research/calibration/claims/gate.json
+	$(RUN) research/calibration/claims_inference.py
+	$(RUN) research/calibration/claims_gain_fit.py
+	$(RUN) research/calibration/claims_evidence.py
+	$(RUN) research/calibration/claims.py
 
 bench: .venv/developer
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python research/benchmarks/run.py
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

@@ -157,8 +157,9 @@ def show_commands(app: Sphinx, docname: str, source: list[str]) -> None:
     source[0] = source[0].replace("<!-- commands -->", "\n\n".join(sections))
 
 
-SHOWN = re.compile(r"<!-- shown in the built page -->\n.*/((?:benchmarks|calibration)/\w+\.md)\).*\n<!-- end -->")
-OUTSIDE = re.compile(r"\]\(\.\./((?:\.\./)*)(notebooks/\w+\.ipynb|(?:benchmarks|calibration)/\w+\.md)\)")
+RESULTS = r"research/(?:benchmarks|calibration)/\w+\.md"
+SHOWN = re.compile(rf"<!-- shown in the built page -->\n.*\.\./({RESULTS})\).*\n<!-- end -->")
+OUTSIDE = re.compile(rf"\]\(\.\./((?:\.\./)*)(notebooks/\w+\.ipynb|{RESULTS})\)")
 
 
 def show_results(app: Sphinx, docname: str, source: list[str]) -> None:
@@ -177,8 +178,8 @@ def link_to_pages(app: Sphinx, docname: str, source: list[str]) -> None:
 
     def page(link: re.Match[str]) -> str:
         up, target = link.groups()
-        if target.startswith(("benchmarks", "calibration")):
-            target = f"background/{target.partition('/')[0]}.md"
+        if target.startswith(("research/benchmarks", "research/calibration")):
+            target = f"background/{target.split('/')[1]}.md"
         return f"]({up}{target})"
 
     source[0] = OUTSIDE.sub(page, source[0])

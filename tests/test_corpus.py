@@ -1,4 +1,4 @@
-"""Replays the files that fuzzing found, and every seed, through the `check` of its harness in `fuzz`."""
+"""Replays the files that fuzzing found, and every seed, through the `check` of its harness in `tests/fuzz`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import importlib
 from pathlib import Path
 
 import pytest
-from fuzz.oracle import ViolationError, attempt
+from tests.fuzz.oracle import ViolationError, attempt
 
 pytest.importorskip("pyarrow")
 
 CORPUS = Path(__file__).parent / "corpus"
-FUZZ = CORPUS.parents[1] / "fuzz"
-HARNESSES = sorted({path.stem for path in FUZZ.glob("*.py")} - {"__init__", "__main__", "oracle"})
+FUZZ = CORPUS.parent / "fuzz"
+TRIALS = {"metrics", "trainings"}
+HARNESSES = sorted({path.stem for path in FUZZ.glob("[a-z]*.py")} - {"oracle", "trials"} - TRIALS)
 ENTRIES = sorted(path for path in CORPUS.glob("*/*") if path.is_file())
 NOT_OF_THE_FORMAT = (
     *(b"", b"\0", b"\n", b"\xff\xfe", b"\x1f\x8b", b"PK\x05\x06" + bytes(18), b"{}", b"[[", b"1" * 5000),
@@ -20,7 +21,7 @@ NOT_OF_THE_FORMAT = (
 
 
 def harness(name):
-    return importlib.import_module(f"fuzz.{name}")
+    return importlib.import_module(f"tests.fuzz.{name}")
 
 
 def test_every_harness_has_a_corpus_and_every_corpus_a_harness():
@@ -40,6 +41,13 @@ def test_seeds_and_files_of_other_formats(name, tmp_path):
         harness(name).check(content, tmp_path)
     for seed in harness(name).SEEDS:
         harness("core").check(seed[:20_000], tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(TRIALS))
+def test_trials(name):
+    for seed in range(5):
+        harness(name).check(seed)
 
 
 def raise_error(error):

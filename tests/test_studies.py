@@ -15,7 +15,7 @@ from scipy.stats import ttest_1samp
 import gainwise as gw
 
 ROOT = Path(__file__).parents[1]
-STUDIES = ROOT / "studies"
+STUDIES = ROOT / "research" / "studies"
 PAGE = ROOT / "docs" / "concepts" / "does_it_matter.md"
 
 pytestmark = pytest.mark.skipif(not STUDIES.is_dir(), reason="the sdist does not contain the studies")
@@ -61,7 +61,7 @@ def test_a_study_of_a_letor_file(tmp_path):
         for label, query, features in zip(data.labels, data.qid, data.features, strict=True)
     ]
     (tmp_path / "small.txt").write_text("\n".join(rows))
-    command = [sys.executable, "studies/run.py", "--data", str(tmp_path / "small.txt"), "--output"]
+    command = [sys.executable, "research/studies/run.py", "--data", str(tmp_path / "small.txt"), "--output"]
     options = ["--seeds", "2", "--rounds", "10", "--libraries", "lightgbm", "--cache", str(tmp_path / "cache")]
     for name in ("first.json", "second.json"):  # The second one reads the cache.
         subprocess.run([*command, str(tmp_path / name), *options], cwd=ROOT, check=True, capture_output=True)
@@ -79,7 +79,7 @@ def test_a_study_of_a_letor_file(tmp_path):
 def test_pages_contain_the_figures_of_the_results():
     from page import read_figures, write_page
 
-    assert PAGE.read_text("utf-8") == write_page(), "run: python studies/page.py"
+    assert PAGE.read_text("utf-8") == write_page(), "run: python research/studies/page.py"
     guide = (PAGE.parents[1] / "guides" / "recipe_or_seed.md").read_text("utf-8")
     assert all(read_figures()[name] in guide for name in ("repeat_low", "repeat_high", "repeat_p_value"))
 
@@ -87,8 +87,8 @@ def test_pages_contain_the_figures_of_the_results():
 def test_bounds_in_pictures_are_those_of_the_results():
     from gainwise.report.plots.models import PUBLIC
 
-    trec = json.loads((ROOT / "studies" / "results" / "trec-dl.json").read_text("utf-8"))["results"]
+    trec = json.loads((STUDIES / "results" / "trec-dl.json").read_text("utf-8"))["results"]
     studies = {name: trec[key] for name, key in zip(PUBLIC, ("dl19", "dl20"), strict=False)}
     for name, file in zip(list(PUBLIC)[2:], ("clueweb09-ltr", "lightgbm-lambdarank"), strict=True):
-        studies[name] = json.loads((ROOT / "studies" / "results" / f"{file}.json").read_text("utf-8"))["results"]
+        studies[name] = json.loads((STUDIES / "results" / f"{file}.json").read_text("utf-8"))["results"]
     assert {name: round(study["labels"]["two_rankings"], 3) for name, study in studies.items()} == PUBLIC

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from fuzz.core import assert_same_bits, in_core, in_numpy
+from tests.fuzz.core import assert_same_bits, in_core, in_numpy
 
 import gainwise as gw
 from gainwise.ranking import compiled

@@ -12,7 +12,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-SOURCE = Path(__file__).parents[2] / "calibration" / "calibration.py"
+SOURCE = Path(__file__).parents[2] / "research" / "calibration" / "calibration.py"
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from fuzz.core import assert_same_bits, in_core, in_numpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.fuzz.core import assert_same_bits, in_core, in_numpy
 
 import gainwise as gw
 from gainwise._kernel import config

@@ -55,7 +55,7 @@ PUBLIC = {
 }
 """Bounds of two rankings for linear and exponential NDCG@10 on public datasets.
 
-They are `labels.two_rankings` in the files of the folder studies/results.
+They are `labels.two_rankings` in the files of the folder research/studies/results.
 """
 
 
