@@ -39,9 +39,6 @@ ORDER = "GAINWISE_TEST_ORDER"
 if os.environ.get(ORDER) == "random":
     os.environ[ORDER] = str(random.SystemRandom().randrange(10**6))  # The processes of pytest-xdist use the same seed.
 
-# The sdist does not contain the calibration.
-collect_ignore = [] if (ROOT / "research" / "calibration").exists() else ["comparison/test_calibration.py"]
-
 # .ci/run uses the same random examples each time. Other runs look for new ones.
 hypothesis.settings.register_profile("gainwise", deadline=None, derandomize="GAINWISE_SAME_EXAMPLES" in os.environ)
 hypothesis.settings.register_profile("long", deadline=None, max_examples=2000)

@@ -24,6 +24,12 @@ MAX_WORDS = {
     "CONTRIBUTING.md": 1_200,
     "CHANGELOG.md": 400,
 }
+HOSTS = {
+    "creativecommons.org", "purl.org", "www.w3.org", "matplotlib.org",  # namespaces and metadata of pictures
+    "keepachangelog.com", "semver.org", "ir-measur.es",
+    "example.com", "example.org",
+}  # fmt: skip
+"""The only hosts that files of the project may name."""
 MACHINE_PATH = re.compile(r"(?<![\w.])/(home|root|tmp|work|Users|opt)/")
 
 
@@ -71,6 +77,13 @@ def tracked():
 def test_links_lead_to_tracked_files(page, tracked):
     for link in map("".join, LINK.findall(page.read_text(encoding="utf-8"))):
         assert Path(os.path.relpath(page.parent / link, ROOT)) in tracked, link
+
+
+def test_addresses_name_only_known_hosts(tracked):
+    for path in tracked:
+        if (ROOT / path).is_file():
+            hosts = re.findall(rb"https?://([A-Za-z0-9][\w.-]*\w)", (ROOT / path).read_bytes())
+            assert {host.decode() for host in hosts} <= HOSTS, path
 
 
 @pytest.mark.parametrize(("pages", "limit"), MAX_WORDS.items(), ids=list(MAX_WORDS))

@@ -18,8 +18,6 @@ ROOT = Path(__file__).parents[1]
 STUDIES = ROOT / "research" / "studies"
 PAGE = ROOT / "docs" / "concepts" / "does_it_matter.md"
 
-pytestmark = pytest.mark.skipif(not STUDIES.is_dir(), reason="the sdist does not contain the studies")
-
 
 @pytest.fixture(autouse=True)
 def path_of_studies(monkeypatch):

@@ -1,6 +1,6 @@
 """Make the links of README.md absolute, because the pages of package indexes contain no other files of the project.
 
-    python tools/readme_for_index.py v0.1.0
+    python tools/readme_for_index.py https://example.org/owner/gainwise v0.1.0
 
 The script rewrites README.md in place. Links lead to the page of a file at this tag, and pictures to the file itself.
 The release runs the script in a separate checkout before it builds the package. The README of the repository has
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -39,12 +38,12 @@ def make_links_absolute(text: str, source: str, ref: str) -> str:
 def main() -> None:
     """Rewrite README.md."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", help="address of the repository")
     parser.add_argument("ref", help="tag, branch or commit of the links")
     parser.add_argument("--readme", type=Path, default=ROOT / "README.md")
     options = parser.parse_args()
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     text = options.readme.read_text(encoding="utf-8")
-    options.readme.write_text(make_links_absolute(text, project["urls"]["Source"], options.ref), encoding="utf-8")
+    options.readme.write_text(make_links_absolute(text, options.source, options.ref), encoding="utf-8")
 
 
 if __name__ == "__main__":
