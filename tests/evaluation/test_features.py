@@ -24,7 +24,7 @@ from gainwise.experiment import Candidate, Experiment
 from gainwise.sklearn import scorer
 from gainwise.xgboost import EvaluateRanking
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:X does not have valid feature names")]
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:X (has|does not have)")]
 
 DATA = simulate(30, seed=3, mean_length=12)
 NAMES = ["my text", "clicks", "age", "10"]

@@ -102,11 +102,6 @@ def read_predictions(
     for name, source in models.items():
         try:
             prediction = _read_scores(source, features, rounds.get(name))
-            if np.ndim(prediction.scores) == 2 and np.shape(prediction.scores)[1] == 2:
-                raise ValueError(
-                    f"scores must be one-dimensional, got shape {np.shape(prediction.scores)}. "
-                    "Pass scores[:, 1] if they are the probabilities of two classes."
-                )
             scores = numbers("scores", judgments.in_row_order("scores", prediction.scores)).astype(np.float64)
         except (ValueError, TypeError, OSError) as error:
             raise type(error)(f"model {name!r}: {error}") from None
