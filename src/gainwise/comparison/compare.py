@@ -17,7 +17,7 @@ from ..data.ranking_data import as_pandas
 from ..data.tables import get_column, read_table
 from ..data.text import one_line
 from ..evaluation.evaluator import Evaluator, shared_weights, validate_judgments
-from ..evaluation.prediction import Iteration, read_predictions
+from ..evaluation.prediction import Iteration, describe_remarks, read_predictions
 from ..evaluation.trec_runs import align_runs
 from ..judgments import Judgments, Unjudged
 from ..metrics.names import MetricLike, parse_metrics
@@ -130,7 +130,10 @@ def compare(
     features, rounds = judgments.in_row_order("features", features), iteration
     if isinstance(iteration, Mapping):  # A recipe has one number for all its repeats.
         rounds = {repeat: number for name, number in iteration.items() for repeat in recipes.get(name, [name])}
-    scores, iterations = read_predictions(flat_models, judgments, features, rounds)
+    predictions = read_predictions(flat_models, judgments, features, rounds)
+    scores = {name: prediction.scores for name, prediction in predictions.items()}
+    iterations = {name: each.iteration for name, each in predictions.items() if each.iteration is not None}
+    remarks = describe_remarks({name: prediction.remarks for name, prediction in predictions.items()})
     values, counted = _evaluate(evaluator, scores)
     labels = {} if segments is None else validate_labels(segments, judgments.query_ids, judgments)
     cluster_codes = None if clusters is None else read_clusters(clusters, judgments.queries, judgments)[counted]
@@ -151,7 +154,7 @@ def compare(
         unjudged=unjudged_documents and unjudged_documents.average_repeats(recipes, list(by_model)),
         iterations={name: used for name, used in iterations.items() if name in by_model},
         segments={name: column[counted] for name, column in labels.items()} or None,
-        notes=_describe_iterations(iterations, recipes),
+        notes=(*_describe_iterations(iterations, recipes), *remarks),
         vary=vary,
         clusters=cluster_codes,
         **settings,

@@ -431,10 +431,10 @@ def expand_recipes(models: Any) -> tuple[Any, dict[str, list[str]]]:
     recipes: dict[str, list[str]] = {}
     for name, model in models.items():
         if isinstance(model, np.ndarray) and model.ndim == 2 and 1 not in model.shape:
-            raise ValueError(
-                f"model {name!r}: scores must be one-dimensional, got shape {model.shape}. For a recipe, pass a list "
-                "of arrays, one per repeat."
-            )
+            fix = "For a recipe, pass a list of arrays, one per repeat."
+            if model.shape[1:] == (2,):
+                fix = "Pass scores[:, 1] if they are the probabilities of two classes."
+            raise ValueError(f"model {name!r}: scores must be one-dimensional, got shape {model.shape}. {fix}")
         if not isinstance(name, str) or not _is_recipe(model):
             flat[name] = model
             continue

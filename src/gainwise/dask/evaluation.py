@@ -18,7 +18,8 @@ from dask.delayed import Delayed, delayed
 from .._common import cached_property
 from .._common.arrays import factorize, identifiers, integers, nearest
 from .._common.text import pluralize
-from ..evaluation.prediction import find_booster, validate_categories
+from ..evaluation.features import find_booster, select_columns_of
+from ..evaluation.prediction import validate_categories
 from ..metrics.base import UnpicklableError
 from ..training.bound_metrics import BoundMetrics, Partition, canonical_name, compute_ratios
 
@@ -545,6 +546,7 @@ def predict_stages(booster: Any, rounds: Sequence[int], features: Any) -> Iterat
     if features.shape[0] == 0:
         yield from (np.zeros(0) for _ in rounds)
         return
+    features = select_columns_of(booster, features).features
     steps = (_predict_lightgbm if _is_lightgbm(booster) else _predict_xgboost)(booster, features)
     for number, scores in enumerate(itertools.islice(steps, rounds[-1]), start=1):
         if number in rounds:

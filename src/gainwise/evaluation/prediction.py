@@ -6,25 +6,22 @@ LightGBM's boosters use their best iteration by default. XGBoost's boosters use 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from .._common.arrays import nearest, numbers, validate_ready
-from .._common.text import printables
+from .._common.text import join_names, printables
 from .._common.validation import validate_integer, validate_name
 from ..data import RankingData, read_scores
 from ..data.ranking_data import as_matrix, is_sparse
+from .features import LIBRARIES, find_booster, select_columns_of
 
 if TYPE_CHECKING:
-    from .._common.typing import Features, Floats, Frame, Predictor, Scores
+    from .._common.typing import Features, Frame, Predictor, Scores
     from ..judgments import Judgments
-
-
-LIBRARIES = {"lightgbm": "LightGBM", "xgboost": "XGBoost", "catboost": "CatBoost"}
-"""The libraries of boosted trees by the names of their packages."""
 
 
 class Iteration(NamedTuple):
@@ -63,13 +60,21 @@ class Iteration(NamedTuple):
         return self._asdict()
 
 
+class Prediction(NamedTuple):
+    """The scores of a model, its number of rounds if it is a booster, and remarks on what it predicted from."""
+
+    scores: Any
+    iteration: Iteration | None = None
+    remarks: tuple[str, ...] = ()
+
+
 def read_predictions(
     models: Mapping[str, Scores] | Frame,
     judgments: Judgments,
     features: Features | None = None,
     iteration: int | Mapping[str, int] | None = None,
-) -> tuple[dict[str, Floats], dict[str, Iteration]]:
-    """Return one array of scores per model, and the number of rounds of each booster.
+) -> dict[str, Prediction]:
+    """Return the scores of each model, the number of rounds of each booster, and remarks.
 
     `models` maps names to scores, paths (read with `gainwise.data.read_scores`) or objects with a `predict` method, or
     is a DataFrame with one column per model. Boosters predict from `features`, one row per document, with the rounds up
@@ -93,19 +98,21 @@ def read_predictions(
             raise TypeError(f"names of models must be strings, got {name!r}")
         validate_name("the name of a model", name)
     rounds = _read_rounds(iteration, list(models))
-    predictions, iterations = {}, {}
+    predictions = {}
     for name, source in models.items():
         try:
-            values, used = _read_scores(source, features, rounds.get(name))
-            scores = numbers("scores", judgments.in_row_order("scores", values)).astype(np.float64)
+            prediction = _read_scores(source, features, rounds.get(name))
+            scores = numbers("scores", judgments.in_row_order("scores", prediction.scores)).astype(np.float64)
         except (ValueError, TypeError, OSError) as error:
             raise type(error)(f"model {name!r}: {error}") from None
+        except Exception as error:
+            if type(error).__module__.partition(".")[0].lstrip("_") not in LIBRARIES:
+                raise
+            raise ValueError(f"model {name!r}: {error}") from error  # LightGBM and CatBoost have their own errors.
         if len(scores) != judgments.documents:
             raise ValueError(f"model {name!r} has {len(scores)} scores, but there are {judgments.documents} documents")
-        predictions[name] = scores
-        if used is not None:
-            iterations[name] = used
-    return predictions, iterations
+        predictions[name] = prediction._replace(scores=scores)
+    return predictions
 
 
 def _read_rounds(iteration: Any, names: list[str]) -> dict[str, int]:
@@ -126,7 +133,7 @@ def _read_rounds(iteration: Any, names: list[str]) -> dict[str, int]:
     }
 
 
-def _read_scores(source: Any, features: Any, rounds: int | None) -> tuple[Any, Iteration | None]:
+def _read_scores(source: Any, features: Any, rounds: int | None) -> Prediction:
     """Return unconverted scores, and the number of rounds of a booster."""
     is_path = isinstance(source, str | PathLike)
     if not is_path:
@@ -145,7 +152,7 @@ def _read_scores(source: Any, features: Any, rounds: int | None) -> tuple[Any, I
             f"iteration applies to boosters, but this model is {kind}. Pass iteration={{'name': rounds}} with the "
             "names of the boosters"
         )
-    return read_scores(fspath(source)) if is_path else source, None
+    return Prediction(read_scores(fspath(source)) if is_path else source)
 
 
 class _Booster(NamedTuple):
@@ -156,53 +163,71 @@ class _Booster(NamedTuple):
     argument: Literal["num_iteration", "iteration_range", "ntree_end"] | None
     """None for a linear booster, which always predicts with all rounds."""
 
+    def choose_rounds(self, rounds: int | None) -> Iteration:
+        """Return the rounds of a prediction, by default those up to the best iteration, or all."""
+        if rounds is None:
+            used = self.total if self.best is None else min(self.best, self.total)
+            return Iteration(used, self.total, "best" if used == self.best else "all")
+        if rounds > self.total:
+            raise ValueError(f"iteration={rounds}, but it has {self.total} boosting rounds: pass at most that many")
+        if self.argument is None and rounds < self.total:
+            raise ValueError(
+                f"iteration={rounds} of its {self.total} rounds is not available: a linear booster keeps its last "
+                "state only"
+            )
+        return Iteration(rounds, self.total, "given")
 
-def predict(model: Predictor, features: Features, rounds: int | None = None) -> tuple[Any, Iteration | None]:
+
+def predict(model: Predictor, features: Features, rounds: int | None = None) -> Prediction:
     """Return the scores of a model, and the number of rounds, which is None for models that are not boosters.
 
     Boosters and estimators of LightGBM, XGBoost and CatBoost predict with `rounds`, by default with those up to their
-    best iteration, or with all rounds.
+    best iteration, or with all rounds. Columns are matched by name, see `select_columns`.
     """
-    features, booster = _convert_features(model, features), _read_booster(model)
+    selected, booster = select_columns_of(model, features), _read_booster(model)
+    features, options, iteration = _convert_features(model, selected.features), dict[str, Any](), None
     if booster is None:
         if rounds is not None:
             raise ValueError(
                 f"it is a {type(model).__name__} and not a booster of LightGBM, XGBoost or CatBoost, so iteration does "
                 "not apply: pass the booster itself, or its scores after the round that you need"
             )
-        return model.predict(features), None
-    total, best, argument = booster
-    if rounds is None:
-        used = total if best is None else min(best, total)
-        iteration = Iteration(used, total, "best" if used == best else "all")
-    elif rounds > total:
-        raise ValueError(f"iteration={rounds}, but it has {total} boosting rounds: pass at most that many")
-    elif argument is None and rounds < total:
-        raise ValueError(
-            f"iteration={rounds} of its {total} rounds is not available: a linear booster keeps its last state only"
-        )
     else:
-        iteration = Iteration(rounds, total, "given")
-    if argument is None:
-        return model.predict(features), iteration
-    value = (0, iteration.used) if argument == "iteration_range" else iteration.used
-    return model.predict(features, **{argument: value}), iteration
+        iteration = booster.choose_rounds(rounds)
+        if booster.argument is not None:
+            used = iteration.used
+            options[booster.argument] = (0, used) if booster.argument == "iteration_range" else used
+    prediction = predict_scores(model, features, **options)
+    return Prediction(prediction.scores, iteration, (*selected.remarks, *prediction.remarks))
 
 
-def find_booster(model: Any) -> tuple[str, Any]:
-    """Return the library of a model of LightGBM or XGBoost and its booster, or the library of another model and None.
+def predict_scores(model: Any, features: Any, **options: Any) -> Prediction:
+    """Return the predictions of a ranker or a regressor, or the probabilities of the positive class."""
+    if not hasattr(model, "predict_proba"):
+        return Prediction(model.predict(features, **options))
+    shares = np.asarray(model.predict_proba(features, **options))
+    if shares.ndim != 2 or shares.shape[1] != 2:
+        raise ValueError(
+            f"it is a classifier whose predict_proba returns the shape {shares.shape}, so it has no single score. "
+            "Pass one score per document, for example the expected label."
+        )
+    positive = getattr(model, "classes_", (0, 1))[1]
+    return Prediction(shares[:, 1], remarks=(f"is scored by the probability of class {positive}",))
 
-    An estimator that is not fitted raises the error of its library.
+
+def describe_remarks(remarks: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Return one sentence for each distinct remark, with the models that it applies to.
+
+    >>> describe_remarks({"old": ["does not use the column b"], "new": [], "next": ["does not use the column b"]})
+    ('Each of old and next does not use the column b.',)
     """
-    modules = (kind.__module__.partition(".")[0] for kind in type(model).__mro__)
-    library, kind = next((module for module in modules if module in LIBRARIES), ""), type(model)
-    if library == "lightgbm":
-        own_booster = model if hasattr(kind, "current_iteration") else None
-        return library, model.booster_ if hasattr(kind, "booster_") else own_booster
-    if library == "xgboost":
-        own_booster = model if hasattr(kind, "num_boosted_rounds") else None
-        return library, model.get_booster() if hasattr(kind, "get_booster") else own_booster
-    return library, None
+    models: dict[str, list[str]] = {}
+    for name, own in remarks.items():
+        for remark in own:
+            models.setdefault(remark, []).append(name)
+    return tuple(
+        f"{'Each of ' if len(names) > 1 else ''}{join_names(names)} {remark}." for remark, names in models.items()
+    )
 
 
 def _read_booster(model: Any) -> _Booster | None:

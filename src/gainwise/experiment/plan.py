@@ -20,6 +20,7 @@ from .._common.typing import Floats
 from .._common.validation import validate_integer
 from ..data import RankingData
 from ..data.ranking_data import is_sparse, parts_of, same_features
+from ..evaluation.features import select_columns, warn_of_remarks
 from ..metrics.base import Metric, origin_of
 from ..metrics.names import parse_metrics
 from .config import BALANCED, MAX_SEED, Candidate, ExperimentConfig, StrictModel, validate_model
@@ -85,8 +86,13 @@ class FeatureColumns(StrictModel):
     def align(self, argument: str, data: RankingData, *, new_categories: bool = False) -> RankingData:
         """Return data with the codes of these categories, or raise `ValueError` if the columns differ.
 
-        Names are compared if both have names. With `new_categories`, categories that these columns lack follow theirs.
+        Columns are matched by name if both have names, and further columns are ignored with a warning. With
+        `new_categories`, categories that these columns lack follow theirs.
         """
+        if self.names is not None and data.feature_names not in (None, self.names):
+            selected = select_columns(self.names, data)
+            warn_of_remarks(f"{argument}: the model", selected.remarks)
+            data = selected.features
         self.validate_kind(argument, data)
         if not (self.categories or data.categories) and None in (self.names, data.feature_names):
             return replace(data, feature_names=self.names)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from ..evaluation.features import find_feature_names, select_columns_of, warn_of_remarks
+from ..evaluation.prediction import predict_scores
 from ..judgments import Judgments
 from ..metrics.base import Metric
 from ..training.bound_metrics import BoundMetrics, named_call
@@ -141,8 +143,13 @@ class Scorer:
         trained = find_training_queries(estimator)
         if trained is not None:
             validate_split(trained, QuerySummary.create(evaluator.judgments))
-        scores = estimator.predict(evaluator.judgments.in_row_order("X", X))
-        means = evaluator(scores).mean.values()
+        features = evaluator.judgments.in_row_order("X", X)
+        if COLUMN not in (find_feature_names(estimator) or ()):
+            features = drop_queries(features)
+        selected = select_columns_of(estimator, features)
+        prediction = predict_scores(estimator, selected.features)
+        warn_of_remarks(type(estimator).__name__, (*selected.remarks, *prediction.remarks))
+        means = evaluator(prediction.scores).mean.values()
         signed = {
             name if metric.higher_is_better else f"neg_{name}": mean if metric.higher_is_better else -mean
             for name, metric, mean in zip(self.bound_metrics.names, self.bound_metrics.metrics, means, strict=True)

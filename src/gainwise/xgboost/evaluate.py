@@ -12,6 +12,7 @@ import numpy as np
 import xgboost as xgb
 
 from .._common.validation import validate_integer
+from ..evaluation.features import select_columns, warn_of_remarks
 from ..training.bound_metrics import (
     BoundMetrics,
     LibraryObject,
@@ -26,7 +27,7 @@ from ..training.bound_metrics import (
 from .curves import REMEDY, Logger
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from .._common.typing import Floats
     from ..judgments import NegativeLabels
@@ -216,7 +217,8 @@ class EvaluateRanking(Logger):
     def __repr__(self) -> str:
         return self.bound_metrics.format_call(EvaluateRanking, list(self._sources), every=self.every)
 
-    def _bind(self, name: str, data: Any) -> _Evaluated:
+    def _bind(self, name: str, data: Any, columns: Sequence[str] | None = None) -> _Evaluated:
+        """Return a dataset with its metrics. Arrays become a matrix of these columns, in the order of the model."""
         if not isinstance(name, str):
             raise TypeError(f"the names of datasets must be strings, got {name!r}")
         if "-" in name or any(letter.isspace() for letter in name):
@@ -235,7 +237,13 @@ class EvaluateRanking(Logger):
                 )
                 if partition.evaluator is not None:
                     features = partition.evaluator.judgments.in_row_order("X", features)
-                return _Evaluated(xgb.DMatrix(features, missing=self.missing, enable_categorical=True), partition)
+                if columns is not None:
+                    features, remarks = select_columns(columns, features)
+                    warn_of_remarks(f"Dataset {name!r}: the model", remarks)
+                matrix = xgb.DMatrix(features, missing=self.missing, enable_categorical=True)
+                if columns is not None:
+                    matrix.feature_names = list(columns)
+                return _Evaluated(matrix, partition)
         except ValueError as error:
             raise ValueError(f"dataset {name!r}: {error}") from None
         raise TypeError(
@@ -283,7 +291,11 @@ class EvaluateRanking(Logger):
 
     def _compute_values(self, model: Any, data_name: str, number: int, **cut: Any) -> list[float]:
         """Return the mean of each metric on a dataset. Errors contain the round."""
-        data, partition, _ = self._bound[data_name]
+        data, partition, bound = self._bound[data_name]
+        names = getattr(model, "feature_names", None)
+        if bound is None and names and data.feature_names != names:
+            self._bound[data_name] = self._bind(data_name, self._sources[data_name], names)
+            data, partition, bound = self._bound[data_name]
 
         def sums() -> Floats:
             return compute_sums(partition, model.predict(data, **cut), number, f" on {data_name!r}")
