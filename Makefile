@@ -73,7 +73,8 @@ lint: .venv/developer
 	$(BIN)/bandit --quiet --recursive --configfile pyproject.toml src
 
 audit: .venv/developer
-	$(BIN)/pip-audit --local --skip-editable --progress-spinner off --timeout 10
+	$(BIN)/python -m pip freeze --exclude-editable | \
+		$(BIN)/pip-audit --strict --no-deps --disable-pip --requirement /dev/stdin --progress-spinner off --timeout 10
 
 fuzz: .venv/fuzz
 	for reader in $(READERS); do \

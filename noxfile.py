@@ -134,7 +134,7 @@ def oldest(session: nox.Session) -> None:
         session,
         "--editable",
         ".",
-        *sorted({pin_lowest(requirement) for requirement in list_requirements("all", "catboost", "dask", "parquet")}),
+        *sorted({pin_lowest(requirement) for requirement in list_requirements("all", "catboost", "dask")}),
         *TESTS,
     )
     run_tests(session, *OLDEST)
@@ -163,10 +163,10 @@ SANITIZERS = {
 
 
 @nox.session(python=PYTHONS[0])
-@nox.parametrize("sanitizer", SANITIZERS)
+@nox.parametrize("sanitizer", list(SANITIZERS))
 def sanitizers(session: nox.Session, sanitizer: str) -> None:
     """Compile the core with a sanitizer of GCC, and run the tests that call the core."""
-    install(session, "--editable", ".[lightgbm,experiment]", *TESTS, "pyarrow")
+    install(session, "--editable", ".[lightgbm,experiment,cli,parquet]", *TESTS)
     library = Path(session.create_tmp()).resolve() / f"{sanitizer}.so"
     sources = map(str, Path("src/gainwise/_kernel").glob("*.cpp"))
     flags = ("-std=c++17", "-O1", "-g", "-ffp-contract=off", "-shared", "-fPIC", "-pthread")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
+import tarfile
 import textwrap
 import tomllib
 from pathlib import Path
@@ -71,3 +73,22 @@ def test_documented_make_targets_exist():
     documented = re.findall(r"(?:^|`)make ([a-z]+)", CONTRIBUTING + README, re.M)
     assert documented
     assert set(documented) <= targets
+
+
+@pytest.mark.slow
+def test_the_sdist_contains_what_its_tests_read(tmp_path):
+    """The session `package` of nox runs all tests of the sdist."""
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "sdist", "--directory", str(tmp_path)]
+    subprocess.run(build, cwd=ROOT, env=os.environ | {"HATCH_BUILD_NO_HOOKS": "true"}, check=True, capture_output=True)
+    (source,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(source) as archive:
+        archive.extractall(tmp_path, filter="data")
+    unpacked = tmp_path / source.name.removesuffix(".tar.gz")
+    tests = ("tests/test_kit.py", "tests/test_docs.py", "tests/test_readme.py", "tests/test_studies.py")
+    command = [sys.executable, "-m", "pytest", "-q", "-m", "not slow and not nightly", *tests]
+    environment = os.environ | {"PYTHONPATH": str(unpacked / "src")}
+    done = subprocess.run(
+        [*command, "tests/comparison/test_calibration.py"],
+        cwd=unpacked, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout

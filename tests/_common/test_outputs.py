@@ -111,7 +111,10 @@ for call in CALLS:
                 "print(len(c.to_markdown()) > 0 and len(c.to_json()) > 0)": "True",
             },
         ),
-        ("jinja2", {"c.to_html('/tmp')": "Jinja2. Run: pip install jinja2", "c.plot.conflict(); print('drawn')": "drawn"}),
+        (
+            "jinja2",
+            {"c.to_html('/tmp')": "Jinja2. Run: pip install jinja2", "c.plot.conflict(); print('drawn')": "drawn"},
+        ),
     ],
 )
 def test_missing_packages(package, calls):

@@ -130,7 +130,9 @@ def reseal(path, change):
 
 
 class TestForeign:
-    @pytest.mark.parametrize(("number", "writer"), [(6, "gainsay, the earlier name of gainwise"), (99, "another version")])
+    @pytest.mark.parametrize(
+        ("number", "writer"), [(6, "gainsay, the earlier name of gainwise"), (99, "another version")]
+    )
     @pytest.mark.parametrize("name", ["experiment.json", "manifest.json"])
     def test_other_formats_are_rejected_and_left_as_they_are(self, copy, make, number, writer, name):
         path = copy / name if name == "experiment.json" else folder_of(copy, "lgb gain=linear") / name

@@ -307,8 +307,8 @@ def validate_categories(booster: Any, features: Any) -> None:
     if not ((trees or {}).get("cats") or {}).get("enc"):
         raise ValueError(
             "it splits by category, but the model does not contain its categories (as with XGBoost before 3.1, slices "
-            "before 3.4, and training on codes). Pass its scores, or features as an array with the codes of its training, or train "
-            "it on a DataFrame with XGBoost 3.1 or newer"
+            "before 3.4, and training on codes). Pass its scores, or features as an array with the codes of its "
+            "training, or train it on a DataFrame with XGBoost 3.1 or newer"
         )
 
 

@@ -149,7 +149,9 @@ def find_data_path(target: Path) -> Path:
             start = file.read(256)
         if start.strip() and not re.match(rb'\s*\{\s*"gainwise"', start):
             earlier = re.match(rf'\s*\{{\s*"{EARLIER_NAME}"'.encode(), start)
-            problem = f"was written by {EARLIER_NAME}, the earlier name of gainwise" if earlier else "is not from a report"
+            problem = (
+                f"was written by {EARLIER_NAME}, the earlier name of gainwise" if earlier else "is not from a report"
+            )
             raise FileExistsError(
                 f"path {str(target)!r}: data of the report go to {str(path)!r}, but this file {problem}. "
                 "Choose another name for the report."

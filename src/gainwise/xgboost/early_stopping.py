@@ -275,7 +275,8 @@ class EarlyStopping(EarlyStoppingBase, Callback):
 def cut_booster(booster: xgb.Booster, rounds: int) -> xgb.Booster:
     """Return the first rounds of a booster, with the categories of its features.
 
-    Slices of XGBoost before 3.4 lose the categories, so they misread a DataFrame with the same categories in another order.
+    Slices of XGBoost before 3.4 lose the categories. They misread a DataFrame with the same categories in another
+    order.
     """
     cut = booster[:rounds]
     if "c" not in (booster.feature_types or ()):
