@@ -178,7 +178,11 @@ def sanitizers(session: nox.Session, sanitizer: str) -> None:
         session.run("g++", f"-print-file-name={name}.so", external=True, silent=True)
         for name in (f"lib{runtime}", "libstdc++")
     )
-    environment = {"LD_PRELOAD": " ".join(map(str.strip, preloaded)), "GAINWISE_KERNEL": str(library), "OMP_NUM_THREADS": "1"}
+    environment = {
+        "LD_PRELOAD": " ".join(map(str.strip, preloaded)),
+        "GAINWISE_KERNEL": str(library),
+        "OMP_NUM_THREADS": "1",
+    }
     session.run(
         *("python", "-m", "pytest", "-p", "no:cacheprovider", "-m", "not posix and not nightly", "-k", "not trainings"),
         *("tests/evaluation/test_compiled.py", "tests/evaluation/test_evaluator.py"),

@@ -198,6 +198,29 @@ class TestSecondStop:
         booster, curves = fit([log, *callbacks], 9)
         assert (booster.best_iteration, booster.num_boosted_rounds()) == (int(np.argmax(curves["valid"]["mrr"])), 9)
 
+    @pytest.mark.parametrize("fails", [False, True])
+    def test_one_object_in_a_training_that_a_callback_starts(self, fails):
+        class Nested(xgb.callback.TrainingCallback):
+            def after_iteration(self, model, epoch, evals_log):
+                if epoch == 3 and fails:
+                    with pytest.raises(ZeroDivisionError):
+                        train(Fails())
+                elif epoch == 3:
+                    assert train() == alone
+                return False
+
+        class Fails(xgb.callback.TrainingCallback):
+            def after_iteration(self, model, epoch, evals_log):
+                return 1 / (epoch - 2) > 1
+
+        def train(*others):
+            log = EvaluateRanking({"valid": xgb_matrix(VALID)}, "mrr")
+            return fit([log, stop, *others], 40)[0].best_iteration
+
+        stop = early_stopping("mrr", rounds=4, verbose=False)
+        alone = train()
+        assert train(Nested()) == alone
+
     def test_a_rejected_second_stop_leaves_the_first_one_usable(self):
         stop = early_stopping("mrr", 4, verbose=False)
         log = EvaluateRanking({"valid": xgb_matrix(VALID)}, PANEL)

@@ -6,6 +6,7 @@ import json
 import threading
 import warnings
 import weakref
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -87,7 +88,7 @@ def early_stopping(
     return EarlyStopping(metric, rounds, dataset, min_delta, maximize, save_best, verbose)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Run(StoppingRun):
     """The state of one training. `reference` is its model, because another callback may return a shorter one."""
 
@@ -118,13 +119,14 @@ class EarlyStopping(EarlyStoppingBase, Callback):
         super().__init__(metric, rounds, dataset, min_delta, verbose)
         self.maximize = _find_direction(self._own_metric or self.metric, maximize)
         self.save_best = validate_flag("save_best", save_best)
-        self._runs: dict[int, _Run] = {}
-        """By thread, because the model at the end of a training may be another object than at the start."""
+        self._runs: defaultdict[int, list[_Run]] = defaultdict(list)
+        """The trainings of each thread, where a callback of one may start another."""
 
     def before_training(self, model: Any) -> Any:
         """Start a new record."""
         second = active_runs.get(model)
-        if second is not None and second.sets_best is None and second is not self._runs.get(threading.get_ident()):
+        runs = self._runs[threading.get_ident()]
+        if second is not None and second.sets_best is None and all(second is not run for run in runs):
             raise ValueError(
                 f"two early_stopping callbacks in one training, on {second.metric!r} and on {self.metric!r}: a model "
                 "has one best round. Keep one, and read the best round of the other metric from evals_result"
@@ -144,7 +146,7 @@ class EarlyStopping(EarlyStoppingBase, Callback):
         run = _Run(self.metric, self.rounds, start, start, reference=weakref.ref(model), last_checked=start)
         run.initial_best = read_best(model) if start else (None, None)
         run.is_continued = start > 0 and unstable is None
-        self._runs[threading.get_ident()] = run
+        runs.append(run)
         active_runs.set(model, run)
         if run.is_continued:
             calls.set([])
@@ -152,13 +154,13 @@ class EarlyStopping(EarlyStoppingBase, Callback):
 
     def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         """End the training if `finish_round` decided so, after all callbacks have received the last round."""
-        run = self._runs[threading.get_ident()]
+        run = self._find_run(model)
         run.history = evals_log
         return run.has_stopped
 
     def finish_round(self, model: Any, epoch: int, evals_log: Any) -> bool:
         """Check the value of a round. Only `xgboost.cv` is stopped at once, which then cuts its table."""
-        run = self._runs[threading.get_ident()]
+        run = self._find_run(model)
         run.history = evals_log
         log_first(model, epoch, evals_log)
         round_number = run.start + epoch + 1
@@ -167,6 +169,11 @@ class EarlyStopping(EarlyStoppingBase, Callback):
         if run.has_stopped:
             self._set_best(run, model)  # at once, because xgboost.cv and a second stop with save_best read it
         return run.has_stopped and not isinstance(model, xgb.Booster)
+
+    def _find_run(self, model: Any) -> _Run:
+        """Return the state of a model's training, or of the last one if another callback has replaced the model."""
+        runs = self._runs[threading.get_ident()]
+        return next((run for run in reversed(runs) if run.reference() is model), runs[-1])
 
     def _check(self, run: _Run, model: Any, round_number: int) -> None:
         """Check the value of a round, if it was evaluated."""
@@ -214,7 +221,8 @@ class EarlyStopping(EarlyStoppingBase, Callback):
 
     def after_training(self, model: Any) -> Any:
         """Print the best round, and cut the model there if `save_best`."""
-        run = self._runs.pop(threading.get_ident())
+        run = self._find_run(model)
+        self._runs[threading.get_ident()].remove(run)
         result = self._finish(run, model)
         for function in run.on_end:
             function(result)
