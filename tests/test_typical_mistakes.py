@@ -60,7 +60,7 @@ def table(frame=FRAME, scores=("a", "b"), **options):
 MISTAKES = {
     "metrics": [
         (lambda: gw.parse_metrics("ndcg@10"), ValueError, "ndcg_linear@10"),
-        (lambda: gw.parse_metrics("ndgc_exp@10"), ValueError, "mean 'ndcg_exp'"),
+        (lambda: gw.parse_metrics("ndgc_exp@10"), ValueError, "mean 'ndcg_exp@10'"),
         (lambda: gw.parse_metrics("precison@5"), ValueError, "precision"),
         (lambda: gw.parse_metrics("ndcg_exp@0"), ValueError, "got '0'"),
         (lambda: gw.parse_metrics([]), ValueError, "at least one"),

@@ -59,7 +59,8 @@ class Judgments:
         Query id of each document, as numbers or strings. The rows of a query need not be contiguous.
     weight : array-like, shape (queries,) or (documents,), or mapping, optional
         Non-negative weights, at least one of them positive. A mapping, or a Series indexed by query id, is matched by
-        query id. Weights per document are averaged within each query, as in LightGBM.
+        query id. Weights per document are averaged within each query, as in LightGBM. A query without documents then
+        has the mean weight of the others.
     negative_labels : {"refuse", "allow", "zero"}, default "refuse"
         ``"refuse"`` raises an error for negative labels. ``"zero"`` replaces them with 0, as trec_eval does.
         ``"allow"`` keeps them, for linear gain only.
@@ -382,17 +383,17 @@ class Judgments:
 
         With `mean`, document weights are averaged by adding them one by one in 32 bits, as in LightGBM.
         """
-        weights = self.weights
-        if weights is None:
+        if self.weights is None:
             return None
-        if mean:
-            documents = self._document_weights
-            weights = np.repeat(weights, self.sizes) if documents is None else documents
+        documents = self._document_weights if mean else self.weights
+        weights = np.repeat(self.weights, self.sizes) if documents is None else documents
         with np.errstate(over="ignore", under="ignore"):
             narrow = weights.astype(np.float32)
             by_query: np.ndarray[Any, Any] = narrow
             if mean:
                 by_query = self.layout.sequential_sums(narrow) / np.maximum(self.sizes, 1).astype(np.float32)
+                own = self.weights.astype(np.float32) if documents is None else None
+                self._weigh_empty_queries(by_query, own)
         if not np.isfinite(by_query).all() or not narrow.any():
             raise ValueError(
                 "weight must fit into 32-bit floats for metrics with weights=float32 or float32_mean, got "
@@ -404,7 +405,7 @@ class Judgments:
         invalid = ~np.isfinite(values)
         if invalid.any():
             raise ValueError(
-                f"labels must be finite, but {self._locate(invalid, values)}. Remove these documents, or pass judged= "
+                f"labels must be finite, got {self._locate(invalid, values)}. Remove these documents, or pass judged= "
                 "with False for them."
             )
         negative = values < 0
@@ -413,7 +414,7 @@ class Judgments:
             return not_negative
         if negative_labels == "refuse":
             raise ValueError(
-                f"labels must not be negative, but {self._locate(negative, values)}. Pass negative_labels='zero' to "
+                f"labels must not be negative, got {self._locate(negative, values)}. Pass negative_labels='zero' to "
                 "count them as 0 (as trec_eval does), or negative_labels='allow' to keep them for linear gain."
             )
         return np.where(negative, 0, values) if negative_labels == "zero" else values
@@ -455,7 +456,7 @@ class Judgments:
         labeled = ~mask & ~np.isnan(labels) & (labels != 0)
         if labeled.any():
             raise ValueError(
-                f"labels of unjudged documents must be 0 or NaN, but {self._locate(labeled, labels)}. Pass judged=True "
+                f"labels of unjudged documents must be 0 or NaN, got {self._locate(labeled, labels)}. Pass judged=True "
                 "for documents with a label."
             )
         return mask.copy()
@@ -474,8 +475,15 @@ class Judgments:
         scaled, exponent = scale_weights(weights)
         totals = np.bincount(self._query_of_document(), weights=scaled, minlength=self.queries)
         with np.errstate(under="ignore"):
-            by_query = np.ldexp(totals / np.maximum(self.sizes, 1), exponent)
-        return by_query, weights
+            means = totals / np.maximum(self.sizes, 1)
+            self._weigh_empty_queries(means, None)
+            return np.ldexp(means, exponent), weights
+
+    def _weigh_empty_queries(self, weights: np.ndarray[Any, Any], own: np.ndarray[Any, Any] | None) -> None:
+        """Set the weights of queries without documents: their own, or the mean of the other queries."""
+        empty = self.sizes == 0
+        if empty.any():
+            weights[empty] = weights[~empty].mean() if own is None else own[empty]
 
     def _query_of_document(self) -> Integers:
         return np.repeat(np.arange(self.queries), self.sizes)
@@ -483,8 +491,8 @@ class Judgments:
     def _locate(self, invalid: Bools, values: np.ndarray[Any, Any]) -> str:
         row = int(np.argmax(invalid))
         return (
-            f"{int(invalid.sum())} of {len(values)} are not, the first is {values[row]} at row {row} "
-            f"(query {self.query_of_row(row)!s})"
+            f"{values[row]} at row {row} (query {self.query_of_row(row)!s}), one of {int(invalid.sum())} such labels "
+            f"among {len(values)}"
         )
 
 
@@ -522,8 +530,11 @@ def _group_rows(documents: int, group: Any, qid: Any) -> tuple[Integers, np.ndar
     return sizes, np.arange(len(sizes)), None
 
 
+_SIZES = ". If these are group sizes, pass qid=np.repeat(np.arange(len(group)), group)"
+
+
 def _group_by_ids(documents: int, qid: np.ndarray[Any, Any]) -> tuple[Integers, np.ndarray[Any, Any], Integers | None]:
-    _validate_length("qid", qid, documents, " (did you mean group=?)" if len(qid) < documents else "")
+    _validate_length("qid", qid, documents, _SIZES if len(qid) < documents else "")
     if qid.dtype.kind == "O":
         import pandas as pd
 

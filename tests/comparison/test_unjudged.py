@@ -54,6 +54,15 @@ class TestShares:
             assert found.unjudged.retrieved == {"old": 20 * QUERIES, "new": 40 * QUERIES}
             assert found.unjudged.unjudged == {"old": 0, "new": 20 * QUERIES}
 
+    def test_queries_without_results_do_not_count(self):
+        runs = {"A": {"a": {"d1": 2.0, "x": 1.0}}, "B": {"a": {"d1": 1.0}, "b": {"d1": 1.0, "x": 0.5, "y": 0.1}}}
+        qrels = {"a": {"d1": 1, "d2": 0}, "b": {"d1": 1, "d3": 0}}
+        expected = {"A": 1 / 2, "B": (1 + 1 / 3) / 2}
+        found = gw.compare_runs(runs, qrels, ["ndcg_linear@9", "map@9"])
+        assert found.leaderboard["judged@9"].to_dict() == found.unjudged.shares["judged@9"] == expected
+        for missing in ("skip", "zero"):
+            assert gw.evaluate_run("judged@9", runs["A"], qrels, missing=missing).mean["judged@9"] == 1 / 2
+
     def test_cutoffs_and_ties_of_both_primary_metrics(self, data):
         metrics = ["mrr", "ndcg_linear@3", "ndcg_exp(ties=worst)@5", "ndcg_exp@5"]
         found = gw.compare_runs(*data, metrics, primary=metrics[1:3])

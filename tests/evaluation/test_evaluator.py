@@ -59,6 +59,9 @@ class TestFloat32Scores:
         assert one("mrr(scores=float32)", [0, 1], scores) == (1 + 1 / 2) / 2
         assert one("mrr", [0, 1], sorted(scores)) == 1.0
 
+    def test_finite_scores_out_of_range_of_32_bits_are_retrieved(self):
+        assert one("recall(scores=float32,ties=worst)@1", [1, 0, 0], [-3.5e38, -INF, -INF]) == 1
+
     @pytest.mark.parametrize("beside", [0.0, -INF])
     def test_too_low_for_32_bits_does_not_depend_on_other_queries(self, beside):
         judgments = gw.Judgments([1, 0, 1], group=[2, 1])
@@ -82,6 +85,17 @@ class TestMean:
     def test_empty_queries_and_weights(self, options, expected):
         (found,) = gw.evaluate([gw.RR(**options)], self.judgments, self.scores).mean.values()
         assert found == pytest.approx(expected, rel=1e-15, abs=0)
+
+    @pytest.mark.parametrize("weight", [[2, 2, 2], [2, 2, 2, 2]], ids=["queries", "documents"])
+    @pytest.mark.parametrize("convention", [None, "lightgbm", "xgboost", "trec_eval"])
+    def test_equal_weights_change_nothing_for_a_query_without_documents(self, convention, weight):
+        with_weights, without = (
+            gw.evaluate(
+                "map@2", gw.Judgments([1, 0, 0, 1], group=[2, 0, 2], weight=given), [1, 2, 2, 1], convention=convention
+            )
+            for given in (weight, None)
+        )
+        assert list(with_weights.mean.values()) == list(without.mean.values())
 
     @pytest.mark.parametrize("queries", [1, 3, 1000])
     @pytest.mark.parametrize("weighted", [False, True])

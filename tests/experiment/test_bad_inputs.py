@@ -185,7 +185,7 @@ FILES = [
     ("a = " + "[" * 5000, "not TOML", "too deeply"),
     ("a." * 70 + "b = 1", "64 parts", "line 1"),
     (top("metrcs = ['mrr']"), "metrcs", "mean 'metrics'"),
-    (top("metrics = ['ndgc_exp@10']"), "metrics", "mean 'ndcg_exp'"),
+    (top("metrics = ['ndgc_exp@10']"), "metrics", "mean 'ndcg_exp@10'"),
     (top("repeats = {finalists = 3, baseline = 'x'}"), "repeats.baseline", "'x'"),
     (data("").partition("[[")[2].join(("[[", "")), "data", "missing"),
     (f"[data]\n{SIMULATED}", "candidates", "missing"),

@@ -80,6 +80,9 @@ class TestPredict:
             scores = shops.predict(frame, name)
             assert scores[[1, 3]].min() > scores[[0, 2]].max()
             assert scores[0] == scores[2]
+            with pytest.warns(UserWarning, match="does not use the column query"):
+                more = shops.predict(frame[["shop", "bm25"]].assign(query=7), name)
+            np.testing.assert_array_equal(more, scores)
 
     def test_sparse_features(self):
         data = simulate(40, seed=1, mean_length=8)
@@ -201,11 +204,14 @@ DONE = [
     ("predict: refit", lambda result, parts: result.predict(parts.test, refit=True), "refit(data)", ValueError, ""),
 ]
 SHOPS = [
-    ("refit: names", lambda it: it.refit(labelled(frame().rename(columns={"bm25": "x"}))), "'x'", "'bm25'"),
-    ("refit: order", lambda it: it.refit(labelled(frame()[["shop", "bm25"]])), "data", "'shop', 'bm25'"),
+    (
+        "refit: names",
+        lambda it: it.refit(labelled(frame().rename(columns={"bm25": "x"}))),
+        "features",
+        "bm25 is missing",
+    ),
     ("refit: numbers", lambda it: it.refit(labelled(frame(shop=[1.0, 2.0]))), "'shop'", "numbers"),
-    ("predict: names", lambda it: it.predict(frame().rename(columns={"bm25": "x"})), "'x'", "'bm25'"),
-    ("predict: more", lambda it: it.predict(frame(query=[1, 1])), "X", "got 3"),
+    ("predict: names", lambda it: it.predict(frame().rename(columns={"bm25": "x"})), "features", "bm25 is missing"),
     ("predict: array", lambda it: it.predict(np.zeros((2, 2))), "X", "no feature names"),
     ("predict: numbers", lambda it: it.predict(frame(shop=[1.0, 2.0])), "'shop'", "numbers"),
     ("predict: category", lambda it: it.predict(frame(shop=pd.Categorical(["a", "z"]))), "'z'", "'shop'"),

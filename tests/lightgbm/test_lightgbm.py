@@ -57,7 +57,7 @@ class TestBinding:
         labels, weight = np.array([1, 0, 1, 0]), [1, 2, 3, 9]
         data = lgb.Dataset(np.arange(8.0).reshape(4, 2), labels, group=[3, 0, 1], weight=weight, params={"verbose": -1})
         judgments = gw.Judgments(labels, group=[3, 0, 1], weight=weight)
-        assert judgments.weights.tolist() == [2, 0, 9]
+        assert judgments.weights.tolist() == [2, 5.5, 9]
         scores = np.array([0.5, 2, 1, 3])
         ((_, value, _),) = feval("mrr")(scores, data.construct())
         assert value == gw.evaluate("mrr", judgments, scores).mean["mrr"]

@@ -71,7 +71,7 @@ NAMED = {
     "rprec(min_label=2)": gw.RPrecision(min_label=2),
     "mrr(min_label=2)@10": gw.RR(min_label=2, k=10.0),
     "recall@100": gw.Recall(k=100),
-    "judged(ties=order,empty=skip)": gw.Judged(ties="order", empty="skip"),
+    "judged(ties=order,empty=0)": gw.Judged(ties="order", empty=0.0),
     "hit(empty=skip)@1": gw.Hit(empty="skip", k=1),
     "rbp(p=0.95,gain=graded)": gw.RBP(p=0.95, gain="graded"),
     "err(max_label=4)@20": gw.ERR(max_label=4, k=20),

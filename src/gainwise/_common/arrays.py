@@ -213,6 +213,16 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
+def to_float32(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return scores in 32 bits. Only -inf becomes -inf, which means that a document was not retrieved."""
+    with np.errstate(over="ignore"):
+        narrow: np.ndarray[Any, Any] = values.astype(np.float32)
+    lowest = np.isneginf(narrow)
+    if lowest.any():
+        narrow[lowest & (values > -np.inf)] = np.finfo(np.float32).min
+    return narrow
+
+
 def index_of(values: Any) -> pd.Index[Any] | None:
     """Return the index of a Series or DataFrame of pandas, or None for other objects."""
     if any(base.__module__.partition(".")[0] == "pandas" for base in type(values).__mro__):

@@ -395,7 +395,8 @@ def _validate_values(label: str, array: Floats, names: tuple[str, ...]) -> None:
         query, column = (int(place) for place in np.argwhere(invalid)[0])
         raise ValueError(
             f"{label} must be finite, got {array[query, column]} at query {query} of model {names[column]!r} (queries "
-            "counted from 0). If the metric skips this query, pass NaN for every model."
+            "counted from 0). If the metric skips this query, pass NaN for every model, or give it a value, as in "
+            "judged(empty=1)."
         )
 
 

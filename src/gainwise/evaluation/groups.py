@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common import cached_property
+from .._common.arrays import to_float32
 from ..metrics.base import FunctionMetric
 from ..metrics.names import BUILT_IN
 from ..ranking import compiled
@@ -154,8 +155,7 @@ class Group:
             scores.validate()
             ranked = ranked[mask]
         if self.like.scores == "float32":
-            with np.errstate(over="ignore"):
-                ranked = ranked.astype(np.float32)
+            ranked = to_float32(ranked)
         values = np.empty((layout.queries, len(self.columns)))
         in_numpy = self.families
         if compiled.can_rank(layout):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from .._common.arrays import factorize, twice
+from .._common.arrays import factorize, to_float32, twice
 from .._common.text import join_names
 from .._common.validation import validate_choice, validate_name
 from ..data import read_qrels, read_run
@@ -282,8 +282,7 @@ def _order_ties(query: Integers, document: Integers, scores: Floats, distinct: A
 def _find_ties(query: Integers, scores: Floats) -> Integers:
     """Return the documents that share their score, in 32 bits as some metrics read it, with another of their query."""
     retrieved = np.flatnonzero(scores > -np.inf)
-    with np.errstate(over="ignore"):
-        narrow = scores[retrieved].astype(np.float32) + np.float32(0)  # -0.0 and 0.0 are equal.
+    narrow = to_float32(scores[retrieved]) + np.float32(0)  # -0.0 and 0.0 are equal.
     keys = (query[retrieved] << 32) | narrow.view(np.uint32)
     order = np.argsort(keys)
     same = np.flatnonzero(keys[order[1:]] == keys[order[:-1]])

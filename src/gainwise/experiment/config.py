@@ -96,7 +96,8 @@ def _format_mistake(model: type[StrictModel], mistake: Any) -> str:
         return f"{place}{separator}{message}" if place else message
     if mistake["msg"].startswith("Input should be "):
         expected = mistake["msg"].removeprefix("Input should be ")
-        hint = nearest(str(mistake["input"]), expected.split("'")[1::2])
+        is_library = mistake["input"] == "catboost"  # Another library is not a misspelling.
+        hint = "" if is_library else nearest(str(mistake["input"]), expected.split("'")[1::2])
         return f"{place} must be {expected}, got {value}{hint}"
     return f"{place}: {mistake['msg']}, got {value}"
 

@@ -347,7 +347,7 @@ class Judged(Metric):
     Parameters
     ----------
     empty : 0.0, 1.0 or "skip"
-        Value of a query without retrieved documents. Defaults to 1, because no unjudged document was retrieved.
+        Value of a query without retrieved documents. Skipped by default, because there is no share among no documents.
     k, ties, scores, weights
         See `Metric`. With averaged ties, each document of a tie group counts as the share of judged documents. "worst"
         ranks the unjudged ones first, "best" the judged ones.
@@ -365,7 +365,7 @@ class Judged(Metric):
     array([[0.5  , 0.667]])
     """
 
-    empty: Empty = 1.0
+    empty: Empty = "skip"
 
     names: ClassVar[Mapping[str, Mapping[str, Any]]] = {"judged": {}}
 

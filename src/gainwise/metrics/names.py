@@ -45,9 +45,10 @@ _EXAMPLES = {"max_label": ("the highest grade of the scale", "4"), "gain": ("a g
 
 _GRAMMAR = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(\((?P<options>[^()]*)\))?(@(?P<k>[^@]*))?")
 
-_TREC_NAME = re.compile(r"(?P<name>[A-Za-z_]+)[_.](?P<k>[0-9]+(,[0-9]+)*)")
-"""A name with a cutoff as trec_eval writes it: ndcg_cut_10 in its output, ndcg_cut.10 as its option."""
-
+_OTHER_GRAMMAR = re.compile(
+    r"(?P<name>[A-Za-z_]\w*?)(\((?P<options>[^()]*)\))?([_.@](?P<k>[0-9]+(,[0-9]+)*))?(?P<rest>_[A-Za-z]+)?", re.ASCII
+)
+"""A name with a cutoff elsewhere: ndcg_cut_10 in the output of trec_eval, ndcg_cut.10 as its option, ndcg@10_exp."""
 
 Names = Literal["plain", "safe"]
 """The form of metric names in logs."""
@@ -139,10 +140,9 @@ def _parse(text: str, library: Convention | None) -> list[Metric]:
         raise ValueError(f"metrics must be a list, got the string {text!r}. Pass a list, {parts}, or repeat --metric.")
     match = _GRAMMAR.fullmatch(text.strip())
     if match is None:
-        suggestion = _translate_name(text.strip())
-        hint = f"; did you mean {suggestion!r}?" if suggestion else "."
         raise ValueError(
-            f"cannot parse the metric {text!r}{hint} Write name(option=value,…)@k, for example 'ndcg_exp@10'."
+            f"cannot parse the metric {text!r}{_suggest(text) or '.'} Write name(option=value,…)@k, for example "
+            "'ndcg_exp@10'."
         )
     name = match["name"]
     if name not in METRICS:
@@ -162,33 +162,43 @@ def _parse(text: str, library: Convention | None) -> list[Metric]:
     if "gain" in required and library is not None and library.gain is not None:
         options["gain"] = library.gain
         required.remove("gain")
+    cutoffs = [{}] if match["k"] is None else [{"k": k} for k in _parse_cutoffs(text, match["k"])]
     if required:
         raise _missing_option(text, match, required[0])
-    cutoffs = [{}] if match["k"] is None else [{"k": k} for k in _parse_cutoffs(text, match["k"])]
     try:
         return [metric(**{**options, **cutoff}) for cutoff in cutoffs]
     except (ValueError, TypeError) as error:
         raise type(error)(f"{text!r}: {error}") from None
 
 
-def _translate_name(name: str) -> str | None:
-    """Return the name here of a metric in another program, if there is one.
+def _suggest(text: str) -> str:
+    """Return the name here of a metric in another program or spelling, as a question, or an empty string.
 
-    >>> [_translate_name(name) for name in ("P_10", "ndcg_cut.5,10", "recip_rank", "auc")]
-    ['precision@10', 'ndcg_linear@5,10', 'mrr', None]
+    >>> [_suggest(name) for name in ("P_10", "ndcg_cut.5,10", "ndcg@10_exp", "auc")]
+    ["; did you mean 'precision@10'?", "; did you mean 'ndcg_linear@5,10'?", "; did you mean 'ndcg_exp@10'?", '']
+    >>> _suggest("NDCG@10")
+    "; did you mean 'ndcg_linear@10' or 'ndcg_exp@10'?"
     """
-    match = _TREC_NAME.fullmatch(name)
-    lower = (match["name"] if match else name).lower()
-    translated = OTHER_NAMES.get(lower) or (lower if lower in METRICS else None)
-    return f"{translated}@{match['k']}" if translated and match else translated
+    from difflib import get_close_matches  # Needed for errors only.
+
+    match = _OTHER_GRAMMAR.fullmatch(text.strip())
+    if match is None:
+        return ""
+    name = (match["name"] + (match["rest"] or "")).lower()
+    name = OTHER_NAMES.get(name, name)
+    similar = [name] if name in METRICS else get_close_matches(name, METRICS, n=1, cutoff=0.5)
+    if not similar:
+        return ""
+    options = "" if match["options"] is None else f"({match['options']})"
+    cutoff = "" if match["k"] is None else f"@{match['k']}"
+    gains = ("_linear", "_exp") if f"{similar[0]}_linear" in METRICS else ("",)
+    return f"; did you mean {' or '.join(repr(similar[0] + gain + options + cutoff) for gain in gains)}?"
 
 
 def _unknown_name(text: str, name: str) -> ValueError:
-    suggestion = _translate_name(name)
-    hint = f"; did you mean {suggestion!r}?" if suggestion else nearest(name, METRICS)
     return ValueError(
-        f"unknown metric {name!r} in {text!r}{hint} (known: {', '.join(sorted(METRICS))}). Import the module that "
-        "defines it if it is a custom metric (--import on the command line)."
+        f"unknown metric {name!r} in {text!r}{_suggest(text)} (known: {', '.join(sorted(METRICS))}). Import the module "
+        "that defines it if it is a custom metric (--import on the command line)."
     )
 
 
@@ -232,7 +242,10 @@ def _parse_cutoffs(text: str, cutoffs: str) -> list[int]:
     parts = cutoffs.split(",")
     for part in parts:
         if not re.fullmatch(r"\s*0*[1-9][0-9]{0,17}\s*", part):
-            raise ValueError(f"the cutoff of {text!r} must be a whole number of at least 1, got {part[:40]!r}.")
+            hint = _suggest(text) if "_" in part else ""
+            raise ValueError(
+                f"the cutoff of {text!r} must be a whole number of at least 1, got {part[:40]!r}{hint or '.'}"
+            )
     return [int(part) for part in parts]
 
 
