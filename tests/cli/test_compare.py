@@ -104,10 +104,18 @@ class TestTables:
     def test_names_columns_left_out_for_their_cells(self, tmp_path):
         lines = [f"{line},{place},title {place}" for place, line in enumerate(self.TABLE.splitlines())]
         lines[0], lines[2] = "label,query,A,B,C,title", "0,1,0.4,0.7,n/d,title 2"
-        (tmp_path / "table.csv").write_text("\n".join(lines) + "\n")
-        content = gainwise("compare --json --table", tmp_path / "table.csv")
-        assert json.loads(content.stdout)["models"] == ["A", "B"]
-        assert "not all cells are numbers in unused columns: C, title" in content.stderr
+        path = tmp_path / "table.csv"
+        path.write_text("\n".join(lines) + "\n")
+        content = gainwise("compare --json --table", path)
+        assert (content.exit_code, content.stdout) == (1, "")
+        assert "column 'C' must contain numbers only, got 'n/d' in row 1" in content.stderr
+        content = gainwise("compare --allow-incomplete --json --table", path)
+        document = json.loads(content.stdout)
+        assert document["models"] == ["A", "B"]
+        (missing,) = document["missing"]
+        assert missing["model"] == "C"
+        assert "'n/d'" in missing["reason"]
+        assert "not all cells are numbers in unused columns: title" in content.stderr
 
 
 class TestPerQuery:

@@ -78,6 +78,9 @@ def test_names_what_is_not_finished(copied):
     _, kept = copied
     shutil.rmtree(min((kept / "candidates").iterdir()))
     result = gainwise("report", kept)
+    assert result.exit_code == 1
+    assert re.search(r"is not complete.*lgb gain=\w+ \(.*not trained yet.*allow.incomplete", result.stderr)
+    result = gainwise("report", kept, "--allow-incomplete")
     assert result.exit_code == 0
     assert re.search(r"lgb gain=\w+ \(.*not trained yet", result.stderr)
     assert re.search(r"lgb gain=\w+ \(.*not trained yet", (kept / "report.html").read_text())

@@ -19,14 +19,14 @@ def test_dictionary_of_two_metrics_has_pairs_and_a_verdict_and_that_of_one_has_n
     found = gw.compare(MODELS, JUDGMENTS, METRICS)
     content = found.to_dict()
     general = ["models", "metrics", "queries", "metric_queries", "iterations", "leaderboard", "winners"]
-    assert list(content) == [*general, "unjudged", "notes", "pairs", "verdict"]
+    assert list(content) == [*general, "unjudged", "notes", "missing", "pairs", "verdict"]
     assert (content["models"], content["metrics"]) == (["a", "b", "c"], METRICS)
     assert (content["queries"], content["winners"]) == (100, found.winners)
     assert content["verdict"] == found.verdict.to_dict()
     assert [(pair["model_x"], pair["model_y"]) for pair in content["pairs"]] == [("a", "b"), ("a", "c"), ("b", "c")]
     expected = gw.evaluate(METRICS[:1], JUDGMENTS, MODELS["b"]).mean[METRICS[0]]
     assert content["leaderboard"]["b"][METRICS[0]] == pytest.approx(expected, rel=1e-12)
-    assert list(gw.compare(MODELS, JUDGMENTS, "mrr").to_dict()) == [*general, "unjudged", "notes"]
+    assert list(gw.compare(MODELS, JUDGMENTS, "mrr").to_dict()) == [*general, "unjudged", "notes", "missing"]
 
 
 def test_defaults_are_those_of_the_verdict():

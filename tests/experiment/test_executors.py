@@ -201,7 +201,11 @@ def fail_for(name, after=0):
 
 class TestFailures:
     def test_are_reported_and_affect_no_other_candidate(self, done, make, candidates, tmp_path):
-        result = run(make(tmp_path / "run", candidates=[BROKEN, *candidates]), jobs=3)
+        with pytest.raises(RuntimeError, match="Not compared: broken") as caught:
+            run(make(tmp_path / "run", candidates=[BROKEN, *candidates]), jobs=3)
+        assert list(caught.value.failures) == ["broken"]
+        assert facts(caught.value.result) == {**facts(done.result), "failed": ["broken"]}
+        result = run(make(tmp_path / "run", candidates=[BROKEN, *candidates]), jobs=3, allow_incomplete=True)
         assert result.candidates == done.result.candidates
         assert list(result.failures) == ["broken"]
         assert all(word in result.failures["broken"] for word in ("Traceback", "nosuch"))
@@ -210,7 +214,8 @@ class TestFailures:
             result.load_model("broken")
         (on_disk,) = (tmp_path / "run" / "failures").iterdir()
         assert on_disk.read_text().strip() in result.failures["broken"]
-        assert Experiment.load(tmp_path / "run").failures == result.failures
+        assert Experiment.load(tmp_path / "run", allow_incomplete=True).failures == result.failures
+        assert result.selection.missing == result.missing
 
     def test_of_all_candidates(self, make):
         with pytest.raises(RuntimeError, match="candidate is finished") as caught:
@@ -224,14 +229,16 @@ class TestFailures:
         only = [Candidate("a", "lightgbm"), Candidate("b", "lightgbm", {"num_leaves": 5})]
         with monkeypatch.context() as patch:
             patch.setattr("gainwise.experiment.trainers.lightgbm.train", fail_for("a"))
-            assert list(run(make(tmp_path / "run", candidates=only)).failures) == ["a"]
+            assert list(run(make(tmp_path / "run", candidates=only), allow_incomplete=True).failures) == ["a"]
         assert run(make(tmp_path / "run", candidates=only)).failures == {}
         assert list((tmp_path / "run" / "failures").iterdir()) == []
 
     def test_on_one_fold_remove_the_candidate(self, make, parts, monkeypatch):
         monkeypatch.setattr("gainwise.experiment.trainers.lightgbm.train", fail_for("a", after=1))
         only = [Candidate("a", "lightgbm"), Candidate("b", "xgboost")]
-        result = run(make(candidates=only, train=None, valid=None, test=None, folds=list(parts)), jobs=1)
+        result = run(
+            make(candidates=only, train=None, valid=None, test=None, folds=list(parts)), jobs=1, allow_incomplete=True
+        )
         assert result.candidates == ("b",)
         assert result.failures["a"].startswith("a (fold 2): Traceback")
 

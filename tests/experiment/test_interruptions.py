@@ -71,7 +71,10 @@ def test_interrupted_training_leaves_a_usable_directory(done, make, tmp_path, mo
             (note,) = caught.value.__notes__
     assert note.split()[0] in (["2", "1"] if way == "threads" else ["2"])  # A thread may have started the last one.
     assert str(directory) in note.replace("\n", "")
-    assert len(Experiment.load(directory).candidates) >= 2
+    rest = Experiment.load(directory, allow_incomplete=True)
+    assert len(rest.candidates) >= 2
+    with pytest.raises(RuntimeError, match="the run was not completed"):
+        rest.load_model()
     assert facts(run(make(directory))) == facts(done.result)
 
 

@@ -43,6 +43,15 @@ def join_names(names: Sequence[str], most: int = 6, word: str = "and") -> str:
     return f" {word} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
+def describe_missing(missing: Mapping[str, str]) -> list[str]:
+    """Return a sentence for each model that is not compared.
+
+    >>> describe_missing({"new": "it has 3 scores, but there are 4 documents"})
+    ['Not compared: new (it has 3 scores, but there are 4 documents).']
+    """
+    return [printable(f"Not compared: {name} ({reason.removesuffix('.')}).") for name, reason in missing.items()]
+
+
 def natural_order(names: Iterable[str]) -> list[str]:
     """Return names in natural order, which compares numbers within names by value.
 

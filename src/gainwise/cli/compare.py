@@ -214,7 +214,7 @@ def gains(
     "bound --qrels qrels.txt",
     "bound --table scores.csv --query query_id",
     "bound --data valid.txt -k 5",
-    without=("models", "scores", "unjudged", "segments", "recipe", "clusters"),
+    without=("models", "scores", "unjudged", "segments", "recipe", "clusters", "allow_incomplete"),
 )
 def bound(
     inputs: InputOptions,
@@ -244,7 +244,7 @@ def parse_requirement(require: str, margin: float) -> Any:
     "gate --data valid.txt --baseline old.txt --candidate new.txt",
     "gate --table scores.csv --baseline old --candidate new --margin 0.002",
     "gate --data valid.txt --baseline old.txt --candidate new.txt --require no-loss --margin 0.01",
-    without=("models", "scores", "segments", "recipe"),
+    without=("models", "scores", "segments", "recipe", "allow_incomplete"),
 )
 def gate(
     inputs: InputOptions,
@@ -316,7 +316,7 @@ def gate(
 @command(
     "plan --difference 0.005 --query-sd 0.1 --claim ship",
     "plan --difference 0.005 --claim ship --data valid.txt old=old.txt new=new.txt",
-    without=("segments",),
+    without=("segments", "allow_incomplete"),
 )
 def plan(
     inputs: InputOptions,

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
+from .._common.text import describe_missing
 from .app import command
-from .inputs import AsJson, Open, reject_options
+from .inputs import AllowIncomplete, AsJson, Open, reject_options
 from .outputs import Terminal, announce_report, plan_report, print_comparison, print_json, validate_report
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def run(
     directory: Annotated[Path | None, Option(help="Directory for models and results.")] = None,
     jobs: Annotated[int | None, Option("--jobs", "-j", min=1, help="Trainings at a time. Default: CPUs.")] = None,
     repeats: Annotated[int | None, Option(help="Trainings of each candidate. You can add more later.")] = None,
+    allow_incomplete: AllowIncomplete = False,
     open_it: Open = False,
     as_json: AsJson = False,
 ) -> None:
@@ -48,7 +50,7 @@ def run(
         reject_options("with --json", open=open_it)
     experiment = Experiment.from_toml(file, directory, **({} if repeats is None else {"repeats": repeats}))
     page = None if as_json else plan_report(experiment.directory or Path())
-    result = experiment.run(progress=not as_json, jobs=jobs)
+    result = experiment.run(progress=not as_json, jobs=jobs, allow_incomplete=allow_incomplete)
     if as_json:
         summary = {
             **result.comparison.to_dict(),
@@ -74,6 +76,7 @@ def report(
     output: Annotated[
         Path | None, Option("--output", "-o", help="The HTML file. By default, report.html in the directory.")
     ] = None,
+    allow_incomplete: AllowIncomplete = False,
     open_it: Open = False,
 ) -> None:
     """Write the HTML report of a finished experiment."""
@@ -81,8 +84,8 @@ def report(
 
     page = output or directory / "report.html"
     validate_report(page)
-    result = Experiment.load(directory)
-    for line in result.missing:
+    result = Experiment.load(directory, allow_incomplete=allow_incomplete)
+    for line in describe_missing(result.missing):
         typer.echo(line, err=True)
     announce_report(result.comparison.to_html(page), open_it)
 
@@ -97,7 +100,7 @@ def print_experiment(result: ExperimentResult) -> None:
         "Best round of each candidate by each metric on the validation set": result.best_rounds,
     }
     print_comparison(result.comparison, *(frame_table(title, table) for title, table in tables.items()))
-    for line in result.missing:
+    for line in describe_missing(result.missing):
         Terminal().print_text(line)
 
 

@@ -18,7 +18,7 @@ from typer import Argument, BadParameter, Option
 
 from .._common.arrays import nearest
 from ..data import read_letor, read_lightgbm, read_scores
-from ..data.tables import get_column, read_table
+from ..data.tables import get_column, is_mostly_numeric, read_table
 from ..data.text import to_number
 from ..judgments import Judgments
 
@@ -102,6 +102,9 @@ Alpha = Annotated[float, Option(help="Significance level.")]
 Margin = Annotated[float, Option(help="Largest difference that you consider negligible, in units of the metrics.")]
 Require = Annotated[str, Option(metavar="gain|no-loss", help="Ship a gain only, or every candidate without a loss.")]
 Seed = Annotated[int, Option(help="Seed of the bootstrap draws.")]
+AllowIncomplete = Annotated[
+    bool, Option("--allow-incomplete", help="Leave out models that cannot be read or trained, instead of an error.")
+]
 AsJson = Annotated[bool, Option("--json", help="Print JSON instead of tables.")]
 Open = Annotated[bool, Option("--open", help="Open the report in the browser.")]
 
@@ -139,6 +142,7 @@ class InputOptions:
         str | None,
         Option(help="Clusters of dependent queries, such as sessions: FILE[:COLUMN], or a column of --table."),
     ] = None
+    allow_incomplete: AllowIncomplete = False
 
 
 class Source(NamedTuple):
@@ -221,7 +225,7 @@ def read_comparison(options: InputOptions, metrics: Sequence[str] | None, **sett
         raise ValueError(f"With --table, models are columns, got {options.models[0]!r}. Select columns with --scores.")
     if options.table is None and not options.models and not recipes:
         raise ValueError("Pass at least one model as NAME=FILE.")
-    settings |= {"metrics": metrics, "unjudged": options.unjudged}
+    settings |= {"metrics": metrics, "unjudged": options.unjudged, "allow_incomplete": options.allow_incomplete}
     if options.table is not None:
         return compare(**load_table(options, recipes), **settings)
     settings["segments"] = read_query_labels("--segments", options.segments or []) or None
@@ -288,12 +292,16 @@ def _read_models(
     options: InputOptions, recipes: Sequence[tuple[str, list[str]]], read_model: Callable[[Source], Any]
 ) -> dict[str, Any]:
     """Return the models by name, and the list of repeats of each recipe."""
+    from ..evaluation.prediction import Unreadable
+
     columns = options.qrels is None
 
     def read(name: str, source: Source) -> Any:
         try:
             return read_model(source._replace(path=open_input(source.path)))
         except ValueError as error:
+            if options.allow_incomplete:
+                return Unreadable(str(error))
             kind = MissingFileError if isinstance(error, MissingFileError) else ValueError
             raise kind(f"model {name!r}: {error}") from None
 
@@ -379,9 +387,16 @@ def load_table(options: InputOptions, recipes: Sequence[tuple[str, list[str]]]) 
     return read_score_table(table, models, {"query": query, "label": label}, segments, clusters, str(path))
 
 
+def _is_numeric_text(cells: pd.Series[Any]) -> bool:
+    return cells.dtype.kind not in "fiub" and is_mostly_numeric(cells)
+
+
 def _select_scores(path: Path, table: pd.DataFrame) -> list[str]:
-    """Return the numeric columns, or raise an error if one of them identifies rows. Warn of the other columns."""
-    names = [str(name) for name, cells in table.items() if cells.dtype.kind in "fiu"]
+    """Return the columns of numbers, or raise an error if one of them identifies rows. Warn of the other columns.
+
+    A column with a few cells of text counts, so that it does not disappear from the comparison.
+    """
+    names = [str(name) for name, cells in table.items() if cells.dtype.kind in "fiu" or _is_numeric_text(cells)]
     for name in names:
         if len(table) >= MIN_ROWS and table[name].dtype.kind in "iu" and table[name].is_unique:
             raise ValueError(

@@ -14,16 +14,16 @@ from .._common.text import join_names, pluralize
 from .._common.typing import Bools, Columns, Features, FilePath, Floats, Frame, Listed, Models, OfQueries
 from .._common.validation import validate_ordered
 from ..data.ranking_data import as_pandas
-from ..data.tables import get_column, read_table
+from ..data.tables import describe_text, get_column, read_table
 from ..data.text import one_line
 from ..evaluation.evaluator import Evaluator, shared_weights, validate_judgments
-from ..evaluation.prediction import Iteration, describe_remarks, read_predictions
-from ..evaluation.trec_runs import align_runs
+from ..evaluation.prediction import Iteration, Prediction, Unreadable, describe_remarks, read_predictions
+from ..evaluation.trec_runs import align_runs, find_unreadable
 from ..judgments import Judgments, Unjudged
 from ..metrics.names import MetricLike, parse_metrics
 from .baseline import validate_baseline
 from .comparison import Comparison
-from .data import Vary, expand_recipes, read_clusters, validate_labels
+from .data import Vary, drop_missing, expand_recipes, read_clusters, validate_labels
 from .flags import find_unjudged
 from .rankings import Rankings
 
@@ -50,6 +50,7 @@ def compare(
     clusters: OfQueries | None = None,
     vary: Vary | None = None,
     baseline: str | None = None,
+    allow_incomplete: bool = False,
 ) -> Comparison:
     """Compare models on the same judgments under several metrics.
 
@@ -87,6 +88,8 @@ def compare(
         What differs between the repeats of a recipe. It changes only the text of the verdict.
     baseline : str, optional
         Name of the deployed model. Reports then state first whether to replace it. See `Comparison.against`.
+    allow_incomplete : bool, default False
+        Compare the other models if some have no valid scores. `Comparison.missing` contains the reasons.
 
     Returns
     -------
@@ -127,20 +130,17 @@ def compare(
     flat_models, recipes = expand_recipes(models)
     if baseline is not None and isinstance(models, Mapping):
         validate_baseline(baseline, list(models))  # Predictions may take long, so this error comes first.
-    features, rounds = judgments.in_row_order("features", features), iteration
-    if isinstance(iteration, Mapping):  # A recipe has one number for all its repeats.
-        rounds = {repeat: number for name, number in iteration.items() for repeat in recipes.get(name, [name])}
-    predictions = read_predictions(flat_models, judgments, features, rounds)
+    features, rounds = judgments.in_row_order("features", features), _repeat_rounds(iteration, recipes)
+    predictions, unreadable = read_predictions(flat_models, judgments, features, rounds, allow_incomplete)
+    predictions, recipes, missing = drop_missing(predictions, recipes, unreadable, baseline)
     scores = {name: prediction.scores for name, prediction in predictions.items()}
-    iterations = {name: each.iteration for name, each in predictions.items() if each.iteration is not None}
-    remarks = describe_remarks({name: prediction.remarks for name, prediction in predictions.items()})
+    iterations, notes = _describe_predictions(predictions, recipes)
     values, counted = _evaluate(evaluator, scores)
     labels = {} if segments is None else validate_labels(segments, judgments.query_ids, judgments)
     cluster_codes = None if clusters is None else read_clusters(clusters, judgments.queries, judgments)[counted]
     unjudged_documents = find_unjudged(judgments, scores, primary_metrics, unjudged)
     if unjudged == "drop":
-        whole, (judgments, retained) = judgments, judgments.condensed
-        scores = {name: whole.by_query(model_scores)[retained] for name, model_scores in scores.items()}
+        judgments, scores = _condense(judgments, scores)
     tables = [_build_table(table, list(scores), recipes) for table in values[:, counted]]
     by_model = _group_repeats(scores, recipes)
     settings: dict[str, Any] = {"alpha": alpha, "margin": margin, "draws": draws, "seed": seed, "baseline": baseline}
@@ -152,13 +152,21 @@ def compare(
         primary=None if primary is None else [str(metric) for metric in primary_metrics],
         rankings=Rankings(judgments, by_model, counted, weights),
         unjudged=unjudged_documents and unjudged_documents.average_repeats(recipes, list(by_model)),
-        iterations={name: used for name, used in iterations.items() if name in by_model},
+        iterations=iterations,
         segments={name: column[counted] for name, column in labels.items()} or None,
-        notes=(*_describe_iterations(iterations, recipes), *remarks),
+        notes=notes,
         vary=vary,
         clusters=cluster_codes,
+        missing=missing,
         **settings,
     )
+
+
+def _repeat_rounds(iteration: Any, recipes: Mapping[str, list[str]]) -> Any:
+    """Return the number of rounds of each repeat. A recipe has one number for all its repeats."""
+    if not isinstance(iteration, Mapping):
+        return iteration
+    return {repeat: number for name, number in iteration.items() for repeat in recipes.get(name, [name])}
 
 
 def _evaluate(evaluator: Evaluator, scores: Mapping[str, Floats]) -> tuple[Floats, Bools]:
@@ -174,6 +182,12 @@ def _evaluate(evaluator: Evaluator, scores: Mapping[str, Floats]) -> tuple[Float
         if row.all():
             raise ValueError(f"{metric} has a value on no query, because no query has relevant documents.")
     return values, np.logical_not(skipped.all(axis=0))
+
+
+def _condense(judgments: Judgments, scores: Mapping[str, Floats]) -> tuple[Judgments, dict[str, Floats]]:
+    """Return judgments and scores without unjudged documents."""
+    condensed, retained = judgments.condensed
+    return condensed, {name: judgments.by_query(model_scores)[retained] for name, model_scores in scores.items()}
 
 
 def _group_repeats(by_repeat: Mapping[str, Any], recipes: Mapping[str, list[str]]) -> dict[str, Any]:
@@ -193,13 +207,19 @@ def _build_table(values: Floats, names: Sequence[str], recipes: Mapping[str, lis
     return [np.stack(entry, axis=1) if name in recipes else entry for name, entry in by_model.items()]
 
 
-def _describe_iterations(iterations: Mapping[str, Iteration], recipes: Mapping[str, list[str]]) -> tuple[str, ...]:
-    """Return one sentence for each recipe of boosters: the boosting rounds of its repeats."""
-    return tuple(
-        f"The repeats of {name} predict with {join_names([iterations[repeat].size for repeat in repeats], most=10)}"
+def _describe_predictions(
+    predictions: Mapping[str, Prediction], recipes: Mapping[str, list[str]]
+) -> tuple[dict[str, Iteration], tuple[str, ...]]:
+    """Return the rounds of each booster, and sentences about the rounds of recipes and the columns of features."""
+    rounds = {name: each.iteration for name, each in predictions.items() if each.iteration is not None}
+    of_recipes = tuple(
+        f"The repeats of {name} predict with {join_names([rounds[repeat].size for repeat in repeats], most=10)}"
         for name, repeats in recipes.items()
-        if all(repeat in iterations for repeat in repeats)
+        if all(repeat in rounds for repeat in repeats)
     )
+    repeats = {repeat for names in recipes.values() for repeat in names}
+    remarks = describe_remarks({name: prediction.remarks for name, prediction in predictions.items()})
+    return {name: used for name, used in rounds.items() if name not in repeats}, (*of_recipes, *remarks)
 
 
 def compare_runs(
@@ -246,8 +266,11 @@ def compare_runs(
     {'ndcg_linear@2': 'first', 'mrr': 'first'}
     """
     flat_runs, recipes = expand_recipes(runs)
-    judgments, scores, coverage = align_runs(flat_runs, qrels, unjudged=unjudged)
-    comparison = compare(_group_repeats(scores, recipes), judgments, metrics, unjudged=unjudged, **options)
+    unreadable = find_unreadable(flat_runs) if options.get("allow_incomplete") else {}
+    readable = {name: run for name, run in flat_runs.items() if name not in unreadable}
+    judgments, scores, coverage = align_runs(readable, qrels, unjudged=unjudged)
+    models = {name: Unreadable(unreadable[name]) if name in unreadable else scores[name] for name in flat_runs}
+    comparison = compare(_group_repeats(models, recipes), judgments, metrics, unjudged=unjudged, **options)
     comparison.notes = tuple(f"{name}: {note}" for name, about in coverage.items() for note in about.queries)
     return comparison
 
@@ -339,6 +362,9 @@ def read_score_table(
                 f"{source}: the {role} column {roles[role]!r} has {pluralize(int(missing.sum()), 'missing value')}, "
                 f"the first in row {missing.to_numpy().argmax()} (from 0). Remove these rows or add the values."
             )
+        problem = describe_text(source, roles[role], column) if role in ("label", "weight") else None
+        if problem is not None:
+            raise ValueError(f"{problem}.")
     if "document" in columns:
         repeated = table.duplicated([roles["query"], roles["document"]]).to_numpy()
         if repeated.any():
@@ -357,7 +383,8 @@ def read_score_table(
         column = get_column(table, name, source)
         if not (labels == labels[:1]).all() and np.array_equal(column.to_numpy(), labels):
             raise ValueError(f"{source}: column {name!r} is equal to the label in every row, so it is not a score.")
-        return column.to_numpy()
+        problem = describe_text(source, name, column)
+        return column.to_numpy() if problem is None else Unreadable(problem)
 
     scores = {
         name: read_scores(selected) if isinstance(selected, str) else [read_scores(column) for column in selected]

@@ -162,7 +162,7 @@ class Comparison:
         primary: Sequence[str] | None = None,
         rankings: Rankings | None = None,
         curves: pd.DataFrame | None = None,
-        missing: Sequence[str] = (),
+        missing: Mapping[str, str] | None = None,
         iterations: Mapping[str, Iteration] | None = None,
         ranges: Mapping[str, tuple[float, float]] | None = None,
         alpha: float = 0.05,
@@ -192,7 +192,7 @@ class Comparison:
         self._deciding = self.primary or self.metrics[:1]
         self.rankings, self.curves, self.unjudged = rankings, curves, unjudged
         self.unjudged_remark = "" if unjudged is None else unjudged.remark
-        self.missing, self.notes, self.iterations = tuple(missing), tuple(notes), dict(iterations or {})
+        self.missing, self.notes, self.iterations = dict(missing or {}), tuple(notes), dict(iterations or {})
         if ranges is None and rankings is not None:  # Values without scores may be scaled.
             ranges = {name: metric.value_range(rankings.judgments) for name, metric in self.definitions.items()}
         self.ranges = dict(ranges or {})
@@ -809,6 +809,7 @@ class Comparison:
             "winners": self.winners,
             "unjudged": self.unjudged,
             "notes": self.notes,
+            "missing": [{"model": name, "reason": reason} for name, reason in self.missing.items()],
         }
         if self.primary is not None:
             pairs = self.pairs

@@ -448,6 +448,30 @@ def expand_recipes(models: Any) -> tuple[Any, dict[str, list[str]]]:
     return flat, recipes
 
 
+def drop_missing(
+    predictions: Mapping[str, Any],
+    recipes: Mapping[str, list[str]],
+    unreadable: Mapping[str, str],
+    baseline: str | None,
+) -> tuple[dict[str, Any], dict[str, list[str]], dict[str, str]]:
+    """Return the predictions and recipes of complete models, and the reason why each other model is missing.
+
+    A recipe with an unreadable repeat is missing. `ValueError` is raised if nothing or not the baseline remains.
+    """
+    recipe_of = {repeat: name for name, repeats in recipes.items() for repeat in repeats}
+    missing = {
+        recipe_of.get(name, name): f"{name}: {reason}" if name in recipe_of else reason
+        for name, reason in unreadable.items()
+    }
+    rest = {name: each for name, each in predictions.items() if recipe_of.get(name, name) not in missing}
+    if baseline in missing:
+        raise ValueError(f"the baseline {baseline!r} cannot be compared: {missing[baseline]}")
+    if not rest:
+        name, reason = next(iter(missing.items()))
+        raise ValueError(f"no model can be compared, for example model {name!r}: {reason}")
+    return rest, {name: repeats for name, repeats in recipes.items() if name not in missing}, missing
+
+
 def _is_recipe(model: Any) -> bool:
     """Return whether this is a list of scores or of sources of scores, and not of numbers."""
     if not isinstance(model, list | tuple) or not model:

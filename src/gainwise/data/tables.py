@@ -219,9 +219,8 @@ def read_table(path: Path, text: str | None = None) -> pd.DataFrame:
         with warnings.catch_warnings():
             # pandas only warns of rows that have more columns than the header.
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            header = pd.read_csv(content, sep=separator, header=None, nrows=1, dtype=str).iloc[0].dropna()
-            if header.duplicated().any():
-                raise ValueError(f"two columns are named {header[header.duplicated()].iloc[0]!r}. Rename one of them.")
+            header = pd.read_csv(content, sep=separator, header=None, nrows=1, dtype=str, keep_default_na=False)
+            _validate_header(header.iloc[0].tolist(), separator)
             content.seek(0)
             table: pd.DataFrame = pd.read_csv(
                 content,
@@ -243,6 +242,55 @@ def read_table(path: Path, text: str | None = None) -> pd.DataFrame:
         message = one_line(error).removeprefix("Error tokenizing data. C error: ")
         line = re.search(r" in line (\d+), ", message)
         raise at_line(path, int(line[1]), message) if line else ValueError(f"{path}: {message}") from None
+
+
+def _validate_header(names: list[str], separator: str) -> None:
+    """Raise if a column has no name or the name of another one, or the columns have another separator."""
+    if len(names) == 1:
+        other = next((sign for sign in ";\t|," if sign in names[0]), None)
+        if other is not None:
+            spelled = {"\t": "tabs", ",": "commas"}
+            expected = f"{spelled[separator]} ({'.csv' if separator == ',' else '.tsv'})"
+            raise ValueError(
+                f"columns must be separated by {expected}, got the header {names[0][:80]!r}, which contains "
+                f"{spelled.get(other, repr(other))}. Convert the file, or rename it."
+            )
+    blank = next((place for place, name in enumerate(names, 1) if not name.strip()), None)
+    if blank is not None:
+        raise ValueError(
+            f"every column must have a name, but column {blank} of {len(names)} has none. Name it, or write the file "
+            "without an index: frame.to_csv(path, index=False)."
+        )
+    duplicate = next((name for name, number in Counter(names).items() if number > 1), None)
+    if duplicate is not None:
+        raise ValueError(f"two columns are named {duplicate!r}. Rename one of them.")
+
+
+def find_text(column: pd.Series[Any]) -> tuple[int, str] | None:
+    """Return the row and the text of the first cell that is no number, or None if there is none.
+
+    If all texts are numbers, the first of them is returned, because a column of numbers contains no text.
+    """
+    texts = [(row, cell) for row, cell in enumerate(column.tolist()) if isinstance(cell, str)]
+    return next((pair for pair in texts if not is_number(pair[1].encode())), texts[0] if texts else None)
+
+
+def is_mostly_numeric(column: pd.Series[Any]) -> bool:
+    """Return whether more than half of the cells of a column are numbers, so that it is meant to contain numbers."""
+    cells = column.tolist()
+    numeric = sum(is_number(cell.encode()) if isinstance(cell, str) else cell == cell for cell in cells)
+    return bool(2 * numeric > len(cells))
+
+
+def describe_text(source: object, name: Hashable, column: pd.Series[Any]) -> str | None:
+    """Return what is wrong with a column that must contain numbers only, or None."""
+    found = None if column.dtype.kind in "fiub" else find_text(column)
+    if found is None:
+        return None
+    row, text = found
+    return (
+        f"{source}: column {name!r} must contain numbers only, got {text[:40]!r} in row {row} (from 0). Write a number"
+    )
 
 
 def exact_floats(version: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -17,7 +18,9 @@ from .._common.text import join_names, printables
 from .._common.validation import validate_integer, validate_name
 from ..data import RankingData, read_scores
 from ..data.ranking_data import as_matrix, is_sparse
+from ..data.text import one_line
 from .features import LIBRARIES, find_booster, select_columns_of
+from .groups import AlignedScores
 
 if TYPE_CHECKING:
     from .._common.typing import Features, Frame, Predictor, Scores
@@ -60,6 +63,13 @@ class Iteration(NamedTuple):
         return self._asdict()
 
 
+@dataclass(frozen=True)
+class Unreadable:
+    """A model whose file or column of scores could not be read, and the reason."""
+
+    reason: str
+
+
 class Prediction(NamedTuple):
     """The scores of a model, its number of rounds if it is a booster, and remarks on what it predicted from."""
 
@@ -73,8 +83,11 @@ def read_predictions(
     judgments: Judgments,
     features: Features | None = None,
     iteration: int | Mapping[str, int] | None = None,
-) -> dict[str, Prediction]:
+    allow_incomplete: bool = False,
+) -> tuple[dict[str, Prediction], dict[str, str]]:
     """Return the scores of each model, the number of rounds of each booster, and remarks.
+
+    With `allow_incomplete`, models without scores are in the second mapping, with the reason. Otherwise they raise.
 
     `models` maps names to scores, paths (read with `gainwise.data.read_scores`) or objects with a `predict` method, or
     is a DataFrame with one column per model. Boosters predict from `features`, one row per document, with the rounds up
@@ -98,21 +111,34 @@ def read_predictions(
             raise TypeError(f"names of models must be strings, got {name!r}")
         validate_name("the name of a model", name)
     rounds = _read_rounds(iteration, list(models))
-    predictions = {}
+    predictions, missing = {}, {}
     for name, source in models.items():
         try:
-            prediction = _read_scores(source, features, rounds.get(name))
-            scores = numbers("scores", judgments.in_row_order("scores", prediction.scores)).astype(np.float64)
+            predictions[name] = _predict_documents(source, judgments, features, rounds.get(name))
+            if allow_incomplete:
+                AlignedScores(judgments, predictions[name].scores).validate()
         except (ValueError, TypeError, OSError) as error:
-            raise type(error)(f"model {name!r}: {error}") from None
-        except Exception as error:
-            if type(error).__module__.partition(".")[0].lstrip("_") not in LIBRARIES:
-                raise
-            raise ValueError(f"model {name!r}: {error}") from error  # LightGBM and CatBoost have their own errors.
-        if len(scores) != judgments.documents:
-            raise ValueError(f"model {name!r} has {len(scores)} scores, but there are {judgments.documents} documents")
-        predictions[name] = prediction._replace(scores=scores)
-    return predictions
+            if not allow_incomplete:
+                raise type(error)(f"model {name!r}: {error}") from error.__cause__
+            predictions.pop(name, None)
+            missing[name] = one_line(error)
+    return predictions, missing
+
+
+def _predict_documents(source: Any, judgments: Judgments, features: Any, rounds: int | None) -> Prediction:
+    """Return the scores of one model, one per document."""
+    try:
+        prediction = _read_scores(source, features, rounds)
+        scores = numbers("scores", judgments.in_row_order("scores", prediction.scores)).astype(np.float64)
+    except (ValueError, TypeError, OSError):
+        raise
+    except Exception as error:
+        if type(error).__module__.partition(".")[0].lstrip("_") not in LIBRARIES:
+            raise
+        raise ValueError(str(error)) from error  # LightGBM and CatBoost have their own errors.
+    if len(scores) != judgments.documents:
+        raise ValueError(f"it has {len(scores)} scores, but there are {judgments.documents} documents")
+    return prediction._replace(scores=scores)
 
 
 def _read_rounds(iteration: Any, names: list[str]) -> dict[str, int]:
@@ -135,6 +161,8 @@ def _read_rounds(iteration: Any, names: list[str]) -> dict[str, int]:
 
 def _read_scores(source: Any, features: Any, rounds: int | None) -> Prediction:
     """Return unconverted scores, and the number of rounds of a booster."""
+    if isinstance(source, Unreadable):
+        raise ValueError(source.reason)
     is_path = isinstance(source, str | PathLike)
     if not is_path:
         validate_ready("scores", source)

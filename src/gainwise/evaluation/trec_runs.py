@@ -17,10 +17,12 @@ from .._common.arrays import factorize, to_float32, twice
 from .._common.text import join_names
 from .._common.validation import validate_choice, validate_name
 from ..data import read_qrels, read_run
+from ..data.text import one_line
 from ..data.trec import Listing, convert_to_frame, read_listing
 from ..judgments import Grouped, Judgments, NegativeLabels, Unjudged
 from ..metrics.names import parse_metrics
 from .evaluator import Coverage, Evaluation, Evaluator
+from .prediction import Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -129,6 +131,17 @@ class AlignedRuns(NamedTuple):
     coverage: dict[str, Coverage]
 
 
+def find_unreadable(runs: Mapping[str, Listed]) -> dict[str, str]:
+    """Return the runs that cannot be read, with the reason."""
+    unreadable = {}
+    for name, run in runs.items():
+        try:
+            _read(_Source(f"run {name!r}", run, "score"))
+        except (ValueError, TypeError, OSError) as error:
+            unreadable[name] = one_line(error)
+    return unreadable
+
+
 def align_runs(runs: Mapping[str, Listed], qrels: Listed, unjudged: Unjudged = "irrelevant") -> AlignedRuns:
     """Return judgments of all judged queries and the scores of each run on the same documents.
 
@@ -160,6 +173,8 @@ def _read_fast(source: _Source) -> Listing | None:
 
 def _read(source: _Source) -> Listing:
     name, data, value, empty = source
+    if isinstance(data, Unreadable):
+        raise ValueError(f"{name}: {data.reason}")
     if isinstance(data, str | PathLike):
         data = read_run(data) if value == "score" else read_qrels(data)
     frame = convert_to_frame(name, data, value, empty=empty, expected="the path of a file, ")

@@ -10,16 +10,19 @@ from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from pydantic import ValidationError
 
 from .._common.arrays import index_of, only_counts
-from .._common.text import join_names, pluralize
+from .._common.text import describe_missing, join_names, pluralize
 from .._common.typing import Columns, FilePath, OfQueries
 from .._common.validation import validate_integer
 from ..comparison.data import read_by_query, read_clusters, validate_labels
 from ..data import RankingData
+from ..data.text import one_line
 from ..evaluation.evaluator import Evaluator, shared_weights
 from ..judgments import Judgments
 from ..metrics.names import MetricLike
@@ -27,15 +30,25 @@ from .config import BALANCED, Candidate, ExperimentConfig, prefix_errors, valida
 from .execution import Progress, compute_total_weights, get_last_line, perform_all, uses_other_processes
 from .experiment_file import read_toml
 from .plan import FeatureColumns, Parts, Plan, Unit, compute_fingerprint, divide, find_import_paths, validate_importable
-from .result import ExperimentResult, RepeatedTrainings
+from .result import ExperimentResult, RepeatedTrainings, Selection
 from .storage import DamagedError, Storage, Training
 from .trainers import get_trainer, get_versions
 
 
-class NothingFinishedError(RuntimeError):
-    """No candidate of an experiment is finished. `failures` contains the traceback of each."""
+class IncompleteError(RuntimeError):
+    """An experiment is not complete.
 
-    failures: Mapping[str, str]
+    Attributes
+    ----------
+    failures : mapping of candidate to str
+        The traceback or another reason of each candidate that is not finished.
+    result : ExperimentResult or None
+        The result of the others. None if no candidate is finished.
+    """
+
+    def __init__(self, message: str, failures: Mapping[str, str], result: ExperimentResult | None = None) -> None:
+        super().__init__(message)
+        self.failures, self.result = failures, result
 
 
 class Experiment:
@@ -182,13 +195,18 @@ class Experiment:
         return cls(**{**read_toml(path, directory), **changes})
 
     @staticmethod
-    def load(directory: FilePath) -> ExperimentResult:
+    def load(directory: FilePath, *, allow_incomplete: bool = False) -> ExperimentResult:
         """Return the result of the experiment in a directory, without training.
+
+        The selected candidate is the one that `run` has recorded.
 
         Parameters
         ----------
         directory : path
-            Directory of an experiment. Unfinished candidates are in `failures` of the result.
+            Directory of an experiment.
+        allow_incomplete : bool, default False
+            Load the finished candidates of an experiment that is not complete. The others are in `failures`. If the
+            selected candidate is not among the finished ones, none is selected.
 
         Returns
         -------
@@ -201,7 +219,7 @@ class Experiment:
         ValueError
             If the experiment cannot be read, or a custom metric is not defined or has changed.
         RuntimeError
-            If no candidate is finished.
+            If candidates are not finished, damaged or lost, the run was not completed, or no candidate is finished.
         """
         storage = Storage(Path(directory))
         try:
@@ -211,14 +229,25 @@ class Experiment:
         if plan is None:
             raise FileNotFoundError(f"{directory} contains no experiment, because it has no experiment.json.")
         units = [*plan.list_first_units(), *plan.list_units()]
-        trainings = _load_trainings(storage, plan, units)
+        trainings, damage = _load_trainings(storage, plan, units)
         _validate_unchanged(plan, trainings)
-        return create_result(storage, plan, trainings, storage.directory)
+        result = create_result(storage, plan, trainings, storage.directory, damage)
+        _load_selection(storage, result)
+        if not allow_incomplete and (result.failures or result.unselected):
+            reasons = describe_missing(result.missing) or [f"{result.unselected}."]
+            fix = "Run the experiment again, or pass allow_incomplete=True to load the other candidates"
+            raise IncompleteError(f"{directory} is not complete. {' '.join(reasons)} {fix}.", result.failures, result)
+        return result
 
     def run(
-        self, executor: Executor | None = None, progress: bool = True, *, jobs: int | None = None
+        self,
+        executor: Executor | None = None,
+        progress: bool = True,
+        *,
+        jobs: int | None = None,
+        allow_incomplete: bool = False,
     ) -> ExperimentResult:
-        """Train the unfinished candidates, and return the result of all.
+        """Train the unfinished candidates, and return the result of all. The selection is recorded in the directory.
 
         Parameters
         ----------
@@ -230,6 +259,8 @@ class Experiment:
         jobs : int, optional
             Number of simultaneous trainings without an executor. Defaults to CPUs divided by threads. The result does
             not depend on it.
+        allow_incomplete : bool, default False
+            Return the result of the other candidates if some fail, and select among them.
 
         Returns
         -------
@@ -240,7 +271,8 @@ class Experiment:
         ValueError
             If the directory contains another experiment, or processes could not import a custom metric.
         RuntimeError
-            If the directory is in use, a worker was lost, or every candidate failed (see `failures` of the error).
+            If the directory is in use, a worker was lost, or a candidate failed. Everything else is stored: `failures`
+            of the error contains the reasons, and `result` the result of the other candidates.
         OSError
             If results cannot be written. Run again to continue.
         """
@@ -262,7 +294,14 @@ class Experiment:
             curves = {unit.candidate.name: trainings[unit.slug].curves for unit in first if unit.slug in trainings}
             units = self.plan.list_units(self.plan.list_finalists(curves))
             trainings |= self._train(storage, units, executor, jobs, progress)
-            return create_result(storage, self.plan, trainings, self.directory)
+            result = create_result(storage, self.plan, trainings, self.directory)
+            if result.failures and not allow_incomplete:
+                place = "`result` of this error" if self.directory is None else self.directory
+                fix = f"The others are in {place}. Run again, or pass allow_incomplete=True to compare the others"
+                raise IncompleteError(f"{' '.join(describe_missing(result.missing))} {fix}.", result.failures, result)
+            result.selection = result.record_selection(result.selected)
+            storage.write_selection(result.selection.model_dump(mode="json"))
+            return result
 
     def _write_plan(self, storage: Storage) -> None:
         """Write the plan, or raise if the directory contains another experiment."""
@@ -276,14 +315,17 @@ class Experiment:
             fix = "Use another directory, or another name for a changed candidate."
             raise ValueError(f"{storage.directory} contains another experiment: {', '.join(conflicts)}. {fix}")
         if earlier != self.plan:
+            storage.remove_selection()
             storage.write_plan(self.plan)
 
     def _train(
         self, storage: Storage, units: Sequence[Unit], executor: Executor | None, jobs: int | None, show: bool
     ) -> dict[str, Training]:
         """Train the unfinished units, and return the results of all."""
-        trainings = _load_trainings(storage, self.plan, units)
+        trainings, damage = _load_trainings(storage, self.plan, units)
         for unit in units:
+            if unit.slug in damage:
+                warnings.warn(f"{storage.get_folder(unit)}: {damage[unit.slug]}. {unit} is trained again", stacklevel=3)
             if unit.slug in trainings:
                 _warn_of_other_version(unit, trainings[unit.slug])
                 storage.write_compared_model(self.plan, unit, trainings[unit.slug].curves)
@@ -297,24 +339,38 @@ class Experiment:
                     remaining = pluralize(progress.total - progress.done, "training")
                     error.add_note(f"{remaining} left. The others are in {self.directory}. Run again to continue.")
                 raise
-        return trainings | _load_trainings(storage, self.plan, pending)
+        return trainings | _load_trainings(storage, self.plan, pending)[0]
 
     def __repr__(self) -> str:
         return f"Experiment({pluralize(len(self.plan.candidates), 'candidate')}, metrics {', '.join(self.plan.names)})"
 
 
-def _load_trainings(storage: Storage, plan: Plan, units: Iterable[Unit]) -> dict[str, Training]:
-    """Return the finished trainings by slug. A damaged one counts as unfinished, with a warning."""
-    trainings = {}
+def _load_trainings(storage: Storage, plan: Plan, units: Iterable[Unit]) -> tuple[dict[str, Training], dict[str, str]]:
+    """Return the finished trainings by slug, and the damage of those whose files differ from what was written."""
+    trainings, damage = {}, {}
     for unit in units:
         try:
             training = storage.load(plan, unit)
         except DamagedError as error:
-            warnings.warn(f"{storage.get_folder(unit)}: {error}. {unit} has to be trained again", stacklevel=4)
+            damage[unit.slug] = str(error)
             continue
         if training is not None:
             trainings[unit.slug] = training
-    return trainings
+    return trainings, damage
+
+
+def _load_selection(storage: Storage, result: ExperimentResult) -> None:
+    """Set the recorded selection of a result, or why there is none."""
+    try:
+        record = storage.read_selection()
+        selection = None if record is None else Selection(**{key: record[key] for key in Selection.model_fields})
+    except (DamagedError, LookupError, ValidationError) as error:
+        result.unselected = f"its record is damaged, {one_line(error)}"
+        return
+    if selection is None:
+        result.unselected = "the run was not completed"
+    else:
+        result.selection, result.unselected = selection, result.find_mismatch(selection)
 
 
 def _warn_of_other_version(unit: Unit, training: Training) -> None:
@@ -385,7 +441,11 @@ def _validate_data(plan: Plan, parts: Parts) -> None:
 
 
 def create_result(
-    storage: Storage, plan: Plan, trainings: Mapping[str, Training], directory: Path | None
+    storage: Storage,
+    plan: Plan,
+    trainings: Mapping[str, Training],
+    directory: Path | None,
+    damage: Mapping[str, str] = MappingProxyType({}),
 ) -> ExperimentResult:
     """Return the result of the candidates whose trainings are all finished, or raise.
 
@@ -397,6 +457,8 @@ def create_result(
         Finished trainings.
     directory : Path or None
         Directory that remains. None for a temporary one, whose scores and models are read now.
+    damage : mapping of slug to str
+        The damage of other trainings.
     """
     models: dict[str, bytes] = {}
     if directory is None:
@@ -413,7 +475,7 @@ def create_result(
         units = plan.list_units([name]) if name in finalists else [first_units[name]]
         missing = [unit for unit in units if unit.slug not in trainings]
         if missing:
-            reasons = [storage.read_failure(unit) or "not trained yet, run the experiment" for unit in missing]
+            reasons = [damage.get(unit.slug) or storage.describe_unfinished(unit) for unit in missing]
             pairs = zip(missing, reasons, strict=True)
             failures[name] = "\n".join(f"{unit}: {reason.strip()}" for unit, reason in pairs)
         elif name in finalists:
@@ -421,7 +483,5 @@ def create_result(
             candidates[name] = [compared[place : place + folds] for place in range(0, len(compared), folds)]
     if not candidates:
         reason = "; ".join(f"{name}: {get_last_line(text)}" for name, text in failures.items())
-        error = NothingFinishedError(f"no candidate is finished: {reason}")
-        error.failures = failures
-        raise error
+        raise IncompleteError(f"no candidate is finished: {reason}", failures)
     return ExperimentResult(plan, candidates, failures, directory, first=first, model_files=models)

@@ -15,7 +15,7 @@ import pandas as pd
 
 from .._common import cached_property
 from .._common.arrays import nearest, scale_weights
-from .._common.text import as_text, join_names, natural_order, pluralize, printable, printables
+from .._common.text import as_text, describe_missing, join_names, natural_order, pluralize, printables
 from .._common.typing import Bools, Features, Floats
 from .._common.validation import validate_integer
 from ..comparison.comparison import Comparison
@@ -68,6 +68,30 @@ class Refit(StrictModel):
     versions: dict[str, str]
 
 
+class Selection(StrictModel):
+    """The record of the candidate that an experiment selected.
+
+    Attributes
+    ----------
+    candidate : str
+        Name of the candidate.
+    rounds : list of int
+        Rounds of its compared trainings.
+    models : dict of str to str
+        SHA-256 of the model file of each of these trainings.
+    data : dict of str to str
+        Fingerprints of the data.
+    missing : dict of str to str
+        The candidates that did not take part, with the reason.
+    """
+
+    candidate: str
+    rounds: list[int]
+    models: dict[str, str]
+    data: dict[str, str]
+    missing: dict[str, str]
+
+
 @dataclass(eq=False, repr=False)
 class ExperimentResult:
     """The result of an experiment, returned by `Experiment.run` and `Experiment.load`.
@@ -90,6 +114,10 @@ class ExperimentResult:
         Curves of the trainings that chose finalists.
     model_files : mapping of slug to bytes, optional
         Models in memory, if there is no directory.
+    selection : Selection, optional
+        The record of the selected candidate. By default, it is selected among `trainings`.
+    unselected : str, optional
+        Why no candidate is selected.
 
     Attributes
     ----------
@@ -112,6 +140,8 @@ class ExperimentResult:
     directory: Path | None = None
     first: Mapping[str, Floats] = field(default_factory=dict)
     model_files: Mapping[str, bytes] = field(default_factory=dict)
+    selection: Selection | None = None
+    unselected: str = ""
 
     def __post_init__(self) -> None:
         self.identical = tuple(name for name, repeats in self.trainings.items() if _are_identical(repeats))
@@ -123,16 +153,46 @@ class ExperimentResult:
         self._refits: dict[str, tuple[bytes, Refit]] = {}
         self._boosters: dict[tuple[str, str | None, bool], tuple[Any, int, FeatureColumns]] = {}
 
-    @cached_property
+    @property
     def selected(self) -> str:
         """Name of the candidate that the validation set selects, which `load_model`, `predict` and `refit` use.
 
         The shortfall of a candidate under a metric is the gap to the best value of any candidate on the validation set.
         The selected one has the smallest larger shortfall under the two primary metrics, or the best value of the only
-        metric. The test set is not used, so the results of the selected candidate on it are unbiased.
+        metric. The test set is not used, so the results of the selected candidate on it are unbiased. A `RuntimeError`
+        is raised if the experiment is not complete.
         """
+        if self.unselected:
+            raise RuntimeError(f"No candidate is selected: {self.unselected}")
+        return self._choice if self.selection is None else self.selection.candidate
+
+    @cached_property
+    def _choice(self) -> str:
         table = self.compared.loc[natural_order(self.compared.index)]
         return str(table.index[self._select(table)])
+
+    def record_selection(self, candidate: str) -> Selection:
+        """Return the record of a candidate as the selected one."""
+        units = self.plan.list_units([candidate])
+        trainings = itertools.chain(*self.trainings[candidate])  # Of identical repeats, only the first.
+        return Selection(
+            candidate=candidate,
+            rounds=list(self.compared["rounds"][candidate]),
+            models={unit.slug: training.model for unit, training in zip(units, trainings, strict=False)},
+            data=self.plan.data,
+            missing=self.missing,
+        )
+
+    def find_mismatch(self, selection: Selection) -> str:
+        """Return why the record of a selection does not apply to these trainings, or an empty string."""
+        name = selection.candidate
+        if name not in self.trainings:
+            reason = self.missing.get(name, "it is not among the finalists of the other trainings")
+            return f"{name!r} was selected, but cannot be loaded: {reason}"
+        now = self.record_selection(name)
+        if now != selection.model_copy(update={"missing": now.missing}):
+            return f"the trainings of {name!r} are not those that were selected"
+        return ""
 
     def _select(self, table: pd.DataFrame) -> int:
         """Return the row with the smallest larger shortfall on the validation set, the first of equal rows."""
@@ -328,7 +388,7 @@ class ExperimentResult:
     @property
     def notes(self) -> tuple[str, ...]:
         """Remarks on finalists, repeats and folds, which the comparison and its reports contain too."""
-        notes = []
+        notes = [f"No candidate is selected: {self.unselected.removesuffix('.')}"] if self.unselected else []
         repeats, folds = self.plan.repeats, len(self.plan.folds)
         if not self.finalists.empty:
             notes.append(self._describe_finalists())
@@ -386,7 +446,7 @@ class ExperimentResult:
             curves=self._name_curves(),
             missing=self.missing,
             notes=self.notes,
-            selected=self.selected,
+            selected=None if self.unselected else self.selected,
             **plan.model_dump(include={"primary", "alpha", "margin", "draws", "seed", "vary"}),
         )
 
@@ -401,9 +461,9 @@ class ExperimentResult:
         return self.comparison.leaderboard
 
     @property
-    def missing(self) -> list[str]:
-        """One line for each candidate that is not compared, with the reason."""
-        return [printable(f"Not compared: {name} ({get_last_line(text)})") for name, text in self.failures.items()]
+    def missing(self) -> dict[str, str]:
+        """The candidates that are not compared, each with the reason in one line."""
+        return {name: get_last_line(text) for name, text in self.failures.items()}
 
     def _name_curves(self) -> pd.DataFrame:
         """Return the curves with each training as a fold, because charts draw one line per fold."""
@@ -614,7 +674,7 @@ class ExperimentResult:
             text = f"round{'s' if len(rounds) > 1 else ''} {join_rounds(rounds)}"
             lines.append(f"Best on the test set by {metric}: {name} at {text} ({means[name]:.4f}).")
         verdict = [self.verdict.text] if len(self.metrics) > 1 else []
-        return "\n".join([*lines, *verdict, *(f"{note}." for note in self.notes), *self.missing])
+        return "\n".join([*lines, *verdict, *(f"{note}." for note in self.notes), *describe_missing(self.missing)])
 
     def _describe_rounds(self) -> str:
         subject = "Each repeat of a candidate" if self.plan.repeats.number > 1 else "Each candidate"

@@ -30,7 +30,7 @@ from .config import Candidate
 from .plan import EARLIER_FORMATS, FORMAT, Plan, UndefinedMetricError, Unit, create_slug, find_differences, shorten
 from .trainers import get_trainer
 
-ARRAYS, MANIFEST, EXPERIMENT = "arrays.npz", "manifest.json", "experiment.json"
+ARRAYS, MANIFEST, EXPERIMENT, SELECTION = "arrays.npz", "manifest.json", "experiment.json", "selection.json"
 SUFFIXES = {"lightgbm": "txt", "xgboost": "ubj"}
 ROW_ARRAYS = ("labels", "qid", "query_ids", "weight")
 """The fields of `RankingData` that `SharedParts` contain, next to the features."""
@@ -97,6 +97,8 @@ class Training:
         Test documents: "label", "query" (its position), and "score 7" after round 7, for the stored rounds.
     versions : mapping of str to str
         Versions of the packages that the training may depend on.
+    model : str
+        SHA-256 of the model with all its rounds.
     """
 
     fold: str
@@ -108,6 +110,7 @@ class Training:
     query_ids: Any = ()
     documents: Archive | Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
+    model: str = ""
 
     def read_documents(self) -> dict[str, Any]:
         """Return all arrays of `documents`."""
@@ -126,8 +129,9 @@ class Storage:
     `experiment.json` contains the plan. Each unit has a directory in `candidates` with the trained model
     (`all-rounds.txt` or `all-rounds.ubj`), `arrays.npz` (see `Training`) and `manifest.json` with the checksums of
     both, which is written last. The compared model, cut at its round, is `model.txt` (`.ubj`). `refits` contains models
-    that were trained on all data, each with a manifest. `failures` contains tracebacks, and `.shared` the data for
-    other processes while they train.
+    that were trained on all data, each with a manifest. `selection.json` names the selected candidate, with the
+    checksums of its models. `failures` contains tracebacks, and `.shared` the data for other processes while they
+    train.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -161,6 +165,19 @@ class Storage:
     def write_plan(self, plan: Plan) -> None:
         """Write the plan."""
         self._write(self.directory / EXPERIMENT, seal(plan.to_dict()))
+
+    def read_selection(self) -> dict[str, Any] | None:
+        """Return the record of the selected candidate, or None. Raise `DamagedError` if it cannot be read."""
+        path = self.directory / SELECTION
+        return self._read_json(path) if os.path.lexists(path) else None
+
+    def write_selection(self, record: Mapping[str, Any]) -> None:
+        """Write the record of the selected candidate."""
+        self._write(self.directory / SELECTION, seal({**record, "format": FORMAT}))
+
+    def remove_selection(self) -> None:
+        """Remove the record of the selected candidate."""
+        (self.directory / SELECTION).unlink(missing_ok=True)
 
     def save(self, plan: Plan, unit: Unit, model: bytes, training: Training) -> None:
         """Write the result of a unit, which is finished once this has returned."""
@@ -202,8 +219,8 @@ class Storage:
         ValueError
             If the directory contains another experiment or version.
         """
-        folder = self.get_folder(unit)
-        files = self._read_files(folder, name_model(unit.candidate, "all-rounds"), ARRAYS)
+        folder, model = self.get_folder(unit), name_model(unit.candidate, "all-rounds")
+        files = self._read_files(folder, model, ARRAYS)
         if files is None:
             return None
         manifest = files[0]
@@ -216,7 +233,8 @@ class Storage:
             stored = {name: archive[name] for name in STORED}
             if not (stored["valid_weight"] > 0).all():
                 raise ValueError("valid_weight must be positive")
-            return Training(fold=unit.fold.name, documents=archive, versions=manifest["versions"], **stored)
+            details = {"versions": manifest["versions"], "model": manifest["files"][model]}
+            return Training(fold=unit.fold.name, documents=archive, **details, **stored)
         except Exception as error:  # zipfile and NumPy raise many classes for invalid content.
             raise DamagedError(f"{ARRAYS} is not the archive of a training: {one_line(error)}") from error
 
@@ -253,7 +271,16 @@ class Storage:
         """Write the traceback of a unit."""
         self._write(self._get_failure_path(unit), text.encode(errors="backslashreplace"))
 
-    def read_failure(self, unit: Unit) -> str | None:
+    def describe_unfinished(self, unit: Unit) -> str:
+        """Return why a unit without a manifest is not finished: the traceback of its last attempt, or a sentence."""
+        failure = self._read_failure(unit)
+        if failure is not None:
+            return failure
+        if os.path.lexists(self.get_folder(unit)):
+            return f"{MANIFEST} is missing, because the training was interrupted or the file was lost"
+        return "not trained yet"
+
+    def _read_failure(self, unit: Unit) -> str | None:
         """Return the traceback of the last attempt at a unit, None if it did not fail."""
         path = self._get_failure_path(unit)
         try:

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from .content import Content
     from .tables import Table
 
-SCHEMA = 2
+SCHEMA = 3
 
 MAX_FLAG_PAIRS = 50
 """Pairs of models in a flag. There may be hundreds of thousands."""
@@ -328,7 +328,6 @@ def build_document(content: Content, queries: int = 50) -> dict[str, Any]:
         "kernel": find_library().path,
         "primary": comparison.primary,
         "lower_is_better": comparison.lower_is_better,
-        "missing": comparison.missing,
         "verdict": None,
         "pairs": None,
         "pairs_left_out": 0,

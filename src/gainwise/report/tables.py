@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .._common.text import (
     abbreviate,
     as_text,
+    describe_missing,
     format_amount,
     format_confidence,
     format_difference,
@@ -162,7 +163,7 @@ def build_chart_table(chart: Chart) -> Table:
 def list_notes(content: Content) -> list[str]:
     """Return reservations, missing models, and changes to queries and documents, for the text below the chart."""
     comparison = content.comparison
-    notes = list(comparison.missing)
+    notes = describe_missing(comparison.missing)
     if comparison.primary is not None and len(comparison.models) > 1:
         verdict = comparison.verdict
         if content.against is not None and len(comparison.models) > 2:
