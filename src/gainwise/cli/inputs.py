@@ -139,6 +139,9 @@ class InputOptions:
         str | None,
         Option(help="Clusters of dependent queries, such as sessions: FILE[:COLUMN], or a column of --table."),
     ] = None
+    allow_misaligned: Annotated[
+        bool, Option("--allow-misaligned", help="Compare scores that seem to be off by one row, without an error.")
+    ] = False
 
 
 class Source(NamedTuple):
@@ -221,7 +224,9 @@ def read_comparison(options: InputOptions, metrics: Sequence[str] | None, **sett
         raise ValueError(f"With --table, models are columns, got {options.models[0]!r}. Select columns with --scores.")
     if options.table is None and not options.models and not recipes:
         raise ValueError("Pass at least one model as NAME=FILE.")
-    settings |= {"metrics": metrics, "unjudged": options.unjudged}
+    if options.qrels is not None:
+        reject_options("with --qrels, which matches documents by id", allow_misaligned=options.allow_misaligned)
+    settings |= {"metrics": metrics, "unjudged": options.unjudged, "allow_misaligned": options.allow_misaligned}
     if options.table is not None:
         return compare(**load_table(options, recipes), **settings)
     settings["segments"] = read_query_labels("--segments", options.segments or []) or None

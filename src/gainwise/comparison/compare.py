@@ -21,6 +21,7 @@ from ..evaluation.prediction import Iteration, describe_remarks, read_prediction
 from ..evaluation.trec_runs import align_runs
 from ..judgments import Judgments, Unjudged
 from ..metrics.names import MetricLike, parse_metrics
+from .alignment import validate_alignment
 from .baseline import validate_baseline
 from .comparison import Comparison
 from .data import Vary, expand_recipes, read_clusters, validate_labels
@@ -50,6 +51,7 @@ def compare(
     clusters: OfQueries | None = None,
     vary: Vary | None = None,
     baseline: str | None = None,
+    allow_misaligned: bool = False,
 ) -> Comparison:
     """Compare models on the same judgments under several metrics.
 
@@ -87,6 +89,8 @@ def compare(
         What differs between the repeats of a recipe. It changes only the text of the verdict.
     baseline : str, optional
         Name of the deployed model. Reports then state first whether to replace it. See `Comparison.against`.
+    allow_misaligned : bool, default False
+        Compare scores that seem to be off by one row, instead of raising an error.
 
     Returns
     -------
@@ -96,7 +100,9 @@ def compare(
     ------
     ValueError
         If the number of scores is wrong, a score is NaN, a metric is unknown or skips every query, metrics treat
-        weights differently, `iteration` does not apply to a model, or a recipe has fewer than three repeats.
+        weights differently, `iteration` does not apply to a model, or a recipe has fewer than three repeats. If scores
+        are off by one row: a shift improves them, and makes them better than random order, by more than five standard
+        errors each.
     TypeError
         If `judgments` is not a `Judgments` object.
 
@@ -134,6 +140,8 @@ def compare(
     scores = {name: prediction.scores for name, prediction in predictions.items()}
     iterations = {name: each.iteration for name, each in predictions.items() if each.iteration is not None}
     remarks = describe_remarks({name: prediction.remarks for name, prediction in predictions.items()})
+    if not allow_misaligned:
+        validate_alignment(scores, judgments)
     values, counted = _evaluate(evaluator, scores)
     labels = {} if segments is None else validate_labels(segments, judgments.query_ids, judgments)
     cluster_codes = None if clusters is None else read_clusters(clusters, judgments.queries, judgments)[counted]
@@ -247,7 +255,9 @@ def compare_runs(
     """
     flat_runs, recipes = expand_recipes(runs)
     judgments, scores, coverage = align_runs(flat_runs, qrels, unjudged=unjudged)
-    comparison = compare(_group_repeats(scores, recipes), judgments, metrics, unjudged=unjudged, **options)
+    # Runs are matched by document, so their scores cannot be off by a row.
+    options = {"unjudged": unjudged, **options, "allow_misaligned": True}
+    comparison = compare(_group_repeats(scores, recipes), judgments, metrics, **options)
     comparison.notes = tuple(f"{name}: {note}" for name, about in coverage.items() for note in about.queries)
     return comparison
 
