@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .evaluation.evaluator import Evaluator as Evaluator
     from .evaluation.evaluator import evaluate as evaluate
     from .evaluation.explain import explain as explain
+    from .evaluation.label_gains import GainLabelsWarning as GainLabelsWarning
     from .evaluation.trec_runs import evaluate_run as evaluate_run
     from .experiment import Candidate as Candidate
     from .experiment import Experiment as Experiment
@@ -70,6 +71,7 @@ _NAMES = {
     "data": "RankingData",
     "evaluation.evaluator": "Evaluation Evaluator evaluate",
     "evaluation.explain": "explain",
+    "evaluation.label_gains": "GainLabelsWarning",
     "evaluation.trec_runs": "evaluate_run",
     "experiment": "Candidate Experiment ExperimentResult grid k_folds",
     "judgments": "Judgments",

@@ -107,6 +107,9 @@ class Judgments:
     bound: tuple[tuple[Any, Any], ...] = ()
     """Cached values of evaluations, which are not pickled."""
 
+    gains_are_known: bool = False
+    """Whether a warning has been emitted if the labels look like gains."""
+
     def __init__(
         self,
         labels: Numbers,

@@ -77,6 +77,7 @@ def spread(labels, t):
     return mixed[::-1] @ weights - mixed @ weights
 
 
+@pytest.mark.filterwarnings("ignore::gainwise.GainLabelsWarning")
 def test_labels_0_and_1_and_many_distinct_labels():
     rng = np.random.default_rng(4)
     binary = gw.disagreement_bound(gw.Judgments(rng.integers(0, 2, 50), group=[10] * 5))
@@ -129,6 +130,7 @@ def test_a_report_states_that_the_choice_cannot_matter():
     assert "0.0" in plot_bound(bound).title
 
 
+@pytest.mark.filterwarnings("ignore::gainwise.GainLabelsWarning")
 @pytest.mark.parametrize("labels", [np.tile([2, 1, 0, 0, 0, 0], 40), np.linspace(0, 2, 240)], ids=["few", "distinct"])
 def test_a_report_has_no_bound_beyond_its_limit(labels, monkeypatch):
     """Few labels are counted by query, others one by one."""

@@ -62,6 +62,7 @@ class TestPoints:
                 (expected,) = gw.evaluate(of_table, judgments, one).mean.values()
                 assert path.loc[base, model] == pytest.approx(expected, rel=1e-12, abs=1e-15)
 
+    @pytest.mark.filterwarnings("ignore::gainwise.GainLabelsWarning")
     @pytest.mark.parametrize("limit", [None, 0, 1000])
     @pytest.mark.parametrize("kind", ["amounts", "large"])
     def test_labels_that_are_amounts_or_large(self, kind, limit, monkeypatch):

@@ -172,8 +172,9 @@ class TestThreads:
         rng = np.random.default_rng(0)
         queries, length = 30_000, 5
         labels = rng.integers(0, 5, queries * length)
-        train = RankingData(rng.normal(size=(len(labels), 1)), labels, group=np.full(queries, length))
-        others = [train.take_queries(range(10)), train.take_queries(range(10, 20))]
+        data = RankingData(rng.normal(size=(len(labels), 1)), labels, group=np.full(queries, length))
+        others = [data.take_queries(range(10)), data.take_queries(range(10, 20))]
+        train = data.take_queries(range(20, queries))
         many = grid("a", "lightgbm", {"max_bin": 15}, training_gain=["linear", "exponential"], seed=[1, 2, 3, 4])
         models = []
         with ThreadPoolExecutor(8) as executor:

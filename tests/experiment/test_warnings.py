@@ -42,10 +42,6 @@ def one_fold_twice(parts):
         ({}, []),
         (grid("a", "xgboost", {"subsample": 0.5}, seed=[1, 2, 3]), []),
         (single, ["every query of test has one document"]),
-        (lambda parts: {"valid": parts.train}, ["train and valid are the same data"]),
-        (lambda parts: {"test": parts.train}, ["train and test are the same data"]),
-        (lambda parts: {"test": parts.valid}, ["valid and test are the same data"]),
-        (one_fold_twice, ["fold 1 and fold 3 are the same data"]),
     ],
 )
 def test_one_warning_names_the_waste(make, parts, monkeypatch, changes, words):
@@ -56,3 +52,17 @@ def test_one_warning_names_the_waste(make, parts, monkeypatch, changes, words):
     assert len(texts) == bool(words)
     assert all(word in " ".join(texts) for word in words)
     assert all(len(text) < 400 for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (lambda parts: {"valid": parts.train}, "of valid must not .* in train"),
+        (lambda parts: {"test": parts.train}, "of test must not .* in train"),
+        (lambda parts: {"test": parts.valid}, "of test must not .* in valid"),
+        (one_fold_twice, "of fold 3 must not .* in fold 1"),
+    ],
+)
+def test_equal_parts_raise_an_error(make, parts, changes, words):
+    with pytest.raises(ValueError, match=words):
+        make(**changes(parts))

@@ -143,6 +143,9 @@ class InputOptions:
         Option(help="Clusters of dependent queries, such as sessions: FILE[:COLUMN], or a column of --table."),
     ] = None
     allow_incomplete: AllowIncomplete = False
+    allow_misaligned: Annotated[
+        bool, Option("--allow-misaligned", help="Compare scores that seem to be off by one row, without an error.")
+    ] = False
 
 
 class Source(NamedTuple):
@@ -225,7 +228,10 @@ def read_comparison(options: InputOptions, metrics: Sequence[str] | None, **sett
         raise ValueError(f"With --table, models are columns, got {options.models[0]!r}. Select columns with --scores.")
     if options.table is None and not options.models and not recipes:
         raise ValueError("Pass at least one model as NAME=FILE.")
-    settings |= {"metrics": metrics, "unjudged": options.unjudged, "allow_incomplete": options.allow_incomplete}
+    if options.qrels is not None:
+        reject_options("with --qrels, which matches documents by id", allow_misaligned=options.allow_misaligned)
+    settings |= {name: getattr(options, name) for name in ("unjudged", "allow_incomplete", "allow_misaligned")}
+    settings["metrics"] = metrics
     if options.table is not None:
         return compare(**load_table(options, recipes), **settings)
     settings["segments"] = read_query_labels("--segments", options.segments or []) or None

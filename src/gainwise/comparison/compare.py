@@ -21,6 +21,7 @@ from ..evaluation.prediction import Iteration, Prediction, Unreadable, describe_
 from ..evaluation.trec_runs import align_runs, find_unreadable
 from ..judgments import Judgments, Unjudged
 from ..metrics.names import MetricLike, parse_metrics
+from .alignment import validate_alignment
 from .baseline import validate_baseline
 from .comparison import Comparison
 from .data import Vary, drop_missing, expand_recipes, read_clusters, validate_labels
@@ -51,6 +52,7 @@ def compare(
     vary: Vary | None = None,
     baseline: str | None = None,
     allow_incomplete: bool = False,
+    allow_misaligned: bool = False,
 ) -> Comparison:
     """Compare models on the same judgments under several metrics.
 
@@ -90,6 +92,8 @@ def compare(
         Name of the deployed model. Reports then state first whether to replace it. See `Comparison.against`.
     allow_incomplete : bool, default False
         Compare the other models if some have no valid scores. `Comparison.missing` contains the reasons.
+    allow_misaligned : bool, default False
+        Compare scores that seem to be off by one row, instead of raising an error.
 
     Returns
     -------
@@ -99,7 +103,9 @@ def compare(
     ------
     ValueError
         If the number of scores is wrong, a score is NaN, a metric is unknown or skips every query, metrics treat
-        weights differently, `iteration` does not apply to a model, or a recipe has fewer than three repeats.
+        weights differently, `iteration` does not apply to a model, or a recipe has fewer than three repeats. If scores
+        are off by one row: a shift improves them, and makes them better than random order, by more than five standard
+        errors each.
     TypeError
         If `judgments` is not a `Judgments` object.
 
@@ -127,14 +133,11 @@ def compare(
     primary_metrics = parsed[:2] if primary is None else parse_metrics(primary, convention=convention)
     evaluator = Evaluator(parsed, judgments, n_jobs, unjudged=unjudged)
     weights = shared_weights(parsed, judgments)
-    flat_models, recipes = expand_recipes(models)
-    if baseline is not None and isinstance(models, Mapping):
-        validate_baseline(baseline, list(models))  # Predictions may take long, so this error comes first.
-    features, rounds = judgments.in_row_order("features", features), _repeat_rounds(iteration, recipes)
-    predictions, unreadable = read_predictions(flat_models, judgments, features, rounds, allow_incomplete)
-    predictions, recipes, missing = drop_missing(predictions, recipes, unreadable, baseline)
+    predictions, recipes, missing = _predict(models, judgments, features, iteration, baseline, allow_incomplete)
     scores = {name: prediction.scores for name, prediction in predictions.items()}
     iterations, notes = _describe_predictions(predictions, recipes)
+    if not allow_misaligned:
+        validate_alignment(scores, judgments)
     values, counted = _evaluate(evaluator, scores)
     labels = {} if segments is None else validate_labels(segments, judgments.query_ids, judgments)
     cluster_codes = None if clusters is None else read_clusters(clusters, judgments.queries, judgments)[counted]
@@ -162,11 +165,18 @@ def compare(
     )
 
 
-def _repeat_rounds(iteration: Any, recipes: Mapping[str, list[str]]) -> Any:
-    """Return the number of rounds of each repeat. A recipe has one number for all its repeats."""
-    if not isinstance(iteration, Mapping):
-        return iteration
-    return {repeat: number for name, number in iteration.items() for repeat in recipes.get(name, [name])}
+def _predict(
+    models: Any, judgments: Judgments, features: Any, iteration: Any, baseline: str | None, allow_incomplete: bool
+) -> tuple[dict[str, Prediction], dict[str, list[str]], dict[str, str]]:
+    """Return the predictions of all repeats, the repeats of each recipe, and why other models are missing."""
+    flat_models, recipes = expand_recipes(models)
+    if baseline is not None and isinstance(models, Mapping):
+        validate_baseline(baseline, list(models))  # Predictions may take long, so this error comes first.
+    features, rounds = judgments.in_row_order("features", features), iteration
+    if isinstance(iteration, Mapping):  # A recipe has one number for all its repeats.
+        rounds = {repeat: number for name, number in iteration.items() for repeat in recipes.get(name, [name])}
+    predictions, unreadable = read_predictions(flat_models, judgments, features, rounds, allow_incomplete)
+    return drop_missing(predictions, recipes, unreadable, baseline)
 
 
 def _evaluate(evaluator: Evaluator, scores: Mapping[str, Floats]) -> tuple[Floats, Bools]:
@@ -270,7 +280,9 @@ def compare_runs(
     readable = {name: run for name, run in flat_runs.items() if name not in unreadable}
     judgments, scores, coverage = align_runs(readable, qrels, unjudged=unjudged)
     models = {name: Unreadable(unreadable[name]) if name in unreadable else scores[name] for name in flat_runs}
-    comparison = compare(_group_repeats(models, recipes), judgments, metrics, unjudged=unjudged, **options)
+    # Runs are matched by document, so their scores cannot be off by a row.
+    options = {"unjudged": unjudged, **options, "allow_misaligned": True}
+    comparison = compare(_group_repeats(models, recipes), judgments, metrics, **options)
     comparison.notes = tuple(f"{name}: {note}" for name, about in coverage.items() for note in about.queries)
     return comparison
 

@@ -20,6 +20,7 @@ from .._common.arrays import nearest
 from .._common.text import TextResult, format_amount, format_confidence, join_names, pluralize
 from .._common.typing import Floats, Integers, Listed
 from ..evaluation.evaluator import Evaluator
+from ..evaluation.label_gains import warn_of_gains
 from ..evaluation.trec_runs import align_runs
 from ..judgments import Judgments
 from ..metrics.base import FunctionMetric, Metric, max_depth
@@ -503,6 +504,7 @@ def disagreement_bound(
         metrics.append(NDCG(**options, k=k, discount=discount))
     if not isinstance(judgments, Judgments):
         judgments = _read_qrels(judgments, k)
+    warn_of_gains(metrics, judgments)
     return compute_bound(judgments, *metrics)
 
 

@@ -15,6 +15,7 @@ from .._kernel.config import cpus
 from ..judgments import Judgments, Unjudged
 from ..metrics.names import MetricLike, parse_metrics
 from .groups import AlignedScores, bind_metrics
+from .label_gains import warn_of_gains
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -159,6 +160,7 @@ class Evaluator:
         self.names = tuple(str(metric) for metric in self.metrics)
         self._threads = n_jobs if n_jobs is not None else cpus()
         self._groups = bind_metrics(self.metrics, judgments, unjudged)
+        warn_of_gains(self.metrics, judgments)
 
     def __call__(self, scores: Numbers) -> Evaluation:
         """Evaluate one score per document, in the order of the labels.

@@ -69,6 +69,8 @@ class TrainingContext:
         # Metrics are bound once to each of these objects.
         evaluated = {name for unit in units for name in (unit.fold.valid, unit.fold.test)}
         self.judgments = {name: parts[name].judgments() for name in evaluated}
+        for judgments in self.judgments.values():
+            judgments.gains_are_known = True  # The experiment has warned of them.
         groups: defaultdict[bytes, _Bins] = defaultdict(_Bins)
         for unit in units:
             groups[self._create_key(unit)].units.append(unit)

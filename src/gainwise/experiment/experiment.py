@@ -22,6 +22,7 @@ from .._common.typing import Columns, FilePath, OfQueries
 from .._common.validation import validate_integer
 from ..comparison.data import read_by_query, read_clusters, validate_labels
 from ..data import RankingData
+from ..data.leaks import describe_shared_queries, find_shared_queries, read_rows
 from ..data.text import one_line
 from ..evaluation.evaluator import Evaluator, shared_weights
 from ..judgments import Judgments
@@ -97,14 +98,15 @@ class Experiment:
     Raises
     ------
     ValueError, TypeError
-        If an argument is invalid, labels do not suit a metric, or a parameter is unknown.
+        If an argument is invalid, labels do not suit a metric, a parameter is unknown, or a query has all or most of
+        its rows in two parts.
     ImportError
         If a required package is missing. The message names the extra to install.
 
     Warns
     -----
     UserWarning
-        If every query of a part has one document, or two parts are the same data.
+        If every query of a part has one document, or queries of two parts have the same id but other rows.
 
     Examples
     --------
@@ -390,6 +392,7 @@ def _validate_unchanged(plan: Plan, trainings: Mapping[str, Training]) -> None:
     training = next(iter(trainings.values()))
     number = training.rounds[0]
     judgments = Judgments(training.documents["label"], qid=training.documents["query"])
+    judgments.gains_are_known = True
     evaluated = Evaluator(custom, judgments)(training.documents[f"score {number}"]).per_query
     for metric, now in zip(custom, evaluated.T, strict=True):
         before = training.test[0][:, plan.metrics.index(metric)]
@@ -423,7 +426,7 @@ def _use_text_ids(labels: Any) -> Any:
 
 
 def _validate_data(plan: Plan, parts: Parts) -> None:
-    """Raise if data do not suit the metrics, and warn of single documents and equal parts, before hours of training."""
+    """Raise before hours of training if data do not suit the metrics, or parts share queries. Warn of poor ids."""
     for name in dict.fromkeys(part for fold in plan.folds for part in (fold.valid, fold.test)):
         with prefix_errors(f"{name}: "):
             judgments = parts[name].judgments()
@@ -435,9 +438,14 @@ def _validate_data(plan: Plan, parts: Parts) -> None:
         fix = "Does qid number the rows instead of the queries?"
         message = f"every query of {join_names(single, 4)} has one document, so there is nothing to rank. {fix}"
         warnings.warn(message, stacklevel=3)
+    rows = {name: read_rows(part) for name, part in parts.items()}
     for first, second in itertools.combinations(parts, 2):
-        if plan.data[first] == plan.data[second]:
-            warnings.warn(f"{first} and {second} are the same data, so the results are too good", stacklevel=3)
+        shared = find_shared_queries(rows[first], rows[second])
+        texts = describe_shared_queries(shared, first, second, parts[second].query_ids)
+        if len(shared.leaks):
+            raise ValueError(f"{texts[0]} Remove them from one of the parts.")
+        for text in texts:
+            warnings.warn(f"{text} Give different queries different ids.", stacklevel=3)
 
 
 def create_result(

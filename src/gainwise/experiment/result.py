@@ -483,7 +483,9 @@ class ExperimentResult:
         numbered = [f"{name} (number {place})" for place, name in enumerate(ids.tolist(), 1)]
         names = np.where(counts[places] > 1, numbered, ids)
         scores = _Scores(self.trainings, self.compared["rounds"].to_dict())
-        return Rankings(Judgments(labels, qid=names[queries]), scores, has_value, self._weights)
+        judgments = Judgments(labels, qid=names[queries])
+        judgments.gains_are_known = True  # The experiment has warned of them.
+        return Rankings(judgments, scores, has_value, self._weights)
 
     def load_model(
         self,

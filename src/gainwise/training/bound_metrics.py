@@ -97,9 +97,12 @@ class BoundMetrics:
         own = {"negative_labels": self.negative_labels, "n_jobs": self.n_jobs}
         return call_text(function, *arguments, list(self.names), **options, **own)
 
-    def bind(self, labels: Any, *, group: Any = None, qid: Any = None, weight: Any = None) -> Evaluator:
+    def bind(
+        self, labels: Any, *, group: Any = None, qid: Any = None, weight: Any = None, whole: bool = True
+    ) -> Evaluator:
         """Return the metrics bound to a dataset, or raise an error if its labels are not valid for them."""
         judgments = Judgments(labels, group=group, qid=qid, weight=weight, negative_labels=self.negative_labels)
+        judgments.gains_are_known = not whole  # The labels of one partition may look like gains by chance.
         return Evaluator(self.metrics, judgments, self.n_jobs)
 
 
@@ -128,7 +131,7 @@ class Partition:
         """Whether a query has documents and a positive weight."""
         if len(labels) or whole:
             weight = _ones_like(weight) if weightless else weight
-            self.evaluator = bound_metrics.bind(labels, group=group, qid=qid, weight=weight)
+            self.evaluator = bound_metrics.bind(labels, group=group, qid=qid, weight=weight, whole=whole)
             return
         for name, values in (("group", group), ("qid", qid), ("weight", weight)):
             if values is not None and len(values) and not isinstance(values, Mapping):

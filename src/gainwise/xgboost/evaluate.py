@@ -232,8 +232,13 @@ class EvaluateRanking(Logger):
             if isinstance(data, tuple) and len(data) in (3, 4):
                 features, labels, qid, *weight = data
                 whole = not xgb.collective.is_distributed()
-                partition = Partition(
-                    self.bound_metrics, labels, qid=qid, weight=weight[0] if weight else None, whole=whole
+                earlier = None if columns is None else self._bound.get(name)
+                partition = (
+                    earlier.partition
+                    if earlier
+                    else Partition(
+                        self.bound_metrics, labels, qid=qid, weight=weight[0] if weight else None, whole=whole
+                    )
                 )
                 if partition.evaluator is not None:
                     features = partition.evaluator.judgments.in_row_order("X", features)

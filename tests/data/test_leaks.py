@@ -1,0 +1,136 @@
+"""Queries that two parts share: found by rows and by ids, and nothing else."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gainwise as gw
+from gainwise.data import RankingData, read_letor, read_lightgbm, simulate
+from gainwise.data.leaks import find_shared_queries, read_rows
+
+DATA = simulate(60, seed=3, mean_length=12)
+TRAIN, TEST = DATA.split_queries(0.7, 0.3, seed=1)
+
+
+def find(first, second):
+    shared = find_shared_queries(read_rows(first), read_rows(second))
+    return shared.leaks.tolist(), shared.same_ids.tolist()
+
+
+def by_group(data):
+    return RankingData(data.features, data.labels, group=data.group)
+
+
+def with_ids(data, ids):
+    return RankingData(data.features, data.labels, qid=data.qid, query_ids=ids)
+
+
+def drop_rows(data, share, seed=0):
+    """Return data without some rows of each query, and the rows in another order."""
+    generator = np.random.default_rng(seed)
+    rows = np.concatenate(
+        [
+            generator.permutation(np.flatnonzero(data.qid == code))[: max(2, round(share * size))]
+            for code, size in enumerate(data.group)
+        ]
+    )
+    return RankingData(data.features[rows], data.labels[rows], qid=data.query_ids[data.qid[rows]])
+
+
+def test_disjoint_parts_share_nothing():
+    assert find(TRAIN, TEST) == find(by_group(TRAIN), by_group(TEST)) == ([], [])
+
+
+@pytest.mark.parametrize("change", [lambda data: data, by_group, lambda data: drop_rows(data, 0.7)])
+def test_queries_with_all_or_most_rows_in_both_parts(change):
+    long = np.flatnonzero(TEST.group >= 3)[:8]
+    train = RankingData.concatenate([TRAIN, TEST.take_queries(long)])
+    leaks, same_ids = find(change(train), TEST)
+    assert (leaks, same_ids) == (long.tolist(), [])
+    sparse = RankingData(scipy.sparse.csr_matrix(train.features), train.labels, group=train.group)
+    assert find(sparse, TEST) == (leaks, [])
+
+
+def test_other_ids_do_not_hide_a_leak():
+    ids = [f"other {number}" for number in range(len(DATA.query_ids))]
+    assert len(find(with_ids(DATA, ids), TEST)[0]) == sum(TEST.group >= 2)
+
+
+def test_same_id_with_other_rows():
+    other = RankingData(TEST.features + 1, TEST.labels, qid=TEST.query_ids[TEST.qid])
+    assert find(TEST, other) == ([], list(range(len(TEST.query_ids))))
+    assert find(by_group(TEST), by_group(other)) == ([], [])  # these ids number the queries
+
+
+def test_single_equal_rows_and_common_rows_are_no_leak():
+    features = TRAIN.features.copy()
+    first = np.searchsorted(TRAIN.qid, np.arange(5))
+    features[first] = TEST.features[np.searchsorted(TEST.qid, np.arange(5))]
+    assert find(RankingData(features, TRAIN.labels, group=TRAIN.group), TEST) == ([], [])
+    # Every user sees the same ten items, whose features do not depend on the query.
+    items = np.tile(np.random.default_rng(0).normal(size=(10, 3)), (40, 1))
+    clicks = np.random.default_rng(1).integers(0, 2, 400)
+    shown = [RankingData(items[rows], clicks[rows], group=[10] * 20) for rows in (slice(200), slice(200, None))]
+    assert find(*shown) == ([], [])
+
+
+@given(st.integers(0, 10**6))
+def test_leaks_are_those_of_plain_python(seed):
+    """Small parts with few distinct rows: the rules in plain Python."""
+    generator = np.random.default_rng(seed)
+    parts = []
+    for _ in range(2):
+        sizes = generator.integers(1, 5, 4)
+        features, labels = generator.integers(0, 6, (sizes.sum(), 2)), generator.integers(0, 2, sizes.sum())
+        ids = generator.choice(["a", "b", "c", "d", "e", "f"], 4, replace=False)
+        parts.append(RankingData(features.astype(float), labels, qid=np.repeat(ids, sizes)))
+    rows = [
+        [
+            Counter(map(tuple, np.column_stack([part.features, part.labels])[part.qid == code].tolist()))
+            for code in range(4)
+        ]
+        for part in parts
+    ]
+    distinctive = [{row for row in set().union(*side) if sum(row in query for query in side) == 1} for side in rows]
+    leaks, same_ids = set(), set()
+    for i, one in enumerate(rows[0]):
+        for j, other in enumerate(rows[1]):
+            is_same = parts[0].query_ids[i] == parts[1].query_ids[j]
+            evidence = len(set(one) & set(other) & distinctive[0] & distinctive[1])
+            equal = sum((one & other).values())
+            if (is_same or evidence >= 2) and equal >= 2 and 2 * equal > min(sum(one.values()), sum(other.values())):
+                leaks.add(j)
+            elif is_same:
+                same_ids.add(j)
+    assert find(*parts) == (sorted(leaks), sorted(same_ids - leaks))
+
+
+def test_public_splits_share_no_query(shared_data):
+    folds = [read_letor(shared_data / "clueweb09-ltr" / f"fold{number}.txt.gz") for number in range(1, 5)]
+    examples = [
+        read_lightgbm(shared_data / "lightgbm-lambdarank" / f"rank.{name}", features=300) for name in ("train", "test")
+    ]
+    for parts in (folds, examples):
+        for place, second in enumerate(parts):
+            assert all(find(first, second) == ([], []) for first in parts[:place])
+
+
+def test_an_experiment_raises_an_error():
+    """224 of 225 test queries are part of the training set."""
+    data = simulate(400, seed=5, mean_length=6, features=4)
+    data = data.take_queries(np.flatnonzero(data.group >= 3))
+    train, valid, test = data.split_queries(0.3, 0.3, 0.4, seed=1)
+    leaking = RankingData.concatenate([train, test.take_queries(range(1, len(test.query_ids)))])
+    candidates = [gw.Candidate("A", "lightgbm", {})]
+    number, first = len(test.query_ids), test.query_ids[1]
+    with pytest.raises(ValueError, match=rf"{number - 1} of {number} queries of test .* in train.*'{first}'"):
+        gw.Experiment(candidates, leaking, valid, test)
+    repeated = RankingData(test.features + 1, test.labels, qid=test.query_ids[test.qid])
+    with pytest.warns(UserWarning, match=f"{number} of {number} queries of test have the id of a query of valid"):
+        gw.Experiment(candidates, train, repeated, test)
