@@ -12,7 +12,7 @@ pytest.importorskip("pyarrow")
 
 CORPUS = Path(__file__).parent / "corpus"
 FUZZ = CORPUS.parent / "fuzz"
-TRIALS = {"metrics", "trainings"}
+TRIALS = {"metrics", "trainings", "experiments"}
 HARNESSES = sorted({path.stem for path in FUZZ.glob("[a-z]*.py")} - {"oracle", "trials"} - TRIALS)
 ENTRIES = sorted(path for path in CORPUS.glob("*/*") if path.is_file())
 NOT_OF_THE_FORMAT = (

@@ -236,7 +236,7 @@ class Experiment:
         result = create_result(storage, plan, trainings, storage.directory, damage)
         _load_selection(storage, result)
         if not allow_incomplete and (result.failures or result.unselected):
-            reasons = describe_missing(result.missing) or [f"{result.unselected}."]
+            reasons = describe_missing(result.missing) or [f"No candidate is selected: {result.unselected}."]
             fix = "Run the experiment again, or pass allow_incomplete=True to load the other candidates"
             raise IncompleteError(f"{directory} is not complete. {' '.join(reasons)} {fix}.", result.failures, result)
         return result

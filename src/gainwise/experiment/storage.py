@@ -338,6 +338,8 @@ class Storage:
     def _write(self, path: Path, content: bytes) -> None:
         """Write a file so that it has all its content or, after a crash, its former content."""
         self._create_folder(path.parent)
+        if path.is_dir() and not path.is_symlink():
+            raise IsADirectoryError(f"{path} must be a file, but is a directory. Remove it.")
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.partial")
         try:
             with open(temporary, "wb") as file:
