@@ -241,6 +241,19 @@ class TestLooks:
             norm.sf(compute_boundaries([0.25, 0.525], 0.025)[-1])
         )
 
+    def test_a_look_after_a_decision_names_the_first_one(self):
+        rule = {"margin": 0.01, "require": "no_loss"}
+        first = self.look(1000, looks=(1000, 2000, 4000), **rule)
+        assert first.decisions == {"b": "ship"}
+        again = self.look(1000, earlier=first.to_dict(), **rule)
+        assert (again.decisions, again.earlier_decisions, again.text) == (first.decisions, {}, first.text)
+        record = first.to_dict()
+        for queries in (2000, 4000):
+            later = self.look(queries, earlier=record, **rule)
+            assert later.earlier_decisions == {"b": "ship"}
+            assert "An earlier look has already decided: ship. The first decision counts." in later.sentence("b")
+            record = later.to_dict()
+
     def test_bounds_at_any_time_are_wider(self):
         single, anytime, tuned = (self.look(500, anytime=value) for value in (False, True, 500))
         assert (single.level, anytime.anytime, tuned.anytime) == (0.025, 1000, 500)

@@ -35,6 +35,7 @@ from .one_sided import (
     Requirement,
     bisect,
     compute_ship_probability,
+    find_earlier_decisions,
     find_test_level,
     read_looks,
     validate_requirement,
@@ -182,6 +183,8 @@ class BaselineComparison(TextResult):
         One-sided level of this test of each candidate.
     looks, earlier : tuple of int
         Planned numbers of queries, and numbers of queries of the looks before this one.
+    earlier_decisions : dict of model to {"ship", "do not ship"}
+        First decision about each candidate at a recorded look before this one.
     anytime : int or None
         Sample size that the bounds are tuned to, if they are valid at any number of queries.
     repeats : dict of model to int
@@ -218,6 +221,7 @@ class BaselineComparison(TextResult):
     level: float
     looks: tuple[int, ...]
     earlier: tuple[int, ...]
+    earlier_decisions: dict[str, Decision]
     anytime: int | None
     repeats: dict[str, int]
     clusters: int | None
@@ -327,6 +331,9 @@ class BaselineComparison(TextResult):
             is_bounded = math.isfinite(candidate.deciding.worst_lower)
             bound = "so the share of worse queries bounds the loss" if is_bounded else "too few to bound the loss"
             text += f" The models differ on fewer than {MIN_QUERIES} queries under {join_names(few)}, {bound}."
+        if candidate.candidate in self.earlier_decisions:
+            decision = self.earlier_decisions[candidate.candidate]
+            text += f" An earlier look has already decided: {decision}. The first decision counts."
         return text
 
     def describe_next_step(self, candidate: CandidateDecision) -> str:
@@ -475,6 +482,7 @@ def compare_with_baseline(
         level=level.marginal,
         looks=planned,
         earlier=previous,
+        earlier_decisions=find_earlier_decisions(earlier, panel.queries),
         anytime=tuned,
         **panel.evidence,
     )

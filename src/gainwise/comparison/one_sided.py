@@ -247,8 +247,19 @@ def read_record(earlier: Any) -> dict[str, Any]:
     record = earlier.get("against") or earlier if isinstance(earlier, Mapping) else None
     if not isinstance(record, Mapping) or not record.get("looks"):
         raise ValueError("earlier must be a decision with planned looks. Pass the JSON of such a decision.")
-    candidates = record.get("candidates") or [record["candidate"]]
-    return {**record, "candidates": list(candidates), "metrics": list(record["metrics"])}
+    candidates = record.get("candidates") or {record["candidate"]: record}
+    decisions = {name: details.get("decision") for name, details in candidates.items()}
+    return {
+        **record, "candidates": list(candidates), "metrics": list(record["metrics"]), "decisions": decisions
+    }  # fmt: skip
+
+
+def find_earlier_decisions(earlier: Any, queries: int) -> dict[str, Any]:
+    """Return the first decision about each candidate at recorded looks at fewer queries, if it is not undecided."""
+    record = {} if earlier is None else read_record(earlier)
+    last = record["decisions"] if record and record["queries"] < queries else {}
+    decided = {name: decision for name, decision in last.items() if decision not in (None, "undecided")}
+    return {**decided, **record.get("earlier_decisions", {})}
 
 
 def compute_correlation(covariance: Floats) -> float:
