@@ -57,8 +57,8 @@ class _Shifts(NamedTuple):
             counted = ~np.isnan(own)
             if counted.sum() >= MIN_QUERIES:
                 pair = np.stack([own[counted], moved[counted]])
-                ratios = [_compute_ratio(pair[1] - pair[0]), _compute_ratio(pair[1] - chance[counted])]
-                results[shift] = _Measured(*ratios, pair.mean(axis=1))
+                above_own, above_chance = _compute_ratio(pair[1] - pair[0]), _compute_ratio(pair[1] - chance[counted])
+                results[shift] = _Measured(above_own, above_chance, pair.mean(axis=1))
         return results
 
 

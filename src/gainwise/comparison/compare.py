@@ -133,22 +133,17 @@ def compare(
     flat_models, recipes = expand_recipes(models)
     if baseline is not None and isinstance(models, Mapping):
         validate_baseline(baseline, list(models))  # Predictions may take long, so this error comes first.
-    features, rounds = judgments.in_row_order("features", features), iteration
-    if isinstance(iteration, Mapping):  # A recipe has one number for all its repeats.
-        rounds = {repeat: number for name, number in iteration.items() for repeat in recipes.get(name, [name])}
-    predictions = read_predictions(flat_models, judgments, features, rounds)
+    features = judgments.in_row_order("features", features)
+    predictions = read_predictions(flat_models, judgments, features, _expand_iteration(iteration, recipes))
     scores = {name: prediction.scores for name, prediction in predictions.items()}
     iterations = {name: each.iteration for name, each in predictions.items() if each.iteration is not None}
     remarks = describe_remarks({name: prediction.remarks for name, prediction in predictions.items()})
-    if not allow_misaligned:
-        validate_alignment(scores, judgments)
-    values, counted = _evaluate(evaluator, scores)
+    values, counted = _evaluate(evaluator, scores, allow_misaligned)
     labels = {} if segments is None else validate_labels(segments, judgments.query_ids, judgments)
     cluster_codes = None if clusters is None else read_clusters(clusters, judgments.queries, judgments)[counted]
     unjudged_documents = find_unjudged(judgments, scores, primary_metrics, unjudged)
     if unjudged == "drop":
-        whole, (judgments, retained) = judgments, judgments.condensed
-        scores = {name: whole.by_query(model_scores)[retained] for name, model_scores in scores.items()}
+        judgments, scores = _drop_unjudged(judgments, scores)
     tables = [_build_table(table, list(scores), recipes) for table in values[:, counted]]
     by_model = _group_repeats(scores, recipes)
     settings: dict[str, Any] = {"alpha": alpha, "margin": margin, "draws": draws, "seed": seed, "baseline": baseline}
@@ -169,8 +164,17 @@ def compare(
     )
 
 
-def _evaluate(evaluator: Evaluator, scores: Mapping[str, Floats]) -> tuple[Floats, Bools]:
+def _expand_iteration(iteration: Any, recipes: Mapping[str, list[str]]) -> Any:
+    """Return numbers of rounds with one entry per repeat. A recipe has one number for all its repeats."""
+    if not isinstance(iteration, Mapping):
+        return iteration
+    return {repeat: number for name, number in iteration.items() for repeat in recipes.get(name, [name])}
+
+
+def _evaluate(evaluator: Evaluator, scores: Mapping[str, Floats], allow_misaligned: bool) -> tuple[Floats, Bools]:
     """Return the values of all models, shape (metrics, queries, models), and which queries have a value."""
+    if not allow_misaligned:
+        validate_alignment(scores, evaluator.judgments)
     values = np.empty((len(evaluator.metrics), evaluator.judgments.queries, len(scores)))
     for column, (name, model_scores) in enumerate(scores.items()):
         try:
@@ -182,6 +186,12 @@ def _evaluate(evaluator: Evaluator, scores: Mapping[str, Floats]) -> tuple[Float
         if row.all():
             raise ValueError(f"{metric} has a value on no query, because no query has relevant documents.")
     return values, np.logical_not(skipped.all(axis=0))
+
+
+def _drop_unjudged(judgments: Judgments, scores: Mapping[str, Floats]) -> tuple[Judgments, dict[str, Floats]]:
+    """Return judgments and scores of the judged documents."""
+    condensed, retained = judgments.condensed
+    return condensed, {name: judgments.by_query(model_scores)[retained] for name, model_scores in scores.items()}
 
 
 def _group_repeats(by_repeat: Mapping[str, Any], recipes: Mapping[str, list[str]]) -> dict[str, Any]:
