@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .comparison.sensitivity import disagreement_bound as disagreement_bound
     from .comparison.verdict import Verdict as Verdict
     from .data import RankingData as RankingData
+    from .evaluation.check import check as check
     from .evaluation.evaluator import Evaluation as Evaluation
     from .evaluation.evaluator import Evaluator as Evaluator
     from .evaluation.evaluator import evaluate as evaluate
@@ -69,6 +70,7 @@ _NAMES = {
     "comparison.sensitivity": "disagreement_bound",
     "comparison.verdict": "Verdict",
     "data": "RankingData",
+    "evaluation.check": "check",
     "evaluation.evaluator": "Evaluation Evaluator evaluate",
     "evaluation.explain": "explain",
     "evaluation.label_gains": "GainLabelsWarning",

@@ -57,10 +57,10 @@ def test_one_warning_names_the_waste(make, parts, monkeypatch, changes, words):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        (lambda parts: {"valid": parts.train}, "of valid must not .* in train"),
-        (lambda parts: {"test": parts.train}, "of test must not .* in train"),
-        (lambda parts: {"test": parts.valid}, "of test must not .* in valid"),
-        (one_fold_twice, "of fold 3 must not .* in fold 1"),
+        (lambda parts: {"valid": parts.train}, "of valid have all .* in train"),
+        (lambda parts: {"test": parts.train}, "of test have all .* in train"),
+        (lambda parts: {"test": parts.valid}, "of test have all .* in valid"),
+        (one_fold_twice, "of fold 3 have all .* in fold 1"),
     ],
 )
 def test_equal_parts_raise_an_error(make, parts, changes, words):

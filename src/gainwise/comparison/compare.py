@@ -136,14 +136,12 @@ def compare(
     predictions, recipes, missing = _predict(models, judgments, features, iteration, baseline, allow_incomplete)
     scores = {name: prediction.scores for name, prediction in predictions.items()}
     iterations, notes = _describe_predictions(predictions, recipes)
-    if not allow_misaligned:
-        validate_alignment(scores, judgments)
-    values, counted = _evaluate(evaluator, scores)
+    values, counted = _evaluate(evaluator, scores, allow_misaligned)
     labels = {} if segments is None else validate_labels(segments, judgments.query_ids, judgments)
     cluster_codes = None if clusters is None else read_clusters(clusters, judgments.queries, judgments)[counted]
     unjudged_documents = find_unjudged(judgments, scores, primary_metrics, unjudged)
     if unjudged == "drop":
-        judgments, scores = _condense(judgments, scores)
+        judgments, scores = _drop_unjudged(judgments, scores)
     tables = [_build_table(table, list(scores), recipes) for table in values[:, counted]]
     by_model = _group_repeats(scores, recipes)
     settings: dict[str, Any] = {"alpha": alpha, "margin": margin, "draws": draws, "seed": seed, "baseline": baseline}
@@ -179,8 +177,10 @@ def _predict(
     return drop_missing(predictions, recipes, unreadable, baseline)
 
 
-def _evaluate(evaluator: Evaluator, scores: Mapping[str, Floats]) -> tuple[Floats, Bools]:
+def _evaluate(evaluator: Evaluator, scores: Mapping[str, Floats], allow_misaligned: bool) -> tuple[Floats, Bools]:
     """Return the values of all models, shape (metrics, queries, models), and which queries have a value."""
+    if not allow_misaligned:
+        validate_alignment(scores, evaluator.judgments)
     values = np.empty((len(evaluator.metrics), evaluator.judgments.queries, len(scores)))
     for column, (name, model_scores) in enumerate(scores.items()):
         try:
@@ -194,8 +194,8 @@ def _evaluate(evaluator: Evaluator, scores: Mapping[str, Floats]) -> tuple[Float
     return values, np.logical_not(skipped.all(axis=0))
 
 
-def _condense(judgments: Judgments, scores: Mapping[str, Floats]) -> tuple[Judgments, dict[str, Floats]]:
-    """Return judgments and scores without unjudged documents."""
+def _drop_unjudged(judgments: Judgments, scores: Mapping[str, Floats]) -> tuple[Judgments, dict[str, Floats]]:
+    """Return judgments and scores of the judged documents."""
     condensed, retained = judgments.condensed
     return condensed, {name: judgments.by_query(model_scores)[retained] for name, model_scores in scores.items()}
 

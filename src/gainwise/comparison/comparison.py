@@ -45,9 +45,16 @@ from .explanations import (
     find_largest_differences,
     find_query,
 )
-from .flags import NO_EVIDENCE, UnjudgedDocuments, find_equal_label_flags, find_uneven_judging
+from .flags import (
+    NO_EVIDENCE,
+    Flag,
+    UnjudgedDocuments,
+    find_chance_flags,
+    find_equal_label_flags,
+    find_uneven_judging,
+)
 from .gain_path import GainPath, build_gain_path, validate_bases
-from .inference import Sample, limit_draws
+from .inference import MIN_QUERIES, Sample, limit_draws
 from .one_sided import Requirement
 from .pairs import build_leaderboard, build_pairs, select_clearest_pairs
 from .power import ClaimKind, Plan, Request, plan_from_sample
@@ -132,7 +139,7 @@ class Comparison:
     -----
     Methods and properties by purpose:
 
-    - Means and tests: `leaderboard`, `standings`, `winners`, `pairs`, `variance`
+    - Means and tests: `leaderboard`, `chance`, `standings`, `winners`, `pairs`, `variance`
     - Decisions: `verdict`, `segments`, `against`, `plan`, `sensitivity`
     - Explanations: `attribution`, `gains`, `queries`, `preferences`, `largest_differences`, `ranking`
     - Earlier results: `last_gains`, `last_sensitivity`
@@ -324,7 +331,28 @@ class Comparison:
         flags = [*find_equal_label_flags(self._equal_queries, self.query_count), *verdict.flags]
         if self.unjudged is not None:
             flags += find_uneven_judging(self.unjudged, verdict.in_question)
+        flags += self.chance_flags
         return replace(verdict, unjudged=self.unjudged, flags=tuple(flags))
+
+    @cached_property
+    def chance(self) -> dict[str, dict[str, float]]:
+        """Mean of each metric and model in random order, the exact mean over all orders of the retrieved documents.
+
+        Models that retrieve all documents share one value. Metrics that are functions are left out, and the result is
+        empty if the comparison was created without scores.
+        """
+        if self.rankings is None:
+            return {}
+        return self.rankings.compute_chance(self.definitions, self.weights)
+
+    @cached_property
+    def chance_flags(self) -> tuple[Flag, ...]:
+        """Flags of models that are not better than random order under a primary metric."""
+        panel = self.sample.panel
+        if panel.units < MIN_QUERIES or self._equal_queries == self.query_count or not self.chance:
+            return ()
+        standings = build_leaderboard(self.sample, self._deciding)
+        return tuple(find_chance_flags(standings, self.chance, self.lower_is_better))
 
     @cached_property
     def _equal_queries(self) -> int:
@@ -807,6 +835,7 @@ class Comparison:
             "iterations": {name: iteration._asdict() for name, iteration in self.iterations.items()},
             "leaderboard": self.leaderboard.to_dict("index"),
             "winners": self.winners,
+            "chance": self.chance,
             "unjudged": self.unjudged,
             "notes": self.notes,
             "missing": [{"model": name, "reason": reason} for name, reason in self.missing.items()],

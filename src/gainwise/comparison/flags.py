@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from .._common.text import format_confidence, join_names, pluralize
+from .._common.text import format_confidence, format_mean, join_names, pluralize
 from .._common.typing import Floats
 from ..evaluation.evaluator import HANDLING, Evaluator
 from ..judgments import Judgments, Unjudged
@@ -51,7 +52,7 @@ class Flag:
         ``"equal labels"``, ``"left-out queries"``, ``"one model"``, ``"few queries"``, ``"few clusters"``,
         ``"uneven weights"``, ``"uneven clusters"``, ``"identical repeats"``, ``"unchecked repeats"``,
         ``"outlying repeats"``, ``"few repeats"``, ``"tied winners"``, ``"identical models"``, ``"ignored pairs"``,
-        ``"thin pairs"``, ``"lopsided pairs"`` or ``"uneven judging"``.
+        ``"thin pairs"``, ``"lopsided pairs"``, ``"uneven judging"``, ``"below chance"`` or ``"chance level"``.
     message : str
         One sentence with numbers.
     models : tuple of str
@@ -94,6 +95,46 @@ def find_left_out_flags(counts: QueryCounts) -> Iterator[Flag]:
     text = f"The verdict uses the {size} on which both metrics are defined and leaves out {join_names(left_out)}."
     if left_out:
         yield Flag("left-out queries", text)
+
+
+def find_chance_flags(
+    standings: pd.DataFrame, chance: Mapping[str, Mapping[str, float]], lower_is_better: Container[str]
+) -> Iterator[Flag]:
+    """Yield flags of models whose confidence interval is not above random order, or is below it.
+
+    >>> row = {"metric": "mrr", "model": "A", "lower": 0.2, "upper": 0.3}
+    >>> print(*find_chance_flags(pd.DataFrame([row]), {"mrr": {"A": 0.4}}, ()))
+    A is below random order under mrr (0.4000). Are its scores negated or shuffled?
+    """
+    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for metric, table in standings.groupby("metric", sort=False):
+        name = str(metric)
+        if name not in chance:
+            continue
+        levels = table["model"].map(chance[name])
+        worse, better = table["upper"] < levels, table["lower"] > levels
+        if name in lower_is_better:
+            worse, better = table["lower"] > levels, table["upper"] < levels
+        for code, mask in (("below chance", worse), ("chance level", ~worse & ~better)):
+            if mask.any():
+                models = tuple(sorted(table["model"][mask]))
+                found.setdefault((code, models), []).append(f"{name} ({format_range(levels[mask])})")
+    for (code, models), metrics in found.items():
+        verb, pronoun = ("is", "its") if len(models) == 1 else ("are", "their")
+        text = f"{join_names(models)} {verb} not proven better than random order under {join_names(metrics)}."
+        if code == "below chance":
+            text = f"{join_names(models)} {verb} below random order under {join_names(metrics)}. "
+            text += f"Are {pronoun} scores negated or shuffled?"
+        yield Flag(code, text, models)
+
+
+def format_range(levels: Iterable[float]) -> str:
+    """Return the smallest and the largest number as text, or the only one.
+
+    >>> format_range([0.2, 0.2]), format_range([0.2, 0.31])
+    ('0.2000', '0.2000 to 0.3100')
+    """
+    return " to ".join(dict.fromkeys(map(format_mean, (min(levels), max(levels)))))
 
 
 def find_flags(panel: Panel, estimated: Estimate, alpha: float) -> Iterator[Flag]:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .._common.arrays import nearest
+from .._common.arrays import compute_means, nearest
 from .._common.text import printables
 from .._common.typing import Bools, Floats
-from ..evaluation.evaluator import Evaluator
+from ..evaluation.evaluator import Evaluator, evaluate_random_order
 from ..judgments import Judgments
 from ..metrics.base import Metric
 from ..metrics.dcg import DCG, NDCG, at_bases, discounts
@@ -81,6 +81,40 @@ class Rankings:
     def weights(self) -> Floats:
         """Weight of each query, 0 if it does not count, shape (queries,)."""
         return np.where(self.counted, 1.0 if self.query_weights is None else self.query_weights, 0.0)
+
+    def compute_chance(self, metrics: Mapping[str, Metric], weights: Floats | None) -> dict[str, dict[str, float]]:
+        """Return the mean in random order of the retrieved documents, by metric and model, as `Comparison.chance`.
+
+        `weights` are those of the counted queries.
+        """
+        means: dict[bytes, dict[str, float]] = {}
+        by_model: dict[str, list[dict[str, float]]] = {}
+        retrieves_all = not isinstance(self.scores, dict)  # Scores of experiments are read from files when needed.
+        for model in self.scores:
+            arrays = [np.zeros(self.judgments.documents)] if retrieves_all else self.repeat_scores(model)
+            for scores in arrays:
+                key = np.packbits(np.isneginf(scores)).tobytes()
+                if key not in means:
+                    means[key] = self._compute_random_means(metrics, scores, weights)
+                by_model.setdefault(model, []).append(means[key])
+        names = next(iter(means.values()))
+        return {
+            name: {model: sum(each[name] for each in repeats) / len(repeats) for model, repeats in by_model.items()}
+            for name in names
+        }
+
+    def _compute_random_means(
+        self, metrics: Mapping[str, Metric], scores: Floats, weights: Floats | None
+    ) -> dict[str, float]:
+        evaluation = evaluate_random_order(metrics, self.judgments, scores)
+        if evaluation is None:
+            return {}
+        means = {}
+        for name, values in zip(evaluation.mean, evaluation.per_query[self.counted].T, strict=True):
+            has_value = ~np.isnan(values)
+            used = None if weights is None else weights[has_value]
+            means[name] = float(compute_means(values[has_value, None], used)[0])
+        return means
 
     def common(self, metrics: Sequence[Metric]) -> Rankings:
         """Return rankings of the queries with a value under all these metrics."""

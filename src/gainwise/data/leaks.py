@@ -48,16 +48,21 @@ class SharedQueries(NamedTuple):
 
 def read_rows(data: RankingData) -> QueryRows:
     """Return the rows of a dataset. Rows are equal if their features and labels are."""
-    keys = _mix(data.labels, 0)
-    if is_sparse(data.features):
-        matrix = data.features.copy()
-        matrix.sum_duplicates()
-        totals = np.append(np.uint64(0), np.cumsum(_mix(matrix.data, matrix.indices + 1)))
-        keys += np.diff(totals[matrix.indptr])
-    else:
-        for column in range(data.features.shape[1]):
-            keys += _mix(data.features[:, column], column + 1)
+    keys = compute_keys(data.features) + compute_keys(data.labels[:, None], first_column=-1)
     return QueryRows(keys, data.qid, drop_numbers(data.query_ids.tolist()))
+
+
+def compute_keys(features: Any, first_column: int = 0) -> Keys:
+    """Return a number for each row of a matrix, equal for equal rows. Zeros of sparse and dense matrices are equal."""
+    if is_sparse(features):
+        matrix = features.tocsr(copy=True)
+        matrix.sum_duplicates()
+        totals = np.append(np.uint64(0), np.cumsum(_mix(matrix.data, matrix.indices)))
+        return np.asarray(np.diff(totals[matrix.indptr]))
+    keys: Keys = np.zeros(len(features), dtype=np.uint64)
+    for column in range(features.shape[1]):
+        keys += _mix(features[:, column], first_column + column)
+    return keys
 
 
 def drop_numbers(ids: Sequence[Any]) -> list[str] | None:
@@ -78,7 +83,7 @@ def _mix(values: Any, columns: Any) -> Keys:
     numbers = np.asarray(values, dtype=np.float64)
     bits = np.where(np.isnan(numbers), np.nan, numbers).view(np.uint64)
     with np.errstate(over="ignore"):
-        bits = bits + (np.asarray(columns, dtype=np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        bits = bits + (np.asarray(columns) + 2).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
         bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     mixed: Keys = np.where(numbers == 0, np.uint64(0), bits ^ (bits >> np.uint64(31)))
@@ -105,7 +110,7 @@ def describe_shared_queries(shared: SharedQueries, first: str, second: str, ids:
     """Return a sentence about leaks and one about equal ids, if there are any. `ids` are those of the second part."""
     sentences = []
     for places, text in (
-        (shared.leaks, f"must not have all or most of their rows in {first}, too"),
+        (shared.leaks, f"have all or most of their rows in {first}, too"),
         (shared.same_ids, f"have the id of a query of {first}, but other rows"),
     ):
         if len(places):
@@ -127,7 +132,8 @@ def _match_ids(first: QueryRows, second: QueryRows) -> Integers:
 
 def _match_rows(first: QueryRows, second: QueryRows) -> Integers:
     """Return the pairs of queries that share enough rows that no other query has, shape (pairs, 2)."""
-    (keys, queries), (other_keys, other_queries) = map(_find_distinctive_rows, (first, second))
+    keys, queries = _find_distinctive_rows(first)
+    other_keys, other_queries = _find_distinctive_rows(second)
     _, places, others = np.intersect1d(keys, other_keys, assume_unique=True, return_indices=True)
     number = len(second.sizes)
     pairs, counts = np.unique(queries[places] * number + other_queries[others], return_counts=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -13,12 +13,14 @@ from .._common.text import format_mean, pluralize
 from .._common.validation import validate_choice, validate_integer
 from .._kernel.config import cpus
 from ..judgments import Judgments, Unjudged
+from ..metrics.base import FunctionMetric
+from ..metrics.binary import Judged
 from ..metrics.names import MetricLike, parse_metrics
 from .groups import AlignedScores, bind_metrics
 from .label_gains import warn_of_gains
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
 
@@ -180,7 +182,9 @@ class Evaluator:
             per_query = np.empty((self.judgments.queries, len(self.metrics)))
             for group, part in zip(self._groups, parts, strict=True):
                 per_query[:, group.columns] = part
-        return Evaluation(self.metrics, self.judgments, per_query, self.unjudged, _names=self.names)
+        return Evaluation(
+            self.metrics, self.judgments, per_query, self.unjudged, _names=self.names, _scores=aligned.by_row
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,12 +211,31 @@ class Evaluation:
     unjudged: Unjudged = "irrelevant"
     coverage: Coverage | None = field(default=None, repr=False)
     _names: tuple[str, ...] | None = field(default=None, repr=False)
+    _scores: Any = field(default=None, repr=False)
 
     @cached_property
     def mean(self) -> dict[str, float]:
         """The weighted mean over queries, sum(w * v) / sum(w), by metric name. NaN if all queries are skipped."""
         names = self._names or map(str, self.metrics)  # Formatting ten takes as long as evaluating 50,000 documents.
         return dict(zip(names, _compute_means(self.metrics, self.judgments, self.per_query), strict=True))
+
+    @cached_property
+    def chance(self) -> dict[str, float]:
+        """The exact mean over all orders of the documents of each query, by metric name.
+
+        Documents with the score -inf, which were not retrieved, keep it. Metrics that are functions are left out.
+        """
+        if self._scores is None:
+            return {}
+        named = dict(zip(self.mean, self.metrics, strict=True))
+        chance = evaluate_random_order(named, self.judgments, self._scores, self.unjudged)
+        return {} if chance is None else chance.mean
+
+    @property
+    def text(self) -> str:
+        """The means, notes, and the values of random order."""
+        values = ", ".join(f"{name} {format_mean(value)}" for name, value in self.chance.items())
+        return f"{self}\n  random order: {values}" if values else str(self)
 
     @property
     def notes(self) -> list[str]:
@@ -241,8 +264,29 @@ class Evaluation:
         from .._common.theme import table_cell
 
         size = f"{pluralize(self.judgments.queries, 'query')}, {pluralize(self.judgments.documents, 'document')}"
-        rows = [(name, format_mean(value)) for name, value in self.mean.items()]
-        return table_cell(f"Evaluation: {size}", ("metric", "mean"), rows, *self.notes)
+        means, chance = self.mean, self.chance
+        rows = [(name, format_mean(means[name]), format_mean(chance.get(name, np.nan))) for name in means]
+        return table_cell(f"Evaluation: {size}", ("metric", "mean", "random order"), rows, *self.notes)
+
+
+def evaluate_random_order(
+    metrics: Mapping[str, Metric], judgments: Judgments, scores: Numbers, unjudged: Unjudged = "irrelevant"
+) -> Evaluation | None:
+    """Return the exact mean over all orders of the retrieved documents, under the names of the metrics.
+
+    Metrics that are functions, and `Judged` of judgments without unjudged documents, are left out. The result is None
+    if none remains.
+    """
+    used = {
+        name: replace(metric, ties="average")
+        for name, metric in metrics.items()
+        if not (isinstance(metric, FunctionMetric) or (isinstance(metric, Judged) and judgments.judged is None))
+    }
+    if not used:
+        return None
+    constant = np.where(np.isneginf(np.asarray(scores)), -np.inf, 0.0)
+    evaluation = Evaluator(list(used.values()), judgments, unjudged=unjudged)(constant)
+    return replace(evaluation, _names=tuple(used))
 
 
 def evaluate(

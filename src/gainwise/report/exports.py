@@ -16,6 +16,7 @@ that are not finite (bounds from a single query) are null.
 - ``iterations``: object by model of ``used``, ``held``, ``reason`` for every booster: the boosting rounds used, the
   rounds of the model, and the reason (``best``, ``all``, ``given``).
 - ``settings``: object of ``alpha``, ``margin``, ``draws``, ``seed``.
+- ``chance``: object by metric of the mean in random order, by model.
 - ``leaderboard``: object by model of, for each metric M, ``M``, ``M rank``, ``M lower``, ``M upper``, ``M queries``.
 - ``winners``: object by metric.
 - ``verdict``: object, see `Verdict`. ``text`` is its paragraph.

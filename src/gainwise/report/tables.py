@@ -20,6 +20,7 @@ from .._common.text import (
     printable,
 )
 from ..comparison.baseline import rank_candidates
+from ..comparison.flags import format_range
 from ..comparison.pairs import select_clearest_pairs
 from ..comparison.verdict import SAMPLE, describe_losses
 
@@ -52,6 +53,7 @@ class Cell(NamedTuple):
     note: str = ""
     full: str = ""
     strong: bool = False
+    muted: bool = False
 
 
 class Column(NamedTuple):
@@ -170,6 +172,8 @@ def list_notes(content: Content) -> list[str]:
             notes.insert(0, f"Do the two metrics disagree about the best? {as_text(content.standing.headline)}")
         notes += [verdict.about] if verdict.repeats or verdict.clusters is not None else []
         notes += [flag.message for flag in verdict.flags]
+    else:
+        notes += [flag.message for flag in comparison.chance_flags]
     notes += describe_losses(comparison.lower_is_better)
     if comparison.unjudged is not None:
         notes += comparison.unjudged.text(comparison.models)
@@ -222,11 +226,20 @@ def build_leaderboard(comparison: Comparison) -> Table:
     if comparison.iterations:
         sizes = [comparison.iterations[model].size if model in comparison.iterations else NONE for model in models]
         columns.append(Column("rounds", sizes, numeric=False))
+    if comparison.chance:
+        columns = _add_random_order(columns, comparison.chance)
     same = len(set(comparison.metric_queries.values())) == 1
     queries = pluralize(comparison.query_count, "query") if same else "the queries of each metric"
     level = format_confidence(comparison.alpha)
     caption = f"Means over {queries}, with simultaneous {level} confidence intervals{comparison.unjudged_remark}"
     return Table(caption, columns)
+
+
+def _add_random_order(columns: Sequence[Column], chance: Mapping[str, Mapping[str, float]]) -> list[Column]:
+    """Return the columns with a last row, the value of random order under each metric."""
+    texts = {"model": "random order"}
+    texts |= {metric: format_range(levels.values()) for metric, levels in chance.items()}
+    return [column._replace(cells=[*column.cells, Cell(texts.get(column.label, ""), muted=True)]) for column in columns]
 
 
 def _build_pairs(comparison: Comparison) -> Detail:

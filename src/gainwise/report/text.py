@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .._common.text import format_confidence, format_number, pieces, pluralize, printable
+from ..comparison.flags import format_range
 from ..metrics.conventions import CONVENTIONS
 from .chart import STAR
 from .tables import Table as TableData
@@ -134,7 +135,7 @@ def _report_table(data: TableData, *, notes: bool = True) -> Group:
     rows = []
     for row in data.rows:
         texts = (f"{cell.text} ({cell.note})" if notes and cell.note else cell.text for cell in row)
-        styles = ("bold" if cell.strong else "" for cell in row)
+        styles = ("bold" if cell.strong else "dim" if cell.muted else "" for cell in row)
         rows.append(map(Text, map(printable, texts), styles))
     columns = [(column.label.replace("@", "\n@"), column.numeric) for column in data.columns]
     return _create_table(data.caption, columns, rows)
@@ -214,7 +215,11 @@ def next_lines(content: Content, *commands: tuple[str, str]) -> list[Text]:
 
 def notes_lines(content: Content) -> list[Text]:
     """Return reservations and the scope of the means."""
-    return [_show(sentence) for sentence in (*list_notes(content), *describe_scope(content.comparison))]
+    chance = content.comparison.chance
+    levels = ", ".join(f"{metric} {format_range(by_model.values())}" for metric, by_model in chance.items())
+    random_order = [f"Random order: {levels}."] if levels else []
+    sentences = (*list_notes(content), *describe_scope(content.comparison), *random_order)
+    return [_show(sentence) for sentence in sentences]
 
 
 class _Lanes:
