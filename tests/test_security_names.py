@@ -222,7 +222,7 @@ def read_table(content):
         BadInput("wide rows", read_table(b"label,query,a\n1,2,3,4\n"), "t.csv", ValueError, "more columns"),
         BadInput("wide row", read_table(b"label,query,a\n1,2,3\n1,2,3,4\n"), "t.csv, line 3", ValueError, "saw 4"),
         BadInput("empty file", read_table(b""), "t.csv", ValueError, "empty"),
-        BadInput("text as label", read_table(b"label,query,a\nx,1,1\n"), "t.csv", ValueError, "labels"),
+        BadInput("text as label", read_table(b"label,query,a\nx,1,1\n"), "t.csv", ValueError, "column 'label'"),
         BadInput("no UTF-8", read_table(b"label,query,a\n1,\xff,1\n"), "t.csv, line 2", ValueError, "0xff"),
         BadInput(
             "document id",

@@ -18,7 +18,7 @@ MODELS = {name: np.random.default_rng(at).random(600) for at, name in enumerate(
 def test_dictionary_of_two_metrics_has_pairs_and_a_verdict_and_that_of_one_has_neither():
     found = gw.compare(MODELS, JUDGMENTS, METRICS)
     content = found.to_dict()
-    general = ["models", "metrics", "queries", "metric_queries", "iterations", "leaderboard", "winners"]
+    general = ["models", "metrics", "queries", "metric_queries", "iterations", "leaderboard", "winners", "chance"]
     assert list(content) == [*general, "unjudged", "notes", "missing", "pairs", "verdict"]
     assert (content["models"], content["metrics"]) == (["a", "b", "c"], METRICS)
     assert (content["queries"], content["winners"]) == (100, found.winners)

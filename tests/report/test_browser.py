@@ -139,7 +139,11 @@ def column(page, table, number):
 
 
 def numbers(page, table, place):
-    return [float(text.split()[0].replace("−", "-")) for text in column(page, table, place)]
+    """Return the numbers of a column. Cells without a number are last in either order."""
+    texts = column(page, table, place)
+    values = [float(text.split()[0].replace("−", "-")) for text in texts if text]
+    assert not any(texts[len(values) :])
+    return values
 
 
 @pytest.mark.parametrize("which", REPORTS)
