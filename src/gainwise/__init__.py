@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from .evaluation.evaluator import Evaluator as Evaluator
     from .evaluation.evaluator import evaluate as evaluate
     from .evaluation.explain import explain as explain
+    from .evaluation.identify import Identification as Identification
+    from .evaluation.identify import identify as identify
     from .evaluation.trec_runs import evaluate_run as evaluate_run
     from .experiment import Candidate as Candidate
     from .experiment import Experiment as Experiment
@@ -70,6 +72,7 @@ _NAMES = {
     "data": "RankingData",
     "evaluation.evaluator": "Evaluation Evaluator evaluate",
     "evaluation.explain": "explain",
+    "evaluation.identify": "Identification identify",
     "evaluation.trec_runs": "evaluate_run",
     "experiment": "Candidate Experiment ExperimentResult grid k_folds",
     "judgments": "Judgments",

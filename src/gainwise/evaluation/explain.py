@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from .._common.arrays import numbers
+from .._common.text import join_names
 from .._common.validation import validate_integer
 from ..judgments import Judgments, NegativeLabels
 from ..metrics.binary import BinaryMetric
@@ -19,18 +20,18 @@ from ..metrics.names import parse_metrics
 from .evaluator import Evaluator
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from .._common.typing import Ids, Numbers, Weights
     from ..metrics.base import Metric
 
-_METRICS = ("ndcg_linear", "ndcg_exp", "ndcg_jk", "map", "mrr", "precision", "recall")
+_METRICS = ("ndcg_linear", "ndcg_exp", "ndcg_jk", "ndcg(gain=binary)", "map", "mrr", "precision", "recall")
 
-_NDCG_NAMES = {"linear": "ndcg_linear", "exponential": "ndcg_exp", None: "both, by name"}
+_NDCG_NAMES = {"linear": "ndcg_linear", "exponential": "ndcg_exp", "binary": "ndcg(gain=binary)", None: "both, by name"}
 """The metric that a library calls NDCG, by its gain."""
 
 _HEADINGS = {
-    "NDCG@{k}": ("ndcg_exp@{k}", "ndcg_linear@{k}", "ndcg_jk@{k}"),
+    "NDCG@{k}": ("ndcg_exp@{k}", "ndcg_linear@{k}", "ndcg_jk@{k}", "ndcg(gain=binary)@{k}"),
     "MAP@{k}": ("map@{k}",),
     "MRR@{k}": ("mrr@{k}", "mrr"),
     "Precision@{k}": ("precision@{k}",),
@@ -40,6 +41,26 @@ _HEADINGS = {
 
 _ARTICLES = {"ndcg_jk@{k}": "Järvelin & Kekäläinen 2002"}
 """The sources of metrics that no library prints."""
+
+_ORDER = (
+    "k",
+    "gain",
+    "gain_base",
+    "discount",
+    "base",
+    "denominator",
+    "p",
+    "max_label",
+    "min_label",
+    "ties",
+    "scores",
+    "empty",
+    "weights",
+)
+"""The order in which options are changed."""
+
+_SHARED = {"k", "ties", "scores", "empty", "weights", "min_label"}
+"""Options with the same meaning in all metrics."""
 
 _TOLERANCE = 1e-9
 """Numbers that differ by less are considered equal."""
@@ -111,6 +132,49 @@ def explain(
             "note": "" if note == DEFECT and not has_defect else note,
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("convention")
+
+
+class Step(NamedTuple):
+    """The change of one option between two definitions, and its effect on the value."""
+
+    option: str
+    before: str
+    after: str
+    effect: float
+
+
+def decompose(start: Metric, end: Metric, evaluate: Callable[[Metric], float]) -> list[Step]:
+    """Return the changes from one definition to another, one option at a time, whose effects add up.
+
+    A change that is impossible alone, because another option depends on it, is made together with the last one.
+    """
+    steps: list[Step] = []
+    current, value = start, evaluate(start)
+    if type(start) is not type(end):
+        shared = _SHARED & {field.name for field in fields(start)} & {field.name for field in fields(end)}
+        with suppress(ValueError):
+            changed = replace(end, **{option: getattr(start, option) for option in shared})
+            if not np.isnan(after := evaluate(changed)):
+                steps.append(Step("metric", start._name()[0], changed._name()[0], after - value))
+                current, value = changed, after
+    pending = [option for option in _ORDER if getattr(current, option, None) != getattr(end, option, None)]
+    while current != end:
+        for option in pending:
+            with suppress(ValueError, TypeError):
+                changed = end if len(pending) == 1 else replace(current, **{option: getattr(end, option)})
+                if changed == end or not np.isnan(evaluate(changed)):
+                    break
+        else:
+            option, changed = join_names(pending) or "metric", end
+        before, after_text = (
+            str(x) if option not in _ORDER else x.option_text(option) if option != "k" else str(x.k)
+            for x in (current, end)
+        )
+        after = evaluate(changed)
+        steps.append(Step(option, before, after_text, after - value))
+        current, value = changed, after
+        pending = [name for name in pending if getattr(current, name, None) != getattr(end, name, None)]
+    return steps
 
 
 def build_judgments(labels: Numbers, group: Numbers | None = None, qid: Ids | None = None, **options: Any) -> Judgments:
