@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -13,6 +13,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
+from .._common import cached_property
 from ..judgments import Judgments, Unjudged
 from ..metrics.base import Metric
 from ..metrics.binary import BinaryMetric, Hit, Precision, Recall
@@ -25,7 +26,7 @@ from .evaluator import Evaluator
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from .._common.typing import Floats
+    from .._common.typing import Bools, Floats
 
 CUTOFFS = (
     10,
@@ -69,7 +70,12 @@ BASES = (
 """The metrics that are searched with all policies for ties and for queries without relevant documents."""
 
 _SHOW_PROGRESS = 200_000
-"""Number of documents from which on a terminal shows a progress bar."""
+"""Number of documents from which a terminal shows a progress bar."""
+
+_DROP = "unjudged='drop'"
+
+_MAX_GRADE = 30
+"""The highest label whose gain may have been passed as a label."""
 
 _CHUNK = 400
 """Number of metrics that are evaluated at once, which bounds the memory."""
@@ -91,61 +97,88 @@ class Definition:
         """The name of the metric without options and cutoff."""
         return re.split(r"[(@]", str(self.metric))[0]
 
-    def is_of(self, library: str) -> bool:
-        """Return whether a library prints it, by the key of its convention."""
-        return self.library == CONVENTIONS[library].title
+    @property
+    def name(self) -> str:
+        """The name in the library, or here."""
+        return self.printed or str(self.metric)
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
     """Judgments and scores that a number may have been computed on.
 
-    `options` are arguments of `evaluate` and `evaluate_run` that are not part of a metric. `check` is the sentence about
-    the mistake that leads to these data.
+    `options` are arguments of `evaluate` and `evaluate_run` that are not part of a metric. If a mistake leads to these
+    data, `check` is the object to check, and `fits` describes the data.
     """
 
     judgments: Judgments
     scores: Floats
     options: str = ""
     check: str = ""
+    fits: str = ""
     _values: dict[Metric, float] = field(default_factory=dict)
 
+    @property
+    def sentence(self) -> str:
+        """The advice after a mistake."""
+        return f"Check {self.check}, because the number fits {self.fits}." if self.check else ""
+
     @cached_property
-    def _tie_counts(self) -> tuple[int, int, int]:
+    def _distinct(self) -> tuple[int, int, int]:
         """The number of retrieved documents, and of distinct scores within queries in 64 and in 32 bits."""
         retrieved = self.scores > -np.inf
         queries, scores = self.judgments.query_of_rows[retrieved], self.scores[retrieved]
         with np.errstate(over="ignore"):
-            narrow = scores.astype(np.float32)
-        return len(scores), _count_pairs(queries, scores), _count_pairs(queries, narrow)
+            return len(scores), _count_pairs(queries, scores), _count_pairs(queries, scores.astype(np.float32))
 
-    @cached_property
+    @property
     def has_ties(self) -> bool:
         """Whether documents of a query have equal scores in 32 bits."""
-        return self._tie_counts[0] > self._tie_counts[2]
+        return self._distinct[0] > self._distinct[2]
+
+    @cached_property
+    def _lowest_maximum(self) -> float:
+        """The lowest of the highest labels of the queries."""
+        sizes = self.judgments.sizes
+        if not sizes.all():
+            return -np.inf
+        labels = self.judgments.by_query(self.judgments.labels)
+        return float(np.maximum.reduceat(labels, np.cumsum(sizes) - sizes).min())
+
+    @cached_property
+    def is_binary(self) -> bool:
+        """Whether all labels are 0 or 1."""
+        return set(self.judgments.levels.tolist()) <= {0.0, 1.0}
 
     def has_empty(self, metric: Metric) -> bool:
         """Return whether some query may have no relevant document."""
-        lowest = (metric.min_label,) if isinstance(metric, BinaryMetric) else (float(np.nextafter(0, 1)), 1.0)
-        return any(bool((self.judgments.relevant(label) == 0).any()) for label in lowest)
+        return self._lowest_maximum < (metric.min_label if isinstance(metric, BinaryMetric) else 1.0)
 
     def simplify(self, metric: Metric) -> Metric:
         """Return the metric without options that cannot change its value on these data."""
         options: dict[str, Any] = {}
         if not self.has_ties:
             options["ties"] = "order"
-        if self._tie_counts[1] == self._tie_counts[2]:
+        if self._distinct[1] == self._distinct[2]:
             options["scores"] = "float64"
         if not self.has_empty(metric):
             options["empty"] = 0.0
         if self.judgments.weights is None:
             options["weights"] = "query"
-        if isinstance(metric, BinaryMetric):
-            levels, code = self.judgments.levels, self.judgments.code_at_least(metric.min_label)
-            options["min_label"] = max(float(levels[code]), 1.0) if code < len(levels) else metric.min_label
-        if metric.k is not None and metric.k >= self.judgments.sizes.max() and not isinstance(metric, Precision):
+        if isinstance(metric, BinaryMetric) and self.judgments.code_at_least(metric.min_label) == self._first_relevant:
+            options["min_label"] = 1.0
+        if metric.k is not None and metric.k >= self._longest and not isinstance(metric, Precision):
             options["k"] = None
-        return replace(metric, **options)
+        changed = {name: value for name, value in options.items() if getattr(metric, name) != value}
+        return replace(metric, **changed) if changed else metric
+
+    @cached_property
+    def _first_relevant(self) -> int:
+        return self.judgments.code_at_least(1.0)
+
+    @cached_property
+    def _longest(self) -> int:
+        return int(self.judgments.sizes.max())
 
     def evaluate(self, definitions: Iterable[Definition]) -> dict[Definition, float]:
         """Return the value of each definition that is possible on these data."""
@@ -154,22 +187,30 @@ class Sample:
         missing.sort(key=lambda metric: (metric.ties, metric.scores))  # One chunk ranks the documents once.
         chunks = [missing[start : start + _CHUNK] for start in range(0, len(missing), _CHUNK)]
         quiet = self.judgments.documents < _SHOW_PROGRESS or not sys.stderr.isatty()
-        console = Console(stderr=True)
-        for chunk in track(chunks, self.check or "Searching", console=console, transient=True, disable=quiet):
+        title, console = f"Searching {self.fits}", Console(stderr=True)
+        for chunk in track(chunks, title, console=console, transient=True, disable=quiet):
             self._values.update(self._compute(chunk))
         values = {definition: self._values[metric] + definition.offset for definition, metric in simple.items()}
         return {definition: value for definition, value in values.items() if not np.isnan(value)}
 
+    def evaluate_one(self, metric: Metric) -> float:
+        """Return the value of a metric, NaN if it does not support the data."""
+        return next(iter(self.evaluate([Definition(metric)]).values()), float("nan"))
+
     def _compute(self, metrics: Sequence[Metric]) -> dict[Metric, float]:
-        """Return the means. They are NaN if the metric does not support the data."""
-        unjudged: Unjudged = "drop" if self.options == "unjudged='drop'" else "irrelevant"
+        unjudged: Unjudged = "drop" if self.options == _DROP else "irrelevant"
         try:
             means = Evaluator(metrics, self.judgments, unjudged=unjudged)(self.scores).mean.values()
-        except ValueError:
+        except ValueError:  # A metric does not support the labels, or averages too many ties.
             if len(metrics) == 1:
                 return {metrics[0]: float("nan")}
             return {metric: value for metric in metrics for value in self._compute([metric]).values()}
         return dict(zip(metrics, means, strict=True))
+
+
+def get_title(library: str) -> str:
+    """Return the name of a library from the name of its convention."""
+    return CONVENTIONS[library].title
 
 
 def _count_pairs(queries: np.ndarray[Any, Any], scores: np.ndarray[Any, Any]) -> int:
@@ -178,50 +219,56 @@ def _count_pairs(queries: np.ndarray[Any, Any], scores: np.ndarray[Any, Any]) ->
     return int(changes.sum()) + min(len(scores), 1)
 
 
-def iter_library_definitions(judgments: Judgments, cutoffs: Sequence[int | None]) -> Iterator[Definition]:
-    """Yield the metrics that libraries print, each with its name there, in the order of `cutoffs`."""
-    for k in cutoffs:
-        for library, convention in CONVENTIONS.items():
-            for own, printed in convention.prints.items():
-                fixed = "{k}" not in own
-                if (k is not None and fixed) or (k is None and convention.requires_cutoff and not fixed):
-                    continue
-                own_name = own.format(k=k) if k is not None else own.replace("@{k}", "")
-                name = printed.format(k=k) if k is not None else _CUTOFF_OPTION.sub("", printed)
-                (metric,) = parse_metrics(own_name, convention=library)
-                is_trivial = k is None and isinstance(metric, Precision | Recall | Hit) and metric.k is None
-                is_binary = set(judgments.levels.tolist()) <= {0.0, 1.0}
-                if is_trivial or (convention.binary_only and isinstance(metric, BinaryMetric) and not is_binary):
-                    continue
-                yield Definition(metric, convention.title, name, 0.0)
-                if convention.note == DEFECT and str(metric).startswith("ndcg"):
-                    yield from _iter_defects(judgments, Definition(metric, convention.title, name))
+@lru_cache(maxsize=64)
+def _list_printed(k: int | None) -> list[tuple[Definition, bool]]:
+    """Return the metrics that libraries print at a cutoff, and whether the library requires labels 0 and 1."""
+    printed: list[tuple[Definition, bool]] = []
+    for library, convention in CONVENTIONS.items():
+        for own, name in convention.prints.items():
+            has_cutoff = "{k}" in own
+            if has_cutoff and k is None and not convention.requires_cutoff:
+                own, name = own.replace("@{k}", ""), _CUTOFF_OPTION.sub("", name)
+            elif has_cutoff == (k is None):
+                continue
+            (metric,) = parse_metrics(own.format(k=k), convention=library)
+            if metric.k is not None or not isinstance(metric, Precision | Recall | Hit):
+                binary_only = convention.binary_only and isinstance(metric, BinaryMetric)
+                printed.append((Definition(metric, convention.title, name.format(k=k)), binary_only))
+    return printed
 
 
-def _iter_defects(judgments: Judgments, definition: Definition) -> Iterator[Definition]:
-    """Yield a weighted ndcg of LightGBM or XGBoost, in which queries without relevant documents have the weight 1."""
-    empty = judgments.relevant(float(np.nextafter(0, 1))) == 0
-    if judgments.weights is not None and empty.any():
-        offset = float(empty.sum() / judgments.weights.sum())
-        yield replace(definition, metric=replace(definition.metric, empty=0.0), offset=offset)
+def iter_library_definitions(sample: Sample, cutoffs: Iterable[int | None]) -> Iterator[Definition]:
+    """Yield the metrics that libraries print, each with its name there, in the order of `cutoffs`.
+
+    In a weighted ndcg of LightGBM and XGBoost, queries without relevant documents have the weight 1.
+    """
+    defective = {convention.title for convention in CONVENTIONS.values() if convention.note == DEFECT}
+    weights, has_defect = sample.judgments.weights, False
+    if weights is not None:
+        empty = sample.judgments.relevant(float(np.nextafter(0, 1))) == 0
+        has_defect, offset = bool(empty.any()), float(empty.sum() / weights.sum())
+    for definition, binary_only in (pair for k in cutoffs for pair in _list_printed(k)):
+        if sample.is_binary or not binary_only:
+            yield definition
+            if has_defect and definition.library in defective and definition.base.startswith("ndcg"):
+                yield replace(definition, metric=replace(definition.metric, empty=0.0), offset=offset)
 
 
-def iter_defaults(judgments: Judgments, cutoffs: Sequence[int | None]) -> Iterator[Definition]:
+def iter_defaults(sample: Sample, cutoffs: Iterable[int | None]) -> Iterator[Definition]:
     """Yield metrics with the defaults of gainwise."""
-    bases = list(BASES)
-    if has_exponential_gain(judgments.levels):
-        bases.append(f"err(max_label={judgments.levels[-1]:g})")
-    for k in cutoffs:
-        yield from (Definition(replace(metric, k=k)) for metric in parse_metrics(bases))
+    levels = sample.judgments.levels
+    bases = [*BASES, *([f"err(max_label={levels[-1]:g})"] if has_exponential_gain(levels) else [])]
+    for metric, k in product(parse_metrics(bases), cutoffs):
+        yield Definition(replace(metric, k=k))
 
 
-def iter_variants(judgments: Judgments, cutoffs: Sequence[int | None]) -> Iterator[Definition]:
+def iter_variants(sample: Sample, cutoffs: Iterable[int | None]) -> Iterator[Definition]:
     """Yield metrics with every policy for ties and for queries without relevant documents, and with other grades."""
-    policies = list(product(get_args(Ties), (0.0, 1.0, "skip")))
-    thresholds = [level for level in judgments.levels.tolist() if level > 1][:4]
-    for definition in iter_defaults(judgments, cutoffs):
+    thresholds = [level for level in sample.judgments.levels.tolist() if level > 1][:4]
+    for definition in iter_defaults(sample, cutoffs):
         metric = definition.metric
-        for ties, empty in policies:
+        all_ties = get_args(Ties) if sample.has_ties else ("order",)
+        for ties, empty in product(all_ties, (0.0, 1.0, "skip") if sample.has_empty(metric) else (0.0,)):
             if ties != "average" or getattr(metric, "denominator", "") != "hits":
                 yield Definition(replace(metric, ties=ties, empty=empty))
         if isinstance(metric, BinaryMetric):
@@ -232,7 +279,7 @@ def iter_samples(judgments: Judgments, scores: Floats) -> Iterator[Sample]:
     """Yield the data, without unjudged documents, and without queries that have no result, as trec_eval evaluates."""
     yield Sample(judgments, scores)
     if judgments.unjudged:
-        yield Sample(judgments, scores, "unjudged='drop'")
+        yield Sample(judgments, scores, _DROP)
     retrieved = np.bincount(judgments.query_of_rows, scores > -np.inf, judgments.queries) > 0
     if not retrieved.all() and retrieved.any():
         yield _select(judgments, scores, retrieved[judgments.query_of_rows], options="missing='skip'")
@@ -240,68 +287,59 @@ def iter_samples(judgments: Judgments, scores: Floats) -> Iterator[Sample]:
 
 def iter_mistakes(judgments: Judgments, scores: Floats) -> Iterator[Sample]:
     """Yield the data after typical mistakes."""
-    rows = np.arange(judgments.documents, dtype=np.float64)
-    yield Sample(
-        judgments, -scores, check="Check the direction of the scores, because the number fits ascending scores."
-    )
-    yield Sample(
-        judgments,
-        -rows,
-        check="Check that documents are sorted by score, because the number fits their order in the data.",
-    )
-    for shift in (1, -1):
-        yield Sample(
-            judgments,
-            np.roll(scores, shift),
-            check="Check the rows, because the number fits scores that are shifted by one row.",
-        )
-    everything = np.ones(judgments.documents, dtype=bool)
+    labels, levels, weights, queries = judgments.labels, judgments.levels, judgments.weights, judgments.query_of_rows
+    is_retrieved, all_rows = scores > -np.inf, np.ones(judgments.documents, dtype=bool)
+    rows, first = np.arange(float(len(scores))), queries == queries.min()
+    changed_scores = [
+        ("the direction of the scores", "ascending scores", np.where(is_retrieved, -scores, -np.inf)),
+        (
+            "the order of the documents",
+            "the order of the rows instead of the scores",
+            np.where(is_retrieved, -rows, -np.inf),
+        ),
+        ("the rows", "scores that are shifted down by one row", np.roll(scores, 1)),
+        ("the rows", "scores that are shifted up by one row", np.roll(scores, -1)),
+    ]
+    yield from (Sample(judgments, changed, "", *texts) for *texts, changed in changed_scores)
     if judgments.queries > 1:
-        check = "Check the groups, because the number fits all documents as one query."
-        yield _select(judgments, scores, everything, check=check, sizes=[judgments.documents], weight=None)
-        check = "Check the mean, because the number fits the first query alone."
-        first = judgments.query_of_rows == int(np.argmax(judgments.sizes > 0))
-        yield _select(judgments, scores, first, check=check, weight=None)
-        check = "Check the mean, because the number fits a mean over documents, in which long queries count more."
-        yield _select(judgments, scores, everything, check=check, weight=judgments.sizes)
-    if judgments.weights is not None:
-        check = "Check the weights, because the number fits equal weights of all queries."
-        yield _select(judgments, scores, everything, check=check, weight=None)
-    labels, levels = judgments.labels, judgments.levels
-    if has_exponential_gain(levels) and levels[-1] > 1:
-        check = "Check the labels, because the number fits gains 2^l - 1 in the place of the labels l."
-        if levels[-1] <= 30:
-            yield _select(judgments, scores, everything, check=check, labels=exponential(labels))
+        yield _select(judgments, scores, all_rows, "the groups", "all documents as one query", group=[len(scores)])
+        yield _select(judgments, scores, first, "the mean", "the first query alone", weight=None)
+        text = "a mean over documents, in which long queries count more"
+        yield _select(judgments, scores, all_rows, "the mean", text, weight=judgments.sizes)
+    if weights is not None:
+        yield _select(judgments, scores, all_rows, "the weights", "equal weights of all queries", weight=None)
+    if has_exponential_gain(levels) and 1 < levels[-1]:
         grades = np.log2(labels + 1)
+        if levels[-1] <= _MAX_GRADE:
+            text = "gains 2^l - 1 in the place of the labels l"
+            yield _select(judgments, scores, all_rows, "the labels", text, labels=exponential(labels))
         if (grades == np.floor(grades)).all():
-            check = "Check the labels, because the number fits grades l, while the labels are gains 2^l - 1."
-            yield _select(judgments, scores, everything, check=check, labels=grades)
-    if np.isneginf(scores).any() and (scores > -np.inf).any():
-        check = "Check the ideal ranking, because the number fits retrieved documents only."
-        yield _select(judgments, scores, scores > -np.inf, check=check)
+            text = "grades l, while the labels of these data are gains 2^l - 1"
+            yield _select(judgments, scores, all_rows, "the labels", text, labels=grades)
+    if is_retrieved.any() and not is_retrieved.all():
+        yield _select(judgments, scores, is_retrieved, "the ideal ranking", "the retrieved documents only")
 
 
 def _select(
     judgments: Judgments,
     scores: Floats,
-    rows: np.ndarray[Any, Any],
-    options: str = "",
+    rows: Bools,
     check: str = "",
-    *,
-    labels: Floats | None = None,
-    sizes: Any = None,
-    weight: Any = "same",
+    fits: str = "",
+    options: str = "",
+    **changes: Any,
 ) -> Sample:
     """Return the data with some of the rows, and other labels, groups or weights."""
     mask = judgments.by_query(rows)
-    kept = np.bincount(np.repeat(np.arange(judgments.queries), judgments.sizes)[mask], minlength=judgments.queries)
-    has_rows = (kept > 0) if mask.sum() < len(mask) else np.ones(judgments.queries, dtype=bool)
-    weights = judgments.weights if isinstance(weight, str) else weight
+    owners = np.repeat(np.arange(judgments.queries), judgments.sizes)[mask]
+    sizes = np.bincount(owners, minlength=judgments.queries)
+    kept = slice(None) if mask.all() else sizes > 0
+    group, weight = changes.get("group"), changes.get("weight", judgments.weights)
     selected = Judgments(
-        judgments.by_query(judgments.labels if labels is None else labels)[mask],
-        group=kept[has_rows] if sizes is None else sizes,
-        weight=None if weights is None else np.asarray(weights)[has_rows],
+        judgments.by_query(changes.get("labels", judgments.labels))[mask],
+        group=sizes[kept] if group is None else group,
+        weight=None if weight is None or group is not None else np.asarray(weight, dtype=np.float64)[kept],
         negative_labels="allow",
         judged=None if judgments.judged is None else judgments.by_query(judgments.judged)[mask],
     )
-    return Sample(selected, judgments.by_query(scores)[mask], options, check)
+    return Sample(selected, judgments.by_query(scores)[mask], options, check, fits)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common.text import TextResult, format_number, join_names, pluralize
+from ..metrics.base import COMMON
 from ..metrics.binary import BinaryMetric
 from ..metrics.dcg import DCG
 from ..metrics.names import parse_metric
@@ -18,6 +19,7 @@ from .definitions import (
     CUTOFFS,
     Definition,
     Sample,
+    get_title,
     iter_defaults,
     iter_library_definitions,
     iter_mistakes,
@@ -30,6 +32,8 @@ from .prediction import read_predictions
 from .printed_numbers import PrintedNumber, parse_numbers
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
     import pandas as pd
 
     from .._common.typing import Features, Predictor, Scores
@@ -60,6 +64,9 @@ _DENOMINATORS = {
 }
 
 
+_PLACES = {name.partition("(")[0]: place for place, name in reversed(list(enumerate(BASES)))}
+
+
 @dataclass(frozen=True, eq=False)
 class Candidate:
     """A definition on some data, its value, and its place: the simplest definitions come first."""
@@ -69,42 +76,34 @@ class Candidate:
     value: float
     order: tuple[int, ...]
 
-    @property
-    def name(self) -> str:
-        """The name in the library, or here."""
-        return self.definition.printed or str(self.definition.metric)
-
     def fits(self, other: Candidate) -> bool:
         """Return whether one program could have printed both numbers."""
         first, second = self.definition, other.definition
-        if (
-            self.sample is not other.sample
-            or first.library != second.library
-            or bool(first.offset) != bool(second.offset)
-        ):
+        if self.sample is not other.sample or first.library != second.library or first.offset != second.offset:
             return False
         if type(first.metric) is type(second.metric):
             return first.metric.without_cutoff() == second.metric.without_cutoff()
-        common = ("ties", "empty", "scores", "weights")
-        return bool(first.library) or all(getattr(first.metric, x) == getattr(second.metric, x) for x in common)
+        same = (getattr(first.metric, option) == getattr(second.metric, option) for option in COMMON if option != "k")
+        return bool(first.library) or all(same)
 
     def describe(self) -> str:
         """Return the options that matter on these data, in words."""
-        metric, judgments, parts = self.definition.metric, self.sample.judgments, []
+        metric, sample = self.definition.metric, self.sample
+        parts = []
         if isinstance(metric, DCG):
-            parts += [f"{metric.gain} gain"] if not set(judgments.levels.tolist()) <= {0, 1} else []
+            parts += [] if sample.is_binary else [f"{metric.option_text('gain')} gain"]
             parts += {"jk": ["no discount at ranks 1 and 2"], "none": ["no discount"]}.get(str(metric.discount), [])
         if isinstance(metric, BinaryMetric) and metric.min_label > 1:
             parts.append(f"labels of at least {metric.min_label:g} are relevant")
         parts += [text for value, text in _DENOMINATORS.items() if getattr(metric, "denominator", None) == value]
-        parts += [_TIES[metric.ties]] if self.sample.has_ties else []
-        if self.definition.offset:
-            parts.append("queries without relevant documents count as 1 with the weight 1")
-        elif self.sample.has_empty(metric):
-            parts.append(f"queries without relevant documents {_EMPTY[metric.empty]}")
-        if judgments.weights is not None:
-            parts.append("equal weights" if metric.weights == "ignore" else "weighted")
-        return ", ".join([*parts, *([self.sample.options] if self.sample.options else [])])
+        parts += [_TIES[metric.ties]] if sample.has_ties else []
+        if sample.has_empty(metric):
+            weight = " with the weight 1" if self.definition.offset else ""
+            empty: Any = 1.0 if self.definition.offset else metric.empty
+            parts.append(f"queries without relevant documents {_EMPTY[empty]}{weight}")
+        if sample.judgments.weights is not None and metric.weights == "ignore":
+            parts.append("without weights")
+        return ", ".join([*parts, *filter(None, [sample.options])]) or "its defaults"
 
 
 Match = tuple[Candidate, ...]
@@ -213,113 +212,103 @@ def identify(
     """
     numbers = parse_numbers(number)
     validate_judgments("identify(number, judgments, scores)", judgments, number=number, scores=scores)
-    own = None if metric is None else parse_metric(metric)
-    search = _Search(numbers, own)
     samples, others = _read_samples(judgments, scores, features, data or {})
-    matches = search.find(samples, lambda: [*others, *iter_mistakes(judgments, samples[0].scores)])
-    return _summarize(search, matches, samples[0])
+    search = _Search(numbers, None if metric is None else parse_metric(metric), samples)
+    return _summarize(search, search.find(lambda: [*others, *iter_mistakes(judgments, samples[0].scores)]))
 
 
 def _read_samples(
     judgments: Judgments, scores: Any, features: Any, data: Mapping[str, tuple[Judgments, Any]]
 ) -> tuple[list[Sample], list[Sample]]:
     """Return the data, and the other data that the number may have been computed on."""
-    is_model = hasattr(scores, "predict")
-    if (
-        not is_model
-        and hasattr(scores, "__len__")
-        and not isinstance(scores, str)
-        and len(scores) != judgments.documents
-    ):
+    if np.ndim(scores) == 1 and len(scores) != judgments.documents:
         raise ValueError(
-            f"scores must have one entry per document, got {len(scores)} for {judgments.documents} documents. Check which "
-            "rows are missing, because they may also explain the number."
+            f"scores must have one entry per document, got {len(scores)} for {judgments.documents} documents. Check "
+            "which rows are missing, because they may also explain the number."
         )
-    prediction = read_predictions({"scores": scores}, judgments, features)["scores"]
-    others = []
+    prediction, others = read_predictions({"scores": scores}, judgments, features)["scores"], []
     for name, (part, values) in data.items():
-        validate_judgments("data={name: (judgments, scores)}", part, **{name: values})
-        source = {name: scores if is_model and np.ndim(values) != 1 else values}
-        check = f"Check the data, because the number fits {name!r}."
-        others.append(Sample(part, read_predictions(source, part, values)[name].scores, check=check))
+        validate_judgments("identify(…, data={name: (judgments, scores)})", part, data=values)
+        source = {name: scores if hasattr(scores, "predict") and np.ndim(values) != 1 else values}
+        others.append(Sample(part, read_predictions(source, part, values)[name].scores, "", "the data", repr(name)))
     rounds = prediction.iteration
     if rounds is not None and rounds.used < rounds.held:
         final = read_predictions({"scores": scores}, judgments, features, rounds.held)["scores"].scores
-        check = f"Check the iteration, because the number fits {rounds.held} rounds and not the best {rounds.used}."
-        others.append(Sample(judgments, final, check=check))
+        fits = f"all {rounds.held} rounds instead of {rounds.used}"
+        others.append(Sample(judgments, final, "", "the iteration", fits))
     return list(iter_samples(judgments, prediction.scores)), others
 
 
 class _Search:
-    """The search for definitions that match all numbers, with every value that it computed."""
+    """The search for definitions that match all numbers, and the values that it computed."""
 
-    def __init__(self, numbers: list[PrintedNumber], own: Metric | None) -> None:
+    def __init__(self, numbers: list[PrintedNumber], own: Metric | None, samples: list[Sample]) -> None:
         self.numbers = numbers
         self.own = own
+        self.samples = samples
+        self.title = join_names([number.title for number in numbers])
         self.values: list[set[float]] = [set() for _ in numbers]
-        self.simple: list[list[Candidate]] = [[] for _ in numbers]
+        self.simple: list[Candidate] = []
+        """The metrics of libraries and of gainwise, for the first number."""
 
-    def find(self, samples: list[Sample], mistakes: Any) -> list[Match]:
+    def find(self, load_mistakes: Callable[[], list[Sample]]) -> list[Match]:
         """Return the matches, the simplest first: of the stated library, of any definition, or after a mistake."""
-        stages: list[Any] = [lambda: (samples, False), lambda: (samples, True), lambda: (mistakes(), False)]
-        for stage, load in enumerate(stages):
-            library = stage != 1 and any(number.library for number in self.numbers)
-            if stage == 0 and not library:
-                continue
-            tried, complete = load()
-            found: list[Match] = []
-            for sample in tried:
-                found += self._find_in(sample, complete and sample is samples[0], library)
+        original, library = self.numbers, self.numbers[0].library
+        for stage in (*(["simple"] if library else []), "all", "mistakes", "percent"):
+            samples, found = self.samples, list[Match]()
+            if stage == "mistakes":
+                samples = load_mistakes()
+            elif stage == "percent":
+                if not all(number.may_be_percent for number in original):
+                    break
+                self.numbers = [number.as_percent() for number in original]
+                samples = [replace(samples[0], check="the unit", fits="a share in percent")]
+            for sample in samples:
+                complete = stage == "percent" or (stage == "all" and sample is samples[0])
+                found += self._find_in(sample, complete)
+            if library is not None and stage != "all":
+                first = {match[0].value for match in found if match[0].definition.library == get_title(library)}
+                found = [match for match in found if match[0].value in first]
             if found:
                 return sorted(found, key=lambda match: match[0].order)
-        scaled = [replace(x, value=x.value / 100, tolerance=x.tolerance / 100, percent=True) for x in self.numbers]
-        if all(x.value > 1 and not x.percent for x in self.numbers):
-            percent = _Search(scaled, self.own)
-            found = percent.find(
-                [replace(samples[0], check="Check the unit, because the number fits a share in percent.")], list
-            )
-            self.values = [first | second for first, second in zip(self.values, percent.values, strict=True)]
-            return found
+        self.numbers = original
         return []
 
-    def _find_in(self, sample: Sample, complete: bool, library_only: bool) -> list[Match]:
+    def _find_in(self, sample: Sample, complete: bool) -> list[Match]:
+        """Return the matches on these data."""
         matching: list[list[Candidate]] = []
-        for place, number in enumerate(self.numbers):
-            definitions = self._list_definitions(number, sample, complete, library_only)
-            values = sample.evaluate(definitions)
-            candidates = [Candidate(d, sample, v, definitions[d]) for d, v in values.items()]
-            self.values[place] |= {round(value, 10) for value in values.values()}
-            if not sample.check:
-                self.simple[place] += [entry for entry in candidates if entry.order[0] < 3]
-            matching.append([entry for entry in candidates if number.matches(entry.value)])
+        for number, known in zip(self.numbers, self.values, strict=True):
+            orders = self._list_definitions(number, sample, complete)
+            values = sample.evaluate(orders)
+            known.update(round(value, 10) for value in values.values())
+            candidates = [Candidate(key, sample, value, orders[key]) for key, value in values.items()]
+            if number is self.numbers[0] and not sample.check:
+                self.simple += [candidate for candidate in candidates if candidate.order[0] in (1, 2)]
+            matching.append([candidate for candidate in candidates if number.matches(candidate.value)])
         return [match for match in product(*matching) if all(match[0].fits(other) for other in match[1:])]
 
     def _list_definitions(
-        self, number: PrintedNumber, sample: Sample, complete: bool, library_only: bool
+        self, number: PrintedNumber, sample: Sample, complete: bool
     ) -> dict[Definition, tuple[int, ...]]:
         """Return definitions with their order: your own metric, libraries, defaults of gainwise, other options."""
-        cutoffs = CUTOFFS if number.k is None else (number.k,)
+        cutoffs: Sequence[int | None] = CUTOFFS if number.k is None else (number.k,)
         if number.name is not None and number.k is None:
-            cutoffs = (None, *(k for k in CUTOFFS if k is not None))
-        judgments, library = sample.judgments, number.library
+            cutoffs = sorted(cutoffs, key=lambda k: k is not None)
+        places = {k: place for place, k in enumerate(cutoffs)}
         sources: list[Iterable[Definition]] = [
-            [] if self.own is None or library_only else [Definition(self.own)],
-            (
-                d
-                for d in iter_library_definitions(judgments, cutoffs)
-                if not (library_only and library) or d.is_of(library)
-            ),
-            [] if library_only else iter_defaults(judgments, cutoffs),
-            iter_variants(judgments, cutoffs) if complete else [],
+            [] if self.own is None else [Definition(self.own)],
+            iter_library_definitions(sample, cutoffs),
+            iter_defaults(sample, cutoffs),
+            iter_variants(sample, cutoffs) if complete else [],
         ]
         orders: dict[Definition, tuple[int, ...]] = {}
-        for source, definition in ((at, definition) for at, group in enumerate(sources) for definition in group):
-            metric = definition.metric
-            if source == 0 or number.allows(str(metric)):
-                base = next((at for at, name in enumerate(BASES) if name.startswith(definition.base)), len(BASES))
-                place = cutoffs.index(metric.k) if metric.k in cutoffs else len(cutoffs)
-                changes = str(metric).count("=")
-                orders.setdefault(definition, (source, changes if source == 3 else 0, place, base, changes))
+        for source, definitions in enumerate(sources):
+            for definition in definitions:
+                base, metric = definition.base, definition.metric
+                if source == 0 or number.allows(base):
+                    changes = str(metric).count("=")
+                    place = places.get(metric.k, len(places)), _PLACES.get(base, len(_PLACES)), changes
+                    orders.setdefault(definition, (source, changes if source == 3 else 0, *place))
         return orders
 
     @property
@@ -328,128 +317,121 @@ class _Search:
         expected = 1.0
         for place, (number, values) in enumerate(zip(self.numbers, self.values, strict=True)):
             window = max(_WINDOW, _WINDOW * abs(number.value), number.tolerance)
-            near = sum(abs(value - number.value) <= window for value in values)
-            matches = near / (2 * window) * (2 * number.tolerance)
+            matches = sum(abs(value - number.value) <= window for value in values) * number.tolerance / window
             expected *= matches if place == 0 else matches / max(len(values), 1)
         return expected
 
 
-def _summarize(search: _Search, matches: list[Match], sample: Sample) -> Identification:
-    """Return the tables and the text of a search on these data."""
+def _summarize(search: _Search, matches: list[Match]) -> Identification:
+    """Return the tables and the text of a search."""
     import pandas as pd
 
     lines: dict[tuple[float, ...], list[Match]] = {}
     for match in matches:
-        lines.setdefault(tuple(round(entry.value, 10) for entry in match), []).append(match)
+        lines.setdefault(tuple(round(candidate.value, 10) for candidate in match), []).append(match)
     shown = list(lines.values())[:MAX_LINES]
     rows = [
-        {
-            "line": number,
-            "library": match[0].definition.library,
-            "name": ", ".join(entry.name for entry in match),
-            "metric": ", ".join(str(entry.definition.metric) for entry in match),
-            "value": match[0].value,
-            "options": match[0].sample.options,
-            "check": match[0].sample.check,
-        }
+        (
+            number,
+            match[0].definition.library,
+            ", ".join(candidate.definition.name for candidate in match),
+            ", ".join(str(candidate.definition.metric) for candidate in match),
+            match[0].value,
+            match[0].sample.options,
+            match[0].sample.sentence,
+        )
         for number, line in enumerate(shown)
         for match in line
     ]
-    nearest = _find_nearest(search, {round(match[0].value, 10) for match in matches})
-    steps = [] if search.own is None or not matches else _explain_difference(search.own, matches[0][0], sample)
+    target, excluded = search.numbers[0].value, {round(match[0].value, 10) for match in matches}
+    distinct: dict[float, Candidate] = {}
+    for near in sorted(search.simple, key=lambda entry: (abs(entry.value - target), entry.order)):
+        distinct.setdefault(round(near.value, 10), near)
+    nearest = [near for value, near in distinct.items() if value not in excluded][:MAX_NEAREST]
+    steps = (
+        [] if search.own is None else _find_steps(search.own, search.samples[0], (*[m[0] for m in matches], *nearest))
+    )
+    columns = ["line", "library", "name", "metric", "value", "options", "check"]
+    near_rows = [
+        (
+            near.definition.library,
+            near.definition.name,
+            str(near.definition.metric),
+            near.value,
+            near.value - target,
+            near.describe(),
+        )
+        for near in nearest
+    ]
     return Identification(
-        pd.DataFrame(rows, columns=["line", "library", "name", "metric", "value", "options", "check"]),
-        pd.DataFrame(
-            [
-                {
-                    "library": near.definition.library,
-                    "name": near.name,
-                    "metric": str(near.definition.metric),
-                    "value": near.value,
-                    "difference": near.value - search.numbers[0].value,
-                    "definition": near.describe(),
-                }
-                for near in nearest
-            ],
-            columns=["library", "name", "metric", "value", "difference", "definition"],
-        ),
+        pd.DataFrame(rows, columns=columns),
+        pd.DataFrame(near_rows, columns=["library", "name", "metric", "value", "difference", "definition"]),
         pd.DataFrame(steps, columns=Step._fields),
         search.accidental,
         len(lines),
-        "\n".join(_write(search, shown, len(lines), nearest, steps, sample)),
+        "\n".join(_write(search, shown, len(lines), nearest, steps)),
     )
 
 
-def _find_nearest(search: _Search, excluded: set[float]) -> list[Candidate]:
-    """Return the nearest definitions of libraries and of gainwise with other values, for the first number."""
-    target, distinct = search.numbers[0].value, dict[float, Candidate]()
-    for candidate in sorted(search.simple[0], key=lambda entry: (abs(entry.value - target), entry.order)):
-        distinct.setdefault(round(candidate.value, 10), candidate)
-    return [entry for value, entry in distinct.items() if value not in excluded][:MAX_NEAREST]
-
-
-def _explain_difference(own: Metric, match: Candidate, sample: Sample) -> list[Step]:
-    """Return the steps from your own metric on these data to a match."""
-
-    def evaluate(metric: Metric) -> float:
-        return next(iter(sample.evaluate([Definition(metric)]).values()), float("nan"))
-
-    steps = decompose(own, match.definition.metric, evaluate)
-    rest = match.value - evaluate(match.definition.metric)
-    if match.sample is not sample or match.definition.offset:
-        after = match.sample.check or match.sample.options or "queries without relevant documents have the weight 1"
-        steps.append(Step("data" if match.sample is not sample else "weights", "", after, rest))
+def _find_steps(own: Metric, sample: Sample, matches: Sequence[Candidate]) -> list[Step]:
+    """Return the steps from your own metric to the first match, or to the nearest definition."""
+    if not matches:
+        return []
+    match = matches[0]
+    steps = decompose(own, match.definition.metric, sample.evaluate_one)
+    rest = match.value - sample.evaluate_one(match.definition.metric)
+    if match.sample is not sample:
+        steps.append(Step("data", "", match.sample.fits or match.sample.options, rest))
+    elif match.definition.offset:
+        steps.append(Step("weight of queries without relevant documents", "own", "1", rest))
     return steps
 
 
 def _name_line(line: list[Match]) -> str:
     """Return the names of definitions with the same value: those of libraries, or the simplest one."""
-    first = [match[0] for match in line]
-    libraries: dict[str, list[str]] = {}
+    texts = ["your " + line[0][0].definition.name] if line[0][0].order[0] == 0 else []
+    owners: dict[str, dict[str, None]] = {}
     for match in line:
-        if match[0].definition.library:
-            names = libraries.setdefault(join_names([entry.name for entry in match]), [])
-            names += [match[0].definition.library] if match[0].definition.library not in names else []
-    texts = [f"your {first[0].name}"] if first[0].order[0] == 0 else []
-    for name, owners in libraries.items():
-        possessive = [f"{library}'s" for library in owners]
-        texts.append(f"{join_names(possessive)} {name}")
-    return join_names(texts or [join_names([entry.name for entry in line[0]])], 4)
+        if library := match[0].definition.library:
+            name = join_names([candidate.definition.name for candidate in match])
+            owners.setdefault(name, {})[f"{library}'" if library.endswith("s") else f"{library}'s"] = None
+    texts += [f"{join_names(list(libraries))} {name}" for name, libraries in owners.items()]
+    same = " (the same number on these data)" if len(texts) > 1 or any(len(x) > 1 for x in owners.values()) else ""
+    return join_names(texts or [join_names([candidate.definition.name for candidate in line[0]])], 4) + same
 
 
 def _write(
-    search: _Search, lines: list[list[Match]], count: int, nearest: list[Candidate], steps: list[Step], sample: Sample
+    search: _Search, lines: list[list[Match]], count: int, nearest: list[Candidate], steps: list[Step]
 ) -> Iterator[str]:
     """Yield the lines of the text."""
-    numbers = join_names([number.title for number in search.numbers])
-    verb = "are" if len(search.numbers) > 1 else "is"
+    target, be = search.numbers[0].value, "is" if len(search.numbers) == 1 else "are"
     if not lines:
-        yield f"No definition that gainwise knows gives {numbers} on these data. The nearest are:"
-    elif count > MAX_LINES:
-        yield f"{numbers} {verb} consistent with {pluralize(count, 'different definition')}. Pass more digits. The simplest are:"
+        yield f"No definition that gainwise knows gives {search.title} on these data."
+        low, high = min(search.values[0], default=0.0), max(search.values[0], default=0.0)
+        if not low <= target <= high:
+            yield f"All values of the search are between {format_number(low)} and {format_number(high)}."
     elif lines[0][0][0].sample.check:
-        yield f"No definition gives {numbers} on these data as they are. {lines[0][0][0].sample.check}"
-    uncertain = "may be" if search.accidental > MAX_ACCIDENTAL else f"{verb} consistent with"
+        yield f"No definition gives {search.title} on these data as they are. {lines[0][0][0].sample.sentence}"
+    verb = "may be" if search.accidental > MAX_ACCIDENTAL else f"{be} consistent with"
+    if count > MAX_LINES:
+        yield f"{search.title} matches {pluralize(count, 'value')} of different definitions. Pass more digits."
     for place, line in enumerate(lines):
-        same = " (the same number on these data)" if len({match[0].name for match in line}) > 1 else ""
-        start = (
-            f"{numbers} {uncertain} {_name_line(line)}{same}"
-            if place == 0 and count <= MAX_LINES
-            else f"  or {_name_line(line)}"
-        )
-        yield f"{start}: {line[0][0].describe() or 'no further option matters'}."
+        start = f"{search.title} {verb}" if place == 0 and count <= MAX_LINES else "or"
+        yield f"{start} {_name_line(line)}: {line[0][0].describe()}."
     if search.own is not None:
-        own = next(iter(sample.evaluate([Definition(search.own)]).values()), float("nan"))
-        changes = "; ".join(_describe_step(step) for step in steps)
-        yield f"yours: {search.own} is {format_number(own)}{f'. Changes: {changes}' if changes else ''}."
-    for near in nearest if not lines else nearest[:1]:
-        difference = format_number(near.value - search.numbers[0].value, plus=True)
-        yield f"{'next: ' if lines else '  '}{_name_line([(near,)])} is {format_number(near.value)} ({difference}): {near.describe()}."
-    yield f"Matches expected by accident: {search.accidental:.2g}, among {sum(map(len, search.values)):,} different values."
-    if len(sample.judgments.levels) == 1:
-        yield "All labels are equal, so the number does not depend on the scores and hardly identifies a definition."
+        changes = "; ".join(_describe_step(step) for step in steps if step.effect)
+        goal = "" if lines or not nearest else f" to {_name_line([(nearest[0],)])}"
+        value = format_number(search.samples[0].evaluate_one(search.own))
+        yield f"yours: {search.own} is {value}{f'. Changes{goal}: {changes}' if changes else ''}."
+    for near in nearest[:1] if lines else nearest:
+        difference = f"{format_number(near.value)} ({format_number(near.value - target, plus=True)})"
+        yield f"next: {_name_line([(near,)])} is {difference}: {near.describe()}."
+    number = pluralize(sum(map(len, search.values)), "different value")
+    yield f"matches expected by accident: {search.accidental:.2g}, among {number}."
+    if len(search.samples[0].judgments.levels) == 1:
+        yield "All labels are equal, so most definitions give the same number."
 
 
 def _describe_step(step: Step) -> str:
-    change = f"{step.option} {step.before} → {step.after}" if step.before else step.after.removesuffix(".")
-    return f"{change} ({format_number(step.effect, plus=True)})"
+    before = f" instead of {step.before}" if step.before else ""
+    return f"{step.option} {step.after}{before} ({format_number(step.effect, plus=True)})"

@@ -1,11 +1,11 @@
-"""Numbers in lines of logs: the value, its precision, and the metric, the cutoff and the library that the line names."""
+"""Numbers in lines of logs, with their precision, and the metric, the cutoff and the library that the line names."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -49,14 +49,22 @@ class PrintedNumber:
     library: str | None = None
     percent: bool = False
 
-    def allows(self, metric_name: str) -> bool:
+    def allows(self, base: str) -> bool:
         """Return whether the text may mean a metric: `ndcg` means every NDCG, and `ndcg_exp` only itself."""
-        base = re.split(r"[(@]", metric_name)[0]
         return self.name is None or base == self.name or base.startswith(f"{self.name}_")
 
     def matches(self, value: float) -> bool:
         """Return whether a value prints as this number."""
         return abs(value - self.value) <= self.tolerance
+
+    @property
+    def may_be_percent(self) -> bool:
+        """Whether the number may be a share in percent without a sign."""
+        return 1 < self.value <= 100 and not self.percent and self.name not in ("dcg", "cg")
+
+    def as_percent(self) -> PrintedNumber:
+        """Return the share of a number in percent."""
+        return replace(self, value=self.value / 100, tolerance=self.tolerance / 100, percent=True)
 
     @property
     def title(self) -> str:
@@ -96,7 +104,7 @@ def _find_library(text: str) -> str | None:
 
 
 _NAMES = _list_names()
-_NAME = re.compile(rf"(?<![a-z])(?:{'|'.join(map(re.escape, sorted(_NAMES, key=len, reverse=True)))})(?![a-z])")
+_NAME = re.compile(rf"(?<![a-z])(?:{'|'.join(map(re.escape, sorted(_NAMES, key=len, reverse=True)))})(?![a-z]|_gain)")
 
 
 def _parse_number(digits: str, percent: bool, label: str, library: str | None) -> PrintedNumber:
