@@ -308,7 +308,7 @@ def iter_mistakes(judgments: Judgments, scores: Floats) -> Iterator[Sample]:
         yield _select(judgments, scores, all_rows, "the mean", text, weight=judgments.sizes)
     if weights is not None:
         yield _select(judgments, scores, all_rows, "the weights", "equal weights of all queries", weight=None)
-    if has_exponential_gain(levels) and 1 < levels[-1]:
+    if has_exponential_gain(levels) and levels[-1] > 1:
         grades = np.log2(labels + 1)
         if levels[-1] <= _MAX_GRADE:
             text = "gains 2^l - 1 in the place of the labels l"

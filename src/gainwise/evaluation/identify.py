@@ -86,7 +86,7 @@ class Candidate:
         same = (getattr(first.metric, option) == getattr(second.metric, option) for option in COMMON if option != "k")
         return bool(first.library) or all(same)
 
-    def describe(self) -> str:
+    def list_options(self) -> list[str]:
         """Return the options that matter on these data, in words."""
         metric, sample = self.definition.metric, self.sample
         parts = []
@@ -103,7 +103,7 @@ class Candidate:
             parts.append(f"queries without relevant documents {_EMPTY[empty]}{weight}")
         if sample.judgments.weights is not None and metric.weights == "ignore":
             parts.append("without weights")
-        return ", ".join([*parts, *filter(None, [sample.options])]) or "its defaults"
+        return [*parts, *filter(None, [sample.options])]
 
 
 Match = tuple[Candidate, ...]
@@ -164,8 +164,8 @@ def identify(
 ) -> Identification:
     """Find the definitions that give a printed number on some data.
 
-    The search covers the metrics of all libraries with a convention, the options of gainwise, and then typical mistakes.
-    A match shows that the number is consistent with a definition. It does not prove that a program used it.
+    The search covers the metrics of all libraries with a convention, the options of gainwise, and typical mistakes. A
+    match shows that the number is consistent with a definition. It does not prove that a program used it.
 
     Parameters
     ----------
@@ -306,9 +306,10 @@ class _Search:
             for definition in definitions:
                 base, metric = definition.base, definition.metric
                 if source == 0 or number.allows(base):
-                    changes = str(metric).count("=")
-                    place = places.get(metric.k, len(places)), _PLACES.get(base, len(_PLACES)), changes
-                    orders.setdefault(definition, (source, changes if source == 3 else 0, *place))
+                    changes = str(metric).count("=") if source == 3 else 0
+                    is_other = number.library is not None and definition.library != get_title(number.library)
+                    place = places.get(metric.k, len(places)), _PLACES.get(base, len(_PLACES))
+                    orders.setdefault(definition, (source, is_other, changes, *place, len(orders)))
         return orders
 
     @property
@@ -359,7 +360,7 @@ def _summarize(search: _Search, matches: list[Match]) -> Identification:
             str(near.definition.metric),
             near.value,
             near.value - target,
-            near.describe(),
+            ", ".join(near.list_options()),
         )
         for near in nearest
     ]
@@ -390,14 +391,23 @@ def _find_steps(own: Metric, sample: Sample, matches: Sequence[Candidate]) -> li
 def _name_line(line: list[Match]) -> str:
     """Return the names of definitions with the same value: those of libraries, or the simplest one."""
     texts = ["your " + line[0][0].definition.name] if line[0][0].order[0] == 0 else []
-    owners: dict[str, dict[str, None]] = {}
+    names = {match[0].definition.library: match for match in reversed(line)}  # The simplest name of each library.
+    owners: dict[str, list[str]] = {}
     for match in line:
-        if library := match[0].definition.library:
+        library = match[0].definition.library
+        if library and names[library] is match:
             name = join_names([candidate.definition.name for candidate in match])
-            owners.setdefault(name, {})[f"{library}'" if library.endswith("s") else f"{library}'s"] = None
-    texts += [f"{join_names(list(libraries))} {name}" for name, libraries in owners.items()]
+            owners.setdefault(name, []).append(f"{library}'" if library.endswith("s") else f"{library}'s")
+    texts += [f"{join_names(libraries)} {name}" for name, libraries in owners.items()]
     same = " (the same number on these data)" if len(texts) > 1 or any(len(x) > 1 for x in owners.values()) else ""
     return join_names(texts or [join_names([candidate.definition.name for candidate in line[0]])], 4) + same
+
+
+def _describe(line: list[Match]) -> str:
+    """Return the options that all definitions of a line have in common."""
+    common = [set(match[0].list_options()) for match in line]
+    shared = [text for text in line[0][0].list_options() if all(text in texts for texts in common)]
+    return f": {', '.join(shared)}" if shared else ""
 
 
 def _write(
@@ -417,7 +427,7 @@ def _write(
         yield f"{search.title} matches {pluralize(count, 'value')} of different definitions. Pass more digits."
     for place, line in enumerate(lines):
         start = f"{search.title} {verb}" if place == 0 and count <= MAX_LINES else "or"
-        yield f"{start} {_name_line(line)}: {line[0][0].describe()}."
+        yield f"{start} {_name_line(line)}{_describe(line)}."
     if search.own is not None:
         changes = "; ".join(_describe_step(step) for step in steps if step.effect)
         goal = "" if lines or not nearest else f" to {_name_line([(nearest[0],)])}"
@@ -425,7 +435,7 @@ def _write(
         yield f"yours: {search.own} is {value}{f'. Changes{goal}: {changes}' if changes else ''}."
     for near in nearest[:1] if lines else nearest:
         difference = f"{format_number(near.value)} ({format_number(near.value - target, plus=True)})"
-        yield f"next: {_name_line([(near,)])} is {difference}: {near.describe()}."
+        yield f"next: {_name_line([(near,)])} is {difference}{_describe([(near,)])}."
     number = pluralize(sum(map(len, search.values)), "different value")
     yield f"matches expected by accident: {search.accidental:.2g}, among {number}."
     if len(search.samples[0].judgments.levels) == 1:

@@ -17,7 +17,9 @@ _WHOLE = re.compile(r"(?:^|[:=\s])([-+]?\d+)()\s*$")
 _DEVIATION = re.compile(r"(?:\s\+\s|±)\s*[\d.]+")
 """The standard deviation that cross-validation prints after a mean."""
 
-_CUTOFF = re.compile(r"(?:@|_at_|[_.]|\btop[-_ ]?|\b(?:k|n|at|top_k|topk)\s*[=:]?\s*\[?|=\[?)(\d+)(?![\d.]*\.\d)")
+_CUTOFF = re.compile(
+    r"(?:@|_at_|[_.]|\btop[-_ ]?|\b(?:k|n|at|top_k|topk)\s*[=:]?\s*\[?|=\[?)([1-9]\d{0,8})(?![\d.]*\.\d)"
+)
 
 _LOGS = {"lightgbm": r"\w's \w+@?\d*", "xgboost": r"\w-(?:ndcg|map|pre)\b", "trec_eval": r"\ball\s+[\d.]"}
 """Lines of logs that only one library writes."""

@@ -1,8 +1,9 @@
 """Conventions of libraries: the options that reproduce their numbers.
 
-They are tested against LightGBM 4.7, XGBoost 3.2, CatBoost 1.2, scikit-learn 1.9, trec_eval 10, ranx, PyTorch Ignite 0.5,
-Recommenders 1.2 and LensKit 2025.8, and on untied scores against KerasRS 0.4 and NDCG, MAP and MRR of torchmetrics 1.9. A convention reproduces definitions, not defects: LightGBM and
-XGBoost ignore the weight of a query without relevant documents in a weighted ndcg, but here it counts.
+They are tested against LightGBM 4.7, XGBoost 3.2, CatBoost 1.2, scikit-learn 1.9, trec_eval 10, ranx, Ignite 0.5,
+Recommenders 1.2 and LensKit 2025.8, and on untied scores against KerasRS 0.4 and NDCG, MAP and MRR of torchmetrics 1.9.
+A convention reproduces definitions, not defects: LightGBM and XGBoost ignore the weight of a query without relevant
+documents in a weighted ndcg, but here it counts.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ XGBOOST_CUTOFF = 32
 class Convention:
     """Options of all metrics, and options by the first name of a class, which take precedence.
 
-    `title` is the name of the library in one word. `prints` contains its names of metrics by their names here, with {k} as the
-    cutoff. Each of them is tested against the library. With `binary_only`, its binary metrics require labels 0 and 1.
-    With `requires_cutoff`, the library does not evaluate all ranks by default.
+    `title` is the name of the library in one word. `prints` contains its names of metrics by their names here, with {k}
+    as the cutoff. Each of them is tested against the library. With `binary_only`, its binary metrics require labels 0
+    and 1. With `requires_cutoff`, the library does not evaluate all ranks by default.
     """
 
     common: Mapping[str, Any]
