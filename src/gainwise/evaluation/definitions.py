@@ -7,14 +7,14 @@ import sys
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import product
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import numpy as np
 from rich.console import Console
 from rich.progress import track
 
 from .._common import cached_property
-from ..judgments import Judgments, Unjudged
+from ..judgments import Judgments
 from ..metrics.base import Metric
 from ..metrics.binary import BinaryMetric, Hit, Precision, Recall
 from ..metrics.conventions import CONVENTIONS, DEFECT
@@ -26,39 +26,11 @@ from .evaluator import Evaluator
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from .._common.typing import Bools, Floats
+    from .._common.typing import Floats
 
-CUTOFFS = (
-    10,
-    5,
-    None,
-    20,
-    1,
-    3,
-    100,
-    50,
-    15,
-    30,
-    2,
-    4,
-    6,
-    7,
-    8,
-    9,
-    25,
-    40,
-    200,
-    12,
-    32,
-    16,
-    64,
-    75,
-    128,
-    150,
-    256,
-    500,
-    1000,
-)
+# fmt: off
+CUTOFFS = (10, 5, None, 20, 1, 3, 100, 50, 15, 30, 2, 4, 6, 7, 8, 9, 25, 40, 200, 12, 32, 16, 64, 75, 128, 150, 256,
+           500, 1000)
 """The cutoffs of a search without a cutoff, the most frequent ones first."""
 
 BASES = (
@@ -66,13 +38,12 @@ BASES = (
     "map(denominator=hits,ties=order)", "mrr", "precision", "precision(denominator=min_k_n)", "recall", "hit", "rprec",
     "dcg_exp", "dcg_linear", "dcg_jk", "dcg(gain=binary)", "cg", "cg_exp", "gap", "rbp", "rbp(p=0.9,gain=graded)",
     "rbp(p=0.5)", "rbp(p=0.95)",
-)  # fmt: skip
+)
 """The metrics that are searched with all policies for ties and for queries without relevant documents."""
+# fmt: on
 
 _SHOW_PROGRESS = 200_000
 """Number of documents from which a terminal shows a progress bar."""
-
-_DROP = "unjudged='drop'"
 
 _MAX_GRADE = 30
 """The highest label whose gain may have been passed as a label."""
@@ -80,14 +51,20 @@ _MAX_GRADE = 30
 _CHUNK = 400
 """Number of metrics that are evaluated at once, which bounds the memory."""
 
+_DROP = "unjudged='drop'"
+_RELEVANT = float(np.nextafter(0, 1))
 _CUTOFF_OPTION = re.compile(r"(?<=:)top=\{k\};|(?:@|:top=|_cut_|_)\{k\}|\w+=\[?\{k\}\]?(?:, )?")
 
 
 @dataclass(frozen=True)
 class Definition:
-    """A metric, and the library that prints it by a name. `offset` is added to the mean."""
+    """A metric, and the library that prints it by a name. `offset` is added to the mean.
+
+    `source` is 0 for your own metric, 1 for libraries, 2 for defaults of gainwise and 3 for other options.
+    """
 
     metric: Metric
+    source: int
     library: str = ""
     printed: str = ""
     offset: float = 0.0
@@ -124,12 +101,15 @@ class Sample:
         return f"Check {self.check}, because the number fits {self.fits}." if self.check else ""
 
     @cached_property
-    def _distinct(self) -> tuple[int, int, int]:
+    def _distinct(self) -> list[int]:
         """The number of retrieved documents, and of distinct scores within queries in 64 and in 32 bits."""
         retrieved = self.scores > -np.inf
         queries, scores = self.judgments.query_of_rows[retrieved], self.scores[retrieved]
+        order = np.lexsort((scores, queries))
+        queries, scores = queries[order], scores[order]
         with np.errstate(over="ignore"):
-            return len(scores), _count_pairs(queries, scores), _count_pairs(queries, scores.astype(np.float32))
+            both = (scores, scores.astype(np.float32))
+        return [len(order), *(int(((np.diff(queries) != 0) | (x[1:] != x[:-1])).sum()) + 1 for x in both)]
 
     @property
     def has_ties(self) -> bool:
@@ -137,18 +117,15 @@ class Sample:
         return self._distinct[0] > self._distinct[2]
 
     @cached_property
-    def _lowest_maximum(self) -> float:
-        """The lowest of the highest labels of the queries."""
-        sizes = self.judgments.sizes
-        if not sizes.all():
-            return -np.inf
-        labels = self.judgments.by_query(self.judgments.labels)
-        return float(np.maximum.reduceat(labels, np.cumsum(sizes) - sizes).min())
-
-    @cached_property
     def is_binary(self) -> bool:
         """Whether all labels are 0 or 1."""
         return set(self.judgments.levels.tolist()) <= {0.0, 1.0}
+
+    @cached_property
+    def _lowest_maximum(self) -> float:
+        """The lowest of the highest labels of the queries."""
+        sizes, labels = self.judgments.sizes, self.judgments.by_query(self.judgments.labels)
+        return float(np.maximum.reduceat(labels, np.cumsum(sizes) - sizes).min()) if sizes.all() else -np.inf
 
     def has_empty(self, metric: Metric) -> bool:
         """Return whether some query may have no relevant document."""
@@ -156,29 +133,19 @@ class Sample:
 
     def simplify(self, metric: Metric) -> Metric:
         """Return the metric without options that cannot change its value on these data."""
-        options: dict[str, Any] = {}
-        if not self.has_ties:
-            options["ties"] = "order"
-        if self._distinct[1] == self._distinct[2]:
-            options["scores"] = "float64"
-        if not self.has_empty(metric):
-            options["empty"] = 0.0
-        if self.judgments.weights is None:
-            options["weights"] = "query"
-        if isinstance(metric, BinaryMetric) and self.judgments.code_at_least(metric.min_label) == self._first_relevant:
-            options["min_label"] = 1.0
-        if metric.k is not None and metric.k >= self._longest and not isinstance(metric, Precision):
-            options["k"] = None
-        changed = {name: value for name, value in options.items() if getattr(metric, name) != value}
-        return replace(metric, **changed) if changed else metric
-
-    @cached_property
-    def _first_relevant(self) -> int:
-        return self.judgments.code_at_least(1.0)
-
-    @cached_property
-    def _longest(self) -> int:
-        return int(self.judgments.sizes.max())
+        code, is_binary = self.judgments.code_at_least, isinstance(metric, BinaryMetric)
+        is_long = metric.k is not None and metric.k >= self.judgments.sizes.max()
+        rules: list[tuple[bool, str, Any]] = [
+            (not self.has_ties, "ties", "order"),
+            (self._distinct[1] == self._distinct[2], "scores", "float64"),
+            (not self.has_empty(metric), "empty", 0.0),
+            (self.judgments.weights is None, "weights", "query"),
+            (is_binary and code(getattr(metric, "min_label", 1.0)) == code(1.0), "min_label", 1.0),
+            (is_long and not isinstance(metric, Precision), "k", None),
+        ]
+        rules = [rule for rule in rules if rule[0] and getattr(metric, rule[1]) != rule[2]]
+        changes = {option: value for _, option, value in rules if option in (*metric.option_names(), "k")}
+        return replace(metric, **changes) if changes else metric
 
     def evaluate(self, definitions: Iterable[Definition]) -> dict[Definition, float]:
         """Return the value of each definition that is possible on these data."""
@@ -187,18 +154,19 @@ class Sample:
         missing.sort(key=lambda metric: (metric.ties, metric.scores))  # One chunk ranks the documents once.
         chunks = [missing[start : start + _CHUNK] for start in range(0, len(missing), _CHUNK)]
         quiet = self.judgments.documents < _SHOW_PROGRESS or not sys.stderr.isatty()
-        title, console = f"Searching {self.fits}", Console(stderr=True)
-        for chunk in track(chunks, title, console=console, transient=True, disable=quiet):
+        for chunk in track(
+            chunks, f"Searching {self.fits}", console=Console(stderr=True), transient=True, disable=quiet
+        ):
             self._values.update(self._compute(chunk))
         values = {definition: self._values[metric] + definition.offset for definition, metric in simple.items()}
         return {definition: value for definition, value in values.items() if not np.isnan(value)}
 
     def evaluate_one(self, metric: Metric) -> float:
         """Return the value of a metric, NaN if it does not support the data."""
-        return next(iter(self.evaluate([Definition(metric)]).values()), float("nan"))
+        return next(iter(self.evaluate([Definition(metric, 0)]).values()), float("nan"))
 
     def _compute(self, metrics: Sequence[Metric]) -> dict[Metric, float]:
-        unjudged: Unjudged = "drop" if self.options == _DROP else "irrelevant"
+        unjudged: Any = "drop" if self.options == _DROP else "irrelevant"
         try:
             means = Evaluator(metrics, self.judgments, unjudged=unjudged)(self.scores).mean.values()
         except ValueError:  # A metric does not support the labels, or averages too many ties.
@@ -206,17 +174,6 @@ class Sample:
                 return {metrics[0]: float("nan")}
             return {metric: value for metric in metrics for value in self._compute([metric]).values()}
         return dict(zip(metrics, means, strict=True))
-
-
-def get_title(library: str) -> str:
-    """Return the name of a library from the name of its convention."""
-    return CONVENTIONS[library].title
-
-
-def _count_pairs(queries: np.ndarray[Any, Any], scores: np.ndarray[Any, Any]) -> int:
-    order = np.lexsort((scores, queries))
-    changes = (np.diff(queries[order]) != 0) | (np.diff(scores[order]) != 0)
-    return int(changes.sum()) + min(len(scores), 1)
 
 
 @lru_cache(maxsize=64)
@@ -233,46 +190,37 @@ def _list_printed(k: int | None) -> list[tuple[Definition, bool]]:
             (metric,) = parse_metrics(own.format(k=k), convention=library)
             if metric.k is not None or not isinstance(metric, Precision | Recall | Hit):
                 binary_only = convention.binary_only and isinstance(metric, BinaryMetric)
-                printed.append((Definition(metric, convention.title, name.format(k=k)), binary_only))
+                printed.append((Definition(metric, 1, library, name.format(k=k)), binary_only))
     return printed
 
 
 def iter_library_definitions(sample: Sample, cutoffs: Iterable[int | None]) -> Iterator[Definition]:
-    """Yield the metrics that libraries print, each with its name there, in the order of `cutoffs`.
+    """Yield the metrics that libraries print, each with its name there.
 
     In a weighted ndcg of LightGBM and XGBoost, queries without relevant documents have the weight 1.
     """
-    defective = {convention.title for convention in CONVENTIONS.values() if convention.note == DEFECT}
-    weights, has_defect = sample.judgments.weights, False
-    if weights is not None:
-        empty = sample.judgments.relevant(float(np.nextafter(0, 1))) == 0
-        has_defect, offset = bool(empty.any()), float(empty.sum() / weights.sum())
+    weights, empty = sample.judgments.weights, (sample.judgments.relevant(_RELEVANT) == 0).sum()
+    offset = 0.0 if weights is None else float(empty / weights.sum())
     for definition, binary_only in (pair for k in cutoffs for pair in _list_printed(k)):
         if sample.is_binary or not binary_only:
             yield definition
-            if has_defect and definition.library in defective and definition.base.startswith("ndcg"):
+            if offset and CONVENTIONS[definition.library].note == DEFECT and definition.base.startswith("ndcg"):
                 yield replace(definition, metric=replace(definition.metric, empty=0.0), offset=offset)
 
 
-def iter_defaults(sample: Sample, cutoffs: Iterable[int | None]) -> Iterator[Definition]:
-    """Yield metrics with the defaults of gainwise."""
+def iter_definitions(sample: Sample, cutoffs: Iterable[int | None], complete: bool) -> Iterator[Definition]:
+    """Yield metrics with the defaults of gainwise. If `complete`, also with other grades, ties and empty queries."""
     levels = sample.judgments.levels
     bases = [*BASES, *([f"err(max_label={levels[-1]:g})"] if has_exponential_gain(levels) else [])]
-    for metric, k in product(parse_metrics(bases), cutoffs):
-        yield Definition(replace(metric, k=k))
-
-
-def iter_variants(sample: Sample, cutoffs: Iterable[int | None]) -> Iterator[Definition]:
-    """Yield metrics with every policy for ties and for queries without relevant documents, and with other grades."""
-    thresholds = [level for level in sample.judgments.levels.tolist() if level > 1][:4]
-    for definition in iter_defaults(sample, cutoffs):
-        metric = definition.metric
-        all_ties = get_args(Ties) if sample.has_ties else ("order",)
-        for ties, empty in product(all_ties, (0.0, 1.0, "skip") if sample.has_empty(metric) else (0.0,)):
+    for metric in (replace(metric, k=k) for metric, k in product(parse_metrics(bases), cutoffs)):
+        yield Definition(metric, 2)
+        ties_values: tuple[Any, ...] = get_args(Ties) if sample.has_ties else ("order",)
+        empty_values: tuple[Any, ...] = (0.0, 1.0, "skip") if sample.has_empty(metric) else (0.0,)
+        for ties, empty in product(ties_values, empty_values) if complete else ():
             if ties != "average" or getattr(metric, "denominator", "") != "hits":
-                yield Definition(replace(metric, ties=ties, empty=empty))
-        if isinstance(metric, BinaryMetric):
-            yield from (Definition(replace(metric, min_label=label)) for label in thresholds)
+                yield Definition(replace(metric, ties=ties, empty=empty), 3)
+        for label in levels[levels > 1].tolist()[:4] if complete and isinstance(metric, BinaryMetric) else ():
+            yield Definition(replace(cast("Any", metric), min_label=label), 3)
 
 
 def iter_samples(judgments: Judgments, scores: Floats) -> Iterator[Sample]:
@@ -282,63 +230,53 @@ def iter_samples(judgments: Judgments, scores: Floats) -> Iterator[Sample]:
         yield Sample(judgments, scores, _DROP)
     retrieved = np.bincount(judgments.query_of_rows, scores > -np.inf, judgments.queries) > 0
     if not retrieved.all() and retrieved.any():
-        yield _select(judgments, scores, retrieved[judgments.query_of_rows], options="missing='skip'")
+        yield _select(judgments, scores, options="missing='skip'", rows=retrieved[judgments.query_of_rows])
 
 
 def iter_mistakes(judgments: Judgments, scores: Floats) -> Iterator[Sample]:
     """Yield the data after typical mistakes."""
-    labels, levels, weights, queries = judgments.labels, judgments.levels, judgments.weights, judgments.query_of_rows
-    is_retrieved, all_rows = scores > -np.inf, np.ones(judgments.documents, dtype=bool)
-    rows, first = np.arange(float(len(scores))), queries == queries.min()
-    changed_scores = [
-        ("the direction of the scores", "ascending scores", np.where(is_retrieved, -scores, -np.inf)),
+    labels, top, queries = judgments.labels, judgments.levels[-1], judgments.query_of_rows
+    retrieved, order, grades = scores > -np.inf, np.arange(float(len(scores))), np.log2(np.maximum(labels, 0) + 1)
+    has_gains = top > 1 and has_exponential_gain(judgments.levels)
+    several, weighted = judgments.queries > 1, judgments.weights is not None
+    first = queries == queries.min()
+    mistakes: list[tuple[Any, str, str, dict[str, Any]]] = [
+        (True, "the direction of the scores", "ascending scores", {"scores": np.where(retrieved, -scores, -np.inf)}),
+        (True, "the sorting", "the order of the rows", {"scores": np.where(retrieved, -order, -np.inf)}),
+        (True, "the rows", "scores that are one row too low", {"scores": np.roll(scores, 1)}),
+        (True, "the rows", "scores that are one row too high", {"scores": np.roll(scores, -1)}),
+        (several, "the groups", "all documents as one query", {"group": [len(scores)], "weight": None}),
+        (several, "the mean", "the first query alone", {"rows": first, "weight": None}),
+        (several, "the mean", "a mean over documents instead of queries", {"weight": judgments.sizes}),
+        (weighted, "the weights", "equal weights of all queries", {"weight": None}),
+        (has_gains and top <= _MAX_GRADE, "the labels", "gains 2^l - 1 as labels", {"labels": exponential(labels)}),
         (
-            "the order of the documents",
-            "the order of the rows instead of the scores",
-            np.where(is_retrieved, -rows, -np.inf),
+            has_gains and (grades == np.floor(grades)).all(),
+            "the labels",
+            "grades, from gains 2^l - 1",
+            {"labels": grades},
         ),
-        ("the rows", "scores that are shifted down by one row", np.roll(scores, 1)),
-        ("the rows", "scores that are shifted up by one row", np.roll(scores, -1)),
+        (retrieved.any() and not retrieved.all(), "the ideal ranking", "retrieved documents only", {"rows": retrieved}),
     ]
-    yield from (Sample(judgments, changed, "", *texts) for *texts, changed in changed_scores)
-    if judgments.queries > 1:
-        yield _select(judgments, scores, all_rows, "the groups", "all documents as one query", group=[len(scores)])
-        yield _select(judgments, scores, first, "the mean", "the first query alone", weight=None)
-        text = "a mean over documents, in which long queries count more"
-        yield _select(judgments, scores, all_rows, "the mean", text, weight=judgments.sizes)
-    if weights is not None:
-        yield _select(judgments, scores, all_rows, "the weights", "equal weights of all queries", weight=None)
-    if has_exponential_gain(levels) and levels[-1] > 1:
-        grades = np.log2(labels + 1)
-        if levels[-1] <= _MAX_GRADE:
-            text = "gains 2^l - 1 in the place of the labels l"
-            yield _select(judgments, scores, all_rows, "the labels", text, labels=exponential(labels))
-        if (grades == np.floor(grades)).all():
-            text = "grades l, while the labels of these data are gains 2^l - 1"
-            yield _select(judgments, scores, all_rows, "the labels", text, labels=grades)
-    if is_retrieved.any() and not is_retrieved.all():
-        yield _select(judgments, scores, is_retrieved, "the ideal ranking", "the retrieved documents only")
+    yield from (
+        _select(judgments, check=check, fits=fits, **{"scores": scores, **changes})
+        for applies, check, fits, changes in mistakes
+        if applies
+    )
 
 
 def _select(
-    judgments: Judgments,
-    scores: Floats,
-    rows: Bools,
-    check: str = "",
-    fits: str = "",
-    options: str = "",
-    **changes: Any,
+    judgments: Judgments, scores: Floats, *, options: str = "", check: str = "", fits: str = "", **changes: Any
 ) -> Sample:
     """Return the data with some of the rows, and other labels, groups or weights."""
-    mask = judgments.by_query(rows)
-    owners = np.repeat(np.arange(judgments.queries), judgments.sizes)[mask]
-    sizes = np.bincount(owners, minlength=judgments.queries)
+    mask = judgments.by_query(changes.get("rows", np.ones(len(scores), dtype=bool)))
+    sizes = np.bincount(np.repeat(np.arange(judgments.queries), judgments.sizes)[mask], minlength=judgments.queries)
     kept = slice(None) if mask.all() else sizes > 0
-    group, weight = changes.get("group"), changes.get("weight", judgments.weights)
+    weight = changes.get("weight", judgments.weights)
     selected = Judgments(
         judgments.by_query(changes.get("labels", judgments.labels))[mask],
-        group=sizes[kept] if group is None else group,
-        weight=None if weight is None or group is not None else np.asarray(weight, dtype=np.float64)[kept],
+        group=changes.get("group", sizes[kept]),
+        weight=None if weight is None else weight[kept],
         negative_labels="allow",
         judged=None if judgments.judged is None else judgments.by_query(judgments.judged)[mask],
     )

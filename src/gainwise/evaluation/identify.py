@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -10,35 +9,32 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common.text import TextResult, format_number, join_names, pluralize
-from ..metrics.base import COMMON
+from ..metrics.base import COMMON, Metric
 from ..metrics.binary import BinaryMetric
-from ..metrics.dcg import DCG
+from ..metrics.conventions import CONVENTIONS
 from ..metrics.names import parse_metric
 from .definitions import (
     BASES,
     CUTOFFS,
     Definition,
     Sample,
-    get_title,
-    iter_defaults,
+    iter_definitions,
     iter_library_definitions,
     iter_mistakes,
     iter_samples,
-    iter_variants,
 )
 from .evaluator import validate_judgments
-from .explain import Step, decompose
+from .explain import ORDER, Step, decompose
 from .prediction import read_predictions
 from .printed_numbers import PrintedNumber, parse_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import pandas as pd
 
     from .._common.typing import Features, Predictor, Scores
     from ..judgments import Judgments
-    from ..metrics.base import Metric
     from ..metrics.names import MetricLike
 
 MAX_LINES = 10
@@ -49,37 +45,39 @@ MAX_ACCIDENTAL = 0.05
 _WINDOW = 0.05
 """Half the width of the interval in which the density of values is measured."""
 
-_TIES = {
-    "order": "ties in input order",
-    "average": "ties averaged over all orders",
-    "worst": "ties with the lowest label first",
-    "best": "ties with the highest label first",
+_WORDS = {
+    "gain": {gain: f"{gain} gain" for gain in ("linear", "exponential", "binary")},
+    "discount": {"jk": "no discount at ranks 1 and 2", "none": "no discount"},
+    "denominator": {x: f"divided by {x.replace('_', ' ')}" for x in ("min_R_k", "R", "hits", "min_k_n")},
+    "ties": {
+        "order": "ties in input order",
+        "average": "ties averaged over all orders",
+        "worst": "ties with the lowest label first",
+        "best": "ties with the highest label first",
+    },
+    "empty": {
+        value: f"queries without relevant documents {verb}"
+        for value, verb in (("0.0", "count as 0"), ("1.0", "count as 1"), ("skip", "are left out"))
+    },
+    "weights": {"ignore": "without weights"},
 }
-_EMPTY = {0.0: "count as 0", 1.0: "count as 1", "skip": "are left out"}
-_DENOMINATORS = {
-    "min_R_k": "divided by min(R, k)",
-    "R": "divided by R",
-    "hits": "divided by the hits",
-    "min_k_n": "divided by min(k, n)",
-}
-
+"""Options in words."""
 
 _PLACES = {name.partition("(")[0]: place for place, name in reversed(list(enumerate(BASES)))}
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A definition on some data, its value, and its place: the simplest definitions come first."""
+    """A definition on some data, and its value."""
 
     definition: Definition
     sample: Sample
     value: float
-    order: tuple[int, ...]
 
     def fits(self, other: Candidate) -> bool:
         """Return whether one program could have printed both numbers."""
         first, second = self.definition, other.definition
-        if self.sample is not other.sample or first.library != second.library or first.offset != second.offset:
+        if (self.sample, first.library, first.offset) != (other.sample, second.library, second.offset):
             return False
         if type(first.metric) is type(second.metric):
             return first.metric.without_cutoff() == second.metric.without_cutoff()
@@ -89,21 +87,19 @@ class Candidate:
     def list_options(self) -> list[str]:
         """Return the options that matter on these data, in words."""
         metric, sample = self.definition.metric, self.sample
-        parts = []
-        if isinstance(metric, DCG):
-            parts += [] if sample.is_binary else [f"{metric.option_text('gain')} gain"]
-            parts += {"jk": ["no discount at ranks 1 and 2"], "none": ["no discount"]}.get(str(metric.discount), [])
+        matters = {
+            "gain": not sample.is_binary,
+            "ties": sample.has_ties,
+            "empty": sample.has_empty(metric) and not self.definition.offset,
+            "weights": sample.judgments.weights is not None,
+        }
+        values = {name: str(getattr(metric, name, "")) for name in ORDER if matters.get(name, True)}
+        words = [_WORDS.get(name, {}).get(value, "") for name, value in values.items()]
         if isinstance(metric, BinaryMetric) and metric.min_label > 1:
-            parts.append(f"labels of at least {metric.min_label:g} are relevant")
-        parts += [text for value, text in _DENOMINATORS.items() if getattr(metric, "denominator", None) == value]
-        parts += [_TIES[metric.ties]] if sample.has_ties else []
-        if sample.has_empty(metric):
-            weight = " with the weight 1" if self.definition.offset else ""
-            empty: Any = 1.0 if self.definition.offset else metric.empty
-            parts.append(f"queries without relevant documents {_EMPTY[empty]}{weight}")
-        if sample.judgments.weights is not None and metric.weights == "ignore":
-            parts.append("without weights")
-        return [*parts, *filter(None, [sample.options])]
+            words.append(f"labels of at least {metric.min_label:g} are relevant")
+        if self.definition.offset:
+            words.append("queries without relevant documents count as 1 with the weight 1")
+        return [word for word in (*words, sample.options) if word]
 
 
 Match = tuple[Candidate, ...]
@@ -118,10 +114,11 @@ class Identification(TextResult):
     ----------
     matches : DataFrame
         One row per matching definition, the simplest first: `line` (definitions with the same value have the same
-        line), `library`, `name` (in the library), `metric` (the name for `evaluate`), `value`, `options` (further
-        arguments) and `check` (the mistake, if the number fits only after one). At most ten lines.
+        line), `library`, `name` (in the library), `metric` (the name for `evaluate`), `value`, `difference` to the
+        number, `definition` (in words), `options` (further arguments) and `check` (the mistake that leads to the
+        number). At most ten lines. For several numbers, `value` and `difference` belong to the first one.
     nearest : DataFrame
-        The five nearest other definitions, with `difference` and `definition`.
+        The five nearest definitions of libraries and of gainwise with other values, in the same columns.
     steps : DataFrame
         With `metric`, the changes from it to the first match, one option at a time: `option`, `before`, `after` and
         `effect`. The effects add up to the difference.
@@ -148,9 +145,8 @@ class Identification(TextResult):
         from .._common.theme import table_cell
 
         title, *notes = self.text.split("\n")
-        columns = ["library", "name", "metric", "value", "options"]
-        rows = self.matches[columns].head(MAX_LINES).assign(value=self.matches["value"].map(format_number))
-        return table_cell(title, columns, rows.astype(str).itertuples(index=False), *notes)
+        rows = self.matches[["library", "name", "metric", "value"]].head(MAX_LINES).astype(str)
+        return table_cell(title, ("library", "name", "metric", "value"), rows.itertuples(index=False), *notes)
 
 
 def identify(
@@ -255,7 +251,7 @@ class _Search:
         """Return the matches, the simplest first: of the stated library, of any definition, or after a mistake."""
         original, library = self.numbers, self.numbers[0].library
         for stage in (*(["simple"] if library else []), "all", "mistakes", "percent"):
-            samples, found = self.samples, list[Match]()
+            samples = self.samples
             if stage == "mistakes":
                 samples = load_mistakes()
             elif stage == "percent":
@@ -263,54 +259,49 @@ class _Search:
                     break
                 self.numbers = [number.as_percent() for number in original]
                 samples = [replace(samples[0], check="the unit", fits="a share in percent")]
-            for sample in samples:
-                complete = stage == "percent" or (stage == "all" and sample is samples[0])
-                found += self._find_in(sample, complete)
+            complete = stage in ("all", "percent")
+            found = [m for sample in samples for m in self._find_in(sample, complete and sample is samples[0])]
             if library is not None and stage != "all":
-                first = {match[0].value for match in found if match[0].definition.library == get_title(library)}
+                first = {match[0].value for match in found if match[0].definition.library == library}
                 found = [match for match in found if match[0].value in first]
             if found:
-                return sorted(found, key=lambda match: match[0].order)
+                return sorted(found, key=lambda match: self._order(match[0]))
         self.numbers = original
         return []
+
+    def _list_cutoffs(self, number: PrintedNumber) -> Sequence[int | None]:
+        if number.k is not None:
+            return (number.k,)
+        return CUTOFFS if number.name is None else sorted(CUTOFFS, key=lambda k: k is not None)
 
     def _find_in(self, sample: Sample, complete: bool) -> list[Match]:
         """Return the matches on these data."""
         matching: list[list[Candidate]] = []
+        own = [] if self.own is None else [Definition(self.own, 0)]
         for number, known in zip(self.numbers, self.values, strict=True):
-            orders = self._list_definitions(number, sample, complete)
-            values = sample.evaluate(orders)
-            known.update(round(value, 10) for value in values.values())
-            candidates = [Candidate(key, sample, value, orders[key]) for key, value in values.items()]
+            cutoffs = self._list_cutoffs(number)
+            definitions = [*iter_library_definitions(sample, cutoffs), *iter_definitions(sample, cutoffs, complete)]
+            definitions = [*own, *(definition for definition in definitions if number.allows(definition.base))]
+            candidates = [Candidate(key, sample, value) for key, value in sample.evaluate(definitions).items()]
+            known.update(round(candidate.value, 10) for candidate in candidates)
             if number is self.numbers[0] and not sample.check:
-                self.simple += [candidate for candidate in candidates if candidate.order[0] in (1, 2)]
+                self.simple += [candidate for candidate in candidates if candidate.definition.source in (1, 2)]
             matching.append([candidate for candidate in candidates if number.matches(candidate.value)])
         return [match for match in product(*matching) if all(match[0].fits(other) for other in match[1:])]
 
-    def _list_definitions(
-        self, number: PrintedNumber, sample: Sample, complete: bool
-    ) -> dict[Definition, tuple[int, ...]]:
-        """Return definitions with their order: your own metric, libraries, defaults of gainwise, other options."""
-        cutoffs: Sequence[int | None] = CUTOFFS if number.k is None else (number.k,)
-        if number.name is not None and number.k is None:
-            cutoffs = sorted(cutoffs, key=lambda k: k is not None)
-        places = {k: place for place, k in enumerate(cutoffs)}
-        sources: list[Iterable[Definition]] = [
-            [] if self.own is None else [Definition(self.own)],
-            iter_library_definitions(sample, cutoffs),
-            iter_defaults(sample, cutoffs),
-            iter_variants(sample, cutoffs) if complete else [],
-        ]
-        orders: dict[Definition, tuple[int, ...]] = {}
-        for source, definitions in enumerate(sources):
-            for definition in definitions:
-                base, metric = definition.base, definition.metric
-                if source == 0 or number.allows(base):
-                    changes = str(metric).count("=") if source == 3 else 0
-                    is_other = number.library is not None and definition.library != get_title(number.library)
-                    place = places.get(metric.k, len(places)), _PLACES.get(base, len(_PLACES))
-                    orders.setdefault(definition, (source, is_other, changes, *place, len(orders)))
-        return orders
+    def _order(self, candidate: Candidate) -> tuple[Any, ...]:
+        """Return a sort key: source, stated library, number of options, frequency of the cutoff and of the metric."""
+        number, definition = self.numbers[0], candidate.definition
+        cutoffs, k, source = list(self._list_cutoffs(number)), definition.metric.k, definition.source
+        changes = str(definition.metric).count("=") if source == 3 else 0
+        place = cutoffs.index(k) if k in cutoffs else len(cutoffs)
+        return (
+            source,
+            definition.library != (number.library or definition.library),
+            changes,
+            place,
+            _PLACES.get(definition.base, 99),
+        )
 
     @property
     def accidental(self) -> float:
@@ -322,6 +313,29 @@ class _Search:
             expected *= matches if place == 0 else matches / max(len(values), 1)
         return expected
 
+    def list_nearest(self, matches: list[Match]) -> list[Match]:
+        """Return the nearest definitions of libraries and of gainwise with other values, for the first number."""
+        excluded, distinct = {round(match[0].value, 10) for match in matches}, dict[float, Candidate]()
+        distance = {candidate: abs(candidate.value - self.numbers[0].value) for candidate in self.simple}
+        for candidate in sorted(self.simple, key=lambda entry: (round(distance[entry], 10), self._order(entry))):
+            if round(candidate.value, 10) not in excluded:
+                distinct.setdefault(round(candidate.value, 10), candidate)
+        nearest: list[Match] = [(candidate,) for candidate in distinct.values()]
+        return nearest[:MAX_NEAREST]
+
+    def list_steps(self, candidate: Candidate) -> list[Step]:
+        """Return the steps from your own metric to a definition."""
+        if self.own is None:
+            return []
+        sample, definition = self.samples[0], candidate.definition
+        steps = decompose(self.own, definition.metric, sample.evaluate_one)
+        rest = candidate.value - sample.evaluate_one(definition.metric)
+        if candidate.sample is not sample:
+            steps.append(Step("data", "", candidate.sample.fits or candidate.sample.options, rest))
+        elif definition.offset:
+            steps.append(Step("weight of queries without relevant documents", "own", "1", rest))
+        return steps
+
 
 def _summarize(search: _Search, matches: list[Match]) -> Identification:
     """Return the tables and the text of a search."""
@@ -330,43 +344,11 @@ def _summarize(search: _Search, matches: list[Match]) -> Identification:
     lines: dict[tuple[float, ...], list[Match]] = {}
     for match in matches:
         lines.setdefault(tuple(round(candidate.value, 10) for candidate in match), []).append(match)
-    shown = list(lines.values())[:MAX_LINES]
-    rows = [
-        (
-            number,
-            match[0].definition.library,
-            ", ".join(candidate.definition.name for candidate in match),
-            ", ".join(str(candidate.definition.metric) for candidate in match),
-            match[0].value,
-            match[0].sample.options,
-            match[0].sample.sentence,
-        )
-        for number, line in enumerate(shown)
-        for match in line
-    ]
-    target, excluded = search.numbers[0].value, {round(match[0].value, 10) for match in matches}
-    distinct: dict[float, Candidate] = {}
-    for near in sorted(search.simple, key=lambda entry: (abs(entry.value - target), entry.order)):
-        distinct.setdefault(round(near.value, 10), near)
-    nearest = [near for value, near in distinct.items() if value not in excluded][:MAX_NEAREST]
-    steps = (
-        [] if search.own is None else _find_steps(search.own, search.samples[0], (*[m[0] for m in matches], *nearest))
-    )
-    columns = ["line", "library", "name", "metric", "value", "options", "check"]
-    near_rows = [
-        (
-            near.definition.library,
-            near.definition.name,
-            str(near.definition.metric),
-            near.value,
-            near.value - target,
-            ", ".join(near.list_options()),
-        )
-        for near in nearest
-    ]
+    shown, nearest = list(lines.values())[:MAX_LINES], [[match] for match in search.list_nearest(matches)]
+    steps = [step for line in (shown or nearest)[:1] for step in search.list_steps(line[0][0])]
     return Identification(
-        pd.DataFrame(rows, columns=columns),
-        pd.DataFrame(near_rows, columns=["library", "name", "metric", "value", "difference", "definition"]),
+        _build_table(shown, search.numbers[0].value),
+        _build_table(nearest, search.numbers[0].value),
         pd.DataFrame(steps, columns=Step._fields),
         search.accidental,
         len(lines),
@@ -374,30 +356,40 @@ def _summarize(search: _Search, matches: list[Match]) -> Identification:
     )
 
 
-def _find_steps(own: Metric, sample: Sample, matches: Sequence[Candidate]) -> list[Step]:
-    """Return the steps from your own metric to the first match, or to the nearest definition."""
-    if not matches:
-        return []
-    match = matches[0]
-    steps = decompose(own, match.definition.metric, sample.evaluate_one)
-    rest = match.value - sample.evaluate_one(match.definition.metric)
-    if match.sample is not sample:
-        steps.append(Step("data", "", match.sample.fits or match.sample.options, rest))
-    elif match.definition.offset:
-        steps.append(Step("weight of queries without relevant documents", "own", "1", rest))
-    return steps
+def _build_table(lines: list[list[Match]], target: float) -> pd.DataFrame:
+    """Return one row per match."""
+    import pandas as pd
+
+    rows = [
+        {
+            "line": number,
+            "library": CONVENTIONS[match[0].definition.library].title if match[0].definition.library else "",
+            "name": ", ".join(candidate.definition.name for candidate in match),
+            "metric": ", ".join(str(candidate.definition.metric) for candidate in match),
+            "value": match[0].value,
+            "difference": match[0].value - target,
+            "definition": ", ".join(match[0].list_options()),
+            "options": match[0].sample.options,
+            "check": match[0].sample.sentence,
+        }
+        for number, line in enumerate(lines)
+        for match in line
+    ]
+    columns = ["line", "library", "name", "metric", "value", "difference", "definition", "options", "check"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _name_line(line: list[Match]) -> str:
     """Return the names of definitions with the same value: those of libraries, or the simplest one."""
-    texts = ["your " + line[0][0].definition.name] if line[0][0].order[0] == 0 else []
+    texts = ["your " + line[0][0].definition.name] if line[0][0].definition.source == 0 else []
     names = {match[0].definition.library: match for match in reversed(line)}  # The simplest name of each library.
     owners: dict[str, list[str]] = {}
     for match in line:
         library = match[0].definition.library
         if library and names[library] is match:
+            title = CONVENTIONS[library].title
             name = join_names([candidate.definition.name for candidate in match])
-            owners.setdefault(name, []).append(f"{library}'" if library.endswith("s") else f"{library}'s")
+            owners.setdefault(name, []).append(f"{title}'" if title.endswith("s") else f"{title}'s")
     texts += [f"{join_names(libraries)} {name}" for name, libraries in owners.items()]
     same = " (the same number on these data)" if len(texts) > 1 or any(len(x) > 1 for x in owners.values()) else ""
     return join_names(texts or [join_names([candidate.definition.name for candidate in line[0]])], 4) + same
@@ -405,13 +397,12 @@ def _name_line(line: list[Match]) -> str:
 
 def _describe(line: list[Match]) -> str:
     """Return the options that all definitions of a line have in common."""
-    common = [set(match[0].list_options()) for match in line]
-    shared = [text for text in line[0][0].list_options() if all(text in texts for texts in common)]
+    shared = [text for text in line[0][0].list_options() if all(text in match[0].list_options() for match in line)]
     return f": {', '.join(shared)}" if shared else ""
 
 
 def _write(
-    search: _Search, lines: list[list[Match]], count: int, nearest: list[Candidate], steps: list[Step]
+    search: _Search, lines: list[list[Match]], count: int, nearest: list[list[Match]], steps: list[Step]
 ) -> Iterator[str]:
     """Yield the lines of the text."""
     target, be = search.numbers[0].value, "is" if len(search.numbers) == 1 else "are"
@@ -422,26 +413,22 @@ def _write(
             yield f"All values of the search are between {format_number(low)} and {format_number(high)}."
     elif lines[0][0][0].sample.check:
         yield f"No definition gives {search.title} on these data as they are. {lines[0][0][0].sample.sentence}"
-    verb = "may be" if search.accidental > MAX_ACCIDENTAL else f"{be} consistent with"
     if count > MAX_LINES:
         yield f"{search.title} matches {pluralize(count, 'value')} of different definitions. Pass more digits."
+    verb = "may be" if search.accidental > MAX_ACCIDENTAL else f"{be} consistent with"
     for place, line in enumerate(lines):
         start = f"{search.title} {verb}" if place == 0 and count <= MAX_LINES else "or"
         yield f"{start} {_name_line(line)}{_describe(line)}."
     if search.own is not None:
-        changes = "; ".join(_describe_step(step) for step in steps if step.effect)
-        goal = "" if lines or not nearest else f" to {_name_line([(nearest[0],)])}"
+        changes = [f"{step} ({format_number(step.effect, plus=True)})" for step in steps if step.effect]
+        goal = "" if lines or not nearest else f" to {_name_line(nearest[0])}"
         value = format_number(search.samples[0].evaluate_one(search.own))
-        yield f"yours: {search.own} is {value}{f'. Changes{goal}: {changes}' if changes else ''}."
-    for near in nearest[:1] if lines else nearest:
-        difference = f"{format_number(near.value)} ({format_number(near.value - target, plus=True)})"
-        yield f"next: {_name_line([(near,)])} is {difference}{_describe([(near,)])}."
+        yield f"yours: {search.own} is {value}{f'. Changes{goal}: ' if changes else ''}{'; '.join(changes)}."
+    for line in nearest[:1] if lines else nearest:
+        near = line[0][0].value
+        difference = f"{format_number(near)} ({format_number(near - target, plus=True)})"
+        yield f"next: {_name_line(line)} is {difference}{_describe(line)}."
     number = pluralize(sum(map(len, search.values)), "different value")
     yield f"matches expected by accident: {search.accidental:.2g}, among {number}."
     if len(search.samples[0].judgments.levels) == 1:
         yield "All labels are equal, so most definitions give the same number."
-
-
-def _describe_step(step: Step) -> str:
-    before = f" instead of {step.before}" if step.before else ""
-    return f"{step.option} {step.after}{before} ({format_number(step.effect, plus=True)})"

@@ -21,8 +21,20 @@ _CUTOFF = re.compile(
     r"(?:@|_at_|[_.]|\btop[-_ ]?|\b(?:k|n|at|top_k|topk)\s*[=:]?\s*\[?|=\[?)([1-9]\d{0,8})(?![\d.]*\.\d)"
 )
 
-_LOGS = {"lightgbm": r"\w's \w+@?\d*", "xgboost": r"\w-(?:ndcg|map|pre)\b", "trec_eval": r"\ball\s+[\d.]"}
-"""Lines of logs that only one library writes."""
+_SIGNATURES = {
+    "lightgbm": r"\w's \w+@?\d*",
+    "xgboost": r"\w-(?:ndcg|map|pre)\b",
+    "catboost": r":top=",
+    "sklearn": r"\bn?dcg_score\b",
+    "trec_eval": r"_cut_\d|\brecip_rank\b|\ball\s+[\d.]",
+    "torchmetrics": r"\bRetrieval[A-Z]",
+    "ranx": r"\bndcg_burges\b",
+    "ignite": r"\((?:top_k=\[|top_k=\d+\):)",
+    "keras_rs": r"(?:DCG|Mean\w+|AtK)\(k=",
+    "recommenders": r"_at_k\(",
+    "lenskit": r"\(n=",
+}
+"""Names of metrics and lines of logs that only one library writes."""
 
 _SPELLINGS = {
     "normalized discounted cumulative gain": "ndcg",
@@ -92,17 +104,7 @@ def _find_library(text: str) -> str | None:
     for library, convention in CONVENTIONS.items():
         if any(re.search(rf"\b{re.escape(name.lower())}\b", lower) for name in (library, convention.title)):
             return library
-    for library, pattern in _LOGS.items():
-        if re.search(pattern, text):
-            return library
-    owners: dict[str, set[str]] = {}
-    for library, convention in CONVENTIONS.items():
-        for printed in convention.prints.values():
-            owners.setdefault(printed.partition("{k}")[0], set()).add(library)
-    unique = {start: next(iter(libraries)) for start, libraries in owners.items() if len(libraries) == 1}
-    specific = (start for start in unique if len(start) > 2 and not start.endswith("@"))  # Many programs write @.
-    found = [start for start in specific if re.search(rf"(?<!\w){re.escape(start)}", text)]
-    return unique[max(found, key=len)] if found else None
+    return next((library for library, pattern in _SIGNATURES.items() if re.search(pattern, text)), None)
 
 
 _NAMES = _list_names()

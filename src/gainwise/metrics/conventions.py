@@ -31,7 +31,8 @@ XGBOOST_CUTOFF = 32
 class Convention:
     """Options of all metrics, and options by the first name of a class, which take precedence.
 
-    `title` is the name of the library in one word. `prints` contains its names of metrics by their names here, with {k}
+    `gain` and `discount` are those of a plain ndcg. `title` is the name of the library in one word. `prints` contains
+    its names of metrics by their names here, with {k}
     as the cutoff. Each of them is tested against the library. With `binary_only`, its binary metrics require labels 0
     and 1. With `requires_cutoff`, the library does not evaluate all ranks by default.
     """
@@ -39,6 +40,7 @@ class Convention:
     common: Mapping[str, Any]
     by_name: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     gain: str | None = None
+    discount: str = "log2"
     min_label: float = 1.0
     note: str = ""
     binary_only: bool = False
@@ -201,12 +203,13 @@ CONVENTIONS: Mapping[str, Convention] = {
     ),
     "lenskit": Convention(
         {"ties": "order", "empty": "skip"},
-        {"ndcg": {"discount": "jk"}, "precision": {"denominator": "min_k_n", "empty": 0}},
+        {"precision": {"denominator": "min_k_n", "empty": 0}},
         gain="binary",
+        discount="jk",
         note="the test data contain relevant items only",
         title="LensKit",
         prints={
-            "ndcg(gain=binary)@{k}": "NDCG(n={k})",
+            "ndcg(gain=binary,discount=jk)@{k}": "NDCG(n={k})",
             "ndcg_jk@{k}": "NDCG(n={k}, gain='rating')",
             "map@{k}": "AveragePrecision(n={k})",
             "mrr@{k}": "RecipRank(n={k})",
