@@ -60,8 +60,10 @@ class TestParts:
 
     JUDGMENTS = gw.Judgments([0, 3, 1, 0, 2, 0, 0, 0, 2], group=[6, 2, 1], weight=[2, 1, 1])
     SCORES = [2.0, 1.0, 1.0, 1.0, 0.5, 0.1, 2.0, 1.0, 1.0]
-    NAMES = ("ndcg_linear@3", "map@2", "map(ties=order,denominator=hits)", "dcg_exp", "mrr(empty=skip)", "rbp(p=0.5)@4",
-             "ndcg_exp(ties=worst,empty=1,weights=ignore)@2", "precision(min_label=2)@3", "ndcg(gain=binary,discount=jk)")  # fmt: skip
+    NAMES = (
+        "ndcg_linear@3", "map@2", "map(ties=order,denominator=hits)", "dcg_exp", "mrr(empty=skip)", "rbp(p=0.5)@4",
+        "ndcg_exp(ties=worst,empty=1,weights=ignore)@2", "precision(min_label=2)@3", "ndcg(gain=binary,discount=jk)",
+    )  # fmt: skip
 
     @pytest.mark.parametrize("end", NAMES)
     @pytest.mark.parametrize("start", NAMES)

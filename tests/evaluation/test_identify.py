@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -113,6 +115,118 @@ def count_identified_mistakes(count, seed=3):
         found += len(result.matches) > 0 and word in result.matches["check"].iloc[0]
         planted += 1
     return found
+
+
+class TestIdentify:
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_the_number_of_every_convention(self, kind):
+        judgments, scores = make_data(kind, 5)
+        for library, name, own in list_printed(judgments, (10,)):
+            value = evaluate(own, judgments, scores, library)
+            result = gw.identify(f"{CONVENTIONS[library].title} {name}: {value:.4f}", judgments, scores)
+            assert finds(result, library, name), (library, name)
+            reproduced = evaluate(result.matches["metric"].iloc[0], judgments, scores)
+            assert reproduced == pytest.approx(value, abs=5.1e-5)
+
+    def test_several_numbers_restrict_the_search(self):
+        judgments, scores = make_data("ties", 1)
+        values = {k: evaluate(f"ndcg_linear@{k}", judgments, scores) for k in (3, 7)}
+        result = gw.identify({f"ndcg@{k}": round(value, 3) for k, value in values.items()}, judgments, scores)
+        assert "ndcg_score(k=3), ndcg_score(k=7)" in set(result.matches["name"])
+        assert gw.identify({"ndcg@3": values[3], "ndcg@7": values[7] + 0.01}, judgments, scores).matches.empty
+
+    def test_weights_of_empty_queries_in_lightgbm(self):
+        """LightGBM adds 1 for a query without relevant documents, whatever its weight is."""
+        lgb = pytest.importorskip("lightgbm")
+        judgments, scores = make_data("empty", 2)
+        weights = np.random.default_rng(0).integers(1, 9, judgments.queries)
+        rows = np.repeat(weights, judgments.sizes)
+        quiet = {"verbose": -1, "num_threads": 1, "objective": "lambdarank", "metric": "ndcg", "eval_at": [10]}
+        features = np.zeros((len(rows), 1))
+        data = lgb.Dataset(
+            features, judgments.labels, group=judgments.sizes, weight=rows, init_score=scores, params=quiet
+        )
+        value = lgb.Booster(quiet, data).eval_train()[0][2]
+        weighted = gw.Judgments(judgments.labels, group=judgments.sizes, weight=weights)
+        result = gw.identify(f"valid_0's ndcg@10: {value:.5f}", weighted, scores, metric="ndcg_exp@10")
+        assert finds(result, "lightgbm", "ndcg@10")
+        assert result.steps["effect"].sum() == pytest.approx(
+            value - evaluate("ndcg_exp@10", weighted, scores), abs=1e-6
+        )
+
+    def test_parts_lead_from_your_metric_to_the_number(self):
+        judgments, scores = make_data("empty", 3)
+        value = evaluate("ndcg@5", judgments, scores, "xgboost")
+        result = gw.identify(value, judgments, scores, metric="ndcg_linear@10")
+        difference = value - evaluate("ndcg_linear@10", judgments, scores)
+        assert result.steps["effect"].sum() == pytest.approx(difference, abs=1e-14)
+        assert set(result.steps["option"]) >= {"k", "gain", "empty"}
+
+    def test_data_and_iterations_after_a_mistake(self):
+        lgb = pytest.importorskip("lightgbm")
+        train, valid = gw.data.simulate(150, seed=3).split_queries(0.5, 0.5, seed=1)
+        data = lgb.Dataset(train.features, train.labels, group=train.group)
+        booster = lgb.train({"objective": "lambdarank", "verbose": -1, "num_threads": 1}, data, 30)
+        booster.best_iteration = 5
+        judgments = valid.judgments()
+        value = evaluate("ndcg@10", judgments, booster.predict(valid.features, num_iteration=30), "lightgbm")
+        result = gw.identify(f"valid's ndcg@10: {value:.5f}", judgments, booster, features=valid.features)
+        assert "all 30 rounds instead of 5" in result.matches["check"].iloc[0]
+        value = evaluate("ndcg@10", train.judgments(), booster.predict(train.features, num_iteration=5), "lightgbm")
+        others = {"train": (train.judgments(), train.features)}
+        result = gw.identify(f"ndcg@10: {value:.5f}", judgments, booster, features=valid.features, data=others)
+        assert "'train'" in result.matches["check"].iloc[0]
+
+    def test_run_without_results_for_some_queries(self):
+        """trec_eval leaves out queries without results, and with -c they count as 0."""
+        judgments, scores = make_data("ties", 4)
+        scores[judgments.query_of_rows < 9] = -np.inf
+        kept = judgments.query_of_rows >= 9
+        part = gw.Judgments(judgments.labels[kept], group=judgments.sizes[9:])
+        for options, value in (("missing='skip'", evaluate("map", part, scores[kept], "trec_eval")),
+                               ("", evaluate("map", judgments, scores, "trec_eval"))):  # fmt: skip
+            result = gw.identify(f"map all {value:.4f}", judgments, scores)
+            assert options in set(result.matches.loc[result.matches["library"] == "trec_eval", "options"])
+
+
+class TestText:
+    """Sentences for numbers that many definitions, none, or only a share in percent give."""
+
+    DATA = make_data("ties", 6)
+
+    def test_percent(self):
+        value = evaluate("ndcg_linear@10", *self.DATA)
+        for number in (f"NDCG@10 = {100 * value:.2f} %", f"NDCG@10 = {100 * value:.2f}"):
+            result = gw.identify(number, *self.DATA)
+            assert finds(result, "sklearn", "ndcg_score(k=10)")
+            assert ("Check the unit" in result.text) == ("%" not in number)
+
+    def test_few_digits(self):
+        result = gw.identify("0.5", *self.DATA)
+        assert f"0.5 matches {result.lines:,} values" in result.text
+        assert result.matches["line"].max() == 9
+        assert result.lines > 100 < result.accidental
+
+    def test_no_match(self):
+        result = gw.identify(-3.5, *self.DATA, metric="ndcg_exp@10")
+        assert result.matches.empty
+        assert len(result.nearest) == 5
+        assert result.nearest["difference"].abs().is_monotonic_increasing
+        assert "All values of the search are between" in result.text
+        assert f"ndcg_exp@10 is {evaluate('ndcg_exp@10', *self.DATA):.4f}" in result.text
+
+    def test_dcg_above_1(self):
+        value = evaluate("dcg_exp@10", *self.DATA)
+        assert gw.identify(f"DCG@10 {value:.4f}", *self.DATA).matches["metric"].iloc[0].startswith("dcg_exp")
+
+    def test_equal_labels(self):
+        assert "All labels are equal" in gw.identify(1.0, gw.Judgments([1, 1, 1], group=[3]), [3, 2, 1]).text
+
+    def test_forms_of_the_result(self):
+        result = gw.identify("ndcg@10 0.5", *self.DATA)
+        assert json.loads(json.dumps(result.to_dict()))["lines"] == result.lines
+        assert "<table" in result._repr_html_()
+        assert repr(result) == result.text
 
 
 @pytest.mark.slow

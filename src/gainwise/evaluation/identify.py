@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common.text import TextResult, format_number, join_names, pluralize
+from ..judgments import Judgments
 from ..metrics.base import COMMON, Metric
 from ..metrics.binary import BinaryMetric
 from ..metrics.conventions import CONVENTIONS
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from .._common.typing import Features, Predictor, Scores
-    from ..judgments import Judgments
     from ..metrics.names import MetricLike
 
 MAX_LINES = 10
@@ -202,9 +202,11 @@ def identify(
     --------
     >>> import gainwise as gw
     >>> judgments = gw.Judgments([3, 0, 1, 0, 0, 2, 0, 1], group=[5, 3])
-    >>> result = gw.identify("NDCG@2 = 0.7106", judgments, [3, 2, 2, 1, 1, 1, 3, 2], metric="ndcg_linear@2")
-    >>> result.matches[["library", "name", "metric"]].head(1).squeeze().tolist()
-    ['LightGBM', 'ndcg@2', 'ndcg_exp(ties=order,empty=1,weights=float32_mean)@2']
+    >>> result = gw.identify("NDCG@2 = 0.5455", judgments, [3, 2, 2, 1, 1, 1, 3, 2], metric="ndcg_linear@2")
+    >>> print(result.text.splitlines()[1])
+    yours: ndcg_linear@2 is 0.5765. Changes: gain linear → exponential (−0.0103); ties average → order (−0.0206).
+    >>> result.matches.loc[0, "metric"]
+    'ndcg_exp(ties=order,empty=1,weights=float32_mean)@2'
     """
     numbers = parse_numbers(number)
     validate_judgments("identify(number, judgments, scores)", judgments, number=number, scores=scores)
@@ -224,7 +226,8 @@ def _read_samples(
         )
     prediction, others = read_predictions({"scores": scores}, judgments, features)["scores"], []
     for name, (part, values) in data.items():
-        validate_judgments("identify(…, data={name: (judgments, scores)})", part, data=values)
+        if not isinstance(part, Judgments):
+            raise TypeError(f"data[{name!r}] must be a pair of Judgments and scores, got {type(part).__name__} first.")
         source = {name: scores if hasattr(scores, "predict") and np.ndim(values) != 1 else values}
         others.append(Sample(part, read_predictions(source, part, values)[name].scores, "", "the data", repr(name)))
     rounds = prediction.iteration
