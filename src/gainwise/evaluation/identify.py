@@ -204,7 +204,7 @@ def identify(
     >>> judgments = gw.Judgments([3, 0, 1, 0, 0, 2, 0, 1], group=[5, 3])
     >>> result = gw.identify("NDCG@2 = 0.5455", judgments, [3, 2, 2, 1, 1, 1, 3, 2], metric="ndcg_linear@2")
     >>> print(result.text.splitlines()[1])
-    yours: ndcg_linear@2 is 0.5765. Changes: gain linear → exponential (−0.0103); ties average → order (−0.0206).
+    yours: ndcg_linear@2 is 0.5765. Changes: gain linear → exponential (−0.0103); ties average → order (−0.0207).
     >>> result.matches.loc[0, "metric"]
     'ndcg_exp(ties=order,empty=1,weights=float32_mean)@2'
     """
