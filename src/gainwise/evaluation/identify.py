@@ -430,7 +430,7 @@ def _write(
     for line in nearest[:1] if lines else nearest:
         near = line[0][0].value
         difference = f"{format_number(near)} ({format_number(near - target, plus=True)})"
-        yield f"next: {_name_line(line)} is {difference}{_describe(line)}."
+        yield f"{'next' if lines else 'nearest'}: {_name_line(line)} is {difference}{_describe(line)}."
     number = pluralize(sum(map(len, search.values)), "different value")
     yield f"matches expected by accident: {search.accidental:.2g}, among {number}."
     if len(search.samples[0].judgments.levels) == 1:
