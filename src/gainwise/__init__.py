@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from .evaluation.evaluator import Evaluator as Evaluator
     from .evaluation.evaluator import evaluate as evaluate
     from .evaluation.explain import explain as explain
+    from .evaluation.identify import Identification as Identification
+    from .evaluation.identify import identify as identify
     from .evaluation.label_gains import GainLabelsWarning as GainLabelsWarning
     from .evaluation.trec_runs import evaluate_run as evaluate_run
     from .experiment import Candidate as Candidate
@@ -74,6 +76,7 @@ _NAMES = {
     "evaluation.evaluator": "Evaluation Evaluator evaluate",
     "evaluation.explain": "explain",
     "evaluation.label_gains": "GainLabelsWarning",
+    "evaluation.identify": "Identification identify",
     "evaluation.trec_runs": "evaluate_run",
     "experiment": "Candidate Experiment ExperimentResult grid k_folds",
     "judgments": "Judgments",

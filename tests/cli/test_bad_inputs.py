@@ -126,6 +126,7 @@ NO_EFFECT = [
     no_effect(f"{VARIANCE} --label x", "--label", "with --query-sd"),
     no_effect(f"{VARIANCE} --features 0", "--features", "with --query-sd"),
     no_effect("explain --labels 1,0 --query x", "--query", "with --labels"),
+    no_effect("identify 0.5 --table two.csv old.npy", "MODELS", "with --table"),
     no_effect("run wrong.toml --json --open", "--open", "with --json"),
 ]
 
@@ -141,6 +142,9 @@ OTHERS = [
     BadCall(f"{SCORE} --import needs_more.py", "'not_installed_here'", "No module"),
     BadCall(f"{SCORE} --import exits.py", "--import exits.py", "SystemExit: 3"),
     BadCall("explain", "--labels", "either a file"),
+    BadCall("identify NaN --table two.csv --scores old", "'NaN'", "finite number"),
+    BadCall("identify 0.5 --table two.csv", "old, better", "exactly one model"),
+    BadCall("identify 0.5 --qrels qrels.txt", "none", "exactly one model"),
     BadCall("report .", "gainwise"),
     BadCall("run wrong.toml", "candidates[0].training_gain"),
     BadCall("run none.toml", "none.toml", code=2),

@@ -1,4 +1,4 @@
-"""`gainwise score` and `gainwise explain`: one run, and one ranking."""
+"""`gainwise score`, `gainwise explain` and `gainwise identify`: one run, one ranking, and one number."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_explain_labels_in_ranked_order():
     assert (content["k"], content["queries"]) == (10, 1)
     numbers = [number for number in content["numbers"] if number["heading"] == "NDCG@10"]
     assert numbers[0]["printed_by"][:2] == ["LightGBM", "XGBoost"]
-    assert len(numbers) == len({round(number["value"], 9) for number in numbers}) == 3
+    assert len(numbers) == len({round(number["value"], 9) for number in numbers}) == 5
     lines = output_of("explain --labels", RANKING).splitlines()
     shown = [line.split()[:2] for line in lines if line.startswith("0.")]
     assert shown[:2] == [["0.8946", "ndcg_exp@10"], ["0.8213", "ndcg_linear@10"]]
@@ -68,3 +68,19 @@ def test_explain_a_file(tmp_path):
     content = json_of("explain --query q", tmp_path / "f.csv")
     assert (content["queries"], content["conventions"]["gainwise"]["mrr@10"]) == (2, 0.75)
     assert "2 queries" in output_of("explain --query q", tmp_path / "f.csv")
+
+
+def test_identify_a_number_of_each_kind_of_input(files):
+    def expect(metric, convention, judgments, scores):
+        (value,) = gw.evaluate(metric, judgments, scores, convention=convention).mean.values()
+        return f"{value:.5f}"
+
+    value = expect("ndcg@5", "lightgbm", files.judgments, files.scores["lgb"])
+    content = json_of("identify -m ndcg_exp@5 --data data.txt", f"valid_0's ndcg@5: {value}", "lgb.txt")
+    assert (content["matches"][0]["library"], content["matches"][0]["name"]) == ("LightGBM", "ndcg@5")
+    value = expect("map@10", "catboost", files.judgments, files.scores["old"])
+    for source in ("--table all.csv --scores old", "--labels labels.npy --group group.npy"):
+        model = [] if "table" in source else ["old.npy"]
+        assert "CatBoost's MAP:top=10" in output_of(f"identify {source}", f"MAP:top=10 {value}", *model)
+    (value,) = gw.evaluate_run("map", files.retrieved["first"], files.qrels, convention="trec_eval").mean.values()
+    assert "consistent with trec_eval's" in output_of("identify --qrels qrels.txt", f"map all {value:.5f}", "first.txt")

@@ -68,6 +68,33 @@ CASES = [
     *(evaluate("n_jobs", f"got {n!r}", "mrr", JUDGMENTS, range(5), n_jobs=n) for n in (0, -1, 1.5)),
     *(evaluate("n_jobs", f"got {n!r}", "mrr", JUDGMENTS, range(5), TypeError, n_jobs=n) for n in ("2", True)),
     *(
+        BadInput(f"identify {number!r}", lambda n=number: gw.identify(n, JUDGMENTS, range(5)), "number", error, words)
+        for number, error, words in [
+            ("NaN", ValueError, "finite"),
+            (np.nan, ValueError, "finite"),
+            ("", ValueError, "finite"),
+            ("train's map@3: 0.5 valid's map@3: 0.6", ValueError, "one value"),
+            (None, TypeError, "NoneType"),
+            ({"map": True}, TypeError, "bool"),
+        ]
+    ),
+    BadInput("identify scores", lambda: gw.identify(0.5, JUDGMENTS, [1, 2]), "scores", ValueError, "2 for 5"),
+    BadInput(
+        "identify judgments",
+        lambda: gw.identify(0.5, range(5), JUDGMENTS),
+        "wrong order",
+        TypeError,
+        "identify(number,",
+    ),
+    BadInput(
+        "identify data",
+        lambda: gw.identify(0.5, JUDGMENTS, range(5), data={"train": (range(5), range(5))}),
+        "data",
+        TypeError,
+        "Judgments",
+    ),
+    BadInput("explain group", lambda: gw.explain(JUDGMENTS, range(5), group=[5]), "group", TypeError, "contain them"),
+    *(
         BadInput(f"explain k={k}", lambda k=k: gw.explain([1], [1], k=k), "k", ValueError, "whole")
         for k in (0, -1, 1.5)
     ),

@@ -10,7 +10,7 @@ import pytest
 from sklearn.metrics import ndcg_score
 
 import gainwise as gw
-from gainwise.evaluation.explain import build_judgments, distinct_numbers
+from gainwise.evaluation.explain import build_judgments, decompose, distinct_numbers
 
 LABELS = [0, 3, 1, 0, 2, 0]
 SCORES = [2.0, 1.0, 1.0, 1.0, 0.5, 0.1]
@@ -19,11 +19,14 @@ SCORES = [2.0, 1.0, 1.0, 1.0, 0.5, 0.1]
 class TestExplain:
     def test_libraries_and_their_ndcg(self):
         table = gw.explain(LABELS, SCORES)
-        libraries = {"lightgbm", "xgboost", "catboost", "sklearn", "trec_eval", "torchmetrics"}
-        assert set(table.index) == libraries | {"gainwise", "ranx"}
-        exponential = {"lightgbm", "xgboost"}
-        for library in libraries:
-            assert table["calls NDCG"][library] == ("ndcg_exp" if library in exponential else "ndcg_linear")
+        names = {
+            "both, by name": ["gainwise", "ranx"],
+            "ndcg_exp": ["lightgbm", "xgboost", "ignite", "keras_rs"],
+            "ndcg_linear": ["catboost", "sklearn", "trec_eval", "torchmetrics"],
+            "ndcg(gain=binary)": ["recommenders"],
+            "ndcg(gain=binary,discount=jk)": ["lenskit"],
+        }
+        assert table["calls NDCG"].to_dict() == {library: name for name, group in names.items() for library in group}
         assert np.array_equal(table["mrr@10"], gw.explain(np.array(LABELS), np.float32(SCORES))["mrr@10"])
 
     def test_scikit_learn(self):
@@ -52,6 +55,43 @@ class TestExplain:
         assert not [name for number in numbers for name in number.names if name.startswith("ndcg_exp")]
 
 
+class TestParts:
+    """The difference to another definition in parts, one option at a time."""
+
+    JUDGMENTS = gw.Judgments([0, 3, 1, 0, 2, 0, 0, 0, 2], group=[6, 2, 1], weight=[2, 1, 1])
+    SCORES = [2.0, 1.0, 1.0, 1.0, 0.5, 0.1, 2.0, 1.0, 1.0]
+    NAMES = (
+        "ndcg_linear@3", "map@2", "map(ties=order,denominator=hits)", "dcg_exp", "mrr(empty=skip)", "rbp(p=0.5)@4",
+        "ndcg_exp(ties=worst,empty=1,weights=ignore)@2", "precision(min_label=2)@3", "ndcg(gain=binary,discount=jk)",
+    )  # fmt: skip
+
+    @pytest.mark.parametrize("end", NAMES)
+    @pytest.mark.parametrize("start", NAMES)
+    def test_parts_add_up(self, start, end):
+        first, last = gw.parse_metrics(start)[0], gw.parse_metrics(end)[0]
+
+        def evaluate(metric):
+            (value,) = gw.evaluate(metric, self.JUDGMENTS, self.SCORES).mean.values()
+            return value
+
+        steps = decompose(first, last, evaluate)
+        assert sum(step.effect for step in steps) == pytest.approx(evaluate(last) - evaluate(first), abs=1e-14)
+        assert len({step.option for step in steps}) == len(steps)
+        assert all(step.before != step.after for step in steps)
+
+    def test_one_option_is_changed_at_a_time(self):
+        table = gw.explain(self.JUDGMENTS, self.SCORES, k=3, metric="ndcg_exp@3")
+        catboost, skipped = table.loc["catboost"], table.loc["gainwise"]
+        linear, worst, one = (
+            next(iter(gw.evaluate(name, self.JUDGMENTS, self.SCORES).mean.values()))
+            for name in ("ndcg_linear@3", "ndcg_linear(ties=worst)@3", "ndcg_linear(ties=worst,empty=1)@3")
+        )
+        assert catboost["effect of ties"] == pytest.approx(worst - linear)
+        assert catboost["effect of empty"] == pytest.approx(one - worst)
+        assert catboost["effect of weights"] == 0
+        assert np.isnan(skipped["effect of ties"])
+
+
 class TestDistinctNumbers:
     def numbers(self, labels=LABELS, scores=SCORES, k=10):
         return distinct_numbers(build_judgments(labels), scores, k)
@@ -74,9 +114,9 @@ class TestDistinctNumbers:
             assert value == pytest.approx(table.loc[library, "NDCG@2"], abs=1e-9)
 
     def test_binary_labels_have_one_number_for_both_gains(self):
-        names = ("ndcg_exp@10", "ndcg_linear@10")
+        names = ("ndcg_exp@10", "ndcg_linear@10", "ndcg(gain=binary)@10")
         (both,) = [number for number in self.numbers([0, 1, 1], [3, 2, 1]) if number.names == names]
-        assert len(both.printed_by) == 7
+        assert len(both.printed_by) == 10
         assert not any(" " in program for program in both.printed_by)
 
     @pytest.mark.parametrize(("labels", "prints"), [([0, 1, 1], True), ([0, 1, 2], False)])

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from typer import Argument, BadParameter, Option
 
 from .._common.arrays import nearest
+from .._common.text import printable
 from ..data import read_letor, read_lightgbm, read_scores
 from ..data.tables import get_column, is_mostly_numeric, read_table
 from ..data.text import to_number
@@ -242,14 +243,40 @@ def read_comparison(options: InputOptions, metrics: Sequence[str] | None, **sett
     if options.qrels is not None:
         runs = _read_models(options, recipes, lambda source: source.path)
         return compare_runs(runs, options.qrels, **settings)
-    width = None
+    return compare(**_read_rows(options, recipes), **settings)
+
+
+def _read_rows(options: InputOptions, recipes: Sequence[tuple[str, list[str]]]) -> dict[str, Any]:
+    """Return models, judgments and features of --data, or of --labels and --group."""
+    features, width = None, None
     if options.data is not None:
         data = read_data(options.data, options.features)
-        judgments, settings["features"], width = data.judgments(), data.features, data.features.shape[1]
+        judgments, features, width = data.judgments(), data.features, data.features.shape[1]
     else:
         judgments = _read_labels(options.labels, options.group)
     models = _read_models(options, recipes, lambda source: _read_model(source, width))
-    return compare(models, judgments, **settings)
+    return {"models": models, "judgments": judgments, "features": features}
+
+
+def read_scored_judgments(options: InputOptions) -> tuple[Judgments, Any, Any]:
+    """Return judgments, the scores or the model to evaluate on them, and its features. There must be one model."""
+    from ..evaluation.trec_runs import align_runs
+
+    _validate_source(options)
+    if options.table is not None:
+        reject_options("with --table", models=options.models)
+        loaded = load_table(options, [])
+    elif options.qrels is not None:
+        runs = _read_models(options, [], lambda source: source.path)
+        aligned = align_runs(runs, options.qrels) if runs else None
+        loaded = {"models": aligned.scores, "judgments": aligned.judgments} if aligned else {"models": {}}
+    else:
+        loaded = _read_rows(options, [])
+    if len(loaded["models"]) != 1:
+        names = ", ".join(map(printable, loaded["models"])) or "none"
+        raise ValueError(f"Pass exactly one model or column of --scores, got {names}.")
+    (scores,) = loaded["models"].values()
+    return loaded["judgments"], scores, loaded.get("features")
 
 
 def read_judgments(options: InputOptions) -> Judgments | Path:

@@ -1,4 +1,4 @@
-"""The commands `gainwise score`, `gainwise explain` and `gainwise metrics`: values and definitions of metrics."""
+"""The commands `gainwise score`, `explain`, `identify` and `metrics`: values and definitions of metrics."""
 
 from __future__ import annotations
 
@@ -6,12 +6,21 @@ import inspect
 from pathlib import Path
 from typing import Annotated, Any
 
-from typer import Option
+from typer import Argument, Option
 
 from .._common.text import printable
 from ..data.tables import get_column, read_table
 from .app import command
-from .inputs import AsJson, InputArgument, Metrics, Unjudged, parse_numbers, reject_options
+from .inputs import (
+    AsJson,
+    InputArgument,
+    InputOptions,
+    Metrics,
+    Unjudged,
+    parse_numbers,
+    read_scored_judgments,
+    reject_options,
+)
 from .outputs import Terminal, print_json
 
 
@@ -89,6 +98,37 @@ def explain(
         print_json({**content, "conventions": conventions.to_dict("index")})
     else:
         Terminal().print(explanation(numbers, conventions, judgments.queries))
+
+
+@command(
+    'identify "valid_0\'s ndcg@20: 0.6357" --data valid.txt model.txt',
+    "identify 0.6357 --table scores.csv --scores new -m ndcg_linear@20",
+    'identify "ndcg_cut_10 all 0.5123" --qrels qrels.txt run.txt',
+    without=("unjudged", "segments", "recipe", "clusters"),
+)
+def identify(
+    text: Annotated[str, Argument(help="A number, or the line of a log that contains it.")],
+    inputs: InputOptions,
+    metric: Annotated[
+        str | None, Option("--metric", "-m", help="Your own definition, to explain the difference.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the definition that printed a number: library, metric, cutoff, options, or a typical mistake.
+
+    A metric, a cutoff or a library in the text restricts the search. Pass all digits of the number. The model is a file
+    of scores by row, a LightGBM or XGBoost model, a TREC run, or a column of --table.
+    """
+    from ..evaluation.identify import identify as find_definition
+
+    judgments, scores, features = read_scored_judgments(inputs)
+    result = find_definition(text, judgments, scores, features=features, metric=metric)
+    if as_json:
+        print_json(result.to_dict())
+        return
+    terminal = Terminal()
+    for line in result.text.split("\n"):
+        terminal.print_text(line)
 
 
 @command("metrics", "metrics --import my_metrics.py --json")

@@ -3,34 +3,39 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from .._common.arrays import numbers
+from .._common.text import join_names
 from .._common.validation import validate_integer
 from ..judgments import Judgments, NegativeLabels
 from ..metrics.binary import BinaryMetric
 from ..metrics.conventions import CONVENTIONS, DEFECT
 from ..metrics.dcg import has_exponential_gain
-from ..metrics.names import parse_metrics
+from ..metrics.names import parse_metric, parse_metrics
 from .evaluator import Evaluator
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from .._common.typing import Ids, Numbers, Weights
     from ..metrics.base import Metric
+    from ..metrics.names import MetricLike
 
 _METRICS = ("ndcg_linear", "ndcg_exp", "ndcg_jk", "map", "mrr", "precision", "recall")
 
-_NDCG_NAMES = {"linear": "ndcg_linear", "exponential": "ndcg_exp", None: "both, by name"}
-"""The metric that a library calls NDCG, by its gain."""
-
 _HEADINGS = {
-    "NDCG@{k}": ("ndcg_exp@{k}", "ndcg_linear@{k}", "ndcg_jk@{k}"),
+    "NDCG@{k}": (
+        "ndcg_exp@{k}",
+        "ndcg_linear@{k}",
+        "ndcg_jk@{k}",
+        "ndcg(gain=binary)@{k}",
+        "ndcg(gain=binary,discount=jk)@{k}",
+    ),
     "MAP@{k}": ("map@{k}",),
     "MRR@{k}": ("mrr@{k}", "mrr"),
     "Precision@{k}": ("precision@{k}",),
@@ -41,15 +46,36 @@ _HEADINGS = {
 _ARTICLES = {"ndcg_jk@{k}": "Järvelin & Kekäläinen 2002"}
 """The sources of metrics that no library prints."""
 
+ORDER = (
+    "k",
+    "gain",
+    "gain_base",
+    "discount",
+    "base",
+    "denominator",
+    "p",
+    "max_label",
+    "min_label",
+    "ties",
+    "scores",
+    "empty",
+    "weights",
+)
+"""The order in which options are changed."""
+
+_SHARED = {"k", "ties", "scores", "empty", "weights", "min_label"}
+"""Options with the same meaning in all metrics."""
+
 _TOLERANCE = 1e-9
 """Numbers that differ by less are considered equal."""
 
 
 def explain(
-    labels: Numbers,
+    labels: Numbers | Judgments,
     scores: Numbers,
     k: int = 10,
     *,
+    metric: MetricLike | None = None,
     group: Numbers | None = None,
     qid: Ids | None = None,
     weight: Weights | None = None,
@@ -59,12 +85,15 @@ def explain(
 
     Parameters
     ----------
-    labels : array-like, shape (documents,)
+    labels : array-like, shape (documents,), or Judgments
         Relevance labels.
     scores : array-like, shape (documents,)
         The score of each document.
     k : int, default 10
         Cutoff.
+    metric : str or Metric, optional
+        Your own definition. One column per option, such as `effect of gain`, contains the part of the difference
+        between `NDCG@k` and your value that this option causes. The parts add up.
     group, qid, weight, negative_labels
         As in `Judgments`. By default, all documents belong to one query.
 
@@ -86,11 +115,14 @@ def explain(
     sklearn     ndcg_linear    0.864           0.864        0.628
     """
     k = validate_integer("k", k)
-    if isinstance(labels, Judgments):
-        raise TypeError("labels must be an array, got Judgments. Pass explain(labels, scores, qid=query_ids).")
-    judgments = build_judgments(labels, group, qid, weight=weight, negative_labels=negative_labels)
+    if not isinstance(labels, Judgments):
+        labels = build_judgments(labels, group, qid, weight=weight, negative_labels=negative_labels)
+    elif not (group is None and qid is None and weight is None):
+        raise TypeError("group, qid and weight must not be passed with Judgments, which contain them.")
+    judgments, own = labels, None if metric is None else parse_metric(metric)
     names = [f"{name}@{k}" for name in _METRICS]
-    if not has_exponential_gain(judgments.levels):
+    supports_exponential = has_exponential_gain(judgments.levels)
+    if not supports_exponential:
         names.remove(f"ndcg_exp@{k}")
     empty = judgments.relevant(np.nextafter(0.0, 1.0)) == 0
     has_defect = judgments.weights is not None and bool(empty.any())
@@ -99,18 +131,79 @@ def explain(
         library = CONVENTIONS.get(name)
         metrics = parse_metrics(names, convention=None if library is None else name)
         values = dict(zip(names, Evaluator(metrics, judgments)(scores).mean.values(), strict=True))
-        ndcg = _NDCG_NAMES[None if library is None else library.gain]
         note = "ties averaged over all orders" if library is None else library.note
-        rows[name] = {
-            "calls NDCG": ndcg,
-            f"NDCG@{k}": values.get(f"{ndcg}@{k}", float("nan")),
+        row = {"calls NDCG": "both, by name", f"NDCG@{k}": float("nan")}
+        if library is not None and library.gain is not None:
+            (ndcg,) = parse_metrics(f"ndcg@{k}", convention=name)
+            row["calls NDCG"] = _name_ndcg(ndcg)
+            if supports_exponential or library.gain != "exponential":
+                row[f"NDCG@{k}"] = _mean(ndcg, judgments, scores)
+                steps = [] if own is None else decompose(own, ndcg, lambda metric: _mean(metric, judgments, scores))
+                row |= {f"effect of {step.option}": step.effect for step in steps}
+        rows[name] = row | {
             **values,
             "ties": metrics[0].ties,
             "empty": metrics[0].option_text("empty"),
             "scores": metrics[0].scores,
             "note": "" if note == DEFECT and not has_defect else note,
         }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("convention")
+    table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("convention")
+    for effect in (column for column in table.columns if str(column).startswith("effect of ")):
+        table[effect] = table[effect].fillna(0.0 * table[f"NDCG@{k}"])
+    return table
+
+
+def _name_ndcg(metric: Metric) -> str:
+    """Return the name of an NDCG with its gain and its discount only."""
+    kept = {field.name: getattr(metric, field.name) for field in fields(metric) if field.name in ("gain", "discount")}
+    return str(type(metric)(**kept))
+
+
+class Step(NamedTuple):
+    """The change of one option between two definitions, and its effect on the value."""
+
+    option: str
+    before: str
+    after: str
+    effect: float
+
+    def __str__(self) -> str:
+        return f"{self.option} {self.before} → {self.after}" if self.before else f"{self.option}: {self.after}"
+
+
+def decompose(start: Metric, end: Metric, evaluate: Callable[[Metric], float]) -> list[Step]:
+    """Return the changes from one definition to another, one option at a time, whose effects add up.
+
+    A change that is impossible alone, because another option depends on it, is made together with the last one.
+    """
+    if type(start) is not type(end):
+        shared = _SHARED & {field.name for field in fields(start)} & {field.name for field in fields(end)}
+        middle = end
+        with suppress(ValueError):
+            middle = replace(end, **{option: getattr(start, option) for option in shared})
+        middle = end if np.isnan(evaluate(middle)) else middle
+        effect = evaluate(middle) - evaluate(start)
+        return [Step("metric", start._name()[0], middle._name()[0], effect), *decompose(middle, end, evaluate)]
+    steps: list[Step] = []
+    while start != end:
+        pending = [option for option in ORDER if getattr(start, option, None) != getattr(end, option, None)]
+        options, changed = join_names(pending) or "options", end
+        for option in pending:
+            with suppress(ValueError, TypeError):
+                candidate = replace(start, **{option: getattr(end, option)})
+                if candidate == end or not np.isnan(evaluate(candidate)):
+                    options, changed = option, candidate
+                    break
+        before, after = (_option_text(metric, options) for metric in (start, end))
+        steps.append(Step(options, before, after, evaluate(changed) - evaluate(start)))
+        start = changed
+    return steps
+
+
+def _option_text(metric: Metric, option: str) -> str:
+    if option == "k":
+        return "all ranks" if metric.k is None else str(metric.k)
+    return metric.option_text(option) if option in ORDER else str(metric)
 
 
 def build_judgments(labels: Numbers, group: Numbers | None = None, qid: Ids | None = None, **options: Any) -> Judgments:
@@ -141,10 +234,9 @@ def distinct_numbers(judgments: Judgments, scores: Numbers, k: int = 10) -> list
     >>> from gainwise import Judgments
     >>> judgments = Judgments([5, 0, 0, 0, 0, 3, 3, 3, 3, 3], group=[10])
     >>> for number in distinct_numbers(judgments, range(10, 0, -1))[:2]:
-    ...     print(number.heading, round(number.value, 4), *number.names, number.printed_by)
-    NDCG@10 0.8946 ndcg_exp@10 ('LightGBM', 'XGBoost', 'CatBoost NDCG:top=10;type=Exp', 'ranx ndcg_burges@10')
-    NDCG@10 0.8213 ndcg_linear@10 ('CatBoost', 'scikit-learn', 'trec_eval', 'torchmetrics', 'ranx',
-    'XGBoost ndcg@10, ndcg_exp_gain=False')
+    ...     print(number.heading, round(number.value, 4), *number.names, number.printed_by[:4])
+    NDCG@10 0.8946 ndcg_exp@10 ('LightGBM', 'XGBoost', 'Ignite', 'KerasRS')
+    NDCG@10 0.8213 ndcg_linear@10 ('CatBoost', 'scikit-learn', 'trec_eval', 'torchmetrics')
     """
     k = validate_integer("k", k)
     results = []

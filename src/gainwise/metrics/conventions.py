@@ -1,8 +1,9 @@
 """Conventions of libraries: the options that reproduce their numbers.
 
-They are tested against LightGBM 4.7, XGBoost 3.2, CatBoost 1.2, scikit-learn 1.9, trec_eval 10 and ranx, and on untied
-scores against NDCG, MAP and MRR of torchmetrics 1.9. A convention reproduces definitions, not defects: LightGBM and
-XGBoost ignore the weight of a query without relevant documents in a weighted ndcg, but here it counts.
+They are tested against LightGBM 4.7, XGBoost 3.2, CatBoost 1.2, scikit-learn 1.9, trec_eval 10, ranx, Ignite 0.5,
+Recommenders 1.2 and LensKit 2025.8, and on untied scores against KerasRS 0.4 and NDCG, MAP and MRR of torchmetrics 1.9.
+A convention reproduces definitions, not defects: LightGBM and XGBoost ignore the weight of a query without relevant
+documents in a weighted ndcg, but here it counts.
 """
 
 from __future__ import annotations
@@ -30,18 +31,22 @@ XGBOOST_CUTOFF = 32
 class Convention:
     """Options of all metrics, and options by the first name of a class, which take precedence.
 
-    `title` is the name of the library. `prints` contains its names of metrics by their names here, with {k} as the
-    cutoff. Each of them is tested against the library. With `binary_only`, its binary metrics require labels 0 and 1.
+    `gain` and `discount` are those of a plain ndcg. `title` is the name of the library in one word. `prints` contains
+    its names of metrics by their names here, with {k}
+    as the cutoff. Each of them is tested against the library. With `binary_only`, its binary metrics require labels 0
+    and 1. With `requires_cutoff`, the library does not evaluate all ranks by default.
     """
 
     common: Mapping[str, Any]
     by_name: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     gain: str | None = None
+    discount: str = "log2"
     min_label: float = 1.0
     note: str = ""
     binary_only: bool = False
     title: str = ""
     prints: Mapping[str, str] = field(default_factory=dict)
+    requires_cutoff: bool = False
 
     def options(self, metric: type[Metric]) -> dict[str, Any]:
         """Return the options of a metric that the convention determines."""
@@ -59,6 +64,7 @@ CONVENTIONS: Mapping[str, Convention] = {
         min_label=ABOVE_HALF,
         note=DEFECT,
         title="LightGBM",
+        requires_cutoff=True,
         prints={"ndcg_exp@{k}": "ndcg@{k}", "map@{k}": "map@{k}"},
     ),
     "xgboost": Convention(
@@ -150,6 +156,65 @@ CONVENTIONS: Mapping[str, Convention] = {
             "recall@{k}": "recall@{k}",
             "hit@{k}": "hit_rate@{k}",
             "rprec": "r-precision",
+        },
+    ),
+    "ignite": Convention(
+        {"ties": "order", "empty": "skip", "scores": "float32"},
+        gain="exponential",
+        binary_only=True,
+        title="Ignite",
+        requires_cutoff=True,
+        prints={
+            "ndcg_exp@{k}": "NDCG(top_k=[{k}])",
+            "ndcg_linear@{k}": "NDCG(top_k=[{k}], gain_function='linear_rank')",
+            "hit@{k}": "HitRate(top_k={k})",
+        },
+    ),
+    "keras_rs": Convention(
+        {"ties": "order", "scores": "float32"},
+        {"map": {"denominator": "R"}, "precision": {"denominator": "min_k_n"}},
+        gain="exponential",
+        note="the library shuffles tied documents, and gives queries without relevant documents the mean weight",
+        title="KerasRS",
+        prints={
+            "ndcg_exp@{k}": "NDCG(k={k})",
+            "dcg_exp@{k}": "DCG(k={k})",
+            "map@{k}": "MeanAveragePrecision(k={k})",
+            "mrr@{k}": "MeanReciprocalRank(k={k})",
+            "precision@{k}": "PrecisionAtK(k={k})",
+            "recall@{k}": "RecallAtK(k={k})",
+        },
+    ),
+    "recommenders": Convention(
+        {"ties": "order", "empty": "skip"},
+        gain="binary",
+        note="users without relevant items are not part of the truth",
+        title="Recommenders",
+        requires_cutoff=True,
+        prints={
+            "ndcg(gain=binary)@{k}": "ndcg_at_k(k={k})",
+            "ndcg_linear@{k}": "ndcg_at_k(k={k}, score_type='raw')",
+            "ndcg_exp@{k}": "ndcg_at_k(k={k}, score_type='exp')",
+            "map@{k}": "map_at_k(k={k})",
+            "map(denominator=R)@{k}": "map(k={k})",
+            "precision@{k}": "precision_at_k(k={k})",
+            "recall@{k}": "recall_at_k(k={k})",
+        },
+    ),
+    "lenskit": Convention(
+        {"ties": "order", "empty": "skip"},
+        {"precision": {"denominator": "min_k_n", "empty": 0}},
+        gain="binary",
+        discount="jk",
+        note="the test data contain relevant items only",
+        title="LensKit",
+        prints={
+            "ndcg(gain=binary,discount=jk)@{k}": "NDCG(n={k})",
+            "ndcg_jk@{k}": "NDCG(n={k}, gain='rating')",
+            "map@{k}": "AveragePrecision(n={k})",
+            "mrr@{k}": "RecipRank(n={k})",
+            "precision@{k}": "Precision(n={k})",
+            "hit@{k}": "Hit(n={k})",
         },
     ),
 }

@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from ..ranking.rows import RankedRows
 
 Function = Callable[["Floats"], Any]
-Gain = Literal["linear", "exponential", "power"] | tuple[float, ...] | tuple[tuple[float, float], ...] | Function
+Gain = (
+    Literal["linear", "exponential", "binary", "power"] | tuple[float, ...] | tuple[tuple[float, float], ...] | Function
+)
 Discount = Literal["log2", "log", "jk", "reciprocal", "none"] | tuple[float, ...] | Function
 
-GAINS = ("linear", "exponential", "power")
+GAINS = ("linear", "exponential", "binary", "power")
 DISCOUNTS = ("log2", "log", "jk", "reciprocal", "none")
 DISCOUNTS_WITH_BASE = ("log", "jk")
 
@@ -80,10 +82,10 @@ class DCG(Metric):
 
     Parameters
     ----------
-    gain : {"linear", "exponential", "power"}, table, mapping or function
-        l, 2^l - 1, (b^l - 1)/(b - 1), a sequence indexed by label (LightGBM's `label_gain`), a mapping of label to
-        gain, or a function that receives an array of distinct labels and returns the gain of each. The gain has
-        no default, because libraries use the name NDCG for both.
+    gain : {"linear", "exponential", "binary", "power"}, table, mapping or function
+        l, 2^l - 1, 1 for a label above 0, (b^l - 1)/(b - 1), a sequence indexed by label (LightGBM's `label_gain`), a
+        mapping of label to gain, or a function that receives an array of distinct labels and returns the gain of each.
+        The gain has no default, because libraries use the name NDCG for both.
     gain_base : float, optional
         Base b of the power gain, 1 or more. Each grade adds b times the increase of the grade below. Base 1 (the limit)
         is the linear gain and base 2 the exponential gain.
@@ -346,8 +348,8 @@ def canonical_gain(gain: Any) -> Gain:
         return gain  # type: ignore[return-value]
     if not isinstance(gain, Mapping | Sequence | np.ndarray):
         raise TypeError(
-            "gain must be 'linear', 'exponential', 'power', a table or a mapping of label to gain, or a function of "
-            f"labels, got {gain!r}."
+            "gain must be 'linear', 'exponential', 'binary', 'power', a table or a mapping of label to gain, or a "
+            f"function of labels, got {gain!r}."
         )
     items = list(gain.items() if isinstance(gain, Mapping) else gain)
     if not items:
@@ -445,6 +447,8 @@ def gains_of(gain: Gain, labels: Floats, gain_base: float | None = None) -> Floa
         return labels
     if gain == "exponential":
         return exponential(labels)
+    if gain == "binary":
+        return (labels > 0).astype(np.float64)
     if gain == "power":
         assert gain_base is not None
         return power(labels, gain_base)

@@ -70,7 +70,8 @@ def parse_metrics(*metrics: MetricLike | Iterable[MetricLike], convention: str |
         Several cutoffs, as in `"ndcg_exp@1,3,5,10"`, are several metrics. `Metric` objects are returned unchanged.
     convention : str, optional
         Interpret the names as this library does: `"lightgbm"`, `"xgboost"`, `"catboost"`, `"sklearn"`, `"trec_eval"`,
-        `"torchmetrics"` or `"ranx"`. Options in a name take precedence. A plain `ndcg` has the gain of the library.
+        `"torchmetrics"`, `"ranx"`, `"ignite"`, `"keras_rs"`, `"recommenders"` or `"lenskit"`. Options in a name take
+        precedence. A plain `ndcg` has the gain and the discount of the library.
         Without a cutoff, `"xgboost"` cuts ndcg, map and precision at 32, as XGBoost does.
 
     Returns
@@ -160,7 +161,7 @@ def _parse(text: str, library: Convention | None) -> list[Metric]:
     options = {**(library.options(metric) if library else {}), **preset, **own_options}
     required = [field.name for field in fields(metric) if field.default is MISSING and field.name not in options]
     if "gain" in required and library is not None and library.gain is not None:
-        options["gain"] = library.gain
+        options = {"discount": library.discount} | options | {"gain": library.gain}
         required.remove("gain")
     cutoffs = [{}] if match["k"] is None else [{"k": k} for k in _parse_cutoffs(text, match["k"])]
     if required:

@@ -115,6 +115,9 @@ def explanation(numbers: Sequence[Number], conventions: pd.DataFrame, queries: i
     columns = {"calls NDCG": "NDCG", "ties": "ties", "empty": "no relevant document", "scores": "scores as"}
     titles = {library: CONVENTIONS[str(library)].title for library in conventions.index if library in CONVENTIONS}
     shown = conventions[list(columns)].rename(index=titles, columns=columns).rename_axis("")
+    shown["NDCG"] = (
+        shown["NDCG"].str.replace(r"ndcg\(gain=(\w+)(?:,discount=)?(\w*)\)", r"\1 gain \2", regex=True).str.rstrip()
+    )
     notes = ((titles[library], note) for library, note in conventions["note"].items() if note and library in titles)
     return Group(*parts, frame_table("Conventions of the libraries", shown), _create_grid(notes, 12))
 

@@ -1,0 +1,437 @@
+"""Find the definition that printed a number: `identify`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._common.text import TextResult, format_number, join_names, pluralize
+from ..judgments import Judgments
+from ..metrics.base import COMMON, Metric
+from ..metrics.binary import BinaryMetric
+from ..metrics.conventions import CONVENTIONS
+from ..metrics.names import parse_metric
+from .definitions import (
+    BASES,
+    CUTOFFS,
+    Definition,
+    Sample,
+    iter_definitions,
+    iter_library_definitions,
+    iter_mistakes,
+    iter_samples,
+)
+from .evaluator import validate_judgments
+from .explain import ORDER, Step, decompose
+from .prediction import read_predictions
+from .printed_numbers import PrintedNumber, parse_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    import pandas as pd
+
+    from .._common.typing import Features, Predictor, Scores
+    from ..metrics.names import MetricLike
+
+MAX_LINES = 10
+MAX_NEAREST = 5
+MAX_ACCIDENTAL = 0.05
+"""With more matches expected by accident, the text states that the definition may be the right one."""
+
+_WINDOW = 0.05
+"""Half the width of the interval in which the density of values is measured."""
+
+_WORDS = {
+    "gain": {gain: f"{gain} gain" for gain in ("linear", "exponential", "binary")},
+    "discount": {"jk": "no discount at ranks 1 and 2", "none": "no discount"},
+    "denominator": {x: f"divided by {x.replace('_', ' ')}" for x in ("min_R_k", "R", "hits", "min_k_n")},
+    "ties": {
+        "order": "ties in input order",
+        "average": "ties averaged over all orders",
+        "worst": "ties with the lowest label first",
+        "best": "ties with the highest label first",
+    },
+    "empty": {
+        value: f"queries without relevant documents {verb}"
+        for value, verb in (("0.0", "count as 0"), ("1.0", "count as 1"), ("skip", "are left out"))
+    },
+    "weights": {"ignore": "without weights"},
+}
+"""Options in words."""
+
+_PLACES = {name.partition("(")[0]: place for place, name in reversed(list(enumerate(BASES)))}
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A definition on some data, and its value."""
+
+    definition: Definition
+    sample: Sample
+    value: float
+
+    def fits(self, other: Candidate) -> bool:
+        """Return whether one program could have printed both numbers."""
+        first, second = self.definition, other.definition
+        if (self.sample, first.library, first.offset) != (other.sample, second.library, second.offset):
+            return False
+        if type(first.metric) is type(second.metric):
+            return first.metric.without_cutoff() == second.metric.without_cutoff()
+        same = (getattr(first.metric, option) == getattr(second.metric, option) for option in COMMON if option != "k")
+        return bool(first.library) or all(same)
+
+    def list_options(self) -> list[str]:
+        """Return the options that matter on these data, in words."""
+        metric, sample = self.definition.metric, self.sample
+        matters = {
+            "gain": not sample.is_binary,
+            "ties": sample.has_ties,
+            "empty": sample.has_empty(metric) and not self.definition.offset,
+            "weights": sample.judgments.weights is not None,
+        }
+        values = {name: str(getattr(metric, name, "")) for name in ORDER if matters.get(name, True)}
+        words = [_WORDS.get(name, {}).get(value, "") for name, value in values.items()]
+        if isinstance(metric, BinaryMetric) and metric.min_label > 1:
+            words.append(f"labels of at least {metric.min_label:g} are relevant")
+        if self.definition.offset:
+            words.append("queries without relevant documents count as 1 with the weight 1")
+        return [word for word in (*words, sample.options) if word]
+
+
+Match = tuple[Candidate, ...]
+"""One candidate for each number."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Identification(TextResult):
+    """The definitions that give a number on some data.
+
+    Attributes
+    ----------
+    matches : DataFrame
+        One row per matching definition, the simplest first: `line` (definitions with the same value have the same
+        line), `library`, `name` (in the library), `metric` (the name for `evaluate`), `value`, `difference` to the
+        number, `definition` (in words), `options` (further arguments) and `check` (the mistake that leads to the
+        number). At most ten lines. For several numbers, `value` and `difference` belong to the first one.
+    nearest : DataFrame
+        The five nearest definitions of libraries and of gainwise with other values, in the same columns.
+    steps : DataFrame
+        With `metric`, the changes from it to the first match, one option at a time: `option`, `before`, `after` and
+        `effect`. The effects add up to the difference.
+    accidental : float
+        The number of matches that an unrelated number would have on average.
+    lines : int
+        The number of different values that match.
+    text : str
+        The result in words.
+    """
+
+    matches: pd.DataFrame
+    nearest: pd.DataFrame
+    steps: pd.DataFrame
+    accidental: float
+    lines: int
+    text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as values for JSON."""
+        return self._export(("matches", "nearest", "steps", "accidental", "lines", "text"))
+
+    def _repr_html_(self) -> str:
+        from .._common.theme import table_cell
+
+        title, *notes = self.text.split("\n")
+        rows = self.matches[["library", "name", "metric", "value"]].head(MAX_LINES).astype(str)
+        return table_cell(title, ("library", "name", "metric", "value"), rows.itertuples(index=False), *notes)
+
+
+def identify(
+    number: float | str | Mapping[str, float | str],
+    judgments: Judgments,
+    scores: Scores | Predictor,
+    *,
+    features: Features | None = None,
+    metric: MetricLike | None = None,
+    data: Mapping[str, tuple[Judgments, Any]] | None = None,
+) -> Identification:
+    """Find the definitions that give a printed number on some data.
+
+    The search covers the metrics of all libraries with a convention, the options of gainwise, and typical mistakes. A
+    match shows that the number is consistent with a definition. It does not prove that a program used it.
+
+    Parameters
+    ----------
+    number : float, str or mapping of str to float
+        A number, a line of a log such as ``"valid_0's ndcg@20: 0.6357"``, or values by name. A metric, a cutoff and a
+        library in the text restrict the search. Several numbers must all match. Half of the last digit is the
+        tolerance, so pass all digits.
+    judgments : Judgments
+        Relevance labels.
+    scores : array-like of float, path or model
+        The score of each document, or a model with a `predict` method, which requires `features`.
+    features : array-like, sparse matrix, DataFrame or RankingData, optional
+        Features for a model.
+    metric : str or Metric, optional
+        Your own definition. The result contains the difference to the match in parts that add up.
+    data : mapping of name to (Judgments, scores), optional
+        Other data that the number may have been computed on, such as the training data. With a model, features
+        replace the scores.
+
+    Returns
+    -------
+    Identification
+        `matches`, `nearest`, `steps`, `accidental`, `text` and `to_dict()`.
+
+    Raises
+    ------
+    ValueError
+        If there is no finite number, two numbers of the same metric differ, or the number of scores is wrong.
+    TypeError
+        If `judgments` is not a Judgments object.
+
+    Notes
+    -----
+    For the matches expected by accident, the density of all searched values around the number is multiplied by the
+    width of the tolerance. Mistakes are searched only if no correct definition matches.
+
+    Examples
+    --------
+    >>> import gainwise as gw
+    >>> judgments = gw.Judgments([3, 0, 1, 0, 0, 2, 0, 1], group=[5, 3])
+    >>> result = gw.identify("NDCG@2 = 0.5455", judgments, [3, 2, 2, 1, 1, 1, 3, 2], metric="ndcg_linear@2")
+    >>> print(result.text.splitlines()[1])
+    yours: ndcg_linear@2 is 0.5765. Changes: gain linear → exponential (−0.0103); ties average → order (−0.0207).
+    >>> result.matches.loc[0, "metric"]
+    'ndcg_exp(ties=order,empty=1,weights=float32_mean)@2'
+    """
+    numbers = parse_numbers(number)
+    validate_judgments("identify(number, judgments, scores)", judgments, number=number, scores=scores)
+    samples, others = _read_samples(judgments, scores, features, data or {})
+    search = _Search(numbers, None if metric is None else parse_metric(metric), samples)
+    return _summarize(search, search.find(lambda: [*others, *iter_mistakes(judgments, samples[0].scores)]))
+
+
+def _read_samples(
+    judgments: Judgments, scores: Any, features: Any, data: Mapping[str, tuple[Judgments, Any]]
+) -> tuple[list[Sample], list[Sample]]:
+    """Return the data, and the other data that the number may have been computed on."""
+    if np.ndim(scores) == 1 and len(scores) != judgments.documents:
+        raise ValueError(
+            f"scores must have one entry per document, got {len(scores)} for {judgments.documents} documents. Check "
+            "which rows are missing, because they may also explain the number."
+        )
+    prediction, others = read_predictions({"scores": scores}, judgments, features)["scores"], []
+    for name, (part, values) in data.items():
+        if not isinstance(part, Judgments):
+            raise TypeError(f"data[{name!r}] must be a pair of Judgments and scores, got {type(part).__name__} first.")
+        source = {name: scores if hasattr(scores, "predict") and np.ndim(values) != 1 else values}
+        others.append(Sample(part, read_predictions(source, part, values)[name].scores, "", "the data", repr(name)))
+    rounds = prediction.iteration
+    if rounds is not None and rounds.used < rounds.held:
+        final = read_predictions({"scores": scores}, judgments, features, rounds.held)["scores"].scores
+        fits = f"all {rounds.held} rounds instead of {rounds.used}"
+        others.append(Sample(judgments, final, "", "the iteration", fits))
+    return list(iter_samples(judgments, prediction.scores)), others
+
+
+class _Search:
+    """The search for definitions that match all numbers, and the values that it computed."""
+
+    def __init__(self, numbers: list[PrintedNumber], own: Metric | None, samples: list[Sample]) -> None:
+        self.numbers = numbers
+        self.own = own
+        self.samples = samples
+        self.title = join_names([number.title for number in numbers])
+        self.values: list[set[float]] = [set() for _ in numbers]
+        self.simple: list[Candidate] = []
+        """The metrics of libraries and of gainwise, for the first number."""
+
+    def find(self, load_mistakes: Callable[[], list[Sample]]) -> list[Match]:
+        """Return the matches, the simplest first: of the stated library, of any definition, or after a mistake."""
+        original, library = self.numbers, self.numbers[0].library
+        for stage in (*(["simple"] if library else []), "all", "mistakes", "percent"):
+            samples = self.samples
+            if stage == "mistakes":
+                samples = load_mistakes()
+            elif stage == "percent":
+                if not all(number.may_be_percent for number in original):
+                    break
+                self.numbers = [number.as_percent() for number in original]
+                samples = [replace(samples[0], check="the unit", fits="a share in percent")]
+            complete = stage in ("all", "percent")
+            found = [m for sample in samples for m in self._find_in(sample, complete and sample is samples[0])]
+            if library is not None and stage != "all":
+                first = {match[0].value for match in found if match[0].definition.library == library}
+                found = [match for match in found if match[0].value in first]
+            if found:
+                return sorted(found, key=lambda match: self._order(match[0]))
+        self.numbers = original
+        return []
+
+    def _list_cutoffs(self, number: PrintedNumber) -> Sequence[int | None]:
+        if number.k is not None:
+            return (number.k,)
+        return CUTOFFS if number.name is None else sorted(CUTOFFS, key=lambda k: k is not None)
+
+    def _find_in(self, sample: Sample, complete: bool) -> list[Match]:
+        """Return the matches on these data."""
+        matching: list[list[Candidate]] = []
+        own = [] if self.own is None else [Definition(self.own, 0)]
+        for number, known in zip(self.numbers, self.values, strict=True):
+            cutoffs = self._list_cutoffs(number)
+            definitions = [*iter_library_definitions(sample, cutoffs), *iter_definitions(sample, cutoffs, complete)]
+            definitions = [*own, *(definition for definition in definitions if number.allows(definition.base))]
+            candidates = [Candidate(key, sample, value) for key, value in sample.evaluate(definitions).items()]
+            known.update(round(candidate.value, 10) for candidate in candidates)
+            if number is self.numbers[0] and not sample.check:
+                self.simple += [candidate for candidate in candidates if candidate.definition.source in (1, 2)]
+            matching.append([candidate for candidate in candidates if number.matches(candidate.value)])
+        return [match for match in product(*matching) if all(match[0].fits(other) for other in match[1:])]
+
+    def _order(self, candidate: Candidate) -> tuple[Any, ...]:
+        """Return a sort key: source, stated library, number of options, frequency of the cutoff and of the metric."""
+        number, definition = self.numbers[0], candidate.definition
+        cutoffs, k, source = list(self._list_cutoffs(number)), definition.metric.k, definition.source
+        changes = str(definition.metric).count("=") if source == 3 else 0
+        place = cutoffs.index(k) if k in cutoffs else len(cutoffs)
+        return (
+            source,
+            definition.library != (number.library or definition.library),
+            changes,
+            place,
+            _PLACES.get(definition.base, 99),
+        )
+
+    @property
+    def accidental(self) -> float:
+        """The number of matches expected by accident: density of values × width, for all numbers together."""
+        expected = 1.0
+        for place, (number, values) in enumerate(zip(self.numbers, self.values, strict=True)):
+            window = max(_WINDOW, _WINDOW * abs(number.value), number.tolerance)
+            matches = sum(abs(value - number.value) <= window for value in values) * number.tolerance / window
+            expected *= matches if place == 0 else matches / max(len(values), 1)
+        return expected
+
+    def list_nearest(self, matches: list[Match]) -> list[Match]:
+        """Return the nearest definitions of libraries and of gainwise with other values, for the first number."""
+        excluded, distinct = {round(match[0].value, 10) for match in matches}, dict[float, Candidate]()
+        distance = {candidate: abs(candidate.value - self.numbers[0].value) for candidate in self.simple}
+        for candidate in sorted(self.simple, key=lambda entry: (round(distance[entry], 10), self._order(entry))):
+            if round(candidate.value, 10) not in excluded:
+                distinct.setdefault(round(candidate.value, 10), candidate)
+        nearest: list[Match] = [(candidate,) for candidate in distinct.values()]
+        return nearest[:MAX_NEAREST]
+
+    def list_steps(self, candidate: Candidate) -> list[Step]:
+        """Return the steps from your own metric to a definition."""
+        if self.own is None:
+            return []
+        sample, definition = self.samples[0], candidate.definition
+        steps = decompose(self.own, definition.metric, sample.evaluate_one)
+        rest = candidate.value - sample.evaluate_one(definition.metric)
+        if candidate.sample is not sample:
+            steps.append(Step("data", "", candidate.sample.fits or candidate.sample.options, rest))
+        elif definition.offset:
+            steps.append(Step("weight of queries without relevant documents", "own", "1", rest))
+        return steps
+
+
+def _summarize(search: _Search, matches: list[Match]) -> Identification:
+    """Return the tables and the text of a search."""
+    import pandas as pd
+
+    lines: dict[tuple[float, ...], list[Match]] = {}
+    for match in matches:
+        lines.setdefault(tuple(round(candidate.value, 10) for candidate in match), []).append(match)
+    shown, nearest = list(lines.values())[:MAX_LINES], [[match] for match in search.list_nearest(matches)]
+    steps = [step for line in (shown or nearest)[:1] for step in search.list_steps(line[0][0])]
+    return Identification(
+        _build_table(shown, search.numbers[0].value),
+        _build_table(nearest, search.numbers[0].value),
+        pd.DataFrame(steps, columns=Step._fields),
+        search.accidental,
+        len(lines),
+        "\n".join(_write(search, shown, len(lines), nearest, steps)),
+    )
+
+
+def _build_table(lines: list[list[Match]], target: float) -> pd.DataFrame:
+    """Return one row per match."""
+    import pandas as pd
+
+    rows = [
+        {
+            "line": number,
+            "library": CONVENTIONS[match[0].definition.library].title if match[0].definition.library else "",
+            "name": ", ".join(candidate.definition.name for candidate in match),
+            "metric": ", ".join(str(candidate.definition.metric) for candidate in match),
+            "value": match[0].value,
+            "difference": match[0].value - target,
+            "definition": ", ".join(match[0].list_options()),
+            "options": match[0].sample.options,
+            "check": match[0].sample.sentence,
+        }
+        for number, line in enumerate(lines)
+        for match in line
+    ]
+    columns = ["line", "library", "name", "metric", "value", "difference", "definition", "options", "check"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _name_line(line: list[Match]) -> str:
+    """Return the names of definitions with the same value: those of libraries, or the simplest one."""
+    texts = ["your " + line[0][0].definition.name] if line[0][0].definition.source == 0 else []
+    names = {match[0].definition.library: match for match in reversed(line)}  # The simplest name of each library.
+    owners: dict[str, list[str]] = {}
+    for match in line:
+        library = match[0].definition.library
+        if library and names[library] is match:
+            title = CONVENTIONS[library].title
+            name = join_names([candidate.definition.name for candidate in match])
+            owners.setdefault(name, []).append(f"{title}'" if title.endswith("s") else f"{title}'s")
+    texts += [f"{join_names(libraries)} {name}" for name, libraries in owners.items()]
+    same = " (the same number on these data)" if len(texts) > 1 or any(len(x) > 1 for x in owners.values()) else ""
+    return join_names(texts or [join_names([candidate.definition.name for candidate in line[0]])], 4) + same
+
+
+def _describe(line: list[Match]) -> str:
+    """Return the options that all definitions of a line have in common."""
+    shared = [text for text in line[0][0].list_options() if all(text in match[0].list_options() for match in line)]
+    return f": {', '.join(shared)}" if shared else ""
+
+
+def _write(
+    search: _Search, lines: list[list[Match]], count: int, nearest: list[list[Match]], steps: list[Step]
+) -> Iterator[str]:
+    """Yield the lines of the text."""
+    target, be = search.numbers[0].value, "is" if len(search.numbers) == 1 else "are"
+    if not lines:
+        yield f"No definition that gainwise knows gives {search.title} on these data."
+        low, high = min(search.values[0], default=0.0), max(search.values[0], default=0.0)
+        if not low <= target <= high:
+            yield f"All values of the search are between {format_number(low)} and {format_number(high)}."
+    elif lines[0][0][0].sample.check:
+        yield f"No definition gives {search.title} on these data as they are. {lines[0][0][0].sample.sentence}"
+    if count > MAX_LINES:
+        yield f"{search.title} matches {pluralize(count, 'value')} of different definitions. Pass more digits."
+    verb = "may be" if search.accidental > MAX_ACCIDENTAL else f"{be} consistent with"
+    for place, line in enumerate(lines):
+        start = f"{search.title} {verb}" if place == 0 and count <= MAX_LINES else "or"
+        yield f"{start} {_name_line(line)}{_describe(line)}."
+    if search.own is not None:
+        changes = [f"{step} ({format_number(step.effect, plus=True)})" for step in steps if step.effect]
+        goal = "" if lines or not nearest else f" to {_name_line(nearest[0])}"
+        value = format_number(search.samples[0].evaluate_one(search.own))
+        yield f"yours: {search.own} is {value}{f'. Changes{goal}: ' if changes else ''}{'; '.join(changes)}."
+    for line in nearest[:1] if lines else nearest:
+        near = line[0][0].value
+        difference = f"{format_number(near)} ({format_number(near - target, plus=True)})"
+        yield f"{'next' if lines else 'nearest'}: {_name_line(line)} is {difference}{_describe(line)}."
+    number = pluralize(sum(map(len, search.values)), "different value")
+    yield f"matches expected by accident: {search.accidental:.2g}, among {number}."
+    if len(search.samples[0].judgments.levels) == 1:
+        yield "All labels are equal, so most definitions give the same number."

@@ -1,0 +1,243 @@
+"""`identify` finds the definition and the mistake that gave a number, and matches few unrelated numbers."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import gainwise as gw
+from gainwise.metrics.conventions import CONVENTIONS
+
+LOGGED = [("lightgbm", "ndcg_exp@{k}"), ("sklearn", "ndcg_linear@{k}"), ("trec_eval", "map@{k}")]
+KINDS = ("ties", "empty", "weights", "binary", "unjudged")
+
+
+def make_data(kind, seed, queries=120):
+    """Return judgments and scores of graded documents, with ties, or with empty queries, weights and so on."""
+    rng = np.random.default_rng((KINDS.index(kind), seed))
+    sizes = rng.integers(8, 40, queries)
+    grades = [0, 1] if kind == "binary" else [0, 1, 2, 3, 4]
+    labels = rng.choice(grades, sizes.sum(), p=[0.8, 0.2] if kind == "binary" else [0.6, 0.18, 0.12, 0.06, 0.04]) * 1.0
+    if kind == "empty":
+        labels *= np.repeat(rng.random(queries) > 0.15, sizes)
+    scores = labels * 0.4 + rng.normal(size=len(labels))
+    if kind == "unjudged":
+        judged = rng.random(len(labels)) < 0.7
+        scores = np.where(rng.random(len(labels)) < 0.3, -np.inf, scores)
+        return gw.Judgments(np.where(judged, labels, 0), group=sizes, judged=judged), scores
+    weight = rng.integers(1, 9, queries) if kind == "weights" else None
+    return gw.Judgments(labels, group=sizes, weight=weight), np.round(scores, 1) if kind == "ties" else scores
+
+
+def evaluate(metric, judgments, scores, convention=None):
+    (value,) = gw.evaluate(metric, judgments, scores, convention=convention).mean.values()
+    return value
+
+
+def list_printed(judgments, cutoffs):
+    """Yield library, its name of a metric, and the metric."""
+    graded = judgments.levels[-1] > 1
+    for library, convention in CONVENTIONS.items():
+        for own, printed in convention.prints.items():
+            (metric,) = gw.parse_metrics(own.format(k=5), convention=library)
+            if not (graded and convention.binary_only and hasattr(metric, "min_label")):
+                for k in cutoffs if "{k}" in own else (None,):
+                    yield library, printed.format(k=k), own.format(k=k)
+
+
+def finds(result, library, printed):
+    first = result.matches[result.matches["line"] == 0]
+    return ((first["library"] == CONVENTIONS[library].title) & (first["name"] == printed)).any()
+
+
+def plant_mistakes(judgments, scores):
+    """Yield the word that the advice must contain, and the data after a mistake."""
+    labels, sizes, weights = judgments.labels, judgments.sizes, judgments.weights
+    rows = np.arange(len(scores))
+
+    def rebuild(labels=labels, group=sizes, weight=weights):
+        return gw.Judgments(labels, group=group, weight=weight)
+
+    yield "direction", judgments, -scores
+    yield "order", judgments, -rows
+    yield "row", judgments, np.roll(scores, 1)
+    yield "row", judgments, np.roll(scores, -1)
+    yield "groups", rebuild(group=[len(scores)], weight=None), scores
+    yield "first query", gw.Judgments(labels[: sizes[0]], group=sizes[:1]), scores[: sizes[0]]
+    yield "mean over documents", rebuild(weight=sizes), scores
+    if weights is not None:
+        yield "weights", rebuild(weight=None), scores
+    if judgments.levels[-1] > 1:
+        yield "gains", rebuild(2.0**labels - 1), scores
+
+
+def count_identified_cases(count, seed=1):
+    """Return the numbers of cases, of those found with the line of a log, and of those found with the bare number."""
+    rng = np.random.default_rng(seed)
+    found = np.zeros(2, dtype=int)
+    for number in range(count):
+        judgments, scores = make_data(KINDS[number % len(KINDS)], number)
+        printed = list(list_printed(judgments, (1, 3, 5, 10, 20, 50)))
+        library, name, own = printed[rng.integers(len(printed))]
+        value = f"{evaluate(own, judgments, scores, library):.4f}"
+        texts = (f"{CONVENTIONS[library].title} {name}: {value}", value)
+        found += [finds(gw.identify(text, judgments, scores), library, name) for text in texts]
+    return found
+
+
+def count_unrelated_matches(count, seed=2):
+    """Return the number of unrelated numbers, half of them with a name, that match without a warning."""
+    rng = np.random.default_rng(seed)
+    matches = 0
+    for number in range(count):
+        value = f"{rng.uniform(0.1, 0.95):.4f}"
+        text = value if number % 2 else f"NDCG@10 = {value}"
+        result = gw.identify(text, *make_data(KINDS[number % len(KINDS)], number))
+        matches += bool(len(result.matches)) and "may be" not in result.text
+    return matches
+
+
+def count_identified_mistakes(count, seed=3):
+    """Return the number of mistakes that are found with the line of a log."""
+    rng = np.random.default_rng(seed)
+    found, planted = 0, 0
+    while planted < count:
+        judgments, scores = make_data(KINDS[planted % 4], planted)
+        mistakes = list(plant_mistakes(judgments, scores))
+        word, other, changed = mistakes[(planted // 4) % len(mistakes)]
+        library, own = LOGGED[rng.integers(len(LOGGED))]
+        name, k = CONVENTIONS[library].prints[own], rng.choice([5, 10, 20])
+        value = evaluate(own.format(k=k), other, changed, library)
+        text = f"{CONVENTIONS[library].title} {name.format(k=k)}: {value:.4f}"
+        result = gw.identify(text, judgments, scores)
+        found += len(result.matches) > 0 and word in result.matches["check"].iloc[0]
+        planted += 1
+    return found
+
+
+class TestIdentify:
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_the_number_of_every_convention(self, kind):
+        judgments, scores = make_data(kind, 5)
+        for library, name, own in list_printed(judgments, (10,)):
+            value = evaluate(own, judgments, scores, library)
+            result = gw.identify(f"{CONVENTIONS[library].title} {name}: {value:.4f}", judgments, scores)
+            assert finds(result, library, name), (library, name)
+            reproduced = evaluate(result.matches["metric"].iloc[0], judgments, scores)
+            assert reproduced == pytest.approx(value, abs=5.1e-5)
+
+    def test_several_numbers_restrict_the_search(self):
+        judgments, scores = make_data("ties", 1)
+        values = {k: evaluate(f"ndcg_linear@{k}", judgments, scores) for k in (3, 7)}
+        result = gw.identify({f"ndcg@{k}": round(value, 3) for k, value in values.items()}, judgments, scores)
+        assert "ndcg_score(k=3), ndcg_score(k=7)" in set(result.matches["name"])
+        assert gw.identify({"ndcg@3": values[3], "ndcg@7": values[7] + 0.01}, judgments, scores).matches.empty
+
+    def test_weights_of_empty_queries_in_lightgbm(self):
+        """LightGBM adds 1 for a query without relevant documents, whatever its weight is."""
+        lgb = pytest.importorskip("lightgbm")
+        judgments, scores = make_data("empty", 2)
+        weights = np.random.default_rng(0).integers(1, 9, judgments.queries)
+        rows = np.repeat(weights, judgments.sizes)
+        quiet = {"verbose": -1, "num_threads": 1, "objective": "lambdarank", "metric": "ndcg", "eval_at": [10]}
+        features = np.zeros((len(rows), 1))
+        data = lgb.Dataset(
+            features, judgments.labels, group=judgments.sizes, weight=rows, init_score=scores, params=quiet
+        )
+        value = lgb.Booster(quiet, data).eval_train()[0][2]
+        weighted = gw.Judgments(judgments.labels, group=judgments.sizes, weight=weights)
+        result = gw.identify(f"valid_0's ndcg@10: {value:.5f}", weighted, scores, metric="ndcg_exp@10")
+        assert finds(result, "lightgbm", "ndcg@10")
+        assert result.steps["effect"].sum() == pytest.approx(
+            value - evaluate("ndcg_exp@10", weighted, scores), abs=1e-6
+        )
+
+    def test_parts_lead_from_your_metric_to_the_number(self):
+        judgments, scores = make_data("empty", 3)
+        value = evaluate("ndcg@5", judgments, scores, "xgboost")
+        result = gw.identify(value, judgments, scores, metric="ndcg_linear@10")
+        difference = value - evaluate("ndcg_linear@10", judgments, scores)
+        assert result.steps["effect"].sum() == pytest.approx(difference, abs=1e-14)
+        assert set(result.steps["option"]) >= {"k", "gain", "empty"}
+
+    def test_data_and_iterations_after_a_mistake(self):
+        lgb = pytest.importorskip("lightgbm")
+        train, valid = gw.data.simulate(150, seed=3).split_queries(0.5, 0.5, seed=1)
+        data = lgb.Dataset(train.features, train.labels, group=train.group)
+        booster = lgb.train({"objective": "lambdarank", "verbose": -1, "num_threads": 1}, data, 30)
+        booster.best_iteration = 5
+        judgments = valid.judgments()
+        value = evaluate("ndcg@10", judgments, booster.predict(valid.features, num_iteration=30), "lightgbm")
+        result = gw.identify(f"valid's ndcg@10: {value:.5f}", judgments, booster, features=valid.features)
+        assert "all 30 rounds instead of 5" in result.matches["check"].iloc[0]
+        value = evaluate("ndcg@10", train.judgments(), booster.predict(train.features, num_iteration=5), "lightgbm")
+        others = {"train": (train.judgments(), train.features)}
+        result = gw.identify(f"ndcg@10: {value:.5f}", judgments, booster, features=valid.features, data=others)
+        assert "'train'" in result.matches["check"].iloc[0]
+
+    def test_run_without_results_for_some_queries(self):
+        """trec_eval leaves out queries without results, and with -c they count as 0."""
+        judgments, scores = make_data("ties", 4)
+        scores[judgments.query_of_rows < 9] = -np.inf
+        kept = judgments.query_of_rows >= 9
+        part = gw.Judgments(judgments.labels[kept], group=judgments.sizes[9:])
+        for options, value in (("missing='skip'", evaluate("map", part, scores[kept], "trec_eval")),
+                               ("", evaluate("map", judgments, scores, "trec_eval"))):  # fmt: skip
+            result = gw.identify(f"map all {value:.4f}", judgments, scores)
+            assert options in set(result.matches.loc[result.matches["library"] == "trec_eval", "options"])
+
+
+class TestText:
+    """Sentences for numbers that many definitions, none, or only a share in percent give."""
+
+    DATA = make_data("ties", 6)
+
+    def test_percent(self):
+        value = evaluate("ndcg_linear@10", *self.DATA)
+        for number in (f"NDCG@10 = {100 * value:.2f} %", f"NDCG@10 = {100 * value:.2f}"):
+            result = gw.identify(number, *self.DATA)
+            assert finds(result, "sklearn", "ndcg_score(k=10)")
+            assert ("Check the unit" in result.text) == ("%" not in number)
+
+    def test_few_digits(self):
+        result = gw.identify("0.5", *self.DATA)
+        assert f"0.5 matches {result.lines:,} values" in result.text
+        assert result.matches["line"].max() == 9
+        assert result.lines > 100 < result.accidental
+
+    def test_no_match(self):
+        result = gw.identify(-3.5, *self.DATA, metric="ndcg_exp@10")
+        assert result.matches.empty
+        assert len(result.nearest) == 5
+        assert result.nearest["difference"].abs().is_monotonic_increasing
+        assert "All values of the search are between" in result.text
+        assert f"ndcg_exp@10 is {evaluate('ndcg_exp@10', *self.DATA):.4f}" in result.text
+
+    def test_dcg_above_1(self):
+        value = evaluate("dcg_exp@10", *self.DATA)
+        assert gw.identify(f"DCG@10 {value:.4f}", *self.DATA).matches["metric"].iloc[0].startswith("dcg_exp")
+
+    def test_equal_labels(self):
+        assert "All labels are equal" in gw.identify(1.0, gw.Judgments([1, 1, 1], group=[3]), [3, 2, 1]).text
+
+    def test_forms_of_the_result(self):
+        result = gw.identify("ndcg@10 0.5", *self.DATA)
+        assert json.loads(json.dumps(result.to_dict()))["lines"] == result.lines
+        assert "<table" in result._repr_html_()
+        assert repr(result) == result.text
+
+
+@pytest.mark.slow
+class TestRates:
+    """Shares of correct answers. `python -m tests.fuzz.identify` repeats them with 200 cases."""
+
+    def test_numbers_of_libraries(self):
+        assert (count_identified_cases(20) >= [20, 19]).all()
+
+    def test_unrelated_numbers(self):
+        assert count_unrelated_matches(20) <= 1
+
+    def test_mistakes(self):
+        assert count_identified_mistakes(30) >= 27
