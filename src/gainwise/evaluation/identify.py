@@ -224,15 +224,15 @@ def _read_samples(
             f"scores must have one entry per document, got {len(scores)} for {judgments.documents} documents. Check "
             "which rows are missing, because they may also explain the number."
         )
-    prediction, others = read_predictions({"scores": scores}, judgments, features)["scores"], []
+    prediction, others = read_predictions({"scores": scores}, judgments, features)[0]["scores"], []
     for name, (part, values) in data.items():
         if not isinstance(part, Judgments):
             raise TypeError(f"data[{name!r}] must be a pair of Judgments and scores, got {type(part).__name__} first.")
         source = {name: scores if hasattr(scores, "predict") and np.ndim(values) != 1 else values}
-        others.append(Sample(part, read_predictions(source, part, values)[name].scores, "", "the data", repr(name)))
+        others.append(Sample(part, read_predictions(source, part, values)[0][name].scores, "", "the data", repr(name)))
     rounds = prediction.iteration
     if rounds is not None and rounds.used < rounds.held:
-        final = read_predictions({"scores": scores}, judgments, features, rounds.held)["scores"].scores
+        final = read_predictions({"scores": scores}, judgments, features, rounds.held)[0]["scores"].scores
         fits = f"all {rounds.held} rounds instead of {rounds.used}"
         others.append(Sample(judgments, final, "", "the iteration", fits))
     return list(iter_samples(judgments, prediction.scores)), others
