@@ -21,7 +21,7 @@ BIN := .venv/bin
 FUZZ_SECONDS ?= 600
 MUTANTS ?= 0.1
 TRIALS := metrics trainings experiments
-READERS := $(filter-out __init__ __main__ oracle trials $(TRIALS),$(basename $(notdir $(wildcard tests/fuzz/*.py))))
+READERS := $(filter-out __init__ __main__ oracle trials identify $(TRIALS),$(basename $(notdir $(wildcard tests/fuzz/*.py))))
 CORE := hatch_build.py $(wildcard src/gainwise/_kernel/*.cpp)
 RUN := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python
 EVALUATION := $(wildcard $(addprefix tests/,_kernel ranking metrics evaluation oracles differential test_judgments.py))

@@ -13,7 +13,7 @@ pytest.importorskip("pyarrow")
 CORPUS = Path(__file__).parent / "corpus"
 FUZZ = CORPUS.parent / "fuzz"
 TRIALS = {"metrics", "trainings", "experiments"}
-HARNESSES = sorted({path.stem for path in FUZZ.glob("[a-z]*.py")} - {"oracle", "trials"} - TRIALS)
+HARNESSES = sorted({path.stem for path in FUZZ.glob("[a-z]*.py")} - {"oracle", "trials", "identify"} - TRIALS)
 ENTRIES = sorted(path for path in CORPUS.glob("*/*") if path.is_file())
 NOT_OF_THE_FORMAT = (
     *(b"", b"\0", b"\n", b"\xff\xfe", b"\x1f\x8b", b"PK\x05\x06" + bytes(18), b"{}", b"[[", b"1" * 5000),

@@ -93,7 +93,8 @@ class Rankings:
         for model in self.scores:
             arrays = [np.zeros(self.judgments.documents)] if retrieves_all else self.repeat_scores(model)
             for scores in arrays:
-                key = np.packbits(np.isneginf(scores)).tobytes()
+                retrieves_everything = bool(scores.min() > -np.inf)
+                key = b"" if retrieves_everything else np.packbits(np.isneginf(scores)).tobytes()
                 if key not in means:
                     means[key] = self._compute_random_means(metrics, scores, weights)
                 by_model.setdefault(model, []).append(means[key])
