@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from .definitions import (
 )
 from .evaluator import validate_judgments
 from .explain import ORDER, Step, decompose
+from .groups import AlignedScores
 from .prediction import read_predictions
 from .printed_numbers import PrintedNumber, parse_numbers
 
@@ -46,20 +47,18 @@ _WINDOW = 0.05
 """Half the width of the interval in which the density of values is measured."""
 
 _WORDS = {
-    "gain": {gain: f"{gain} gain" for gain in ("linear", "exponential", "binary")},
-    "discount": {"jk": "no discount at ranks 1 and 2", "none": "no discount"},
-    "denominator": {x: f"divided by {x.replace('_', ' ')}" for x in ("min_R_k", "R", "hits", "min_k_n")},
-    "ties": {
-        "order": "ties in input order",
-        "average": "ties averaged over all orders",
-        "worst": "ties with the lowest label first",
-        "best": "ties with the highest label first",
-    },
-    "empty": {
-        value: f"queries without relevant documents {verb}"
-        for value, verb in (("0.0", "count as 0"), ("1.0", "count as 1"), ("skip", "are left out"))
-    },
-    "weights": {"ignore": "without weights"},
+    **{("gain", gain): f"{gain} gain" for gain in ("linear", "exponential", "binary")},
+    **{("denominator", x): f"divided by {x.replace('_', ' ')}" for x in ("min_R_k", "R", "hits", "min_k_n")},
+    ("discount", "jk"): "no discount at ranks 1 and 2",
+    ("discount", "none"): "no discount",
+    ("ties", "order"): "ties in input order",
+    ("ties", "average"): "ties averaged over all orders",
+    ("ties", "worst"): "ties with the lowest label first",
+    ("ties", "best"): "ties with the highest label first",
+    ("empty", "0.0"): "queries without relevant documents count as 0",
+    ("empty", "1.0"): "queries without relevant documents count as 1",
+    ("empty", "skip"): "queries without relevant documents are left out",
+    ("weights", "ignore"): "without weights",
 }
 """Options in words."""
 
@@ -93,8 +92,8 @@ class Candidate:
             "empty": sample.has_empty(metric) and not self.definition.offset,
             "weights": sample.judgments.weights is not None,
         }
-        values = {name: str(getattr(metric, name, "")) for name in ORDER if matters.get(name, True)}
-        words = [_WORDS.get(name, {}).get(value, "") for name, value in values.items()]
+        names = [name for name in ORDER if name in metric.option_names() and matters.get(name, True)]
+        words = [_WORDS.get((name, str(getattr(metric, name))), "") for name in names]
         if isinstance(metric, BinaryMetric) and metric.min_label > 1:
             words.append(f"labels of at least {metric.min_label:g} are relevant")
         if self.definition.offset:
@@ -230,6 +229,7 @@ def _read_samples(
             raise TypeError(f"data[{name!r}] must be a pair of Judgments and scores, got {type(part).__name__} first.")
         source = {name: scores if hasattr(scores, "predict") and np.ndim(values) != 1 else values}
         others.append(Sample(part, read_predictions(source, part, values)[name].scores, "", "the data", repr(name)))
+    AlignedScores(judgments, prediction.scores).validate()
     rounds = prediction.iteration
     if rounds is not None and rounds.used < rounds.held:
         final = read_predictions({"scores": scores}, judgments, features, rounds.held)["scores"].scores
@@ -238,17 +238,21 @@ def _read_samples(
     return list(iter_samples(judgments, prediction.scores)), others
 
 
+@dataclass(eq=False)
 class _Search:
-    """The search for definitions that match all numbers, and the values that it computed."""
+    """The search for definitions that match all numbers, and the values that it computed.
 
-    def __init__(self, numbers: list[PrintedNumber], own: Metric | None, samples: list[Sample]) -> None:
-        self.numbers = numbers
-        self.own = own
-        self.samples = samples
-        self.title = join_names([number.title for number in numbers])
-        self.values: list[set[float]] = [set() for _ in numbers]
-        self.simple: list[Candidate] = []
-        """The metrics of libraries and of gainwise, for the first number."""
+    `own` is your metric. `simple` are the metrics of libraries and of gainwise, for the first number.
+    """
+
+    numbers: list[PrintedNumber]
+    own: Metric | None
+    samples: list[Sample]
+    simple: list[Candidate] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.title = join_names([number.title for number in self.numbers])
+        self.values: list[set[float]] = [set() for _ in self.numbers]
 
     def find(self, load_mistakes: Callable[[], list[Sample]]) -> list[Match]:
         """Return the matches, the simplest first: of the stated library, of any definition, or after a mistake."""
@@ -258,9 +262,10 @@ class _Search:
             if stage == "mistakes":
                 samples = load_mistakes()
             elif stage == "percent":
-                if not all(number.may_be_percent for number in original):
+                shares = [share for share in (number.as_percent() for number in original) if share is not None]
+                if len(shares) < len(original):
                     break
-                self.numbers = [number.as_percent() for number in original]
+                self.numbers = shares
                 samples = [replace(samples[0], check="the unit", fits="a share in percent")]
             complete = stage in ("all", "percent")
             found = [m for sample in samples for m in self._find_in(sample, complete and sample is samples[0])]
@@ -364,17 +369,17 @@ def _build_table(lines: list[list[Match]], target: float) -> pd.DataFrame:
     import pandas as pd
 
     rows = [
-        {
-            "line": number,
-            "library": CONVENTIONS[match[0].definition.library].title if match[0].definition.library else "",
-            "name": ", ".join(candidate.definition.name for candidate in match),
-            "metric": ", ".join(str(candidate.definition.metric) for candidate in match),
-            "value": match[0].value,
-            "difference": match[0].value - target,
-            "definition": ", ".join(match[0].list_options()),
-            "options": match[0].sample.options,
-            "check": match[0].sample.sentence,
-        }
+        (
+            number,
+            CONVENTIONS[match[0].definition.library].title if match[0].definition.library else "",
+            ", ".join(candidate.definition.name for candidate in match),
+            ", ".join(str(candidate.definition.metric) for candidate in match),
+            match[0].value,
+            match[0].value - target,
+            ", ".join(match[0].list_options()),
+            match[0].sample.options,
+            match[0].sample.sentence,
+        )
         for number, line in enumerate(lines)
         for match in line
     ]
