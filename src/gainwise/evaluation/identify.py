@@ -188,7 +188,8 @@ def identify(
     Raises
     ------
     ValueError
-        If there is no finite number, two numbers of the same metric differ, or the number of scores is wrong.
+        If a finite number is missing, two numbers of the same metric differ, a score is NaN, or the number of scores
+        is wrong.
     TypeError
         If `judgments` is not a Judgments object.
 
@@ -415,12 +416,12 @@ def _write(
     """Yield the lines of the text."""
     target, be = search.numbers[0].value, "is" if len(search.numbers) == 1 else "are"
     if not lines:
-        yield f"No definition that gainwise knows gives {search.title} on these data."
+        yield f"None of the searched definitions gives {search.title} on these data."
         low, high = min(search.values[0], default=0.0), max(search.values[0], default=0.0)
         if not low <= target <= high:
             yield f"All values of the search are between {format_number(low)} and {format_number(high)}."
     elif lines[0][0][0].sample.check:
-        yield f"No definition gives {search.title} on these data as they are. {lines[0][0][0].sample.sentence}"
+        yield f"None of the definitions gives {search.title} on these data as they are. {lines[0][0][0].sample.sentence}"
     if count > MAX_LINES:
         yield f"{search.title} matches {pluralize(count, 'value')} of different definitions. Pass more digits."
     verb = "may be" if search.accidental > MAX_ACCIDENTAL else f"{be} consistent with"
