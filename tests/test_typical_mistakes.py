@@ -67,7 +67,6 @@ MISTAKES = {
         (lambda: gw.parse_metrics(["mrr", "mrr"]), ValueError, "twice"),
         (lambda: gw.parse_metrics(10), TypeError, "got 10"),
         (lambda: gw.parse_metrics(len), TypeError, "gainwise.metric('name', function)"),
-        (lambda: gw.explain(JUDGED, X[:, 0]), TypeError, "qid="),
         (lambda: gw.metric("ndcg_exp@10"), TypeError, "parse_metrics"),
         (lambda: gw.metric("mrr", lambda labels, scores: 0.0), ValueError, "built-in"),
         (lambda: gw.NDCG(gain="expo"), ValueError, "exponential"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -290,27 +289,22 @@ class _Search:
         for number, known in zip(self.numbers, self.values, strict=True):
             cutoffs = self._list_cutoffs(number)
             definitions = [*iter_library_definitions(sample, cutoffs), *iter_definitions(sample, cutoffs, complete)]
-            definitions = [*own, *(definition for definition in definitions if number.allows(definition.base))]
+            definitions = [definition for definition in (*own, *definitions) if number.allows(definition)]
             candidates = [Candidate(key, sample, value) for key, value in sample.evaluate(definitions).items()]
             known.update(round(candidate.value, 10) for candidate in candidates)
             if number is self.numbers[0] and not sample.check:
                 self.simple += [candidate for candidate in candidates if candidate.definition.source in (1, 2)]
             matching.append([candidate for candidate in candidates if number.matches(candidate.value)])
-        return [match for match in product(*matching) if all(match[0].fits(other) for other in match[1:])]
+        matches = ([first, *(next(filter(first.fits, x), None) for x in matching[1:])] for first in matching[0])
+        return [tuple(found) for match in matches if len(found := [x for x in match if x is not None]) == len(match)]
 
     def _order(self, candidate: Candidate) -> tuple[Any, ...]:
         """Return a sort key: source, stated library, number of options, frequency of the cutoff and of the metric."""
         number, definition = self.numbers[0], candidate.definition
         cutoffs, k, source = list(self._list_cutoffs(number)), definition.metric.k, definition.source
         changes = str(definition.metric).count("=") if source == 3 else 0
-        place = cutoffs.index(k) if k in cutoffs else len(cutoffs)
-        return (
-            source,
-            definition.library != (number.library or definition.library),
-            changes,
-            place,
-            _PLACES.get(definition.base, 99),
-        )
+        place, base = cutoffs.index(k) if k in cutoffs else len(cutoffs), _PLACES.get(definition.base, len(_PLACES))
+        return source, definition.library != (number.library or definition.library), changes, place, base
 
     @property
     def accidental(self) -> float:
@@ -421,7 +415,7 @@ def _write(
         if not low <= target <= high:
             yield f"All values of the search are between {format_number(low)} and {format_number(high)}."
     elif lines[0][0][0].sample.check:
-        yield f"None of the definitions gives {search.title} on these data as they are. {lines[0][0][0].sample.sentence}"
+        yield f"None of the definitions gives {search.title} on these data. {lines[0][0][0].sample.sentence}"
     if count > MAX_LINES:
         yield f"{search.title} matches {pluralize(count, 'value')} of different definitions. Pass more digits."
     verb = "may be" if search.accidental > MAX_ACCIDENTAL else f"{be} consistent with"

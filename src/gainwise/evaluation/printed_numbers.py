@@ -11,6 +11,7 @@ from typing import Any
 
 from ..metrics.conventions import CONVENTIONS
 from ..metrics.names import BUILT_IN, OTHER_NAMES
+from .definitions import Definition
 
 _DIGITS = r"\d+\.\d*|\.\d+|\d+(?=\s*%|e[-+]?\d)"
 _VALUE = re.compile(rf"(?<![\w.@])([-+]?(?:{_DIGITS})(?:e[-+]?\d+)?)(?![\w.])(\s*%)?", re.IGNORECASE)
@@ -56,9 +57,14 @@ class PrintedNumber:
     library: str | None = None
     percent: bool = False
 
-    def allows(self, base: str) -> bool:
-        """Return whether the text may mean a metric: `ndcg` means every NDCG, and `ndcg_exp` only itself."""
-        return self.name is None or base == self.name or base.startswith(f"{self.name}_")
+    def allows(self, definition: Definition) -> bool:
+        """Return whether the text may mean a metric: `ndcg` means every NDCG, and `ndcg_exp` only itself.
+
+        Libraries may have their own default cutoff.
+        """
+        base, k = definition.base, definition.metric.k
+        is_named = self.name is None or base == self.name or base.startswith(f"{self.name}_")
+        return is_named and (self.k is None or self.k == k or bool(definition.library))
 
     def matches(self, value: float) -> bool:
         """Return whether a value prints as this number."""
