@@ -10,7 +10,9 @@ def check(seed: int, cases: int = 200) -> None:
     """Print the rates, and assert that they are sufficient."""
     lines, bare = count_identified_cases(cases, seed).tolist()
     unrelated, mistakes = count_unrelated_matches(cases, seed), count_identified_mistakes(30, seed)
-    print(f"{cases} numbers: {lines} by the line of a log, {bare} by four digits; {unrelated} unrelated; {mistakes} of 30")
+    print(
+        f"{cases} numbers: {lines} by lines of logs, {bare} by four digits. Unrelated: {unrelated}. Mistakes: {mistakes}"
+    )
     assert lines >= 0.99 * cases
     assert bare >= 0.95 * cases
     assert unrelated <= 0.05 * cases
