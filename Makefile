@@ -7,7 +7,7 @@
 # make numpy      the tests of ranking and evaluation without the compiled core
 # make audit      known vulnerabilities of the installed packages
 # make fuzz       all readers of files, ten minutes each. Or FUZZ_SECONDS=60
-# make trials     random metrics, trainings and damaged experiments, ten minutes each
+# make trials     random metrics, trainings, numbers and damaged experiments, ten minutes each
 # make coverage   the lines and branches that tests do not cover
 # make package    the wheel and the sdist, and the tests of the unpacked sdist
 # make mutants    mutation testing with a tenth of all mutants. Or MUTANTS=1.0
@@ -20,8 +20,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 FUZZ_SECONDS ?= 600
 MUTANTS ?= 0.1
-TRIALS := metrics trainings experiments
-READERS := $(filter-out __init__ __main__ oracle trials identify $(TRIALS),$(basename $(notdir $(wildcard tests/fuzz/*.py))))
+TRIALS := metrics trainings experiments identify
+READERS := $(filter-out __init__ __main__ oracle trials $(TRIALS),$(basename $(notdir $(wildcard tests/fuzz/*.py))))
 CORE := hatch_build.py $(wildcard src/gainwise/_kernel/*.cpp)
 RUN := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python
 EVALUATION := $(wildcard $(addprefix tests/,_kernel ranking metrics evaluation oracles differential test_judgments.py))

@@ -78,6 +78,7 @@ CASES = [
             ({"map": True}, TypeError, "bool"),
         ]
     ),
+    BadInput("identify NaN", lambda: gw.identify(0.5, JUDGMENTS, [1, 2, NAN, 4, 5]), "scores", ValueError, "row 2"),
     BadInput("identify scores", lambda: gw.identify(0.5, JUDGMENTS, [1, 2]), "scores", ValueError, "2 for 5"),
     BadInput(
         "identify judgments",

@@ -189,6 +189,34 @@ class TestIdentify:
             assert options in set(result.matches.loc[result.matches["library"] == "trec_eval", "options"])
 
 
+@pytest.mark.slow
+class TestUnusualData:
+    """Every search ends with a result, whatever the labels, scores, groups and weights are."""
+
+    @pytest.mark.parametrize(
+        ("labels", "scores", "options"),
+        [
+            ([2, -1, 0, 1], [1, 2, 3, 4], {"group": [2, 2], "negative_labels": "allow"}),
+            ([0.5, 0.25, 0, 1.5], [1, 2, 2, 1], {"group": [2, 2]}),
+            ([1, 0, 0, 2], [1, 2, 3, 4], {"group": [0, 2, 0, 2]}),
+            ([1], [1], {"group": [1]}),
+            ([0, 0, 0], [1, 2, 3], {"group": [3]}),
+            ([0, 1, 0], [-np.inf] * 3, {"group": [3]}),
+            ([0, 1, 0, 1], [np.inf, 1, -np.inf, 2], {"qid": [7, 8, 7, 8]}),
+            ([0, 1000, 3], [3, 2, 1], {"group": [3]}),
+            ([1, 0, 1, 0], [1, 2, -np.inf, -np.inf], {"group": [2, 2], "weight": [0, 1]}),
+        ],
+    )
+    @pytest.mark.parametrize("number", [0.4321, "-0.5"])
+    def test_a_result(self, labels, scores, options, number):
+        judgments = gw.Judgments(labels, **options)
+        result = gw.identify(number, judgments, scores, metric="ndcg_linear@2")
+        assert result.text
+        correct = result.matches[(result.matches["check"] == "") & (result.matches["options"] == "")]
+        for name, value in zip(correct["metric"], correct["value"], strict=True):
+            assert evaluate(name, judgments, scores) == pytest.approx(value, abs=1e-9)
+
+
 class TestText:
     """Sentences for numbers that many definitions, none, or only a share in percent give."""
 

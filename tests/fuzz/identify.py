@@ -1,17 +1,23 @@
-"""Measure how often `identify` finds the definition or the mistake behind a number: 200 cases each.
-
-python -m tests.fuzz.identify
-"""
+"""Measure how often `identify` finds the definition or the mistake behind a number: 200 new cases in each trial."""
 
 from __future__ import annotations
 
 from tests.evaluation.test_identify import count_identified_cases, count_identified_mistakes, count_unrelated_matches
+from tests.fuzz.trials import run_trials
 
-CASES = 200
+
+def check(seed: int, cases: int = 200) -> None:
+    """Print the rates, and assert that they are sufficient."""
+    lines, bare = count_identified_cases(cases, seed).tolist()
+    unrelated, mistakes = count_unrelated_matches(cases, seed), count_identified_mistakes(30, seed)
+    print(
+        f"{cases} numbers: {lines} by lines of logs, {bare} by four digits. Unrelated: {unrelated}. Mistakes: {mistakes}"
+    )
+    assert lines >= 0.99 * cases
+    assert bare >= 0.95 * cases
+    assert unrelated <= 0.05 * cases
+    assert mistakes >= 27
+
 
 if __name__ == "__main__":
-    lines, bare = count_identified_cases(CASES)
-    print(f"line of a log: {lines} of {CASES} in the first line (at least 99 %)")
-    print(f"bare number of four digits: {bare} of {CASES} in the first line (at least 95 %)")
-    print(f"unrelated numbers: {count_unrelated_matches(CASES)} of {CASES} match without a warning (at most 5 %)")
-    print(f"mistakes: {count_identified_mistakes(30)} of 30 (at least 27)")
+    run_trials("identify", check)

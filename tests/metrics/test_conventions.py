@@ -50,6 +50,21 @@ EXPECTED = {
         "ndcg_exp@5": "ndcg_exp(ties=order)@5",
         "map": "map(ties=order,denominator=R)",
     },
+    "ignite": {"ndcg@5": "ndcg_exp(ties=order,empty=skip,scores=float32)@5"},
+    "keras_rs": {
+        "ndcg@5": "ndcg_exp(ties=order,scores=float32)@5",
+        "precision@5": "precision(ties=order,scores=float32,denominator=min_k_n)@5",
+        "map@5": "map(ties=order,scores=float32,denominator=R)@5",
+    },
+    "recommenders": {
+        "ndcg@5": "ndcg(ties=order,empty=skip,gain=binary)@5",
+        "ndcg_exp@5": "ndcg_exp(ties=order,empty=skip)@5",
+    },
+    "lenskit": {
+        "ndcg@5": "ndcg(ties=order,empty=skip,gain=binary,discount=jk)@5",
+        "ndcg_linear@5": "ndcg_linear(ties=order,empty=skip)@5",
+        "precision@5": "precision(ties=order,denominator=min_k_n)@5",
+    },
 }
 
 

@@ -22,6 +22,14 @@ JUDGMENTS = gw.Judgments(LABELS, group=SIZES)
 SCORES = [1, 2, 3, 3, 5, 4, 4, 0, 1, 2]
 
 
+@pytest.mark.parametrize("discount", ["log2", "jk"])
+def test_binary_gain_is_that_of_labels_0_and_1(discount):
+    relevant = gw.Judgments(np.array(LABELS) > 0, group=SIZES)
+    names = [f"{name}(gain={{}},discount={discount})@{k}" for name in ("ndcg", "dcg") for k in (1, 3, 10)]
+    binary = gw.evaluate([name.format("binary") for name in names], JUDGMENTS, SCORES).per_query
+    assert np.array_equal(binary, gw.evaluate([name.format("linear") for name in names], relevant, SCORES).per_query)
+
+
 def burges(labels):
     return 2.0**labels - 1
 

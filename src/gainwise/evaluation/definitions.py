@@ -26,7 +26,7 @@ from .evaluator import Evaluator
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from .._common.typing import Floats
+    from .._common.typing import Bools, Floats
 
 # fmt: off
 CUTOFFS = (10, 5, None, 20, 1, 3, 100, 50, 15, 30, 2, 4, 6, 7, 8, 9, 25, 40, 200, 12, 32, 16, 64, 75, 128, 150, 256,
@@ -228,41 +228,39 @@ def iter_samples(judgments: Judgments, scores: Floats) -> Iterator[Sample]:
     yield Sample(judgments, scores)
     if judgments.unjudged:
         yield Sample(judgments, scores, _DROP)
-    retrieved = np.bincount(judgments.query_of_rows, scores > -np.inf, judgments.queries) > 0
-    if not retrieved.all() and retrieved.any():
-        yield _select(judgments, scores, options="missing='skip'", rows=retrieved[judgments.query_of_rows])
+    has_results = _find_queries_with_results(judgments, scores)
+    if has_results.any() and not has_results.all():
+        yield _select(judgments, scores, options="missing='skip'", rows=has_results[judgments.query_of_rows])
+
+
+def _find_queries_with_results(judgments: Judgments, scores: Floats) -> Bools:
+    """Return a mask of the queries with a retrieved document, without any if all of them have the weight 0."""
+    mask = np.bincount(judgments.query_of_rows, scores > -np.inf, judgments.queries) > 0
+    return mask & (judgments.weights is None or bool(judgments.weights[mask].any()))
 
 
 def iter_mistakes(judgments: Judgments, scores: Floats) -> Iterator[Sample]:
     """Yield the data after typical mistakes."""
     labels, top, queries = judgments.labels, judgments.levels[-1], judgments.query_of_rows
-    retrieved, order, grades = scores > -np.inf, np.arange(float(len(scores))), np.log2(np.maximum(labels, 0) + 1)
-    has_gains = top > 1 and has_exponential_gain(judgments.levels)
-    several, weighted = judgments.queries > 1, judgments.weights is not None
-    first = queries == queries.min()
+    retrieved, rows, grades = scores > -np.inf, np.arange(float(len(scores))), np.log2(np.maximum(labels, 0) + 1)
+    several, graded = judgments.queries > 1, top > 1 and has_exponential_gain(judgments.levels)
+    is_partial = not retrieved.all() and _find_queries_with_results(judgments, scores).any()
     mistakes: list[tuple[Any, str, str, dict[str, Any]]] = [
         (True, "the direction of the scores", "ascending scores", {"scores": np.where(retrieved, -scores, -np.inf)}),
-        (True, "the sorting", "the order of the rows", {"scores": np.where(retrieved, -order, -np.inf)}),
+        (True, "the sorting", "the order of the rows", {"scores": np.where(retrieved, -rows, -np.inf)}),
         (True, "the rows", "scores that are one row too low", {"scores": np.roll(scores, 1)}),
         (True, "the rows", "scores that are one row too high", {"scores": np.roll(scores, -1)}),
         (several, "the groups", "all documents as one query", {"group": [len(scores)], "weight": None}),
-        (several, "the mean", "the first query alone", {"rows": first, "weight": None}),
+        (several, "the mean", "the first query alone", {"rows": queries == queries.min(), "weight": None}),
         (several, "the mean", "a mean over documents instead of queries", {"weight": judgments.sizes}),
-        (weighted, "the weights", "equal weights of all queries", {"weight": None}),
-        (has_gains and top <= _MAX_GRADE, "the labels", "gains 2^l - 1 as labels", {"labels": exponential(labels)}),
-        (
-            has_gains and (grades == np.floor(grades)).all(),
-            "the labels",
-            "grades, from gains 2^l - 1",
-            {"labels": grades},
-        ),
-        (retrieved.any() and not retrieved.all(), "the ideal ranking", "retrieved documents only", {"rows": retrieved}),
+        (judgments.weights is not None, "the weights", "equal weights of all queries", {"weight": None}),
+        (graded and top <= _MAX_GRADE, "the labels", "gains 2^l - 1 as labels", {"labels": exponential(labels)}),
+        (graded and (grades % 1 == 0).all(), "the labels", "grades, from gains 2^l - 1", {"labels": grades}),
+        (is_partial, "the ideal ranking", "retrieved documents only", {"rows": retrieved}),
     ]
-    yield from (
-        _select(judgments, check=check, fits=fits, **{"scores": scores, **changes})
-        for applies, check, fits, changes in mistakes
-        if applies
-    )
+    for applies, check, fits, changes in mistakes:
+        if applies:
+            yield _select(judgments, check=check, fits=fits, **{"scores": scores, **changes})
 
 
 def _select(
@@ -276,7 +274,7 @@ def _select(
     selected = Judgments(
         judgments.by_query(changes.get("labels", judgments.labels))[mask],
         group=changes.get("group", sizes[kept]),
-        weight=None if weight is None else weight[kept],
+        weight=None if weight is None else dict(enumerate(weight[kept].tolist())),
         negative_labels="allow",
         judged=None if judgments.judged is None else judgments.by_query(judgments.judged)[mask],
     )

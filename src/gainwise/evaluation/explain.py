@@ -203,7 +203,14 @@ def decompose(start: Metric, end: Metric, evaluate: Callable[[Metric], float]) -
 def _option_text(metric: Metric, option: str) -> str:
     if option == "k":
         return "all ranks" if metric.k is None else str(metric.k)
-    return metric.option_text(option) if option in ORDER else str(metric)
+    value = getattr(metric, option, metric)
+    return (
+        getattr(value, "__name__", "a function")
+        if callable(value)
+        else metric.option_text(option)
+        if option in ORDER
+        else str(value)
+    )
 
 
 def build_judgments(labels: Numbers, group: Numbers | None = None, qid: Ids | None = None, **options: Any) -> Judgments:

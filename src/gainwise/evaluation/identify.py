@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from itertools import product
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from .definitions import (
 )
 from .evaluator import validate_judgments
 from .explain import ORDER, Step, decompose
+from .groups import AlignedScores
 from .prediction import read_predictions
 from .printed_numbers import PrintedNumber, parse_numbers
 
@@ -46,20 +46,18 @@ _WINDOW = 0.05
 """Half the width of the interval in which the density of values is measured."""
 
 _WORDS = {
-    "gain": {gain: f"{gain} gain" for gain in ("linear", "exponential", "binary")},
-    "discount": {"jk": "no discount at ranks 1 and 2", "none": "no discount"},
-    "denominator": {x: f"divided by {x.replace('_', ' ')}" for x in ("min_R_k", "R", "hits", "min_k_n")},
-    "ties": {
-        "order": "ties in input order",
-        "average": "ties averaged over all orders",
-        "worst": "ties with the lowest label first",
-        "best": "ties with the highest label first",
-    },
-    "empty": {
-        value: f"queries without relevant documents {verb}"
-        for value, verb in (("0.0", "count as 0"), ("1.0", "count as 1"), ("skip", "are left out"))
-    },
-    "weights": {"ignore": "without weights"},
+    **{("gain", gain): f"{gain} gain" for gain in ("linear", "exponential", "binary")},
+    **{("denominator", x): f"divided by {x.replace('_', ' ')}" for x in ("min_R_k", "R", "hits", "min_k_n")},
+    ("discount", "jk"): "no discount at ranks 1 and 2",
+    ("discount", "none"): "no discount",
+    ("ties", "order"): "ties in input order",
+    ("ties", "average"): "ties averaged over all orders",
+    ("ties", "worst"): "ties with the lowest label first",
+    ("ties", "best"): "ties with the highest label first",
+    ("empty", "0.0"): "queries without relevant documents count as 0",
+    ("empty", "1.0"): "queries without relevant documents count as 1",
+    ("empty", "skip"): "queries without relevant documents are left out",
+    ("weights", "ignore"): "without weights",
 }
 """Options in words."""
 
@@ -93,8 +91,8 @@ class Candidate:
             "empty": sample.has_empty(metric) and not self.definition.offset,
             "weights": sample.judgments.weights is not None,
         }
-        values = {name: str(getattr(metric, name, "")) for name in ORDER if matters.get(name, True)}
-        words = [_WORDS.get(name, {}).get(value, "") for name, value in values.items()]
+        names = [name for name in ORDER if name in metric.option_names() and matters.get(name, True)]
+        words = [_WORDS.get((name, str(getattr(metric, name))), "") for name in names]
         if isinstance(metric, BinaryMetric) and metric.min_label > 1:
             words.append(f"labels of at least {metric.min_label:g} are relevant")
         if self.definition.offset:
@@ -189,7 +187,8 @@ def identify(
     Raises
     ------
     ValueError
-        If there is no finite number, two numbers of the same metric differ, or the number of scores is wrong.
+        If a finite number is missing, two numbers of the same metric differ, a score is NaN, or the number of scores
+        is wrong.
     TypeError
         If `judgments` is not a Judgments object.
 
@@ -230,6 +229,7 @@ def _read_samples(
             raise TypeError(f"data[{name!r}] must be a pair of Judgments and scores, got {type(part).__name__} first.")
         source = {name: scores if hasattr(scores, "predict") and np.ndim(values) != 1 else values}
         others.append(Sample(part, read_predictions(source, part, values)[0][name].scores, "", "the data", repr(name)))
+    AlignedScores(judgments, prediction.scores).validate()
     rounds = prediction.iteration
     if rounds is not None and rounds.used < rounds.held:
         final = read_predictions({"scores": scores}, judgments, features, rounds.held)[0]["scores"].scores
@@ -238,17 +238,21 @@ def _read_samples(
     return list(iter_samples(judgments, prediction.scores)), others
 
 
+@dataclass(eq=False)
 class _Search:
-    """The search for definitions that match all numbers, and the values that it computed."""
+    """The search for definitions that match all numbers, and the values that it computed.
 
-    def __init__(self, numbers: list[PrintedNumber], own: Metric | None, samples: list[Sample]) -> None:
-        self.numbers = numbers
-        self.own = own
-        self.samples = samples
-        self.title = join_names([number.title for number in numbers])
-        self.values: list[set[float]] = [set() for _ in numbers]
-        self.simple: list[Candidate] = []
-        """The metrics of libraries and of gainwise, for the first number."""
+    `own` is your metric. `simple` are the metrics of libraries and of gainwise, for the first number.
+    """
+
+    numbers: list[PrintedNumber]
+    own: Metric | None
+    samples: list[Sample]
+    simple: list[Candidate] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.title = join_names([number.title for number in self.numbers])
+        self.values: list[set[float]] = [set() for _ in self.numbers]
 
     def find(self, load_mistakes: Callable[[], list[Sample]]) -> list[Match]:
         """Return the matches, the simplest first: of the stated library, of any definition, or after a mistake."""
@@ -258,9 +262,10 @@ class _Search:
             if stage == "mistakes":
                 samples = load_mistakes()
             elif stage == "percent":
-                if not all(number.may_be_percent for number in original):
+                shares = [share for share in (number.as_percent() for number in original) if share is not None]
+                if len(shares) < len(original):
                     break
-                self.numbers = [number.as_percent() for number in original]
+                self.numbers = shares
                 samples = [replace(samples[0], check="the unit", fits="a share in percent")]
             complete = stage in ("all", "percent")
             found = [m for sample in samples for m in self._find_in(sample, complete and sample is samples[0])]
@@ -284,27 +289,22 @@ class _Search:
         for number, known in zip(self.numbers, self.values, strict=True):
             cutoffs = self._list_cutoffs(number)
             definitions = [*iter_library_definitions(sample, cutoffs), *iter_definitions(sample, cutoffs, complete)]
-            definitions = [*own, *(definition for definition in definitions if number.allows(definition.base))]
+            definitions = [definition for definition in (*own, *definitions) if number.allows(definition)]
             candidates = [Candidate(key, sample, value) for key, value in sample.evaluate(definitions).items()]
             known.update(round(candidate.value, 10) for candidate in candidates)
             if number is self.numbers[0] and not sample.check:
                 self.simple += [candidate for candidate in candidates if candidate.definition.source in (1, 2)]
             matching.append([candidate for candidate in candidates if number.matches(candidate.value)])
-        return [match for match in product(*matching) if all(match[0].fits(other) for other in match[1:])]
+        matches = ([first, *(next(filter(first.fits, x), None) for x in matching[1:])] for first in matching[0])
+        return [tuple(found) for match in matches if len(found := [x for x in match if x is not None]) == len(match)]
 
     def _order(self, candidate: Candidate) -> tuple[Any, ...]:
         """Return a sort key: source, stated library, number of options, frequency of the cutoff and of the metric."""
         number, definition = self.numbers[0], candidate.definition
         cutoffs, k, source = list(self._list_cutoffs(number)), definition.metric.k, definition.source
         changes = str(definition.metric).count("=") if source == 3 else 0
-        place = cutoffs.index(k) if k in cutoffs else len(cutoffs)
-        return (
-            source,
-            definition.library != (number.library or definition.library),
-            changes,
-            place,
-            _PLACES.get(definition.base, 99),
-        )
+        place, base = cutoffs.index(k) if k in cutoffs else len(cutoffs), _PLACES.get(definition.base, len(_PLACES))
+        return source, definition.library != (number.library or definition.library), changes, place, base
 
     @property
     def accidental(self) -> float:
@@ -364,17 +364,17 @@ def _build_table(lines: list[list[Match]], target: float) -> pd.DataFrame:
     import pandas as pd
 
     rows = [
-        {
-            "line": number,
-            "library": CONVENTIONS[match[0].definition.library].title if match[0].definition.library else "",
-            "name": ", ".join(candidate.definition.name for candidate in match),
-            "metric": ", ".join(str(candidate.definition.metric) for candidate in match),
-            "value": match[0].value,
-            "difference": match[0].value - target,
-            "definition": ", ".join(match[0].list_options()),
-            "options": match[0].sample.options,
-            "check": match[0].sample.sentence,
-        }
+        (
+            number,
+            CONVENTIONS[match[0].definition.library].title if match[0].definition.library else "",
+            ", ".join(candidate.definition.name for candidate in match),
+            ", ".join(str(candidate.definition.metric) for candidate in match),
+            match[0].value,
+            match[0].value - target,
+            ", ".join(match[0].list_options()),
+            match[0].sample.options,
+            match[0].sample.sentence,
+        )
         for number, line in enumerate(lines)
         for match in line
     ]
@@ -410,12 +410,12 @@ def _write(
     """Yield the lines of the text."""
     target, be = search.numbers[0].value, "is" if len(search.numbers) == 1 else "are"
     if not lines:
-        yield f"No definition that gainwise knows gives {search.title} on these data."
+        yield f"None of the searched definitions gives {search.title} on these data."
         low, high = min(search.values[0], default=0.0), max(search.values[0], default=0.0)
         if not low <= target <= high:
             yield f"All values of the search are between {format_number(low)} and {format_number(high)}."
     elif lines[0][0][0].sample.check:
-        yield f"No definition gives {search.title} on these data as they are. {lines[0][0][0].sample.sentence}"
+        yield f"None of the definitions gives {search.title} on these data. {lines[0][0][0].sample.sentence}"
     if count > MAX_LINES:
         yield f"{search.title} matches {pluralize(count, 'value')} of different definitions. Pass more digits."
     verb = "may be" if search.accidental > MAX_ACCIDENTAL else f"{be} consistent with"

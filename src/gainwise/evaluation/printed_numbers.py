@@ -11,8 +11,10 @@ from typing import Any
 
 from ..metrics.conventions import CONVENTIONS
 from ..metrics.names import BUILT_IN, OTHER_NAMES
+from .definitions import Definition
 
-_VALUE = re.compile(r"(?<![\w.@])([-+]?(?:\d+\.\d*|\.\d+|\d+(?=\s*%))(?:e[-+]?\d+)?)(?![\w.])(\s*%)?", re.IGNORECASE)
+_DIGITS = r"\d+\.\d*|\.\d+|\d+(?=\s*%|e[-+]?\d)"
+_VALUE = re.compile(rf"(?<![\w.@])([-+]?(?:{_DIGITS})(?:e[-+]?\d+)?)(?![\w.])(\s*%)?", re.IGNORECASE)
 _WHOLE = re.compile(r"(?:^|[:=\s])([-+]?\d+)()\s*$")
 _DEVIATION = re.compile(r"(?:\s\+\s|±)\s*[\d.]+")
 """The standard deviation that cross-validation prints after a mean."""
@@ -36,16 +38,8 @@ _SIGNATURES = {
 }
 """Names of metrics and lines of logs that only one library writes."""
 
-_SPELLINGS = {
-    "normalized discounted cumulative gain": "ndcg",
-    "discounted cumulative gain": "dcg",
-    "mean average precision": "map",
-    "average precision": "map",
-    "reciprocal rank": "mrr",
-    "recip_rank": "mrr",
-    "mean_reciprocal_rank": "mrr",
-    "hr": "hit",
-}
+_SPELLINGS = {"average precision": "map", "reciprocal rank": "mrr", "discounted cumulative gain": "dcg", "hr": "hit"}
+_SPELLINGS |= {f"normalized {name}": f"n{metric}" for name, metric in _SPELLINGS.items() if metric == "dcg"}
 
 MIN_TOLERANCE = 1e-6
 """Relative. Libraries that compute in 32 bits print more digits than they have."""
@@ -63,21 +57,23 @@ class PrintedNumber:
     library: str | None = None
     percent: bool = False
 
-    def allows(self, base: str) -> bool:
-        """Return whether the text may mean a metric: `ndcg` means every NDCG, and `ndcg_exp` only itself."""
-        return self.name is None or base == self.name or base.startswith(f"{self.name}_")
+    def allows(self, definition: Definition) -> bool:
+        """Return whether the text may mean a metric: `ndcg` means every NDCG, and `ndcg_exp` only itself.
+
+        Libraries may have their own default cutoff.
+        """
+        base, k = definition.base, definition.metric.k
+        is_named = self.name is None or base == self.name or base.startswith(f"{self.name}_")
+        return is_named and (self.k is None or self.k == k or bool(definition.library))
 
     def matches(self, value: float) -> bool:
         """Return whether a value prints as this number."""
         return abs(value - self.value) <= self.tolerance
 
-    @property
-    def may_be_percent(self) -> bool:
-        """Whether the number may be a share in percent without a sign."""
-        return 1 < self.value <= 100 and not self.percent and self.name not in ("dcg", "cg")
-
-    def as_percent(self) -> PrintedNumber:
-        """Return the share of a number in percent."""
+    def as_percent(self) -> PrintedNumber | None:
+        """Return the share of a number in percent without a sign, or None if it cannot be one."""
+        if self.percent or not 1 < self.value <= 100 or self.name in ("dcg", "cg"):
+            return None
         return replace(self, value=self.value / 100, tolerance=self.tolerance / 100, percent=True)
 
     @property
