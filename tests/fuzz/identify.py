@@ -11,7 +11,8 @@ def check(seed: int, cases: int = 200) -> None:
     lines, bare = count_identified_cases(cases, seed).tolist()
     unrelated, mistakes = count_unrelated_matches(cases, seed), count_identified_mistakes(30, seed)
     print(
-        f"{cases} numbers: {lines} by lines of logs, {bare} by four digits. Unrelated: {unrelated}. Mistakes: {mistakes}"
+        f"{cases} numbers: {lines} by lines of logs, {bare} by four digits. "
+        f"Unrelated: {unrelated}. Mistakes: {mistakes}"
     )
     assert lines >= 0.99 * cases
     assert bare >= 0.95 * cases
