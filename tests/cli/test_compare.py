@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +13,7 @@ from tests.cli.shell import as_json, gainwise, json_of, output_of
 
 import gainwise as gw
 from gainwise._common.text import as_text
-from gainwise.data import write_run
+from gainwise.data import read_letor, write_run
 
 pytestmark = pytest.mark.slow
 
@@ -55,6 +56,15 @@ def test_models_of_both_libraries(files):
     for name in ("lgb", "xgb"):
         for metric in ("ndcg_exp@10", "map", "mrr"):
             assert content[name][metric] == pytest.approx(expected.loc[name, metric], rel=1e-12)
+
+
+def test_a_model_of_named_features_predicts_by_position_with_a_note(files, tmp_path):
+    data = read_letor("data.txt")
+    features = pd.DataFrame(data.features, columns=[f"name {place}" for place in range(data.features.shape[1])])
+    train = lgb.Dataset(features, data.labels, group=data.group)
+    lgb.train({"objective": "lambdarank", "verbose": -1}, train, 3).save_model(tmp_path / "named.txt")
+    content = json_of("compare --data data.txt", tmp_path / "named.txt", "old.npy")
+    assert content["notes"] == ["named takes the features by position, because they have no names"]
 
 
 def test_ids_with_zeros_before_are_not_numbers(tmp_path, monkeypatch):

@@ -115,8 +115,8 @@ def test_comparisons_list_unused_columns_once(models):
     plain = gw.compare({"old": small.predict(FRAME[["age", "clicks"]])}, judgments)
     assert comparison.leaderboard.loc["old", "map"] == plain.leaderboard.loc["old", "map"]
     assert comparison.notes == (
-        "old does not use the columns 10, my text and unused.",
-        "Each of new and other does not use the column unused.",
+        "old does not use the columns 10, my text and unused",
+        "Each of new and other does not use the column unused",
     )
 
 

@@ -244,17 +244,17 @@ def predict_scores(model: Any, features: Any, **options: Any) -> Prediction:
 
 
 def describe_remarks(remarks: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Return one sentence for each distinct remark, with the models that it applies to.
+    """Return one sentence, without its period, for each distinct remark, with the models that it applies to.
 
     >>> describe_remarks({"old": ["does not use the column b"], "new": [], "next": ["does not use the column b"]})
-    ('Each of old and next does not use the column b.',)
+    ('Each of old and next does not use the column b',)
     """
     models: dict[str, list[str]] = {}
     for name, own in remarks.items():
         for remark in own:
             models.setdefault(remark, []).append(name)
     return tuple(
-        f"{'Each of ' if len(names) > 1 else ''}{join_names(names)} {remark}." for remark, names in models.items()
+        f"{'Each of ' if len(names) > 1 else ''}{join_names(names)} {remark}" for remark, names in models.items()
     )
 
 
