@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from .comparison.compare import compare_runs as compare_runs
     from .comparison.compare import compare_table as compare_table
     from .comparison.comparison import Comparison as Comparison
-    from .comparison.gain_fit import fit_gain as fit_gain
     from .comparison.power import plan as plan
     from .comparison.sensitivity import disagreement_bound as disagreement_bound
     from .comparison.verdict import Verdict as Verdict
@@ -67,7 +66,6 @@ _NAMES = {
     "_kernel.config": "show_config",
     "comparison.compare": "compare compare_runs compare_table",
     "comparison.comparison": "Comparison",
-    "comparison.gain_fit": "fit_gain",
     "comparison.power": "plan",
     "comparison.sensitivity": "disagreement_bound",
     "comparison.verdict": "Verdict",

@@ -66,7 +66,6 @@ from .verdict import Verdict
 if TYPE_CHECKING:
     from ..report.content import Content
     from ..report.plots import Plots
-    from .gain_fit import GainFit
 
 RANGE_TOLERANCE = 1e-9
 """Rounding may move a value of a metric this far beyond its range."""
@@ -564,9 +563,7 @@ class Comparison:
             metrics = [self.definitions.get(name, name) if isinstance(name, str) else name for name in requested]
         return compute_attribution(rankings, (first, second), metrics, compared=self._defined_metrics())
 
-    def gains(
-        self, bases: Iterable[float] | None = None, *, metric: MetricLike | None = None, fit: GainFit | None = None
-    ) -> GainPath:
+    def gains(self, bases: Iterable[float] | None = None, *, metric: MetricLike | None = None) -> GainPath:
         """Compare all models under every gain between linear and exponential, and beyond.
 
         The gains are (b^l − 1)/(b − 1): linear for b = 1, exponential for b = 2. Statements are valid for all bases and
@@ -578,8 +575,6 @@ class Comparison:
             Bases, 1 or more each. Defaults to 25 bases from 1 to 4, evenly spaced in log b.
         metric : str or Metric, optional
             Metric of the NDCG and DCG family to use with each gain. Defaults to the primary metrics.
-        fit : GainFit, optional
-            Result of `gainwise.fit_gain`. Plots and text show the base that fits the preferences of your users.
 
         Returns
         -------
@@ -603,10 +598,9 @@ class Comparison:
         """
         rankings, names = self._require_rankings("gains"), self.primary or self.metrics
         settings = (validate_bases(bases), None if metric is None else str(metric))
-        path = self.last_gains
-        if path is None or settings != self._gains_settings:
-            path = build_gain_path(rankings, self.sample, self.definitions, names, settings[0], metric)
-        self.last_gains, self._gains_settings = replace(path, fit=fit), settings
+        if self.last_gains is None or settings != self._gains_settings:
+            self.last_gains = build_gain_path(rankings, self.sample, self.definitions, names, settings[0], metric)
+            self._gains_settings = settings
         return self.last_gains
 
     def sensitivity(self, *, groups: Mapping[str, str] | None = None) -> Sensitivity:
