@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from .metrics import AP as AP
     from .metrics import DCG as DCG
     from .metrics import ERR as ERR
-    from .metrics import GAP as GAP
     from .metrics import NDCG as NDCG
     from .metrics import RBP as RBP
     from .metrics import RR as RR
@@ -78,7 +77,7 @@ _NAMES = {
     "evaluation.trec_runs": "evaluate_run",
     "experiment": "Candidate Experiment ExperimentResult grid k_folds",
     "judgments": "Judgments",
-    "metrics": "AP DCG ERR GAP NDCG RBP RR Hit Judged Metric Precision Recall RPrecision metric parse_metrics",
+    "metrics": "AP DCG ERR NDCG RBP RR Hit Judged Metric Precision Recall RPrecision metric parse_metrics",
 }
 """The public names of each module."""
 
