@@ -214,6 +214,8 @@ class Comparison:
         if self.segment_labels:
             self._require_two_metrics()
         self.baseline, self.selected = baseline, selected
+        if baseline in self.missing:
+            raise ValueError(f"the baseline {baseline!r} cannot be compared: {self.missing[baseline]}")
         if baseline is not None:
             validate_baseline(baseline, self.models)
         if selected is not None:
