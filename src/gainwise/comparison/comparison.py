@@ -141,7 +141,6 @@ class Comparison:
     - Means and tests: `leaderboard`, `chance`, `standings`, `winners`, `pairs`, `variance`
     - Decisions: `verdict`, `segments`, `against`, `plan`, `sensitivity`
     - Explanations: `attribution`, `gains`, `queries`, `preferences`, `largest_differences`, `ranking`
-    - Earlier results: `last_gains`, `last_sensitivity`
     - Data: `frame`, `query_count`, `metric_queries`, `query_ids`, `repeat_distances`, `short_names`
     - Reports: `plot`, `content`, `to_html`, `to_markdown`, `to_json`, `to_dict`
 
@@ -153,10 +152,6 @@ class Comparison:
     >>> Comparison({"ndcg_linear@10": values, "ndcg_exp@10": values}, ["A", "B"]).verdict.kind
     'agree'
     """
-
-    last_gains: GainPath | None = None
-    last_sensitivity: Sensitivity | None = None
-    _gains_settings: tuple[tuple[float, ...], str | None] = ((), None)
 
     def __init__(
         self,
@@ -599,11 +594,7 @@ class Comparison:
         1    top  1.58  4.00
         """
         rankings, names = self._require_rankings("gains"), self.primary or self.metrics
-        settings = (validate_bases(bases), None if metric is None else str(metric))
-        if self.last_gains is None or settings != self._gains_settings:
-            self.last_gains = build_gain_path(rankings, self.sample, self.definitions, names, settings[0], metric)
-            self._gains_settings = settings
-        return self.last_gains
+        return build_gain_path(rankings, self.sample, self.definitions, names, validate_bases(bases), metric)
 
     def sensitivity(self, *, groups: Mapping[str, str] | None = None) -> Sensitivity:
         """Show which other choices of the evaluation would reverse the order of models, and change the winner.
@@ -620,7 +611,6 @@ class Comparison:
         Returns
         -------
         Sensitivity
-            Reports contain the last result.
 
         Raises
         ------
@@ -642,10 +632,8 @@ class Comparison:
                   choice  reversed winner
         0  exponential gain       1.0    top
         """
-        self.last_sensitivity = compute_sensitivity(
-            self.sample.panel, self._deciding[0], self.definitions, self.rankings, groups, self.alpha, self.seed
-        )  # fmt: skip
-        return self.last_sensitivity
+        panel, reference = self.sample.panel, self._deciding[0]
+        return compute_sensitivity(panel, reference, self.definitions, self.rankings, groups, self.alpha, self.seed)
 
     def queries(self, first: str, second: str, most: int = 10) -> pd.DataFrame:
         """Return the queries that the primary metrics contradict each other on, the strongest contradictions first.
@@ -844,7 +832,7 @@ class Comparison:
         if self.segment_labels:
             content["segments"] = self.segments
         if self.baseline is not None:
-            content["against"] = self.content.against
+            content["against"] = self._decisions
         if self.selected is not None:
             content["selected"] = self.selected
         return dict(plain(content))
@@ -864,7 +852,11 @@ class Comparison:
         """Content of all reports, computed once. See `gainwise.report.content`."""
         from ..report.content import Content
 
-        return Content(self, None if self.baseline is None else self.against(self.baseline))
+        return Content(self, self._decisions)
+
+    @cached_property
+    def _decisions(self) -> BaselineComparison | None:
+        return None if self.baseline is None else self.against(self.baseline)
 
     def _report_content(self, baseline: str | BaselineComparison | None) -> Content:
         """Return the content of a report with decisions about a baseline, given by name or as a result of `against`."""
