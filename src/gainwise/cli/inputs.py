@@ -291,8 +291,8 @@ def _validate_source(options: InputOptions) -> None:
         )
     if (options.labels is None) != (options.group is None):
         raise ValueError("--labels and --group must be given together: all labels, and the number of rows per query.")
-    if options.table is not None and options.models:
-        raise ValueError(f"With --table, models are columns, got {options.models[0]!r}. Select columns with --scores.")
+    if options.table is not None:
+        reject_options("with --table, whose models are columns (--scores)", models=options.models)
     if options.qrels is not None:
         reject_options("with --qrels, which matches documents by id", allow_misaligned=options.allow_misaligned)
     for option, required in REQUIRED.items():

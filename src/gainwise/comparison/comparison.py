@@ -176,8 +176,6 @@ class Comparison:
         selected: str | None = None,
     ) -> None:
         validate_ordered("models", models)
-        if isinstance(models, str):
-            raise TypeError(f"models must be a sequence of names, got the string {models!r}.")
         self.models = tuple(models)
         self.values, repeats = read_tables(values, self.models, weights=weights, clusters=clusters)
         self.metrics = tuple(self.values)
@@ -865,8 +863,6 @@ class Comparison:
             return self.content
         if isinstance(baseline, str):
             return Content(self, self.against(baseline))
-        if not isinstance(baseline, BaselineComparison):
-            raise TypeError(f"baseline must be the name of a model or a result of against(), got {baseline!r}.")
         numbers = attrgetter("candidate", "difference", "lower", "upper")
         own, other = (map(numbers, result.candidates) for result in (self.against(baseline.baseline), baseline))
         if list(own) != list(other):

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 from .._common.arrays import factorize, index_of, is_missing, number_table, objects, only_counts
 from .._common.text import format_exact, natural_order, pluralize
 from .._common.typing import Floats, Ids, Integers
-from .._common.validation import validate_integer, validate_name, validate_number, validate_ordered, validate_text
+from .._common.validation import (
+    validate_choice,
+    validate_integer,
+    validate_name,
+    validate_number,
+    validate_ordered,
+    validate_text,
+)
 from ..data.text import one_line
 from ..judgments import Judgments
 
@@ -258,8 +265,8 @@ def build_panel(
 
     Only the ratios of weights count, and queries of weight zero are left out. `Comparison` describes the arguments.
     """
-    if vary not in (None, "seed", "queries"):
-        raise ValueError(f"vary must be 'seed' or 'queries' or None, got {vary!r}.")
+    if vary is not None:
+        validate_choice("vary", vary, get_args(Vary))
     first, *_ = tables
     queries, columns = tables[first].shape
     names = validate_model_names(models, columns)
@@ -499,8 +506,6 @@ def list_labels(labels: np.ndarray[Any, Any]) -> list[str]:
 
 def _read_columns(segments: Any) -> dict[str, Any]:
     """Return columns by name. A single column without a name is called `segment`."""
-    if isinstance(segments, str):
-        raise TypeError(f"segments must have one label per query, got the string {segments!r}.")
     validate_ordered("segments", segments)
     if hasattr(segments, "columns") and not isinstance(segments, Mapping):
         columns = {str(name): segments[name] for name in segments.columns}
@@ -593,8 +598,6 @@ def read_clusters(clusters: Any, size: int, judgments: Judgments | None = None) 
     >>> read_clusters(["s2", "s1", "s2"], 3)
     array([0, 1, 0])
     """
-    if isinstance(clusters, str) or not hasattr(clusters, "__len__"):
-        raise TypeError(f"clusters must have one label per query, got {clusters!r}.")
     if judgments is not None:
         clusters = read_by_query("clusters", clusters, judgments)
     labels = clusters.to_numpy() if hasattr(clusters, "to_numpy") else np.asanyarray(clusters)

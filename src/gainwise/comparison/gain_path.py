@@ -267,8 +267,6 @@ def validate_bases(bases: Iterable[float] | None) -> tuple[float, ...]:
     """Return the bases in ascending order, or the default ones. Raise for invalid and for duplicate bases."""
     if bases is None:
         return DEFAULT_BASES
-    if isinstance(bases, str) or not isinstance(bases, Iterable):
-        raise TypeError(f"bases must be a list of numbers such as [1, 1.5, 2], got {bases!r}.")
     numbers = [validate_real(f"bases[{place}]", base, 1.0) for place, base in enumerate(bases)]
     if not numbers:
         raise ValueError("bases is empty. Pass at least one base, for example [1, 1.5, 2].")
