@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 from .._common.arrays import factorize, index_of, is_missing, number_table, objects, only_counts
 from .._common.text import format_exact, natural_order, pluralize
 from .._common.typing import Floats, Ids, Integers
-from .._common.validation import validate_integer, validate_name, validate_number, validate_ordered, validate_text
+from .._common.validation import (
+    validate_choice,
+    validate_integer,
+    validate_name,
+    validate_number,
+    validate_ordered,
+    validate_text,
+)
 from ..data.text import one_line
 from ..judgments import Judgments
 
@@ -196,6 +203,23 @@ def validate_seed(seed: int, draws: int, alpha: float) -> tuple[int, int]:
     return seed, draws
 
 
+@dataclass(frozen=True)
+class Settings:
+    """Level of tests and bounds, largest negligible difference, number of bootstrap draws, and random seed."""
+
+    alpha: float = 0.05
+    margin: float = 0.0
+    draws: int = 10_000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", validate_alpha(self.alpha))
+        object.__setattr__(self, "margin", validate_margin(self.margin))
+        seed, draws = validate_seed(self.seed, self.draws, self.alpha)
+        object.__setattr__(self, "seed", seed)
+        object.__setattr__(self, "draws", draws)
+
+
 def validate_primary(primary: Sequence[str] | None, metrics: Sequence[str]) -> tuple[str, str]:
     """Return the two primary metrics, by default the first two, or raise `ValueError`."""
     pair = tuple(metrics[:2]) if primary is None else tuple(primary)
@@ -241,8 +265,8 @@ def build_panel(
 
     Only the ratios of weights count, and queries of weight zero are left out. `Comparison` describes the arguments.
     """
-    if vary not in (None, "seed", "queries"):
-        raise ValueError(f"vary must be 'seed' or 'queries' or None, got {vary!r}.")
+    if vary is not None:
+        validate_choice("vary", vary, get_args(Vary))
     first, *_ = tables
     queries, columns = tables[first].shape
     names = validate_model_names(models, columns)
@@ -418,68 +442,6 @@ def _read_weights(weights: ArrayLike, queries: int) -> Floats:
     return array
 
 
-def expand_recipes(models: Any) -> tuple[Any, dict[str, list[str]]]:
-    """Return models with each repeat of a recipe as a separate model, and the names of the repeats by recipe.
-
-    A recipe is a list of arrays of scores, paths, mappings or models. A list of numbers is an array of scores.
-
-    >>> expand_recipes({"A": ["a1.csv", "a2.csv", "a3.csv"], "B": [0.5, 0.2]})[1]
-    {'A': ['A, repeat 1', 'A, repeat 2', 'A, repeat 3']}
-    """
-    if not isinstance(models, Mapping):
-        return models, {}
-    flat: dict[Any, Any] = {}
-    recipes: dict[str, list[str]] = {}
-    for name, model in models.items():
-        if isinstance(model, np.ndarray) and model.ndim == 2 and 1 not in model.shape:
-            fix = "For a recipe, pass a list of arrays, one per repeat."
-            if model.shape[1:] == (2,):
-                fix = "Pass scores[:, 1] if they are the probabilities of two classes."
-            raise ValueError(f"model {name!r}: scores must be one-dimensional, got shape {model.shape}. {fix}")
-        if not isinstance(name, str) or not _is_recipe(model):
-            flat[name] = model
-            continue
-        validate_repeat_count(name, len(model), "pass it without a list")
-        recipes[name] = [f"{name}, repeat {number}" for number in range(1, len(model) + 1)]
-        flat |= dict(zip(recipes[name], model, strict=True))
-    taken = [name for names in recipes.values() for name in names if name in models]
-    if taken:
-        raise ValueError(f"models must not contain {taken[0]!r}, which is the name of a repeat. Rename this model.")
-    return flat, recipes
-
-
-def drop_missing(
-    predictions: Mapping[str, Any],
-    recipes: Mapping[str, list[str]],
-    unreadable: Mapping[str, str],
-    baseline: str | None,
-) -> tuple[dict[str, Any], dict[str, list[str]], dict[str, str]]:
-    """Return the predictions and recipes of complete models, and the reason why each other model is missing.
-
-    A recipe with an unreadable repeat is missing. `ValueError` is raised if nothing or not the baseline remains.
-    """
-    recipe_of = {repeat: name for name, repeats in recipes.items() for repeat in repeats}
-    missing = {
-        recipe_of.get(name, name): f"{name}: {reason}" if name in recipe_of else reason
-        for name, reason in unreadable.items()
-    }
-    rest = {name: each for name, each in predictions.items() if recipe_of.get(name, name) not in missing}
-    if baseline in missing:
-        raise ValueError(f"the baseline {baseline!r} cannot be compared: {missing[baseline]}")
-    if not rest:
-        name, reason = next(iter(missing.items()))
-        raise ValueError(f"no model can be compared, for example model {name!r}: {reason}")
-    return rest, {name: repeats for name, repeats in recipes.items() if name not in missing}, missing
-
-
-def _is_recipe(model: Any) -> bool:
-    """Return whether this is a list of scores or of sources of scores, and not of numbers."""
-    if not isinstance(model, list | tuple) or not model:
-        return False
-    first = model[0]
-    return isinstance(first, str | PathLike | Mapping) or hasattr(first, "predict") or np.ndim(first) > 0
-
-
 def validate_labels(segments: Any, ids: Any, judgments: Judgments | None = None) -> Labels:
     """Return one or several columns of labels as text in the order of the queries, one for each of `ids`, or raise.
 
@@ -544,8 +506,6 @@ def list_labels(labels: np.ndarray[Any, Any]) -> list[str]:
 
 def _read_columns(segments: Any) -> dict[str, Any]:
     """Return columns by name. A single column without a name is called `segment`."""
-    if isinstance(segments, str):
-        raise TypeError(f"segments must have one label per query, got the string {segments!r}.")
     validate_ordered("segments", segments)
     if hasattr(segments, "columns") and not isinstance(segments, Mapping):
         columns = {str(name): segments[name] for name in segments.columns}
@@ -638,8 +598,6 @@ def read_clusters(clusters: Any, size: int, judgments: Judgments | None = None) 
     >>> read_clusters(["s2", "s1", "s2"], 3)
     array([0, 1, 0])
     """
-    if isinstance(clusters, str) or not hasattr(clusters, "__len__"):
-        raise TypeError(f"clusters must have one label per query, got {clusters!r}.")
     if judgments is not None:
         clusters = read_by_query("clusters", clusters, judgments)
     labels = clusters.to_numpy() if hasattr(clusters, "to_numpy") else np.asanyarray(clusters)

@@ -29,7 +29,8 @@ that are not finite (bounds from a single query) are null.
 - ``against``: object, see `BaselineComparison.to_dict`: decisions about a baseline, or null without one.
 - ``segments``: object, see `Segments.to_dict`, or null without them. ``gains``: object, see `GainPath.to_dict`, or null
   if the metrics are not two gains of one NDCG, or if the comparison is too large for a default path.
-- ``sensitivity``: object, see `Sensitivity.to_dict`, or null if it was not computed.
+- ``sensitivity``: object, see `Sensitivity.to_dict`, or null with fewer than five models or 30 queries, or if the
+  comparison is too large.
 - ``appendices``: other comparisons in the report, by name, each an object like this one, or null.
 - ``curves``: list of objects ``candidate``, ``fold``, ``round``, ``metric``, ``value``. ``best_rounds``: list of
   objects, see `gainwise.report.content.best_rounds`.
@@ -41,6 +42,7 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import asdict
 from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -335,12 +337,12 @@ def build_document(content: Content, queries: int = 50) -> dict[str, Any]:
         "segments": None,
         "selected": None,
         **comparison.to_dict(MAX_PAIRS),
-        "settings": {name: getattr(comparison, name) for name in ("alpha", "margin", "draws", "seed")},
+        "settings": asdict(comparison.settings),
         "why": None if pair is None else {"pair": pair[:2], "reason": pair.reason, "attribution": content.attribution},
         "contradictions": None,
         "against": content.against,
         "gains": content.path,
-        "sensitivity": comparison.last_sensitivity,
+        "sensitivity": content.sensitivity,
         "appendices": {part.name: build_document(part.content, queries) for part in content.appendices} or None,
         "curves": None if comparison.curves is None else comparison.curves.to_dict("records"),
         "best_rounds": None if content.rounds is None else content.rounds.to_dict("records"),

@@ -191,8 +191,8 @@ def build_gains_section(content: Content) -> Section | None:
 
 def build_sensitivity_section(content: Content) -> Section | None:
     """Return the choices that would reverse pairs of models if they were computed, otherwise None."""
-    sensitivity = content.comparison.last_sensitivity
-    if sensitivity is None or not len(sensitivity.table):
+    sensitivity = content.sensitivity
+    if sensitivity is None or not sensitivity.table["reversed"].any():
         return None
 
     text = abbreviate(sensitivity.text, content.comparison.short_names)
@@ -237,7 +237,7 @@ def _draw_queries(content: Content, queries: Queries, most: int) -> str:
 def build_segments_section(content: Content) -> Section | None:
     """Return a small chart for each segment, all on one scale, or None without segments."""
     comparison = content.comparison
-    if not comparison.segment_labels or content.pair is None:
+    if comparison.segments is None or content.pair is None:
         return None
     segments, order = comparison.segments, [row.model for row in content.chart.rows]
     parts = [
