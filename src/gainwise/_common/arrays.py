@@ -342,6 +342,18 @@ def _list_first(index: pd.Index[Any]) -> str:
     return ", ".join(map(repr, index[:3].tolist())) + (", …" if len(index) > 3 else "")
 
 
+def find_best(values: Any, higher_is_better: bool = True) -> int | None:
+    """Return the position of the first best value, or None if there is none. NaN is never the best value.
+
+    >>> find_best([0.1, 0.3, np.nan, 0.3]), find_best([0.1, 0.3], higher_is_better=False), find_best([np.nan])
+    (1, 0, None)
+    """
+    array = np.asarray(values, dtype=np.float64)
+    if np.isnan(array).all():
+        return None
+    return int(np.nanargmax(array) if higher_is_better else np.nanargmin(array))
+
+
 def sum_columns(values: Floats) -> Floats:
     """Return the sum of each column by repeatedly adding the two halves of the rows.
 

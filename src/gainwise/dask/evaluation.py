@@ -16,7 +16,7 @@ from dask.base import compute
 from dask.delayed import Delayed, delayed
 
 from .._common import cached_property
-from .._common.arrays import factorize, identifiers, integers, nearest
+from .._common.arrays import factorize, find_best, identifiers, integers, nearest
 from .._common.text import pluralize
 from ..evaluation.features import find_booster, select_columns_of
 from ..evaluation.prediction import validate_categories
@@ -437,9 +437,9 @@ class ClusterCurves:
             raise ValueError(f"metric must be one of {', '.join(names)}, got {metric!r}{nearest(name, names)}")
         column = names.index(name)
         curve = self.values[:, column]
-        if np.isnan(curve).all():
+        index = find_best(curve, self.metrics[column].higher_is_better)
+        if index is None:
             raise ValueError(f"{name} is NaN in every round: it skips queries without relevant documents, and all are")
-        index = int(np.nanargmax(curve) if self.metrics[column].higher_is_better else np.nanargmin(curve))
         return Best(self.rounds[index], float(curve[index]))
 
     def frame(self) -> pd.DataFrame:

@@ -26,7 +26,7 @@ from ..metrics.base import Metric
 from ..training.bound_metrics import in_round
 from ..training.display import is_notebook
 from .config import Candidate
-from .plan import Parts, Plan, Unit, find_stored_rounds, orient
+from .plan import Parts, Plan, Unit, find_best_rounds, find_stored_rounds, orient
 from .storage import SharedParts, Storage, Training, create_canonical_json
 from .trainers import get_trainer, get_versions, predict_scores
 
@@ -146,8 +146,6 @@ class RoundWatch:
     check: Callable[[], None] = lambda: None
     report: Callable[[Sequence[float]], None] | None = None
     rounds: list[list[float]] = field(default_factory=list)
-    _best: Any = -np.inf
-    _last_improvement: int = 0
 
     def __call__(self, scores: Any) -> bool:
         """Evaluate the scores of one round, and return whether training should stop. A `ValueError` names the round."""
@@ -161,11 +159,10 @@ class RoundWatch:
     def record(self, values: Sequence[float]) -> bool:
         """Append the values of one round, and return whether training should stop."""
         self.rounds.append(list(values))
-        rising = orient(np.array(values), self.evaluator.metrics)
-        if (rising > self._best).any():
-            self._last_improvement = len(self.rounds)
-        self._best = np.fmax(self._best, rising)
-        return 0 < self.patience <= len(self.rounds) - self._last_improvement
+        if not self.patience:
+            return False
+        best_rounds = find_best_rounds(orient(np.array(self.rounds), self.evaluator.metrics))
+        return len(self.rounds) - max(best_rounds) >= self.patience
 
 
 def train_candidate(

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field, model_validator
 
+from .._common.arrays import find_best
 from .._common.text import natural_order, printable
 from .._common.typing import Floats
 from .._common.validation import validate_integer
@@ -437,8 +438,7 @@ def find_best_rounds(curves: Floats) -> list[int]:
     >>> find_best_rounds(np.array([[0.1, 0.5], [0.3, 0.4], [0.3, 0.2]]))
     [2, 1]
     """
-    rounds: list[int] = (curves.argmax(axis=0) + 1).tolist()
-    return rounds
+    return [(find_best(curve) or 0) + 1 for curve in curves.T]
 
 
 def find_balanced_round(curves: Floats, columns: Sequence[int]) -> int:

@@ -306,7 +306,7 @@ class CurvesBase:
                 f"{metric.label}: round {metric.curve.best_round}" if len(view.shown) <= 2 else "",
                 metric.role,
                 metric.curve.rounds,
-                np.array([metric.curve.compute_loss(number) for number in metric.curve.rounds]),
+                np.abs(np.array(metric.curve.values) - metric.curve.best),
                 metric.curve.best_round,
                 metric.loss,
                 metric.loss_round,
