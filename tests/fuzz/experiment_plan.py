@@ -9,13 +9,13 @@ from pathlib import Path
 from gainwise import parse_metrics
 from gainwise.experiment import Experiment
 from gainwise.experiment.config import Candidate
-from gainwise.experiment.plan import FeatureColumns, Fold, Plan
+from gainwise.experiment.plan import ExperimentPlan, FeatureColumns, Fold
 from gainwise.experiment.storage import seal
 
 from .oracle import attempt
 
 _OPTIONS = {"num_boost_round": 3, "early_stopping_rounds": 0, "seed": 1, "threads": 1}
-PLAN = Plan(
+PLAN = ExperimentPlan(
     candidates=(Candidate("a", "lightgbm", {"num_leaves": 7}, **_OPTIONS), Candidate("b", "xgboost", **_OPTIONS)),
     folds=(Fold(name="", train=("train",), valid="valid", test="test"),),
     data={"train": "1", "valid": "2", "test": "3"},
@@ -27,7 +27,7 @@ PLAN = Plan(
     draws=200,
     seed=1,
 )
-SEEDS = (json.dumps(PLAN.to_dict()).encode(), b"{", b"[" * 3000, b'{"format": 6, "candidates": []}')
+SEEDS = (json.dumps(PLAN.to_document()).encode(), b"{", b"[" * 3000, b'{"format": 6, "candidates": []}')
 TOKENS = (
     *b'"candidates" "folds" "data" "metrics" "primary" null true -1 1e999 NaN "..", "/etc/passwd" "\\ud800"'.split(),
     *b'"name" "library" "params" "import_paths" "format" "train" "seed" "draws" "margin" "alpha" [] {} ,'.split(),

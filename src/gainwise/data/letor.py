@@ -315,7 +315,7 @@ def _parse_chunk(chunk: Chunk, builder: TableBuilder) -> Rows | None:
     rows, lead = tokens.first.size, 1 + builder.queries
     if rows == 0 or tokens.counts.min() < lead:
         return None
-    labels = parse_numbers(buffer, tokens.starts[tokens.first], tokens.ends[tokens.first])
+    labels = parse_decimals(buffer, tokens.starts[tokens.first], tokens.ends[tokens.first])
     queries = _parse_queries(buffer, tokens) if builder.queries else NO_RUNS
     if labels is None or queries is None or not np.isfinite(labels).all():
         return None
@@ -392,7 +392,7 @@ def _parse_pairs(
     if colons.size != starts.size or not ((starts < colons) & (colons + 1 < ends)).all():
         return None
     column = parse_indices(buffer, starts, colons)
-    value = parse_numbers(buffer, colons + 1, ends)
+    value = parse_decimals(buffer, colons + 1, ends)
     if column is None or value is None:
         return None
     column -= builder.first_index
@@ -430,7 +430,7 @@ def parse_indices(buffer: Bytes, starts: Integers, ends: Integers) -> Integers |
     return value.astype(np.int64) if valid.all() else None
 
 
-def parse_numbers(buffer: Bytes, starts: Integers, ends: Integers) -> NDArray[np.float64] | None:
+def parse_decimals(buffer: Bytes, starts: Integers, ends: Integers) -> NDArray[np.float64] | None:
     """Return the values of decimal numbers, bit for bit those of `float`, or None if a token is not a number."""
     value, is_plain = _parse_plain(buffer, starts, ends)
     if not is_plain.all():

@@ -447,7 +447,7 @@ def from_frame(
     unused: list[Hashable] = []
     if features is None:
         others = {name: get_column(table, name, "frame") for name in table.columns if name not in roles}
-        unused = [name for name, column in others.items() if not _is_numeric(column) and not _is_categorical(column)]
+        unused = [name for name, column in others.items() if not _is_numeric(column) and not is_categorical(column)]
         features = [name for name in others if name not in unused]
     features = list(features)
     if not features:
@@ -755,7 +755,7 @@ def _is_numeric(column: pd.Series[Any]) -> bool:
     return is_numeric_dtype(column.dtype) and not is_complex_dtype(column.dtype)
 
 
-def _is_categorical(column: pd.Series[Any]) -> bool:
+def is_categorical(column: pd.Series[Any]) -> bool:
     """Return whether a column has dtype category."""
     return str(column.dtype) == "category"
 
@@ -764,10 +764,10 @@ def _frame_to_matrix(frame: pd.DataFrame) -> tuple[NDArray[np.floating[Any]], di
     """Return the columns as one matrix, in which categories are codes, and the categories by name."""
     columns = [get_column(frame, name, "frame") for name in frame.columns]
     categories: dict[str, tuple[Any, ...]] = {}
-    narrow = all(_is_categorical(column) or column.dtype in ("float32", "float16") for column in columns)
+    narrow = all(is_categorical(column) or column.dtype in ("float32", "float16") for column in columns)
     matrix = np.empty(frame.shape, dtype=np.float32 if narrow else np.float64)
     for position, column in enumerate(columns):
-        if _is_categorical(column):
+        if is_categorical(column):
             codes = column.cat.codes.to_numpy()
             matrix[:, position] = np.where(codes < 0, np.nan, codes)
             categories[str(column.name)] = tuple(column.cat.categories.tolist())

@@ -42,7 +42,7 @@ def select_columns(
         return SelectedColumns(renamed, (UNNAMED_FEATURES,) if wanted else ())
     if wanted is None:
         return SelectedColumns(features, (UNNAMED_MODEL,))
-    places = find_columns(names, wanted, has_underscores)
+    places = match_columns(names, wanted, has_underscores)
     if places == list(range(len(names))):
         return SelectedColumns(features)
     unused = [names[place] for place in sorted(set(range(len(names))) - set(places))]
@@ -63,7 +63,7 @@ def list_names(features: Any) -> list[str] | None:
     return None if names is None or callable(names) else list(map(str, names))
 
 
-def find_columns(names: Sequence[str], wanted: Sequence[str], has_underscores: bool) -> list[int]:
+def match_columns(names: Sequence[str], wanted: Sequence[str], has_underscores: bool) -> list[int]:
     """Return the positions of the wanted names. Raise an error if one is missing or ambiguous."""
 
     def simplify(name: str) -> str:

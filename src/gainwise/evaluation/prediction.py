@@ -58,10 +58,6 @@ class Iteration(NamedTuple):
         reasons = {"best": " (its best iteration)", "all": "", "given": " (chosen in the call)"}
         return f"{self.size}{reasons[self.reason]}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as a dictionary for JSON."""
-        return self._asdict()
-
 
 @dataclass(frozen=True)
 class Unreadable:

@@ -60,7 +60,7 @@ Integer = Annotated[int, BeforeValidator(_convert_number)]
 Real = Annotated[float, BeforeValidator(_convert_number)]
 
 
-def validate_model(model: type[Model], values: Any) -> Model:
+def parse_config(model: type[Model], values: Any) -> Model:
     """Return the values as a model.
 
     Raises
@@ -218,7 +218,7 @@ class Candidate:
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        values = dict(validate_model(CandidateValues, dict(vars(self))))
+        values = dict(parse_config(CandidateValues, dict(vars(self))))
         params = {key: _to_json_value(f"params.{key}", values["params"][key]) for key in sorted(values["params"])}
         if self.library == "lightgbm" and "objective" in params:
             params["objective"] = str(params["objective"]).lower()  # As LightGBM does.

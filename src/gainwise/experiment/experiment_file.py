@@ -21,9 +21,9 @@ from .config import (
     Seed,
     StrictModel,
     grid,
+    parse_config,
     prefix_errors,
     validate_candidates,
-    validate_model,
 )
 from .plan import k_folds
 from .trainers import get_trainer
@@ -141,7 +141,7 @@ def read_toml(path: FilePath, directory: FilePath | None = None) -> dict[str, An
         _validate_keys(text)
         document = tomllib.loads(text)
     with _located(source):
-        table = validate_model(ExperimentFile, document)
+        table = parse_config(ExperimentFile, document)
         data = _read_data(source, table.data, table.seed)
     if directory is None:
         directory = source.parent / (table.directory or f"{source.stem}-run")

@@ -24,7 +24,7 @@ from ..data.ranking_data import is_sparse, parts_of, same_features
 from ..evaluation.features import select_columns, warn_of_remarks
 from ..metrics.base import Metric, origin_of
 from ..metrics.names import parse_metrics
-from .config import BALANCED, MAX_SEED, Candidate, ExperimentConfig, StrictModel, validate_model
+from .config import BALANCED, MAX_SEED, Candidate, ExperimentConfig, StrictModel, parse_config
 
 FORMAT = 7
 EARLIER_FORMATS = range(1, 7)
@@ -272,7 +272,7 @@ class Unit:
         return f"{self.candidate.name} ({details})" if details else self.candidate.name
 
 
-class Plan(ExperimentConfig):
+class ExperimentPlan(ExperimentConfig):
     """Settings, folds and data: everything that a result depends on.
 
     Attributes
@@ -296,7 +296,7 @@ class Plan(ExperimentConfig):
     segments: dict[str, Annotated[tuple[str, ...], Field(strict=False)]] | None = None
 
     @model_validator(mode="after")
-    def _validate_folds(self) -> Plan:
+    def _validate_folds(self) -> ExperimentPlan:
         if not {part for fold in self.folds for part in fold.parts} <= self.data.keys():
             raise ValueError("folds must consist of parts of the data")
         return self
@@ -371,7 +371,7 @@ class Plan(ExperimentConfig):
             "metrics": list(self.names),
         }
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_document(self) -> dict[str, Any]:
         """Return the content of `experiment.json`."""
         return {
             **self.model_dump(mode="json", exclude={"candidates", "metrics"}),
@@ -382,7 +382,7 @@ class Plan(ExperimentConfig):
         }
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Plan:
+    def from_document(cls, document: Mapping[str, Any]) -> ExperimentPlan:
         """Return the plan in `experiment.json`.
 
         Raises
@@ -390,7 +390,7 @@ class Plan(ExperimentConfig):
         UndefinedMetricError
             If a metric is not defined.
         ValueError, LookupError, TypeError, ArithmeticError, RecursionError
-            If `to_dict` cannot have written the document.
+            If `to_document` cannot have written the document.
         """
         modules = dict.fromkeys(module for places in dict(document["import_paths"]).values() for module, _ in places)
         settings = {key: value for key, value in document.items() if key not in ("format", "import_paths")}
@@ -402,9 +402,9 @@ class Plan(ExperimentConfig):
             fix = f"Import {' and '.join(modules)} (on the command line: --import {' --import '.join(modules)})."
             raise UndefinedMetricError(f"{fix} {error}") from error
         settings["candidates"] = [Candidate(**candidate) for candidate in document["candidates"]]
-        return validate_model(cls, settings)
+        return parse_config(cls, settings)
 
-    def find_conflicts(self, earlier: Plan) -> list[str]:
+    def find_conflicts(self, earlier: ExperimentPlan) -> list[str]:
         """Return why this plan cannot continue an earlier one in the same directory.
 
         Other candidates, more repeats and settings of the verdict (`primary`, `stop_by`, `alpha`, `margin`, `draws`) do

@@ -27,7 +27,16 @@ from ..data import RankingData
 from ..data.ranking_data import from_parts, parts_of
 from ..data.text import one_line
 from .config import Candidate
-from .plan import EARLIER_FORMATS, FORMAT, Plan, UndefinedMetricError, Unit, create_slug, find_differences, shorten
+from .plan import (
+    EARLIER_FORMATS,
+    FORMAT,
+    ExperimentPlan,
+    UndefinedMetricError,
+    Unit,
+    create_slug,
+    find_differences,
+    shorten,
+)
 from .trainers import get_trainer
 
 ARRAYS, MANIFEST, EXPERIMENT, SELECTION = "arrays.npz", "manifest.json", "experiment.json", "selection.json"
@@ -149,22 +158,22 @@ class Storage:
         """Return the directory of a unit."""
         return self.directory / "candidates" / unit.slug
 
-    def read_plan(self) -> Plan | None:
+    def read_plan(self) -> ExperimentPlan | None:
         """Return the plan in the directory, or None. Raise `DamagedError` if it cannot be read."""
         path = self.directory / EXPERIMENT
         if not os.path.lexists(path):
             return None
         document = self._read_json(path)
         try:
-            return Plan.from_dict(document)
+            return ExperimentPlan.from_document(document)
         except UndefinedMetricError as error:
             raise ValueError(f"{self.directory}: {one_line(error)}") from None
         except (LookupError, TypeError, ValueError, ArithmeticError) as error:
             raise DamagedError(one_line(error)) from error
 
-    def write_plan(self, plan: Plan) -> None:
+    def write_plan(self, plan: ExperimentPlan) -> None:
         """Write the plan."""
-        self._write(self.directory / EXPERIMENT, seal(plan.to_dict()))
+        self._write(self.directory / EXPERIMENT, seal(plan.to_document()))
 
     def read_selection(self) -> dict[str, Any] | None:
         """Return the record of the selected candidate, or None. Raise `DamagedError` if it cannot be read."""
@@ -179,7 +188,7 @@ class Storage:
         """Remove the record of the selected candidate."""
         (self.directory / SELECTION).unlink(missing_ok=True)
 
-    def save(self, plan: Plan, unit: Unit, model: bytes, training: Training) -> None:
+    def save(self, plan: ExperimentPlan, unit: Unit, model: bytes, training: Training) -> None:
         """Write the result of a unit, which is finished once this has returned."""
         arrays = io.BytesIO()
         stored = {name: getattr(training, name) for name in STORED}
@@ -209,7 +218,7 @@ class Storage:
     def _get_refit_folder(self, candidate: Candidate) -> Path:
         return self.directory / "refits" / create_slug(candidate.name)
 
-    def load(self, plan: Plan, unit: Unit) -> Training | None:
+    def load(self, plan: ExperimentPlan, unit: Unit) -> Training | None:
         """Return the result of a unit, or None if it is not finished.
 
         Raises
@@ -258,7 +267,7 @@ class Storage:
                 raise DamagedError(f"{name} does not have its checksum")
         return manifest, contents
 
-    def write_compared_model(self, plan: Plan, unit: Unit, curves: Floats) -> None:
+    def write_compared_model(self, plan: ExperimentPlan, unit: Unit, curves: Floats) -> None:
         """Write the compared model next to the whole one."""
         path = self.get_folder(unit) / name_model(unit.candidate)
         content = get_trainer(unit.candidate.library).cut(self.read_model(unit), plan.choose_round(curves))

@@ -9,9 +9,9 @@ from weakref import WeakKeyDictionary
 
 import lightgbm as lgb
 
-from ..training.bound_metrics import LibraryObject, WeakIdentityMap, create_clash_error, named_call
 from ..training.curves import CurvesBase
 from ..training.early_stopping import get_active_run
+from ..training.logged_metrics import LibraryObject, WeakIdentityMap, create_clash_error, named_call
 from .feval import REMEDY, register_names
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _LOWER = (
 )  # fmt: skip
 
 
-class Callback(LibraryObject):
+class LightGBMCallback(LibraryObject):
     """A callback for LightGBM. Subclasses override `finish_round`."""
 
     _library = "lightgbm"
@@ -78,7 +78,7 @@ def has_library_stop() -> bool:
     return any(isinstance(callback, own) and getattr(callback, "enabled", True) for callback in callbacks)
 
 
-class Curves(CurvesBase, Callback):
+class Curves(CurvesBase, LightGBMCallback):
     """A callback that shows metrics and their best rounds while LightGBM trains, and records every value.
 
     It updates a few lines in a terminal or a picture in a notebook. Elsewhere, it prints one line to stderr at the end.
@@ -196,7 +196,7 @@ def checkpoint() -> Checkpoint:
     return Checkpoint()
 
 
-class Checkpoint(Callback):
+class Checkpoint(LightGBMCallback):
     """A callback for LightGBM, created by `checkpoint`."""
 
     _name = "checkpoint"

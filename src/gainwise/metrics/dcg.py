@@ -251,7 +251,7 @@ class DCG(Metric):
     def formula(self, statistics: GainStatistics, cutoffs: Sequence[int | None]) -> Formula | None:
         """Return the sum of gain times discount, divided by the ideal if it is a ratio."""
         divisors = statistics.ideal if self.is_ratio else 1.0
-        return compiled.gains(statistics.gains.table, statistics.gains.discount, divisors)
+        return compiled.sum_of_gains(statistics.gains.table, statistics.gains.discount, divisors)
 
     is_ratio: ClassVar[bool] = False
     """Whether the sum is divided by the ideal of its query."""

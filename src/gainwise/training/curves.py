@@ -19,15 +19,15 @@ import numpy as np
 
 from .._common.validation import validate_flag
 from ..metrics.base import Metric
-from .bound_metrics import (
+from .display import Display, Show, choose_display
+from .early_stopping import get_active_run
+from .logged_metrics import (
     canonical_name,
     describe_unknown_dataset,
     describe_unlogged_metric,
     find_metric,
     validate_optional_name,
 )
-from .display import Display, Show, choose_display
-from .early_stopping import get_active_run
 from .view import MetricCurve, SelectedRound, View, choose_metrics, create_picture, create_shown
 
 if TYPE_CHECKING:

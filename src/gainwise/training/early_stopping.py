@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._common.text import call_text
 from .._common.validation import validate_integer, validate_real
-from .bound_metrics import (
+from .logged_metrics import (
     WeakIdentityMap,
     describe_unknown_dataset,
     describe_unlogged_metric,

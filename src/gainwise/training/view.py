@@ -14,7 +14,7 @@ import numpy as np
 from .._common.arrays import find_best
 from .._common.text import pluralize, printable
 from .._common.theme import scoped
-from .bound_metrics import canonical_name
+from .logged_metrics import canonical_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

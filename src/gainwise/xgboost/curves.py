@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import xgboost as xgb
 from xgboost.callback import TrainingCallback
 
-from ..training.bound_metrics import LibraryObject, WeakIdentityMap, create_clash_error
 from ..training.curves import CurvesBase
 from ..training.early_stopping import StoppingRun, active_runs
+from ..training.logged_metrics import LibraryObject, WeakIdentityMap, create_clash_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ XGBoost before 3.2 calls callbacks in any order. Early stopping uses this map to
 """
 
 
-class Callback(LibraryObject, TrainingCallback):
+class XGBoostCallback(LibraryObject, TrainingCallback):
     """A callback for XGBoost. Subclasses override `finish_round`."""
 
     _library = "xgboost"
@@ -52,7 +52,7 @@ class Callback(LibraryObject, TrainingCallback):
         return False
 
 
-class Logger(Callback):
+class Logger(XGBoostCallback):
     """A callback that logs once per round."""
 
     def __init__(self) -> None:
@@ -101,7 +101,7 @@ def read_best(model: Any) -> tuple[str | None, str | None]:
     return model.attr("best_iteration"), model.attr("best_score")
 
 
-class Curves(CurvesBase, Callback):
+class Curves(CurvesBase, XGBoostCallback):
     """A callback that shows metrics and their best rounds while XGBoost trains, and records every value.
 
     It updates a few lines in a terminal or a picture in a notebook. Elsewhere, it prints one line to stderr at the end.
@@ -261,7 +261,7 @@ def checkpoint() -> Checkpoint:
     return Checkpoint()
 
 
-class Checkpoint(Callback):
+class Checkpoint(XGBoostCallback):
     """A callback for XGBoost, created by `checkpoint`."""
 
     _name = "checkpoint"

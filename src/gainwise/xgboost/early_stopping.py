@@ -16,9 +16,9 @@ from .._common.arrays import nearest
 from .._common.validation import validate_flag
 from ..evaluation.prediction import find_trees
 from ..metrics.base import Metric
-from ..training.bound_metrics import create_clash_error, find_logged_name, named_call
 from ..training.early_stopping import EarlyStoppingBase, StoppingRun, active_runs
-from .curves import DIRECTIONS, REMEDY, Callback, get_loggers, log_first, read_best
+from ..training.logged_metrics import create_clash_error, find_logged_name, named_call
+from .curves import DIRECTIONS, REMEDY, XGBoostCallback, get_loggers, log_first, read_best
 from .evaluate import calls
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class _Run(StoppingRun):
     values_seen: int = 0
 
 
-class EarlyStopping(EarlyStoppingBase, Callback):
+class EarlyStopping(EarlyStoppingBase, XGBoostCallback):
     """A callback for XGBoost, created by `early_stopping`."""
 
     _factory = early_stopping
@@ -209,7 +209,7 @@ class EarlyStopping(EarlyStoppingBase, Callback):
             value = logger.compute_value(model, rounds, dataset, metric)
             if value is not None:
                 return value
-        recorded = [(log, matrix) for log, matrix in recorded if metric in log.bound_metrics.names]
+        recorded = [(log, matrix) for log, matrix in recorded if metric in log.logged_metrics.names]
         datasets = [name for name, history in run.history.items() if metric in history]
         place = datasets.index(dataset)  # XGBoost evaluates its own datasets first, in the order of history
         if place >= len(recorded):

@@ -27,7 +27,6 @@ from ..metrics.names import (
     plain_name,
     safe_name,
     safe_name_or_none,
-    validate_names,
 )
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ class WeakIdentityMap(Generic[T]):
         entries[address] = (weakref.ref(key, remove), value)
 
 
-class BoundMetrics:
+class LoggedMetrics:
     """The metrics that an adapter logs, and the options for reading its datasets."""
 
     def __init__(
@@ -84,7 +83,7 @@ class BoundMetrics:
     ) -> None:
         self.metrics = parse_metrics(metrics, convention=convention)
         validate_without_judged(self.metrics)
-        validate_names(names)
+        validate_choice("names", names, get_args(Names))
         validate_choice("negative_labels", negative_labels, get_args(NegativeLabels))
         validate_threads(n_jobs)
         self.names = tuple(safe_name(metric) if names == "safe" else str(metric) for metric in self.metrics)
@@ -114,7 +113,7 @@ class Partition:
 
     def __init__(
         self,
-        bound_metrics: BoundMetrics,
+        logged_metrics: LoggedMetrics,
         labels: Any,
         *,
         group: Any = None,
@@ -122,7 +121,7 @@ class Partition:
         weight: Any = None,
         whole: bool = False,
     ) -> None:
-        self.metrics = bound_metrics.metrics
+        self.metrics = logged_metrics.metrics
         self.evaluator = None
         self._whole = whole
         weights = list(weight.values()) if isinstance(weight, Mapping) else weight
@@ -131,7 +130,7 @@ class Partition:
         """Whether a query has documents and a positive weight."""
         if len(labels) or whole:
             weight = _ones_like(weight) if weightless else weight
-            self.evaluator = bound_metrics.bind(labels, group=group, qid=qid, weight=weight, whole=whole)
+            self.evaluator = logged_metrics.bind(labels, group=group, qid=qid, weight=weight, whole=whole)
             return
         for name, values in (("group", group), ("qid", qid), ("weight", weight)):
             if values is not None and len(values) and not isinstance(values, Mapping):
