@@ -189,7 +189,6 @@ LETOR = [
         bad_file(read_letor, "data", content, ": ", "no documents")
         for content in ("", "\n\n", "# a remark\n", gzip.compress(b""))
     ),
-    bad_file(read_letor, "data", GOOD + "1 qid:1 900000000:1\n", "", "900000000 features", max_bytes=2**30),
     letor_files("1.txt: query '2'", "0.txt", GOOD + "0 qid:2 1:2\n", "\n1 qid:3 1:3\n1 qid:2 1:3\n"),
     letor_files("path", "empty"),
     letor_files("shared_ids", "'separate'?", GOOD, shared_ids="seperate"),
@@ -254,8 +253,6 @@ TEXT = [
     ),
     *(bad_file(read_scores, "s.txt", ZIPPED[:kept], ": ", "ends too early") for kept in (5, 12, 40, -1)),
     bad_file(read_letor, "data", gzip.compress(b"")[:10] + b"\xff" * 50, ": ", "damaged"),
-    bad_file(read_letor, "data", gzip.compress(GOOD.encode() * 50_000), ": ", "max_bytes=99999", max_bytes=99_999),
-    bad_file(read_letor, "data", GOOD * 3, ": ", "max_bytes=40", max_bytes=40),
     bad_file(read_qrels, "qrels", b"\x89PNG\r\x1a\n\x00\x00", ", line 1: ", "0x1a"),
 ]
 SCORES = [
@@ -273,7 +270,6 @@ SCORES = [
     array(np.array([1.0, NAN, NAN]), "2 scores are"),
     array(np.zeros(0), "no scores"),
     array(np.array([{}], dtype=object), "never loaded"),
-    array(np.zeros(9), "max_bytes=71", max_bytes=71),
     parquet("'a', 'b'", "c", a=[1], b=[2]),
     parquet("expected numbers", a=["x", "y"]),
 ]

@@ -27,8 +27,6 @@ from ..metrics.names import parse_metrics
 from .config import BALANCED, MAX_SEED, Candidate, ExperimentConfig, StrictModel, parse_config
 
 FORMAT = 7
-EARLIER_FORMATS = range(1, 7)
-"""Formats that the package wrote under its earlier name."""
 """Version of the files in the directory."""
 
 Parts = Mapping[str, RankingData]
@@ -230,10 +228,6 @@ def _prepare_parts(parts: Mapping[str, Any]) -> Parts:
     return {name: replace(part.contiguous(), document_ids=None) for name, part in zip(parts, aligned, strict=True)}
 
 
-class UndefinedMetricError(ValueError):
-    """A metric of an earlier experiment is not defined now. The message names the module to import."""
-
-
 @dataclass(frozen=True)
 class Unit:
     """The smallest piece of work: one repeat of one candidate on one fold.
@@ -387,10 +381,8 @@ class ExperimentPlan(ExperimentConfig):
 
         Raises
         ------
-        UndefinedMetricError
-            If a metric is not defined.
-        ValueError, LookupError, TypeError, ArithmeticError, RecursionError
-            If `to_document` cannot have written the document.
+        ValueError
+            If a metric is not defined now. The message names the module to import.
         """
         modules = dict.fromkeys(module for places in dict(document["import_paths"]).values() for module, _ in places)
         settings = {key: value for key, value in document.items() if key not in ("format", "import_paths")}
@@ -400,7 +392,7 @@ class ExperimentPlan(ExperimentConfig):
             if not modules:
                 raise
             fix = f"Import {' and '.join(modules)} (on the command line: --import {' --import '.join(modules)})."
-            raise UndefinedMetricError(f"{fix} {error}") from error
+            raise ValueError(f"{fix} {error}") from error
         settings["candidates"] = [Candidate(**candidate) for candidate in document["candidates"]]
         return parse_config(cls, settings)
 
