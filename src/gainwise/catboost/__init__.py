@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..training.logged_metrics import LibraryObject, LoggedMetrics
+from ..training.logged_metrics import LoggedMetrics
 
 try:
     import catboost
@@ -133,10 +133,9 @@ def _create(logged_metrics: LoggedMetrics, data: list[_Dataset]) -> EvalMetric:
     return kind(logged_metrics, data)
 
 
-class EvalMetric(LibraryObject):
+class EvalMetric:
     """A metric for CatBoost, created by `eval_metric`."""
 
-    _library, _name, _argument = "catboost", "eval_metric", "eval_metric= of CatBoostRanker"
     no_jit = True  # otherwise, CatBoost compiles the methods with Numba and warns if that fails
 
     def __init__(self, logged_metrics: LoggedMetrics, data: list[_Dataset]) -> None:

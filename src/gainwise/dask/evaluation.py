@@ -20,7 +20,6 @@ from .._common.arrays import factorize, find_best, identifiers, integers, neares
 from .._common.text import pluralize
 from ..evaluation.features import find_booster, select_columns_of
 from ..evaluation.prediction import validate_categories
-from ..metrics.base import UnpicklableError
 from ..training.logged_metrics import LoggedMetrics, Partition, canonical_name, compute_ratios
 
 if TYPE_CHECKING:
@@ -41,8 +40,6 @@ def split_partitions(name: str, values: Any) -> list[Any]:
         return [values]
     if isinstance(values, list | tuple):
         parts = list(values)
-        if any(isinstance(part, int | float | str | np.generic) for part in parts):
-            raise TypeError(f"{name} is a list of numbers or strings: pass one array or Delayed per partition")
     elif hasattr(values, "to_delayed"):
         chunks = values.to_delayed()
         if isinstance(chunks, np.ndarray) and chunks.ndim > 1 and chunks.shape[1] > 1:
@@ -56,8 +53,6 @@ def split_partitions(name: str, values: Any) -> list[Any]:
             f"{name} must be a Dask array, Series or DataFrame, or a list of one Delayed or Future per partition, got "
             f"{type(values).__name__}. Use gainwise.evaluate for data in memory"
         )
-    if not parts:
-        raise ValueError(f"{name} has no partitions")
     return parts
 
 
@@ -181,13 +176,7 @@ class Cluster:
         stages = delayed(predict_stages, traverse=False)
         parts = self.map(_sum_partition, predict_stages=[stages] * len(self.partitions))
         has_ids = "qid" in self.partitions[0]
-        try:
-            totals: Totals = compute(delayed(_add_partitions, pure=False)(parts, has_ids))[0]
-        except TypeError as error:  # If an object cannot be sent to the workers, Dask's error hides the reason.
-            cause: BaseException | None = error
-            while cause is not None and not isinstance(cause, UnpicklableError):
-                cause = cause.__cause__ or cause.__context__
-            raise cause or error from None
+        totals: Totals = compute(delayed(_add_partitions, pure=False)(parts, has_ids))[0]
         return totals
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from .._common.arrays import nearest, numbers, validate_ready
+from .._common.arrays import nearest, numbers
 from .._common.text import join_names, printables
 from .._common.validation import validate_integer, validate_name
 from ..data import RankingData, read_scores
@@ -90,10 +90,6 @@ def read_predictions(
     to their best iteration, or with those of `iteration`. Errors contain the name of the model.
     """
     if hasattr(models, "columns") and not isinstance(models, Mapping):
-        columns = list(map(str, models.columns))
-        if len(set(columns)) < len(columns):
-            duplicate = next(name for name in columns if columns.count(name) > 1)
-            raise ValueError(f"models has two columns named {duplicate!r}: the names of models must be distinct")
         models = {str(name): models[name] for name in models.columns}
     if not isinstance(models, Mapping):
         raise TypeError(
@@ -161,7 +157,6 @@ def _read_scores(source: Any, features: Any, rounds: int | None) -> Prediction:
         raise ValueError(source.reason)
     is_path = isinstance(source, str | PathLike)
     if not is_path:
-        validate_ready("scores", source)
         if hasattr(source, "predict"):
             if features is None:
                 raise ValueError("it is a model, which predicts from features. Pass features=, one row per document")

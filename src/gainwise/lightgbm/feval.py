@@ -10,7 +10,6 @@ import numpy as np
 
 from .._common.validation import validate_integer
 from ..training.logged_metrics import (
-    LibraryObject,
     LoggedMetrics,
     WeakIdentityMap,
     create_clash_error,
@@ -133,10 +132,8 @@ class _Dataset(NamedTuple):
     rounds: WeakIdentityMap[int]
 
 
-class Feval(LibraryObject):
+class Feval:
     """An evaluation function for all trainings of LightGBM, created by `feval` and `eval_metric`."""
-
-    _library, _name, _argument = "lightgbm", "feval", "feval=, or as eval_metric= of LGBMRanker.fit"
 
     def __init__(self, logged_metrics: LoggedMetrics, every: int) -> None:
         self.logged_metrics = logged_metrics
@@ -152,8 +149,6 @@ class Feval(LibraryObject):
 
         `lightgbm.train` passes scores and a Dataset. The estimators pass labels, scores, weights and groups.
         """
-        if type(second).__module__.startswith("xgboost") or hasattr(first, "evaluation_result_list"):
-            raise self._create_misuse_error(first, second)
         if hasattr(second, "get_label"):
             return self._evaluate(first, second.get_label(), second.get_group(), second.get_weight(), second)
         return self._evaluate(second, first, group, weight)

@@ -419,13 +419,7 @@ def _read_names(metrics: MetricLike | Iterable[MetricLike] | None) -> tuple[str,
     if metrics is None:
         return ()
     metrics = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
-    if not metrics:
-        raise ValueError("metrics is empty: name at least one, or omit it")
-    names = tuple(map(canonical_name, metrics))
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"metrics names {name!r} twice")
-    return names
+    return tuple(dict.fromkeys(map(canonical_name, metrics)))
 
 
 def _read_history(history: Any) -> list[tuple[str, str, list[float]]]:

@@ -59,7 +59,6 @@ class StoppingRun:
 class EarlyStoppingBase:
     """The shared part of the callbacks that `early_stopping` creates."""
 
-    _name = "early_stopping"
     _factory: ClassVar[Callable[..., Any]]
     """The function that creates the callback, for its `repr`."""
 

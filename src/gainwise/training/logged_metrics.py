@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import weakref
 from collections.abc import Mapping
 from contextlib import contextmanager
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, get_args
 
 import numpy as np
 
@@ -40,9 +39,6 @@ T = TypeVar("T")
 
 SMALLEST, LARGEST = 2.0**-500, 2.0**500
 """If the largest weight is in this range, sums neither overflow nor lose digits."""
-
-EVALUATIONS = {"lightgbm": "feval", "xgboost": "EvaluateRanking", "catboost": "eval_metric"}
-"""The functions that evaluate metrics in each library. CatBoost has no other adapter."""
 
 
 class WeakIdentityMap(Generic[T]):
@@ -183,53 +179,6 @@ def compute_ratios(sums: Floats) -> Floats:
     means = np.full(weights.shape, np.nan)
     np.divide(products, weights, out=means, where=weights > 0)
     return means
-
-
-class LibraryObject:
-    """A callback or an evaluation function of one library. It raises one line if another library calls it."""
-
-    _library: ClassVar[str]
-    _name: ClassVar[str]
-    """The public name."""
-    _argument: ClassVar[str] = "callbacks=[…]"
-    """The argument of the library that takes it."""
-
-    def __new__(cls, *args: Any, **options: Any) -> Any:
-        """Create the object, and register its class so that XGBoost calls `before_training`."""
-        callbacks = sys.modules.get("xgboost.callback")
-        if callbacks is not None and cls._library != "xgboost":
-            callbacks.TrainingCallback.register(cls)
-        return super().__new__(cls)
-
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """Raise an error: LightGBM calls its callbacks and functions, XGBoost its functions."""
-        raise self._create_misuse_error(*arguments)
-
-    def before_training(self, model: Any) -> Any:
-        """Raise an error: only XGBoost calls this method first."""
-        raise self._create_misuse_error(library="xgboost")
-
-    def after_iteration(self, *arguments: Any) -> Any:
-        """Raise an error: only CatBoost calls this method without `before_training`."""
-        raise self._create_misuse_error(library="catboost")
-
-    def _create_misuse_error(self, *arguments: Any, library: str | None = None) -> TypeError:
-        """Return an error that names the right import for the library that calls, or the right argument."""
-        modules = [type(argument).__module__.partition(".")[0] for argument in arguments]
-        caller = library or next((module for module in modules if module in LIBRARIES), None)
-        name = f"gainwise.{self._library}.{self._name}"
-        if caller == self._library:
-            return TypeError(f"{name} is in the wrong argument. Pass it as {self._argument}.")
-        if caller is None:
-            return TypeError(
-                f"{name} only works as {self._argument} of {LIBRARIES[self._library]}. For estimators, write "
-                "`from gainwise.lightgbm import eval_metric` or `from gainwise.xgboost import EvaluateRanking`."
-            )
-        shared = self._name in ("Curves", "checkpoint", "early_stopping") and caller != "catboost"
-        target = self._name if shared else EVALUATIONS[caller]
-        return TypeError(
-            f"{name} does not work with {LIBRARIES[caller]}. Write `from gainwise.{caller} import {target}`."
-        )
 
 
 @contextmanager

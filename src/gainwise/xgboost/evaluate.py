@@ -14,7 +14,6 @@ import xgboost as xgb
 from .._common.validation import validate_integer
 from ..evaluation.features import select_columns, warn_of_remarks
 from ..training.logged_metrics import (
-    LibraryObject,
     LoggedMetrics,
     Partition,
     WeakIdentityMap,
@@ -176,8 +175,6 @@ class EvaluateRanking(Logger):
     ['ndcg_exp@10', 'mrr']
     """
 
-    _name = "EvaluateRanking"
-
     def __init__(
         self,
         datasets: Mapping[str, xgb.DMatrix | tuple[Any, ...]],
@@ -191,12 +188,6 @@ class EvaluateRanking(Logger):
         names: Names = "plain",
     ) -> None:
         super().__init__()
-        if not isinstance(datasets, Mapping):
-            raise TypeError(
-                f"datasets must map names to data, for example {{'valid': dvalid}}, got {type(datasets).__name__}"
-            )
-        if not datasets:
-            raise ValueError("datasets is empty: name at least one, for example {'valid': dvalid}")
         self.logged_metrics = LoggedMetrics(metrics, convention, negative_labels, n_jobs, names)
         self.every = validate_integer("every", every, unit="rounds")
         self.missing = missing
@@ -219,8 +210,6 @@ class EvaluateRanking(Logger):
 
     def _bind(self, name: str, data: Any, columns: Sequence[str] | None = None) -> _Evaluated:
         """Return a dataset with its metrics. Arrays become a matrix of these columns, in the order of the model."""
-        if not isinstance(name, str):
-            raise TypeError(f"the names of datasets must be strings, got {name!r}")
         if "-" in name or any(letter.isspace() for letter in name):
             raise ValueError(
                 f"the name {name!r} of a dataset must not contain '-' or a blank, because XGBoost splits names there"
@@ -367,10 +356,8 @@ def custom_metric(
     return CustomMetric(LoggedMetrics(metrics, convention, negative_labels, n_jobs, names))
 
 
-class CustomMetric(LibraryObject):
+class CustomMetric:
     """An evaluation function for `xgboost.train` and `xgboost.cv`, created by `custom_metric`."""
-
-    _library, _name, _argument = "xgboost", "custom_metric", "custom_metric="
 
     def __init__(self, logged_metrics: LoggedMetrics) -> None:
         self.logged_metrics = logged_metrics
@@ -384,11 +371,8 @@ class CustomMetric(LibraryObject):
     def __call__(self, predt: Any, dmatrix: Any = None, *arguments: Any) -> list[tuple[str, float]]:
         """Return (name, value) of each metric."""
         if not isinstance(dmatrix, xgb.DMatrix):
-            if "lightgbm" in f"{type(predt).__module__} {type(dmatrix).__module__}":
-                raise self._create_misuse_error(library="lightgbm")
             raise TypeError(
-                "custom_metric only works in xgboost.train, xgboost.cv and xgboost.dask.train. In LGBMRanker, write "
-                "`from gainwise.lightgbm import eval_metric`. In XGBoost's estimators, "
+                "custom_metric only works in xgboost.train, xgboost.cv and xgboost.dask.train. In estimators, "
                 + describe_estimators(list(self.logged_metrics.names))
             )
         if (recorded := calls.get()) is not None:
@@ -464,8 +448,6 @@ def full_precision(log: CustomMetric) -> FullPrecision:
 
 class FullPrecision(Logger):
     """A callback for XGBoost, created by `full_precision`."""
-
-    _name = "full_precision"
 
     def __init__(self, log: CustomMetric) -> None:
         super().__init__()
