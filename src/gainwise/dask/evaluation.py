@@ -18,8 +18,7 @@ from dask.delayed import Delayed, delayed
 from .._common import cached_property
 from .._common.arrays import factorize, find_best, identifiers, integers, nearest
 from .._common.text import pluralize
-from ..evaluation.features import find_booster, select_columns_of
-from ..evaluation.prediction import validate_categories
+from ..evaluation.prediction import find_booster, select_columns_of, validate_categories
 from ..training.logged_metrics import LoggedMetrics, Partition, canonical_name, compute_ratios
 
 if TYPE_CHECKING:

@@ -16,10 +16,9 @@ from .._common.validation import validate_choice, validate_ordered
 from ..data.ranking_data import is_sparse
 from ..judgments import Judgments
 from ..metrics.dcg import NDCG
-from .evaluator import Evaluator
-from .features import LIBRARIES
-from .label_gains import describe_gains
+from .evaluator import Evaluator, describe_gains
 from .parts import Part, compute_keys, find_shared_queries, have_comparable_rows, read_part
+from .prediction import LIBRARIES
 
 if TYPE_CHECKING:
     import pandas as pd

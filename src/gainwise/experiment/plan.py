@@ -21,7 +21,7 @@ from .._common.typing import Floats
 from .._common.validation import validate_integer
 from ..data import RankingData
 from ..data.ranking_data import is_sparse, parts_of, same_features
-from ..evaluation.features import select_columns, warn_of_remarks
+from ..evaluation.prediction import select_columns, warn_of_remarks
 from ..metrics.base import Metric, origin_of
 from ..metrics.names import parse_metrics
 from .config import BALANCED, MAX_SEED, Candidate, ExperimentConfig, StrictModel, parse_config

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from ..evaluation.features import find_feature_names, select_columns_of, warn_of_remarks
-from ..evaluation.prediction import predict_scores
+from ..evaluation.prediction import find_feature_names, predict_scores, select_columns_of, warn_of_remarks
 from ..judgments import Judgments
 from ..metrics.base import Metric
 from ..training.logged_metrics import LoggedMetrics, named_call

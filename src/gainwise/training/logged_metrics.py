@@ -14,7 +14,7 @@ from .._common.arrays import index_of, nearest, sum_columns
 from .._common.text import call_text
 from .._common.validation import validate_choice
 from ..evaluation.evaluator import Evaluator, validate_threads, weighted
-from ..evaluation.features import LIBRARIES
+from ..evaluation.prediction import LIBRARIES
 from ..judgments import Judgments, NegativeLabels
 from ..metrics.base import Metric
 from ..metrics.binary import validate_without_judged

@@ -12,7 +12,7 @@ import numpy as np
 import xgboost as xgb
 
 from .._common.validation import validate_integer
-from ..evaluation.features import select_columns, warn_of_remarks
+from ..evaluation.prediction import select_columns, warn_of_remarks
 from ..training.logged_metrics import (
     LoggedMetrics,
     Partition,
