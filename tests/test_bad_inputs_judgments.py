@@ -73,10 +73,6 @@ NULLS = [
     ("entry 1", "weight", "weight", [1.0, None]),
 ]
 CALLS = [
-    (TypeError, "got dict", "frame", lambda: gw.Judgments.from_frame({"label": [1], "query": ["a"]})),
-    (TypeError, "got list", "frame", lambda: gw.Judgments.from_frame([1, 2])),
-    (ValueError, "mean 'grade'", "label=", lambda: gw.Judgments.from_frame(FRAME, "grades", "topic")),
-    (ValueError, "mean 'known'", "judged=", lambda: gw.Judgments.from_frame(FRAME, "grade", "topic", judged="know")),
     (ValueError, "labels alone", "judged=", lambda: evaluate([1, 2], unjudged="drop")),
     (ValueError, "mean 'drop'", "unjudged", lambda: evaluate([1, 2], unjudged="dropp")),
     *((ValueError, "row 1 (query", "scores", lambda of=of: evaluate(of([1.5, None]))) for of in COLUMNS.values()),

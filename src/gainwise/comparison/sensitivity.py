@@ -19,8 +19,7 @@ import scipy
 from .._common.arrays import nearest
 from .._common.text import TextResult, format_amount, format_confidence, join_names, pluralize
 from .._common.typing import Floats, Integers, Listed
-from ..evaluation.evaluator import Evaluator
-from ..evaluation.label_gains import warn_of_gains
+from ..evaluation.evaluator import Evaluator, warn_of_gains
 from ..evaluation.trec_runs import align_runs
 from ..judgments import Judgments
 from ..metrics.base import FunctionMetric, Metric, max_depth
