@@ -66,7 +66,7 @@ MAX_GRADES, MAX_COUNTS = 32, 40_000_000
 """Limits of the grades, and of the counts by grade, model and query (320 MB). Beyond them, each base is evaluated
 separately."""
 
-Kind = Literal["genuine", "agree", "unresolved"]
+GainsVerdictKind = Literal["genuine", "agree", "unresolved"]
 
 
 class GainsVerdict(NamedTuple):
@@ -83,7 +83,7 @@ class GainsVerdict(NamedTuple):
         Models that may be best at every base. Empty if the kind is ``"genuine"``.
     """
 
-    kind: Kind
+    kind: GainsVerdictKind
     p_value: float
     always_best: tuple[str, ...]
 
@@ -419,7 +419,7 @@ def read_gain_path(
     critical = float(critical_value(joint.bootstrap.max_t.max(axis=(0, 1)), 1 - sample.alpha))
     swaps = find_crossings(models, at, estimated.difference, estimated.error, estimated.tolerance, critical)
     is_alone = band.may_be_best.sum() == len(bases) and winners["model"].nunique() == 1 < len(models)
-    kind: Kind = "genuine" if not test.not_rejected.any() else "agree" if is_alone else "unresolved"
+    kind: GainsVerdictKind = "genuine" if not test.not_rejected.any() else "agree" if is_alone else "unresolved"
     always = (winners["model"].iloc[0],) if kind == "agree" else tuple(names[test.not_rejected])
     loss = not template.higher_is_better
     return GainPath(
