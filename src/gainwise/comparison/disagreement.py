@@ -18,7 +18,7 @@ from ..metrics.base import Metric, max_depth
 from ..metrics.dcg import NDCG, Discount, GainStatistics
 from ..ranking.rows import RankedRows, ideal_rows
 from .estimates import ROUNDING
-from .rankings import select_sums
+from .ranked_models import select_sums
 
 NEGLIGIBLE = 0.01
 """Below this difference of NDCG, the choice of the gain cannot matter."""

@@ -39,10 +39,10 @@ from ..evaluation.evaluator import Evaluator, shared_weights
 from ..metrics.base import Metric
 from ..metrics.dcg import DCG, at_bases
 from ..metrics.names import MetricLike
-from .data import Panel
 from .estimates import Estimate, RepeatError, estimate
 from .inference import JointEstimate, Sample, compute_regret_band, critical_value, draw_errors, two_step_test
-from .rankings import GradeCounts, Rankings, find_template, name_path, set_base, settle_discounts
+from .panel import Panel
+from .ranked_models import GradeCounts, Rankings, find_template, name_path, set_base, settle_discounts
 
 DEFAULT_BASES = tuple(np.round(np.geomspace(1, 4, 25), 6).tolist())
 """25 bases from 1 (linear) over 2 (exponential) to 4, evenly spaced in log b."""

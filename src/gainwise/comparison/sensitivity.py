@@ -19,9 +19,9 @@ from ..evaluation.evaluator import Evaluator
 from ..metrics.base import FunctionMetric, Metric
 from ..metrics.dcg import DCG, has_exponential_gain
 from ..metrics.names import parse_metrics
-from .data import Panel
 from .inference import MIN_QUERIES
-from .rankings import Rankings, select_sums
+from .panel import Panel
+from .ranked_models import Rankings, select_sums
 
 ChoiceKind = Literal["gain", "discount", "cutoff", "metric", "ties", "unjudged", "repeat", "queries"]
 
