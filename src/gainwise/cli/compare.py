@@ -221,7 +221,7 @@ def bound(
     as_json: AsJson = False,
 ) -> None:
     """Bound how far linear and exponential NDCG can disagree, from the labels alone, before there is a model."""
-    from ..comparison.sensitivity import disagreement_bound
+    from ..comparison.disagreement import disagreement_bound
     from ..report.text import values_table
 
     result = disagreement_bound(read_judgments(inputs), k or None)

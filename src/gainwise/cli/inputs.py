@@ -382,7 +382,7 @@ def _read_label_files(option: str, texts: Sequence[str]) -> dict[str, dict[Any, 
     An id that is a whole number is in the result as text and as a number, because only the judgments determine its
     type.
     """
-    from ..comparison.data import read_segment_file
+    from ..comparison.query_labels import read_segment_file
 
     labels: dict[str, dict[Any, str]] = {}
     for text in texts:
