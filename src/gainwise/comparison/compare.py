@@ -23,6 +23,7 @@ from ..judgments import Judgments, Unjudged
 from ..metrics.names import MetricLike, parse_metrics
 from .alignment import validate_alignment
 from .baseline import validate_baseline
+from .betting import BoundKind
 from .comparison import Comparison
 from .data import Vary, drop_missing, expand_recipes, read_clusters, validate_labels
 from .flags import find_unjudged
@@ -51,6 +52,7 @@ def compare(
     clusters: OfQueries | None = None,
     vary: Vary | None = None,
     baseline: str | None = None,
+    bounds: BoundKind = "asymptotic",
     allow_incomplete: bool = False,
     allow_misaligned: bool = False,
 ) -> Comparison:
@@ -90,6 +92,8 @@ def compare(
         What differs between the repeats of a recipe. It changes only the text of the verdict.
     baseline : str, optional
         Name of the deployed model. Reports then state first whether to replace it. See `Comparison.against`.
+    bounds : {"asymptotic", "betting"}, default "asymptotic"
+        Bounds of the verdict and of decisions about the baseline. See `Comparison`.
     allow_incomplete : bool, default False
         Compare the other models if some have no valid scores. `Comparison.missing` contains the reasons.
     allow_misaligned : bool, default False
@@ -145,6 +149,7 @@ def compare(
     tables = [_build_table(table, list(scores), recipes) for table in values[:, counted]]
     by_model = _group_repeats(scores, recipes)
     settings: dict[str, Any] = {"alpha": alpha, "margin": margin, "draws": draws, "seed": seed, "baseline": baseline}
+    settings["bounds"] = bounds
     return Comparison(
         dict(zip(evaluator.names, tables, strict=True)),
         list(by_model),

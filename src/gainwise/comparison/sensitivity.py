@@ -28,8 +28,7 @@ from ..metrics.dcg import DCG, NDCG, Discount, GainStatistics, has_exponential_g
 from ..metrics.names import parse_metrics
 from ..ranking.rows import RankedRows, ideal_rows
 from .data import Panel
-from .estimates import ROUNDING
-from .inference import MIN_QUERIES
+from .estimates import MIN_QUERIES, ROUNDING
 from .rankings import Rankings, select_sums
 
 Kind = Literal["gain", "discount", "cutoff", "metric", "ties", "unjudged", "repeat", "queries"]
