@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 from tests.comparison.populations import panel_of, runs_of
 from tests.comparison.tables import verdict_of
 
@@ -117,12 +118,23 @@ class TestOutlyingRepeats:
         flag = flags_of(*runs.values())["outlying repeats"]
         assert (flag.models, "repeat 4 of model 2" in flag.message) == (("model 2",), True)
 
-    def test_a_single_recipe_cannot_be_checked(self):
-        found = flags_of(*runs_of(counts=(3, 0)).values())
-        assert "cannot be checked" in found["unchecked repeats"].message
-        assert "outlying repeats" not in found
+    @pytest.mark.parametrize("spreads", [(1.0, 1.0), (0.02, 1.0)])
+    def test_healthy_repeats_are_rarely_flagged_whatever_their_variances(self, spreads):
+        rng, found, samples = np.random.default_rng(0), 0, 2000
+        for _ in range(samples):
+            values = {name: [np.tile(rng.normal(0, spread, 5), (2, 1)) for spread in spreads] for name in "xy"}
+            found += bool(find_outlying_repeats(panel_of(values)))
+        assert found <= stats.binom.ppf(0.999, samples, 0.01)
 
-    def test_repeats_without_variation_are_no_scale(self):
+    def test_the_limit_is_that_of_externally_studentized_residuals(self):
+        x = np.array([0.0, 0.1, -0.1, 0.2, 0.0])
+        others = x[:4]
+        error = others.std(ddof=1) * np.sqrt(1 + 1 / 4)
+        for factor, flagged in ((0.99, False), (1.01, True)):
+            x[4] = others.mean() + factor * stats.t.isf(0.01 / 2 / 5, 3) * error
+            assert (find_outlying_repeats(panel_of({"x": [np.tile(x, (2, 1))]})) == [("model 1", 5)]) == flagged
+
+    def test_repeats_without_variation_are_not_flagged(self):
         runs = runs_of(counts=(3, 3))
         for table in runs.values():
             table[0] = np.repeat(table[0][:, :1], 3, axis=1)

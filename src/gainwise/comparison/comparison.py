@@ -24,7 +24,8 @@ from ..metrics.dcg import NDCG
 from ..metrics.names import MetricLike, parse_metrics
 from .attribution import Attribution, compute_attribution
 from .baseline import BaselineComparison, compare_with_baseline, validate_baseline
-from .estimates import VarianceComponents, compute_repeat_means, estimate_variance_components
+from .betting import BoundKind, validate_betting, validate_bounds
+from .estimates import MIN_QUERIES, VarianceComponents, compute_repeat_means, estimate_variance_components
 from .flags import (
     NO_EVIDENCE,
     Flag,
@@ -34,7 +35,7 @@ from .flags import (
     find_uneven_judging,
 )
 from .gain_path import GainPath, build_gain_path, validate_bases
-from .inference import MIN_QUERIES, Sample, limit_draws
+from .inference import Sample, limit_draws
 from .one_sided import Requirement
 from .pairs import build_leaderboard, build_pairs, select_clearest_pairs
 from .panel import QueryCounts, Settings, Values, Vary, build_panel, read_tables, validate_primary
@@ -107,6 +108,10 @@ class Comparison:
         Name of the deployed model. Reports then state first whether to replace it.
     selected : str, optional
         Name of the model that was selected on a validation set. Reports then state its gap to the best model.
+    bounds : {"asymptotic", "betting"}, default "asymptotic"
+        Bounds of the verdict and of `against`. ``"betting"`` also covers rare losses that the sample does not contain,
+        and is valid at any number of queries. It requires a range of both primary metrics, equal weights, independent
+        queries and fixed models, and detects fewer differences. Pairs, intervals of means and segments stay asymptotic.
 
     Raises
     ------
@@ -160,6 +165,7 @@ class Comparison:
         segments: Ids | Mapping[str, Ids] | None = None,
         baseline: str | None = None,
         selected: str | None = None,
+        bounds: BoundKind = "asymptotic",
     ) -> None:
         validate_ordered("models", models)
         self.models = tuple(models)
@@ -177,10 +183,16 @@ class Comparison:
         if ranges is None and rankings is not None:  # Values without scores may be scaled.
             ranges = {name: metric.value_range(rankings.judgments) for name, metric in self.definitions.items()}
         self.settings = Settings(alpha, margin, draws, seed)
+        self.bounds = validate_bounds(bounds)
         panel = build_panel(self.values, repeats, self.models, self._weights, self.lower_is_better, clusters, vary)
         draws = limit_draws(self.settings.draws, len(self.models), self.settings.alpha)
-        self._sample = Sample(panel, self.settings.alpha, draws, self.settings.seed, dict(ranges or {}))
+        ids = self._query_ids if self._weights is None else self._query_ids[self._weights > 0]
+        self._sample = Sample(
+            panel, self.settings.alpha, draws, self.settings.seed, dict(ranges or {}), bounds=bounds, ids=ids.tolist()
+        )
         self._validate_values()
+        if bounds == "betting":
+            validate_betting(panel, self._deciding, self._sample.ranges)
         self.repeats = {self.models[column]: by_metric for column, by_metric in repeats.items()}
         self._segment_labels = {} if segments is None else validate_labels(segments, self._query_ids)
         if self._segment_labels:
@@ -270,11 +282,12 @@ class Comparison:
         ``conflict``
             Whether the primary metrics prefer different models of the pair. This and the next four columns use the
             queries with a value under both primary metrics.
-        ``p_value``, ``p_holm``
-            P-value of the conflict: the larger of the two one-sided p-values, raw and after Holm's correction.
+        ``p_value``, ``p_adjusted``
+            P-value of the conflict: the larger of the two one-sided p-values. The adjusted one is the larger of the
+            adjusted p-values of the two differences, and 1 without a conflict.
         ``differing``
-            Number of queries with different values (effective number if queries are weighted), the smaller one of
-            the primary metrics.
+            Number of queries, or clusters, with another difference than the most frequent one, the smaller one of the
+            primary metrics. The most frequent difference is 0 unless more than 90 % of the queries have another one.
         ``flag``
             ``"identical"`` (never differ), ``"few"`` (differ on fewer than 30 queries), ``"thin"`` (fewer than 100), or
             empty.
@@ -283,15 +296,16 @@ class Comparison:
             primary metrics are simultaneous, and so are those of all pairs under each other metric.
         ``wins M``, ``ties M``, ``losses M``
             Number of queries with ``model_x`` better, equal and worse.
-        ``p_value M``, ``p_holm M``
-            Two-sided paired t-test, raw and after Holm's correction over all pairs.
-        ``common difference M``, ``common lower M``, ``common upper M``, ``common p_holm M``
+        ``p_value M``, ``p_adjusted M``
+            Two-sided paired t-test with a correction for skewness, raw and adjusted for all pairs (step-down max-T). An
+            interval excludes 0 only if the adjusted p-value is at most `alpha`.
+        ``common difference M``, ``common lower M``, ``common upper M``, ``common p_adjusted M``
             The same for the primary metrics on the queries with a value under both. Present only if these differ from
             their own queries.
-        ``discordance``, ``discordance lower``, ``discordance upper``, ``discordance p_value``, ``discordance p_holm``
+        ``discordance`` and ``discordance`` with ``lower``, ``upper``, ``p_value``, ``p_adjusted``
             Difference under the second primary metric minus the difference under the first, with an interval that is
-            simultaneous for all pairs, and the p-value of a paired t-test, raw and after Holm's correction. Present
-            only if both metrics are versions of the same ratio, such as two NDCGs.
+            simultaneous for all pairs, and the p-value of a paired t-test, raw and adjusted for all pairs. Present only
+            if both metrics are versions of the same ratio, such as two NDCGs.
         """
         names = self._require_two_metrics()
         common_scale = all(isinstance(self.definitions.get(name), NDCG) for name in names)
@@ -344,8 +358,8 @@ class Comparison:
         *,
         require: Requirement = "gain",
         looks: Sequence[int] | None = None,
-        anytime: bool | int = False,
         earlier: Mapping[str, Any] | FilePath | None = None,
+        bounds: BoundKind | None = None,
     ) -> BaselineComparison:
         """Decide for every other model whether to replace the baseline by it.
 
@@ -364,12 +378,13 @@ class Comparison:
             Planned numbers of queries, if you test several times while queries accumulate. The error probability is
             divided between the looks, and the present one is recognized by its number of queries. Each look contains
             all queries of the earlier ones, with the same models and settings.
-        anytime : bool or int, default False
-            Use bounds that are valid at any number of queries, without planned looks. An integer is the number of
-            queries at which the bounds are narrowest, 1,000 by default. Choose it before the first test.
         earlier : mapping or path, optional
             Result of the previous look (``to_dict()``, or the JSON of `gainwise gate` or a report). Its settings are
             checked, and looks that were skipped are taken into account.
+        bounds : {"asymptotic", "betting"}, optional
+            Bounds that decide, by default those of the comparison. ``"betting"`` also covers rare losses that the
+            sample does not contain, and is valid at any number of queries: with `looks`, it does not divide the error
+            probability. Pass the previous result as `earlier` if you test again.
 
         Returns
         -------
@@ -380,13 +395,14 @@ class Comparison:
         ValueError
             If `baseline` is unknown or the only model, `margin` is negative or not below the range of a metric,
             ``require="no_loss"`` has no margin, `looks` do not increase or start above the number of queries,
-            `earlier` has other settings, or no query has two documents with different labels.
+            `earlier` has other settings, ``bounds="betting"`` does not apply, or no query has two documents with
+            different labels.
 
         Notes
         -----
-        A test that ends undecided has spent its error probability. Do not add queries and test again: plan looks, use
-        `anytime`, or start a new experiment. Planned looks need a few percent more queries in total than one test.
-        Bounds that are valid at any time need about 1.9 times as many.
+        Another test after an undecided one would raise the error rate. Do not add queries and test again: plan looks,
+        use ``bounds="betting"``, or start a new experiment. Planned looks need a few percent more queries in total than
+        one test.
 
         Examples
         --------
@@ -412,8 +428,8 @@ class Comparison:
             width,
             require=require,
             looks=looks,
-            anytime=anytime,
             earlier=earlier,
+            bounds=bounds,
         )
 
     @cached_property

@@ -17,7 +17,7 @@ from .._common import cached_property
 from .._common.text import MINUS, pluralize, printable, printables, short_names
 from ..comparison.baseline import rank_candidates
 from ..comparison.disagreement import find_bound
-from ..comparison.inference import MIN_QUERIES
+from ..comparison.estimates import MIN_QUERIES
 from ..comparison.ranked_models import select_sums
 from ..comparison.sensitivity import MIN_MODELS
 from ..comparison.single_queries import compute_preferences, find_ranked_places

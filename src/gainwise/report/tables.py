@@ -261,13 +261,13 @@ def _build_pairs(comparison: Comparison) -> Detail:
         columns.append(Column(f"\u0394 {metric}", [_format_interval(format_difference, *ends) for ends in rows]))
     opposite, remarks = [], []
     for row in table.to_dict("records"):
-        proven = row["p_holm"] <= comparison.settings.alpha
+        proven = row["p_adjusted"] <= comparison.settings.alpha
         note = "proven" if proven else "maybe by chance"
         opposite.append(Cell("yes", note, strong=proven) if row["conflict"] else Cell("no"))
         differing = f"differ on {pluralize(round(row['differing']), 'query')}" if row["flag"] else ""
         remarks.append("never differ" if row["flag"] == "identical" else differing)
     columns.append(Column("opposite order", opposite, numeric=False))
-    columns.append(Column("p (Holm)", list(map(Cell, format_p_values(table["p_holm"]), remarks)), low=True))
+    columns.append(Column("adjusted p", list(map(Cell, format_p_values(table["p_adjusted"]), remarks)), low=True))
     for metric in verdict.metrics:
         rows = table[[f"{outcome} {metric}" for outcome in ("wins", "ties", "losses")]].itertuples(index=False)
         texts = [" \u00b7 ".join(f"{count:,}" for count in counts) for counts in rows]
@@ -392,7 +392,7 @@ def describe_method(comparison: Comparison) -> list[str]:
         else "No difference was declared negligible (the margin is 0).",
         f"Intervals have simultaneous {level} confidence: those of means over all models of a metric, those of "
         f"differences over all pairs and both metrics. They are cut at the range of the metric. p-values of pairs are "
-        f"adjusted by Holm's method.",
+        f"adjusted for their number (step-down max-T).",
         "A mark is hollow if the two-step test rules the model out as best. Exactly then the interval of its regret "
         "excludes 0.",
     ]
@@ -412,8 +412,8 @@ GLOSSARY = (
      "the larger of its regrets under the two metrics, and the worst case is its upper confidence bound."),
     ("safe choice", "The model with the smallest worst case. Choose it if both metrics matter."),
     ("margin", "The largest difference that you consider negligible. You set it."),
-    ("p-value, Holm", "The probability that chance alone shows something at least as strong. With many pairs some look "
-     "strong by chance. Holm's method adjusts for that."),
+    ("p-value, adjusted p", "The probability of a result at least as strong if there is no difference. With many "
+     "pairs, some look strong by chance. The adjusted p-value accounts for their number."),
     ("contradictory query", "A query on which the two metrics prefer different models. Its strength is the smaller "
      "one of the two differences, times the weight of the query."),
 )  # fmt: skip

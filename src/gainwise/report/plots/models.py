@@ -235,8 +235,8 @@ def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "
     """Draw one point per pair of models: its difference under the first metric against that under the second.
 
     Every pair is ordered so that the first metric prefers its first model, so no point is left of 0. In the shaded
-    half, below 0, the second metric prefers the other model. Diamonds are such conflicts, filled if significant after
-    Holm's adjustment over all pairs. Circles are pairs without a conflict. With 45 pairs or fewer, lines show
+    half, below 0, the second metric prefers the other model. Diamonds are such conflicts, filled if significant,
+    adjusted for the number of pairs. Circles are pairs without a conflict. With 45 pairs or fewer, lines show
     the simultaneous confidence intervals of both differences.
 
     Parameters
@@ -261,7 +261,7 @@ def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "
     turned = (leads[0] < 0) | ((leads[0] == 0) & (leads[1] < 0))
     sign = np.where(turned, -1.0, 1.0)
     x, y = leads = 0.0 + sign * leads
-    conflict, p_values = pairs["conflict"].to_numpy(bool), pairs["p_holm"].to_numpy(float)
+    conflict, p_values = pairs["conflict"].to_numpy(bool), pairs["p_adjusted"].to_numpy(float)
     proven = conflict & (p_values <= comparison.settings.alpha)
     ends = np.stack([leads, sign * lower, sign * upper], axis=1)
     if 0 < len(pairs) <= MAX_INTERVALS and np.isfinite(ends).all():
@@ -321,7 +321,7 @@ def _scatter_pairs(ax: Axes, colors: Theme, leads: Floats, conflict: Bools, prov
     for label, here, marker, edge, fill, size in (
         ("same order", ~conflict, "o", colors.muted, colors.face, 22),
         ("opposite order", conflict & ~proven, "D", colors.ink, colors.face, 32),
-        ("opposite order, significant (Holm)", proven, "D", colors.ink, colors.ink, 36),
+        ("opposite order, significant", proven, "D", colors.ink, colors.ink, 36),
     ):
         x, y = leads[:, here]
         label = f"{label} ({here.sum()})"
