@@ -285,8 +285,6 @@ def gate(
     metrics = metric or NDCGS
     if len(metrics) > 2:
         raise ValueError(f"gate requires one metric or two, got {len(metrics)}: {', '.join(metrics)}.")
-    if baseline == candidate:
-        raise ValueError(f"--baseline and --candidate must be two different models, got {baseline!r} for both.")
     validate_choice("--bounds", bounds, ("asymptotic", "betting"))
     kind: Any = bounds
     requirement = parse_requirement(require, margin)
