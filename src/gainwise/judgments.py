@@ -22,6 +22,7 @@ from ._common.arrays import (
     validate_ready,
     vector,
 )
+from ._common.text import pluralize
 from ._common.validation import validate_choice, validate_text
 from .ranking.rows import Layout
 
@@ -297,7 +298,6 @@ class Judgments:
         )
 
     def _repr_html_(self) -> str:
-        from ._common.text import pluralize
         from ._common.theme import table_cell
 
         many = len(self.levels) > 7
@@ -494,8 +494,8 @@ class Judgments:
     def _locate(self, invalid: Bools, values: np.ndarray[Any, Any]) -> str:
         row = int(np.argmax(invalid))
         return (
-            f"{values[row]} at row {row} (query {self.query_of_row(row)!s}), one of {int(invalid.sum())} such labels "
-            f"among {len(values)}"
+            f"{values[row]} at row {row} (query {self.query_of_row(row)!s}), "
+            f"{pluralize(int(invalid.sum()), 'such label')} among {len(values)}"
         )
 
 

@@ -240,6 +240,7 @@ class TestText:
         assert f"0.5 matches {result.lines:,} values" in result.text
         assert result.matches["line"].max() == 9
         assert result.lines > 100 < result.accidental
+        assert f"expected by accident: {result.accidental:.0f}, among" in result.text
 
     def test_no_match(self):
         result = gw.identify(-3.5, *self.DATA, metric="ndcg_exp@10")
