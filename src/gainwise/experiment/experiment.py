@@ -498,6 +498,7 @@ def create_result(
             compared, folds = [trainings[unit.slug] for unit in units], len(plan.folds)
             candidates[name] = [compared[place : place + folds] for place in range(0, len(compared), folds)]
     if not candidates:
-        reason = "; ".join(f"{name}: {get_last_line(text)}" for name, text in failures.items())
+        lines = {name: get_last_line(text) for name, text in failures.items()}
+        reason = "; ".join(line if line.startswith(name) else f"{name}: {line}" for name, line in lines.items())
         raise IncompleteError(f"no candidate is finished: {reason}", failures)
     return ExperimentResult(plan, candidates, failures, directory, first=first, model_files=models)
