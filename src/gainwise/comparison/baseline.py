@@ -29,7 +29,7 @@ from .betting import BoundKind, bound_mean, order_queries, validate_betting, val
 from .bounds import DifferenceBounds
 from .data import Panel, Vary, validate_margin
 from .estimates import MIN_QUERIES, ROUNDING
-from .inference import POWER, BootstrapDraws, JointEstimate, Sample, critical_value
+from .inference import POWER, JointEstimate, Sample
 from .looks import find_earlier_decisions, find_look_level, read_looks, read_record
 from .one_sided import (
     MAX_QUERIES,
@@ -110,8 +110,8 @@ class CandidateDecision:
     proven_losses, excessive_losses : tuple of str
         Metrics with a proven loss, and metrics with a proven loss of more than the margin.
     difference, lower, upper : dict of metric name to float
-        Mean of the candidate minus mean of the baseline in the unit of the metric, with bounds that are simultaneous
-        for all candidates and metrics. They describe the differences and do not decide.
+        Mean of the candidate minus mean of the baseline in the unit of the metric, with the bounds of
+        `Comparison.pairs`. They describe the differences and do not decide.
     differing : dict of metric name to int
         Number of queries or clusters with another difference than the most frequent one, which is 0 unless more than
         90 % have it.
@@ -502,15 +502,13 @@ def compare_with_baseline(
         digests = sample.compute_digests(metrics)
         places = order_queries(digests, record.get("order", ""))
         order, rule = "".join(digests[place] for place in places), _Betting(joint, gamma, places, size)
-    intervals = _bound_intervals(joint, b, candidates, sample.alpha)
+    intervals = joint.bootstrap.bound_pairs(sample.alpha)
     plan = plan and bounds == "asymptotic" and (not planned or panel.queries >= planned[-1])
     request = _Request(width, require, gamma if plan else None)
     return BaselineComparison(
         baseline=baseline,
         metrics=tuple(metrics),
-        candidates=tuple(
-            _decide(joint, b, c, rule, request, intervals[:, :, place]) for place, c in enumerate(candidates)
-        ),
+        candidates=tuple(_decide(joint, b, c, rule, request, intervals) for c in candidates),
         queries=panel.queries,
         alpha=sample.alpha,
         margin=width,
@@ -584,19 +582,6 @@ class _Betting:
 _Rule: TypeAlias = _Asymptotic | _Betting
 
 
-def _bound_intervals(joint: JointEstimate, b: int, candidates: list[int], alpha: float) -> Floats:
-    """Return the ends of simultaneous intervals of all candidates, shape (2, metrics, candidates)."""
-    bootstrap: BootstrapDraws = joint.bootstrap
-    rows = range(len(joint.panel.metrics))
-    largest = np.max([np.abs(bootstrap.compute_t(row, b, candidates)).max(axis=0) for row in rows], axis=0)
-    bounds = bootstrap.bounds.select(b, candidates)
-    lower, upper = (
-        side.bound_jointly(alpha, 2 * side.error.size, lambda level: float(critical_value(largest, 1 - level)))
-        for side in (bounds, bounds.reverse())
-    )
-    return np.stack([lower, -upper])
-
-
 class _Request(NamedTuple):
     """Settings of all decisions, and the one-sided level of a plan, None without a plan."""
 
@@ -606,7 +591,7 @@ class _Request(NamedTuple):
 
 
 def _decide(
-    joint: JointEstimate, b: int, c: int, rule: _Rule, request: _Request, interval: Floats
+    joint: JointEstimate, b: int, c: int, rule: _Rule, request: _Request, intervals: Floats
 ) -> CandidateDecision:
     panel, pair = joint.panel, joint.bootstrap.bounds.select(b, c)
     marginal, lower, upper = rule.bound(b, c)
@@ -618,9 +603,9 @@ def _decide(
     )
     needed = _estimate_needs(joint, b, c, request) if can_plan and request.level is not None else None
     difference = np.array([panel.in_unit(*row) for row in zip(panel.metrics, pair.difference, strict=True)])
-    ends = np.array([panel.in_unit(metric, both) for metric, both in zip(panel.metrics, interval.T, strict=True)])
-    widths = joint.estimated.widths
-    lowest, highest = clip_intervals(difference, ends.min(axis=1), ends.max(axis=1), -widths, widths)
+    ends = zip(panel.metrics, intervals[:, b, c], -intervals[:, c, b], strict=True)
+    first, second = np.transpose([(panel.in_unit(name, one), panel.in_unit(name, other)) for name, one, other in ends])
+    lowest, highest = clip_intervals(difference, first, second, -joint.estimated.widths, joint.estimated.widths)
 
     def by_metric(numbers: Any) -> dict[str, Any]:
         return dict(zip(panel.metrics, numbers.tolist(), strict=True))

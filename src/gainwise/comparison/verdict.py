@@ -31,9 +31,10 @@ from .data import FEW_REPEATS, Vary
 from .estimates import VarianceComponents, estimate_variance_components
 from .flags import NO_EVIDENCE_FLAG, Flag, UnjudgedDocuments, find_flags, find_left_out_flags
 from .inference import (
+    MAX_MODELS,
+    MAX_STEPS,
     JointEstimate,
     Sample,
-    bound_price,
     bound_regrets_from_above,
     bound_regrets_from_below,
     estimate_detectable_difference,
@@ -174,7 +175,7 @@ class Verdict(TextResult):
         joint = sample.joint(names)
         panel, estimated, bootstrap = joint
         betting = sample.bounds == "betting"
-        evidence = bet_on_models(sample, names, alpha) if betting else test_models(joint, alpha, margin)
+        evidence = bet_on_models(sample, names, alpha) if betting else test_models(joint, alpha)
         models = np.array(panel.models, dtype=object)
         winner = estimated.tied.argmax(axis=1)
         is_enough = estimated.repeats is None or estimated.repeats.are_enough
@@ -290,23 +291,22 @@ class Evidence(NamedTuple):
     price_lower: float
 
 
-def test_models(joint: JointEstimate, alpha: float, margin: float) -> Evidence:
+def test_models(joint: JointEstimate, alpha: float) -> Evidence:
     """Test which models may be best, and bound the regrets."""
     _, estimated, bootstrap = joint
     both = two_step_test(estimated, bootstrap, alpha)
     # Either of two tied models may have the higher mean, so the error of naming one is twice that of a single test.
     single = [two_step_test(estimated, bootstrap, alpha / 2, rows=[row]) for row in (0, 1)]
-    up_to_margin = both.inequalities.test(margin) if margin > 0 else both
     # A model that may be best under both may also be best under each.
     may_be_best = np.array([test.not_rejected | both.not_rejected for test in single])
-    material = not (both.not_rejected | up_to_margin.not_rejected).any()
+    steps = MAX_STEPS if len(may_be_best[0]) <= MAX_MODELS else 0
     return Evidence(
         p_value=both.p_value,
         common_best=both.not_rejected,
         may_be_best=may_be_best,
-        lower=np.where(may_be_best, 0.0, [bound_regrets_from_below(test) for test in single]),
+        lower=np.where(may_be_best, 0.0, [bound_regrets_from_below(test, steps) for test in single]),
         upper=bound_regrets_from_above(bootstrap, alpha),
-        price_lower=bound_price(up_to_margin, margin) if material else bound_price(both, 0.0),
+        price_lower=float(bound_regrets_from_below(both).min()) if not both.not_rejected.any() else 0.0,
     )
 
 
