@@ -27,7 +27,7 @@ from .._common.text import (
 from .._common.typing import Floats, Integers
 from .betting import BoundKind, bound_mean, order_queries, validate_betting, validate_bounds
 from .bounds import DifferenceBounds
-from .data import Panel, Vary, validate_margin
+from .data import Panel, validate_margin
 from .estimates import MIN_QUERIES, ROUNDING
 from .inference import POWER, JointEstimate, Sample
 from .looks import find_earlier_decisions, find_look_level, read_looks, read_record
@@ -43,6 +43,7 @@ from .one_sided import (
 )
 from .pairs import clip_intervals
 from .rankings import validate_model
+from .settings import Scope, Settings
 from .verdict import (
     describe_kind,
     describe_losses,
@@ -155,7 +156,7 @@ class CandidateDecision:
 
 
 @dataclass(frozen=True, repr=False)
-class BaselineComparison(TextResult):
+class BaselineComparison(Settings, Scope, TextResult):
     """Decisions for all models whether to replace a baseline. `Comparison.against` creates it.
 
     With δ the true mean of the candidate minus that of the baseline under a metric (sign reversed for losses):
@@ -172,12 +173,6 @@ class BaselineComparison(TextResult):
         Name of the baseline.
     metrics : tuple of str
         Metrics that decide.
-    lower_is_better : tuple of str
-        The metrics whose lower values are better.
-    queries : int
-        Number of queries on which all `metrics` are defined.
-    alpha, margin, draws, seed : float, float, int, int
-        Settings.
     require : {"gain", "no_loss"}
         Condition for *ship*.
     level : float
@@ -194,14 +189,12 @@ class BaselineComparison(TextResult):
         Hashes of the query ids in the order of betting, for later looks.
     shortage : str
         Sentence about why nothing can be decided, or an empty text.
-    repeats : dict of model to int
-        Number of repeats of each recipe, 0 for a fixed model. Empty if all models are fixed.
-    clusters : int or None
-        Number of clusters of queries. None if queries are independent.
-    vary : {"seed", "queries"} or None
-        What differs between repeats.
     candidates : tuple of CandidateDecision
         One decision for each candidate, in natural order of their names.
+    queries, clusters, repeats, vary, lower_is_better
+        Sample of queries and repeats. See `Scope`.
+    alpha, margin, draws, seed : float, float, int, int
+        Settings. See `Settings`.
 
     Notes
     -----
@@ -219,12 +212,6 @@ class BaselineComparison(TextResult):
 
     baseline: str
     metrics: tuple[str, ...]
-    lower_is_better: tuple[str, ...]
-    queries: int
-    alpha: float
-    margin: float
-    draws: int
-    seed: int
     require: Requirement
     level: float
     looks: tuple[int, ...]
@@ -234,9 +221,6 @@ class BaselineComparison(TextResult):
     size: int
     order: str
     shortage: str
-    repeats: dict[str, int]
-    clusters: int | None
-    vary: Vary | None
     candidates: tuple[CandidateDecision, ...]
 
     @property
@@ -510,10 +494,6 @@ def compare_with_baseline(
         metrics=tuple(metrics),
         candidates=tuple(_decide(joint, b, c, rule, request, intervals) for c in candidates),
         queries=panel.queries,
-        alpha=sample.alpha,
-        margin=width,
-        draws=sample.draws,
-        seed=sample.seed,
         require=require,
         level=rule.level,
         looks=planned,
@@ -523,6 +503,7 @@ def compare_with_baseline(
         size=size,
         order=order,
         shortage=joint.estimated.shortage if bounds == "asymptotic" else "",
+        **sample.describe(width),
         **panel.evidence,
     )
 

@@ -429,6 +429,10 @@ class Sample:
                     f"is between {low:g} and {high:g}: pass for example 0.002."
                 )
 
+    def describe(self, margin: float) -> dict[str, Any]:
+        """Return the settings of results with this margin."""
+        return {"alpha": self.alpha, "margin": margin, "draws": self.draws, "seed": self.seed}
+
     def compute_digests(self, metrics: Sequence[str]) -> list[str]:
         """Return the hashes of the ids of the queries with a value under all of these metrics."""
         rows = [self.panel.metrics.index(metric) for metric in metrics]

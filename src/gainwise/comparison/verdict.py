@@ -40,6 +40,7 @@ from .inference import (
     estimate_detectable_difference,
     two_step_test,
 )
+from .settings import Scope, Settings
 
 Kind: TypeAlias = Literal["genuine", "agree", "immaterial", "unresolved"]
 
@@ -50,7 +51,7 @@ PerModel: TypeAlias = dict[str, dict[str, float]]
 
 
 @dataclass(frozen=True, repr=False)
-class Verdict(TextResult):
+class Verdict(Settings, Scope, TextResult):
     """Verdict of a statistical test on whether two metrics disagree about the best model.
 
     `Comparison.verdict` creates it. ``kind`` is the first of these that applies:
@@ -71,8 +72,6 @@ class Verdict(TextResult):
         Whether the condition of ``"immaterial"`` applies, for any kind.
     metrics, models : tuple of str
         The two metrics, and all models in natural order of their names.
-    queries : int
-        Number of queries of positive weight with a value under both metrics.
     left_out : dict of metric name to int
         Number of further queries with a value under this metric only.
     winners : dict of metric name to model
@@ -96,24 +95,19 @@ class Verdict(TextResult):
         Smallest true difference that this number of queries reveals with 80 % probability.
     flags : tuple of Flag
         Reasons to be careful.
-    alpha, margin, draws, seed : float, float, int, int
-        Settings of the test.
     bounds : {"asymptotic", "betting"}
         Kind of the bounds.
     shortage : str
         Sentence about why the verdict is unresolved in any case, or an empty text.
     unjudged : UnjudgedDocuments or None
         Share of unjudged documents of each model, for TREC runs.
-    lower_is_better : tuple of str
-        Metrics whose lower values are better.
-    clusters : int or None
-        Number of clusters of queries. None if queries are independent.
-    repeats : dict of model to int
-        Number of repeats of each recipe, 0 for a fixed model. Empty if all models are fixed.
-    vary : {"seed", "queries"} or None
-        What differs between repeats.
     variance : dict of metric name to VarianceComponents
         Variance of the difference of two recipes by source. Empty if all models are fixed.
+
+    queries, clusters, repeats, vary, lower_is_better
+        Sample of queries and repeats. See `Scope`.
+    alpha, margin, draws, seed : float, float, int, int
+        Settings of the test. See `Settings`.
 
     Notes
     -----
@@ -138,7 +132,6 @@ class Verdict(TextResult):
     within_margin: bool
     metrics: tuple[str, str]
     models: tuple[str, ...]
-    queries: int
     left_out: dict[str, int]
     winners: dict[str, str]
     common_best: tuple[str, ...]
@@ -155,17 +148,9 @@ class Verdict(TextResult):
     regrets_upper: PerModel
     detectable: float
     flags: tuple[Flag, ...]
-    alpha: float
-    margin: float
-    draws: int
-    seed: int
     bounds: BoundKind = "asymptotic"
     shortage: str = ""
     unjudged: UnjudgedDocuments | None = None
-    lower_is_better: tuple[str, ...] = ()
-    clusters: int | None = None
-    repeats: dict[str, int] = field(default_factory=dict)
-    vary: Vary | None = None
     variance: dict[str, VarianceComponents] = field(default_factory=dict)
 
     @classmethod
@@ -213,13 +198,10 @@ class Verdict(TextResult):
             if betting
             else estimate_detectable_difference(bootstrap, alpha, evidence.common_best, winner),
             flags=(*find_left_out_flags(counts), *find_flags(panel, estimated, alpha)),
-            alpha=alpha,
-            margin=margin,
-            draws=sample.draws,
-            seed=sample.seed,
             bounds=sample.bounds,
             shortage="" if betting else estimated.shortage or describe_few_repeats(panel.evidence["repeats"]),
             variance=estimate_variance_components(panel, estimated.repeats),
+            **sample.describe(margin),
             **panel.evidence,
         )
 
