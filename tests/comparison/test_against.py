@@ -42,7 +42,7 @@ def compared(values, **options):
 class TestBounds:
     @pytest.mark.parametrize("weighted", [False, True])
     def test_are_those_of_plain_normal_draws(self, weighted):
-        """Decisions are marginal for the smallest change, else max-T over metrics. Intervals are max-T over all."""
+        """Decisions are marginal for the smallest change, else max-T over metrics. Intervals are those of all pairs."""
         values = panel_of(queries=300)
         weights = np.random.default_rng(5).integers(1, 4, 300).astype(float) if weighted else np.ones(300)
         result = compared(values, weights=weights, draws=50_000).against("production")
@@ -53,7 +53,9 @@ class TestBounds:
         covariance = influence @ influence.T
         error = np.sqrt(np.diag(covariance))
         draws = np.random.default_rng(1).multivariate_normal(np.zeros(4), covariance, 400_000) / error
-        q = to_t(np.quantile(np.abs(draws).max(axis=1), 0.95), freedom)
+        between = (draws * error)[:, 2:] - (draws * error)[:, :2]
+        largest = np.abs(np.hstack([draws, between / between.std(axis=0)])).max(axis=1)
+        q = to_t(np.quantile(largest, 0.95), freedom)
         skewness = (influence**3).sum(axis=1) / (influence**2).sum(axis=1) ** 1.5
         if not weighted:
             assert skewness == pytest.approx(skew(x, axis=1) / np.sqrt(300))
@@ -285,6 +287,12 @@ class TestRecipes:
         g = rng.multivariate_normal(np.zeros(4), q + s, draws)
         chi, error = rng.chisquare(repeats - 1, (draws, 4)) / (repeats - 1), np.sqrt(np.diag(q + s))
         shown = np.abs(to_t(g / error, n - 1)) * error / np.sqrt(np.diag(q) + chi * np.diag(s))
+        for b, c in ((0, 1), (2, 3)):  # the two candidates under each metric
+            of_queries, of_repeats = q[b, b] + q[c, c] - 2 * q[b, c], s[b, b] + s[c, c]
+            drawn = chi[:, b] * s[b, b] + chi[:, c] * s[c, c]
+            z = (g[:, c] - g[:, b]) / np.sqrt(of_queries + of_repeats)
+            t = to_t(z, n - 1) * np.sqrt((of_queries + of_repeats) / (of_queries + drawn))
+            shown = np.column_stack([shown, np.abs(t)])
         critical = np.quantile(shown.max(axis=1), 0.95)
         half = critical * np.sqrt(np.diag(q + s))
         frame = found.frame()

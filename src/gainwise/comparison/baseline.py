@@ -28,7 +28,7 @@ from .._common.typing import Floats, Integers
 from .betting import BoundKind, bound_mean, order_queries, validate_betting, validate_bounds
 from .bounds import DifferenceBounds
 from .estimates import MIN_QUERIES, ROUNDING
-from .inference import POWER, BootstrapDraws, JointEstimate, Sample, critical_value
+from .inference import POWER, JointEstimate, Sample
 from .looks import find_earlier_decisions, find_look_level, read_looks, read_record
 from .one_sided import (
     MAX_QUERIES,
@@ -41,8 +41,9 @@ from .one_sided import (
     validate_requirement,
 )
 from .pairs import clip_intervals
-from .panel import Panel, Vary, validate_margin
+from .panel import Panel, validate_margin
 from .ranked_models import validate_model
+from .settings import Scope, Settings
 from .verdict import (
     describe_kind,
     describe_losses,
@@ -110,8 +111,8 @@ class CandidateDecision:
     proven_losses, excessive_losses : tuple of str
         Metrics with a proven loss, and metrics with a proven loss of more than the margin.
     difference, lower, upper : dict of metric name to float
-        Mean of the candidate minus mean of the baseline in the unit of the metric, with bounds that are simultaneous
-        for all candidates and metrics. They describe the differences and do not decide.
+        Mean of the candidate minus mean of the baseline in the unit of the metric, with the bounds of
+        `Comparison.pairs`. They describe the differences and do not decide.
     differing : dict of metric name to int
         Number of queries or clusters with another difference than the most frequent one, which is 0 unless more than
         90 % have it.
@@ -155,7 +156,7 @@ class CandidateDecision:
 
 
 @dataclass(frozen=True, repr=False)
-class BaselineComparison(TextResult):
+class BaselineComparison(Settings, Scope, TextResult):
     """Decisions for all models whether to replace a baseline. `Comparison.against` creates it.
 
     With δ the true mean of the candidate minus that of the baseline under a metric (sign reversed for losses):
@@ -172,12 +173,6 @@ class BaselineComparison(TextResult):
         Name of the baseline.
     metrics : tuple of str
         Metrics that decide.
-    lower_is_better : tuple of str
-        The metrics whose lower values are better.
-    queries : int
-        Number of queries on which all `metrics` are defined.
-    alpha, margin, draws, seed : float, float, int, int
-        Settings.
     require : {"gain", "no_loss"}
         Condition for *ship*.
     level : float
@@ -194,14 +189,12 @@ class BaselineComparison(TextResult):
         Hashes of the query ids in the order of betting, for later looks.
     shortage : str
         Sentence about why nothing can be decided, or an empty text.
-    repeats : dict of model to int
-        Number of repeats of each recipe, 0 for a fixed model. Empty if all models are fixed.
-    clusters : int or None
-        Number of clusters of queries. None if queries are independent.
-    vary : {"seed", "queries"} or None
-        What differs between repeats.
     candidates : tuple of CandidateDecision
         One decision for each candidate, in natural order of their names.
+    queries, clusters, repeats, vary, lower_is_better
+        Sample of queries and repeats. See `Scope`.
+    alpha, margin, draws, seed : float, float, int, int
+        Settings. See `Settings`.
 
     Notes
     -----
@@ -219,12 +212,6 @@ class BaselineComparison(TextResult):
 
     baseline: str
     metrics: tuple[str, ...]
-    lower_is_better: tuple[str, ...]
-    queries: int
-    alpha: float
-    margin: float
-    draws: int
-    seed: int
     require: Requirement
     level: float
     looks: tuple[int, ...]
@@ -234,9 +221,6 @@ class BaselineComparison(TextResult):
     size: int
     order: str
     shortage: str
-    repeats: dict[str, int]
-    clusters: int | None
-    vary: Vary | None
     candidates: tuple[CandidateDecision, ...]
 
     @property
@@ -502,20 +486,14 @@ def compare_with_baseline(
         digests = sample.compute_digests(metrics)
         places = order_queries(digests, record.get("order", ""))
         order, rule = "".join(digests[place] for place in places), _Betting(joint, gamma, places, size)
-    intervals = _bound_intervals(joint, b, candidates, sample.alpha)
+    intervals = joint.bootstrap.bound_pairs(sample.alpha)
     plan = plan and bounds == "asymptotic" and (not planned or panel.queries >= planned[-1])
     request = _Request(width, require, gamma if plan else None)
     return BaselineComparison(
         baseline=baseline,
         metrics=tuple(metrics),
-        candidates=tuple(
-            _decide(joint, b, c, rule, request, intervals[:, :, place]) for place, c in enumerate(candidates)
-        ),
+        candidates=tuple(_decide(joint, b, c, rule, request, intervals) for c in candidates),
         queries=panel.queries,
-        alpha=sample.alpha,
-        margin=width,
-        draws=sample.draws,
-        seed=sample.seed,
         require=require,
         level=rule.level,
         looks=planned,
@@ -525,6 +503,7 @@ def compare_with_baseline(
         size=size,
         order=order,
         shortage=joint.estimated.shortage if bounds == "asymptotic" else "",
+        **sample.describe(width),
         **panel.evidence,
     )
 
@@ -584,19 +563,6 @@ class _Betting:
 _Rule: TypeAlias = _Asymptotic | _Betting
 
 
-def _bound_intervals(joint: JointEstimate, b: int, candidates: list[int], alpha: float) -> Floats:
-    """Return the ends of simultaneous intervals of all candidates, shape (2, metrics, candidates)."""
-    bootstrap: BootstrapDraws = joint.bootstrap
-    rows = range(len(joint.panel.metrics))
-    largest = np.max([np.abs(bootstrap.compute_t(row, b, candidates)).max(axis=0) for row in rows], axis=0)
-    bounds = bootstrap.bounds.select(b, candidates)
-    lower, upper = (
-        side.bound_jointly(alpha, 2 * side.error.size, lambda level: float(critical_value(largest, 1 - level)))
-        for side in (bounds, bounds.reverse())
-    )
-    return np.stack([lower, -upper])
-
-
 class _Request(NamedTuple):
     """Settings of all decisions, and the one-sided level of a plan, None without a plan."""
 
@@ -606,7 +572,7 @@ class _Request(NamedTuple):
 
 
 def _decide(
-    joint: JointEstimate, b: int, c: int, rule: _Rule, request: _Request, interval: Floats
+    joint: JointEstimate, b: int, c: int, rule: _Rule, request: _Request, intervals: Floats
 ) -> CandidateDecision:
     panel, pair = joint.panel, joint.bootstrap.bounds.select(b, c)
     marginal, lower, upper = rule.bound(b, c)
@@ -618,9 +584,9 @@ def _decide(
     )
     needed = _estimate_needs(joint, b, c, request) if can_plan and request.level is not None else None
     difference = np.array([panel.in_unit(*row) for row in zip(panel.metrics, pair.difference, strict=True)])
-    ends = np.array([panel.in_unit(metric, both) for metric, both in zip(panel.metrics, interval.T, strict=True)])
-    widths = joint.estimated.widths
-    lowest, highest = clip_intervals(difference, ends.min(axis=1), ends.max(axis=1), -widths, widths)
+    ends = zip(panel.metrics, intervals[:, b, c], -intervals[:, c, b], strict=True)
+    first, second = np.transpose([(panel.in_unit(name, one), panel.in_unit(name, other)) for name, one, other in ends])
+    lowest, highest = clip_intervals(difference, first, second, -joint.estimated.widths, joint.estimated.widths)
 
     def by_metric(numbers: Any) -> dict[str, Any]:
         return dict(zip(panel.metrics, numbers.tolist(), strict=True))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.special import betainc, betaincinv, stdtr, stdtrit
 
+from .._common import cached_property
 from .._common.typing import Bools, Floats, Integers
 from .estimates import MIN_QUERIES, Estimate
 from .panel import FEW_REPEATS
@@ -218,17 +219,19 @@ class DifferenceBounds:
         critical = find_critical((1 - rare_share) * level) if rare_share < 1 else 0.0
         return self.bound(critical, rare_share * level / count)
 
-    def find_p_values(self) -> Floats:
-        """Return one-sided p-values of differences of 0 or less, consistent with `bound_singly`.
+    @cached_property
+    def p_values(self) -> Floats:
+        """One-sided p-values of differences of 0 or less, consistent with `bound_singly`.
 
         The p-value of a rare difference is 1, unless the modal one is positive.
         """
         if not self.decides:
             return np.ones(self.difference.shape)
-        rare, finite = self.is_rare, np.isfinite(self.widths) & (self.modal > 0)
+        rare = self.is_rare
         t = np.divide(self.difference, self.error, out=np.zeros_like(self.difference), where=~rare & (self.error > 0))
-        p_values = stdtr(self.freedom, -remove_skewness(t, -self.skewness))
-        part = np.divide(self.modal, (self.widths + self.modal) * self.largest, out=np.zeros_like(t), where=finite)
-        rest = np.maximum(self.units - self.below, 1)
-        of_rare = np.where(part > 0, 1 - betainc(self.below + 1.0, rest, np.clip(part, 0.0, 1.0)), 1.0)
-        return np.maximum(np.where(rare, of_rare, p_values), np.finfo(float).tiny)
+        p_values = np.where(rare, 1.0, stdtr(self.freedom, -remove_skewness(t, -self.skewness)))
+        certain = rare & (self.modal > 0) & np.isfinite(self.widths)
+        share = self.modal[certain] / (self.widths + self.modal)[certain] / self.largest
+        below = self.below[certain]
+        p_values[certain] = 1 - betainc(below + 1.0, np.maximum(self.units - below, 1), np.minimum(share, 1.0))
+        return np.maximum(p_values, np.finfo(float).tiny)

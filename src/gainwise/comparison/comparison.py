@@ -38,12 +38,23 @@ from .gain_path import GainPath, build_gain_path, validate_bases
 from .inference import Sample, limit_draws
 from .one_sided import Requirement
 from .pairs import build_leaderboard, build_pairs, select_clearest_pairs
-from .panel import QueryCounts, Settings, Values, Vary, build_panel, read_tables, validate_primary
+from .panel import (
+    QueryCounts,
+    Values,
+    Vary,
+    build_panel,
+    read_tables,
+    validate_alpha,
+    validate_margin,
+    validate_primary,
+    validate_seed,
+)
 from .power import ClaimKind, Plan, Request, plan_from_sample
 from .query_labels import validate_labels
 from .ranked_models import Rankings, validate_model, validate_pair
 from .segments import Segments, compute_segments
 from .sensitivity import Sensitivity, compute_sensitivity
+from .settings import Settings
 from .single_queries import build_ranking, find_contradictory_queries, find_largest_differences, find_query
 from .verdict import Verdict
 
@@ -182,7 +193,9 @@ class Comparison:
         self.missing, self.notes, self.iterations = dict(missing or {}), tuple(notes), dict(iterations or {})
         if ranges is None and rankings is not None:  # Values without scores may be scaled.
             ranges = {name: metric.value_range(rankings.judgments) for name, metric in self.definitions.items()}
-        self.settings = Settings(alpha, margin, draws, seed)
+        alpha, margin = validate_alpha(alpha), validate_margin(margin)
+        seed, draws = validate_seed(seed, draws, alpha)
+        self.settings = Settings(alpha=alpha, margin=margin, draws=draws, seed=seed)
         self.bounds = validate_bounds(bounds)
         panel = build_panel(self.values, repeats, self.models, self._weights, self.lower_is_better, clusters, vary)
         draws = limit_draws(self.settings.draws, len(self.models), self.settings.alpha)

@@ -29,8 +29,8 @@ MIN_FREEDOM = 50
 
 TINY = float(np.finfo(float).tiny)
 
-MODAL_SHARE, PROBES = 0.9, 16
-"""Share of units that have the same difference if it is modal, and number of units to look at first."""
+MODAL_SHARE = 0.9
+"""More than this share of the units has the same difference if it is modal."""
 
 MAX_ROOT = 400
 """Number of means, of all metrics together, up to which draws use a symmetric root of the covariance."""
@@ -263,24 +263,19 @@ def find_freedom(shares: Floats) -> float:
 def find_modal_differences(values: Floats, wins: Integers, tolerance: Floats) -> tuple[Floats, Integers]:
     """Return the difference that more than 90 % of the units have, or 0, and the number of units with smaller ones.
 
-    `values` has the shape (metrics, M, units), the results (metrics, M, M). Only if a model wins on more than 90 % of
-    the units, the modal difference may not be 0. Of 16 units, several then have the same difference.
+    `values` has the shape (metrics, M, units), the results (metrics, M, M). The modal difference is 0 unless a model
+    wins on more than 90 % of the units.
     """
     units = values.shape[2]
     modal, below = np.zeros(wins.shape), wins.transpose(0, 2, 1).copy()
     most = MODAL_SHARE * units
-    probes = np.unique(np.linspace(0, units - 1, PROBES).astype(int))
-    for row, k in np.argwhere((wins > most).any(axis=2)).tolist():
-        others = np.flatnonzero(wins[row, k] > most)
-        probed = np.sort(values[row][np.ix_(others, probes)] - values[row, k, probes], axis=1)
-        repeated = (np.diff(probed, axis=1, append=np.inf) <= 2 * tolerance[row]).any(axis=1) | (len(probes) < PROBES)
-        for j in others[repeated].tolist():
-            differences = values[row, j] - values[row, k]
-            middle = float(np.median(differences))
-            smaller, larger = differences < middle - 2 * tolerance[row], differences > middle + 2 * tolerance[row]
-            if units - smaller.sum() - larger.sum() > most:
-                modal[row, k, j], modal[row, j, k] = middle, -middle
-                below[row, k, j], below[row, j, k] = smaller.sum(), larger.sum()
+    for row, k, j in np.argwhere(wins > most).tolist():
+        differences = values[row, j] - values[row, k]
+        middle = float(np.median(differences))
+        smaller, larger = differences < middle - 2 * tolerance[row], differences > middle + 2 * tolerance[row]
+        if units - smaller.sum() - larger.sum() > most:
+            modal[row, k, j], modal[row, j, k] = middle, -middle
+            below[row, k, j], below[row, j, k] = smaller.sum(), larger.sum()
     return modal, below
 
 

@@ -429,6 +429,10 @@ class Sample:
                     f"is between {low:g} and {high:g}: pass for example 0.002."
                 )
 
+    def describe(self, margin: float) -> dict[str, Any]:
+        """Return the settings of results with this margin."""
+        return {"alpha": self.alpha, "margin": margin, "draws": self.draws, "seed": self.seed}
+
     def compute_digests(self, metrics: Sequence[str]) -> list[str]:
         """Return the hashes of the ids of the queries with a value under all of these metrics."""
         rows = [self.panel.metrics.index(metric) for metric in metrics]
@@ -481,11 +485,6 @@ class BestTest:
     p_value: float
     rejected_margin: Floats
     inequalities: Inequalities
-
-    @property
-    def lower(self) -> float:
-        """If every model is rejected, they all are for margins up to this one."""
-        return float(self.rejected_margin.min())
 
 
 def two_step_test(
@@ -563,15 +562,18 @@ class Inequalities:
         return float(min(1.0, largest + self._beta))
 
 
-def bound_regrets_from_below(test: BestTest) -> Floats:
-    """Return a lower bound of the regret of every model under one metric, each valid separately, shape (M,).
+def bound_regrets_from_below(test: BestTest, steps: int = MAX_STEPS) -> Floats:
+    """Return a lower bound of the larger regret of every model under the tested metrics, each valid separately.
 
-    The regret of a model is below a margin if no other model is better by more than that. The margins that the test
-    rejects are a confidence statement, so the bound is positive exactly if `test`, the test of this metric at margin 0,
-    rejects the model. It is refined in steps, as in `bound_price`, up to `MAX_MODELS` models.
+    The shape is (M,). The regrets of a model are below a margin if no other model is better by more than that. The
+    margins that the test rejects are a confidence statement, so the bound is positive exactly if `test`, the test at
+    margin 0, rejects the model. The smallest bound is one of the price of disagreement, at the level of the test.
+
+    As the margin increases, more slack only decreases the critical values. So those at one margin are valid for all
+    larger ones, up to the margin at which the statistic falls below them, and the next step starts there. Fewer steps
+    give valid, lower bounds.
     """
     bounds, rising = np.where(test.not_rejected, 0.0, test.rejected_margin), np.flatnonzero(~test.not_rejected)
-    steps = MAX_STEPS if len(bounds) <= MAX_MODELS else 0
     for _ in range(steps):
         if not len(rising):
             break
@@ -580,28 +582,6 @@ def bound_regrets_from_below(test: BestTest) -> Floats:
         bounds[rising] = np.maximum(bounds[rising], further)
         rising = rising[gained]
     return bounds
-
-
-def bound_price(test: BestTest, margin: float) -> float:
-    """Return a lower bound of the price of disagreement: the smallest margin at which some model may be best.
-
-    The price is the smallest worst-metric regret of a model. At a margin below it, no model is best up to that margin.
-    So the margins at which every model is rejected are a confidence statement about the price at the level of the test,
-    and the bound is positive exactly if the test at margin 0 rejects every model.
-
-    The bound is found in steps, from the `margin` of `test`. As the margin increases, more slack only decreases the
-    critical values. So those at one margin are valid for all larger ones, up to the margin at which the statistic falls
-    below them. The next step starts there. To stop early gives a valid, lower bound.
-    """
-    if test.not_rejected.any():
-        return 0.0
-    bound = margin
-    for _ in range(MAX_STEPS):
-        if test.lower <= bound + test.inequalities.precision:
-            break
-        bound = test.lower
-        test = test.inequalities.test(bound)
-    return max(bound, test.lower)
 
 
 def bound_regrets_from_above(bootstrap: BootstrapDraws, alpha: float) -> Floats:

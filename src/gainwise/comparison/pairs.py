@@ -26,6 +26,7 @@ def build_pairs(sample: Sample, names: tuple[str, str], *, common_scale: bool = 
     panel, level = sample.panel, sample.alpha
     joint = sample.joint(names)
     effects, common = _build_effects(joint, level, sample.ranges), {}
+    conflicts = _build_conflicts(joint, [effects[metric]["p_adjusted"] for metric in names])
     if not panel.counts(names).same:
         shared = [(quantity, metric) for metric in names for quantity in ("difference", "lower", "upper", "p_adjusted")]
         common = {f"common {quantity} {metric}": effects[metric][quantity] for quantity, metric in shared}
@@ -37,7 +38,7 @@ def build_pairs(sample: Sample, names: tuple[str, str], *, common_scale: bool = 
             effects |= _build_effects(sample.single(metric), level, sample.ranges)
         columns |= {f"{quantity} {metric}": column for quantity, column in effects[metric].items()}
     discordance = _build_discordance(sample, names) if common_scale else {}
-    return pd.DataFrame(_build_conflicts(joint) | columns | common | discordance)
+    return pd.DataFrame(conflicts | columns | common | discordance)
 
 
 def _build_discordance(sample: Sample, names: tuple[str, str]) -> dict[str, Any]:
@@ -84,16 +85,16 @@ def _build_effects(
     """Return the columns of each metric, with one row per pair of models. `families` share the level (Bonferroni)."""
     panel, estimated, bootstrap = joint
     first, second = np.triu_indices(len(panel.models), 1)
-    bounds, p_values = bootstrap.bound_pairs(alpha / families), bootstrap.bounds.find_p_values()
+    bounds, p_values = bootstrap.bound_pairs(alpha / families), bootstrap.bounds.p_values
     two_sided = np.minimum(1.0, 2 * np.minimum(p_values, p_values.transpose(0, 2, 1)))
     adjusted = np.minimum(1.0, families * adjust_p_values(bootstrap))
     effects = {}
     for row, metric in enumerate(panel.metrics):
         difference = panel.in_unit(metric, estimated.difference[row, second, first])
         low, high = ranges[metric]
-        ends = [bounds[row, second, first], -bounds[row, first, second]]
-        lower, upper = (panel.in_unit(metric, end) for end in (ends[::-1] if metric in panel.lower_is_better else ends))
-        lower, upper = clip_intervals(difference, lower, upper, low - high, high - low)
+        lower, upper = bounds[row, second, first], -bounds[row, first, second]
+        ends = panel.in_unit(metric, lower), panel.in_unit(metric, upper)
+        lower, upper = clip_intervals(difference, *ends, low - high, high - low)
         wins, losses = estimated.wins[row, second, first], estimated.wins[row, first, second]
         effects[metric] = {
             "difference": difference,
@@ -108,21 +109,20 @@ def _build_effects(
     return effects
 
 
-def _build_conflicts(joint: JointEstimate) -> dict[str, Any]:
-    """Return the pairs of models, and the columns about conflicts of two metrics."""
+def _build_conflicts(joint: JointEstimate, adjusted: Sequence[Floats]) -> dict[str, Any]:
+    """Return the pairs of models, and the columns about conflicts of two metrics, from their adjusted p-values."""
     estimated, models = joint.estimated, joint.panel.models
     first, second = np.triu_indices(len(models), 1)
     sign = np.sign(estimated.difference[:, first, second])
     conflict = sign[0] * sign[1] < 0
     p_value = find_conflict_p_values(joint)[first, second]
-    adjusted = adjust_p_values(joint.bootstrap)[:, first, second].max(axis=0)
     support = estimated.support[:, first, second]
     least = support.min(axis=0)
     flag = np.select(
         [support.max(axis=0) == 0, least < MIN_QUERIES, least < FEW_QUERIES], ["identical", "few", "thin"], default=""
     ).astype(object)
     pair = {"model_x": [models[k] for k in first], "model_y": [models[j] for j in second]}
-    tests = {"conflict": conflict, "p_value": p_value, "p_adjusted": np.where(conflict, adjusted, 1.0)}
+    tests = {"conflict": conflict, "p_value": p_value, "p_adjusted": np.where(conflict, np.maximum(*adjusted), 1.0)}
     return pair | tests | {"differing": least, "flag": flag}
 
 
@@ -140,7 +140,7 @@ def find_conflict_p_values(joint: JointEstimate) -> Floats:
     Gail & Simon (1985), "Testing for qualitative interactions between treatment effects and patient subsets",
     Biometrics 41.
     """
-    first, second = joint.bootstrap.bounds.find_p_values()
+    first, second = joint.bootstrap.bounds.p_values
     one_way = np.maximum(first, second.T)
     return np.asarray(np.minimum(1.0, np.minimum(one_way, one_way.T) * np.where(find_covariances(joint) < 0, 2, 1)))
 
@@ -167,7 +167,7 @@ def adjust_p_values(bootstrap: BootstrapDraws) -> Floats:
     Romano & Wolf (2005), "Exact and approximate stepdown methods for multiple hypothesis testing", JASA 100(469).
     """
     bounds, (metrics, models, _) = bootstrap.bounds, bootstrap.values.shape
-    p_values = bounds.find_p_values()
+    p_values = bounds.p_values
     single = np.minimum(p_values, p_values.transpose(0, 2, 1)) * metrics * models * (models - 1)
     if not (bounds.decides and bounds.has_repeats):
         return np.asarray(np.minimum(1.0, single))
@@ -231,10 +231,14 @@ def _rank_models(single: JointEstimate, alpha: float, value_range: tuple[float, 
 
 
 def clip_intervals(
-    middle: Floats, lower: Floats, upper: Floats, lowest: float | Floats, highest: float | Floats
+    middle: Floats, end: Floats, other: Floats, lowest: float | Floats, highest: float | Floats
 ) -> tuple[Floats, Floats]:
-    """Return the ends of intervals, cut at the range of values. They contain their middles in spite of rounding."""
-    return np.minimum(middle, np.maximum(lower, lowest)), np.maximum(middle, np.minimum(upper, highest))
+    """Return the lower and the upper ends of intervals, cut at the range of values.
+
+    They contain their middles in spite of rounding. Ends in units of a loss are in reversed order.
+    """
+    lower, upper = np.maximum(np.minimum(end, other), lowest), np.minimum(np.maximum(end, other), highest)
+    return np.minimum(middle, lower), np.maximum(middle, upper)
 
 
 def select_clearest_pairs(pairs: pd.DataFrame, number: int) -> pd.DataFrame:

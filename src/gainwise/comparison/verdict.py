@@ -30,15 +30,17 @@ from .betting import BoundKind, bound_mean, find_p_value, order_queries
 from .estimates import VarianceComponents, estimate_variance_components
 from .flags import NO_EVIDENCE_FLAG, Flag, UnjudgedDocuments, find_flags, find_left_out_flags
 from .inference import (
+    MAX_MODELS,
+    MAX_STEPS,
     JointEstimate,
     Sample,
-    bound_price,
     bound_regrets_from_above,
     bound_regrets_from_below,
     estimate_detectable_difference,
     two_step_test,
 )
 from .panel import FEW_REPEATS, Vary
+from .settings import Scope, Settings
 
 Kind: TypeAlias = Literal["genuine", "agree", "immaterial", "unresolved"]
 
@@ -49,7 +51,7 @@ PerModel: TypeAlias = dict[str, dict[str, float]]
 
 
 @dataclass(frozen=True, repr=False)
-class Verdict(TextResult):
+class Verdict(Settings, Scope, TextResult):
     """Verdict of a statistical test on whether two metrics disagree about the best model.
 
     `Comparison.verdict` creates it. ``kind`` is the first of these that applies:
@@ -70,8 +72,6 @@ class Verdict(TextResult):
         Whether the condition of ``"immaterial"`` applies, for any kind.
     metrics, models : tuple of str
         The two metrics, and all models in natural order of their names.
-    queries : int
-        Number of queries of positive weight with a value under both metrics.
     left_out : dict of metric name to int
         Number of further queries with a value under this metric only.
     winners : dict of metric name to model
@@ -95,24 +95,19 @@ class Verdict(TextResult):
         Smallest true difference that this number of queries reveals with 80 % probability.
     flags : tuple of Flag
         Reasons to be careful.
-    alpha, margin, draws, seed : float, float, int, int
-        Settings of the test.
     bounds : {"asymptotic", "betting"}
         Kind of the bounds.
     shortage : str
         Sentence about why the verdict is unresolved in any case, or an empty text.
     unjudged : UnjudgedDocuments or None
         Share of unjudged documents of each model, for TREC runs.
-    lower_is_better : tuple of str
-        Metrics whose lower values are better.
-    clusters : int or None
-        Number of clusters of queries. None if queries are independent.
-    repeats : dict of model to int
-        Number of repeats of each recipe, 0 for a fixed model. Empty if all models are fixed.
-    vary : {"seed", "queries"} or None
-        What differs between repeats.
     variance : dict of metric name to VarianceComponents
         Variance of the difference of two recipes by source. Empty if all models are fixed.
+
+    queries, clusters, repeats, vary, lower_is_better
+        Sample of queries and repeats. See `Scope`.
+    alpha, margin, draws, seed : float, float, int, int
+        Settings of the test. See `Settings`.
 
     Notes
     -----
@@ -137,7 +132,6 @@ class Verdict(TextResult):
     within_margin: bool
     metrics: tuple[str, str]
     models: tuple[str, ...]
-    queries: int
     left_out: dict[str, int]
     winners: dict[str, str]
     common_best: tuple[str, ...]
@@ -154,17 +148,9 @@ class Verdict(TextResult):
     regrets_upper: PerModel
     detectable: float
     flags: tuple[Flag, ...]
-    alpha: float
-    margin: float
-    draws: int
-    seed: int
     bounds: BoundKind = "asymptotic"
     shortage: str = ""
     unjudged: UnjudgedDocuments | None = None
-    lower_is_better: tuple[str, ...] = ()
-    clusters: int | None = None
-    repeats: dict[str, int] = field(default_factory=dict)
-    vary: Vary | None = None
     variance: dict[str, VarianceComponents] = field(default_factory=dict)
 
     @classmethod
@@ -174,7 +160,7 @@ class Verdict(TextResult):
         joint = sample.joint(names)
         panel, estimated, bootstrap = joint
         betting = sample.bounds == "betting"
-        evidence = bet_on_models(sample, names, alpha) if betting else test_models(joint, alpha, margin)
+        evidence = bet_on_models(sample, names, alpha) if betting else test_models(joint, alpha)
         models = np.array(panel.models, dtype=object)
         winner = estimated.tied.argmax(axis=1)
         is_enough = estimated.repeats is None or estimated.repeats.are_enough
@@ -212,13 +198,10 @@ class Verdict(TextResult):
             if betting
             else estimate_detectable_difference(bootstrap, alpha, evidence.common_best, winner),
             flags=(*find_left_out_flags(counts), *find_flags(panel, estimated, alpha)),
-            alpha=alpha,
-            margin=margin,
-            draws=sample.draws,
-            seed=sample.seed,
             bounds=sample.bounds,
             shortage="" if betting else estimated.shortage or describe_few_repeats(panel.evidence["repeats"]),
             variance=estimate_variance_components(panel, estimated.repeats),
+            **sample.describe(margin),
             **panel.evidence,
         )
 
@@ -290,23 +273,22 @@ class Evidence(NamedTuple):
     price_lower: float
 
 
-def test_models(joint: JointEstimate, alpha: float, margin: float) -> Evidence:
+def test_models(joint: JointEstimate, alpha: float) -> Evidence:
     """Test which models may be best, and bound the regrets."""
     _, estimated, bootstrap = joint
     both = two_step_test(estimated, bootstrap, alpha)
     # Either of two tied models may have the higher mean, so the error of naming one is twice that of a single test.
     single = [two_step_test(estimated, bootstrap, alpha / 2, rows=[row]) for row in (0, 1)]
-    up_to_margin = both.inequalities.test(margin) if margin > 0 else both
     # A model that may be best under both may also be best under each.
     may_be_best = np.array([test.not_rejected | both.not_rejected for test in single])
-    material = not (both.not_rejected | up_to_margin.not_rejected).any()
+    steps = MAX_STEPS if len(may_be_best[0]) <= MAX_MODELS else 0
     return Evidence(
         p_value=both.p_value,
         common_best=both.not_rejected,
         may_be_best=may_be_best,
-        lower=np.where(may_be_best, 0.0, [bound_regrets_from_below(test) for test in single]),
+        lower=np.where(may_be_best, 0.0, [bound_regrets_from_below(test, steps) for test in single]),
         upper=bound_regrets_from_above(bootstrap, alpha),
-        price_lower=bound_price(up_to_margin, margin) if material else bound_price(both, 0.0),
+        price_lower=float(bound_regrets_from_below(both).min()) if not both.not_rejected.any() else 0.0,
     )
 
 
