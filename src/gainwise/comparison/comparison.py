@@ -15,7 +15,7 @@ import pandas as pd
 
 from .._common import cached_property
 from .._common.arrays import nearest, number_table
-from .._common.text import plain, pluralize, short_names
+from .._common.text import plain, pluralize
 from .._common.typing import FilePath, Floats, Ids
 from .._common.validation import validate_ordered
 from ..evaluation.prediction import Iteration
@@ -143,7 +143,7 @@ class Comparison:
     - Decisions: `verdict`, `segments`, `against`, `plan`, `sensitivity`
     - Explanations: `attribution`, `gains`, `queries`, `preferences`, `largest_differences`, `ranking`
     - Earlier results: `last_gains`, `last_sensitivity`
-    - Data: `frame`, `query_count`, `metric_queries`, `query_ids`, `repeat_distances`, `short_names`
+    - Data: `frame`, `query_count`, `metric_queries`, `query_ids`, `repeat_distances`
     - Reports: `plot`, `content`, `to_html`, `to_markdown`, `to_json`, `to_dict`
 
     Examples
@@ -815,12 +815,6 @@ class Comparison:
                 "Use gainwise.compare(models, judgments)."
             )
         return self.rankings
-
-    @cached_property
-    def short_names(self) -> dict[str, str]:
-        """Distinct names of the models, and of the candidates of an experiment, with at most 34 characters."""
-        candidates = [] if self.curves is None else map(str, self.curves["candidate"].unique())
-        return short_names([*self.models, *candidates])
 
     def to_dict(self, max_pairs: int | None = None) -> dict[str, Any]:
         """Return leaderboard, winners, pairs and verdict as plain lists, strings and numbers for JSON.
