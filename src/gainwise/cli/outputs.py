@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
+from rich.theme import Theme
 
 from .._common.text import plain, printable
+from .._common.theme import choose_terminal_colors
 from .._common.validation import validate_output
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ class Terminal(Console):
 
     def __init__(self) -> None:
         super().__init__(width=None if sys.stdout.isatty() else 200, highlight=False, emoji=False)
+        self.push_theme(Theme(choose_terminal_colors(self.color_system)))
 
     def print_text(self, text: str, **style: Any) -> None:
         """Print text without markup, on one line if it goes to a file."""

@@ -28,9 +28,10 @@ from ..evaluation.evaluator import Evaluator, shared_weights
 from ..judgments import Judgments
 from ..metrics.names import MetricLike
 from .config import BALANCED, Candidate, ExperimentConfig, prefix_errors, validate_model
-from .execution import Progress, compute_total_weights, get_last_line, perform_all, uses_other_processes
+from .execution import compute_total_weights, get_last_line, perform_all, uses_other_processes
 from .experiment_file import read_toml
 from .plan import FeatureColumns, Parts, Plan, Unit, compute_fingerprint, divide, find_import_paths, validate_importable
+from .progress import Progress
 from .result import ExperimentResult, RepeatedTrainings, Selection
 from .storage import DamagedError, Storage, Training
 from .trainers import get_trainer, get_versions
@@ -257,7 +258,7 @@ class Experiment:
             Where to train: threads, processes, or a cluster (Dask: `client.get_executor()`) whose workers share the
             directory. Start processes by "spawn" or "forkserver", because OpenMP does not survive a fork.
         progress : bool, default True
-            Show the progress: bars in a terminal, and one line per finished training.
+            Show the progress: bars in a terminal, curves in a notebook, and one line per finished training.
         jobs : int, optional
             Number of simultaneous trainings without an executor. Defaults to CPUs divided by threads. The result does
             not depend on it.
