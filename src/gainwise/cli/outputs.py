@@ -64,16 +64,24 @@ def print_result(result: Any, as_json: bool, *tables: Any, headline: str = "") -
         terminal.print(table)
 
 
-def print_comparison(
-    comparison: Comparison, *tables: Any, every: bool = False, next_steps: Iterable[tuple[str, str]] = ()
-) -> None:
-    """Print the verdict, the chart, further tables, notes and next steps. With `every`, print all models."""
-    from ..report.text import chart_lines, headline_lines, next_lines, notes_lines, whole_leaderboard
+def print_answer(comparison: Comparison, *, every: bool = False) -> None:
+    """Print the answer and the chart."""
+    from ..report.text import chart_lines, headline_lines
 
     terminal, content = Terminal(), comparison.content
     terminal.print_lines([*headline_lines(content), ""])
     for line in chart_lines(content, terminal.width, unicode=not terminal.options.ascii_only, every=every):
         terminal.print(line, no_wrap=True, crop=False, overflow="ignore")
+
+
+def print_comparison(
+    comparison: Comparison, *tables: Any, every: bool = False, next_steps: Iterable[tuple[str, str]] = ()
+) -> None:
+    """Print the verdict, the chart, further tables, notes and next steps. With `every`, print all models."""
+    from ..report.text import next_lines, notes_lines, whole_leaderboard
+
+    terminal, content = Terminal(), comparison.content
+    print_answer(comparison, every=every)
     terminal.print()
     for table in (*tables, *([whole_leaderboard(content)] if every else [])):
         terminal.print(table)
