@@ -55,6 +55,7 @@ from .flags import (
 )
 from .gain_path import GainPath, build_gain_path, validate_bases
 from .inference import MIN_QUERIES, Sample, limit_draws
+from .losses import find_losses
 from .one_sided import Requirement
 from .pairs import build_leaderboard, build_pairs, select_clearest_pairs
 from .power import ClaimKind, Plan, Request, plan_from_sample
@@ -141,7 +142,7 @@ class Comparison:
 
     - Means and tests: `leaderboard`, `chance`, `standings`, `winners`, `pairs`, `variance`
     - Decisions: `verdict`, `segments`, `against`, `plan`, `sensitivity`
-    - Explanations: `attribution`, `gains`, `queries`, `preferences`, `largest_differences`, `ranking`
+    - Explanations: `attribution`, `gains`, `queries`, `preferences`, `largest_differences`, `losses`, `ranking`
     - Earlier results: `last_gains`, `last_sensitivity`
     - Data: `frame`, `query_count`, `metric_queries`, `query_ids`, `repeat_distances`
     - Reports: `plot`, `content`, `to_html`, `to_markdown`, `to_json`, `to_dict`
@@ -767,6 +768,24 @@ class Comparison:
             (first, second), values, self.query_ids, self.weights, most, self.rankings, self.definitions.get(name)
         )
 
+    def losses(self, baseline: str, candidate: str | None = None, most: int = 20) -> pd.DataFrame:
+        """Return the queries on which a candidate loses most against a baseline, as a table for CSV files.
+
+        Parameters
+        ----------
+        baseline : str
+            Name of the deployed model.
+        candidate : str, optional
+            Name of the candidate. Required if there are more than two models.
+        most : int, default 20
+            Maximum number of queries. `gainwise.comparison.losses.find_losses` describes the columns and errors.
+        """
+        if candidate is None and len(self.models) == 2:
+            candidate = next((model for model in self.models if model != baseline), None)
+        if candidate is None:
+            raise ValueError(f"candidate is required with {len(self.models)} models. Pass the name of a model.")
+        return find_losses(self, baseline, candidate, most)
+
     def ranking(self, query: Any, model: str) -> pd.DataFrame:
         """Return the documents of one query as a model ranks them, best first. For a recipe, use its first repeat.
 
@@ -912,11 +931,16 @@ class Comparison:
 
         return write_html(self._report_content(baseline), path, queries=queries, title=title, data=data, date=date)
 
-    def to_markdown(self, path: FilePath | None = None, *, baseline: str | BaselineComparison | None = None) -> str:
-        """Return the report as Markdown, and write it to `path` if given. `baseline` is described in `to_html`."""
+    def to_markdown(
+        self, path: FilePath | None = None, *, baseline: str | BaselineComparison | None = None, full: bool = False
+    ) -> str:
+        """Return the report as Markdown for a pull request, and write it to `path` if given.
+
+        `baseline` is described in `to_html`. With `full`, the report contains all models and tables.
+        """
         from ..report.exports import to_markdown
 
-        return to_markdown(self._report_content(baseline), path)
+        return to_markdown(self._report_content(baseline), path, full=full)
 
     def to_json(
         self, path: FilePath | None = None, *, queries: int = 50, baseline: str | BaselineComparison | None = None

@@ -19,6 +19,7 @@ from .._common.text import MINUS, pluralize, printable, printables
 from ..comparison.baseline import rank_candidates
 from ..comparison.explanations import find_ranked_places
 from ..comparison.inference import MIN_QUERIES
+from ..comparison.losses import find_losses
 from ..comparison.rankings import select_sums
 from ..comparison.sensitivity import MIN_MODELS, find_bound
 from .chart import add_repeats, build_baseline_chart, build_metric_chart, build_verdict_chart
@@ -144,6 +145,14 @@ class Content:
             first = rank_candidates(self.against)[0].candidate
             return ExplainedPair(first, self.against.baseline, "the candidate that comes first and the baseline")
         return choose_pair(self.comparison)
+
+    @cached_property
+    def losses(self) -> pd.DataFrame | None:
+        """The queries on which the first candidate loses most against the baseline, or None without a baseline."""
+        if self.against is None or self.comparison.rankings is None:
+            return None
+        first = rank_candidates(self.against)[0].candidate
+        return find_losses(self.comparison, self.against.baseline, first)
 
     @cached_property
     def attribution(self) -> Attribution | None:

@@ -21,6 +21,7 @@ from .._common.text import (
 )
 from ..comparison.baseline import rank_candidates
 from ..comparison.flags import format_range
+from ..comparison.losses import describe_unjudged
 from ..comparison.pairs import select_clearest_pairs
 from ..comparison.verdict import SAMPLE, describe_losses
 from .chart import SIGNS, STAR
@@ -132,6 +133,8 @@ def build_details(content: Content) -> tuple[Detail, ...]:
     if content.against is not None:
         text, table = rewrite(content.against.text), build_decisions(content, content.against)
         parts.append(Detail("against", "The decisions, in numbers", [text], [table]))
+    if content.losses is not None and len(content.losses):
+        parts.append(_build_losses(content, content.losses))
     if content.attribution is not None:
         parts.append(_build_attribution(content, content.attribution))
     if content.path is not None and not content.merged:
@@ -185,6 +188,9 @@ def list_notes(content: Content) -> list[str]:
     notes += describe_losses(comparison.lower_is_better)
     if comparison.unjudged is not None:
         notes += comparison.unjudged.text(comparison.models)
+        if content.against is not None:
+            candidates = list(content.against.decisions)
+            notes += describe_unjudged(comparison.unjudged, content.against.baseline, candidates)
     notes += [f"{note}." for note in comparison.notes]
     return list(map(content.names.rewrite, notes))
 
@@ -349,6 +355,23 @@ def build_decisions(content: Content, result: BaselineComparison) -> Table:
     needed = [str(decided.queries_needed or "") or NONE for decided in decisions]
     columns.append(Column("queries of a new experiment that ships", needed, low=True))
     return Table(f"Against {content.names.labels[result.baseline]}. Better, worse and same: of 1,000 queries", columns)
+
+
+def _build_losses(content: Content, losses: pd.DataFrame) -> Detail:
+    """Return the queries that lose most against the baseline: differences, and both rankings."""
+    assert content.against is not None
+    columns = []
+    for name, values in losses.items():
+        kind, _, model = str(name).partition(" ")
+        head = f"{kind} {content.names.labels[model]}" if kind in ("documents", "grades") else str(name)
+        numeric = values.dtype.kind == "f"
+        texts = list(map(format_difference, values)) if numeric else [printable(str(value)) for value in values]
+        columns.append(Column(head, texts, numeric=numeric and kind != "query"))
+    title = (
+        f"The {pluralize(len(losses), 'query')} that lose most against {content.names.labels[content.against.baseline]}"
+    )
+    table = Table("Differences are candidate minus baseline. Documents are the first ten of each ranking", columns)
+    return Detail("losses", title, tables=[table])
 
 
 def _build_attribution(content: Content, attribution: Attribution) -> Detail:
