@@ -112,8 +112,11 @@ class Picture:
             look: dict[str, Any] = {"transparent": True, "bbox_inches": "tight", "pad_inches": 0.05}
             self.figure.savefig(written, format="svg", metadata={"Date": None}, **look)
         svg = re.sub(r"'DejaVu Sans'[^;\"]*", "Inter, system-ui, sans-serif", written.getvalue())
-        # Hundredths of a point are invisible, and half of the file.
-        return re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), svg)
+        # Blanks between elements, empty groups and thousandths of a point are invisible, and half of the file.
+        svg = re.sub(r"\s+", " ", re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL))
+        svg = re.sub(r'<g id="\w+"/>| transform="rotate\(-0 [^"]*\)"|(?<=<g) id="[^"]*"(?=>)', "", svg)
+        svg = svg.replace("> <", "><").replace("<g></g>", "")
+        return re.sub(r' (?:d|x|y|transform)="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), svg)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the picture for notebooks, except for figures of pyplot, which pyplot displays itself."""
@@ -197,6 +200,8 @@ def finish(
     letters = max(24, int(wide * column_width(ax) * LETTERS))
     title = "\n".join(textwrap.wrap(printable(title).replace("p = ", "p\u00a0=\u00a0"), letters))
     ax.set_title(title, loc="left", fontsize=11, weight="bold", color=theme.ink, parse_math=False, pad=pad, x=-left)
+    if "\n" in x and isinstance(ax.figure, Figure) and ax.figure.canvas.manager is None:  # a key of long names
+        ax.figure.set_figheight(ax.figure.get_figheight() + 0.17 * x.count("\n"))
     ax.set_xlabel(x, fontsize=9.5, color=theme.muted, parse_math=False)
     ax.set_ylabel(y, fontsize=9.5, color=theme.muted, parse_math=False)
     return Picture(ax, printable(alt))

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from .chart import Chart, Row
     from .content import Content
 
-MAX_PAIRS, MAX_SHOWN_PAIRS = 500, 200
+MAX_PAIRS, MAX_SHOWN_PAIRS = 500, 100
 """Pairs of models in JSON, and in the table of a report. `Comparison.pairs` contains all of them."""
 
 MAX_MODELS = 200

@@ -271,14 +271,15 @@ def plot_best_rounds(
     for metric, x, look, size in zip(metrics, rounds, looks(colors), (28.52, 19.84), strict=True):
         ax.scatter(x[~same], y[~same], s=size, color=look.color, marker=look.marker, label=metric, zorder=3)
     ax.scatter(rounds[0][same], y[same], color=colors.muted, s=28, zorder=3, label="both")
-    ax.set_yticks(range(len(candidates)), [printable(names[str(name)]) for name in candidates], parse_math=False)
+    labels, key = number_long_names(names, candidates, 72 * column_width(ax))
+    ax.set_yticks(range(len(candidates)), [printable(labels[str(name)]) for name in candidates], parse_math=False)
     ax.set_ylim(len(candidates) - 0.4, -0.6)
     ax.set_xlim(left=0)
     remove_frame(ax, colors, 6)
     draw_legend_below(ax, colors, 0.5 / (0.25 * len(candidates) + 0.4))
     title = f"Both metrics choose the same round {int(same.sum())} times of {len(same)}"
     texts = (f"{names[str(name)]}: {a} and {b}." for name, a, b in zip(rows["candidate"], *rounds, strict=True))
-    return finish(ax, colors, title, f"Best rounds of every candidate. {' '.join(texts)}", "best round")
+    return finish(ax, colors, title, f"Best rounds of every candidate. {' '.join(texts)}", f"best round{key}")
 
 
 def _describe_rounds(rows: Sequence[Mapping[Any, Any]], metrics: tuple[str, str]) -> str:
