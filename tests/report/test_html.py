@@ -225,3 +225,7 @@ def test_none_is_no_title_no_data_and_no_date(make, tmp_path):
         page.parent.mkdir()
         make(2).to_html(page, queries=2, **options)
     assert pages[0].read_bytes() == pages[1].read_bytes()
+
+
+def test_a_report_of_thirty_models_is_small(make, tmp_path):
+    assert make(30, curves=True).to_html(tmp_path / "r.html").stat().st_size <= 400_000
