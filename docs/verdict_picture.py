@@ -46,7 +46,7 @@ def collect_values(comparison: gw.Comparison) -> dict[str, Any]:
     (safe,) = (row for row in chart.rows if row.starred)
     alt = (
         f"Three rankers on {verdict.queries:,} simulated queries. {linear} is best by linear NDCG, {exponential} by "
-        f"exponential NDCG, and {safe.model} is at worst {safe.outcome[1:]} behind the best under both."
+        f"exponential NDCG, and {safe.model} is within {safe.outcome[1:]} of the best under both."
     )
     grades = {
         row.model: [int(label) for label in comparison.ranking(query, row.model)["label"][:10]] for row in chart.rows

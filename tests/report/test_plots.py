@@ -25,7 +25,6 @@ import gainwise as gw
 from gainwise._common.theme import DARK, LIGHT
 from gainwise.report.content import best_rounds
 from gainwise.report.plots import Picture, plot_curves, plot_explain
-from gainwise.report.plots.curves import plot_best_rounds
 from gainwise.report.plots.explain import compute_rank_contributions
 
 pytestmark = pytest.mark.slow
@@ -217,8 +216,9 @@ class TestCurves:
 
     def test_names_of_candidates_are_no_formulas(self):
         table = self.curves(a=[0.1, 0.9], b=[0.9, 0.1]).assign(candidate="$x$", fold="")
-        picture = plot_best_rounds(best_rounds(table, self.METRICS, ()), self.METRICS, names={"$x$": "$x$"})
-        assert [label.get_parse_math() for label in picture.ax.get_yticklabels()] == [False]
+        picture = plot_curves(table, self.METRICS)
+        assert picture.title.startswith("$x$: ")
+        assert not picture.ax.title.get_parse_math()
 
 
 class TestExplain:

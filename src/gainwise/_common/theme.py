@@ -89,7 +89,7 @@ _STYLE = (
     ".gainwise{--ink:var(--jp-content-font-color1,var(--vscode-editor-foreground,currentColor));"
     "--muted:var(--jp-content-font-color2,var(--vscode-descriptionForeground,#6b7480));"
     "--face:var(--jp-layout-color0,var(--vscode-editor-background,var(--colab-primary-surface-color,#fff)));"
-    f"--grid:#8883;--tint:#8881;{LIGHT.build_rules(_METRICS)}"
+    f"--grid:#8883;--shade:#8881;--band:#3a32;{LIGHT.build_rules(_METRICS)}"
     "max-width:880px;color:var(--ink);font:13px/1.35 var(--jp-content-font-family,system-ui,sans-serif);"
     "font-variant-numeric:tabular-nums}"
     '[data-jp-theme-light="false"] .gainwise,body.vscode-dark .gainwise,html[theme="dark"] .gainwise,'

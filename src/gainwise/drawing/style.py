@@ -113,7 +113,7 @@ class Picture:
             self.figure.savefig(written, format="svg", metadata={"Date": None}, **look)
         svg = re.sub(r"'DejaVu Sans'[^;\"]*", "Inter, system-ui, sans-serif", written.getvalue())
         # Blanks between elements, empty groups and thousandths of a point are invisible, and half of the file.
-        svg = re.sub(r"\s+", " ", re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL))
+        svg = re.sub(r"[ \n]+", " ", re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL))
         svg = re.sub(r'<g id="\w+"/>| transform="rotate\(-0 [^"]*\)"|(?<=<g) id="[^"]*"(?=>)', "", svg)
         svg = svg.replace("> <", "><").replace("<g></g>", "")
         return re.sub(r' (?:d|x|y|transform)="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), svg)

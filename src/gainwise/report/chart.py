@@ -251,7 +251,7 @@ class Chart:
             counts = Counter(row.outcome for row in rest)
             state = ", ".join(f"{number} {outcome}" for outcome, number in counts.items())
         elif number := sum(any(mark.possible for mark in row.marks) for row in rest):
-            state = f"{number} of them may be best"
+            state = f"{number} of them may be best{' by one metric or both' if len(self.series) > 1 else ''}"
         else:
             state = "ruled out" if len(self.series) < 2 else "ruled out under both"
         return tuple(row for row in self.rows if row in chosen), f"{len(rest)} more, {state}"

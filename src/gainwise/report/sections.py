@@ -141,12 +141,8 @@ def build_rounds_section(content: Content) -> Section | None:
     if len(set(best["fold"])) > 1:
         note += " One line and one mark per fold."
 
-    def draw() -> str:
-        options = {"candidate": largest["candidate"], "lower_is_better": comparison.lower_is_better, "names": names}
-        left = _embed("plot_curves", curves, metrics, **options)
-        return f'<div class="two">{left}{_embed("plot_best_rounds", best, metrics, names=names)}</div>'
-
-    return Section("when", "When to stop", text, draw, note)
+    options = {"candidate": largest["candidate"], "lower_is_better": comparison.lower_is_better, "names": names}
+    return Section("when", "When to stop", text, partial(_embed, "plot_curves", curves, metrics, **options), note)
 
 
 def _describe_rounds(content: Content, best: pd.DataFrame, gaps: pd.Series[Any], largest: pd.Series[Any]) -> str:

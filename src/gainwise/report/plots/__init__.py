@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from ...drawing.style import Picture
 from ..content import choose_pair
-from .curves import plot_best_rounds as plot_best_rounds
 from .curves import plot_curves, plot_gains
 from .explain import plot_attribution, plot_queries
 from .explain import plot_explain as plot_explain

@@ -9,19 +9,17 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from ..._common.names import split_names
-from ..._common.text import format_difference, format_mean, printable
+from ..._common.text import format_difference, format_mean
 from ...comparison.gain_path import select_labelled_bases
 from ...comparison.verdict import label_metrics
 from ...drawing.distances import ROLES, DistanceCurve, draw_curves
 from ...drawing.style import (
     annotate_beside,
     column_width,
-    draw_legend_below,
     finish,
     looks,
     measure_text,
     number_long_names,
-    remove_frame,
     start,
 )
 from ..content import best_rounds, select_curve
@@ -35,9 +33,6 @@ if TYPE_CHECKING:
     from ..._common.theme import Theme
     from ...comparison.gain_path import GainPath
     from ...drawing.style import Picture
-
-MAX_CANDIDATES = 40
-"""The maximum number of candidates in the picture of best rounds. The table has all of them."""
 
 MAX_NAMES = 12
 """Maximum number of names next to the lines, those of the leaders first."""
@@ -255,31 +250,6 @@ def plot_curves(
     alt = " ".join(_describe_fold(row, metrics, lower_is_better) for row in rows)
     alt = f"Curves of {name} over rounds, as distance from the best. {alt}"
     return finish(ax, colors, title, alt, "round", "distance from its own best", pad=22 if len(rows) == 1 else 10)
-
-
-def plot_best_rounds(
-    best: pd.DataFrame, metrics: tuple[str, str], names: Mapping[str, str], ax: Axes | None = None, theme: str = "light"
-) -> Picture:
-    """Draw two marks per candidate at its best rounds under both metrics, or one gray mark if the rounds are equal."""
-    candidates = list(dict.fromkeys(best["candidate"]))[:MAX_CANDIDATES]
-    ax, colors = start(ax, theme, (6.8, 1.2 + 0.25 * len(candidates)))
-    rows = best[best["candidate"].isin(candidates)]
-    y = rows["candidate"].map(candidates.index)
-    rounds = [rows[f"round {metric}"] for metric in metrics]
-    same = (rounds[0] == rounds[1]).to_numpy()
-    ax.hlines(y, rounds[0], rounds[1], color=colors.muted, linewidth=1)
-    for metric, x, look, size in zip(metrics, rounds, looks(colors), (28.52, 19.84), strict=True):
-        ax.scatter(x[~same], y[~same], s=size, color=look.color, marker=look.marker, label=metric, zorder=3)
-    ax.scatter(rounds[0][same], y[same], color=colors.muted, s=28, zorder=3, label="both")
-    labels, key = number_long_names(names, candidates, 72 * column_width(ax))
-    ax.set_yticks(range(len(candidates)), [printable(labels[str(name)]) for name in candidates], parse_math=False)
-    ax.set_ylim(len(candidates) - 0.4, -0.6)
-    ax.set_xlim(left=0)
-    remove_frame(ax, colors, 6)
-    draw_legend_below(ax, colors, 0.5 / (0.25 * len(candidates) + 0.4))
-    title = f"Both metrics choose the same round {int(same.sum())} times of {len(same)}"
-    texts = (f"{names[str(name)]}: {a} and {b}." for name, a, b in zip(rows["candidate"], *rounds, strict=True))
-    return finish(ax, colors, title, f"Best rounds of every candidate. {' '.join(texts)}", f"best round{key}")
 
 
 def _describe_rounds(rows: Sequence[Mapping[Any, Any]], metrics: tuple[str, str]) -> str:
