@@ -15,7 +15,7 @@ import pandas as pd
 
 from .._common import cached_property
 from .._common.arrays import nearest, number_table
-from .._common.text import plain, pluralize, short_names
+from .._common.text import plain, pluralize
 from .._common.typing import FilePath, Floats, Ids
 from .._common.validation import validate_ordered
 from ..evaluation.prediction import Iteration
@@ -36,6 +36,7 @@ from .flags import (
 )
 from .gain_path import GainPath, build_gain_path, validate_bases
 from .inference import Sample, limit_draws
+from .losses import find_losses
 from .one_sided import Requirement
 from .pairs import build_leaderboard, build_pairs, select_clearest_pairs
 from .panel import (
@@ -139,7 +140,7 @@ class Comparison:
 
     - Means and tests: `leaderboard`, `chance`, `standings`, `winners`, `pairs`, `variance`
     - Decisions: `verdict`, `segments`, `against`, `plan`, `sensitivity`
-    - Explanations: `attribution`, `gains`, `queries`, `largest_differences`, `ranking`
+    - Explanations: `attribution`, `gains`, `queries`, `largest_differences`, `losses`, `ranking`
     - Data: `frame`, `counts`
     - Reports: `plot`, `content`, `to_html`, `to_markdown`, `to_json`, `to_dict`
 
@@ -763,6 +764,24 @@ class Comparison:
             (first, second), values, self._query_ids, self._weights, most, self.rankings, self.definitions.get(name)
         )
 
+    def losses(self, baseline: str, candidate: str | None = None, most: int = 20) -> pd.DataFrame:
+        """Return the queries on which a candidate loses most against a baseline, as a table for CSV files.
+
+        Parameters
+        ----------
+        baseline : str
+            Name of the deployed model.
+        candidate : str, optional
+            Name of the candidate. Required if there are more than two models.
+        most : int, default 20
+            Maximum number of queries. `gainwise.comparison.losses.find_losses` describes the columns and errors.
+        """
+        if candidate is None and len(self.models) == 2:
+            candidate = next((model for model in self.models if model != baseline), None)
+        if candidate is None:
+            raise ValueError(f"candidate is required with {len(self.models)} models. Pass the name of a model.")
+        return find_losses(self, baseline, candidate, most)
+
     def ranking(self, query: Any, model: str) -> pd.DataFrame:
         """Return the documents of one query as a model ranks them, best first. For a recipe, use its first repeat.
 
@@ -811,12 +830,6 @@ class Comparison:
                 "Use gainwise.compare(models, judgments)."
             )
         return self.rankings
-
-    @cached_property
-    def short_names(self) -> dict[str, str]:
-        """Distinct names of the models, and of the candidates of an experiment, with at most 34 characters."""
-        candidates = [] if self.curves is None else map(str, self.curves["candidate"].unique())
-        return short_names([*self.models, *candidates])
 
     def to_dict(self, max_pairs: int | None = None) -> dict[str, Any]:
         """Return leaderboard, winners, pairs and verdict as plain lists, strings and numbers for JSON.
@@ -916,11 +929,16 @@ class Comparison:
 
         return write_html(self._report_content(baseline), path, queries=queries, title=title, data=data, date=date)
 
-    def to_markdown(self, path: FilePath | None = None, *, baseline: str | BaselineComparison | None = None) -> str:
-        """Return the report as Markdown, and write it to `path` if given. `baseline` is described in `to_html`."""
+    def to_markdown(
+        self, path: FilePath | None = None, *, baseline: str | BaselineComparison | None = None, full: bool = False
+    ) -> str:
+        """Return the report as Markdown for a pull request, and write it to `path` if given.
+
+        `baseline` is described in `to_html`. With `full`, the report contains all models and tables.
+        """
         from ..report.exports import to_markdown
 
-        return to_markdown(self._report_content(baseline), path)
+        return to_markdown(self._report_content(baseline), path, full=full)
 
     def to_json(
         self, path: FilePath | None = None, *, queries: int = 50, baseline: str | BaselineComparison | None = None

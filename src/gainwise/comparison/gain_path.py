@@ -31,7 +31,6 @@ from .._common.text import (
     join_names,
     pluralize,
     printable,
-    short_names,
 )
 from .._common.typing import Bools, Floats, Integers
 from .._common.validation import validate_real
@@ -170,11 +169,6 @@ class GainPath(TextResult):
         return pd.DataFrame(columns, index).reset_index()
 
     @cached_property
-    def short_names(self) -> dict[str, str]:
-        """Distinct names of the models for figures, 28 characters at most."""
-        return short_names(self.models)
-
-    @cached_property
     def text(self) -> str:
         """Two sentences with numbers."""
         return printable(f"{self._describe_winners()} {self._describe_verdict()}")
@@ -228,7 +222,7 @@ class GainPath(TextResult):
     def headline(self) -> str:
         """One or two short sentences without the last full stop."""
         changes, (low, high) = len(self.winners) - 1, self._ends
-        winner, bases = self.short_names[self.winners["model"].iloc[0]], f"at every gain from b = {low} to {high}"
+        winner, bases = printable(self.winners["model"].iloc[0]), f"at every gain from b = {low} to {high}"
         if self.verdict.kind == "agree":
             return f"{winner} is best {bases}"
         if not changes:
