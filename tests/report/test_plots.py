@@ -217,7 +217,7 @@ class TestCurves:
         table = self.curves(a=[0.1, 0.9], b=[0.9, 0.1]).assign(candidate="$x$", fold="")
         picture = plot_curves(table, self.METRICS)
         assert picture.title.startswith("$x$: ")
-        assert not picture.ax.title.get_parse_math()
+        assert {text.get_parse_math() for text in picture.ax.findobj(Text) if "$x$" in text.get_text()} == {False}
 
 
 @pytest.mark.parametrize("losses", [(), ("a",)])

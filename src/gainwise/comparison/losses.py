@@ -15,13 +15,11 @@ from .single_queries import find_ranked_places
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .comparison import Comparison
-
 MAX_RANKS = 10
 """Documents of each ranking in a table of losses."""
 
 
-def find_losses(comparison: Comparison, baseline: str, candidate: str, most: int = 20) -> pd.DataFrame:
+def find_losses(comparison: Any, baseline: str, candidate: str, most: int = 20) -> pd.DataFrame:
     """Return the queries on which a candidate loses most against a baseline, the largest loss first.
 
     A loss is the difference of candidate and baseline under the primary metric with the larger loss, times the weight
