@@ -23,7 +23,7 @@ from ..metrics.base import Metric
 from ..metrics.dcg import NDCG
 from ..metrics.names import MetricLike, parse_metrics
 from .baseline import BaselineComparison, compare_with_baseline, validate_baseline
-from .betting import BoundKind, validate_betting, validate_bounds
+from .betting import BoundKind, validate_betting
 from .data import (
     Values,
     Vary,
@@ -191,8 +191,6 @@ class Comparison:
         bounds: BoundKind = "asymptotic",
     ) -> None:
         validate_ordered("models", models)
-        if isinstance(models, str):
-            raise TypeError(f"models must be a sequence of names, got the string {models!r}.")
         self.models = tuple(models)
         self.values, repeats = read_tables(values, self.models, weights=weights, clusters=clusters)
         self.metrics = tuple(self.values)
@@ -214,12 +212,9 @@ class Comparison:
         panel = build_panel(self.values, repeats, self.models, self.weights, self.lower_is_better, clusters, vary)
         self.repeats = {self.models[column]: by_metric for column, by_metric in repeats.items()}
         draws = limit_draws(self.draws, len(self.models), self.alpha)
-        self.bounds = validate_bounds(bounds)
         ids = self.query_ids if self.weights is None else self.query_ids[self.weights > 0]
-        self.sample = Sample(panel, self.alpha, draws, self.seed, self.ranges, bounds=self.bounds, ids=ids.tolist())
+        self.sample = Sample(panel, self.alpha, draws, self.seed, self.ranges, bounds=bounds, ids=ids.tolist())
         self._validate_values()
-        if bounds == "betting":
-            validate_betting(panel, self._deciding, self.sample.ranges)
         self.query_count, self.metric_queries, _ = panel.counts()
         self.segment_labels = {} if segments is None else validate_labels(segments, self.query_ids)
         if self.segment_labels:
@@ -252,6 +247,8 @@ class Comparison:
                 )
         if self.primary is not None:
             panel.validate_common_queries(self.primary)
+        if self.sample.bounds == "betting":
+            validate_betting(panel, self._deciding, self.sample.ranges)
 
     @cached_property
     def leaderboard(self) -> pd.DataFrame:
