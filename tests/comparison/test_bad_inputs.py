@@ -142,6 +142,7 @@ VERDICTS = [
     ("one name twice", lambda: verdict(models=["x", "y", "x"]), "models", V, "0 and 2"),
     ("a name that is a number", lambda: verdict(models=["x", 2, "y"]), "models[1]", T, "int"),
     ("too few names", lambda: verdict(models=["x"]), "models", V, "3 columns"),
+    ("names in one text", lambda: verdict(models="xyz"), "models", T, "'xyz'"),
     ("a set of names", lambda: verdict(models={"x", "y", "z"}), "models", T, "an order"),
     ("alpha 0", lambda: verdict(alpha=0), "alpha", V, "0.5"),
     ("alpha 0.5", lambda: verdict(alpha=0.5), "alpha", V, "0.5"),

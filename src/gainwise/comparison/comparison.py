@@ -25,6 +25,7 @@ from ..metrics.names import MetricLike, parse_metrics
 from .baseline import BaselineComparison, compare_with_baseline, validate_baseline
 from .betting import BoundKind, validate_betting
 from .data import (
+    Panel,
     Values,
     Vary,
     build_panel,
@@ -191,6 +192,8 @@ class Comparison:
         bounds: BoundKind = "asymptotic",
     ) -> None:
         validate_ordered("models", models)
+        if isinstance(models, str):
+            raise TypeError(f"models must be a sequence of names, got the string {models!r}.")
         self.models = tuple(models)
         self.values, repeats = read_tables(values, self.models, weights=weights, clusters=clusters)
         self.metrics = tuple(self.values)
@@ -211,9 +214,7 @@ class Comparison:
         self.seed, self.draws = validate_seed(seed, draws, self.alpha)
         panel = build_panel(self.values, repeats, self.models, self.weights, self.lower_is_better, clusters, vary)
         self.repeats = {self.models[column]: by_metric for column, by_metric in repeats.items()}
-        draws = limit_draws(self.draws, len(self.models), self.alpha)
-        ids = self.query_ids if self.weights is None else self.query_ids[self.weights > 0]
-        self.sample = Sample(panel, self.alpha, draws, self.seed, self.ranges, bounds=bounds, ids=ids.tolist())
+        self.sample = self._build_sample(panel, bounds)
         self._validate_values()
         self.query_count, self.metric_queries, _ = panel.counts()
         self.segment_labels = {} if segments is None else validate_labels(segments, self.query_ids)
@@ -224,6 +225,11 @@ class Comparison:
             validate_baseline(baseline, self.models)
         if selected is not None:
             validate_model(selected, self.models)
+
+    def _build_sample(self, panel: Panel, bounds: BoundKind) -> Sample:
+        draws = limit_draws(self.draws, len(self.models), self.alpha)
+        ids = self.query_ids if self.weights is None else self.query_ids[self.weights > 0]
+        return Sample(panel, self.alpha, draws, self.seed, self.ranges, bounds=bounds, ids=ids.tolist())
 
     def _validate_metric_names(self, argument: str, names: Iterable[str]) -> None:
         for name in names:
