@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import compress
 from os import PathLike
 from statistics import NormalDist
@@ -34,9 +35,9 @@ from .one_sided import (
     MAX_QUERIES,
     PairErrors,
     Requirement,
-    bisect,
     compute_ship_probability,
     find_joint_criticals,
+    find_least,
     find_support_factor,
     validate_requirement,
 )
@@ -478,24 +479,26 @@ def compare_with_baseline(
     planned, previous = read_looks(looks, earlier, panel.queries, settings)
     gamma = sample.alpha / 2 / len(candidates)
     size, order = 0, ""
-    rule: _Rule = _Asymptotic(joint, find_look_level(gamma, panel.queries, planned, previous))
+    level = find_look_level(gamma, panel.queries, planned, previous)
+    bound: Callable[..., OneSided] = partial(bound_asymptotically, level=level)
     if bounds == "betting":
         validate_betting(panel, metrics, sample.ranges)
         record = {} if earlier is None else read_record(earlier)
         size = record.get("size") or (planned[-1] if planned else panel.queries)
         digests = sample.compute_digests(metrics)
         places = order_queries(digests, record.get("order", ""))
-        order, rule = "".join(digests[place] for place in places), _Betting(joint, gamma, places, size)
+        order, level = "".join(digests[place] for place in places), gamma
+        bound = partial(bound_by_betting, level=level, places=places, size=size)
     intervals = joint.bootstrap.bound_pairs(sample.alpha)
     plan = plan and bounds == "asymptotic" and (not planned or panel.queries >= planned[-1])
     request = _Request(width, require, gamma if plan else None)
     return BaselineComparison(
         baseline=baseline,
         metrics=tuple(metrics),
-        candidates=tuple(_decide(joint, b, c, rule, request, intervals) for c in candidates),
+        candidates=tuple(_decide(joint, b, c, bound(joint, b, c), request, intervals) for c in candidates),
         queries=panel.queries,
         require=require,
-        level=rule.level,
+        level=level,
         looks=planned,
         earlier=previous,
         earlier_decisions=find_earlier_decisions(earlier, panel.queries),
@@ -520,47 +523,29 @@ class OneSided(NamedTuple):
     upper: Floats
 
 
-@dataclass(frozen=True)
-class _Asymptotic:
-    """Bounds of the t distribution, at the level of this look, or of the share of differing queries."""
+def bound_asymptotically(joint: JointEstimate, b: int, c: int, level: float) -> OneSided:
+    """Return the bounds of the t distribution or of the share of differing queries."""
+    correlation = PairErrors.from_joint(joint, b, c).correlation
+    change = joint.bootstrap.bounds.select(b, c)
 
-    joint: JointEstimate
-    level: float
+    def bound_jointly(bounds: DifferenceBounds) -> Floats:
+        return bounds.bound_jointly(
+            level, len(bounds.error), lambda part: find_joint_criticals(bounds.freedom, correlation, part)
+        )
 
-    def bound(self, b: int, c: int) -> OneSided:
-        bounds = self.joint.bootstrap.bounds.select(b, c)
-        correlation = PairErrors.from_joint(self.joint, b, c).correlation
-
-        def bound_jointly(bounds: DifferenceBounds) -> Floats:
-            return bounds.bound_jointly(
-                self.level, len(bounds.error), lambda part: find_joint_criticals(bounds.freedom, correlation, part)
-            )
-
-        return OneSided(bounds.bound_singly(self.level), bound_jointly(bounds), -bound_jointly(bounds.reverse()))
+    return OneSided(change.bound_singly(level), bound_jointly(change), -bound_jointly(change.reverse()))
 
 
-@dataclass(frozen=True)
-class _Betting:
-    """Bounds by betting, which are valid at any number of queries, so that looks need no smaller level."""
+def bound_by_betting(joint: JointEstimate, b: int, c: int, level: float, places: Integers, size: int) -> OneSided:
+    """Return the bounds by betting on queries in this order, tuned to a number of them."""
+    values, widths = joint.panel.values, joint.estimated.widths.tolist()
+    change = (values[:, c] - values[:, b])[:, places]
 
-    joint: JointEstimate
-    level: float
-    places: Integers
-    size: int
+    def bound(change: Floats, level: float) -> Floats:
+        return np.array([bound_mean(row, width, level, size) for row, width in zip(change, widths, strict=True)])
 
-    def bound(self, b: int, c: int) -> OneSided:
-        values, widths = self.joint.panel.values, self.joint.estimated.widths
-        change = (values[:, c] - values[:, b])[:, self.places]
-
-        def bound(change: Floats, level: float) -> Floats:
-            pairs = zip(change, widths.tolist(), strict=True)
-            return np.array([bound_mean(differences, width, level, self.size) for differences, width in pairs])
-
-        joint_level = self.level / len(change)
-        return OneSided(bound(change, self.level), bound(change, joint_level), -bound(-change, joint_level))
-
-
-_Rule: TypeAlias = _Asymptotic | _Betting
+    part = level / len(change)
+    return OneSided(bound(change, level), bound(change, part), -bound(-change, part))
 
 
 class _Request(NamedTuple):
@@ -572,10 +557,10 @@ class _Request(NamedTuple):
 
 
 def _decide(
-    joint: JointEstimate, b: int, c: int, rule: _Rule, request: _Request, intervals: Floats
+    joint: JointEstimate, b: int, c: int, bounds: OneSided, request: _Request, intervals: Floats
 ) -> CandidateDecision:
     panel, pair = joint.panel, joint.bootstrap.bounds.select(b, c)
-    marginal, lower, upper = rule.bound(b, c)
+    marginal, lower, upper = bounds
     deciding = DecidingBounds(float(marginal.min()), float(upper.min()), float(lower.max()))
     decision = apply_rule(deciding, request.margin, request.require)
     # If the models are equal on every query, they may be so on all further ones, which then bound no loss either.
@@ -655,11 +640,9 @@ def _estimate_needs(joint: JointEstimate, b: int, c: int, request: _Request) -> 
         def is_sufficient(more: float) -> bool:
             return compute_ship_probability(errors.scale(more), difference, level, margin, require) >= POWER
 
-        low, high = max(1.0, find_support_factor(bounds, confidence, POWER)), MAX_QUERIES / queries
-        if low >= high or not is_sufficient(high):
-            return None
-        factor = low if is_sufficient(low) else bisect(is_sufficient, low, high, 1.001)
-        return math.ceil(queries * factor)
+        least = max(1.0, find_support_factor(bounds, confidence, POWER))
+        factor = find_least(is_sufficient, least, MAX_QUERIES / queries)
+        return None if factor is None else math.ceil(queries * factor)
 
     return NeededSize(find_size(0.5), find_size(0.8))
 

@@ -163,7 +163,8 @@ class DifferenceBounds:
 
     def select(self, k: Any, j: Any) -> DifferenceBounds:
         """Return the bounds of model j minus model k, or of several pairs of them."""
-        return self._replace(lambda numbers: numbers[:, k, j])
+        names = ("difference", "error", "skewness", "freedom", "modal", "below", "above", "widths")
+        return replace(self, **{name: getattr(self, name)[:, k, j] for name in names})
 
     def reverse(self) -> DifferenceBounds:
         """Return the bounds of the opposite differences. The negated lower bounds are upper bounds of these."""
@@ -171,10 +172,6 @@ class DifferenceBounds:
             self, difference=-self.difference, skewness=-self.skewness, modal=-self.modal, below=self.above,
             above=self.below,
         )  # fmt: skip
-
-    def _replace(self, change: Callable[[Any], Any]) -> DifferenceBounds:
-        names = ("difference", "error", "skewness", "freedom", "modal", "below", "above", "widths")
-        return replace(self, **{name: change(getattr(self, name)) for name in names})
 
     @property
     def is_rare(self) -> Bools:

@@ -24,7 +24,7 @@ from ..metrics.dcg import NDCG
 from ..metrics.names import MetricLike, parse_metrics
 from .attribution import Attribution, compute_attribution
 from .baseline import BaselineComparison, compare_with_baseline, validate_baseline
-from .betting import BoundKind, validate_betting, validate_bounds
+from .betting import BoundKind, validate_betting
 from .estimates import MIN_QUERIES, VarianceComponents, compute_repeat_means, estimate_variance_components
 from .flags import (
     NO_EVIDENCE,
@@ -40,6 +40,7 @@ from .losses import find_losses
 from .one_sided import Requirement
 from .pairs import build_leaderboard, build_pairs, select_clearest_pairs
 from .panel import (
+    Panel,
     QueryCounts,
     Values,
     Vary,
@@ -197,17 +198,10 @@ class Comparison:
         alpha, margin = validate_alpha(alpha), validate_margin(margin)
         seed, draws = validate_seed(seed, draws, alpha)
         self.settings = Settings(alpha=alpha, margin=margin, draws=draws, seed=seed)
-        self.bounds = validate_bounds(bounds)
         panel = build_panel(self.values, repeats, self.models, self._weights, self.lower_is_better, clusters, vary)
-        draws = limit_draws(self.settings.draws, len(self.models), self.settings.alpha)
-        ids = self._query_ids if self._weights is None else self._query_ids[self._weights > 0]
-        self._sample = Sample(
-            panel, self.settings.alpha, draws, self.settings.seed, dict(ranges or {}), bounds=bounds, ids=ids.tolist()
-        )
-        self._validate_values()
-        if bounds == "betting":
-            validate_betting(panel, self._deciding, self._sample.ranges)
         self.repeats = {self.models[column]: by_metric for column, by_metric in repeats.items()}
+        self._sample = self._build_sample(panel, dict(ranges or {}), bounds)
+        self._validate_values()
         self._segment_labels = {} if segments is None else validate_labels(segments, self._query_ids)
         if self._segment_labels:
             self._require_two_metrics()
@@ -218,6 +212,12 @@ class Comparison:
             validate_baseline(baseline, self.models)
         if selected is not None:
             validate_model(selected, self.models)
+
+    def _build_sample(self, panel: Panel, ranges: dict[str, tuple[float, float]], bounds: BoundKind) -> Sample:
+        settings = self.settings
+        draws = limit_draws(settings.draws, len(self.models), settings.alpha)
+        ids = self._query_ids if self._weights is None else self._query_ids[self._weights > 0]
+        return Sample(panel, settings.alpha, draws, settings.seed, ranges, bounds=bounds, ids=ids.tolist())
 
     def _validate_metric_names(self, argument: str, names: Iterable[str]) -> None:
         for name in names:
@@ -241,6 +241,8 @@ class Comparison:
                 )
         if self.primary is not None:
             panel.validate_common_queries(self.primary)
+        if self._sample.bounds == "betting":
+            validate_betting(panel, self._deciding, self.sample.ranges)
 
     @cached_property
     def leaderboard(self) -> pd.DataFrame:

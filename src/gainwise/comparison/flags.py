@@ -24,9 +24,6 @@ from .panel import FEW_REPEATS, Panel, QueryCounts
 FEW_QUERIES = 100
 """Pairs that differ on fewer queries are flagged."""
 
-MAX_HEAVY_SHARE = 0.10
-"""Weights are flagged if the heaviest 1 % of the queries carry more than this share."""
-
 MAX_SKEWNESS = 0.15
 """Pairs with a larger skewness of the mean difference are flagged: a one-sided test at level 5 % then errs in 7 %."""
 
@@ -148,14 +145,15 @@ def find_flags(panel: Panel, estimated: Estimate, alpha: float) -> Iterator[Flag
         yield Flag(code, f"{size} only. At least {MIN_QUERIES} are required to decide.")
     elif estimated.shortage:
         yield Flag("few degrees of freedom", estimated.shortage)
-    if panel.weights is not None:
-        yield from _find_weight_flags(panel.weights)
-    if panel.units < panel.queries and estimated.freedom + 1 < panel.units / 2:
-        text = (
-            f"The sizes of the {clusters} are so uneven that their variance is estimated as by "
-            f"{estimated.freedom + 1:,.0f} equal ones. The largest clusters decide."
+    if estimated.freedom + 1 < estimated.units / 2:
+        kind, uneven = (
+            ("weights", "weights") if panel.units == panel.queries else ("clusters", f"sizes of the {clusters}")
         )
-        yield Flag("uneven clusters", text)
+        text = (
+            f"The {uneven} are so uneven that the variance is estimated as by {estimated.freedom + 1:,.0f} equal ones, "
+            f"out of {estimated.units:,}. The sample may miss others as large."
+        )
+        yield Flag(f"uneven {kind}", text)
     if panel.repeats is not None:
         yield from _find_repeat_flags(panel, panel.repeats, estimated)
     for metric, tied in zip(panel.metrics, estimated.tied, strict=True):
@@ -219,31 +217,6 @@ def _has_equal_repeats(repeats: Floats, tolerance: Floats) -> bool:
         bool((np.abs(repeats[:, :, first] - repeats[:, :, second]) <= tolerance[:, None]).all())
         for first, second in itertools.combinations(range(repeats.shape[2]), 2)
     )
-
-
-def _find_weight_flags(weights: Floats) -> Iterator[Flag]:
-    """Yield a flag if few queries carry much of the weight. The sample may miss other heavy queries."""
-    number, top, effective = len(weights), compute_heaviest_share(weights), 1 / float((weights**2).sum())
-    if top > MAX_HEAVY_SHARE or effective < number / 2:
-        text = (
-            f"The heaviest 1 % of the queries carry {100 * top:.0f} % of the weight, and all {number:,} are worth "
-            f"about {effective:,.0f}. The sample may miss others. Sample queries by traffic with weight 1 instead."
-        )
-        yield Flag("uneven weights", text)
-
-
-def compute_heaviest_share(weights: Floats) -> float:
-    """Return the share of the heaviest 1 % of the queries, which may include a part of a query. Weights sum to 1.
-
-    >>> round(compute_heaviest_share(np.full(50, 0.02)), 12)
-    0.01
-    >>> round(compute_heaviest_share(np.array([0.5, 0.3] + 198 * [0.2 / 198])), 12)
-    0.8
-    """
-    size = len(weights) / 100
-    whole = int(size)
-    heaviest = -np.partition(-weights, whole)
-    return float(heaviest[:whole].sum() + (size - whole) * heaviest[whole])
 
 
 def _find_pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> Iterator[Flag]:

@@ -25,7 +25,7 @@ from scipy.special import chdtri, stdtrit
 
 from .._common import cached_property
 from .._common.typing import Bools, Floats, Integers
-from .betting import BoundKind, compute_digests
+from .betting import BoundKind, compute_digests, validate_bounds
 from .bounds import DifferenceBounds, add_skewness, remove_skewness
 from .estimates import Estimate, draw_repeat_errors, estimate
 from .panel import Panel
@@ -417,6 +417,7 @@ class Sample:
     _estimates: dict[tuple[str, ...], JointEstimate] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
+        validate_bounds(self.bounds)
         self.ranges = {metric: self.ranges.get(metric, (-np.inf, np.inf)) for metric in self.panel.metrics}
 
     def validate_difference(self, argument: str, difference: float, metrics: Sequence[str]) -> None:

@@ -210,9 +210,13 @@ def compute_support_chance(queries: Floats | float, share: Floats | float) -> Fl
     return np.asarray(betainc(MIN_QUERIES, rest, share), dtype=np.float64)
 
 
-def bisect(is_sufficient: Callable[[float], bool], low: float, high: float, precision: float) -> float:
-    """Return a sufficient number, at most `precision` times the least one. `high` is sufficient, `low` is not."""
-    while high / low > precision:
+def find_least(is_sufficient: Callable[[float], bool], low: float, high: float) -> float | None:
+    """Return the least sufficient number between two limits, at most 0.1 % more, or None if there is none."""
+    if low >= high or not is_sufficient(high):
+        return None
+    if is_sufficient(low):
+        return low
+    while high / low > 1.001:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if is_sufficient(middle) else (middle, high)
     return high

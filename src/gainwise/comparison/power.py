@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from statistics import NormalDist
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -22,9 +21,9 @@ from .one_sided import (
     MAX_QUERIES,
     PairErrors,
     Requirement,
-    bisect,
     compute_ship_probability,
     compute_support_chance,
+    find_least,
     validate_requirement,
 )
 from .panel import FEW_REPEATS, MIN_REPEATS, validate_alpha, validate_margin
@@ -262,7 +261,7 @@ def plan(
     share = validate_real("differing", differing, 0.0, 1.0)
     if share == 0:
         raise ValueError("differing must be above 0, got 0. Pass the share of differing queries.")
-    pilot = _Pilot(share, 1.0, np.zeros(2), np.ones(1), np.full(1, share))
+    pilot = _Pilot(share, 1.0, np.zeros(2), ((1.0, share), (1.0, share)))
     planner = _Planner(request, components, (0, 1), pilot)
     return planner.plan(("model 1", "model 2"), ("first metric", "second metric"), _read_repeats(repeats))
 
@@ -374,15 +373,14 @@ class _Pilot:
         Degrees of freedom for each query, below 1 for weights or clusters.
     skewness : ndarray, shape (metrics,)
         Skewness of the mean difference of one query, if all errors are over queries.
-    variances, shares : ndarray, shape (samples,)
-        Ratio of the variance of each bootstrap sample to that of the pilot, and its share of differing queries.
+    quantiles : sequence of two (float, float)
+        Ratio of the variance to that of the pilot, and share of differing queries, with 50 % and with 80 % confidence.
     """
 
     differing: float
     effective: float
     skewness: Floats
-    variances: Floats
-    shares: Floats
+    quantiles: Sequence[tuple[float, float]]
 
 
 def _resample_pilot(joint: JointEstimate, pair: tuple[int, int], seed: int) -> _Pilot:
@@ -403,10 +401,13 @@ def _resample_pilot(joint: JointEstimate, pair: tuple[int, int], seed: int) -> _
     if repeats is not None:
         error, of_queries = estimated.error[:, first, second], repeats.query_error[:, first, second]
         skewness = skewness * np.divide(error, of_queries, out=np.zeros_like(error), where=of_queries > 0) ** 3
+    shares = means[:, 2] * units / queries
     return _Pilot(
-        float(columns[2].mean()) * units / queries, (estimated.freedom + 1) / queries, skewness * math.sqrt(queries),
-        variances, means[:, 2] * units / queries,
-    )  # fmt: skip
+        float(columns[2].mean()) * units / queries,
+        (estimated.freedom + 1) / queries,
+        skewness * math.sqrt(queries),
+        [(float(np.quantile(variances, q)), float(np.quantile(shares, 1 - q))) for q in (0.5, 0.8)],
+    )
 
 
 @dataclass(frozen=True)
@@ -433,50 +434,35 @@ class _Planner:
             differing=self.pilot.differing,
             models=names,
             rivals=self.components.models,
-            present=None if present is None else (*present, self._limit(self._build_chance(present[1]))(present[0])),
+            present=None if present is None else (*present, self._compute_chance(*present)),
         )
 
     def _plan_repeats(self, repeats: int | None) -> PlannedRepeats:
-        chance = self._build_chance(repeats)
-        highest = chance(MAX_QUERIES)
-        if highest < self.request.power:
-            return PlannedRepeats(repeats, None, None, highest)
+        queries, upper = (self._find_queries(repeats, *quantile) for quantile in self.pilot.quantiles)
+        return PlannedRepeats(repeats, queries, upper, self._compute_chance(queries or MAX_QUERIES, repeats))
+
+    def _find_queries(self, repeats: int | None, variance: float, share: float) -> int | None:
+        """Return the number of queries that proves the claim with the requested probability, or None."""
         # Under weights or clusters, fewer degrees of freedom decide nothing.
-        is_plain = self.pilot.effective == 1
-        least = MIN_QUERIES if is_plain else max(MIN_QUERIES, (MIN_FREEDOM + 1) / self.pilot.effective)
-        numbers = np.maximum(self._resample_sizes(_find_least_queries(chance, self.request.power)), least)
-        queries, upper = (math.ceil(size) if size < MAX_QUERIES else None for size in np.quantile(numbers, (0.5, 0.8)))
-        return PlannedRepeats(repeats, queries, upper, self._limit(chance)(queries or MAX_QUERIES))
+        least = 1.0 if self.pilot.effective == 1 else (MIN_FREEDOM + 1) / self.pilot.effective
 
-    def _resample_sizes(self, queries: float) -> Floats:
-        """Return the number of queries that each bootstrap sample of the pilot requires.
+        def is_sufficient(queries: float) -> bool:
+            return self._compute_chance(queries, repeats, variance, share) >= self.request.power
 
-        Without the condition that 30 queries differ, it is proportional to the variance of the sample. With it, the
-        probability of a proof is that of a one-sided normal test, multiplied by that of the condition.
+        queries = find_least(is_sufficient, max(MIN_QUERIES, least), MAX_QUERIES)
+        return None if queries is None else math.ceil(queries)
+
+    def _compute_chance(
+        self, queries: float, repeats: int | None, variance: float = 1.0, share: float | None = None
+    ) -> float:
+        """Return the probability of a proof, if at least 30 queries must differ.
+
+        `variance` is the ratio of the variance to that of the pilot, and `share` the share of differing queries.
         """
-        numbers = np.maximum(queries * self.pilot.variances, MIN_QUERIES)
-        z, gain = NormalDist().inv_cdf(1 - self.request.alpha / 2), NormalDist().inv_cdf(self.request.power)
-
-        def suffices(sizes: Floats) -> Any:
-            proof = scipy.special.ndtr(np.sqrt(sizes / numbers) * (z + gain) - z)
-            return proof * compute_support_chance(sizes, self.pilot.shares) >= self.request.power * (1 - 1e-9)
-
-        low = np.log(numbers)
-        high = np.where(suffices(numbers), low, math.log(2 * MAX_QUERIES))
-        for _ in range(60):
-            middle = (low + high) / 2
-            sufficient = suffices(np.exp(middle))
-            low, high = np.where(sufficient, low, middle), np.where(sufficient, middle, high)
-        return np.asarray(np.exp(high))
-
-    def _limit(self, chance: Callable[[float], float]) -> Callable[[float], float]:
-        """Return the probability of a proof by number of queries, if at least 30 queries must differ."""
-        return lambda queries: chance(queries) * float(compute_support_chance(queries, self.pilot.differing))
-
-    def _build_chance(self, repeats: int | None) -> Callable[[float], float]:
-        """Return the probability of a proof by number of queries, if enough queries differ."""
         compute = self._compute_ship_chance if self.request.claim == "ship" else self._compute_difference_chance
-        return lambda queries: compute(queries, repeats or 1)
+        # A larger variance has the effect of fewer queries.
+        chance = compute(max(queries / variance, 2.0), repeats or 1)
+        return chance * float(compute_support_chance(queries, self.pilot.differing if share is None else share))
 
     def _build_errors(self, queries: float, repeats: int) -> tuple[PairErrors, Floats]:
         """Return the errors that the test estimates, and the true standard deviations.
@@ -520,14 +506,6 @@ class _Planner:
         gamma = self.request.alpha / 2 / (self.components.models - 1)
         difference = np.full(len(spread), self.request.difference)
         return compute_ship_probability(errors, difference, gamma, self.request.margin, self.request.require, spread)
-
-
-def _find_least_queries(chance: Callable[[float], float], power: float) -> float:
-    """Return the least number of queries that is sufficient, at least `MIN_QUERIES`."""
-    low = high = float(MIN_QUERIES)
-    while chance(high) < power:
-        low, high = high, high * 2
-    return high if low == high else bisect(lambda queries: chance(queries) >= power, low, high, 1.001)
 
 
 @dataclass(frozen=True, eq=False)

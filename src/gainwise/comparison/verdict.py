@@ -234,7 +234,7 @@ class Verdict(Settings, Scope, TextResult):
         if self.unjudged is not None:
             relevant = self.in_question
             text += self.unjudged.text([*relevant, *(model for model in self.models if model not in relevant)])
-        text += [flag.message for flag in self.flags if flag.code != "one model"]
+        text += [flag.message for flag in self.flags if flag.code != "one model" and flag.message != self.shortage]
         return printable(" ".join([*text, self.about]))
 
     @property
