@@ -99,7 +99,7 @@ def test_pictures_are_hidden_or_say_what_they_show(report):
         else:
             assert picture["aria-hidden"] == "true"
     drawn = report.all("img")
-    assert len(drawn) == 3  # gains and creation time
+    assert len(drawn) == 4  # gains, other choices and creation time
     assert all(any(letter.isdigit() for letter in picture["alt"]) for picture in drawn)
 
 
