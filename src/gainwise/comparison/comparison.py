@@ -242,7 +242,7 @@ class Comparison:
         if self.primary is not None:
             panel.validate_common_queries(self.primary)
         if self._sample.bounds == "betting":
-            validate_betting(panel, self._deciding, self.sample.ranges)
+            validate_betting(panel, self._deciding, self._sample.ranges)
 
     @cached_property
     def leaderboard(self) -> pd.DataFrame:
