@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from multiprocessing import get_context
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.optimize import root
 from scipy.special import logsumexp
 
-from gainwise.comparison.data import Panel, build_panel, read_tables
+from gainwise import Comparison
 
 Array = NDArray[np.float64]
 
@@ -188,11 +188,12 @@ SCENARIOS = (
 )  # fmt: skip
 
 
-def read_panel(values: Mapping[str, Any], models: Sequence[str] | None = None, clusters: Any = None) -> Panel:
-    """Return values by metric as a comparison reads them."""
-    first = next(iter(values.values()))
-    models = models or [f"model {k + 1}" for k in range(len(first) if isinstance(first, list) else first.shape[1])]
-    return build_panel(*read_tables(values, models), models, clusters=clusters)
+def compare(values: Sequence[Any], seed: int, **options: Any) -> Comparison:
+    """Return a comparison of the values of both metrics: tables, or a list with one array per model."""
+    first = values[0]
+    names = [f"model {k + 1}" for k in range(len(first) if isinstance(first, list) else first.shape[1])]
+    by_metric = dict(zip(METRICS, values, strict=True))
+    return Comparison(by_metric, names, alpha=ALPHA, seed=seed, **({"draws": DRAWS} | options))
 
 
 def draw_rows(rng: np.random.Generator, probabilities: Array, number: int) -> NDArray[np.int64]:
