@@ -205,9 +205,8 @@ def format_cluster_table(store: Store) -> str:
 def format_recipe_table(store: Store) -> str:
     """Return the table of recipes."""
     heads = ("scenario", "recipes", "queries", "repeats", "difference of repeats", "samples", "rate of `genuine`",
-             "`agree`", "`genuine`, first repeat only", "`agree`, first repeat only", "`genuine`, mean of repeats",
-             "`agree`, mean of repeats", *BOUND_HEADS)  # fmt: skip
-    names = ("genuine", "agree", "one genuine", "one agree", "averaged genuine", "averaged agree")
+             "`agree`", "`genuine`, first repeat only", "`agree`, first repeat only", *BOUND_HEADS)  # fmt: skip
+    names = ("genuine", "agree", "one genuine", "one agree")
     cells = build_recipe_cells()
     cells.sort(key=lambda cell: (cell.kind, cell.scenario, cell.vary, cell.models, cell.queries, cell.repeats))
     lines = []
@@ -221,7 +220,6 @@ def format_recipe_table(store: Store) -> str:
 
 FIXED_VERDICTS = (
     ("one", "Verdict on the first repeat of each recipe"),
-    ("averaged", "Verdict on the means of the repeats"),
     ("untold", "Verdict without `clusters`"),
 )
 BOUNDS = (
@@ -315,8 +313,8 @@ def build_further_sections(store: Store) -> list[str]:
             "is rarely much better. The standard deviations are those of repeats with other seeds (.025 of queries, "
             ".0015 of repeats, .075 of both) or with other samples of the training queries (.010, .0035, .095). "
             "Opposite skews are the only population here in which two recipes with few repeats miss the level. A "
-            "section below compares corrections. The columns *first repeat only* and *mean of repeats* show verdicts "
-            "that treat recipes as fixed models: one training per recipe, and averaged trainings.",
+            "section below compares corrections. The columns *first repeat only* show the verdict on one training per "
+            "recipe, as fixed models.",
             "",
             format_recipe_table(store),
             "",

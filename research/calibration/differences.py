@@ -90,19 +90,18 @@ def draw_weighted(rng: Generator, queries: int, deviation: float, mean: float) -
     return np.clip(difference, -1, 1), np.exp(deviation * z)
 
 
-CLUSTER_SIZES = 2 ** np.arange(7)
-
-
-def draw_clustered(rng: Generator, number: int, power: float, mean: float) -> tuple[Array, NDArray[np.int64]]:
+def draw_clustered(
+    rng: Generator, number: int, largest: int, power: float, mean: float
+) -> tuple[Array, NDArray[np.int64]]:
     """Return differences and the cluster of each query. The mean over queries is exact, and large clusters lose more.
 
-    Clusters have 1, 2, 4, …, 64 queries with probabilities proportional to size^−power.
+    Clusters have 1, 2, 4, … up to `largest` queries with probabilities proportional to size^−power.
     """
-    chances = CLUSTER_SIZES**-power
-    chances = chances / chances.sum()
-    logs = np.log2(CLUSTER_SIZES)
-    center = (chances * CLUSTER_SIZES) @ logs / (chances @ CLUSTER_SIZES)
-    chosen = rng.choice(len(CLUSTER_SIZES), number, p=chances)
-    clusters = np.repeat(np.arange(number), CLUSTER_SIZES[chosen])
+    logs = np.arange(np.log2(largest) + 1)
+    sizes = (2**logs).astype(np.int64)
+    chances = 2 ** (-power * logs)
+    center = (chances * sizes) @ logs / (chances @ sizes)
+    chosen = rng.choice(len(sizes), number, p=chances / chances.sum())
+    clusters = np.repeat(np.arange(number), sizes[chosen])
     effect = -0.03 * (logs[chosen] - center) + 0.03 * rng.standard_normal(number)
     return mean + effect[clusters] + 0.05 * rng.standard_normal(len(clusters)), clusters

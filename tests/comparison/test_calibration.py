@@ -94,5 +94,5 @@ def test_differences_have_their_exact_moments(calibration):
         assert sample.std() == pytest.approx(deviation, rel=0.02)
     sample, weights = differences.draw_weighted(rng, 2_000_000, 0.5, -0.01)
     assert np.average(sample, weights=weights) == pytest.approx(-0.01, abs=2e-4)
-    sample, _ = differences.draw_clustered(rng, 100_000, 1.5, -0.01)
+    sample, _ = differences.draw_clustered(rng, 100_000, 64, 1.5, -0.01)
     assert sample.mean() == pytest.approx(-0.01, abs=2e-3)
