@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from claims import Study, at_most, run_studies
-from differences import BASELINE, DRAWS, METRICS, Array, Generator
+from differences import DRAWS, METRICS, Array, Generator
 
 from gainwise import Comparison
 
 ALPHA = 0.05
+BASELINE = "model 1"
 Values = dict[str, Any]
 Result = dict[str, bool | None]
 
@@ -45,9 +46,9 @@ def add_cluster_effects(rng: Generator, values: Values, clusters: Any) -> Values
 
 
 def compare_models(values: Values, **options: Any) -> Comparison:
-    """Return a comparison of a baseline and other models."""
+    """Return a comparison of models with these values. The order of their names is that of the columns."""
     models = len(first) if isinstance(first := values[METRICS[0]], list) else first.shape[1]
-    names = [BASELINE, *(f"model {number}" for number in range(2, models + 1))]
+    names = [f"model {number}" for number in range(1, models + 1)]
     return Comparison(values, names, **({"draws": DRAWS} | options))
 
 
@@ -69,8 +70,8 @@ def judge_segments(segments: int, models: int, truth: Any = 0.0) -> Callable[[Ge
         values = draw_values(rng, 40 * segments, models, truth)
         labels = [f"segment {number}" for number in np.repeat(np.arange(segments), 40)]
         parts = compare_models(values, segments=labels).segments.parts
-        is_better = np.broadcast_to(np.asarray(truth, dtype=float), (2, models))
-        is_better = is_better[:, None] - is_better[:, :, None] > 0
+        means = np.broadcast_to(np.asarray(truth, dtype=float), (2, models))
+        is_better = means[:, None, :] > means[:, :, None]
         return {
             "any false lead": any(bool((part.is_better & ~is_better).any()) for part in parts),
             "any false `genuine`": any(part.verdict is not None and part.verdict.kind == "genuine" for part in parts),
