@@ -270,6 +270,7 @@ def build_page(rows: Sequence[Row], store: Store) -> str:
         "A lower bound *covers* if the true price is at least the bound. The upper bound covers if the true worst case "
         "of the safe choice is at most the bound. Both rates should be at least .95. The last three columns are mean "
         "true worst cases: of the best model by the linear metric, by the exponential one, and of the safe choice.",
+        *filter(None, [store.note]),
         "",
         format_fixed_table(rows),
         "",

@@ -304,6 +304,7 @@ def build_section(store: Store) -> str:
         "false if any rejected candidate is within the margin. The last columns are the shares of candidates with each "
         "decision. They are the power if the decision is right. Segments contain 50, 30, 15 and 5 % of the queries and "
         "have the same true means. A result is false if it is wrong in any segment, and every contrast is false.",
+        *filter(None, [store.note]),
         "",
         "Seven fixed candidates and a baseline:",
         "",

@@ -116,7 +116,8 @@ def sample_path(population: Population, probabilities: Array, queries: int, seed
     def build_panel(places: list[int]) -> Panel:
         return Panel(tuple(f"{BASES[place]:g}" for place in places), NAMES, values[places], None)
 
-    family = estimate_gains_at_nodes(build_panel, find_nodes(values[:, :, :2500]), DRAWS, seed)
+    nodes, widths = find_nodes(values[:, :, :2500]), np.ones(len(BASES))
+    family = estimate_gains_at_nodes(build_panel, nodes, DRAWS, seed, widths)
     sample = Sample(family.panel, ALPHA, DRAWS, seed)
     return read_gain_path(family, gw.NDCG(gain="linear", k=10), DEFAULT_BASES, sample, (0.0, 1.0, 2.0, 3.0, 4.0))
 

@@ -215,20 +215,22 @@ class Cell(Protocol):
 
 @dataclass
 class Store:
-    """Rates of cells in a JSON file.
+    """Rates of cells in a JSON file, with a note about them for the page.
 
-    A cell is complete if at least the required number of samples was drawn with the same seed.
+    A cell is complete if at least the required number of samples was drawn with the same seed. Delete the file to
+    measure all cells again.
     """
 
     path: Path | None
     seed: int
     cells: dict[str, dict[str, Any]] = field(default_factory=dict)
+    note: str = ""
 
     def __post_init__(self) -> None:
         if self.path is not None and self.path.exists():
             content = json.loads(self.path.read_text(encoding="utf-8"))
             if content["seed"] == self.seed:
-                self.cells = content["cells"]
+                self.cells, self.note = content["cells"], content.get("note", "")
 
     def is_complete(self, key: str, repetitions: int) -> bool:
         """Return whether a cell needs no further samples."""
@@ -239,7 +241,7 @@ class Store:
         self.cells[key] = {"repetitions": repetitions, **rates}
         if self.path is not None:
             temporary = self.path.with_suffix(".part")
-            content = {"seed": self.seed, "cells": self.cells}
+            content = {"seed": self.seed, "note": self.note, "cells": self.cells}
             temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
             os.replace(temporary, self.path)
 
