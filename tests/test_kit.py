@@ -1,4 +1,4 @@
-"""A release requires its version as the tag, documented make targets exist, and the metric of CONTRIBUTING.md is correct."""
+"""A release requires its version as the tag, documented make targets exist, and the metric in CONTRIBUTING.md works."""
 
 from __future__ import annotations
 
