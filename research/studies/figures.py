@@ -1,20 +1,21 @@
-"""Draw the picture of the page from the stored results: `python research/studies/figures.py`.
+"""Draw the pictures of the pages from the stored results: `python research/studies/figures.py`.
 
-It writes a light and a dark version with a transparent background to `docs/_static`.
+Each picture has a light and a dark version with a transparent background in `docs/_static`.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+from records import RESULTS, read_results
+from survey import CUTOFF, CUTOFFS
 
-HERE = Path(__file__).parent
-RESULTS = HERE / "results"
-PICTURES = HERE.parents[1] / "docs" / "_static"
+PICTURES = Path(__file__).parents[2] / "docs" / "_static"
 CHOICES = {
     "exponential gain": "exponential instead of linear gain",
     "Järvelin & Kekäläinen's discount": "discount of Järvelin and Kekäläinen",
@@ -50,8 +51,9 @@ def read_datasets() -> dict[str, dict[str, Any]]:
     return datasets
 
 
-def draw(datasets: dict[str, dict[str, Any]], theme: dict[str, Any]) -> Figure:
+def draw_reversals(theme: dict[str, Any]) -> Figure:
     """Draw the share of pairs of systems whose order each choice reverses."""
+    datasets = read_datasets()
     figure = Figure(figsize=(9.2, 5.6), layout="constrained")
     axes = figure.add_subplot()
     count = len(datasets)
@@ -69,23 +71,59 @@ def draw(datasets: dict[str, dict[str, Any]], theme: dict[str, Any]) -> Figure:
     axes.set_xlim(0, 65)
     axes.xaxis.set_major_formatter("{x:.0f} %")
     axes.set_xlabel("share of pairs of systems whose order by linear NDCG@10 is reversed", color=theme["ink"])
+    style_axes(axes, theme)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, labelcolor=theme["ink"], fontsize=9)
+    return figure
+
+
+def draw_survey(theme: dict[str, Any]) -> Figure:
+    """Draw the largest possible conflict of the two NDCGs on the judgments of each collection."""
+    collections = sorted(
+        read_results("survey")["collections"].values(), key=lambda row: -row["two_rankings"][str(CUTOFF)]
+    )
+    figure = Figure(figsize=(9.2, 9.6), layout="constrained")
+    axes = figure.add_subplot()
+    labels = {2: "two positive grades", 3: "three positive grades", 4: "four positive grades"}
+    for grades, color, marker in zip(labels, theme["series"][::2] + theme["series"][3:], MARKERS, strict=False):
+        rows = [row for row, study in enumerate(collections) if study["properties"]["positive grades"] == grades]
+        bounds = [[collections[row]["two_rankings"][str(k)] for k in CUTOFFS] for row in rows]
+        axes.hlines(rows, [min(b) for b in bounds], [max(b) for b in bounds], color=color, alpha=0.45, linewidth=2.5)
+        at_cutoff = [b[CUTOFFS.index(CUTOFF)] for b in bounds]
+        axes.plot(at_cutoff, rows, marker, color=color, markersize=6, label=labels[grades])
+    are_gains = [row for row, study in enumerate(collections) if study["labels_are_gains"]]
+    published = [collections[row]["as_published"]["two_rankings"][str(CUTOFF)] for row in are_gains]
+    hollow = {"markerfacecolor": "none", "markeredgecolor": theme["series"][3], "markersize": 6}
+    axes.plot(published, are_gains, "D", label="labels are gains, used as grades by mistake", **hollow)
+    axes.set_yticks(range(len(collections)), [study["title"] for study in collections], color=theme["ink"], fontsize=9)
+    axes.set_ylim(len(collections) - 0.5, -0.5)
+    axes.set_xlim(0, 0.36)
+    axes.set_xlabel(f"largest possible conflict of linear and exponential NDCG@{CUTOFF}", color=theme["ink"])
+    style_axes(axes, theme)
+    figure.legend(loc="outside lower center", ncols=4, frameon=False, labelcolor=theme["ink"], fontsize=9)
+    return figure
+
+
+def style_axes(axes: Any, theme: dict[str, Any]) -> None:
+    """Remove the frame of the axes, and draw vertical grid lines."""
     axes.tick_params(length=0, labelcolor=theme["ink"])
     axes.grid(axis="x", color=theme["grid"])
     axes.set_axisbelow(True)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
-    figure.legend(loc="outside lower center", ncols=2, frameon=False, labelcolor=theme["ink"], fontsize=9)
-    return figure
+    axes.spines[:].set_visible(False)
+
+
+DRAWINGS: dict[str, Callable[[dict[str, Any]], Figure]] = {"reversals": draw_reversals, "survey": draw_survey}
 
 
 def main() -> None:
     """Write the pictures."""
     with mpl.rc_context(SETTINGS):
-        for name, theme in THEMES.items():
-            path = PICTURES / f"reversals-{name}.svg"
-            draw(read_datasets(), theme).savefig(path, transparent=True, metadata={"Date": None})
-            path.write_text("\n".join(line.rstrip() for line in path.read_text(encoding="utf-8").splitlines()) + "\n")
-            print(path)
+        for name, draw in DRAWINGS.items():
+            for kind, theme in THEMES.items():
+                path = PICTURES / f"{name}-{kind}.svg"
+                draw(theme).savefig(path, transparent=True, metadata={"Date": None})
+                lines = path.read_text(encoding="utf-8").splitlines()
+                path.write_text("\n".join(line.rstrip() for line in lines) + "\n", encoding="utf-8")
+                print(path)
 
 
 if __name__ == "__main__":
