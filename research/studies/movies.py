@@ -11,6 +11,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import gainwise as gw
+from gainwise.data.leaks import find_shared_queries, read_rows
 
 Floats = NDArray[np.float64]
 JUDGMENTS, CORPUS = "movies-judgments.tsv.gz", "movies-corpus.jsonl.gz"
@@ -127,10 +129,10 @@ def split_words(text: str) -> list[str]:
 def compute_features(movies: Movies) -> NDArray[np.float32]:
     """Return the features of all judgments, shape (judgments, features)."""
     texts = {
-        field: [split_words(" ".join(value) if isinstance(value, list) else value) for value in movies.movies[field]]
+        field: [split_words(" ".join(text) if isinstance(text, list) else text) for text in movies.movies[field]]
         for field in TEXTS
     }
-    texts["all"] = [sum(fields, []) for fields in zip(*texts.values(), strict=True)]
+    texts["all"] = [list(chain(*fields)) for fields in zip(*texts.values(), strict=True)]
     groups = movies.judgments.groupby("query", sort=False)["movie"]
     rows = {query: group.to_numpy() for query, group in groups}
     columns = {f"bm25_{field}": score_field(words, rows) for field, words in texts.items()}
@@ -199,6 +201,26 @@ def split_data(movies: Movies, features: NDArray[np.float32], seed: int) -> dict
     test, validation, train = np.split(order, [TEST_QUERIES, TEST_QUERIES + VALIDATION_QUERIES])
     parts = {"train": train, "validation": validation, "test": test}
     return {name: data.take_queries(codes) for name, codes in parts.items()}
+
+
+def remove_near_copies(parts: dict[str, gw.RankingData]) -> dict[str, gw.RankingData]:
+    """Remove queries that share most of their rows with the test set, and from the training set those of validation.
+
+    People search for one movie in many ways, such as "incredibles 2 imdb" and "incredibles 2 putlocker".
+    """
+    validation = _remove_shared(parts["validation"], parts["test"])
+    train = _remove_shared(parts["train"], validation, parts["test"])
+    return {"train": train, "validation": validation, "test": parts["test"]}
+
+
+def _remove_shared(part: gw.RankingData, *others: gw.RankingData) -> gw.RankingData:
+    # A row of several queries is no evidence. Without one of them, it may become evidence about another one.
+    while True:
+        rows = read_rows(part)
+        shared = np.concatenate([find_shared_queries(read_rows(other), rows).leaks for other in others])
+        if not len(shared):
+            return part
+        part = part.take_queries(np.setdiff1d(np.arange(len(part.query_ids)), shared))
 
 
 def describe_queries(movies: Movies, query_ids: Any) -> pd.DataFrame:

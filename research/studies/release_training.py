@@ -87,14 +87,13 @@ def train_candidate(
     stages = train(candidate, parts, data["train"], seed, rounds, threads)
     evaluators = [gw.Evaluator(METRICS, data[name].judgments(), n_jobs=threads) for name in ("validation", "test")]
     best, stops = np.full(len(METRICS), -np.inf), np.zeros(len(METRICS), dtype=np.int64)
-    values = np.zeros((len(METRICS), len(METRICS), evaluators[1].judgments.queries))
-    for stage, scores in enumerate(stages, start=1):
-        means = np.array(list(evaluators[0](scores[0]).mean.values()))
-        improved = np.flatnonzero(means > best)
-        if len(improved):
-            values[improved] = evaluators[1](scores[1]).per_query.T
-            best[improved], stops[improved] = means[improved], stage * STEP
-    return Trained(best, stops, values)
+    test_scores = np.zeros((len(METRICS), len(parts[2])))
+    for stage, (validation, test) in enumerate(stages, start=1):
+        means = np.array(list(evaluators[0](validation).mean.values()))
+        improved = means > best
+        test_scores[improved] = test
+        best[improved], stops[improved] = means[improved], stage * STEP
+    return Trained(best, stops, np.stack([evaluators[1](scores).per_query.T for scores in test_scores]))
 
 
 def _train_lightgbm(
@@ -154,7 +153,7 @@ class Values(NamedTuple):
 def train_all(
     data: dict[str, gw.RankingData], seeds: int, rounds: int, threads: int, cache: Path, candidates: int
 ) -> Values:
-    """Train the first candidates with every seed. Finished trainings are stored in `cache`, so a later call continues."""
+    """Train the first candidates with every seed. A later call continues after the trainings stored in `cache`."""
     cache.mkdir(parents=True, exist_ok=True)
     chosen = CANDIDATES[:candidates] if candidates < len(CANDIDATES) else CANDIDATES
     size = "-".join(str(len(part.query_ids)) for part in data.values())
