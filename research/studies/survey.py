@@ -147,8 +147,8 @@ def average_difference(queries: list[Floats]) -> float:
 
     A query with fewer than two documents counts 0.
 
-    >>> average_difference([np.array([2.0, 1.0, 1.0]), np.array([1.0])])
-    0.3333333333333333
+    >>> round(average_difference([np.array([2.0, 1.0, 1.0]), np.array([1.0])]), 3)
+    0.333
     """
     shares = []
     for labels in queries:
