@@ -148,7 +148,10 @@ def compute_features(movies: Movies) -> NDArray[np.float32]:
 
 
 def score_field(words: list[list[str]], rows: dict[str, NDArray[np.int64]]) -> Floats:
-    """Return the score of BM25 of each query and movie for one field."""
+    """Return the score of BM25 of each query and movie for one field.
+
+    Scores have three decimals, so that queries with the same words in another order have equal scores.
+    """
     import bm25s
 
     index = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
@@ -157,7 +160,7 @@ def score_field(words: list[list[str]], rows: dict[str, NDArray[np.int64]]) -> F
     for query, movies in rows.items():
         known = [word for word in split_words(query) if word in index.vocab_dict]
         scores.append(index.get_scores(known)[movies] if known else np.zeros(len(movies)))
-    return np.concatenate(scores).astype(float)
+    return np.round(np.concatenate(scores).astype(float), 3)
 
 
 def match_words(
