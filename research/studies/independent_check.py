@@ -287,7 +287,7 @@ def train(
     """Yield a function that returns scores of rows, after every fifth round of a candidate."""
     size = np.unique(queries, return_counts=True)[1]
     large = name.endswith("large")
-    rate = 0.1 if large else 0.2
+    rate = 0.15 if large else 0.3
     if name.startswith("LightGBM"):
         _, objective, *top, _ = name.split(", ")
         params = {

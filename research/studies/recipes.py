@@ -46,26 +46,6 @@ def make_trainers(train: gw.RankingData, libraries: set[str], threads: int) -> d
     return {library: makers[library](train, threads) for library in sorted(libraries)}
 
 
-def stage_lightgbm(booster: Any, rounds: int, parts: list[Floats], threads: int) -> Iterator[list[Floats]]:
-    """Yield the scores of all parts after every `STEP` rounds. They are the same arrays each time."""
-    scores = [np.zeros(len(part)) for part in parts]
-    for start in range(0, rounds, STEP):
-        stage: dict[str, Any] = {"start_iteration": start, "num_iteration": STEP, "num_threads": threads}
-        for total, part in zip(scores, parts, strict=True):
-            total += booster.predict(part, raw_score=True, **stage)
-        yield scores
-
-
-def stage_xgboost(booster: Any, rounds: int, parts: list[Floats]) -> Iterator[list[Floats]]:
-    """Yield the scores of all parts after every `STEP` rounds. They are the same arrays each time."""
-    scores = [np.zeros(len(part)) for part in parts]
-    for start in range(0, rounds, STEP):
-        for total, part in zip(scores, parts, strict=True):
-            # The base score is added in every step. It is the same for all documents.
-            total += booster.inplace_predict(part, iteration_range=(start, start + STEP), predict_type="margin")
-        yield scores
-
-
 class LightGBM:
     """Train LambdaRank models with tables of gains."""
 
@@ -99,7 +79,14 @@ class LightGBM:
             "feature_fraction": 0.7,
             "seed": seed,
         }
-        yield from stage_lightgbm(lgb.train(params, self.data, rounds), rounds, parts, self.threads)
+        booster = lgb.train(params, self.data, rounds)
+        scores = [np.zeros(len(part)) for part in parts]
+        for start in range(0, rounds, STEP):
+            for total, part in zip(scores, parts, strict=True):
+                total += booster.predict(
+                    part, start_iteration=start, num_iteration=STEP, raw_score=True, num_threads=self.threads
+                )
+            yield scores
 
 
 class XGBoost:
@@ -130,7 +117,13 @@ class XGBoost:
             "nthread": self.threads,
             "verbosity": 0,
         }
-        yield from stage_xgboost(xgb.train(params, self.data, rounds), rounds, parts)
+        booster = xgb.train(params, self.data, rounds)
+        scores = [np.zeros(len(part)) for part in parts]
+        for start in range(0, rounds, STEP):
+            for total, part in zip(scores, parts, strict=True):
+                # The base score is added in every step. It is the same for all documents.
+                total += booster.inplace_predict(part, iteration_range=(start, start + STEP), predict_type="margin")
+            yield scores
 
 
 class CatBoost:

@@ -251,7 +251,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder of the dataset")
     parser.add_argument("--cache", type=Path, required=True, help="folder for features and values, outside the project")
     parser.add_argument("--sample", action="store_true", help="three candidates, 40 rounds, 800 queries per part")
-    parser.add_argument("--rounds", type=int, default=200, help="boosting rounds (default: 200)")
+    parser.add_argument("--rounds", type=int, default=120, help="boosting rounds (default: 120)")
     parser.add_argument("--seeds", type=int, default=5, help="repeats of each candidate (default: 5)")
     parser.add_argument("--threads", type=int, default=1, help="threads of a training (default: 1)")
     parser.add_argument("--seed", type=int, default=1, help="seed of splits and resampling (default: 1)")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,11 +16,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from movies import FEATURES
 from numpy.typing import NDArray
-from recipes import STEP, stage_lightgbm, stage_xgboost
 
 import gainwise as gw
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]
+Predict = Callable[[Floats, int, int], Floats]
+"""Scores of rows by the trees of some rounds: from a start, from 0, to an end."""
+
+STEP = 5
+"""Rounds between two evaluations of the validation set."""
+
 METRICS = ("ndcg_linear@10", "map", "mrr")
 """Metrics of the test set, and the metrics that stop a training. Labels are 0 and 1, so both NDCGs are equal."""
 
@@ -54,12 +60,12 @@ def _list_candidates() -> tuple[Candidate, ...]:
         *(
             Candidate("LightGBM", name, size, {**options, "num_leaves": leaves, "learning_rate": rate})
             for name, options in lightgbm.items()
-            for size, leaves, rate in (("small", 7, 0.2), ("large", 31, 0.1))
+            for size, leaves, rate in (("small", 7, 0.3), ("large", 31, 0.15))
         ),
         *(
             Candidate("XGBoost", name, size, {"objective": name, "max_depth": depth, "eta": rate})
             for name in xgboost
-            for size, depth, rate in (("small", 3, 0.2), ("large", 6, 0.1))
+            for size, depth, rate in (("small", 3, 0.3), ("large", 6, 0.15))
         ),
     )
 
@@ -82,23 +88,26 @@ def train_candidate(
 ) -> Trained:
     """Train one candidate with one seed, and stop it by each metric."""
     columns = [FEATURES.index(name) for name in candidate.features]
-    parts = [np.ascontiguousarray(data[name].features[:, columns]) for name in ("train", "validation", "test")]
-    train = _train_lightgbm if candidate.library == "LightGBM" else _train_xgboost
-    stages = train(candidate, parts, data["train"], seed, rounds, threads)
+    train, validation, test = (
+        np.ascontiguousarray(data[name].features[:, columns]) for name in ("train", "validation", "test")
+    )
+    library = _train_lightgbm if candidate.library == "LightGBM" else _train_xgboost
+    predict = library(candidate, train, data["train"], seed, rounds, threads)
     evaluators = [gw.Evaluator(METRICS, data[name].judgments(), n_jobs=threads) for name in ("validation", "test")]
     best, stops = np.full(len(METRICS), -np.inf), np.zeros(len(METRICS), dtype=np.int64)
-    test_scores = np.zeros((len(METRICS), len(parts[2])))
-    for stage, (validation, test) in enumerate(stages, start=1):
-        means = np.array(list(evaluators[0](validation).mean.values()))
+    scores = np.zeros(len(validation))
+    for start in range(0, rounds, STEP):
+        scores += predict(validation, start, start + STEP)
+        means = np.array(list(evaluators[0](scores).mean.values()))
         improved = means > best
-        test_scores[improved] = test
-        best[improved], stops[improved] = means[improved], stage * STEP
-    return Trained(best, stops, np.stack([evaluators[1](scores).per_query.T for scores in test_scores]))
+        best[improved], stops[improved] = means[improved], start + STEP
+    values = {stop: evaluators[1](predict(test, 0, stop)).per_query.T for stop in set(stops.tolist())}
+    return Trained(best, stops, np.stack([values[stop] for stop in stops.tolist()]))
 
 
 def _train_lightgbm(
-    candidate: Candidate, parts: list[Floats], train: gw.RankingData, seed: int, rounds: int, threads: int
-) -> Any:
+    candidate: Candidate, features: Floats, train: gw.RankingData, seed: int, rounds: int, threads: int
+) -> Predict:
     import lightgbm as lgb
 
     params = {
@@ -114,13 +123,18 @@ def _train_lightgbm(
         "force_row_wise": True,
         "verbose": -1,
     }
-    booster = lgb.train(params, lgb.Dataset(parts[0], train.labels, group=train.group), rounds)
-    return stage_lightgbm(booster, rounds, parts[1:], threads)
+    booster = lgb.train(params, lgb.Dataset(features, train.labels, group=train.group), rounds)
+
+    def predict(rows: Floats, start: int, end: int) -> Floats:
+        stage: dict[str, Any] = {"start_iteration": start, "num_iteration": end - start, "num_threads": threads}
+        return np.asarray(booster.predict(rows, raw_score=True, **stage))
+
+    return predict
 
 
 def _train_xgboost(
-    candidate: Candidate, parts: list[Floats], train: gw.RankingData, seed: int, rounds: int, threads: int
-) -> Any:
+    candidate: Candidate, features: Floats, train: gw.RankingData, seed: int, rounds: int, threads: int
+) -> Predict:
     import xgboost as xgb
 
     params = {
@@ -132,8 +146,13 @@ def _train_xgboost(
         "nthread": threads,
         "verbosity": 0,
     }
-    booster = xgb.train(params, xgb.QuantileDMatrix(parts[0], train.labels, qid=train.qid, nthread=threads), rounds)
-    return stage_xgboost(booster, rounds, parts[1:])
+    booster = xgb.train(params, xgb.QuantileDMatrix(features, train.labels, qid=train.qid, nthread=threads), rounds)
+
+    def predict(rows: Floats, start: int, end: int) -> Floats:
+        # The base score is added in every stage. It is the same for all documents.
+        return np.asarray(booster.inplace_predict(rows, iteration_range=(start, end), predict_type="margin"))
+
+    return predict
 
 
 class Values(NamedTuple):
