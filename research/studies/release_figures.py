@@ -1,0 +1,105 @@
+"""The figures of the page about the release, from the stored results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+
+METRICS = {"ndcg": "ndcg_linear@10", "map": "map", "mrr": "mrr"}
+TITLES = {"ndcg_linear@10": "NDCG@10", "map": "MAP", "mrr": "MRR"}
+
+
+def describe_release(results: dict[str, Any]) -> dict[str, str]:
+    """Return all figures of the page by name."""
+    counts, queries, selected = results["data"], results["queries"], results["selected"]
+    whole = results["random_split"]["queries"]
+    final = results["decisions"][-1]
+    figures = {
+        "judgments": f"{counts['judgments']:,}",
+        "queries": f"{counts['queries']:,}",
+        "movies": f"{counts['movies']:,}",
+        "unknown": str(counts["judgments_of_unknown_movies"]),
+        "unknown_relevant": str(counts["relevant_judgments_of_unknown_movies"] or "None"),
+        "features": str(len(results["features"])),
+        "fields": str(sum(name.startswith("bm25_") for name in results["features"])),
+        "production_features": str(len(results["production_features"])),
+        "test_queries": f"{queries['test']:,}",
+        "train_queries": f"{queries['train']:,}",
+        "validation_queries": f"{queries['validation']:,}",
+        "removed": f"{sum(whole.values()) - sum(queries.values()):,}",
+        "leaks": "\n".join(f"- {finding['text']}" for finding in results["random_split"]["check"]),
+        "identified": "`" + "`, `".join(results["identify"]["text"].splitlines()[:1]) + "`",
+        "candidates": str(len(results["candidates"])),
+        "seeds": str(results["seeds"]),
+        "selected": f"{selected['candidate']}, seed {selected['seed']}",
+        "decision": final["text"],
+        "margin": f"{results['margin']:g}",
+        "selected_by_seed": f"{100 * results['selection']['another_candidate_by_another_seed']:.0f} %",
+        "verdict": describe_verdict(results["among_candidates"], len(results["candidates"])),
+        "candidates_table": format_candidates(results),
+        "sizes_table": format_sizes(results["decisions"]),
+        "segments_table": format_segments(results["segments"]),
+    }
+    for name in ("map", "mrr"):
+        figures[f"stop_{name}"] = format_estimate(results["stopping"]["ndcg_linear@10"][f"loss_if_{name}_stops"])
+    for short, metric in METRICS.items():
+        difference = results["differences"][metric]
+        old = results["production_means"][metric]
+        figures[f"chance_{short}"] = f"{results['chance'][metric]:.3f}"
+        figures[f"production_{short}"] = f"{old:.4f}"
+        figures[f"new_{short}"] = f"{old + difference['mean']:.4f}"
+        half = norm.ppf(0.975) * difference["clustered_error"]
+        figures[f"difference_{short}"] = f"{format_signed(difference['mean'])} ± {half:.4f}"
+    return figures
+
+
+def describe_verdict(verdict: dict[str, Any], candidates: int) -> str:
+    """Return a sentence about the configurations that may be best."""
+    counts = {TITLES[metric]: len(models) for metric, models in verdict["may_be_best"].items()}
+    parts = " and ".join(f"{count} by {title}" for title, count in counts.items())
+    return f"Of {candidates} configurations, {parts} may be best in the mean over seeds, at level 95 %."
+
+
+def format_signed(value: float) -> str:
+    """Return a number with its sign."""
+    return f"{'−' if value < 0 else '+'}{abs(value):.4f}"
+
+
+def format_estimate(row: dict[str, float]) -> str:
+    """Return a mean with its half-width."""
+    return f"{format_signed(row['mean'])} ± {row['half_width']:.4f}"
+
+
+def format_candidates(results: dict[str, Any]) -> str:
+    """Return the table of configurations, the best mean first."""
+    lines = ["| Configuration | NDCG@10 | MAP | MRR |", "|---|---:|---:|---:|"]
+    means = {name: np.array(values) for name, values in results["test_means"].items()}
+    for name, values in sorted(means.items(), key=lambda item: -item[1][:, 0].mean()):
+        cells = [f"{column.mean():.4f} ± {column.std(ddof=1):.4f}" for column in values.T]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    old = [f"{results['production_means'][metric]:.4f}" for metric in METRICS.values()]
+    return "\n".join([*lines, f"| production | {' | '.join(old)} |"])
+
+
+def format_sizes(decisions: list[dict[str, Any]]) -> str:
+    """Return the table of decisions by number of queries."""
+    lines = ["| Queries | Difference of NDCG@10 | MRR | Decision |", "|---:|---:|---:|---|"]
+    for row in decisions:
+        means = [format_signed(row["means"][metric]) for metric in ("ndcg_linear@10", "mrr")]
+        lines.append(f"| {row['queries']:,} | {means[0]} | {means[1]} | {row['decision']} |")
+    return "\n".join(lines)
+
+
+def format_segments(segments: list[dict[str, Any]]) -> str:
+    """Return the table of segments."""
+    lines = ["| Segment | Queries | Difference of NDCG@10 | MRR | Gate in the segment |", "|---|---:|---:|---:|---|"]
+    for row in segments:
+        cells = []
+        for metric in ("ndcg_linear@10", "mrr"):
+            difference = row["differences"][metric]
+            half = norm.ppf(0.975) * difference["clustered_error"]
+            cells.append(f"{format_signed(difference['mean'])} ± {half:.4f}")
+        lines.append(f"| {row['segment']} | {row['queries']:,} | {cells[0]} | {cells[1]} | {row['decision']} |")
+    return "\n".join(lines)
