@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.stats import norm
 
+CALIBRATION = Path(__file__).parents[1] / "calibration" / "CALIBRATION_REAL.json"
+SHOWN_SIZES = (100, 500, 2_000)
+CLAIMS = {
+    ("covered", "-0.005"): "95 % interval of a pair contains the truth",
+    ("ships without a loss", "-0.005"): "`no-loss` gate ships a model that loses the margin",
+    ("ships with a gain", "0.0"): "`gain` gate ships a model without a gain",
+}
+POWER = 0.8
 METRICS = {"ndcg": "ndcg_linear@10", "map": "map", "mrr": "mrr"}
 TITLES = {"ndcg_linear@10": "NDCG@10", "map": "MAP", "mrr": "MRR"}
 
@@ -52,7 +62,38 @@ def describe_release(results: dict[str, Any]) -> dict[str, str]:
         figures[f"new_{short}"] = f"{old + difference['mean']:.4f}"
         half = norm.ppf(0.975) * difference["clustered_error"]
         figures[f"difference_{short}"] = f"{format_signed(difference['mean'])} ± {half:.4f}"
-    return figures
+    return figures | describe_calibration()
+
+
+def read_calibration() -> dict[tuple[str, str, int], list[dict[str, float]]]:
+    """Return the rates of all pairs of models by true difference, design and number of queries."""
+    cells = json.loads(CALIBRATION.read_text(encoding="utf-8"))["cells"]
+    pairs: dict[tuple[str, str, int], list[dict[str, float]]] = {}
+    for key, rates in cells.items():
+        kind, *settings = key.split(" | ")
+        if kind == "pair":
+            pairs.setdefault((settings[2], settings[3], int(settings[4])), []).append(rates)
+    return pairs
+
+
+def describe_calibration() -> dict[str, str]:
+    """Return the error rates on real queries, and the number of queries that a gain needs."""
+    pairs = read_calibration()
+    lines = ["| Sampled | Statement | " + " | ".join(f"{size:,} queries" for size in SHOWN_SIZES) + " |"]
+    lines.append("|---|---|" + "---:|" * len(SHOWN_SIZES))
+    for design in ("queries", "clusters", "weights"):
+        for (name, difference), title in CLAIMS.items():
+            cells = [[rates[name] for rates in pairs[difference, design, size]] for size in SHOWN_SIZES]
+            texts = [f"{100 * np.mean(r):.1f} % ({100 * min(r):.1f} to {100 * max(r):.1f})" for r in cells]
+            lines.append(f"| {design} | {title} | {' | '.join(texts)} |")
+    needed = {}
+    for gain in (0.002, 0.005, 0.01, 0.02):
+        sizes = sorted(size for difference, design, size in pairs if (difference, design) == (f"{gain:g}", "queries"))
+        power = [np.mean([r["ships with a gain"] for r in pairs[f"{gain:g}", "queries", size]]) for size in sizes]
+        enough = [size for size, rate in zip(sizes, power, strict=True) if rate >= POWER]
+        needed[f"needed_{gain:g}".replace(".", "_")] = f"{enough[0]:,}" if enough else f"more than {sizes[-1]:,}"
+    candidates = len(pairs["0.01", "queries", SHOWN_SIZES[0]])
+    return {"calibration_table": "\n".join(lines), "pairs_with_production": str(candidates), **needed}
 
 
 def describe_verdict(verdict: dict[str, Any], candidates: int) -> str:
