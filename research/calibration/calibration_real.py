@@ -138,6 +138,18 @@ def read_queries(path: Path) -> Queries:
         )
 
 
+def covers_truth(comparison: gw.Comparison, metrics: Sequence[str], truth: Array) -> bool:
+    """Return whether the intervals of all pairs contain the true differences (metrics, models) under all metrics."""
+    place = {model: column for column, model in enumerate(comparison.models)}
+    first, second = ([place[model] for model in comparison.pairs[name]] for name in ("model_x", "model_y"))
+    for row, metric in zip(truth, metrics, strict=True):
+        difference = row[first] - row[second]
+        lower, upper = (comparison.pairs[f"{side} {metric}"].to_numpy() for side in ("lower", "upper"))
+        if not ((lower - 1e-12 <= difference) & (difference <= upper + 1e-12)).all():
+            return False
+    return True
+
+
 @dataclass(frozen=True)
 class PairCell:
     """One pair of models with the same true difference under two metrics. The first model is the baseline."""
@@ -156,18 +168,15 @@ class PairCell:
     def judge(self, seeds: Sequence[int], population: Queries) -> dict[str, float]:
         """Return the coverage of the intervals of the pair, and the rates of decisions."""
         pair = population.select(METRIC_PAIRS[0], (self.first, self.second))
-        p = pair.tilt(np.array([[0.0, self.difference]] * 2), self.design)
+        truth = np.array([[0.0, self.difference]] * 2)
+        p = pair.tilt(truth, self.design)
         lines = []
         for seed in seeds:
             comparison = pair.compare(pair.draw(self.design, p, self.size, np.random.default_rng(seed)), seed)
             if not comparison.pairs["differing"].iloc[0]:
                 lines.append([True, False, False, False])
                 continue
-            intervals = comparison.pairs.iloc[0]
-            covered = all(
-                intervals[f"lower {metric}"] - 1e-12 <= -self.difference <= intervals[f"upper {metric}"] + 1e-12
-                for metric in pair.metrics
-            )
+            covered = covers_truth(comparison, pair.metrics, truth)
             (gain,) = comparison.against(pair.models[0]).decisions.values()
             (no_loss,) = comparison.against(pair.models[0], require="no_loss").decisions.values()
             lines.append([covered, gain == "ship", no_loss == "ship", gain == "do not ship"])
@@ -217,20 +226,9 @@ class VerdictCell:
             verdict = comparison.verdict
             kinds = [verdict.kind == kind for kind in ("genuine", "agree", "immaterial")]
             bound_covers = regret[verdict.safe_choice] <= verdict.safe_regret_upper + 1e-12
-            lines.append([*kinds, bound_covers, self._covers(comparison, truth)])
+            lines.append([*kinds, bound_covers, covers_truth(comparison, self.metrics, truth)])
         names = ("genuine", "agree", "immaterial", "safe bound covers", "intervals of all pairs cover")
         return dict(zip(names, np.mean(lines, axis=0).tolist(), strict=True))
-
-    def _covers(self, comparison: gw.Comparison, truth: Array) -> bool:
-        """Return whether the intervals of all pairs contain the true differences under both metrics."""
-        place = {model: column for column, model in enumerate(comparison.models)}
-        first, second = ([place[model] for model in comparison.pairs[name]] for name in ("model_x", "model_y"))
-        covered = True
-        for row, metric in zip(truth, self.metrics, strict=True):
-            difference = row[first] - row[second]
-            lower, upper = (comparison.pairs[f"{side} {metric}"].to_numpy() for side in ("lower", "upper"))
-            covered &= bool(((lower - 1e-12 <= difference) & (difference <= upper + 1e-12)).all())
-        return covered
 
 
 @dataclass(frozen=True)
