@@ -34,8 +34,8 @@ EXACT = 1e-6
 RETRAINED = 1e-3
 """Tolerance of means of trained models, because features that differ in the last digit may change a split of a tree."""
 
-ROUNDED = 3
-"""Tolerance of the number of near copies, because scores of BM25 that are rounded differ in rare cases."""
+ROUNDED = 20
+"""Tolerance of the number of training queries, because rounded scores of BM25 differ in rare cases."""
 
 BOOTSTRAPS = 2_000
 

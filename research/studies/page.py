@@ -2,7 +2,7 @@
 
     python research/studies/page.py
 
-The templates `does_it_matter.md` and `real_release.md` contain the names of figures in double braces.
+The templates contain the names of figures in double braces.
 """
 
 from __future__ import annotations
@@ -14,12 +14,18 @@ from typing import Any
 import numpy as np
 from records import read_results
 from release_figures import describe_release
-from survey import CUTOFF, CUTOFFS
+from survey import CUTOFF, CUTOFFS, PROPERTIES
 
 HERE = Path(__file__).parent
-CONCEPTS = HERE.parents[1] / "docs" / "concepts"
-PAGES = ("does_it_matter.md", "real_release.md")
+DOCS = HERE.parents[1] / "docs"
 NAMES = {"clueweb09-ltr": "clueweb", "lightgbm-lambdarank": "example", "cranfield": "cranfield"}
+NAMES_OF_STUDIES = {
+    "dl19": "TREC Deep Learning 2019",
+    "dl20": "TREC Deep Learning 2020",
+    "clueweb": "ClueWeb09",
+    "example": "LightGBM's example",
+    "cranfield": "Cranfield",
+}
 GAIN = "exponential gain"
 CHOICES = {
     "gain": GAIN,
@@ -34,8 +40,8 @@ LINEAR, EXPONENTIAL = METRICS = ("ndcg_linear@10", "ndcg_exp@10")
 
 def write_page(name: str) -> str:
     """Return a page, with figures in place of their names."""
-    template = (HERE / name).read_text(encoding="utf-8")
-    figures = read_figures() if name == PAGES[0] else describe_release(read_results("release"))
+    template = (HERE / f"{name}.md").read_text(encoding="utf-8")
+    figures = PAGES[name][1]()
     return re.sub(r"{{ (\w+) }}", lambda figure: figures[figure[1]], template)
 
 
@@ -58,7 +64,8 @@ def read_figures() -> dict[str, str]:
 
 def describe_all(studies: dict[str, Any]) -> dict[str, str]:
     """Return sentences about all datasets, which depend on their results."""
-    same = sum(study["choices"][GAIN]["winner_changes"] == 0 for study in studies.values())
+    changed = {name: study for name, study in studies.items() if study["choices"][GAIN]["winner_changes"]}
+    same = len(studies) - len(changed)
     by_unjudged = [studies[name]["choices"][CHOICES["unjudged"]]["winner_changes"] for name in ("dl19", "dl20")]
     best = "does not change" if not any(by_unjudged) else "changes" if all(by_unjudged) else "changes in one year"
     stops = [study["stopping"][metric] for study in studies.values() if "stopping" in study for metric in METRICS]
@@ -69,9 +76,22 @@ def describe_all(studies: dict[str, Any]) -> dict[str, str]:
         "same_winners": f"on {same} of {len(studies)} datasets" if same < len(studies) else f"on all {same} datasets",
         "stop_worst": format_interval(worst).removeprefix("+"),
         "unjudged_winner": f"The best system {best}.",
+        "changed_winners": " ".join(describe_changed(NAMES_OF_STUDIES[name], study) for name, study in changed.items()),
         "selections_by_gain": format_range(shares["the_other_gain"]),
         "selections_by_seed": format_range(shares["another_seed"]),
     }
+
+
+def describe_changed(title: str, study: dict[str, Any]) -> str:
+    """Return a sentence about the two configurations that win under one gain each."""
+    means = {metric: np.array(study["means"][metric]).mean(axis=1) for metric in METRICS}
+    first, second = (int(means[metric].argmax()) for metric in METRICS)
+    costs = [abs(means[metric][first] - means[metric][second]) for metric in METRICS]
+    names = [study["recipes"][number] for number in (first, second)]
+    return (
+        f"On {title}, `{names[0]}` is best under linear NDCG, and `{names[1]}` under exponential NDCG. The "
+        f"wrong choice of the two costs {costs[0]:.4f} of linear or {costs[1]:.4f} of exponential NDCG."
+    )
 
 
 def format_range(percent: list[float]) -> str:
@@ -113,14 +133,14 @@ def describe_survey() -> dict[str, str]:
         "survey_correlation": format_correlation(by_property["positive grades"]),
         "survey_two_grades": span(bounds[grades == 2]),
         "survey_more_grades": span(bounds[grades > 2]),
-        "survey_within": f"predict it: {', '.join(clear)}"
-        if clear
-        else "every interval of a rank correlation contains 0",
+        "survey_within": describe_clear(clear, int((grades == 2).sum())),
         "survey_news_grades": span([row["two_rankings"][str(CUTOFF)] for row in news]),
         "survey_news_published": span(published),
         "survey_without": f"{100 * without.min():.0f} to {100 * without.max():.0f} %",
         "survey_without_median": f"{100 * np.median(without):.0f} %",
         "survey_table": format_survey(rows),
+        "survey_correlations": format_correlations(results),
+        "survey_findings": format_findings(rows),
     }
 
 
@@ -136,13 +156,37 @@ def describe_clear(properties: list[str], collections: int) -> str:
 
 def format_correlation(row: dict[str, float]) -> str:
     """Return a correlation with its interval."""
-    return f"{row['correlation']:.2f} ({row['lower']:.2f} to {row['upper']:.2f})"
+    text = f"{row['correlation']:.2f} ({row['lower']:.2f} to {row['upper']:.2f})"
+    return text.replace("-", "−")
+
+
+def format_correlations(results: dict[str, Any]) -> str:
+    """Return the table of properties."""
+    within = {row["property"]: format_correlation(row) for row in results["correlations_of_two_grades"]}
+    within["positive grades"] = "–"
+    lines = ["| Property | All collections | Two positive grades |", "|---|---|---|"]
+    for row in results["correlations"]:
+        name = row["property"]
+        lines.append(f"| {PROPERTIES[name]} | {format_correlation(row)} | {within[name]} |")
+    return "\n".join(lines)
+
+
+def format_findings(rows: list[dict[str, Any]]) -> str:
+    """Return the table of the findings of `check`."""
+    titles: dict[str, list[str]] = {}
+    for row in rows:
+        for code in row["findings"]:
+            titles.setdefault(code, []).append(row["title"])
+    lines = ["| Finding | Collections |", "|---|---|"]
+    for code, names in sorted(titles.items(), key=lambda item: -len(item[1])):
+        lines.append(f"| {code} | {'all' if len(names) == len(rows) else '; '.join(names)} |")
+    return "\n".join(lines)
 
 
 def format_survey(rows: list[dict[str, Any]]) -> str:
     """Return the table of all collections."""
     lines = [
-        "| collection | queries | equal gains | grades | " + " | ".join(f"@{k}" for k in CUTOFFS) + " | random order |",
+        "| Collection | Queries | Equal gains | Labels | " + " | ".join(f"@{k}" for k in CUTOFFS) + " | Random order |",
         "|---|---:|---:|---|" + "---:|" * (len(CUTOFFS) + 1),
     ]
     for row in sorted(rows, key=lambda row: -row["two_rankings"][str(CUTOFF)]):
@@ -207,6 +251,13 @@ def format_interval(row: dict[str, float]) -> str:
     return f"{sign}{abs(row['mean']):.4f} ± {row['half_width']:.4f}"
 
 
+PAGES = {
+    "does_it_matter": (DOCS / "concepts", read_figures),
+    "real_release": (DOCS / "concepts", describe_release),
+    "collections": (DOCS / "background", describe_survey),
+}
+"""Folder and figures of each page."""
+
 if __name__ == "__main__":
-    for page in PAGES:
-        (CONCEPTS / page).write_text(write_page(page), encoding="utf-8")
+    for page, (folder, _) in PAGES.items():
+        (folder / f"{page}.md").write_text(write_page(page), encoding="utf-8")

@@ -3,8 +3,8 @@
     python research/studies/release.py --data PATH --cache DIR [--sample]
 
 PATH is the folder of the Movie Search Ranking Dataset as adapted by Elastic (`movies-judgments.tsv.gz`,
-`movies-corpus.jsonl.gz`). The features, the trained values and `values.npz`, the population of the calibration on real
-queries, are stored in DIR. `pip install --group studies` installs BM25.
+`movies-corpus.jsonl.gz`). The features, the trained values, the report and `values.npz`, the population of the
+calibration on real queries, are stored in DIR. `pip install --group studies` installs BM25.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ def study_release(movies: Movies, data: dict[str, gw.RankingData], values: Value
         "selected": {"candidate": names[chosen[0]], "seed": 1 + chosen[1], "rounds": int(values.rounds[chosen][0])},
         "differences": describe_differences(new, old, directors),
         "directors": len(np.unique(directors)),
-        "decisions": [decide(new[:, :size], old[:, :size], directors[:size], seed) for size in sizes],
+        "decisions": [decide(new[:, :size], old[:, :size], seed) for size in sizes],
+        "decision_with_clusters": decide(new, old, seed, clusters=directors),
         "segments": study_segments(new, old, queries),
         "among_candidates": compare_candidates(values, names, seed),
         "values_sha256": hashlib.sha256(np.ascontiguousarray(values.test).tobytes()).hexdigest(),
@@ -73,7 +74,7 @@ def study_release(movies: Movies, data: dict[str, gw.RankingData], values: Value
 
 def list_findings(data: dict[str, gw.RankingData]) -> list[dict[str, str]]:
     """Return the findings of `check`."""
-    return [{"code": found.code, "severity": found.severity, "text": str(found)} for found in gw.check(data).findings]
+    return [{"code": found.code, "severity": found.severity, "text": found.text} for found in gw.check(data).findings]
 
 
 def identify_number(data: dict[str, gw.RankingData], rounds: int, threads: int) -> dict[str, str]:
@@ -174,9 +175,9 @@ def compare(new: Floats, old: Floats, seed: int, **options: Any) -> gw.Compariso
     )
 
 
-def decide(new: Floats, old: Floats, directors: NDArray[np.str_], seed: int) -> dict[str, Any]:
-    """Return the decision of the gate on some queries. Queries about movies of one director are dependent."""
-    result = compare(new, old, seed, clusters=directors).against(PRODUCTION)
+def decide(new: Floats, old: Floats, seed: int, **options: Any) -> dict[str, Any]:
+    """Return the decision of the gate on some queries."""
+    result = compare(new, old, seed, **options).against(PRODUCTION)
     return {
         "queries": new.shape[1],
         "decision": result.decisions["new"],
@@ -191,9 +192,9 @@ def study_segments(new: Floats, old: Floats, queries: pd.DataFrame) -> list[dict
     for column in ("length", "item"):
         for segment in sorted(queries[column].unique()):
             inside = (queries[column] == segment).to_numpy()
-            clusters = queries["cluster"].to_numpy(dtype=str)[inside]
-            differences = describe_differences(new[:, inside], old[:, inside], clusters)
-            result = compare(new[:, inside], old[:, inside], 0, clusters=clusters).against(PRODUCTION)
+            directors = queries["cluster"].to_numpy(dtype=str)[inside]
+            differences = describe_differences(new[:, inside], old[:, inside], directors)
+            result = compare(new[:, inside], old[:, inside], 0).against(PRODUCTION)
             rows.append(
                 {
                     "segment": str(segment),
@@ -239,6 +240,13 @@ def write_population(values: Values, names: list[str], queries: pd.DataFrame, pa
     )
 
 
+def write_report(values: Values, queries: pd.DataFrame, seed: int, path: Path) -> None:
+    """Write the report about the selected model and production."""
+    segments = {name: queries[name].to_numpy(dtype=str) for name in ("length", "item")}
+    new, old = values.test[select(values, 0)][0], values.production[0]
+    compare(new, old, seed, segments=segments, baseline=PRODUCTION).to_html(path)
+
+
 def load_features(movies: Movies, cache: Path) -> NDArray[np.float32]:
     """Read the features, or compute and store them."""
     path = cache / "features.npy"
@@ -270,14 +278,15 @@ def main() -> None:
     movies = read_movies(arguments.data)
     whole = split_data(movies, load_features(movies, arguments.cache), arguments.seed)
     data = remove_near_copies(whole)
-    candidates = len(CANDIDATES)
+    candidates, folder = len(CANDIDATES), arguments.cache
     if arguments.sample:
+        folder /= "sample"
         data, candidates, arguments.rounds = take_sample(data, 800), 3, 40
-    values = train_all(
-        data, arguments.seeds, arguments.rounds, arguments.threads, arguments.cache / "trainings", candidates
-    )
+    values = train_all(data, arguments.seeds, arguments.rounds, arguments.threads, folder / "trainings", candidates)
     names = [candidate.name for candidate in CANDIDATES[:candidates]]
-    write_population(values, names, describe_queries(movies, data["test"].query_ids), arguments.cache / "values.npz")
+    queries = describe_queries(movies, data["test"].query_ids)
+    write_population(values, names, queries, folder / "values.npz")
+    write_report(values, queries, arguments.seed, folder / "report.html")
     content = {
         "seed": arguments.seed,
         "rounds": arguments.rounds,

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+import re
 from typing import Any
 
 import numpy as np
+from records import read_results
 from scipy.stats import norm
 
-CALIBRATION = Path(__file__).parents[1] / "calibration" / "CALIBRATION_REAL.json"
-SHOWN_SIZES = (100, 500, 2_000)
-CLAIMS = {
-    ("covered", "-0.005"): "95 % interval of a pair contains the truth",
-    ("ships without a loss", "-0.005"): "`no-loss` gate ships a model that loses the margin",
-    ("ships with a gain", "0.0"): "`gain` gate ships a model without a gain",
-}
-POWER = 0.8
 METRICS = {"ndcg": "ndcg_linear@10", "map": "map", "mrr": "mrr"}
 TITLES = {"ndcg_linear@10": "NDCG@10", "map": "MAP", "mrr": "MRR"}
 
 
-def describe_release(results: dict[str, Any]) -> dict[str, str]:
+def describe_release() -> dict[str, str]:
     """Return all figures of the page by name."""
+    results = read_results("release")
     counts, queries, selected = results["data"], results["queries"], results["selected"]
     whole = results["random_split"]["queries"]
     final = results["decisions"][-1]
+    ndcg = results["differences"]["ndcg_linear@10"]
     figures = {
         "judgments": f"{counts['judgments']:,}",
         "queries": f"{counts['queries']:,}",
@@ -39,12 +33,15 @@ def describe_release(results: dict[str, Any]) -> dict[str, str]:
         "train_queries": f"{queries['train']:,}",
         "validation_queries": f"{queries['validation']:,}",
         "removed": f"{sum(whole.values()) - sum(queries.values()):,}",
-        "leaks": "\n".join(f"- {finding['text']}" for finding in results["random_split"]["check"]),
+        "leaks": describe_leaks(results["random_split"]["check"]),
         "identified": "`" + "`, `".join(results["identify"]["text"].splitlines()[:1]) + "`",
         "candidates": str(len(results["candidates"])),
         "seeds": str(results["seeds"]),
         "selected": f"{selected['candidate']}, seed {selected['seed']}",
-        "decision": final["text"],
+        "decision": shorten(final["text"]),
+        "directors": f"{results['directors']:,}",
+        "larger_error": f"{ndcg['clustered_error'] / ndcg['standard_error']:.2f}",
+        "decision_with_clusters": results["decision_with_clusters"]["decision"],
         "margin": f"{results['margin']:g}",
         "selected_by_seed": f"{100 * results['selection']['another_candidate_by_another_seed']:.0f} %",
         "verdict": describe_verdict(results["among_candidates"], len(results["candidates"])),
@@ -60,40 +57,28 @@ def describe_release(results: dict[str, Any]) -> dict[str, str]:
         figures[f"chance_{short}"] = f"{results['chance'][metric]:.3f}"
         figures[f"production_{short}"] = f"{old:.4f}"
         figures[f"new_{short}"] = f"{old + difference['mean']:.4f}"
-        half = norm.ppf(0.975) * difference["clustered_error"]
+        half = norm.ppf(0.975) * difference["standard_error"]
         figures[f"difference_{short}"] = f"{format_signed(difference['mean'])} ± {half:.4f}"
-    return figures | describe_calibration()
+    return figures
 
 
-def read_calibration() -> dict[tuple[str, str, int], list[dict[str, float]]]:
-    """Return the rates of all pairs of models by true difference, design and number of queries."""
-    cells = json.loads(CALIBRATION.read_text(encoding="utf-8"))["cells"]
-    pairs: dict[tuple[str, str, int], list[dict[str, float]]] = {}
-    for key, rates in cells.items():
-        kind, *settings = key.split(" | ")
-        if kind == "pair":
-            pairs.setdefault((settings[2], settings[3], int(settings[4])), []).append(rates)
-    return pairs
+def shorten(text: str, sentences: int = 2) -> str:
+    """Return the first sentences of a text.
+
+    >>> shorten("It rises by 0.01. It is 1.5 times as fast. Well.")
+    'It rises by 0.01. It is 1.5 times as fast.'
+    """
+    return " ".join(re.split(r"(?<=\.)\s+(?=[A-Z])", text)[:sentences])
 
 
-def describe_calibration() -> dict[str, str]:
-    """Return the error rates on real queries, and the number of queries that a gain needs."""
-    pairs = read_calibration()
-    lines = ["| Sampled | Statement | " + " | ".join(f"{size:,} queries" for size in SHOWN_SIZES) + " |"]
-    lines.append("|---|---|" + "---:|" * len(SHOWN_SIZES))
-    for design in ("queries", "clusters", "weights"):
-        for (name, difference), title in CLAIMS.items():
-            cells = [[rates[name] for rates in pairs[difference, design, size]] for size in SHOWN_SIZES]
-            texts = [f"{100 * np.mean(r):.1f} % ({100 * min(r):.1f} to {100 * max(r):.1f})" for r in cells]
-            lines.append(f"| {design} | {title} | {' | '.join(texts)} |")
-    needed = {}
-    for gain in (0.002, 0.005, 0.01, 0.02):
-        sizes = sorted(size for difference, design, size in pairs if (difference, design) == (f"{gain:g}", "queries"))
-        power = [np.mean([r["ships with a gain"] for r in pairs[f"{gain:g}", "queries", size]]) for size in sizes]
-        enough = [size for size, rate in zip(sizes, power, strict=True) if rate >= POWER]
-        needed[f"needed_{gain:g}".replace(".", "_")] = f"{enough[0]:,}" if enough else f"more than {sizes[-1]:,}"
-    candidates = len(pairs["0.01", "queries", SHOWN_SIZES[0]])
-    return {"calibration_table": "\n".join(lines), "pairs_with_production": str(candidates), **needed}
+def describe_leaks(findings: list[dict[str, str]]) -> str:
+    """Return a sentence about the test queries that share most of their rows with each other part."""
+    found = (re.match(r"([\d,]+) of [\d,]+ queries of test .* rows in (\w+),", row["text"]) for row in findings)
+    counts = {match[2]: match[1] for match in found if match}
+    return (
+        f"{counts['train']} test queries share most of their rows with a training query, and {counts['validation']} with "
+        "a validation query."
+    )
 
 
 def describe_verdict(verdict: dict[str, Any], candidates: int) -> str:
@@ -140,7 +125,7 @@ def format_segments(segments: list[dict[str, Any]]) -> str:
         cells = []
         for metric in ("ndcg_linear@10", "mrr"):
             difference = row["differences"][metric]
-            half = norm.ppf(0.975) * difference["clustered_error"]
+            half = norm.ppf(0.975) * difference["standard_error"]
             cells.append(f"{format_signed(difference['mean'])} ± {half:.4f}")
         lines.append(f"| {row['segment']} | {row['queries']:,} | {cells[0]} | {cells[1]} | {row['decision']} |")
     return "\n".join(lines)
