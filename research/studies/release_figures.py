@@ -76,8 +76,8 @@ def describe_leaks(findings: list[dict[str, str]]) -> str:
     found = (re.match(r"([\d,]+) of [\d,]+ queries of test .* rows in (\w+),", row["text"]) for row in findings)
     counts = {match[2]: match[1] for match in found if match}
     return (
-        f"{counts['train']} test queries share most of their rows with a training query, and {counts['validation']} with "
-        "a validation query."
+        f"{counts['train']} test queries share most of their rows with a training query, and {counts['validation']} "
+        "with a validation query."
     )
 
 
