@@ -147,9 +147,9 @@ def describe_survey() -> dict[str, str]:
 def describe_clear(properties: list[str], collections: int) -> str:
     """Return a sentence about the properties that predict the bound of collections with two positive grades."""
     if properties:
-        return f"Among the {collections} collections with two positive grades, {', '.join(properties)} do."
+        return f"Among the {collections} collections with two positive grades, {', '.join(properties)} predict it."
     return (
-        f"Among the {collections} collections with two positive grades, no property does: every interval of a rank "
+        f"Among the {collections} collections with two positive grades, no property predicts it: every interval of a rank "
         "correlation contains 0."
     )
 
