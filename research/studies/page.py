@@ -149,8 +149,8 @@ def describe_clear(properties: list[str], collections: int) -> str:
     if properties:
         return f"Among the {collections} collections with two positive grades, {', '.join(properties)} predict it."
     return (
-        f"Among the {collections} collections with two positive grades, no property predicts it: every interval of a rank "
-        "correlation contains 0."
+        f"Among the {collections} collections with two positive grades, no property predicts it: every interval of "
+        "a rank correlation contains 0."
     )
 
 
