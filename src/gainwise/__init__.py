@@ -27,19 +27,18 @@ if TYPE_CHECKING:
     from .comparison.compare import compare_runs as compare_runs
     from .comparison.compare import compare_table as compare_table
     from .comparison.comparison import Comparison as Comparison
-    from .comparison.gain_fit import fit_gain as fit_gain
+    from .comparison.disagreement import disagreement_bound as disagreement_bound
     from .comparison.power import plan as plan
-    from .comparison.sensitivity import disagreement_bound as disagreement_bound
     from .comparison.verdict import Verdict as Verdict
     from .data import RankingData as RankingData
     from .evaluation.check import check as check
     from .evaluation.evaluator import Evaluation as Evaluation
     from .evaluation.evaluator import Evaluator as Evaluator
+    from .evaluation.evaluator import GainLabelsWarning as GainLabelsWarning
     from .evaluation.evaluator import evaluate as evaluate
     from .evaluation.explain import explain as explain
     from .evaluation.identify import Identification as Identification
     from .evaluation.identify import identify as identify
-    from .evaluation.label_gains import GainLabelsWarning as GainLabelsWarning
     from .evaluation.trec_runs import evaluate_run as evaluate_run
     from .experiment import Candidate as Candidate
     from .experiment import Experiment as Experiment
@@ -50,7 +49,6 @@ if TYPE_CHECKING:
     from .metrics import AP as AP
     from .metrics import DCG as DCG
     from .metrics import ERR as ERR
-    from .metrics import GAP as GAP
     from .metrics import NDCG as NDCG
     from .metrics import RBP as RBP
     from .metrics import RR as RR
@@ -67,20 +65,18 @@ _NAMES = {
     "_kernel.config": "show_config",
     "comparison.compare": "compare compare_runs compare_table",
     "comparison.comparison": "Comparison",
-    "comparison.gain_fit": "fit_gain",
     "comparison.power": "plan",
-    "comparison.sensitivity": "disagreement_bound",
+    "comparison.disagreement": "disagreement_bound",
     "comparison.verdict": "Verdict",
     "data": "RankingData",
     "evaluation.check": "check",
-    "evaluation.evaluator": "Evaluation Evaluator evaluate",
+    "evaluation.evaluator": "Evaluation Evaluator GainLabelsWarning evaluate",
     "evaluation.explain": "explain",
-    "evaluation.label_gains": "GainLabelsWarning",
     "evaluation.identify": "Identification identify",
     "evaluation.trec_runs": "evaluate_run",
     "experiment": "Candidate Experiment ExperimentResult grid k_folds",
     "judgments": "Judgments",
-    "metrics": "AP DCG ERR GAP NDCG RBP RR Hit Judged Metric Precision Recall RPrecision metric parse_metrics",
+    "metrics": "AP DCG ERR NDCG RBP RR Hit Judged Metric Precision Recall RPrecision metric parse_metrics",
 }
 """The public names of each module."""
 

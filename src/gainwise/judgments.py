@@ -16,12 +16,11 @@ from ._common.arrays import (
     identifiers,
     index_of,
     integers,
-    nearest,
     numbers,
     scale_weights,
-    validate_ready,
     vector,
 )
+from ._common.text import pluralize
 from ._common.validation import validate_choice, validate_text
 from .ranking.rows import Layout
 
@@ -179,8 +178,8 @@ class Judgments:
 
         Raises
         ------
-        ValueError
-            If a column is missing. The message lists the columns.
+        KeyError
+            If a column is missing. polars and pyarrow raise their own errors.
 
         Examples
         --------
@@ -190,16 +189,6 @@ class Judgments:
         >>> gw.evaluate("mrr", gw.Judgments.from_frame(frame), frame["score"]).mean
         {'mrr': 0.75}
         """
-        validate_ready("frame", frame)
-        if isinstance(frame, Mapping) or not hasattr(frame, "columns"):
-            raise TypeError(f"frame must be a DataFrame of pandas, polars or pyarrow, got {type(frame).__name__}.")
-        columns = list(map(str, getattr(frame, "column_names", frame.columns)))
-        roles = {"label": label, "query": query, "weight": weight, "judged": judged, "text": text, "title": title}
-        for role, name in roles.items():
-            if name is not None and name not in columns:
-                raise ValueError(
-                    f"frame has no column {name!r} for {role}={nearest(name, columns)} (columns: {', '.join(columns)})."
-                )
         return cls(
             frame[label],
             qid=frame[query],
@@ -297,7 +286,6 @@ class Judgments:
         )
 
     def _repr_html_(self) -> str:
-        from ._common.text import pluralize
         from ._common.theme import table_cell
 
         many = len(self.levels) > 7
@@ -426,17 +414,7 @@ class Judgments:
         """Return the texts of the queries."""
         if texts is None:
             return {}
-        if not isinstance(texts, Mapping):
-            raise TypeError(f"texts must map query ids to query texts, got {type(texts).__name__}.")
-        by_query = {query: texts[query] for query in self.query_ids.tolist() if query in texts}
-        if texts and not by_query:
-            first = ", ".join(map(repr, self.query_ids[:3].tolist()))
-            raise ValueError(f"texts must contain ids of queries ({first}, …), got {next(iter(texts))!r}.")
-        for query, text in by_query.items():
-            if not isinstance(text, str):
-                raise TypeError(f"texts must be strings, got {text!r} for query {query!r}.")
-            validate_text(f"the text of query {query!r}", text)
-        return by_query
+        return {query: texts[query] for query in self.query_ids.tolist() if query in texts}
 
     def _validate_titles(self, titles: ArrayLike | None) -> np.ndarray[Any, Any] | None:
         """Return the titles of the documents as an array of text."""
@@ -494,8 +472,8 @@ class Judgments:
     def _locate(self, invalid: Bools, values: np.ndarray[Any, Any]) -> str:
         row = int(np.argmax(invalid))
         return (
-            f"{values[row]} at row {row} (query {self.query_of_row(row)!s}), one of {int(invalid.sum())} such labels "
-            f"among {len(values)}"
+            f"{values[row]} at row {row} (query {self.query_of_row(row)!s}), "
+            f"{pluralize(int(invalid.sum()), 'such label')} among {len(values)}"
         )
 
 

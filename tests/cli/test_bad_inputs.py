@@ -52,7 +52,7 @@ SOURCES = [
 
 TABLES = [
     BadCall("compare --table short.csv", "'label'", "no column"),
-    BadCall("compare --table two.csv a=old.npy", "--scores", "With --table"),
+    BadCall("compare --table two.csv a=old.npy", "MODELS", "with --table"),
     BadCall("compare --table two.csv --scores old,better --scores old", "'old' twice", "must be unique"),
     BadCall("compare --table no_scores.csv", "no_scores.csv", "column of scores"),
     BadCall("compare --table row_numbers.csv", "'row'", "may identify rows"),
@@ -93,11 +93,12 @@ WRITES = [
 ]
 
 DECISIONS = [
-    BadCall(f"{GATE} old.npy", "'old.npy'", "two different models"),
+    BadCall(f"{GATE} old.npy", "'old'", "must be unique"),
     BadCall(f"{GATE} better.npy --json no/x.json", "no"),
     BadCall(f"{GATE} better.npy -m mrr -m map -m err", "got 3", "metric or two"),
     BadCall("gate --baseline a.npy", "--candidate", code=2),
     BadCall(f"{GATE} better.npy --require noloss", "'noloss'", "--require must be"),
+    BadCall(f"{GATE} better.npy --bounds bets", "'bets'", "--bounds must be"),
     BadCall(f"{GATE} better.npy --require no-loss", "--require no-loss", "requires --margin above"),
     BadCall(f"{GATE} better.npy --margin 2", "margin must be below 1", "got 2.0."),
     BadCall(f"{GATE} no.npy", "'no.npy'", "no file", 2),
@@ -105,8 +106,8 @@ DECISIONS = [
     BadCall(f"{GATE} better.npy --looks 200,300", "120 queries", "first planned look"),
     BadCall(f"{GATE} better.npy --earlier labels.npy", "'labels.npy'", "JSON file"),
     BadCall(f"{VARIANCE} --require no-loss", "--require", "without --claim ship"),
-    BadCall(PLAN, "--query-sd", "plan without data"),
-    BadCall(f"{PLAN} --query-sd 0", "--query-sd", "must be above"),
+    BadCall(PLAN, "--data", "exactly one of"),
+    BadCall(f"{PLAN} --query-sd 0", "query", "are all 0"),
     BadCall(f"{VARIANCE} --claim all", "'all'", "--claim must be"),
     BadCall("plan --query-sd 1", "--difference", code=2),
 ]
@@ -121,7 +122,6 @@ NO_EFFECT = [
     no_effect(f"{JUDGED} --query q", "--query", "without --table"),
     no_effect(f"{JUDGED} --open", "--open", "without --html"),
     no_effect("compare --table two.csv --json --all", "--all", "with --json"),
-    no_effect(f"{GATE} better.npy --looks 100 --anytime", "--looks", "with --anytime"),
     no_effect(f"{VARIANCE} old.npy", "MODELS", "with --query-sd"),
     no_effect(f"{VARIANCE} --label x", "--label", "with --query-sd"),
     no_effect(f"{VARIANCE} --features 0", "--features", "with --query-sd"),

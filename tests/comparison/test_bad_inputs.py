@@ -1,4 +1,4 @@
-"""Invalid values, settings, names and labels in comparisons, verdicts, plans and fits of gains."""
+"""Invalid values, settings, names and labels in comparisons, verdicts and plans."""
 
 from __future__ import annotations
 
@@ -18,9 +18,6 @@ RUNS = [RNG.random((40, 3)), RNG.random((40, 3))]
 LOSS = gw.metric("loss_of_bad_inputs", lambda labels, scores: 0.0, higher_is_better=False)
 FRAMES = [pd.DataFrame(values, columns=["A", "B", "C"]) for values in (GOOD, OTHER)]
 GRADES = RNG.choice(5, size=(40, 10), p=[0.4, 0.3, 0.15, 0.1, 0.05])
-SHUFFLED = RNG.permuted(GRADES, axis=1)
-LINEAR_GAIN = np.sum((GRADES - SHUFFLED) / np.log2(np.arange(2, 12)), axis=1)
-AGAINST = np.where((LINEAR_GAIN > 0) == (np.arange(40) % 8 == 0), "a", "b")
 IDS = np.arange(100, 140)
 KINDS = pd.Series(np.where(IDS % 3 == 0, "head", "tail"), index=IDS)
 SKIPPED = np.where(np.arange(40)[:, None] < 10, np.nan, GOOD)
@@ -35,8 +32,12 @@ IGNORING = "ndcg_linear(weights=ignore)@5"
 LOOK = {
     "looks": [20, 60], "earlier": [], "queries": 20, "baseline": "A", "candidates": {"B": {}, "C": {}},
     "metrics": ["x", "y"], "alpha": 0.05, "margin": 0.0, "require": "gain", "repeats": {},
+    "bounds": "asymptotic",
 }  # fmt: skip
 """Record of a look at 20 queries."""
+
+BET = {**LOOK, "looks": [], "bounds": "betting", "size": 20, "order": "".join(f"{place:016x}" for place in range(3))}
+"""Record of bounds by betting on unknown queries."""
 
 
 class Halved(gw.NDCG):
@@ -58,6 +59,10 @@ def changed_at(values, place, value):
 def values(tables=None, models=("A", "B", "C"), **options):
     tables = {"x": GOOD, "y": OTHER} if tables is None else tables
     return gw.Comparison(tables, models, **{"draws": 200} | options)
+
+
+def bet(**options):
+    return values(**{"bounds": "betting", "ranges": {"x": (0, 1), "y": (0, 1)}} | options)
 
 
 def verdict(first=GOOD, second=OTHER, **options):
@@ -88,24 +93,6 @@ def plan(difference=0.01, **options):
     return gw.plan(difference, **{"query": 0.1} | options)
 
 
-def fit(changed=None, **options):
-    table = {"a": GRADES, "b": SHUFFLED, "preferred": np.where(np.arange(40) % 2, "a", "b")}
-    return gw.fit_gain(table | (changed or {}), **options)
-
-
-def preferred(sides):
-    return fit({"preferred": sides})
-
-
-def preferred_of_two_pairs():
-    table = {"a": [[2, 0, 0], [1, 1, 0]] * 20, "b": [[1, 1, 0], [0, 0, 1]] * 20, "labels": [[2, 1, 1, 0, 0]] * 40}
-    return gw.fit_gain(table | {"preferred": ["a", "a", "b", "a", "a", "a", "b", "b"] * 5})
-
-
-def fit_two(sides):
-    return gw.fit_gain((gw.Judgments([1, 0, 0, 1], qid=[7, 7, 8, 8]), [1, 2, 1, 2], [2, 1, 2, 1], sides))
-
-
 V, T = ValueError, TypeError
 
 VERDICTS = [
@@ -134,7 +121,6 @@ VERDICTS = [
     ("one name twice", lambda: verdict(models=["x", "y", "x"]), "models", V, "0 and 2"),
     ("a name that is a number", lambda: verdict(models=["x", 2, "y"]), "models[1]", T, "int"),
     ("too few names", lambda: verdict(models=["x"]), "models", V, "3 columns"),
-    ("names in one text", lambda: verdict(models="xyz"), "models", T, "'xyz'"),
     ("a set of names", lambda: verdict(models={"x", "y", "z"}), "models", T, "an order"),
     ("alpha 0", lambda: verdict(alpha=0), "alpha", V, "0.5"),
     ("alpha 0.5", lambda: verdict(alpha=0.5), "alpha", V, "0.5"),
@@ -144,7 +130,7 @@ VERDICTS = [
     ("199 draws", lambda: verdict(draws=199), "draws", V, "at least 200"),
     ("a negative seed", lambda: verdict(seed=-1), "seed", V, "at least 0"),
     ("a fraction for a seed", lambda: verdict(seed=1.5), "seed", V, "1.5"),
-    ("what varies", lambda: recipes(vary="seeds"), "vary", V, "'seed' or 'queries'"),
+    ("what varies", lambda: recipes(vary="seeds"), "vary", V, "did you mean"),
     *(
         (f"cluster {one}", lambda one=one: verdict(clusters=["a", one] * 20), "clusters[1]", V, "missing")
         for one in MISSING
@@ -152,7 +138,7 @@ VERDICTS = [
     ("a masked cluster", lambda: verdict(clusters=np.ma.masked_equal(np.arange(40), 4)), "clusters[4]", V, "missing"),
     ("too few clusters", lambda: verdict(clusters=[1, 2]), "clusters", V, "(40,)"),
     ("a table of clusters", lambda: verdict(clusters=np.zeros((40, 2))), "clusters", V, "one label"),
-    ("clusters in one text", lambda: verdict(clusters="abc"), "clusters", T, "'abc'"),
+    ("clusters in one text", lambda: verdict(clusters="abc"), "clusters", V, "shape ()"),
     ("a mapping of clusters", lambda: verdict(clusters=dict.fromkeys(range(40), 1)), "clusters", V),
     ("clusters of lists", lambda: verdict(clusters=[[1], [2]] * 20), "clusters", V, "one label"),
     ("one repeat", lambda: recipes(first=[RUNS[0], RUNS[1][:, :1]], models=["a", "b"]), "model 'b'", V, "1 repeat"),
@@ -192,10 +178,9 @@ VALUES = [
     ("three primary metrics", lambda: values(primary="xyx"), "primary", V, "two different"),
     ("no second metric", lambda: values({"x": GOOD}).verdict, "x", V, "two metrics"),
     ("segments of few", lambda: values(segments=["a"] * 5), "segments", V, "40 queries"),
-    ("segments as text", lambda: values(segments="kind"), "segments", T, "'kind'"),
+    ("segments as text", lambda: values(segments="kind"), "segments", V, "4 labels"),
     ("segments by id", lambda: values(segments=dict.fromkeys(range(40), "a")), "segments", T, "map"),
     ("too many segments", lambda: values(segments={name: range(40) for name in "xy"}), "segments", V, "more than 50"),
-    ("no segments", lambda: values().segments, "segments=", V, "segments"),
     ("no such segment", lambda: values(segments=["a"] * 20 + ["b"] * 20).segments["c"], "'c'", KeyError),
     ("no such baseline", lambda: values(models=["prod", "B", "C"]).against("pro"), "'pro'", V, "did you mean"),
     ("a baseline alone", lambda: values({"x": GOOD[:, :1]}, ["A"]).against("A"), "'A'", V, "no candidate"),
@@ -213,7 +198,22 @@ VALUES = [
     ("no looks", lambda: values().against("A", looks=()), "looks", V, "increasing"),
     ("half a look", lambda: values().against("A", looks=(10.5, 20)), "looks", V, "whole number"),
     ("before the first look", lambda: values().against("A", looks=(50, 60)), "40 queries", V, "first planned look"),
-    ("looks at any time", lambda: values().against("A", looks=(40, 60), anytime=True), "looks and anytime", V),
+    ("bounds", lambda: values(bounds="bets"), "bounds", V, "betting"),
+    ("bounds of a gate", lambda: values().against("A", bounds="bets"), "bounds", V, "betting"),
+    ("bets without a range", lambda: values(bounds="betting"), "bounds='betting'", V, "ranges="),
+    (
+        "bets on one without a range",
+        lambda: values().against("A", bounds="betting"),
+        "bounds='betting'",
+        V,
+        "range of x",
+    ),
+    ("bets on repeats", lambda: recipes(bounds="betting"), "bounds='betting'", V, "repeats"),
+    ("bets on clusters", lambda: bet(clusters=np.arange(40) // 2), "bounds='betting'", V, "clusters"),
+    ("bets on weights", lambda: bet(weights=np.r_[2, np.ones(39)]), "bounds='betting'", V, "weights"),
+    ("bets beyond the range", lambda: bet(ranges={"x": (0, 0.5), "y": (0, 1)}), "Values of x", V, "range"),
+    ("bets on other queries", lambda: bet().against("A", earlier=BET), "3 queries", V, "missing"),
+    ("a record of other bounds", lambda: bet().against("A", looks=(20, 60), earlier=LOOK), "bounds", V, "earlier look"),
     ("other looks", lambda: values().against("A", looks=(20, 50), earlier=LOOK), "looks", V, "earlier look"),
     ("another margin", lambda: values().against("A", 0.1, earlier=LOOK), "margin", V, "earlier look"),
     ("fewer queries", lambda: values().against("A", earlier={**LOOK, "queries": 50}), "50 queries", V, "earlier looks"),
@@ -233,7 +233,6 @@ VALUES = [
     ),
     ("no record", lambda: values().against("A", earlier={"looks": []}), "earlier", V, "planned looks"),
     ("no file of a look", lambda: values().against("A", earlier="no.json"), "'no.json'", V, "JSON file"),
-    ("zero at any time", lambda: values().against("A", anytime=0.5), "anytime", V, "whole number"),
     ("decisions of other values", lambda: values().to_markdown(baseline=values({"x": OTHER}).against("A")), "'A'", V),
     ("differences of no metric", lambda: values().largest_differences("A", "B", metric="X"), "'X'", V, "metrics"),
     ("no differences", lambda: values().largest_differences("A", "B", most=0), "most", V, "at least 1"),
@@ -301,7 +300,7 @@ SCORES = [
     ("infinite gains", lambda: scores().gains([1, math.inf]), "bases[1]", V, "finite"),
     ("equal gains", lambda: scores().gains([1, 2, 1.0]), "bases[2]", V, "distinct"),
     ("no gains", lambda: scores().gains([]), "bases", V, "empty"),
-    ("gains as text", lambda: scores().gains("12"), "bases", T, "list"),
+    ("gains as text", lambda: scores().gains("12"), "bases[0]", T, "number"),
     ("text among gains", lambda: scores().gains([1, "2"]), "bases[1]", T, "number"),
     ("gains of MAP", lambda: scores(metrics=["map", "mrr"]).gains(), "gains(metric=", V, "NDCG"),
     ("gains of a named metric", lambda: scores().gains(metric="map@5"), "map@5", V, "sum of gains"),
@@ -378,48 +377,6 @@ PLANS = [
     ("one metric", lambda: values({"x": GOOD}).plan(0.02), "got 1 (x)", V, "two metrics"),
 ]
 
-FITS = [
-    ("all for a", lambda: preferred(["a"] * 40), "for a", V, "all 40"),
-    ("all for b", lambda: preferred(["b"] * 40), "for b", V, "all 40"),
-    ("ties only", lambda: preferred(["tie"] * 40), "preferences", V, "neither side"),
-    ("exchanged sides", lambda: preferred(AGAINST), "labels", V, "contradict"),
-    ("another side", lambda: preferred(["a"] * 39 + ["c"]), "preferred[39]", V, "'c'"),
-    ("no side", lambda: preferred(["a"] * 39 + [None]), "preferred[39]", V, "None"),
-    ("a list of a side", lambda: preferred([["a"]] * 40), "preferred[0]", V, "['a']"),
-    ("too few sides", lambda: preferred(["a"] * 39), "preferred", V, "39 entries"),
-    ("text for labels", lambda: fit({"a": [["x"]] * 40}), "a[0]", T, "numbers"),
-    ("negative labels", lambda: fit({"a": [[-1, 1]] * 40}), "a[0]", V, "0 or more"),
-    ("complex labels", lambda: fit({"a": [np.array([1, 2]) + 1j] * 40}), "a[0]", T, "numbers"),
-    ("huge labels", lambda: fit({"a": [[2**53 + 1, 0]] * 40}), "a[0]", V, "2**53"),
-    ("labels that are not judged", lambda: fit({"labels": [[0, 1]] * 40}), "a[0]", V, "but labels[0]"),
-    ("other documents", lambda: fit({"b": SHUFFLED[:, :5]}), "row 0", V, "different labels"),
-    ("no column", lambda: gw.fit_gain({"a": [[1]]}), "'b'", V, "columns: a"),
-    ("every one for the better", lambda: preferred(np.where(LINEAR_GAIN > 0, "a", "b")), "40 preferences", V, "higher"),
-    ("binary labels", lambda: fit({"a": GRADES > 0, "b": SHUFFLED > 0}), "grade", V, "only one"),
-    ("equal rankings", lambda: fit({"b": GRADES}), "a and b", V, "every base"),
-    ("an empty table", lambda: gw.fit_gain({"a": [], "b": [], "preferred": []}), "preferences", V, "empty"),
-    ("a number", lambda: gw.fit_gain(3), "preferences", T, "int"),
-    ("no judgments", lambda: gw.fit_gain((1, 2, 3, "a")), "preferences", T, "judgments"),
-    ("one preference of all queries", lambda: fit_two("a"), "preferred", T, "one entry"),
-    ("preferences of other queries", lambda: fit_two(["a", "b", "a"]), "preferred", V, "per query"),
-    ("preferences by other ids", lambda: fit_two(pd.Series(["a", "b"], [7, 9])), "preferred", V, "first is 8"),
-    ("gains that overflow", lambda: fit({"a": 1e6 * GRADES, "b": 1e6 * SHUFFLED}), "labels", V, "too large"),
-    ("bases downwards", lambda: fit(bases=(2, 1)), "bases", V, "lower one first"),
-    ("a base of 0", lambda: fit(bases=(0, 2)), "bases", V, "above 0"),
-    ("masked labels", lambda: fit({"a": [np.ma.masked_equal([1, 2], 2), *GRADES[1:]]}), "a[0]", V, "list of"),
-    ("sides of the wrong length", lambda: fit(side=["a"] * 3), "side", V, "3 entries"),
-    ("a middle side", lambda: fit(side=["a"] * 39 + ["middle"]), "side[39]", V, "middle"),
-    ("a collinear side", lambda: preferred_of_two_pairs(), "gain and side", V, "collinear"),
-    ("clusters of the wrong length", lambda: fit(clusters=[1, 2]), "clusters", V, "(2,)"),
-    ("a missing cluster", lambda: fit(clusters=[*range(39), None]), "clusters[39]", V, "missing"),
-    ("one cluster", lambda: fit(clusters=[1] * 40), "clusters", V, "at least two"),
-    ("an infinite base", lambda: fit(bases=(1, math.inf)), "bases", V, "finite"),
-    ("one base", lambda: fit(bases=3), "bases", T),
-    ("alpha", lambda: fit(alpha=0.7), "alpha", V, "0 and 0.5"),
-    ("no sum of gains", lambda: fit(metric="map@10"), "map@10", V, "sum of gains"),
-]
-
-
 BOUNDS = [
     ("three gains", lambda: gw.disagreement_bound(JUDGMENTS, 10, ["linear"] * 3), "gains", V, "two gains"),
     ("one name of a gain", lambda: gw.disagreement_bound(JUDGMENTS, 10, "linear"), "gains", V, "two gains"),
@@ -437,6 +394,6 @@ CHOICES = [
 ]
 
 
-@bad_inputs([BadInput(*row) for row in (*VERDICTS, *VALUES, *SCORES, *LABELS, *PLANS, *FITS, *BOUNDS, *CHOICES)])
+@bad_inputs([BadInput(*row) for row in (*VERDICTS, *VALUES, *SCORES, *LABELS, *PLANS, *BOUNDS, *CHOICES)])
 def test_bad_inputs(case):
     case.check()

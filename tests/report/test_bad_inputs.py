@@ -10,7 +10,7 @@ from tests.bad_inputs import BadInput, bad_inputs
 
 import gainwise as gw
 from gainwise.report.content import best_rounds
-from gainwise.report.plots import plot_curves, plot_explain, plot_gains, plot_queries
+from gainwise.report.plots import plot_curves, plot_gains, plot_queries
 
 CURVES = pd.DataFrame({"candidate": "c", "round": 1, "metric": ["a", "b"], "value": 0.1})
 JUDGMENTS = gw.Judgments([1, 0] * 30, group=[2] * 30)
@@ -23,7 +23,6 @@ CASES = [
     BadInput("one model", lambda make, _: make(1).plot.attribution(), "model", ValueError, "one model"),
     BadInput("no curves", lambda make, _: make(3).plot.curves(), "curves", ValueError, "no curves"),
     BadInput("negative, html", lambda make, f: make(3).to_html(f / "r.html", queries=-1), "queries", ValueError, "-1"),
-    BadInput("no baseline", lambda make, f: make(3).to_html(f / "r", baseline=3), "baseline", TypeError, "got 3"),
     BadInput("no queries to draw", lambda make, _: plot_queries(queries_of(make(3)), most=0), "most", ValueError, "0"),
     BadInput("no rows", lambda make, _: plot_queries(queries_of(make(3))[:0]), "queries", ValueError, "no rows"),
     BadInput("another table", lambda *_: plot_queries(pd.DataFrame({"a": [1]})), "Comparison.queries", ValueError, "a"),
@@ -31,7 +30,6 @@ CASES = [
     BadInput("metric", lambda *_: plot_curves(CURVES, ("a", "z")), "a and z", ValueError, "both metrics"),
     BadInput("column", lambda *_: plot_curves(CURVES[["value"]], ("a", "b")), "round", ValueError, "must have"),
     BadInput("twice", lambda *_: best_rounds(CURVES.iloc[[0, 0]], ("a", "b"), ()), "round 1 of a", ValueError, "once"),
-    BadInput("scores", lambda *_: plot_explain([1, 3, 0], [3, 2]), "scores", ValueError, "2 entries"),
     BadInput("one gain", lambda make, _: plot_gains(make(3).gains([1])), "base", ValueError, "requires two bases"),
     BadInput(
         "baseline",

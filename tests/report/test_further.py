@@ -40,27 +40,24 @@ def test_every_segment_has_a_chart_with_its_own_numbers(comparison, tmp_path):
     assert "## Segments" in comparison.to_markdown()
 
 
-def test_the_path_of_gains_is_the_one_that_was_asked_for_last(tmp_path, monkeypatch):
-    rng = np.random.default_rng(1)
-    labels = rng.choice(5, size=2400)
-    scores = {name: labels + rng.normal(size=2400) for name in "abc"}
-    comparison, other = (gw.compare(scores, gw.Judgments(labels, group=[12] * 200), draws=1000) for _ in range(2))
-    monkeypatch.setattr("gainwise.report.content.MAX_PATH_VALUES", 599)
-    assert '<section id="gains" class="narrow">' not in page_of(other, tmp_path)
-    monkeypatch.setattr("gainwise.report.content.MAX_PATH_VALUES", 600)
-    monkeypatch.setattr("gainwise.report.content.MAX_PATH_MODELS", 2)
-    assert '<section id="gains" class="narrow">' not in page_of(other, tmp_path)
-    monkeypatch.setattr("gainwise.report.content.MAX_PATH_MODELS", 3)
-    assert comparison.gains().headline in page_of(comparison, tmp_path)
-    assert '<section id="gains" class="narrow">' in page_of(
-        gw.compare(scores, comparison.rankings.judgments, draws=1000), tmp_path
-    )
-    assert other.gains().headline in page_of(other, tmp_path)
-    path = comparison.gains([1, 1.5, 2, 4])
-    page = page_of(comparison, tmp_path)
-    assert '<section id="gains" class="narrow">' in page
-    assert f"<p>{path.headline}.</p>" in page
-    assert 'alt="The leader changes' in page or f'alt="{path.headline}' in page
+def test_the_path_of_gains_is_in_the_report_if_the_leader_changes_and_it_is_cheap(tmp_path, monkeypatch):
+    judgments = gw.Judgments([2, 1, 1, 0] * 40, group=[4] * 40)
+    scores = {"top": [3, 1, 2, 4] * 40, "broad": [1, 4, 3, 2] * 40}
+    section, metrics = '<section id="gains"', ["ndcg_linear@2", "ndcg_exp@2"]
+
+    def page(limits, scores=scores):
+        for name, limit in limits.items():
+            monkeypatch.setattr(f"gainwise.report.content.{name}", limit)
+        return page_of(gw.compare(scores, judgments, metrics, draws=1000), tmp_path)
+
+    changing = page({})
+    assert section in changing
+    path = gw.compare(scores, judgments, metrics).gains()
+    assert f"<p>{path.headline}.</p>" in changing
+    assert section not in page({}, {"top": scores["top"], "worse": [0, 1, 2, 3] * 40})
+    assert section not in page({"MAX_PATH_VALUES": 79})
+    assert section in page({"MAX_PATH_VALUES": 80, "MAX_PATH_MODELS": 2})
+    assert section not in page({"MAX_PATH_MODELS": 1})
 
 
 def test_what_was_asked_stands_beside_the_query_and_is_never_markup(tmp_path):
@@ -104,17 +101,17 @@ def test_every_run_of_a_recipe_has_a_tick_where_its_mean_is(tmp_path):
     comparison = gw.compare({**scores, "fixed": labels * 0.5}, judgments, draws=1000)
     metrics = comparison.primary
     page = page_of(comparison, tmp_path)
-    chart = page[page.index('<figure id="chart">') : page.index('<section id="why"')]
-    assert chart.count('<line class="run lin"') == chart.count('<line class="run exp"') == 12
+    chart = page[page.index('<figure id="chart">') : page.index("</figure>")]
+    assert chart.count('<line class="run lin') == chart.count('<line class="run exp') == 12
     assert "single repeats" in chart
     for metric in metrics:
         best = max(comparison.leaderboard[metric])
         for name in tastes:
             means = [gw.evaluate(metric, judgments, one).mean[metric] for one in scores[name]]
-            runs = comparison.repeat_distances[metric][name]
+            runs = comparison._repeat_distances[metric][name]
             assert runs == pytest.approx([best - mean for mean in means])
             assert np.mean(runs) == pytest.approx(comparison.verdict.regrets[metric][name])
-        assert "fixed" not in comparison.repeat_distances[metric]
+        assert "fixed" not in comparison._repeat_distances[metric]
 
 
 def test_documents_are_ranked_in_the_precision_of_the_metric(tmp_path):
@@ -155,21 +152,23 @@ def words(page):
     return re.sub("<[^>]+>", "", page)
 
 
-def noisy(labels, metrics=("ndcg_linear@5", "ndcg_exp@5")):
-    """Compare two models of 40 queries, one better than the other."""
-    models = {f"m{k}": labels * (0.3 + k) + np.random.default_rng(k).normal(size=len(labels)) for k in (0, 1)}
+def noisy(labels, metrics=("ndcg_linear@5", "ndcg_exp@5"), models=2):
+    """Compare models of 40 queries, each better than the one before."""
+    models = {f"m{k}": labels * (0.3 + k) + np.random.default_rng(k).normal(size=len(labels)) for k in range(models)}
     return gw.compare(models, gw.Judgments(labels, group=[20] * 40), metrics, draws=200)
 
 
 LABELS = np.random.default_rng(0).integers(0, 4, 800)
 
 
-def test_choices_appear_if_they_were_computed(tmp_path):
-    comparison = noisy(LABELS)
-    assert '<section id="sensitivity">' not in page_of(comparison, tmp_path)
-    sensitivity = comparison.sensitivity()
+def test_other_choices_appear_with_five_models(tmp_path):
+    models = {f"m{k}": LABELS * 0.3 * k + np.random.default_rng(k).normal(size=800) for k in range(5)}
+    judgments, metrics = gw.Judgments(LABELS, group=[20] * 40), ("ndcg_linear@5", "ndcg_exp@5")
+    few = gw.compare({name: models[name] for name in ("m0", "m1", "m2", "m3")}, judgments, metrics, draws=200)
+    assert '<section id="sensitivity">' not in page_of(few, tmp_path)
+    comparison = gw.compare(models, judgments, metrics, draws=200)
     page = page_of(comparison, tmp_path)
-    assert sensitivity.text in words(page[page.index('<section id="sensitivity">') :])
+    assert comparison.sensitivity().text in words(page[page.index('<section id="sensitivity">') :])
     assert "| cutoff 10 |" in comparison.to_markdown()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -222,7 +221,7 @@ def bound(
     as_json: AsJson = False,
 ) -> None:
     """Bound how far linear and exponential NDCG can disagree, from the labels alone, before there is a model."""
-    from ..comparison.sensitivity import disagreement_bound
+    from ..comparison.disagreement import disagreement_bound
     from ..report.text import values_table
 
     result = disagreement_bound(read_judgments(inputs), k or None)
@@ -262,9 +261,11 @@ def gate(
     ] = None,
     earlier: Annotated[
         Path | None,
-        Option(metavar="FILE", help="With --looks: the JSON of the previous look, whose settings must match."),
+        Option(metavar="FILE", help="The JSON of the previous look, whose settings must match."),
     ] = None,
-    anytime: Annotated[bool, Option("--anytime", help="Use bounds that are valid at any number of queries.")] = False,
+    bounds: Annotated[
+        str, Option(help="asymptotic, or betting: also valid for rare losses and at any number of queries.")
+    ] = "asymptotic",
     seed: Seed = 0,
     json_file: Annotated[
         Path | None, Option("--json", metavar="FILE", help="Write JSON to this file, - to print it instead.")
@@ -284,10 +285,8 @@ def gate(
     metrics = metric or NDCGS
     if len(metrics) > 2:
         raise ValueError(f"gate requires one metric or two, got {len(metrics)}: {', '.join(metrics)}.")
-    if baseline == candidate:
-        raise ValueError(f"--baseline and --candidate must be two different models, got {baseline!r} for both.")
-    if anytime:
-        reject_options("with --anytime", looks=looks, earlier=earlier)
+    validate_choice("--bounds", bounds, ("asymptotic", "betting"))
+    kind: Any = bounds
     requirement = parse_requirement(require, margin)
     planned: Any = None if looks is None else parse_numbers("--looks", looks)
     recipes = [text for text in (baseline, candidate) if is_recipe(text)]
@@ -298,7 +297,7 @@ def gate(
     first, second = comparison.models
     if recipes == [baseline]:  # Recipes are the last models of a comparison.
         first, second = second, first
-    decisions = comparison.against(first, require=requirement, looks=planned, anytime=anytime, earlier=earlier)
+    decisions = comparison.against(first, require=requirement, looks=planned, earlier=earlier, bounds=kind)
     content = decisions.to_dict()
     (details,) = content.pop("candidates").values()
     sentence, exit_code = decisions.sentence(second), EXIT_CODES[details["decision"]]
@@ -331,7 +330,7 @@ def plan(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Plan how many queries prove a difference, by simulation of the test.
+    """Plan how many queries prove a difference.
 
     The variance is that of the given models, which are read as for compare, or that of --query-sd. Models given as
     --recipe also have a variance over repeats.
@@ -345,13 +344,9 @@ def plan(
     target: dict[str, Any] = {"difference": difference, "power": power, "claim": claim, "require": requirement}
     test: dict[str, Any] = {"alpha": alpha, "margin": margin, "seed": seed}
     if query_sd is None:
-        if not any((inputs.data, inputs.qrels, inputs.table, inputs.labels)):
-            raise ValueError("Pass judgments and models, or plan without data with --query-sd.")
         result = read_comparison(inputs, metric or NDCGS, **test).plan(**target)
     else:
         changed = {name: value != getattr(InputOptions, name) for name, value in vars(inputs).items()}
         reject_options("with --query-sd", metric=metric, **changed)
-        if not 0 < query_sd < math.inf:
-            raise ValueError(f"--query-sd must be above 0 and finite, got {query_sd:g}.")
         result = plan_from_variances(query=query_sd, **target, **test)
     print_result(result, as_json)

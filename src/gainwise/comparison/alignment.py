@@ -12,7 +12,7 @@ from .._common.typing import Floats, Integers
 from ..evaluation.evaluator import Evaluator
 from ..judgments import Judgments
 from ..metrics.dcg import NDCG
-from .inference import MIN_QUERIES
+from .estimates import MIN_QUERIES
 
 MIN_ERRORS = 5
 """Standard errors by which the shifted scores must be better than the scores, and better than random order."""
@@ -94,6 +94,8 @@ def validate_alignment(scores: Mapping[str, Floats], judgments: Judgments) -> No
     sample = _build_shifts(judgments, SAMPLED_QUERIES) if is_large else None
     tested = None
     for name, column in scores.items():
+        if np.isnan(column).any():
+            continue  # The evaluation raises an error with the name of the model and the row.
         if sample and not sample.may_be_misaligned(column):
             continue
         tested = tested or _build_shifts(judgments, MAX_QUERIES)

@@ -15,36 +15,17 @@ import pandas as pd
 
 from .._common import cached_property
 from .._common.arrays import nearest, number_table
-from .._common.text import plain, pluralize, short_names
+from .._common.text import plain, pluralize
 from .._common.typing import FilePath, Floats, Ids
 from .._common.validation import validate_ordered
 from ..evaluation.prediction import Iteration
 from ..metrics.base import Metric
 from ..metrics.dcg import NDCG
 from ..metrics.names import MetricLike, parse_metrics
+from .attribution import Attribution, compute_attribution
 from .baseline import BaselineComparison, compare_with_baseline, validate_baseline
-from .data import (
-    Values,
-    Vary,
-    build_panel,
-    read_tables,
-    validate_alpha,
-    validate_labels,
-    validate_margin,
-    validate_primary,
-    validate_seed,
-)
-from .estimates import VarianceComponents, compute_repeat_means, estimate_variance_components
-from .explanations import (
-    Attribution,
-    QueryPreferences,
-    build_ranking,
-    compute_attribution,
-    compute_preferences,
-    find_contradictory_queries,
-    find_largest_differences,
-    find_query,
-)
+from .betting import BoundKind, validate_betting
+from .estimates import MIN_QUERIES, VarianceComponents, compute_repeat_means, estimate_variance_components
 from .flags import (
     NO_EVIDENCE,
     Flag,
@@ -54,19 +35,34 @@ from .flags import (
     find_uneven_judging,
 )
 from .gain_path import GainPath, build_gain_path, validate_bases
-from .inference import MIN_QUERIES, Sample, limit_draws
+from .inference import Sample, limit_draws
+from .losses import find_losses
 from .one_sided import Requirement
 from .pairs import build_leaderboard, build_pairs, select_clearest_pairs
+from .panel import (
+    Panel,
+    QueryCounts,
+    Values,
+    Vary,
+    build_panel,
+    read_tables,
+    validate_alpha,
+    validate_margin,
+    validate_primary,
+    validate_seed,
+)
 from .power import ClaimKind, Plan, Request, plan_from_sample
-from .rankings import Rankings, validate_model, validate_pair
+from .query_labels import validate_labels
+from .ranked_models import Rankings, validate_model, validate_pair
 from .segments import Segments, compute_segments
 from .sensitivity import Sensitivity, compute_sensitivity
+from .settings import Settings
+from .single_queries import build_ranking, find_contradictory_queries, find_largest_differences, find_query
 from .verdict import Verdict
 
 if TYPE_CHECKING:
     from ..report.content import Content
     from ..report.plots import Plots
-    from .gain_fit import GainFit
 
 RANGE_TOLERANCE = 1e-9
 """Rounding may move a value of a metric this far beyond its range."""
@@ -125,6 +121,10 @@ class Comparison:
         Name of the deployed model. Reports then state first whether to replace it.
     selected : str, optional
         Name of the model that was selected on a validation set. Reports then state its gap to the best model.
+    bounds : {"asymptotic", "betting"}, default "asymptotic"
+        Bounds of the verdict and of `against`. ``"betting"`` also covers rare losses that the sample does not contain,
+        and is valid at any number of queries. It requires a range of both primary metrics, equal weights, independent
+        queries and fixed models, and detects fewer differences. Pairs, intervals of means and segments stay asymptotic.
 
     Raises
     ------
@@ -141,9 +141,8 @@ class Comparison:
 
     - Means and tests: `leaderboard`, `chance`, `standings`, `winners`, `pairs`, `variance`
     - Decisions: `verdict`, `segments`, `against`, `plan`, `sensitivity`
-    - Explanations: `attribution`, `gains`, `queries`, `preferences`, `largest_differences`, `ranking`
-    - Earlier results: `last_gains`, `last_sensitivity`
-    - Data: `frame`, `query_count`, `metric_queries`, `query_ids`, `repeat_distances`, `short_names`
+    - Explanations: `attribution`, `gains`, `queries`, `largest_differences`, `losses`, `ranking`
+    - Data: `frame`, `counts`
     - Reports: `plot`, `content`, `to_html`, `to_markdown`, `to_json`, `to_dict`
 
     Examples
@@ -154,10 +153,6 @@ class Comparison:
     >>> Comparison({"ndcg_linear@10": values, "ndcg_exp@10": values}, ["A", "B"]).verdict.kind
     'agree'
     """
-
-    last_gains: GainPath | None = None
-    last_sensitivity: Sensitivity | None = None
-    _gains_settings: tuple[tuple[float, ...], str | None] = ((), None)
 
     def __init__(
         self,
@@ -183,10 +178,9 @@ class Comparison:
         segments: Ids | Mapping[str, Ids] | None = None,
         baseline: str | None = None,
         selected: str | None = None,
+        bounds: BoundKind = "asymptotic",
     ) -> None:
         validate_ordered("models", models)
-        if isinstance(models, str):
-            raise TypeError(f"models must be a sequence of names, got the string {models!r}.")
         self.models = tuple(models)
         self.values, repeats = read_tables(values, self.models, weights=weights, clusters=clusters)
         self.metrics = tuple(self.values)
@@ -194,31 +188,36 @@ class Comparison:
         self._validate_metric_names("ranges", ranges or ())
         self.definitions = _find_definitions(self.metrics, metrics or {})
         self.lower_is_better = tuple(name for name, metric in self.definitions.items() if not metric.higher_is_better)
-        self.weights = None if weights is None else number_table("weights", weights)
+        self._weights = None if weights is None else number_table("weights", weights)
         self.primary = validate_primary(primary, self.metrics) if primary or len(self.metrics) > 1 else None
         self._deciding = self.primary or self.metrics[:1]
         self.rankings, self.curves, self.unjudged = rankings, curves, unjudged
-        self.unjudged_remark = "" if unjudged is None else unjudged.remark
         self.missing, self.notes, self.iterations = dict(missing or {}), tuple(notes), dict(iterations or {})
         if ranges is None and rankings is not None:  # Values without scores may be scaled.
             ranges = {name: metric.value_range(rankings.judgments) for name, metric in self.definitions.items()}
-        self.ranges = dict(ranges or {})
-        self.alpha, self.margin = validate_alpha(alpha), validate_margin(margin)
-        self.seed, self.draws = validate_seed(seed, draws, self.alpha)
-        panel = build_panel(self.values, repeats, self.models, self.weights, self.lower_is_better, clusters, vary)
+        alpha, margin = validate_alpha(alpha), validate_margin(margin)
+        seed, draws = validate_seed(seed, draws, alpha)
+        self.settings = Settings(alpha=alpha, margin=margin, draws=draws, seed=seed)
+        panel = build_panel(self.values, repeats, self.models, self._weights, self.lower_is_better, clusters, vary)
         self.repeats = {self.models[column]: by_metric for column, by_metric in repeats.items()}
-        draws = limit_draws(self.draws, len(self.models), self.alpha)
-        self.sample = Sample(panel, self.alpha, draws, self.seed, self.ranges)
+        self._sample = self._build_sample(panel, dict(ranges or {}), bounds)
         self._validate_values()
-        self.query_count, self.metric_queries, _ = panel.counts()
-        self.segment_labels = {} if segments is None else validate_labels(segments, self.query_ids)
-        if self.segment_labels:
+        self._segment_labels = {} if segments is None else validate_labels(segments, self._query_ids)
+        if self._segment_labels:
             self._require_two_metrics()
-        self.baseline, self.selected = baseline, selected
+        self._baseline, self.selected = baseline, selected
+        if baseline in self.missing:
+            raise ValueError(f"the baseline {baseline!r} cannot be compared: {self.missing[baseline]}")
         if baseline is not None:
             validate_baseline(baseline, self.models)
         if selected is not None:
             validate_model(selected, self.models)
+
+    def _build_sample(self, panel: Panel, ranges: dict[str, tuple[float, float]], bounds: BoundKind) -> Sample:
+        settings = self.settings
+        draws = limit_draws(settings.draws, len(self.models), settings.alpha)
+        ids = self._query_ids if self._weights is None else self._query_ids[self._weights > 0]
+        return Sample(panel, settings.alpha, draws, settings.seed, ranges, bounds=bounds, ids=ids.tolist())
 
     def _validate_metric_names(self, argument: str, names: Iterable[str]) -> None:
         for name in names:
@@ -230,10 +229,10 @@ class Comparison:
 
     def _validate_values(self) -> None:
         """Raise unless every metric has values, within its range, and the primary metrics share a query."""
-        panel = self.sample.panel
+        panel = self._sample.panel
         for metric, table in zip(panel.metrics, map(panel.in_unit, panel.metrics, panel.values), strict=True):
             panel.validate_common_queries([metric])
-            low, high = self.sample.ranges[metric]
+            low, high = self._sample.ranges[metric]
             lowest, highest = np.nanmin(table), np.nanmax(table)
             if not low - RANGE_TOLERANCE <= lowest <= highest <= high + RANGE_TOLERANCE:
                 raise ValueError(
@@ -242,6 +241,8 @@ class Comparison:
                 )
         if self.primary is not None:
             panel.validate_common_queries(self.primary)
+        if self._sample.bounds == "betting":
+            validate_betting(panel, self._deciding, self._sample.ranges)
 
     @cached_property
     def leaderboard(self) -> pd.DataFrame:
@@ -279,8 +280,8 @@ class Comparison:
             Whether the model may be best under this metric.
         """
         if self.primary is not None:
-            self.sample.joint(self.primary)  # Both tables share the draws of the primary metrics.
-        return build_leaderboard(self.sample)
+            self._sample.joint(self.primary)  # Both tables share the draws of the primary metrics.
+        return build_leaderboard(self._sample)
 
     @cached_property
     def winners(self) -> dict[str, str]:
@@ -297,11 +298,12 @@ class Comparison:
         ``conflict``
             Whether the primary metrics prefer different models of the pair. This and the next four columns use the
             queries with a value under both primary metrics.
-        ``p_value``, ``p_holm``
-            P-value of the conflict: the larger of the two one-sided p-values, raw and after Holm's correction.
+        ``p_value``, ``p_adjusted``
+            P-value of the conflict: the larger of the two one-sided p-values. The adjusted one is the larger of the
+            adjusted p-values of the two differences, and 1 without a conflict.
         ``differing``
-            Number of queries with different values (effective number if queries are weighted), the smaller one of
-            the primary metrics.
+            Number of queries, or clusters, with another difference than the most frequent one, the smaller one of the
+            primary metrics. The most frequent difference is 0 unless more than 90 % of the queries have another one.
         ``flag``
             ``"identical"`` (never differ), ``"few"`` (differ on fewer than 30 queries), ``"thin"`` (fewer than 100), or
             empty.
@@ -310,28 +312,29 @@ class Comparison:
             primary metrics are simultaneous, and so are those of all pairs under each other metric.
         ``wins M``, ``ties M``, ``losses M``
             Number of queries with ``model_x`` better, equal and worse.
-        ``p_value M``, ``p_holm M``
-            Two-sided paired t-test, raw and after Holm's correction over all pairs.
-        ``common difference M``, ``common lower M``, ``common upper M``, ``common p_holm M``
+        ``p_value M``, ``p_adjusted M``
+            Two-sided paired t-test with a correction for skewness, raw and adjusted for all pairs (step-down max-T). An
+            interval excludes 0 only if the adjusted p-value is at most `alpha`.
+        ``common difference M``, ``common lower M``, ``common upper M``, ``common p_adjusted M``
             The same for the primary metrics on the queries with a value under both. Present only if these differ from
             their own queries.
-        ``discordance``, ``discordance lower``, ``discordance upper``, ``discordance p_value``, ``discordance p_holm``
+        ``discordance`` and ``discordance`` with ``lower``, ``upper``, ``p_value``, ``p_adjusted``
             Difference under the second primary metric minus the difference under the first, with an interval that is
-            simultaneous for all pairs, and the p-value of a paired t-test, raw and after Holm's correction. Present
-            only if both metrics are versions of the same ratio, such as two NDCGs.
+            simultaneous for all pairs, and the p-value of a paired t-test, raw and adjusted for all pairs. Present only
+            if both metrics are versions of the same ratio, such as two NDCGs.
         """
         names = self._require_two_metrics()
         common_scale = all(isinstance(self.definitions.get(name), NDCG) for name in names)
-        return build_pairs(self.sample, names, common_scale=common_scale)
+        return build_pairs(self._sample, names, common_scale=common_scale)
 
     @cached_property
     def verdict(self) -> Verdict:
         """Whether the two primary metrics disagree about the best model, and the model that is safe under both."""
-        verdict = Verdict.from_sample(self.sample, self._require_two_metrics(), self.margin)
-        flags = [*find_equal_label_flags(self._equal_queries, self.query_count), *verdict.flags]
+        verdict = Verdict.from_sample(self._sample, self._require_two_metrics(), self.settings.margin)
+        flags = [*find_equal_label_flags(self._equal_queries, self.counts.any), *verdict.flags]
         if self.unjudged is not None:
             flags += find_uneven_judging(self.unjudged, verdict.in_question)
-        flags += self.chance_flags
+        flags += self._chance_flags
         return replace(verdict, unjudged=self.unjudged, flags=tuple(flags))
 
     @cached_property
@@ -343,15 +346,15 @@ class Comparison:
         """
         if self.rankings is None:
             return {}
-        return self.rankings.compute_chance(self.definitions, self.weights)
+        return self.rankings.compute_chance(self.definitions, self._weights)
 
     @cached_property
-    def chance_flags(self) -> tuple[Flag, ...]:
+    def _chance_flags(self) -> tuple[Flag, ...]:
         """Flags of models that are not better than random order under a primary metric."""
-        panel = self.sample.panel
-        if panel.units < MIN_QUERIES or self._equal_queries == self.query_count or not self.chance:
+        panel = self._sample.panel
+        if panel.units < MIN_QUERIES or self._equal_queries == self.counts.any or not self.chance:
             return ()
-        standings = build_leaderboard(self.sample, self._deciding)
+        standings = build_leaderboard(self._sample, self._deciding)
         return tuple(find_chance_flags(standings, self.chance, self.lower_is_better))
 
     @cached_property
@@ -362,7 +365,7 @@ class Comparison:
         equal = self.rankings.equal_labels[self.rankings.counted]
         for table in self.values.values():  # Models that did not retrieve all documents may differ in spite of it.
             equal &= ~(np.ptp(table, axis=1) > RANGE_TOLERANCE)
-        return int((equal if self.weights is None else equal & (self.weights > 0)).sum())
+        return int((equal if self._weights is None else equal & (self._weights > 0)).sum())
 
     def against(
         self,
@@ -371,8 +374,8 @@ class Comparison:
         *,
         require: Requirement = "gain",
         looks: Sequence[int] | None = None,
-        anytime: bool | int = False,
         earlier: Mapping[str, Any] | FilePath | None = None,
+        bounds: BoundKind | None = None,
     ) -> BaselineComparison:
         """Decide for every other model whether to replace the baseline by it.
 
@@ -391,12 +394,13 @@ class Comparison:
             Planned numbers of queries, if you test several times while queries accumulate. The error probability is
             divided between the looks, and the present one is recognized by its number of queries. Each look contains
             all queries of the earlier ones, with the same models and settings.
-        anytime : bool or int, default False
-            Use bounds that are valid at any number of queries, without planned looks. An integer is the number of
-            queries at which the bounds are narrowest, 1,000 by default. Choose it before the first test.
         earlier : mapping or path, optional
             Result of the previous look (``to_dict()``, or the JSON of `gainwise gate` or a report). Its settings are
             checked, and looks that were skipped are taken into account.
+        bounds : {"asymptotic", "betting"}, optional
+            Bounds that decide, by default those of the comparison. ``"betting"`` also covers rare losses that the
+            sample does not contain, and is valid at any number of queries: with `looks`, it does not divide the error
+            probability. Pass the previous result as `earlier` if you test again.
 
         Returns
         -------
@@ -407,13 +411,14 @@ class Comparison:
         ValueError
             If `baseline` is unknown or the only model, `margin` is negative or not below the range of a metric,
             ``require="no_loss"`` has no margin, `looks` do not increase or start above the number of queries,
-            `earlier` has other settings, or no query has two documents with different labels.
+            `earlier` has other settings, ``bounds="betting"`` does not apply, or no query has two documents with
+            different labels.
 
         Notes
         -----
-        A test that ends undecided has spent its error probability. Do not add queries and test again: plan looks, use
-        `anytime`, or start a new experiment. Planned looks need a few percent more queries in total than one test.
-        Bounds that are valid at any time need about 1.9 times as many.
+        Another test after an undecided one would raise the error rate. Do not add queries and test again: plan looks,
+        use ``bounds="betting"``, or start a new experiment. Planned looks need a few percent more queries in total than
+        one test.
 
         Examples
         --------
@@ -429,11 +434,18 @@ class Comparison:
         >>> first_look.candidates[0].decision, round(first_look.level, 4)
         ('ship', 0.0015)
         """
-        if self._equal_queries == self.query_count:
+        if self._equal_queries == self.counts.any:
             raise ValueError(f"{NO_EVIDENCE}. Check the query ids (--query) and the labels (--label).")
-        width = self.margin if margin is None else margin
+        width = self.settings.margin if margin is None else margin
         return compare_with_baseline(
-            self.sample, self._deciding, baseline, width, require=require, looks=looks, anytime=anytime, earlier=earlier
+            self._sample,
+            self._deciding,
+            baseline,
+            width,
+            require=require,
+            looks=looks,
+            earlier=earlier,
+            bounds=bounds,
         )
 
     @cached_property
@@ -443,19 +455,19 @@ class Comparison:
         The sources are queries, repeats and both together, so you see whether more queries or more repeats help.
         """
         if self.primary is not None:
-            self.sample.joint(self.primary)
+            self._sample.joint(self.primary)
         components: dict[str, VarianceComponents] = {}
-        for panel, estimated, _ in map(self.sample.single, self.metrics):
+        for panel, estimated, _ in map(self._sample.single, self.metrics):
             components |= estimate_variance_components(panel, estimated.repeats)
         return components
 
     @cached_property
-    def repeat_distances(self) -> dict[str, dict[str, list[float]]]:
+    def _repeat_distances(self) -> dict[str, dict[str, list[float]]]:
         """Gap of each repeat to the best model, by primary metric and recipe. Negative if the repeat is better.
 
         It uses the queries with a value under both metrics. The gap of a recipe is the mean of these.
         """
-        joint = self.sample.joint(self._deciding)
+        joint = self._sample.joint(self._deciding)
         panel, best = joint.panel, joint.estimated.mean.max(axis=1)
         recipes = [k for k, repeats in enumerate(panel.repeat_counts) if repeats]
         return {
@@ -464,21 +476,16 @@ class Comparison:
         }
 
     @cached_property
-    def segments(self) -> Segments:
+    def segments(self) -> Segments | None:
         """Leaderboard, verdict and safe choice of every segment, adjusted for the number of segments.
 
-        Raises
-        ------
-        ValueError
-            If the comparison was created without ``segments=``.
+        None if the comparison was created without ``segments=``.
         """
-        if not self.segment_labels:
-            raise ValueError(
-                "This comparison was created without segments. Pass segments= (one label per query) to compare."
-            )
-        counted = slice(None) if self.weights is None else np.asarray(self.weights) > 0
-        labels = {name: column[counted] for name, column in self.segment_labels.items()}
-        return compute_segments(self.sample, labels, self._require_two_metrics(), self.margin, self.verdict)
+        if not self._segment_labels:
+            return None
+        counted = slice(None) if self._weights is None else np.asarray(self._weights) > 0
+        labels = {name: column[counted] for name, column in self._segment_labels.items()}
+        return compute_segments(self._sample, labels, self._require_two_metrics(), self.settings.margin, self.verdict)
 
     def plan(
         self,
@@ -534,9 +541,9 @@ class Comparison:
             models = self.models
         several = self.primary is not None and len(self.models) > 1
         candidates = self.verdict.in_question if several else self.models
-        width = self.margin if margin is None else margin
-        request = Request(claim, difference, power, require, self.alpha, width, self.seed)
-        return plan_from_sample(self.sample, self._deciding, request, models, candidates, repeats)
+        width = self.settings.margin if margin is None else margin
+        request = Request(claim, difference, power, require, self.settings.alpha, width, self.settings.seed)
+        return plan_from_sample(self._sample, self._deciding, request, models, candidates, repeats)
 
     def attribution(
         self, first: str, second: str, metrics: MetricLike | Iterable[MetricLike] | None = None
@@ -564,9 +571,7 @@ class Comparison:
             metrics = [self.definitions.get(name, name) if isinstance(name, str) else name for name in requested]
         return compute_attribution(rankings, (first, second), metrics, compared=self._defined_metrics())
 
-    def gains(
-        self, bases: Iterable[float] | None = None, *, metric: MetricLike | None = None, fit: GainFit | None = None
-    ) -> GainPath:
+    def gains(self, bases: Iterable[float] | None = None, *, metric: MetricLike | None = None) -> GainPath:
         """Compare all models under every gain between linear and exponential, and beyond.
 
         The gains are (b^l − 1)/(b − 1): linear for b = 1, exponential for b = 2. Statements are valid for all bases and
@@ -578,8 +583,6 @@ class Comparison:
             Bases, 1 or more each. Defaults to 25 bases from 1 to 4, evenly spaced in log b.
         metric : str or Metric, optional
             Metric of the NDCG and DCG family to use with each gain. Defaults to the primary metrics.
-        fit : GainFit, optional
-            Result of `gainwise.fit_gain`. Plots and text show the base that fits the preferences of your users.
 
         Returns
         -------
@@ -602,12 +605,7 @@ class Comparison:
         1    top  1.58  4.00
         """
         rankings, names = self._require_rankings("gains"), self.primary or self.metrics
-        settings = (validate_bases(bases), None if metric is None else str(metric))
-        path = self.last_gains
-        if path is None or settings != self._gains_settings:
-            path = build_gain_path(rankings, self.sample, self.definitions, names, settings[0], metric)
-        self.last_gains, self._gains_settings = replace(path, fit=fit), settings
-        return self.last_gains
+        return build_gain_path(rankings, self._sample, self.definitions, names, validate_bases(bases), metric)
 
     def sensitivity(self, *, groups: Mapping[str, str] | None = None) -> Sensitivity:
         """Show which other choices of the evaluation would reverse the order of models, and change the winner.
@@ -624,7 +622,6 @@ class Comparison:
         Returns
         -------
         Sensitivity
-            Reports contain the last result.
 
         Raises
         ------
@@ -646,10 +643,10 @@ class Comparison:
                   choice  reversed winner
         0  exponential gain       1.0    top
         """
-        self.last_sensitivity = compute_sensitivity(
-            self.sample.panel, self._deciding[0], self.definitions, self.rankings, groups, self.alpha, self.seed
-        )  # fmt: skip
-        return self.last_sensitivity
+        panel, reference = self._sample.panel, self._deciding[0]
+        return compute_sensitivity(
+            panel, reference, self.definitions, self.rankings, groups, self.settings.alpha, self.settings.seed
+        )
 
     def queries(self, first: str, second: str, most: int = 10) -> pd.DataFrame:
         """Return the queries that the primary metrics contradict each other on, the strongest contradictions first.
@@ -671,10 +668,6 @@ class Comparison:
         rankings, values = self._require_rankings("queries"), self._pair_primary_values(first, second)
         return find_contradictory_queries(rankings, (first, second), values, most)
 
-    def preferences(self, first: str, second: str) -> QueryPreferences:
-        """Return which of two models each primary metric prefers on every query. Errors are those of `queries`."""
-        return compute_preferences(self._require_rankings("preferences"), self._pair_primary_values(first, second))
-
     def _pair_primary_values(self, first: str, second: str) -> dict[Metric, Floats]:
         """Return the values of two models under the primary metrics."""
         values = self._pair_values(first, second)
@@ -693,7 +686,12 @@ class Comparison:
         return [self.definitions[name] for name in names if name in self.definitions]
 
     @property
-    def query_ids(self) -> Any:
+    def counts(self) -> QueryCounts:
+        """Number of queries of positive weight with a value: under any metric, by metric, and under all metrics."""
+        return self._sample.panel.counts()
+
+    @property
+    def _query_ids(self) -> Any:
         """Id of each query in `values`, or 0, 1, 2, … if the comparison was created without scores."""
         if self.rankings is None:
             return np.arange(len(next(iter(self.values.values()))))
@@ -718,10 +716,11 @@ class Comparison:
         q2    A      0.5  0.5
               B      1.0  1.0
         """
-        index = pd.MultiIndex.from_product([pd.Index(self.query_ids), pd.Index(self.models)], names=["query", "model"])
+        index = pd.MultiIndex.from_product([pd.Index(self._query_ids), pd.Index(self.models)], names=["query", "model"])
         columns = {metric: table.ravel() for metric, table in self.values.items()}
-        if self.weights is not None:
-            columns["weight" if "weight" not in columns else "query weight"] = np.repeat(self.weights, len(self.models))
+        if self._weights is not None:
+            name = "weight" if "weight" not in columns else "query weight"
+            columns[name] = np.repeat(self._weights, len(self.models))
         return pd.DataFrame(columns, index=index)
 
     def largest_differences(
@@ -764,8 +763,26 @@ class Comparison:
         self._validate_metric_names("metric", [name])
         values = {name: values.pop(name), **values}
         return find_largest_differences(
-            (first, second), values, self.query_ids, self.weights, most, self.rankings, self.definitions.get(name)
+            (first, second), values, self._query_ids, self._weights, most, self.rankings, self.definitions.get(name)
         )
+
+    def losses(self, baseline: str, candidate: str | None = None, most: int = 20) -> pd.DataFrame:
+        """Return the queries on which a candidate loses most against a baseline, as a table for CSV files.
+
+        Parameters
+        ----------
+        baseline : str
+            Name of the deployed model.
+        candidate : str, optional
+            Name of the candidate. Required if there are more than two models.
+        most : int, default 20
+            Maximum number of queries. `gainwise.comparison.losses.find_losses` describes the columns and errors.
+        """
+        if candidate is None and len(self.models) == 2:
+            candidate = next((model for model in self.models if model != baseline), None)
+        if candidate is None:
+            raise ValueError(f"candidate is required with {len(self.models)} models. Pass the name of a model.")
+        return find_losses(self, baseline, candidate, most)
 
     def ranking(self, query: Any, model: str) -> pd.DataFrame:
         """Return the documents of one query as a model ranks them, best first. For a recipe, use its first repeat.
@@ -816,12 +833,6 @@ class Comparison:
             )
         return self.rankings
 
-    @cached_property
-    def short_names(self) -> dict[str, str]:
-        """Distinct names of the models, and of the candidates of an experiment, with at most 34 characters."""
-        candidates = [] if self.curves is None else map(str, self.curves["candidate"].unique())
-        return short_names([*self.models, *candidates])
-
     def to_dict(self, max_pairs: int | None = None) -> dict[str, Any]:
         """Return leaderboard, winners, pairs and verdict as plain lists, strings and numbers for JSON.
 
@@ -830,8 +841,8 @@ class Comparison:
         content: dict[str, Any] = {
             "models": self.models,
             "metrics": self.metrics,
-            "queries": self.query_count,
-            "metric_queries": self.metric_queries,
+            "queries": self.counts.any,
+            "metric_queries": self.counts.by_metric,
             "iterations": {name: iteration._asdict() for name, iteration in self.iterations.items()},
             "leaderboard": self.leaderboard.to_dict("index"),
             "winners": self.winners,
@@ -845,10 +856,10 @@ class Comparison:
             if max_pairs is not None and len(pairs) > max_pairs:
                 pairs = select_clearest_pairs(pairs, max_pairs)
             content |= {"pairs": pairs, "verdict": self.verdict}
-        if self.segment_labels:
+        if self.segments is not None:
             content["segments"] = self.segments
-        if self.baseline is not None:
-            content["against"] = self.content.against
+        if self._baseline is not None:
+            content["against"] = self._decisions
         if self.selected is not None:
             content["selected"] = self.selected
         return dict(plain(content))
@@ -868,7 +879,11 @@ class Comparison:
         """Content of all reports, computed once. See `gainwise.report.content`."""
         from ..report.content import Content
 
-        return Content(self, None if self.baseline is None else self.against(self.baseline))
+        return Content(self, self._decisions)
+
+    @cached_property
+    def _decisions(self) -> BaselineComparison | None:
+        return None if self._baseline is None else self.against(self._baseline)
 
     def _report_content(self, baseline: str | BaselineComparison | None) -> Content:
         """Return the content of a report with decisions about a baseline, given by name or as a result of `against`."""
@@ -878,8 +893,6 @@ class Comparison:
             return self.content
         if isinstance(baseline, str):
             return Content(self, self.against(baseline))
-        if not isinstance(baseline, BaselineComparison):
-            raise TypeError(f"baseline must be the name of a model or a result of against(), got {baseline!r}.")
         numbers = attrgetter("candidate", "difference", "lower", "upper")
         own, other = (map(numbers, result.candidates) for result in (self.against(baseline.baseline), baseline))
         if list(own) != list(other):
@@ -918,11 +931,16 @@ class Comparison:
 
         return write_html(self._report_content(baseline), path, queries=queries, title=title, data=data, date=date)
 
-    def to_markdown(self, path: FilePath | None = None, *, baseline: str | BaselineComparison | None = None) -> str:
-        """Return the report as Markdown, and write it to `path` if given. `baseline` is described in `to_html`."""
+    def to_markdown(
+        self, path: FilePath | None = None, *, baseline: str | BaselineComparison | None = None, full: bool = False
+    ) -> str:
+        """Return the report as Markdown for a pull request, and write it to `path` if given.
+
+        `baseline` is described in `to_html`. With `full`, the report contains all models and tables.
+        """
         from ..report.exports import to_markdown
 
-        return to_markdown(self._report_content(baseline), path)
+        return to_markdown(self._report_content(baseline), path, full=full)
 
     def to_json(
         self, path: FilePath | None = None, *, queries: int = 50, baseline: str | BaselineComparison | None = None
@@ -943,8 +961,9 @@ class Comparison:
         return self.primary
 
     def __repr__(self) -> str:
-        size = f"{pluralize(len(self.models), 'model')}, {pluralize(self.query_count, 'query')}"
-        return f"{type(self).__name__}({size}, metrics {', '.join(self.metrics)}{self.unjudged_remark})"
+        size = f"{pluralize(len(self.models), 'model')}, {pluralize(self.counts.any, 'query')}"
+        remark = "" if self.unjudged is None else self.unjudged.remark
+        return f"{type(self).__name__}({size}, metrics {', '.join(self.metrics)}{remark})"
 
 
 def _find_definitions(names: Sequence[str], metrics: Mapping[str, Metric]) -> dict[str, Metric]:

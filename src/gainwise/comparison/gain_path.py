@@ -16,7 +16,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -31,7 +31,6 @@ from .._common.text import (
     join_names,
     pluralize,
     printable,
-    short_names,
 )
 from .._common.typing import Bools, Floats, Integers
 from .._common.validation import validate_real
@@ -39,14 +38,10 @@ from ..evaluation.evaluator import Evaluator, shared_weights
 from ..metrics.base import Metric
 from ..metrics.dcg import DCG, at_bases
 from ..metrics.names import MetricLike
-from .data import Panel
 from .estimates import Estimate, RepeatError, estimate
 from .inference import JointEstimate, Sample, compute_regret_band, critical_value, draw_errors, two_step_test
-from .rankings import GradeCounts, Rankings, find_template, name_path, set_base, settle_discounts
-
-if TYPE_CHECKING:
-    from .gain_fit import GainFit
-
+from .panel import Panel
+from .ranked_models import GradeCounts, Rankings, find_template, name_path, set_base, settle_discounts
 
 DEFAULT_BASES = tuple(np.round(np.geomspace(1, 4, 25), 6).tolist())
 """25 bases from 1 (linear) over 2 (exponential) to 4, evenly spaced in log b."""
@@ -70,7 +65,7 @@ MAX_GRADES, MAX_COUNTS = 32, 40_000_000
 """Limits of the grades, and of the counts by grade, model and query (320 MB). Beyond them, each base is evaluated
 separately."""
 
-Kind = Literal["genuine", "agree", "unresolved"]
+GainsVerdictKind = Literal["genuine", "agree", "unresolved"]
 
 
 class GainsVerdict(NamedTuple):
@@ -87,7 +82,7 @@ class GainsVerdict(NamedTuple):
         Models that may be best at every base. Empty if the kind is ``"genuine"``.
     """
 
-    kind: Kind
+    kind: GainsVerdictKind
     p_value: float
     always_best: tuple[str, ...]
 
@@ -124,8 +119,6 @@ class GainPath(TextResult):
         confidence interval of that base, simultaneous for all pairs. At the first or last base, it may continue.
     verdict : GainsVerdict
         Whether some model is best at every base: the test of `Verdict` with all bases as its metrics.
-    fit : GainFit or None
-        The base that fits the preferences of your users, if it was passed.
     lower_is_better : bool
         Whether the metric is a loss.
     alpha, draws, seed : float, int, int
@@ -160,7 +153,6 @@ class GainPath(TextResult):
     best_ranges: pd.DataFrame
     swaps: pd.DataFrame
     verdict: GainsVerdict
-    fit: GainFit | None
     lower_is_better: bool
     alpha: float
     draws: int
@@ -177,15 +169,9 @@ class GainPath(TextResult):
         return pd.DataFrame(columns, index).reset_index()
 
     @cached_property
-    def short_names(self) -> dict[str, str]:
-        """Distinct names of the models for figures, 28 characters at most."""
-        return short_names(self.models)
-
-    @cached_property
     def text(self) -> str:
-        """Two sentences with numbers, and one about preferences if there is a `fit`."""
-        fit = [] if self.fit is None else [self._describe_fit(self.fit)]
-        return printable(" ".join([self._describe_winners(), self._describe_verdict(), *fit]))
+        """Two sentences with numbers."""
+        return printable(f"{self._describe_winners()} {self._describe_verdict()}")
 
     @property
     def _ends(self) -> tuple[str, str]:
@@ -222,22 +208,11 @@ class GainPath(TextResult):
         ends = f"at b = {low} it is {first}, at b = {high} it is {last}"
         return f"No model is best at every base ({format_p_value(p)}): {ends} ({level}, simultaneous)."
 
-    def _describe_fit(self, fit: GainFit) -> str:
-        if not fit.has_base:
-            return fit.text
-        base, low, high = map(format_base, (fit.base, fit.lower, fit.upper))
-        sentence = f"Preferences fit base {base} ({low} to {high}, {format_confidence(fit.alpha)})"
-        is_inside = (self.winners["from"] <= fit.upper) & (self.winners["to"] >= fit.lower)
-        if not is_inside.any():
-            return f"{sentence}, which is outside these bases."
-        winners = join_names(self.winners.loc[is_inside, "model"].unique().tolist(), word="or")
-        return f"{sentence}. In that interval, {winners} has the {self._best} mean."
-
     def to_dict(self) -> dict[str, Any]:
         """Return all results and `text` as plain values for JSON. Infinite bounds become None."""
         return self._export(
             ("metric", "bases", "models", "queries", "path", "winners", "best_sets", "best_ranges", "swaps", "verdict",
-             "fit", "lower_is_better", "alpha", "draws", "seed", "text"),
+             "lower_is_better", "alpha", "draws", "seed", "text"),
             path=self.frame(),
             best_sets=[{"base": base, "models": models} for base, models in self.best_sets.items()],
             verdict=self.verdict._asdict(),
@@ -247,7 +222,7 @@ class GainPath(TextResult):
     def headline(self) -> str:
         """One or two short sentences without the last full stop."""
         changes, (low, high) = len(self.winners) - 1, self._ends
-        winner, bases = self.short_names[self.winners["model"].iloc[0]], f"at every gain from b = {low} to {high}"
+        winner, bases = printable(self.winners["model"].iloc[0]), f"at every gain from b = {low} to {high}"
         if self.verdict.kind == "agree":
             return f"{winner} is best {bases}"
         if not changes:
@@ -261,11 +236,9 @@ class GainPath(TextResult):
 def format_base(base: float) -> str:
     """Return a base with two decimals.
 
-    >>> format_base(1.2034), format_base(2.0), format_base(float("inf"))
-    ('1.20', '2', 'infinity')
+    >>> format_base(1.2034), format_base(2.0)
+    ('1.20', '2')
     """
-    if math.isinf(base):
-        return "infinity"
     return format_exact(base) if float(base).is_integer() else f"{base:.2f}"
 
 
@@ -288,8 +261,6 @@ def validate_bases(bases: Iterable[float] | None) -> tuple[float, ...]:
     """Return the bases in ascending order, or the default ones. Raise for invalid and for duplicate bases."""
     if bases is None:
         return DEFAULT_BASES
-    if isinstance(bases, str) or not isinstance(bases, Iterable):
-        raise TypeError(f"bases must be a list of numbers such as [1, 1.5, 2], got {bases!r}.")
     numbers = [validate_real(f"bases[{place}]", base, 1.0) for place, base in enumerate(bases)]
     if not numbers:
         raise ValueError("bases is empty. Pass at least one base, for example [1, 1.5, 2].")
@@ -369,18 +340,24 @@ def estimate_gains(rankings: Rankings, sample: Sample, template: DCG, bases: Seq
     counted = ~np.isnan(compute_values([0], slice(None))[0, 0])
     some = np.flatnonzero(counted)[:: max(1, int(counted.sum()) * len(panel.models) // SAMPLED)]
     nodes = find_nodes(average_repeats(compute_values(range(len(bases)), some)))
-    return estimate_gains_at_nodes(build_panel, nodes, sample.draws, sample.seed)
+    settled = settle_discounts(template, int(rankings.judgments.sizes.max()))
+    ranges = [set_base(settled, base).value_range(rankings.judgments) for base in bases]
+    return estimate_gains_at_nodes(build_panel, nodes, sample.draws, sample.seed, np.ptp(ranges, axis=1))
 
 
 def estimate_gains_at_nodes(
-    build_panel: Callable[[Sequence[int]], Panel], nodes: Nodes, draws: int, seed: int
+    build_panel: Callable[[Sequence[int]], Panel], nodes: Nodes, draws: int, seed: int, widths: Floats | None = None
 ) -> JointEstimate:
-    """Estimate all bases, each exactly, and draw their joint errors. `build_panel` returns the values by place."""
+    """Estimate all bases, each exactly, and draw their joint errors. `build_panel` returns the values by place.
+
+    `widths` are those of the estimate.
+    """
     panel = build_panel(nodes.places.tolist())
     places = range(len(nodes.weights))
     size = max(1, MAX_VALUES // panel.values[0].size)
     single = [estimate(build_panel(places[start : start + size]), joint=False) for start in places[::size]]
     estimated = _combine_estimates(estimate(panel), single, nodes)
+    estimated = estimated if widths is None else replace(estimated, widths=widths)
     return JointEstimate(panel, estimated, draw_errors(estimated, draws, seed, shared=True))
 
 
@@ -442,7 +419,7 @@ def read_gain_path(
     critical = float(critical_value(joint.bootstrap.max_t.max(axis=(0, 1)), 1 - sample.alpha))
     swaps = find_crossings(models, at, estimated.difference, estimated.error, estimated.tolerance, critical)
     is_alone = band.may_be_best.sum() == len(bases) and winners["model"].nunique() == 1 < len(models)
-    kind: Kind = "genuine" if not test.not_rejected.any() else "agree" if is_alone else "unresolved"
+    kind: GainsVerdictKind = "genuine" if not test.not_rejected.any() else "agree" if is_alone else "unresolved"
     always = (winners["model"].iloc[0],) if kind == "agree" else tuple(names[test.not_rejected])
     loss = not template.higher_is_better
     return GainPath(
@@ -460,7 +437,6 @@ def read_gain_path(
         best_ranges=pd.DataFrame(ranges, columns=["model", "from", "to"]),
         swaps=swaps,
         verdict=GainsVerdict(kind, test.p_value, always),
-        fit=None,
         lower_is_better=loss,
         alpha=sample.alpha,
         draws=sample.draws,

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import re
-import sys
 import threading
 import time
 import traceback
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import rich.progress
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 
-from .._common.text import printable
 from .._kernel.config import cpus
 from ..evaluation.evaluator import Evaluator, shared_weights
 from ..metrics.base import Metric
-from ..training.bound_metrics import in_round
-from ..training.display import is_notebook
+from ..training.logged_metrics import in_round
 from .config import Candidate
-from .plan import Parts, Plan, Unit, find_stored_rounds, orient
+from .plan import ExperimentPlan, Parts, Unit, find_best_rounds, find_stored_rounds, orient
 from .storage import SharedParts, Storage, Training, create_canonical_json
-from .trainers import get_trainer, get_versions, predict_scores
+from .trainers import get_trainer, get_versions, predict_rounds
+
+if TYPE_CHECKING:
+    from .progress import Progress
 
 Follow = Callable[[Unit], Callable[[Sequence[float]], None] | None]
 """Called at the start of a training in this process. Returns a function for the values of each round, or None."""
@@ -146,8 +143,6 @@ class RoundWatch:
     check: Callable[[], None] = lambda: None
     report: Callable[[Sequence[float]], None] | None = None
     rounds: list[list[float]] = field(default_factory=list)
-    _best: Any = -np.inf
-    _last_improvement: int = 0
 
     def __call__(self, scores: Any) -> bool:
         """Evaluate the scores of one round, and return whether training should stop. A `ValueError` names the round."""
@@ -161,11 +156,10 @@ class RoundWatch:
     def record(self, values: Sequence[float]) -> bool:
         """Append the values of one round, and return whether training should stop."""
         self.rounds.append(list(values))
-        rising = orient(np.array(values), self.evaluator.metrics)
-        if (rising > self._best).any():
-            self._last_improvement = len(self.rounds)
-        self._best = np.fmax(self._best, rising)
-        return 0 < self.patience <= len(self.rounds) - self._last_improvement
+        if not self.patience:
+            return False
+        best_rounds = find_best_rounds(orient(np.array(self.rounds), self.evaluator.metrics))
+        return len(self.rounds) - max(best_rounds) >= self.patience
 
 
 def train_candidate(
@@ -184,7 +178,7 @@ def train_candidate(
     curves = np.array(watch.rounds, dtype=np.float64)
     test = context.parts[unit.fold.test]
     rounds = find_stored_rounds(orient(curves, metrics))
-    scores = predict_scores(candidate.library, trainer.load(model), test, rounds, threads)
+    scores = predict_rounds(candidate.library, trainer.load(model), test, rounds, threads)
     weights = shared_weights(on_test.metrics, on_test.judgments)
     documents = {f"score {number}": values for number, values in scores.items()}
     return model, Training(
@@ -219,7 +213,7 @@ def compute_total_weights(evaluator: Evaluator) -> list[float]:
     return totals
 
 
-def perform(storage: Storage, plan: Plan, unit: Unit, data: TrainingContext | SharedParts) -> list[str]:
+def perform(storage: Storage, plan: ExperimentPlan, unit: Unit, data: TrainingContext | SharedParts) -> list[str]:
     """Train a unit, write the result, and return words on it: the best values of the metrics that choose rounds.
 
     An error in training is written too, because it affects this candidate only. An error in writing (a full disk) is
@@ -265,7 +259,7 @@ def uses_other_processes(executor: Executor | None) -> bool:
 
 def perform_all(
     storage: Storage,
-    plan: Plan,
+    plan: ExperimentPlan,
     units: Sequence[Unit],
     parts: Parts,
     progress: Progress,
@@ -322,61 +316,3 @@ def perform_all(
         else:
             with ThreadPoolExecutor(workers, "gainwise-training") as pool:
                 submit_all(pool, same_threads, context)
-
-
-class Progress(rich.progress.Progress):
-    """The progress of a run on stderr, in a notebook on stdout: bars in a terminal, and a line per finished unit.
-
-    Parameters
-    ----------
-    plan : Plan
-        Plan of the experiment.
-    total, done : int
-        Number of trainings, and of those that are finished already.
-    show : bool
-        Whether to report anything.
-    """
-
-    def __init__(self, plan: Plan, total: int, done: int, show: bool) -> None:
-        stream = sys.stdout if is_notebook() else sys.stderr  # pythonw has none.
-        quiet = not show or stream is None
-        console = Console(file=stream, quiet=quiet, markup=False, emoji=False, highlight=False, force_jupyter=False)
-        name, values = (TextColumn(f"{{task.{field}}}", markup=False) for field in ("description", "fields[values]"))
-        columns = (name, BarColumn(), MofNCompleteColumn(), values, TimeElapsedColumn())
-        super().__init__(*columns, console=console, transient=True, disable=quiet or not stream.isatty())
-        self.total, self.done = total, done
-        self._plan = plan
-        self._bars: dict[str, rich.progress.TaskID] = {}
-        self._trainings = self.add_task("trainings", total=total, completed=done, values="")
-        if done:
-            self._print(f"{done} of {total} are already finished")
-
-    def follow(self, unit: Unit) -> Callable[[Sequence[float]], None] | None:
-        """Start a training in this process, and return a function for the values of each round, or None."""
-        if self.disable:
-            return None
-        bar = self.add_task(self._to_text([str(unit)]), total=unit.candidate.num_boost_round, values="")
-        self._bars[unit.slug] = bar
-
-        def report(values: Sequence[float]) -> None:
-            by_name = dict(zip(self._plan.names, values, strict=True))
-            texts = [f"{name} {by_name[name]:.4f}" for name in self._plan.primary_metrics]
-            self.update(bar, advance=1, values=self._to_text(texts))
-
-        return report
-
-    def report(self, unit: Unit, words: Sequence[str]) -> None:
-        """Report a finished unit."""
-        self.done += 1
-        self.update(self._trainings, completed=self.done)
-        if unit.slug in self._bars:
-            self.remove_task(self._bars.pop(unit.slug))
-        self._print(f"[{self.done}/{self.total}] {unit}", *words)
-
-    def _print(self, *parts: str) -> None:
-        self.console.print(self._to_text(parts), soft_wrap=True)
-
-    def _to_text(self, parts: Iterable[str]) -> str:
-        """Return text in characters that the stream can write."""
-        encoding = self.console.encoding
-        return "  ".join(map(printable, parts)).encode(encoding, "replace").decode(encoding)

@@ -20,17 +20,27 @@ from .._common.arrays import index_of, only_counts
 from .._common.text import describe_missing, join_names, pluralize
 from .._common.typing import Columns, FilePath, OfQueries
 from .._common.validation import validate_integer
-from ..comparison.data import read_by_query, read_clusters, validate_labels
+from ..comparison.query_labels import read_by_query, read_clusters, validate_labels
 from ..data import RankingData
-from ..data.leaks import describe_shared_queries, find_shared_queries, read_rows
 from ..data.text import one_line
 from ..evaluation.evaluator import Evaluator, shared_weights
+from ..evaluation.parts import find_shared_queries, read_part
 from ..judgments import Judgments
 from ..metrics.names import MetricLike
-from .config import BALANCED, Candidate, ExperimentConfig, prefix_errors, validate_model
-from .execution import Progress, compute_total_weights, get_last_line, perform_all, uses_other_processes
+from .config import BALANCED, Candidate, ExperimentConfig, parse_config, prefix_errors
+from .execution import compute_total_weights, get_last_line, perform_all, uses_other_processes
 from .experiment_file import read_toml
-from .plan import FeatureColumns, Parts, Plan, Unit, compute_fingerprint, divide, find_import_paths, validate_importable
+from .plan import (
+    ExperimentPlan,
+    FeatureColumns,
+    Parts,
+    Unit,
+    compute_fingerprint,
+    divide,
+    find_import_paths,
+    validate_importable,
+)
+from .progress import Progress
 from .result import ExperimentResult, RepeatedTrainings, Selection
 from .storage import DamagedError, Storage, Training
 from .trainers import get_trainer, get_versions
@@ -147,7 +157,7 @@ class Experiment:
         segments: Columns | None = None,
     ) -> None:
         arguments = {key: value for key, value in locals().items() if key in ExperimentConfig.model_fields}
-        config = validate_model(ExperimentConfig, arguments)
+        config = parse_config(ExperimentConfig, arguments)
         if directory is not None:
             validate_importable(config.metrics, "later runs in the directory")
         defaults = config.model_dump(include={"num_boost_round", "early_stopping_rounds", "seed", "threads"})
@@ -163,7 +173,7 @@ class Experiment:
             raise ValueError("repeats.finalists must be None with folds. Pass repeats=5 to repeat all candidates.")
         self.directory = None if directory is None else Path(directory)
         ids = [name for fold in divided for name in self._parts[fold.test].query_ids.tolist()]
-        self.plan = Plan(
+        self.plan = ExperimentPlan(
             **{**dict(config), "candidates": resolved},
             folds=divided,
             data={name: compute_fingerprint(part) for name, part in self._parts.items()},
@@ -257,7 +267,7 @@ class Experiment:
             Where to train: threads, processes, or a cluster (Dask: `client.get_executor()`) whose workers share the
             directory. Start processes by "spawn" or "forkserver", because OpenMP does not survive a fork.
         progress : bool, default True
-            Show the progress: bars in a terminal, and one line per finished training.
+            Show the progress: bars in a terminal, curves in a notebook, and one line per finished training.
         jobs : int, optional
             Number of simultaneous trainings without an executor. Defaults to CPUs divided by threads. The result does
             not depend on it.
@@ -347,7 +357,9 @@ class Experiment:
         return f"Experiment({pluralize(len(self.plan.candidates), 'candidate')}, metrics {', '.join(self.plan.names)})"
 
 
-def _load_trainings(storage: Storage, plan: Plan, units: Iterable[Unit]) -> tuple[dict[str, Training], dict[str, str]]:
+def _load_trainings(
+    storage: Storage, plan: ExperimentPlan, units: Iterable[Unit]
+) -> tuple[dict[str, Training], dict[str, str]]:
     """Return the finished trainings by slug, and the damage of those whose files differ from what was written."""
     trainings, damage = {}, {}
     for unit in units:
@@ -384,7 +396,7 @@ def _warn_of_other_version(unit: Unit, training: Training) -> None:
         warnings.warn(f"{unit} was trained by {library} {earlier}, but this is {version}. {fix}", stacklevel=4)
 
 
-def _validate_unchanged(plan: Plan, trainings: Mapping[str, Training]) -> None:
+def _validate_unchanged(plan: ExperimentPlan, trainings: Mapping[str, Training]) -> None:
     """Raise `ValueError` if a custom metric has changed: evaluate it again on the stored scores of one training."""
     custom = [metric for metric in plan.metrics if find_import_paths([metric])]
     if not custom or not trainings:
@@ -425,7 +437,7 @@ def _use_text_ids(labels: Any) -> Any:
     return labels if index is None or only_counts(index) else labels.set_axis(index.map(str))
 
 
-def _validate_data(plan: Plan, parts: Parts) -> None:
+def _validate_data(plan: ExperimentPlan, parts: Parts) -> None:
     """Raise before hours of training if data do not suit the metrics, or parts share queries. Warn of poor ids."""
     for name in dict.fromkeys(part for fold in plan.folds for part in (fold.valid, fold.test)):
         with prefix_errors(f"{name}: "):
@@ -438,19 +450,16 @@ def _validate_data(plan: Plan, parts: Parts) -> None:
         fix = "Does qid number the rows instead of the queries?"
         message = f"every query of {join_names(single, 4)} has one document, so there is nothing to rank. {fix}"
         warnings.warn(message, stacklevel=3)
-    rows = {name: read_rows(part) for name, part in parts.items()}
-    for first, second in itertools.combinations(parts, 2):
-        shared = find_shared_queries(rows[first], rows[second])
-        texts = describe_shared_queries(shared, first, second, parts[second].query_ids)
-        if len(shared.leaks):
-            raise ValueError(f"{texts[0]} Remove them from one of the parts.")
-        for text in texts:
+    for first, second in itertools.combinations([read_part(name, part) for name, part in parts.items()], 2):
+        for code, _, text in find_shared_queries(first, second).describe(first, second):
+            if code == "leak":
+                raise ValueError(f"{text} Remove them from one of the parts.")
             warnings.warn(f"{text} Give different queries different ids.", stacklevel=3)
 
 
 def create_result(
     storage: Storage,
-    plan: Plan,
+    plan: ExperimentPlan,
     trainings: Mapping[str, Training],
     directory: Path | None,
     damage: Mapping[str, str] = MappingProxyType({}),
@@ -459,7 +468,7 @@ def create_result(
 
     Parameters
     ----------
-    storage, plan : Storage, Plan
+    storage, plan : Storage, ExperimentPlan
         Directory and plan.
     trainings : mapping of slug to Training
         Finished trainings.
@@ -490,6 +499,7 @@ def create_result(
             compared, folds = [trainings[unit.slug] for unit in units], len(plan.folds)
             candidates[name] = [compared[place : place + folds] for place in range(0, len(compared), folds)]
     if not candidates:
-        reason = "; ".join(f"{name}: {get_last_line(text)}" for name, text in failures.items())
+        lines = {name: get_last_line(text) for name, text in failures.items()}
+        reason = "; ".join(line if line.startswith(name) else f"{name}: {line}" for name, line in lines.items())
         raise IncompleteError(f"no candidate is finished: {reason}", failures)
     return ExperimentResult(plan, candidates, failures, directory, first=first, model_files=models)

@@ -1,4 +1,4 @@
-"""Callbacks for LightGBM: their base class, live curves, and the last complete round if training fails."""
+"""Live curves for LightGBM."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from weakref import WeakKeyDictionary
 
 import lightgbm as lgb
 
-from ..training.bound_metrics import LibraryObject, WeakIdentityMap, create_clash_error, named_call
 from ..training.curves import CurvesBase
 from ..training.early_stopping import get_active_run
+from ..training.logged_metrics import WeakIdentityMap, create_clash_error
 from .feval import REMEDY, register_names
 
 if TYPE_CHECKING:
@@ -24,21 +24,6 @@ _LOWER = (
     "binary_logloss", "binary_error", "multi_logloss", "multi_error", "cross_entropy", "cross_entropy_lambda",
     "kullback_leibler",
 )  # fmt: skip
-
-
-class Callback(LibraryObject):
-    """A callback for LightGBM. Subclasses override `finish_round`."""
-
-    _library = "lightgbm"
-
-    def __call__(self, env: Any, *arguments: Any, **options: Any) -> Any:
-        """Call `finish_round`, or raise an error if the argument is not an environment of LightGBM."""
-        if arguments or not hasattr(env, "evaluation_result_list"):
-            raise self._create_misuse_error(env, *arguments)
-        return self.finish_round(env)
-
-    def finish_round(self, env: CallbackEnv) -> None:
-        """Process a round."""
 
 
 class Result(NamedTuple):
@@ -78,7 +63,7 @@ def has_library_stop() -> bool:
     return any(isinstance(callback, own) and getattr(callback, "enabled", True) for callback in callbacks)
 
 
-class Curves(CurvesBase, Callback):
+class Curves(CurvesBase):
     """A callback that shows metrics and their best rounds while LightGBM trains, and records every value.
 
     It updates a few lines in a terminal or a picture in a notebook. Elsewhere, it prints one line to stderr at the end.
@@ -127,10 +112,9 @@ class Curves(CurvesBase, Callback):
     """
 
     # Without `order`, LightGBM calls this callback before all others that may stop training.
-    _name = "Curves"
     _directions: ClassVar = {**dict.fromkeys(_HIGHER, True), **dict.fromkeys(_LOWER, False)}
 
-    def finish_round(self, env: CallbackEnv) -> None:
+    def __call__(self, env: CallbackEnv) -> None:
         """Record the values of a round."""
         if env.iteration == env.begin_iteration or self._model is not env.model:
             self._begin("lightgbm", env.end_iteration)
@@ -156,66 +140,3 @@ class Curves(CurvesBase, Callback):
 
     def _describe_remedy(self, metrics: list[str]) -> str:
         return f"pass valid_sets=[…] and feval=gainwise.lightgbm.feval({metrics})"
-
-
-@named_call("callbacks=[checkpoint()]")
-def checkpoint() -> Checkpoint:
-    """Create a callback that keeps the model and the curves in case training fails.
-
-    `lightgbm.train`, `lightgbm.cv` and `LGBMRanker.fit` return nothing if a model diverges (its scores are NaN), if a
-    callback raises an error, or if you press Ctrl-C. With this callback, the result of the completed rounds is still
-    available.
-
-    Returns
-    -------
-    Checkpoint
-        `rounds` is the number of rounds that are complete, evaluation included, as the booster counts them. `booster`
-        is the `Booster`, the `CVBooster` of all folds, or None before the first round is complete. It may have one tree
-        more, so predict and save with ``num_iteration=checkpoint.rounds``. `curves` are the values of the complete
-        rounds, in the form of `lightgbm.record_evaluation`.
-
-    Examples
-    --------
-    >>> import lightgbm as lgb
-    >>> from gainwise.data import simulate
-    >>> from gainwise.lightgbm import feval, checkpoint
-    >>> data = simulate(30, seed=1)
-    >>> train = lgb.Dataset(data.features, data.labels, group=data.group)
-    >>> params = {"objective": "regression_l1", "learning_rate": 1e100, "metric": "None", "verbose": -1}
-    >>> saved = checkpoint()
-    >>> try:
-    ...     lgb.train(params, train, valid_sets=[train], feval=feval("mrr"), callbacks=[saved])
-    ... except ValueError as error:
-    ...     print(str(error).partition(":")[0])
-    in boosting round 5 on 'training'
-    >>> saved.rounds, len(saved.curves["training"]["mrr"])
-    (4, 4)
-    >>> saved.booster.predict(data.features, num_iteration=saved.rounds).shape == data.labels.shape
-    True
-    """
-    return Checkpoint()
-
-
-class Checkpoint(Callback):
-    """A callback for LightGBM, created by `checkpoint`."""
-
-    _name = "checkpoint"
-
-    def __init__(self) -> None:
-        self.order = 20  # with the recording callbacks, before any callback that may stop training
-        self.before_iteration = False
-        self._start()
-
-    def _start(self) -> None:
-        self.rounds = 0
-        self.booster: lgb.Booster | lgb.CVBooster | None = None
-        self.curves: dict[str, dict[str, list[float]]] = {}
-        self._record = lgb.record_evaluation(self.curves)
-
-    def finish_round(self, env: CallbackEnv) -> None:
-        """Record a round."""
-        if env.iteration == env.begin_iteration:
-            self._start()
-            register_names(env.model)
-        self._record(env)
-        self.booster, self.rounds = env.model, env.iteration + 1

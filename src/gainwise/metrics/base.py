@@ -89,10 +89,6 @@ def origin_of(thing: Any) -> Origin:
     return str(getattr(named, "__module__", "")), str(named.__qualname__)
 
 
-class UnpicklableError(TypeError):
-    """A metric cannot be sent to another process, because it contains a function that cannot be pickled."""
-
-
 def is_built_in(origin: Origin) -> bool:
     """Return whether a class or function is part of gainwise."""
     return origin[0].partition(".")[0] == __name__.partition(".")[0]
@@ -208,13 +204,6 @@ class Metric:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as a call, which registers functions in the process that reads it."""
-        for option, function in self._functions().items():
-            origin = origin_of(function)
-            if "<" in origin[1]:  # <lambda> or <locals>. Clusters can send functions of a notebook or script.
-                raise UnpicklableError(
-                    f"{self} cannot be pickled, because other processes cannot import its {option}, "
-                    f"{'.'.join(origin)}. Define it with def at the top level of a module."
-                )
         options = {field.name: getattr(self, field.name) for field in fields(self) if field.init}
         return partial(type(self), **options), ()
 
@@ -361,10 +350,6 @@ class FunctionMetric(Metric, abstract=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.name, str):
-            raise TypeError(f"name must be a string, got {self.name!r}. Call gw.metric(name, function).")
-        if not callable(self.function):
-            raise TypeError(f"function must be a function of the labels and scores of a query, got {self.function!r}.")
         self._set(higher_is_better=validate_flag("higher_is_better", self.higher_is_better))
         for field in fields(self):
             is_ignored = field.name in ("k", "ties", "empty", "scores")
@@ -426,7 +411,7 @@ class FunctionMetric(Metric, abstract=True):
         return float(value)
 
 
-def metric(name: str, function: QueryFunction | None = None, *, higher_is_better: bool = True) -> FunctionMetric:
+def metric(name: str, function: QueryFunction, *, higher_is_better: bool = True) -> FunctionMetric:
     """Define a metric by a function of the labels and scores of one query.
 
     The name is registered, so you can use it wherever metrics are named, for example in `evaluate` and early stopping.
@@ -450,8 +435,6 @@ def metric(name: str, function: QueryFunction | None = None, *, higher_is_better
 
     Raises
     ------
-    TypeError
-        If `function` is missing.
     ValueError
         If another metric has the name. During evaluation, if the function raises or does not return a finite number.
         The message names the query.
@@ -470,11 +453,6 @@ def metric(name: str, function: QueryFunction | None = None, *, higher_is_better
     >>> gw.evaluate([gap, "mrr"], gw.Judgments([3, 0, 0, 2], group=[2, 2]), [1, 2, 1, 2]).mean
     {'worst_gap': 1.5, 'mrr': 0.75}
     """
-    if function is None:
-        raise TypeError(
-            "gw.metric(name, function) defines a custom metric, and function is missing. Call "
-            f"gw.parse_metrics({name!r}) for a metric by its name."
-        )
     return FunctionMetric(name=name, function=function, higher_is_better=higher_is_better)
 
 

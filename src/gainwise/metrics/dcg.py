@@ -168,8 +168,6 @@ class DCG(Metric):
             for option, function in functions.items():
                 FUNCTIONS[option].add(self.option_text(option), function, origin_of(function))
             return
-        if not isinstance(self.name, str):
-            raise TypeError(f"name must be a string, got {self.name!r}.")
         if not functions:
             raise ValueError(f"name={self.name!r} requires a gain or discount that is a function. Omit it.")
         origin = (*origin_of(type(self)), *(part for function in functions.values() for part in origin_of(function)))
@@ -251,7 +249,7 @@ class DCG(Metric):
     def formula(self, statistics: GainStatistics, cutoffs: Sequence[int | None]) -> Formula | None:
         """Return the sum of gain times discount, divided by the ideal if it is a ratio."""
         divisors = statistics.ideal if self.is_ratio else 1.0
-        return compiled.gains(statistics.gains.table, statistics.gains.discount, divisors)
+        return compiled.sum_of_gains(statistics.gains.table, statistics.gains.discount, divisors)
 
     is_ratio: ClassVar[bool] = False
     """Whether the sum is divided by the ideal of its query."""
@@ -539,13 +537,7 @@ def _call_function(option: str, function: Function, argument: str, arguments: Fl
     """Return the gains of labels or the discounts of ranks, or raise if a function does not return one for each."""
     name = f"{option} {getattr(function, '__name__', repr(function))!r}"
     first = f"{argument}s {', '.join(map(format_exact, arguments[:6].tolist()))}{', …' if len(arguments) > 6 else ''}"
-    try:
-        values = np.asarray(function(arguments.copy()), dtype=np.float64)
-    except Exception as error:
-        raise ValueError(
-            f"{name} failed on the {first}: {type(error).__name__}: {error}. It must accept an array of {argument}s "
-            "and return an array of the same length."
-        ) from error
+    values = np.asarray(function(arguments.copy()), dtype=np.float64)
     if values.shape != arguments.shape:
         raise ValueError(
             f"{name} must return one number per {argument}, got shape {values.shape} for {len(arguments)} {argument}s "

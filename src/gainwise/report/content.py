@@ -14,11 +14,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._common import cached_property
-from .._common.text import MINUS, pluralize, printable, printables, short_names
+from .._common.names import Names, split_names
+from .._common.text import MINUS, pluralize, printable, printables
 from ..comparison.baseline import rank_candidates
-from ..comparison.explanations import find_ranked_places
-from ..comparison.rankings import select_sums
-from ..comparison.sensitivity import find_bound
+from ..comparison.disagreement import find_bound
+from ..comparison.estimates import MIN_QUERIES
+from ..comparison.losses import find_losses
+from ..comparison.ranked_models import select_sums
+from ..comparison.sensitivity import MIN_MODELS
+from ..comparison.single_queries import compute_preferences, find_ranked_places
 from .chart import add_repeats, build_baseline_chart, build_metric_chart, build_verdict_chart
 
 if TYPE_CHECKING:
@@ -26,17 +30,17 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from ..comparison.attribution import Attribution
     from ..comparison.baseline import BaselineComparison
     from ..comparison.comparison import Comparison
-    from ..comparison.explanations import Attribution
+    from ..comparison.disagreement import DisagreementBound
     from ..comparison.gain_path import GainPath
-    from ..comparison.sensitivity import DisagreementBound
+    from ..comparison.sensitivity import Sensitivity
     from .chart import Chart
 
 
 MAX_PATH_MODELS, MAX_PATH_VALUES = 50, 300_000
-"""Models, and values (models times queries), up to which a report computes the gain path. Otherwise, call
-`Comparison.gains` first."""
+"""Models, and values (models times queries), up to which a report computes the gain path and other choices."""
 
 MAX_RANKS = 10
 """Ranks of a query in a report."""
@@ -84,21 +88,28 @@ class Content:
         self.comparison, self.against, self.appendices = comparison, against, tuple(appendices)
 
     @cached_property
+    def names(self) -> Names:
+        """Names of the models, and of the candidates of an experiment, for all tables, charts and sentences."""
+        curves = self.comparison.curves
+        candidates = [] if curves is None else map(str, curves["candidate"].unique())
+        return split_names([*self.comparison.models, *candidates])
+
+    @cached_property
     def chart(self) -> Chart:
         """The main chart: question, answer, advice, and a row for every model."""
         comparison, chart = self.comparison, self.standing
         if self.against is not None:
             means = {metric: comparison.leaderboard[metric].to_dict() for metric in comparison.metrics}
-            chart = build_baseline_chart(self.against, comparison.short_names, means, self.merged)
-        return add_repeats(chart, comparison.repeat_distances) if comparison.repeats and chart.rows else chart
+            chart = build_baseline_chart(self.against, self.names, means, self.merged)
+        return add_repeats(chart, comparison._repeat_distances) if comparison.repeats and chart.rows else chart
 
     @cached_property
     def standing(self) -> Chart:
         """The chart of all models without a baseline."""
         comparison = self.comparison
         if comparison.primary is None:
-            return build_metric_chart(comparison)
-        return build_verdict_chart(comparison.verdict, comparison.short_names, comparison.selected)
+            return build_metric_chart(comparison, self.names)
+        return build_verdict_chart(comparison.verdict, self.names, comparison.selected)
 
     @property
     def merged(self) -> bool:
@@ -138,6 +149,14 @@ class Content:
         return choose_pair(self.comparison)
 
     @cached_property
+    def losses(self) -> pd.DataFrame | None:
+        """The queries on which the first candidate loses most against the baseline, or None without a baseline."""
+        if self.against is None or self.comparison.rankings is None:
+            return None
+        first = rank_candidates(self.against)[0].candidate
+        return find_losses(self.comparison, self.against.baseline, first)
+
+    @cached_property
     def attribution(self) -> Attribution | None:
         """The attribution of their difference. None without scores, or if no metric is a sum over documents."""
         comparison = self.comparison
@@ -156,21 +175,28 @@ class Content:
             return None
         return Queries(self.comparison, self.pair)
 
-    @property
-    def path(self) -> GainPath | None:
-        """The gain path that was computed last, or the default one, or None."""
-        return self.comparison.last_gains or self._default_path
-
     @cached_property
-    def _default_path(self) -> GainPath | None:
-        """The default gain path. None if it is expensive or if the metrics are not two gains of one NDCG."""
-        comparison, models = self.comparison, len(self.comparison.models)
-        is_expensive = models > MAX_PATH_MODELS or models * comparison.query_count > MAX_PATH_VALUES
-        if comparison.rankings is None or comparison.primary is None or models < 2 or is_expensive:
+    def path(self) -> GainPath | None:
+        """The gain path. None if it is expensive or if the metrics are not two gains of one NDCG."""
+        if self.comparison.primary is None or not self._can_vary:
             return None
         with suppress(ValueError):  # Other metrics, or labels that are not grades.
-            return comparison.gains()
+            return self.comparison.gains()
         return None
+
+    @cached_property
+    def sensitivity(self) -> Sensitivity | None:
+        """The effect of other choices. None if it is expensive or if the sample is too small to rank choices."""
+        comparison = self.comparison
+        is_small = len(comparison.models) < MIN_MODELS or comparison.counts.any < MIN_QUERIES
+        return None if is_small or not self._can_vary else comparison.sensitivity()
+
+    @property
+    def _can_vary(self) -> bool:
+        """Whether there are scores of several models, and few enough to evaluate them by many other metrics."""
+        comparison, models = self.comparison, len(self.comparison.models)
+        is_expensive = models > MAX_PATH_MODELS or models * comparison.counts.any > MAX_PATH_VALUES
+        return comparison.rankings is not None and models > 1 and not is_expensive
 
     @cached_property
     def rounds(self) -> pd.DataFrame | None:
@@ -320,9 +346,13 @@ class Queries:
 
     def __init__(self, comparison: Comparison, pair: ExplainedPair) -> None:
         self.comparison, self.pair = comparison, pair
-        self.preferences = comparison.preferences(pair.first, pair.second)
+        assert comparison.rankings is not None
+        columns = [comparison.models.index(model) for model in pair[:2]]
+        values = {
+            comparison.definitions[name]: comparison.values[name][:, columns] for name in comparison.verdict.metrics
+        }
+        self.preferences = compute_preferences(comparison.rankings, values)
         self.contradictory = int(np.count_nonzero(self.preferences.contradiction_strength))
-        self.names = list(short_names(pair[:2], 14).values())
 
     @property
     def grades(self) -> dict[float, dict[str, Any]]:
@@ -340,7 +370,7 @@ class Queries:
         """Return lists of at most `most` queries: contradictory queries, or the largest differences, and a sample."""
         preferences = self.preferences
         has_weight = preferences.weights > 0
-        sample = np.random.default_rng(self.comparison.seed).permutation(np.flatnonzero(has_weight))[:most]
+        sample = np.random.default_rng(self.comparison.settings.seed).permutation(np.flatnonzero(has_weight))[:most]
         if self.contradictory:
             name, title = "contradictory", f"contradictory ({self.contradictory:,})"
             strength = np.abs(preferences.contradiction_strength)
@@ -377,7 +407,7 @@ class Queries:
                     name=link,
                     query=name[:80],
                     text=printable(str(judgments.texts.get(ids[number], "")))[:MAX_CHARACTERS],
-                    size=size if comparison.weights is None else f"{size}, weight {weights[number]:g}",
+                    size=size if comparison.rankings.query_weights is None else f"{size}, weight {weights[number]:g}",
                     labels=labels,
                     titles=([], []) if titles is None else tuple(_cut(titles[part]) for part in rows),
                     differences=preferences.differences[:, place].tolist(),

@@ -1,4 +1,4 @@
-"""Callbacks for XGBoost: their base classes, live curves, and the last complete round if training fails."""
+"""Callbacks for XGBoost: their base class, and live curves."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import xgboost as xgb
 from xgboost.callback import TrainingCallback
 
-from ..training.bound_metrics import LibraryObject, WeakIdentityMap, create_clash_error
 from ..training.curves import CurvesBase
 from ..training.early_stopping import StoppingRun, active_runs
+from ..training.logged_metrics import WeakIdentityMap, create_clash_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,27 +32,7 @@ XGBoost before 3.2 calls callbacks in any order. Early stopping uses this map to
 """
 
 
-class Callback(LibraryObject, TrainingCallback):
-    """A callback for XGBoost. Subclasses override `finish_round`."""
-
-    _library = "xgboost"
-
-    def before_training(self, model: Any) -> Any:
-        """Return the model."""
-        return model
-
-    def after_iteration(self, model: Any, *arguments: Any) -> bool:
-        """Call `finish_round`, or raise an error if another library calls this method."""
-        if len(arguments) != 2:
-            raise self._create_misuse_error(library="catboost")
-        return self.finish_round(model, *arguments)
-
-    def finish_round(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        """Return whether to stop training."""
-        return False
-
-
-class Logger(Callback):
+class Logger(TrainingCallback):
     """A callback that logs once per round."""
 
     def __init__(self) -> None:
@@ -64,7 +44,7 @@ class Logger(Callback):
         _loggers.set(model, [*get_loggers(model), self])
         return model
 
-    def finish_round(self, model: Any, epoch: int, evals_log: Any) -> bool:
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         """Log this round unless it is logged already."""
         if self._logged.get(model) != epoch:
             self._logged.set(model, epoch)
@@ -93,7 +73,7 @@ def get_loggers(model: Any) -> list[Logger]:
 def log_first(model: Any, epoch: int, evals_log: Any) -> None:
     """Make all callbacks log this round."""
     for logger in get_loggers(model):
-        logger.finish_round(model, epoch, evals_log)
+        logger.after_iteration(model, epoch, evals_log)
 
 
 def read_best(model: Any) -> tuple[str | None, str | None]:
@@ -101,7 +81,7 @@ def read_best(model: Any) -> tuple[str | None, str | None]:
     return model.attr("best_iteration"), model.attr("best_score")
 
 
-class Curves(CurvesBase, Callback):
+class Curves(CurvesBase, TrainingCallback):
     """A callback that shows metrics and their best rounds while XGBoost trains, and records every value.
 
     It updates a few lines in a terminal or a picture in a notebook. Elsewhere, it prints one line to stderr at the end.
@@ -151,7 +131,6 @@ class Curves(CurvesBase, Callback):
     (['dataset', 'metric', 'round', 'value'], 40)
     """
 
-    _name = "Curves"
     _directions = DIRECTIONS
 
     def before_training(self, model: Any) -> Any:
@@ -170,7 +149,7 @@ class Curves(CurvesBase, Callback):
         self._log = evals_log
         return False
 
-    def finish_round(self, model: Any, epoch: int, evals_log: Any) -> bool:
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         """Record the values of a round."""
         log_first(model, epoch, evals_log)
         self._log = evals_log
@@ -218,106 +197,3 @@ class Curves(CurvesBase, Callback):
 
     def _describe_remedy(self, metrics: list[str]) -> str:
         return f"evaluate it with EvaluateRanking({{…}}, {metrics}) in callbacks, or with custom_metric"
-
-
-def checkpoint() -> Checkpoint:
-    """Create a callback that keeps the model and the curves in case training fails.
-
-    `xgboost.train`, `xgboost.cv` and `XGBRanker.fit` return nothing and leave `evals_result` empty if a model diverges
-    (its scores are NaN), if a callback raises an error, or if you press Ctrl-C. With this callback, the result of the
-    completed rounds is still available.
-
-    Returns
-    -------
-    Checkpoint
-        `rounds` is the number of rounds that are complete, evaluation included, as the booster counts them. `boosters`
-        are the `Booster` in training, or those of all folds in `xgboost.cv`. `booster` is the only one. They may have
-        one round more, so predict and save with ``checkpoint.booster[:checkpoint.rounds]``. `curves` are the values of
-        the complete rounds, in the form of `evals_result`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import xgboost as xgb
-    >>> from gainwise.data import simulate
-    >>> from gainwise.xgboost import EvaluateRanking, checkpoint
-    >>> data = simulate(30, seed=1)
-    >>> train = xgb.DMatrix(data.features, label=data.labels, qid=data.qid)
-    >>> params = {"min_child_weight": 0, "lambda": 0, "disable_default_eval_metric": True}
-    >>> def diverging(predictions, matrix):
-    ...     return 1e30 * (-1) ** saved.rounds * (data.labels - 1.5), np.full(len(data.labels), 1e-30)
-    >>> saved = checkpoint()
-    >>> try:
-    ...     xgb.train(params, train, obj=diverging, verbose_eval=False,
-    ...               callbacks=[EvaluateRanking({"train": train}, "mrr"), saved])
-    ... except ValueError as error:
-    ...     print(str(error).partition(":")[0])
-    in boosting round 2 on 'train'
-    >>> saved.rounds, len(saved.curves["train"]["mrr"])
-    (1, 1)
-    >>> saved.booster[:saved.rounds].predict(train).shape == data.labels.shape
-    True
-    """
-    return Checkpoint()
-
-
-class Checkpoint(Callback):
-    """A callback for XGBoost, created by `checkpoint`."""
-
-    _name = "checkpoint"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._start([])
-
-    def _start(self, boosters: list[xgb.Booster]) -> None:
-        self.boosters = boosters
-        self.rounds = self._first_round = boosters[0].num_boosted_rounds() if boosters else 0
-        self._history: Any = {}
-        self._lengths: dict[tuple[str, str], int] = {}
-
-    @property
-    def booster(self) -> xgb.Booster | None:
-        """The booster, or None before training.
-
-        Raises
-        ------
-        ValueError
-            After a cross-validation, which has several boosters.
-        """
-        if len(self.boosters) > 1:
-            raise ValueError(f"there are {len(self.boosters)} boosters, one per fold: use .boosters")
-        return self.boosters[0] if self.boosters else None
-
-    @property
-    def curves(self) -> dict[str, dict[str, list[Any]]]:
-        """The values of the complete rounds, by dataset and metric."""
-        curves: dict[str, dict[str, list[Any]]] = {}
-        for (data_name, metric), length in self._lengths.items():
-            curves.setdefault(data_name, {})[metric] = self._history[data_name][metric][:length]
-        return curves
-
-    def before_training(self, model: Any) -> Any:
-        """Start again."""
-        self._start([model] if isinstance(model, xgb.Booster) else [fold.bst for fold in model.cvfolds])
-        return model
-
-    def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        """Record that all rounds before this one are complete."""
-        self._history = evals_log
-        self._complete(epoch)
-        return False
-
-    def after_training(self, model: Any) -> Any:
-        """Record that all rounds are complete."""
-        self._complete(self.boosters[0].num_boosted_rounds() - self._first_round)
-        self._history = self.curves  # a copy, because `evals_result` returns the lists of the training
-        return model
-
-    def _complete(self, rounds: int) -> None:
-        self.rounds = self._first_round + rounds
-        self._lengths = {
-            (data_name, metric): len(curve)
-            for data_name, history in self._history.items()
-            for metric, curve in history.items()
-        }
