@@ -300,18 +300,14 @@ def _judge(cell: Cell, seeds: Sequence[int]) -> dict[str, float]:
     return cell.judge(seeds, _queries)
 
 
-def judge_cells(cells: Sequence[Cell], store: Store, repetitions: dict[type, int], workers: int, path: Path) -> None:
+def judge_cells(cells: Sequence[Cell], store: Store, repetitions: int, workers: int, path: Path) -> None:
     """Judge the cells that are not complete, and add them to the store."""
-    tasks = {cell: repetitions[type(cell)] for cell in cells}
-    tasks = {cell: number for cell, number in tasks.items() if not store.is_complete(cell.key, number)}
+    tasks = [cell for cell in cells if not store.is_complete(cell.key, repetitions)]
     os.environ["OMP_NUM_THREADS"] = "1"
     with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_initialize, initargs=(path,)) as pool:
-        futures = {
-            pool.submit(_judge, cell, draw_seeds(cell.key, store.seed, number)): cell for cell, number in tasks.items()
-        }
+        futures = {pool.submit(_judge, cell, draw_seeds(cell.key, store.seed, repetitions)): cell for cell in tasks}
         for done, future in enumerate(as_completed(futures), start=1):
-            cell = futures[future]
-            store.add(cell.key, tasks[cell], future.result())
+            store.add(futures[future].key, repetitions, future.result())
             if done % 50 == 0:
                 print(f"{done:,} of {len(tasks):,} cells", flush=True)
 
@@ -352,19 +348,16 @@ def format_pairs(store: Store, cells: Sequence[PairCell]) -> str:
 
 
 def format_verdicts(store: Store, cells: Sequence[VerdictCell]) -> str:
-    """Return the table of scenarios, with the range over sizes."""
+    """Return the table of scenarios, with the range over numbers of queries."""
     names = ("genuine", "agree", "immaterial", "safe bound covers", "intervals of all pairs cover")
     rows = []
     for metrics, design, scenario in product(METRIC_PAIRS, DESIGNS, ("as measured", *build_scenarios())):
         same = [c for c in cells if (c.metrics, c.design, c.scenario) == (metrics, design, scenario)]
-        measured = [cell for cell in same if cell.key in store.cells]
-        for cell in measured:
-            rates = store.cells[cell.key]
-            values = [f"{rates[name]:.3f}" for name in names]
-            rows.append(
-                (" and ".join(metrics), design, scenario, f"{cell.size:,}", f"{rates['repetitions']:,}", *values)
-            )
-    return format_table(("metrics", "sampled", "truth", "queries", "samples", *names), rows)
+        if any(cell.key in store.cells for cell in same):
+            rates = [format_spread(store, same, name) for name in names]
+            samples = f"{summarize(store, same, names[0])[3]:,}"
+            rows.append((" and ".join(metrics), design, scenario, samples, *rates))
+    return format_table(("metrics", "sampled", "truth", "samples", *names), rows)
 
 
 def format_power(store: Store, cells: Sequence[PairCell]) -> str:
@@ -402,7 +395,7 @@ def build_section(store: Store) -> str:
         "",
         format_power(store, pairs),
         "",
-        "Four models under two metrics:",
+        "Four models under two metrics. Parentheses are the range over numbers of queries:",
         "",
         format_verdicts(store, verdicts),
         "",
@@ -424,11 +417,10 @@ def main() -> None:
     parser.add_argument("--output", type=Path, help="page to add the section to. The rates are in a file next to it")
     options = parser.parse_args()
     store = Store(options.output and options.output.with_name("CALIBRATION_REAL.json"), options.seed)
-    repetitions = {PairCell: options.samples, VerdictCell: options.samples, PlanCell: max(options.samples // 10, 1)}
     cells: list[Cell] = [*list_pair_cells(), *list_verdict_cells()]
     chosen = [cell for cell in cells if not options.sizes or cell.size in options.sizes]
-    judge_cells(chosen, store, repetitions, options.workers, options.values)
-    judge_cells(list(list_plan_cells(store)), store, repetitions, options.workers, options.values)
+    judge_cells(chosen, store, options.samples, options.workers, options.values)
+    judge_cells(list(list_plan_cells(store)), store, options.samples, options.workers, options.values)
     write_section(build_section(store), options.output, START, END)
 
 

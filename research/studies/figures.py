@@ -17,6 +17,7 @@ from survey import CUTOFF, CUTOFFS
 
 ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "docs" / "_static"
+CALIBRATION = ROOT / "research" / "calibration" / "CALIBRATION_REAL.json"
 CHOICES = {
     "exponential gain": "exponential instead of linear gain",
     "Järvelin & Kekäläinen's discount": "discount of Järvelin and Kekäläinen",
@@ -105,6 +106,43 @@ def draw_survey(theme: dict[str, Any]) -> Figure:
     return figure
 
 
+def read_power() -> dict[float, dict[int, list[float]]]:
+    """Return the shares of correct decisions to ship of all candidates, by true gain and number of queries."""
+    cells = json.loads(CALIBRATION.read_text(encoding="utf-8"))["cells"]
+    power: dict[float, dict[int, list[float]]] = {}
+    for key, rates in cells.items():
+        kind, *settings = key.split(" | ")
+        if kind == "pair" and settings[0] == "0" and settings[3] == "queries" and float(settings[2]) > 0:
+            by_size = power.setdefault(float(settings[2]), {})
+            by_size.setdefault(int(settings[4]), []).append(rates["ships with a gain"])
+    return {gain: dict(sorted(by_size.items())) for gain, by_size in sorted(power.items(), reverse=True)}
+
+
+def draw_sizes(theme: dict[str, Any]) -> Figure:
+    """Draw the share of correct release decisions by the number of queries."""
+    figure = Figure(figsize=(9.2, 4.6), layout="constrained")
+    axes = figure.add_subplot()
+    for (gain, by_size), color, marker in zip(read_power().items(), theme["series"], MARKERS, strict=False):
+        sizes, rates = list(by_size), [[100 * rate for rate in row] for row in by_size.values()]
+        axes.fill_between(
+            sizes, [min(row) for row in rates], [max(row) for row in rates], color=color, alpha=0.18, lw=0
+        )
+        mean = [sum(row) / len(row) for row in rates]
+        axes.plot(sizes, mean, color=color, marker=marker, markersize=5, label=f"true gain of {gain:g}")
+    axes.axhline(80, color=theme["muted"], linestyle=(0, (4, 3)), linewidth=1)
+    axes.set_xscale("log")
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    axes.minorticks_off()
+    axes.set_ylim(0, 100)
+    axes.yaxis.set_major_formatter("{x:.0f} %")
+    axes.set_xlabel("test queries", color=theme["ink"])
+    axes.set_ylabel("share of samples in which the gate ships", color=theme["ink"])
+    style_axes(axes, theme)
+    axes.grid(axis="y", color=theme["grid"])
+    figure.legend(loc="outside lower center", ncols=4, frameon=False, labelcolor=theme["ink"], fontsize=9)
+    return figure
+
+
 def style_axes(axes: Any, theme: dict[str, Any]) -> None:
     """Remove the frame of the axes, and draw vertical grid lines."""
     axes.tick_params(length=0, labelcolor=theme["ink"])
@@ -116,6 +154,7 @@ def style_axes(axes: Any, theme: dict[str, Any]) -> None:
 DRAWINGS: dict[str, Callable[[dict[str, Any]], Figure]] = {
     "reversals": draw_reversals,
     "survey": draw_survey,
+    "sizes": draw_sizes,
 }
 
 

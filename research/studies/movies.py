@@ -20,7 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import gainwise as gw
-from gainwise.data.leaks import find_shared_queries, read_rows
+from gainwise.evaluation.parts import find_shared_queries, read_part
 
 Floats = NDArray[np.float64]
 JUDGMENTS, CORPUS = "movies-judgments.tsv.gz", "movies-corpus.jsonl.gz"
@@ -219,8 +219,8 @@ def remove_near_copies(parts: dict[str, gw.RankingData]) -> dict[str, gw.Ranking
 def _remove_shared(part: gw.RankingData, *others: gw.RankingData) -> gw.RankingData:
     # A row of several queries is no evidence. Without one of them, it may become evidence about another one.
     while True:
-        rows = read_rows(part)
-        shared = np.concatenate([find_shared_queries(read_rows(other), rows).leaks for other in others])
+        rows = read_part("part", part)
+        shared = np.concatenate([find_shared_queries(read_part("other", other), rows).leaks for other in others])
         if not len(shared):
             return part
         part = part.take_queries(np.setdiff1d(np.arange(len(part.query_ids)), shared))
