@@ -14,12 +14,15 @@
 # make notebooks  run the notebooks
 # make docs       build the documentation
 # make calibration  error rates on simulated populations: research/calibration/CALIBRATION.md and CLAIMS.md, many hours
+# make studies    studies of real data, if DATA has them (see CONTRIBUTING.md). Stores features and values in CACHE
 # make bench      times compared with built-in metrics and other packages: research/benchmarks/RESULTS.md
 
 PYTHON ?= python3
 BIN := .venv/bin
 FUZZ_SECONDS ?= 600
 MUTANTS ?= 0.1
+DATA ?= $(or $(GAINWISE_SHARED_DATA),../shared/data)
+CACHE ?= ../gainwise-studies
 TRIALS := metrics trainings experiments identify
 READERS := $(filter-out __init__ __main__ oracle trials $(TRIALS),$(basename $(notdir $(wildcard tests/fuzz/*.py))))
 CORE := hatch_build.py $(wildcard src/gainwise/_kernel/*.cpp)
@@ -34,7 +37,7 @@ NOX := $(BIN)/nox --error-on-missing-interpreters --session
 INSTALL := $(BIN)/python -m pip install --quiet --no-compile
 INSTALL_GROUP := $(INSTALL) --upgrade 'pip>=25.1' && $(INSTALL) --editable '.[all,dask]' --group
 
-.PHONY: demo test quick nightly sessions numpy nocompiler oldest package lint audit fuzz trials coverage mutants notebooks docs bench calibration clean
+.PHONY: demo test quick nightly sessions numpy nocompiler oldest package lint audit fuzz trials coverage mutants notebooks docs bench calibration studies clean
 
 demo: .venv/user
 	$(BIN)/gainwise demo
@@ -48,6 +51,7 @@ quick: .venv/developer
 nightly: sessions notebooks docs audit mutants
 	$(MAKE) fuzz FUZZ_SECONDS=60
 	$(MAKE) trials
+	$(MAKE) studies STUDIES=--calibration
 
 sessions: .venv/developer
 	$(BIN)/nox
@@ -117,6 +121,9 @@ calibration: .venv/developer
 	$(RUN) research/calibration/claims_inference.py
 	$(RUN) research/calibration/claims_evidence.py
 	$(RUN) research/calibration/claims.py
+
+studies: .venv/developer
+	$(RUN) research/studies/repeat.py --data $(DATA) --cache $(CACHE) $(STUDIES)
 
 bench: .venv/developer
 	$(BIN)/python research/benchmarks/run.py

@@ -16,7 +16,6 @@ import gainwise as gw
 
 ROOT = Path(__file__).parents[1]
 STUDIES = ROOT / "research" / "studies"
-PAGE = ROOT / "docs" / "concepts" / "does_it_matter.md"
 
 
 @pytest.fixture(autouse=True)
@@ -75,11 +74,24 @@ def test_a_study_of_a_letor_file(tmp_path):
 
 
 def test_pages_contain_the_figures_of_the_results():
-    from page import read_figures, write_page
+    from page import PAGES, read_figures, write_page
 
-    assert PAGE.read_text("utf-8") == write_page(), "run: python research/studies/page.py"
-    guide = (PAGE.parents[1] / "guides" / "recipe_or_seed.md").read_text("utf-8")
+    for name, (folder, _) in PAGES.items():
+        assert (folder / f"{name}.md").read_text("utf-8") == write_page(name), "run: python research/studies/page.py"
+    guide = (ROOT / "docs" / "guides" / "recipe_or_seed.md").read_text("utf-8")
     assert all(read_figures()[name] in guide for name in ("repeat_low", "repeat_high", "repeat_p_value"))
+
+
+def test_statements_of_the_pages_are_those_of_the_results():
+    """Sentences without figures, which the templates contain."""
+    from records import read_results
+
+    survey = read_results("survey")
+    assert survey["correlations"][0]["property"] == "positive grades"
+    assert survey["expected"] == len(survey["collections"]) == 42
+    release = read_results("release")
+    assert release["data"]["queries_without_relevant"] == 0
+    assert [finding["code"] for finding in release["check"] if finding["severity"] == "error"] == []
 
 
 def test_bounds_in_pictures_are_those_of_the_results():

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import gzip
 import itertools
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
+
+from cranfield import JUDGMENTS, read_cranfield
 
 import gainwise as gw
 
@@ -15,11 +19,15 @@ GIB = 2**30
 
 
 class Dataset(NamedTuple):
-    """Either the parts of a cross-validation, or one split into training, validation and test set."""
+    """Either the parts of a cross-validation, or one split into training, validation and test set.
+
+    `counts` are the sizes of the files, and what was left out.
+    """
 
     name: str
     parts: list[gw.RankingData]
     is_split: bool
+    counts: Mapping[str, int] = MappingProxyType({})
 
     def make_fold(self, fold: int) -> tuple[gw.RankingData, gw.RankingData, gw.RankingData]:
         """Return the training, validation and test set of a fold."""
@@ -49,9 +57,13 @@ def read_dataset(path: Path, memory: float, seed: int) -> Dataset:
     """Read LETOR or LightGBM files.
 
     A folder with a training, validation and test file is one split (MSLR-WEB30K's `Fold1`, Istella, Yahoo). Other
-    folders of three or more files are cross-validated with one part per file. A single file is split at random into
-    five parts.
+    folders of three or more files are cross-validated with one part per file. A single file, and the collection
+    Cranfield, are split at random into five parts.
     """
+    if (path / JUDGMENTS).is_file():
+        cranfield = read_cranfield(path)
+        parts = cranfield.data.split_queries(*[1 / PARTS] * PARTS, seed=seed)
+        return Dataset(path.name, list(parts), False, cranfield.counts)
     files = list_files(path)
     split = find_split(files)
     check_memory(split or files, memory, copies=1.5 if split else 2.5)

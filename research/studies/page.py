@@ -1,93 +1,225 @@
-"""Write the page "Does the choice of NDCG matter?" with the figures of the stored results.
+"""Write the pages about real data with the figures of the stored results.
 
     python research/studies/page.py
 
-The template `does_it_matter.md` contains the names of figures in double braces.
+The templates contain the names of figures in double braces.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from records import read_results
+from release_figures import describe_release
+from survey import CUTOFF, CUTOFFS, PROPERTIES
+
 HERE = Path(__file__).parent
-RESULTS = HERE / "results"
-PAGE = HERE.parents[1] / "docs" / "concepts" / "does_it_matter.md"
-NAMES = {"clueweb09-ltr": "clueweb", "lightgbm-lambdarank": "example"}
+DOCS = HERE.parents[1] / "docs"
+NAMES = {"clueweb09-ltr": "clueweb", "lightgbm-lambdarank": "example", "cranfield": "cranfield"}
+NAMES_OF_STUDIES = {
+    "dl19": "TREC Deep Learning 2019",
+    "dl20": "TREC Deep Learning 2020",
+    "clueweb": "ClueWeb09",
+    "example": "LightGBM's example",
+    "cranfield": "Cranfield",
+}
 GAIN = "exponential gain"
-CHOICES = {"gain": GAIN, "cutoff": "cutoff 5", "map": "map", "mrr": "mrr", "repeat": "another repeat of both"}
+CHOICES = {
+    "gain": GAIN,
+    "cutoff": "cutoff 5",
+    "map": "map",
+    "repeat": "another repeat of both",
+    "unjudged": "unjudged documents left out",
+}
 STANDARD_ERRORS = 3
-LINEAR, EXPONENTIAL = "ndcg_linear@10", "ndcg_exp@10"
+LINEAR, EXPONENTIAL = METRICS = ("ndcg_linear@10", "ndcg_exp@10")
 
 
-def read_results(name: str) -> dict[str, Any]:
-    """Return the stored results of a dataset."""
-    results: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["results"]
-    return results
-
-
-def write_page() -> str:
-    """Return the page, with figures in place of their names."""
-    template = (HERE / PAGE.name).read_text(encoding="utf-8")
-    figures = read_figures()
-    return re.sub(r"{{ (\w+) }}", lambda name: figures[name[1]], template)
+def write_page(name: str) -> str:
+    """Return a page, with figures in place of their names."""
+    template = (HERE / f"{name}.md").read_text(encoding="utf-8")
+    figures = PAGES[name][1]()
+    return re.sub(r"{{ (\w+) }}", lambda figure: figures[figure[1]], template)
 
 
 def read_figures() -> dict[str, str]:
-    """Return all figures of the page by name."""
+    """Return all figures of the page about the choice of NDCG by name."""
     figures: dict[str, str] = {}
-    for name, study in read_results("trec-dl").items():
-        figures |= {f"{name}_{key}": text for key, text in {**describe_common(study), **describe_runs(study)}.items()}
-    for name, short in NAMES.items():
-        study = read_results(name)
-        described = {**describe_common(study), **describe_training(study)}
-        figures |= {f"{short}_{key}": text for key, text in described.items()}
-    simulated = json.loads((RESULTS / "simulated.json").read_text(encoding="utf-8"))["results"]
+    studies = {**read_results("trec-dl"), **{short: read_results(name) for name, short in NAMES.items()}}
+    for name, study in studies.items():
+        described = {**describe_common(study), **(describe_runs if name.startswith("dl") else describe_training)(study)}
+        figures |= {f"{name}_{key}": text for key, text in described.items()}
+    simulated = read_results("simulated")
     power = [row["genuine"] for row in simulated if row["ratio"] == STANDARD_ERRORS]
     figures |= {"power_low": f"{100 * min(power):.0f}", "power_high": f"{100 * max(power):.0f} %"}
-    example = read_results("trec-dl")["dl19"]["repeats"]["example"]
+    example = studies["dl19"]["repeats"]["example"]
     means = example["means"][LINEAR]
     figures |= {"repeat_low": f"{min(means):.3f}", "repeat_high": f"{max(means):.3f}"}
     figures["repeat_p_value"] = f"{example['smallest_p_value_of_two_repeats'][LINEAR]:.3f}"
-    record = json.loads((RESULTS / "trec-dl.json").read_text(encoding="utf-8"))
-    figures["mslr_bound_two"] = f"{record['published_labels']['MSLR-WEB30K']['two_rankings']:.3f}"
-    return figures
+    return figures | describe_all(studies) | describe_survey() | describe_cranfield(studies["cranfield"])
+
+
+def describe_all(studies: dict[str, Any]) -> dict[str, str]:
+    """Return sentences about all datasets, which depend on their results."""
+    changed = {name: study for name, study in studies.items() if study["choices"][GAIN]["winner_changes"]}
+    same = len(studies) - len(changed)
+    by_unjudged = [studies[name]["choices"][CHOICES["unjudged"]]["winner_changes"] for name in ("dl19", "dl20")]
+    best = "does not change" if not any(by_unjudged) else "changes" if all(by_unjudged) else "changes in one year"
+    stops = [study["stopping"][metric] for study in studies.values() if "stopping" in study for metric in METRICS]
+    worst = max(stops, key=lambda row: row["mean"])
+    selections = [study["selection"] for study in studies.values() if "selection" in study]
+    shares = {key: [100 * row[f"another_by_{key}"] for row in selections] for key in ("the_other_gain", "another_seed")}
+    return {
+        "same_winners": f"on {same} of {len(studies)} datasets" if same < len(studies) else f"on all {same} datasets",
+        "stop_worst": format_interval(worst).removeprefix("+"),
+        "unjudged_winner": f"The best system {best}.",
+        "changed_winners": " ".join(describe_changed(NAMES_OF_STUDIES[name], study) for name, study in changed.items()),
+        "selections_by_gain": format_range(shares["the_other_gain"]),
+        "selections_by_seed": format_range(shares["another_seed"]),
+    }
+
+
+def describe_changed(title: str, study: dict[str, Any]) -> str:
+    """Return a sentence about the two configurations that win under one gain each."""
+    means = {metric: np.array(study["means"][metric]).mean(axis=1) for metric in METRICS}
+    first, second = (int(means[metric].argmax()) for metric in METRICS)
+    costs = [abs(means[metric][first] - means[metric][second]) for metric in METRICS]
+    names = [study["recipes"][number] for number in (first, second)]
+    return (
+        f"On {title}, `{names[0]}` is best under linear NDCG, and `{names[1]}` under exponential NDCG. The "
+        f"wrong choice of the two costs {costs[0]:.4f} of linear or {costs[1]:.4f} of exponential NDCG."
+    )
+
+
+def format_range(percent: list[float]) -> str:
+    """Return the lowest and highest share in percent."""
+    return f"{min(percent):.0f} to {max(percent):.0f} %"
+
+
+def describe_cranfield(study: dict[str, Any]) -> dict[str, str]:
+    """Return the counts of Cranfield."""
+    counts = study["counts"]
+    return {
+        "cranfield_missed": f"{counts['relevant_not_retrieved']:,}",
+        "cranfield_judgments": f"{counts['judgments']:,}",
+        "cranfield_empty": str(counts["queries_without_retrieved_relevant"]),
+    }
+
+
+def describe_survey() -> dict[str, str]:
+    """Return the figures of the survey of public collections."""
+    results = read_results("survey")
+    rows = list(results["collections"].values())
+    bounds = np.array([row["two_rankings"][str(CUTOFF)] for row in rows])
+    grades = np.array([row["properties"]["positive grades"] for row in rows])
+    without = np.array([row["queries_without_conflict"][str(CUTOFF)] / row["queries"] for row in rows])
+    by_property = {row["property"]: row for row in results["correlations"]}
+    within = [row for row in results["correlations_of_two_grades"] if row["property"] != "positive grades"]
+    clear = [row["property"] for row in within if row["lower"] * row["upper"] > 0]
+    news = [row for row in rows if row["labels_are_gains"]]
+    published = [row["as_published"]["two_rankings"][str(CUTOFF)] for row in news]
+
+    def span(values: Any) -> str:
+        return f"{min(values):.3f} to {max(values):.3f}"
+
+    return {
+        "survey_collections": str(len(rows)),
+        "survey_families": str(len({row["family"] for row in rows})),
+        "survey_bounds": span(bounds),
+        "survey_properties": str(len(by_property)),
+        "survey_correlation": format_correlation(by_property["positive grades"]),
+        "survey_two_grades": span(bounds[grades == 2]),
+        "survey_more_grades": span(bounds[grades > 2]),
+        "survey_within": describe_clear(clear, int((grades == 2).sum())),
+        "survey_news_grades": span([row["two_rankings"][str(CUTOFF)] for row in news]),
+        "survey_news_published": span(published),
+        "survey_without": f"{100 * without.min():.0f} to {100 * without.max():.0f} %",
+        "survey_without_median": f"{100 * np.median(without):.0f} %",
+        "survey_table": format_survey(rows),
+        "survey_correlations": format_correlations(results),
+        "survey_findings": format_findings(rows),
+    }
+
+
+def describe_clear(properties: list[str], collections: int) -> str:
+    """Return a sentence about the properties that predict the bound of collections with two positive grades."""
+    if properties:
+        return f"Among the {collections} collections with two positive grades, {', '.join(properties)} predict it."
+    return (
+        f"Among the {collections} collections with two positive grades, no property predicts it: every interval of "
+        "a rank correlation contains 0."
+    )
+
+
+def format_correlation(row: dict[str, float]) -> str:
+    """Return a correlation with its interval."""
+    text = f"{row['correlation']:.2f} ({row['lower']:.2f} to {row['upper']:.2f})"
+    return text.replace("-", "−")
+
+
+def format_correlations(results: dict[str, Any]) -> str:
+    """Return the table of properties."""
+    within = {row["property"]: format_correlation(row) for row in results["correlations_of_two_grades"]}
+    within["positive grades"] = "–"
+    lines = ["| Property | All collections | Two positive grades |", "|---|---|---|"]
+    for row in results["correlations"]:
+        name = row["property"]
+        lines.append(f"| {PROPERTIES[name]} | {format_correlation(row)} | {within[name]} |")
+    return "\n".join(lines)
+
+
+def format_findings(rows: list[dict[str, Any]]) -> str:
+    """Return the table of the findings of `check`."""
+    titles: dict[str, list[str]] = {}
+    for row in rows:
+        for code in row["findings"]:
+            titles.setdefault(code, []).append(row["title"])
+    lines = ["| Finding | Collections |", "|---|---|"]
+    for code, names in sorted(titles.items(), key=lambda item: -len(item[1])):
+        lines.append(f"| {code} | {'all' if len(names) == len(rows) else '; '.join(names)} |")
+    return "\n".join(lines)
+
+
+def format_survey(rows: list[dict[str, Any]]) -> str:
+    """Return the table of all collections."""
+    lines = [
+        "| Collection | Queries | Equal gains | Labels | " + " | ".join(f"@{k}" for k in CUTOFFS) + " | Random order |",
+        "|---|---:|---:|---|" + "---:|" * (len(CUTOFFS) + 1),
+    ]
+    for row in sorted(rows, key=lambda row: -row["two_rankings"][str(CUTOFF)]):
+        labels = ", ".join(label.replace("-", "−") for label in row["documents_by_label"])
+        bounds = " | ".join(f"{row['two_rankings'][str(k)]:.3f}" for k in CUTOFFS)
+        equal = f"{100 * row['queries_with_equal_gains'] / row['queries']:.0f} %"
+        chance = f"{row['chance'][LINEAR]:.3f}"
+        lines.append(f"| {row['title']} | {row['queries']} | {equal} | {labels} | {bounds} | {chance} |")
+    return "\n".join(lines)
 
 
 def describe_common(study: dict[str, Any]) -> dict[str, str]:
     """Return the figures that runs and trained models share."""
     choices = {key: study["choices"][name] for key, name in CHOICES.items() if name in study["choices"]}
-    bound = study["labels"]
     return {
         "queries": f"{study['queries']:,}",
         **{f"{key}_share": format_share(row) for key, row in choices.items()},
         **{f"{key}_percent": f"{100 * row['reversed']:.1f} %" for key, row in choices.items()},
         "same_winner": "yes" if choices["gain"]["winner_changes"] == 0 else "no",
-        "bound_above": f"{bound['one_ranking'][EXPONENTIAL]:.3f}",
-        "bound_below": f"{bound['one_ranking'][LINEAR]:.3f}",
-        "bound_two": f"{bound['two_rankings']:.3f}",
+        "bound_two": f"{study['labels']['two_rankings']:.3f}",
     }
 
 
 def describe_runs(study: dict[str, Any]) -> dict[str, str]:
     """Return the figures of TREC runs."""
-    gain = study["choices"][GAIN]
     spread = study["discordance"]["standard_deviation_of_differences"]
-    averages = study["configurations_averaged"]
     return {
         "runs": str(study["runs"]),
         "systems": str(study["configurations"]),
-        "reversed": f"{gain['reversed_pairs']:.0f} of {gain['pairs']:.0f}",
-        "averages_reversed": f"{averages['reversed']:.0f} of {averages['pairs']:.0f}",
-        "largest": f"{averages['largest_reversed_difference']:.4f}",
         "may_be_best": str(study["verdict"]["may_be_best_under_both"]),
         "kind": study["verdict"]["kind"],
         "discordance": f"{study['discordance']['median']:.4f}",
         "discordance_largest": f"{study['discordance']['largest']:.3f}",
-        "significant_after_holm": str(study["discordance"]["significant_after_holm"]),
-        "repeats_gain": f"{100 * study['repeats']['reversed_by_gain']['reversed']:.1f} %",
         "needed_100": f"{STANDARD_ERRORS * spread / 100**0.5:.3f}",
         "needed_10000": f"{STANDARD_ERRORS * spread / 10_000**0.5:.4f}",
     }
@@ -96,15 +228,11 @@ def describe_runs(study: dict[str, Any]) -> dict[str, str]:
 def describe_training(study: dict[str, Any]) -> dict[str, str]:
     """Return the figures of trained models."""
     stopping, training, selection = study["stopping"], study["training_gain"], study["selection"]
-    recipes = len(study["recipes"])
-    beyond = sum(stopping[metric]["recipes_beyond_noise"] for metric in (LINEAR, EXPONENTIAL))
     return {
-        "recipes": str(recipes),
+        "recipes": str(len(study["recipes"])),
         "seeds": str(study["seeds"]),
-        "models": str(study["models"]),
         "stop_linear": format_interval(stopping[LINEAR]),
         "stop_exponential": format_interval(stopping[EXPONENTIAL]),
-        "stops_beyond_noise": f"{beyond} of {2 * recipes}",
         "training_linear": format_interval(training[LINEAR]),
         "training_exponential": format_interval(training[EXPONENTIAL]),
         "selected_by_gain": f"{100 * selection['another_by_the_other_gain']:.0f} %",
@@ -123,5 +251,13 @@ def format_interval(row: dict[str, float]) -> str:
     return f"{sign}{abs(row['mean']):.4f} ± {row['half_width']:.4f}"
 
 
+PAGES = {
+    "does_it_matter": (DOCS / "concepts", read_figures),
+    "real_release": (DOCS / "concepts", describe_release),
+    "collections": (DOCS / "background", describe_survey),
+}
+"""Folder and figures of each page."""
+
 if __name__ == "__main__":
-    PAGE.write_text(write_page(), encoding="utf-8")
+    for page, (folder, _) in PAGES.items():
+        (folder / f"{page}.md").write_text(write_page(page), encoding="utf-8")

@@ -3,29 +3,24 @@
     python research/studies/run.py --data PATH [--sample] [--output research/studies/results/NAME.json]
 
 PATH is a LETOR file (`label qid:Q index:value …`, plain or gzip), a directory of such files, a directory of LightGBM's
-files with `.query` files, or a directory of TREC runs: a folder of runs next to its `qrels.FOLDER-….txt`.
+files with `.query` files, the directory of Cranfield with degrees of relevance (`cran.all.1400.gz`, `cran.qry`,
+`cranqrel`), or a directory of TREC runs: a folder of runs next to its `qrels.FOLDER-….txt`.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import platform
 import time
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from inputs import find_runs, read_dataset, take_sample
 from labels import describe_published
+from records import RESULTS, write_record
 from systems import study_runs
 from training import study_training
 
-import gainwise as gw
-
-SCHEMA = 1
 LIBRARIES = ("lightgbm", "xgboost", "catboost")
-HERE = Path(__file__).parent
 
 
 def main() -> None:
@@ -52,7 +47,16 @@ def main() -> None:
         {name: study_runs(folder, qrels, arguments.seed) for name, folder, qrels in runs} if runs else train(arguments)
     )
     name = arguments.name or arguments.data.resolve().name.partition(".")[0]
-    write(arguments, name, {"kind": "runs" if runs else "training", "results": results}, time.perf_counter() - start)
+    output = arguments.output or RESULTS / f"{name}.json"
+    content = {
+        "sample": arguments.sample,
+        "seed": arguments.seed,
+        "published_labels": describe_published(arguments.seed),
+        "kind": "runs" if runs else "training",
+        "results": results,
+    }
+    write_record(output, name, ("numpy", "scipy", "pandas", *LIBRARIES), content)
+    print(f"{output}: {time.perf_counter() - start:.0f} s")
 
 
 def train(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -63,7 +67,7 @@ def train(arguments: argparse.Namespace) -> dict[str, Any]:
         dataset = take_sample(dataset, 200)
         arguments.seeds, arguments.rounds = 2, 50
         libraries = [library for library in libraries if library != "catboost"] or libraries
-    return study_training(
+    study = study_training(
         dataset,
         seeds=arguments.seeds,
         rounds=arguments.rounds,
@@ -73,25 +77,7 @@ def train(arguments: argparse.Namespace) -> dict[str, Any]:
         seed=arguments.seed,
         cache=arguments.cache,
     )
-
-
-def write(arguments: argparse.Namespace, name: str, study: dict[str, Any], seconds: float) -> None:
-    """Write the results with versions and settings."""
-    packages = ("numpy", "scipy", "pandas", *LIBRARIES)
-    record = {
-        "schema": SCHEMA,
-        "dataset": name,
-        "sample": arguments.sample,
-        "seed": arguments.seed,
-        "python": platform.python_version(),
-        "versions": {"gainwise": gw.__version__, **{package: version(package) for package in packages}},
-        "published_labels": describe_published(arguments.seed),
-        **study,
-    }
-    output = arguments.output or HERE / "results" / f"{name}.json"
-    output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    print(f"{output}: {seconds:.0f} s")
+    return {**study, "counts": dict(dataset.counts)} if dataset.counts else study
 
 
 if __name__ == "__main__":
