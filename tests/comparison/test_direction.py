@@ -169,7 +169,7 @@ class TestComparison:
 
     def test_reports(self, loss, tmp_path):
         page = loss.to_html(tmp_path / "report.html").read_text("utf-8")
-        assert "rank_found (lower is better)" in page
+        assert "rank_found</span> (lower is better)" in page
         text = loss.to_markdown().replace("\\", "")
         assert "- **rank_found**: Rank of the first relevant document" in text
         document = json.loads(loss.to_json())

@@ -113,7 +113,7 @@ class TestWeights:
             values.append(run(make(tmp_path / str(per_document), **changed, num_boost_round=4)))
         first, second = values
         np.testing.assert_allclose(first.curves["value"], second.curves["value"], rtol=1e-6)
-        np.testing.assert_allclose(first.comparison.weights, changed["test"].judgments().weights)
+        np.testing.assert_allclose(first.comparison.rankings.query_weights, changed["test"].judgments().weights)
         model, valid = first.load_model("xgb gain=linear", 4), changed["valid"]
         expected = gw.evaluate(METRICS, valid.judgments(), predict(model, valid)).mean
         last = first.curves.query("candidate == 'xgb gain=linear' and round == 4").set_index("metric")["value"]
@@ -125,7 +125,7 @@ class TestWeights:
         metrics = ["ndcg_linear(weights=ignore)@10", "ndcg_exp(weights=ignore)@10"]
         result = run(make(**about, metrics=metrics, test=replace(parts.test, weight=weight)))
         plain = run(make(**about, metrics=["ndcg_linear@10", "ndcg_exp@10"]))
-        assert result.comparison.weights is None
+        assert "weight" not in result.comparison.frame()
         found, expected = (table.leaderboard.filter(regex=r"@10$") for table in (result, plain))
         np.testing.assert_allclose(found, expected, rtol=1e-12)
 
