@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -24,7 +24,7 @@ from ..evaluation.label_gains import warn_of_gains
 from ..evaluation.trec_runs import align_runs
 from ..judgments import Judgments
 from ..metrics.base import FunctionMetric, Metric, max_depth
-from ..metrics.dcg import DCG, NDCG, Discount, GainStatistics, has_exponential_gain
+from ..metrics.dcg import NDCG, Discount, GainStatistics, has_exponential_gain
 from ..metrics.names import parse_metrics
 from ..ranking.rows import RankedRows, ideal_rows
 from .data import Panel
@@ -255,27 +255,21 @@ def _list_choices(base: Metric, longest: int, exponential: bool) -> list[tuple[s
     for metric in select_sums([base]):
         for gain in ("linear", "exponential") if exponential else ("linear",):
             if gain != metric.gain:
-                choices.append((f"{gain} gain", "gain", _change(metric, gain=gain, gain_base=None)))
+                choices.append((f"{gain} gain", "gain", metric.change(gain=gain, gain_base=None)))
         if metric.discount == "log2":
-            choices.append(("Järvelin & Kekäläinen's discount", "discount", _change(metric, discount="jk")))
+            choices.append(("Järvelin & Kekäläinen's discount", "discount", metric.change(discount="jk")))
     if isinstance(base, FunctionMetric):
         return choices
     depths = {longest if base.k is None else min(base.k, longest)}
     for k in CUTOFFS:
         if min(k, longest) not in depths:
             depths.add(min(k, longest))
-            choices.append((f"cutoff {k}", "cutoff", replace(base, k=k)))
+            choices.append((f"cutoff {k}", "cutoff", base.change(k=k)))
     ties: Any = "order" if base.ties == "average" else "average"
     name = "ties in the order of the data" if ties == "order" else "average over orders of ties"
     with suppress(ValueError):  # map(denominator=hits) is not averaged over ties.
-        choices.append((name, "ties", replace(base, ties=ties)))
+        choices.append((name, "ties", base.change(ties=ties)))
     return choices
-
-
-def _change(base: DCG, **options: Any) -> DCG:
-    """Return a DCG metric with other options, without the name of its functions if it has none any more."""
-    has_function = any(callable(options.get(option, getattr(base, option))) for option in ("gain", "discount"))
-    return replace(base, **options, name=base.name if has_function else None)
 
 
 def _evaluate(panel: Panel, rankings: Rankings, metrics: Sequence[Metric], **options: Any) -> dict[str, Floats]:

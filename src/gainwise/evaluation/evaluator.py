@@ -278,7 +278,7 @@ def evaluate_random_order(
     if none remains.
     """
     used = {
-        name: replace(metric, ties="average")
+        name: metric.change(ties="average")
         for name, metric in metrics.items()
         if not (isinstance(metric, FunctionMetric) or (isinstance(metric, Judged) and judgments.judged is None))
     }
@@ -350,7 +350,7 @@ def weighted(metric: Metric, judgments: Judgments, values: Floats, *, scale: boo
     """
     weights = _query_weights(metric, judgments)
     weights = np.ones(len(values)) if weights is None else weights
-    counted = (weights > 0) & ~(np.isnan(values) & (metric.empty == "skip"))
+    counted = (weights > 0) & ~np.isnan(values)
     weights = weights[counted]
     if scale:
         weights = np.ones(len(weights)) if (weights == weights[:1]).all() else scale_weights(weights)[0]
@@ -388,9 +388,9 @@ def _compute_means(metrics: Sequence[Metric], judgments: Judgments, values: Floa
     """Return sum(w * v) / sum(w) of each column of values, or NaN if no query counts."""
     means = np.full(len(metrics), np.nan)
     groups: dict[Any, list[int]] = {}
-    for column, metric in enumerate(metrics):
+    for column, (metric, skips) in enumerate(zip(metrics, np.isnan(values).any(axis=0), strict=True)):
         # The queries that count are different for each metric that skips some.
-        groups.setdefault((metric.weights, column if metric.empty == "skip" else None), []).append(column)
+        groups.setdefault((metric.weights, column if skips else None), []).append(column)
     for (_, skipping), columns in groups.items():
         selected = values if len(columns) == len(metrics) else values[:, columns]
         weights = _query_weights(metrics[columns[0]], judgments)

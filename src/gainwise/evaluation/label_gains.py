@@ -76,17 +76,18 @@ def _is_power(number: int, base: int) -> bool:
 
 def warn_of_gains(metrics: Sequence[Metric], judgments: Judgments) -> None:
     """Warn once per dataset if its labels look like gains, and a metric has an exponential gain of them."""
-    if judgments.gains_are_known:
-        return
-    exponential = next((metric for metric in metrics if _has_exponential_gain(metric)), None)
-    description = None if exponential is None else describe_gains(judgments.levels)
-    if description is not None:
-        judgments.gains_are_known = True
+    for metric in filter(_has_exponential_gain, metrics):
+        subject = judgments.column(metric.column)
+        description = None if subject.gains_are_known else describe_gains(subject.levels)
+        if description is None:
+            continue
+        subject.gains_are_known = True
         frame, level = sys._getframe(1), 2
         while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "gainwise":
             frame, level = frame.f_back, level + 1
+        place = "" if metric.column is None else f"column {metric.column!r}: "
         fix = "Use a metric with linear gain, or map the labels to grades."
-        message = f"{description}, but {exponential} has an exponential gain for grades such as 0, 1, 2, 3. {fix}"
+        message = f"{place}{description}, but {metric} has an exponential gain for grades such as 0, 1, 2, 3. {fix}"
         warnings.warn(message, GainLabelsWarning, stacklevel=level)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._common import cached_property
 from .._common.text import format_exact, pluralize
-from .._common.validation import validate_choice, validate_flag, validate_integer
+from .._common.validation import NAME, validate_choice, validate_column, validate_flag, validate_integer
 from ..ranking.rows import Ties
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Scores = Literal["float64", "float32"]
 Weights = Literal["query", "float32", "float32_mean", "ignore"]
 Empty = float | Literal["skip"]
-QueryFunction = Callable[["Floats", "Floats"], Any]
+QueryFunction = Callable[..., Any]
 
 COMMON = ("k", "ties", "empty", "scores", "weights")
 """The options of all metrics. They follow the other options in a repr."""
@@ -38,8 +38,6 @@ T = TypeVar("T")
 
 Origin = tuple[str, ...]
 """Module and qualified name of a class or function. A new definition with the same origin replaces the old one."""
-
-NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 
 
 class Registry(dict[str, T], Generic[T]):
@@ -129,6 +127,11 @@ class Metric:
         Precision of the comparison of scores. With "float32", scores that are equal in 32 bits are ties.
     weights : {"query", "float32", "float32_mean", "ignore"}, default "query"
         Query weights as passed, rounded to 32 bits (XGBoost), averaged over documents in 32 bits (LightGBM), or none.
+    column : str, optional
+        Column of the judgments to use as labels (see `columns` of `Judgments`). Defaults to the labels.
+    name : str, optional
+        Short name, such as "revenue" for `cg(column=revenue)`. It replaces the formula and the column in the name of
+        the metric. The cutoff and the options above, except `column`, are still appended if they are not the defaults.
 
     Raises
     ------
@@ -154,6 +157,8 @@ class Metric:
     empty: Empty = 0.0
     scores: Scores = "float64"
     weights: Weights = "query"
+    column: str | None = None
+    name: str | None = None
 
     names: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """The names of the metric, each with its options."""
@@ -178,6 +183,9 @@ class Metric:
             if isinstance(self.empty, str) or self.empty not in (0, 1):
                 raise ValueError(f"empty must be 0, 1 or 'skip', got {self.empty!r}")
             self._set(empty=float(self.empty))
+        if self.column is not None:
+            validate_column("column", self.column)
+        self._register_name()
 
     def __init_subclass__(cls, *, abstract: bool = False, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -206,6 +214,19 @@ class Metric:
         """Return the options that are functions."""
         return {}
 
+    def _register_name(self) -> None:
+        """Register the metric by its short name, which a later metric may use again, as in a notebook."""
+        if self.name is None:
+            return
+        if not isinstance(self.name, str):
+            raise TypeError(f"name must be a string, got {self.name!r}.")
+        self._set(name=self.name.removesuffix(f"@{self.k}"))
+        if self.name in {"k", *self.option_names()}:
+            raise ValueError(f"name must not be that of an option, got {self.name!r}. Choose another name.")
+        functions = [part for function in self._functions().values() for part in origin_of(function)]
+        origin = (*origin_of(type(self)), *functions) if functions else ("the option name",)
+        METRICS.add(self.name, (type(self), self._name()[1]), origin)
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as a call, which registers functions in the process that reads it."""
         for option, function in self._functions().items():
@@ -228,8 +249,23 @@ class Metric:
     @cached_property
     def _text(self) -> str:
         """The name. It is cached because formatting takes as long as evaluating thousands of documents."""
+        return self._format(*self._name())
+
+    @property
+    def definition(self) -> str:
+        """The name with the formula next to the short name, so that other processes can parse it.
+
+        >>> import gainwise as gw
+        >>> clicks = gw.MRR(column="clicked", k=10, name="clicks")
+        >>> print(clicks, clicks.definition)
+        clicks@10 mrr(column=clicked,name=clicks)@10
+        """
+        is_short = self.name is not None and not self._functions()
+        return self._format(*self._find_class_name()) if is_short else self._text
+
+    def _format(self, name: str, preset: Mapping[str, Any]) -> str:
+        """Return a name with the options that are not part of it."""
         cutoff = "" if self.k is None else f"@{self.k}"
-        name, preset = self._name()
         options = ",".join(
             f"{field.name}={self.option_text(field.name)}"
             for field in fields(self)
@@ -254,7 +290,13 @@ class Metric:
         return f"float({str(value)!r})" if isinstance(value, float) and not np.isfinite(value) else repr(value)
 
     def _name(self) -> tuple[str, Mapping[str, Any]]:
-        """Return the name with the most options that match, and these options."""
+        """Return the short name, or otherwise that of the class, and the options that it stands for."""
+        if self.name is None:
+            return self._find_class_name()
+        return self.name, {field.name: getattr(self, field.name) for field in fields(self) if field.name not in COMMON}
+
+    def _find_class_name(self) -> tuple[str, Mapping[str, Any]]:
+        """Return the name of the class with the most options that match, and these options."""
         matching = [
             (name, preset)
             for name, preset in self.names.items()
@@ -275,7 +317,7 @@ class Metric:
     @classmethod
     def option_names(cls) -> list[str]:
         """Return the options that the name of the metric can contain."""
-        return [field.name for field in fields(cls) if field.name not in ("k", "name")]
+        return [field.name for field in fields(cls) if field.name != "k"]
 
     @property
     def is_sum_over_documents(self) -> bool:
@@ -296,6 +338,13 @@ class Metric:
     def without_cutoff(self) -> Self:
         """Return the metric over all ranks."""
         return replace(self, k=None)
+
+    def change(self, **options: Any) -> Self:
+        """Return the metric with other options, and without its short name if that stands for another formula."""
+        has_function = any(callable(options.get(option, function)) for option, function in self._functions().items())
+        if not has_function and not options.keys() <= set(COMMON):
+            options = {"name": None, **options}
+        return replace(self, **options)
 
     def subject(self, judgments: Judgments) -> Judgments:
         """Return the judgments that the metric reads, which differ for `Judged` only."""
@@ -350,12 +399,15 @@ class FunctionMetric(Metric, abstract=True):
         `function(labels, scores)` returns a number.
     higher_is_better : bool
         False for a loss.
-    weights
+    columns : tuple of str
+        Columns of the judgments that the function receives after the scores.
+    weights, column
         See `Metric`.
     """
 
     name: str
     function: QueryFunction
+    columns: tuple[str, ...] = ()
     higher_is_better: bool = True
     empty: Empty = "skip"
 
@@ -366,6 +418,8 @@ class FunctionMetric(Metric, abstract=True):
         if not callable(self.function):
             raise TypeError(f"function must be a function of the labels and scores of a query, got {self.function!r}.")
         self._set(higher_is_better=validate_flag("higher_is_better", self.higher_is_better))
+        for column in self.columns:
+            validate_column("columns", column)
         for field in fields(self):
             is_ignored = field.name in ("k", "ties", "empty", "scores")
             if is_ignored and getattr(self, field.name) != field.default:
@@ -378,14 +432,18 @@ class FunctionMetric(Metric, abstract=True):
     def _functions(self) -> dict[str, Any]:
         return {"function": self.function}
 
+    def _register_name(self) -> None:
+        pass  # The name is registered with the function.
+
     def _name(self) -> tuple[str, Mapping[str, Any]]:
-        own = ("name", "function", "higher_is_better", "empty")
+        own = ("name", "function", "columns", "higher_is_better", "empty")
         return self.name, {option: getattr(self, option) for option in own}
 
     def __repr__(self) -> str:
         """Return the call that creates the metric."""
         direction = "" if self.higher_is_better else ", higher_is_better=False"
-        return f"metric({self.name!r}, {self._literal('function')}{direction})"
+        columns = f", columns={self.columns}" if self.columns else ""
+        return f"metric({self.name!r}, {self._literal('function')}{columns}{direction})"
 
     @property
     def meaning(self) -> str:
@@ -396,10 +454,12 @@ class FunctionMetric(Metric, abstract=True):
     @classmethod
     def option_names(cls) -> list[str]:
         """Return the options that the name of the metric can contain."""
-        return ["weights"]
+        return ["weights", "column"]
 
-    def values(self, labels: Floats, scores: Floats, sizes: Integers, query_ids: np.ndarray[Any, Any]) -> Floats:
+    def values(self, arguments: Sequence[Floats], sizes: Integers, query_ids: np.ndarray[Any, Any]) -> Floats:
         """Return the value of each query, NaN for queries without documents. Documents are contiguous by query.
+
+        `arguments` are the labels, the scores, and the columns of the metric.
 
         Raise if the function raises or does not return a finite number. The message names the query.
         """
@@ -407,13 +467,14 @@ class FunctionMetric(Metric, abstract=True):
         ends = np.cumsum(sizes)
         for query in np.flatnonzero(sizes).tolist():
             documents = slice(int(ends[query] - sizes[query]), int(ends[query]))
-            values[query] = self._value(labels[documents], scores[documents], query_ids[query])
+            values[query] = self._value([argument[documents].copy() for argument in arguments], query_ids[query])
         return values
 
-    def _value(self, labels: Floats, scores: Floats, query: Any) -> float:
-        place = f"query {query!s} ({pluralize(len(labels), 'document')})"
+    def _value(self, arguments: Sequence[Floats], query: Any) -> float:
+        """Return the value of a query. `arguments` are copies, because the function may sort them in place."""
+        place = f"query {query!s} ({pluralize(len(arguments[0]), 'document')})"
         try:
-            value = self.function(labels.copy(), scores.copy())  # The function may sort them in place.
+            value = self.function(*arguments)
         except Exception as error:
             raise ValueError(f"metric {self.name!r} failed on {place}: {type(error).__name__}: {error}.") from error
         if not isinstance(value, Real | np.bool_):
@@ -426,7 +487,13 @@ class FunctionMetric(Metric, abstract=True):
         return float(value)
 
 
-def metric(name: str, function: QueryFunction | None = None, *, higher_is_better: bool = True) -> FunctionMetric:
+def metric(
+    name: str,
+    function: QueryFunction | None = None,
+    *,
+    columns: Sequence[str] = (),
+    higher_is_better: bool = True,
+) -> FunctionMetric:
     """Define a metric by a function of the labels and scores of one query.
 
     The name is registered, so you can use it wherever metrics are named, for example in `evaluate` and early stopping.
@@ -440,6 +507,8 @@ def metric(name: str, function: QueryFunction | None = None, *, higher_is_better
     function : callable
         `function(labels, scores) -> float` receives two float64 arrays with the documents of one query in input order.
         A document that was judged but not retrieved has the score -inf. Queries without documents are excluded.
+    columns : sequence of str, optional
+        Columns of the judgments that the function receives after the scores, in this order. NaN is a missing value.
     higher_is_better : bool, default True
         False for a loss, which early stopping minimizes.
 
@@ -475,7 +544,9 @@ def metric(name: str, function: QueryFunction | None = None, *, higher_is_better
             "gw.metric(name, function) defines a custom metric, and function is missing. Call "
             f"gw.parse_metrics({name!r}) for a metric by its name."
         )
-    return FunctionMetric(name=name, function=function, higher_is_better=higher_is_better)
+    if isinstance(columns, str):
+        raise TypeError(f"columns must be a sequence of names, got the string {columns!r}. Pass [{columns!r}].")
+    return FunctionMetric(name=name, function=function, columns=tuple(columns), higher_is_better=higher_is_better)
 
 
 def max_depth(cutoffs: Sequence[int | None], width: int) -> int:
