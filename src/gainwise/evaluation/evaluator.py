@@ -388,8 +388,9 @@ def _compute_means(metrics: Sequence[Metric], judgments: Judgments, values: Floa
     """Return sum(w * v) / sum(w) of each column of values, or NaN if no query counts."""
     means = np.full(len(metrics), np.nan)
     groups: dict[Any, list[int]] = {}
-    for column, (metric, skips) in enumerate(zip(metrics, np.isnan(values).any(axis=0), strict=True)):
+    for column, metric in enumerate(metrics):
         # The queries that count are different for each metric that skips some.
+        skips = bool(np.isnan(values[:, column]).any())
         groups.setdefault((metric.weights, column if skips else None), []).append(column)
     for (_, skipping), columns in groups.items():
         selected = values if len(columns) == len(metrics) else values[:, columns]

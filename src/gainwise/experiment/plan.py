@@ -152,7 +152,7 @@ def rotate(folds: Sequence[RankingData]) -> tuple[Parts, tuple[Fold, ...]]:
     return parts, tuple(rotated)
 
 
-def k_folds(data: RankingData, k: int = 5, *, seed: int = 0) -> list[RankingData]:
+def k_folds(data: RankingData, k: int = 5, *, seed: int = 0, groups: str | None = None) -> list[RankingData]:
     """Divide the queries of a dataset at random into k parts of equal size.
 
     Parameters
@@ -163,6 +163,9 @@ def k_folds(data: RankingData, k: int = 5, *, seed: int = 0) -> list[RankingData
         Number of parts, at least 3. Sizes differ by one query at most.
     seed : int, default 0
         Seed of the division.
+    groups : str, optional
+        A key of the data, such as ``"user"``. All queries with the same value are in the same part, and the parts
+        have similar numbers of queries.
 
     Returns
     -------
@@ -171,7 +174,7 @@ def k_folds(data: RankingData, k: int = 5, *, seed: int = 0) -> list[RankingData
     Raises
     ------
     ValueError
-        If there are fewer queries than parts.
+        If there are fewer queries or groups than parts.
 
     Examples
     --------
@@ -180,11 +183,19 @@ def k_folds(data: RankingData, k: int = 5, *, seed: int = 0) -> list[RankingData
     [4, 4, 3, 3, 3]
     """
     k = validate_integer("k_folds", k, 3)
-    queries = len(data.query_ids)
-    if queries < k:
-        raise ValueError(f"{queries} queries cannot be divided into {k} folds")
-    shuffled = np.random.default_rng(validate_integer("seed", seed, 0)).permutation(queries)
-    return [data.take_queries(np.sort(codes)) for codes in np.array_split(shuffled, k)]
+    number = data.group_queries(groups)
+    sizes = np.bincount(number)
+    if len(sizes) < k:
+        units = "queries" if groups is None else f"values of {groups!r}"
+        raise ValueError(f"{len(sizes)} {units} cannot be divided into {k} folds")
+    shuffled = np.random.default_rng(validate_integer("seed", seed, 0)).permutation(len(sizes))
+    if groups is None:
+        return [data.take_queries(np.sort(codes)) for codes in np.array_split(shuffled, k)]
+    totals, fold_of_group = [0] * k, np.empty(len(sizes), dtype=np.int64)
+    for group in shuffled[np.argsort(-sizes[shuffled], kind="stable")]:
+        fold_of_group[group] = fold = totals.index(min(totals))
+        totals[fold] += int(sizes[group])
+    return [data.take_queries(np.flatnonzero(fold_of_group[number] == fold)) for fold in range(k)]
 
 
 def compute_fingerprint(data: RankingData) -> str:
