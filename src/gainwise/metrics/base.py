@@ -346,6 +346,10 @@ class Metric:
             options = {"name": None, **options}
         return replace(self, **options)
 
+    def list_columns(self) -> list[str]:
+        """Return the names of the columns that the metric uses."""
+        return [] if self.column is None else [self.column]
+
     def subject(self, judgments: Judgments) -> Judgments:
         """Return the judgments that the metric reads, which differ for `Judged` only."""
         return judgments
@@ -431,6 +435,10 @@ class FunctionMetric(Metric, abstract=True):
 
     def _functions(self) -> dict[str, Any]:
         return {"function": self.function}
+
+    def list_columns(self) -> list[str]:
+        """Return the names of the columns that the metric and its function use."""
+        return [*super().list_columns(), *self.columns]
 
     def _register_name(self) -> None:
         pass  # The name is registered with the function.

@@ -40,7 +40,8 @@ def scorer(
     """Create a scorer for `scoring=` of searches, cross-validations and learning curves of scikit-learn.
 
     The scorer requests `qid` by metadata routing. Without routing, it uses a column `qid` of X. It uses weights after
-    ``scorer(…).set_score_request(sample_weight=True)``, as usual in scikit-learn.
+    ``scorer(…).set_score_request(sample_weight=True)``, as usual in scikit-learn. Metrics with ``column=NAME`` request
+    their columns by name, as in ``search.fit(X, y, qid=qid, revenue=revenue)``.
 
     Parameters
     ----------
@@ -100,10 +101,14 @@ class Scorer:
     def __init__(self, bound_metrics: BoundMetrics, several: bool) -> None:
         self.bound_metrics = bound_metrics
         self.several = several
-        self._requests: dict[str, bool | str | None] = {"qid": True, "sample_weight": None}
+        columns = (name for metric in bound_metrics.metrics for name in metric.list_columns())
+        self._columns = tuple(dict.fromkeys(columns))
+        self._requests: dict[str, bool | str | None] = {
+            "qid": True, "sample_weight": None, **dict.fromkeys(self._columns, True)
+        }  # fmt: skip
 
     def set_score_request(self, **requests: bool | str | None) -> Scorer:
-        """Select the metadata that the scorer uses, by `qid=` and `sample_weight=`.
+        """Select the metadata that the scorer uses, by `qid=`, `sample_weight=` and the names of columns.
 
         Parameters
         ----------
@@ -112,7 +117,7 @@ class Scorer:
         """
         unknown = [name for name in requests if name not in self._requests]
         if unknown:
-            raise TypeError(f"a scorer of rankings supports qid and sample_weight, not {unknown[0]!r}")
+            raise TypeError(f"a scorer of rankings supports {', '.join(self._requests)}, not {unknown[0]!r}")
         self._requests.update(requests)
         return self
 
@@ -134,12 +139,16 @@ class Scorer:
         *,
         qid: Any = None,
         sample_weight: Any = None,
+        **columns: Any,
     ) -> float | dict[str, float]:
         """Return the mean over the queries of these rows, of the estimator's predictions: higher is better."""
         queries = get_queries(X, qid)
         if queries is None:
             raise ValueError(WITHOUT_QUERIES.format(names=", ".join(self.bound_metrics.names)))
-        evaluator = self.bound_metrics.bind(y_true, qid=queries, weight=sample_weight)
+        unknown = next((name for name in columns if name not in self._columns), None)
+        if unknown is not None:
+            raise TypeError(f"no metric of {self!r} uses a column {unknown!r}. Remove it, or name it in column=.")
+        evaluator = self.bound_metrics.bind(y_true, qid=queries, weight=sample_weight, columns=columns)
         trained = find_training_queries(estimator)
         if trained is not None:
             validate_split(trained, QuerySummary.create(evaluator.judgments))
