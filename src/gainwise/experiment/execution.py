@@ -22,7 +22,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from .._common.text import printable
 from .._kernel.config import cpus
 from ..evaluation.evaluator import Evaluator, shared_weights
-from ..metrics.base import Metric
+from ..metrics.base import Metric, list_metric_columns
 from ..training.bound_metrics import in_round
 from ..training.display import is_notebook
 from .config import Candidate
@@ -187,6 +187,7 @@ def train_candidate(
     scores = predict_scores(candidate.library, trainer.load(model), test, rounds, threads)
     weights = shared_weights(on_test.metrics, on_test.judgments)
     documents = {f"score {number}": values for number, values in scores.items()}
+    columns = np.array([test.columns[name] for name in list_metric_columns(metrics)]).reshape(-1, len(test.labels))
     return model, Training(
         fold=unit.fold.name,
         curves=curves,
@@ -195,7 +196,7 @@ def train_candidate(
         weights=np.ones(len(test.query_ids)) if weights is None else weights,
         valid_weight=np.array(compute_total_weights(on_valid)),
         query_ids=test.query_ids,
-        documents={"label": test.labels, "query": test.qid.astype(np.int32), **documents},
+        documents={"label": test.labels, "query": test.qid.astype(np.int32), "columns": columns, **documents},
         versions=get_versions(candidate.library),
     )
 

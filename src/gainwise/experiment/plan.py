@@ -21,11 +21,11 @@ from .._common.validation import validate_integer
 from ..data import RankingData
 from ..data.ranking_data import is_sparse, parts_of, same_features
 from ..evaluation.features import select_columns, warn_of_remarks
-from ..metrics.base import Metric, origin_of
+from ..metrics.base import Metric, list_metric_columns, origin_of
 from ..metrics.names import parse_metrics
 from .config import BALANCED, MAX_SEED, Candidate, ExperimentConfig, StrictModel, validate_model
 
-FORMAT = 7
+FORMAT = 8
 EARLIER_FORMATS = range(1, 7)
 """Formats that the package wrote under its earlier name."""
 """Version of the files in the directory."""
@@ -114,20 +114,21 @@ def divide(
     valid: RankingData | None,
     test: RankingData | None,
     folds: Sequence[RankingData] | None,
+    groups: str | None = None,
 ) -> tuple[Parts, tuple[Fold, ...]]:
-    """Return the parts and folds of one division, or of a rotation."""
+    """Return the parts and folds of one division, or of a rotation, whose parts share no value of the key `groups`."""
     if folds is not None:
         if not (train is None and valid is None and test is None):
             raise ValueError("Pass either train, valid and test, or folds, not both.")
-        return rotate(folds)
+        return rotate(folds, groups)
     if train is None or valid is None or test is None:
         missing = [name for name, part in (("train", train), ("valid", valid), ("test", test)) if part is None]
         raise ValueError(f"{' and '.join(missing)} missing. Pass train, valid and test, or folds.")
-    parts = _prepare_parts({"train": train, "valid": valid, "test": test})
+    parts = _prepare_parts({"train": train, "valid": valid, "test": test}, groups)
     return parts, (Fold(name="", train=("train",), valid="valid", test="test"),)
 
 
-def rotate(folds: Sequence[RankingData]) -> tuple[Parts, tuple[Fold, ...]]:
+def rotate(folds: Sequence[RankingData], groups: str | None = None) -> tuple[Parts, tuple[Fold, ...]]:
     """Return the parts and folds of LETOR's cross-validation: test on fold i, validate on fold i + 1, train on others.
 
     Raises
@@ -141,7 +142,7 @@ def rotate(folds: Sequence[RankingData]) -> tuple[Parts, tuple[Fold, ...]]:
     if count < 3:
         raise ValueError(f"folds must have at least three entries (test, validation, training), got {count}")
     names = [f"fold {number}" for number in range(1, count + 1)]
-    parts = _prepare_parts(dict(zip(names, folds, strict=True)))
+    parts = _prepare_parts(dict(zip(names, folds, strict=True)), groups)
     unweighted = [name for name, part in parts.items() if part.weight is None]
     if unweighted and len(unweighted) < count:
         raise ValueError(f"{unweighted[0]} has no weight, but other folds have. Use weights in all folds or in none.")
@@ -201,7 +202,8 @@ def k_folds(data: RankingData, k: int = 5, *, seed: int = 0, groups: str | None 
 def compute_fingerprint(data: RankingData) -> str:
     """Return a digest of everything in the data that training and evaluation use."""
     digest = hashlib.sha256()
-    for array in (*parts_of(data.features).values(), data.labels, data.qid, data.query_ids, data.weight):
+    columns = (value for name in sorted(data.columns) for value in (np.array(name), data.columns[name]))
+    for array in (*parts_of(data.features).values(), data.labels, data.qid, data.query_ids, data.weight, *columns):
         if array is None:
             digest.update(b"none")
             continue
@@ -229,15 +231,29 @@ def validate_data(name: str, data: Any) -> None:
         )
 
 
-def _prepare_parts(parts: Mapping[str, Any]) -> Parts:
+def _prepare_parts(parts: Mapping[str, Any], groups: str | None) -> Parts:
     """Validate the parts, and return them with adjacent rows for each query and one code per category."""
     for name, part in parts.items():
         validate_data(name, part)
     columns = FeatureColumns.from_data(next(iter(parts.values())))
     for name, part in parts.items():
         columns.validate_kind(name, part)
+        missing = {column for other in parts.values() for column in other.columns} - part.columns.keys()
+        if missing:
+            raise ValueError(f"{name} has no column {min(missing)!r}, but other parts have. Read it in all parts.")
+    for first, second in itertools.combinations(parts if groups is not None else (), 2):
+        shared = np.intersect1d(*(parts[name].get_key(groups) for name in (first, second)))
+        if len(shared):
+            raise ValueError(
+                f"{len(shared)} values of key {groups!r} are in {first} and in {second} (the first is "
+                f"{shared.tolist()[0]!r}). Split the data with split_queries(…, groups={groups!r}) or k_folds."
+            )
     aligned = same_features(list(parts.values()), list(parts))
-    return {name: replace(part.contiguous(), document_ids=None) for name, part in zip(parts, aligned, strict=True)}
+    prepared = {}
+    for name, part in zip(parts, aligned, strict=True):
+        keys = {} if groups is None else {groups: part.keys[groups]}
+        prepared[name] = replace(part.contiguous(), document_ids=None, keys=keys)
+    return prepared
 
 
 class UndefinedMetricError(ValueError):
@@ -317,6 +333,16 @@ class Plan(ExperimentConfig):
         return tuple(map(str, self.metrics))
 
     @property
+    def definitions(self) -> list[str]:
+        """Names of the metrics that any process can parse."""
+        return [metric.definition for metric in self.metrics]
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns that the metrics use."""
+        return list_metric_columns(self.metrics)
+
+    @property
     def primary_metrics(self) -> tuple[str, ...]:
         """Metrics that choose rounds: the two primary metrics, or the only metric."""
         return self.primary or self.names[:2]
@@ -378,7 +404,7 @@ class Plan(ExperimentConfig):
             "resampled": unit.resampled,
             "fold": unit.fold.model_dump(mode="json"),
             "data": {part: self.data[part] for part in unit.fold.parts},
-            "metrics": list(self.names),
+            "metrics": self.definitions,
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -387,7 +413,7 @@ class Plan(ExperimentConfig):
             **self.model_dump(mode="json", exclude={"candidates", "metrics"}),
             "format": FORMAT,
             "candidates": [asdict(candidate) for candidate in self.candidates],
-            "metrics": list(self.names),
+            "metrics": self.definitions,
             "import_paths": find_import_paths(self.metrics),
         }
 
@@ -423,7 +449,7 @@ class Plan(ExperimentConfig):
         names = {candidate.name for candidate in self.candidates} & {candidate.name for candidate in earlier.candidates}
         before, now = (
             {
-                "metrics": list(plan.names),
+                "metrics": plan.definitions,
                 "seed": plan.seed,
                 "parts of the data": sorted(plan.data),
                 **{f"candidate {own.name!r}": asdict(own) for own in plan.candidates if own.name in names},

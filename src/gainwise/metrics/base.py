@@ -18,7 +18,7 @@ from .._common.validation import NAME, validate_choice, validate_column, validat
 from ..ranking.rows import Ties
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from .._common.typing import Bools, Floats, Integers
     from ..judgments import Judgments
@@ -555,6 +555,11 @@ def metric(
     if isinstance(columns, str):
         raise TypeError(f"columns must be a sequence of names, got the string {columns!r}. Pass [{columns!r}].")
     return FunctionMetric(name=name, function=function, columns=tuple(columns), higher_is_better=higher_is_better)
+
+
+def list_metric_columns(metrics: Iterable[Metric]) -> list[str]:
+    """Return the names of the columns that metrics use, each once."""
+    return list(dict.fromkeys(name for metric in metrics for name in metric.list_columns()))
 
 
 def max_depth(cutoffs: Sequence[int | None], width: int) -> int:

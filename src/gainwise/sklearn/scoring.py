@@ -12,7 +12,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from ..evaluation.features import find_feature_names, select_columns_of, warn_of_remarks
 from ..evaluation.prediction import predict_scores
 from ..judgments import Judgments
-from ..metrics.base import Metric
+from ..metrics.base import Metric, list_metric_columns
 from ..training.bound_metrics import BoundMetrics, named_call
 
 if TYPE_CHECKING:
@@ -101,8 +101,7 @@ class Scorer:
     def __init__(self, bound_metrics: BoundMetrics, several: bool) -> None:
         self.bound_metrics = bound_metrics
         self.several = several
-        columns = (name for metric in bound_metrics.metrics for name in metric.list_columns())
-        self._columns = tuple(dict.fromkeys(columns))
+        self._columns = list_metric_columns(bound_metrics.metrics)
         self._requests: dict[str, bool | str | None] = {
             "qid": True, "sample_weight": None, **dict.fromkeys(self._columns, True)
         }  # fmt: skip
