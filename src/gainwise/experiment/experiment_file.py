@@ -192,8 +192,8 @@ def _read_data(source: Path, table: DataTable, seed: int) -> dict[str, Any]:
         with prefix_errors("data.simulate: "):
             everything = simulate(**table.simulate.model_dump(exclude={"split"}))
             if table.simulate.split is not None:
-                options = {"seed": table.simulate.seed, "groups": table.groups}
-                split = everything.split_queries(*table.simulate.split, **options)
+                fractions, own_seed = table.simulate.split, table.simulate.seed
+                split = everything.split_queries(*fractions, seed=own_seed, groups=table.groups)
                 return dict(zip(("train", "valid", "test"), split, strict=True))
     else:
         paths = {key: _find_files(source, table, key) for key in ("train", "valid", "test", "folds", "files")}
