@@ -105,7 +105,7 @@ MISTAKES = {
     ],
     "training with XGBoost and scikit-learn": [
         (lambda: train_xgb(STOP_LGB), TypeError, "gainwise.xgboost"),
-        (lambda: train_xgb(gainwise.lightgbm.checkpoint()), TypeError, "gainwise.xgboost"),
+        (lambda: train_xgb(gainwise.lightgbm.Curves()), TypeError, "gainwise.xgboost"),
         (lambda: train_xgb(custom_metric=gainwise.lightgbm.feval("mrr")), TypeError, "gainwise.xgboost"),
         (lambda: train_xgb(STOP_XGB), ValueError, "'mrr'"),
         (lambda: evaluate_ranking((X, Y)), TypeError, "(X, y, qid)"),

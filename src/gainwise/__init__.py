@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from .comparison.compare import compare_runs as compare_runs
     from .comparison.compare import compare_table as compare_table
     from .comparison.comparison import Comparison as Comparison
-    from .comparison.gain_fit import fit_gain as fit_gain
     from .comparison.power import plan as plan
     from .comparison.sensitivity import disagreement_bound as disagreement_bound
     from .comparison.verdict import Verdict as Verdict
@@ -50,7 +49,6 @@ if TYPE_CHECKING:
     from .metrics import AP as AP
     from .metrics import DCG as DCG
     from .metrics import ERR as ERR
-    from .metrics import GAP as GAP
     from .metrics import NDCG as NDCG
     from .metrics import RBP as RBP
     from .metrics import RR as RR
@@ -67,7 +65,6 @@ _NAMES = {
     "_kernel.config": "show_config",
     "comparison.compare": "compare compare_runs compare_table",
     "comparison.comparison": "Comparison",
-    "comparison.gain_fit": "fit_gain",
     "comparison.power": "plan",
     "comparison.sensitivity": "disagreement_bound",
     "comparison.verdict": "Verdict",
@@ -80,7 +77,7 @@ _NAMES = {
     "evaluation.trec_runs": "evaluate_run",
     "experiment": "Candidate Experiment ExperimentResult grid k_folds",
     "judgments": "Judgments",
-    "metrics": "AP DCG ERR GAP NDCG RBP RR Hit Judged Metric Precision Recall RPrecision metric parse_metrics",
+    "metrics": "AP DCG ERR NDCG RBP RR Hit Judged Metric Precision Recall RPrecision metric parse_metrics",
 }
 """The public names of each module."""
 

@@ -244,14 +244,12 @@ TOOLS = {
     "lightgbm": [
         ours_lgb.early_stopping("mrr", 3),
         ours_lgb.Curves(show=False),
-        ours_lgb.checkpoint(),
         ours_lgb.feval("mrr"),
         LGB_METRIC,
     ],
     "xgboost": [
         ours_xgb.early_stopping("mrr", 3),
         ours_xgb.Curves(show=False),
-        ours_xgb.checkpoint(),
         evaluate_ranking(MATRIX),
         XGB_LOG,
         full_precision(XGB_LOG),
@@ -323,7 +321,6 @@ LIGHTGBM = [
     BadInput("uncalled feval", lambda: fit_lgb(feval=ours_lgb.feval), "feval=feval(", TypeError, "without a call"),
     BadInput("uncalled eval_metric", lambda: fit_lgb_uncalled(), "eval_metric=eval_", TypeError, "without a call"),
     BadInput("uncalled stop", lambda: fit_lgb(more=[ours_lgb.early_stopping]), "rounds=50", TypeError, "a call"),
-    BadInput("uncalled keep", lambda: fit_lgb(more=[ours_lgb.checkpoint]), "checkpoint()", TypeError, "without a call"),
     BadInput("split queries", lambda: cv_lgb(folds=ROW_BY_ROW), "query 0", ValueError, "folds split queries"),
     BadInput("custom objective", lambda: cv_lgb(objective=squares), "GroupKFold", ValueError, "folds split queries"),
     BadInput("a metric without value", lambda: fit_lgb(NEVER), "query 0", ValueError, "got nan"),

@@ -126,7 +126,7 @@ NO_EFFECT = [
     no_effect(f"{VARIANCE} --label x", "--label", "with --query-sd"),
     no_effect(f"{VARIANCE} --features 0", "--features", "with --query-sd"),
     no_effect("explain --labels 1,0 --query x", "--query", "with --labels"),
-    no_effect("identify 0.5 --table two.csv old.npy", "MODELS", "with --table"),
+    BadCall("identify 0.5 --table two.csv old.npy", "'old.npy'", "models are columns"),
     no_effect("run wrong.toml --json --open", "--open", "with --json"),
 ]
 

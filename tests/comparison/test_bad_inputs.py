@@ -1,4 +1,4 @@
-"""Invalid values, settings, names and labels in comparisons, verdicts, plans and fits of gains."""
+"""Invalid values, settings, names and labels in comparisons, verdicts and plans."""
 
 from __future__ import annotations
 
@@ -18,9 +18,6 @@ RUNS = [RNG.random((40, 3)), RNG.random((40, 3))]
 LOSS = gw.metric("loss_of_bad_inputs", lambda labels, scores: 0.0, higher_is_better=False)
 FRAMES = [pd.DataFrame(values, columns=["A", "B", "C"]) for values in (GOOD, OTHER)]
 GRADES = RNG.choice(5, size=(40, 10), p=[0.4, 0.3, 0.15, 0.1, 0.05])
-SHUFFLED = RNG.permuted(GRADES, axis=1)
-LINEAR_GAIN = np.sum((GRADES - SHUFFLED) / np.log2(np.arange(2, 12)), axis=1)
-AGAINST = np.where((LINEAR_GAIN > 0) == (np.arange(40) % 8 == 0), "a", "b")
 IDS = np.arange(100, 140)
 KINDS = pd.Series(np.where(IDS % 3 == 0, "head", "tail"), index=IDS)
 SKIPPED = np.where(np.arange(40)[:, None] < 10, np.nan, GOOD)
@@ -86,24 +83,6 @@ def named(**options):
 
 def plan(difference=0.01, **options):
     return gw.plan(difference, **{"query": 0.1} | options)
-
-
-def fit(changed=None, **options):
-    table = {"a": GRADES, "b": SHUFFLED, "preferred": np.where(np.arange(40) % 2, "a", "b")}
-    return gw.fit_gain(table | (changed or {}), **options)
-
-
-def preferred(sides):
-    return fit({"preferred": sides})
-
-
-def preferred_of_two_pairs():
-    table = {"a": [[2, 0, 0], [1, 1, 0]] * 20, "b": [[1, 1, 0], [0, 0, 1]] * 20, "labels": [[2, 1, 1, 0, 0]] * 40}
-    return gw.fit_gain(table | {"preferred": ["a", "a", "b", "a", "a", "a", "b", "b"] * 5})
-
-
-def fit_two(sides):
-    return gw.fit_gain((gw.Judgments([1, 0, 0, 1], qid=[7, 7, 8, 8]), [1, 2, 1, 2], [2, 1, 2, 1], sides))
 
 
 V, T = ValueError, TypeError
@@ -378,48 +357,6 @@ PLANS = [
     ("one metric", lambda: values({"x": GOOD}).plan(0.02), "got 1 (x)", V, "two metrics"),
 ]
 
-FITS = [
-    ("all for a", lambda: preferred(["a"] * 40), "for a", V, "all 40"),
-    ("all for b", lambda: preferred(["b"] * 40), "for b", V, "all 40"),
-    ("ties only", lambda: preferred(["tie"] * 40), "preferences", V, "neither side"),
-    ("exchanged sides", lambda: preferred(AGAINST), "labels", V, "contradict"),
-    ("another side", lambda: preferred(["a"] * 39 + ["c"]), "preferred[39]", V, "'c'"),
-    ("no side", lambda: preferred(["a"] * 39 + [None]), "preferred[39]", V, "None"),
-    ("a list of a side", lambda: preferred([["a"]] * 40), "preferred[0]", V, "['a']"),
-    ("too few sides", lambda: preferred(["a"] * 39), "preferred", V, "39 entries"),
-    ("text for labels", lambda: fit({"a": [["x"]] * 40}), "a[0]", T, "numbers"),
-    ("negative labels", lambda: fit({"a": [[-1, 1]] * 40}), "a[0]", V, "0 or more"),
-    ("complex labels", lambda: fit({"a": [np.array([1, 2]) + 1j] * 40}), "a[0]", T, "numbers"),
-    ("huge labels", lambda: fit({"a": [[2**53 + 1, 0]] * 40}), "a[0]", V, "2**53"),
-    ("labels that are not judged", lambda: fit({"labels": [[0, 1]] * 40}), "a[0]", V, "but labels[0]"),
-    ("other documents", lambda: fit({"b": SHUFFLED[:, :5]}), "row 0", V, "different labels"),
-    ("no column", lambda: gw.fit_gain({"a": [[1]]}), "'b'", V, "columns: a"),
-    ("every one for the better", lambda: preferred(np.where(LINEAR_GAIN > 0, "a", "b")), "40 preferences", V, "higher"),
-    ("binary labels", lambda: fit({"a": GRADES > 0, "b": SHUFFLED > 0}), "grade", V, "only one"),
-    ("equal rankings", lambda: fit({"b": GRADES}), "a and b", V, "every base"),
-    ("an empty table", lambda: gw.fit_gain({"a": [], "b": [], "preferred": []}), "preferences", V, "empty"),
-    ("a number", lambda: gw.fit_gain(3), "preferences", T, "int"),
-    ("no judgments", lambda: gw.fit_gain((1, 2, 3, "a")), "preferences", T, "judgments"),
-    ("one preference of all queries", lambda: fit_two("a"), "preferred", T, "one entry"),
-    ("preferences of other queries", lambda: fit_two(["a", "b", "a"]), "preferred", V, "per query"),
-    ("preferences by other ids", lambda: fit_two(pd.Series(["a", "b"], [7, 9])), "preferred", V, "first is 8"),
-    ("gains that overflow", lambda: fit({"a": 1e6 * GRADES, "b": 1e6 * SHUFFLED}), "labels", V, "too large"),
-    ("bases downwards", lambda: fit(bases=(2, 1)), "bases", V, "lower one first"),
-    ("a base of 0", lambda: fit(bases=(0, 2)), "bases", V, "above 0"),
-    ("masked labels", lambda: fit({"a": [np.ma.masked_equal([1, 2], 2), *GRADES[1:]]}), "a[0]", V, "list of"),
-    ("sides of the wrong length", lambda: fit(side=["a"] * 3), "side", V, "3 entries"),
-    ("a middle side", lambda: fit(side=["a"] * 39 + ["middle"]), "side[39]", V, "middle"),
-    ("a collinear side", lambda: preferred_of_two_pairs(), "gain and side", V, "collinear"),
-    ("clusters of the wrong length", lambda: fit(clusters=[1, 2]), "clusters", V, "(2,)"),
-    ("a missing cluster", lambda: fit(clusters=[*range(39), None]), "clusters[39]", V, "missing"),
-    ("one cluster", lambda: fit(clusters=[1] * 40), "clusters", V, "at least two"),
-    ("an infinite base", lambda: fit(bases=(1, math.inf)), "bases", V, "finite"),
-    ("one base", lambda: fit(bases=3), "bases", T),
-    ("alpha", lambda: fit(alpha=0.7), "alpha", V, "0 and 0.5"),
-    ("no sum of gains", lambda: fit(metric="map@10"), "map@10", V, "sum of gains"),
-]
-
-
 BOUNDS = [
     ("three gains", lambda: gw.disagreement_bound(JUDGMENTS, 10, ["linear"] * 3), "gains", V, "two gains"),
     ("one name of a gain", lambda: gw.disagreement_bound(JUDGMENTS, 10, "linear"), "gains", V, "two gains"),
@@ -437,6 +374,6 @@ CHOICES = [
 ]
 
 
-@bad_inputs([BadInput(*row) for row in (*VERDICTS, *VALUES, *SCORES, *LABELS, *PLANS, *FITS, *BOUNDS, *CHOICES)])
+@bad_inputs([BadInput(*row) for row in (*VERDICTS, *VALUES, *SCORES, *LABELS, *PLANS, *BOUNDS, *CHOICES)])
 def test_bad_inputs(case):
     case.check()

@@ -120,14 +120,3 @@ def test_a_query_without_documents_has_a_ranking_without_rows():
 def test_numbers_of_every_kind_are_the_same_numbers(values):
     pd.testing.assert_frame_equal(compared(values).leaderboard, compared().leaderboard)
     pd.testing.assert_frame_equal(compared(values).frame(), compared().frame())
-
-
-def test_preferences_are_matched_by_id():
-    rng, ids = np.random.default_rng(1), np.arange(300) + 7
-    judgments = gw.Judgments(rng.choice(4, 1800, p=[0.4, 0.3, 0.2, 0.1]), qid=np.repeat(ids, 6))
-    scores = rng.normal(size=(2, 1800))
-    lead = np.subtract(*(gw.evaluate("ndcg_exp@10", judgments, one).per_query[:, 0] for one in scores))
-    preferred = pd.Series(np.where(rng.random(300) < 1 / (1 + np.exp(-5 * lead)), "a", "b"), index=ids)
-    shuffled = preferred.sample(frac=1, random_state=0)
-    found = [gw.fit_gain((judgments, *scores, one)) for one in (preferred.to_numpy(), shuffled, shuffled.to_dict())]
-    assert len({(one.base, one.slope) for one in found}) == 1

@@ -7,7 +7,6 @@ a cutoff or None. Short runs are compared with the mean over all orders.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
@@ -83,31 +82,6 @@ def average_precision(runs: Runs, judged: Labels, k: int | None, *, denominator:
     return math.fsum(terms) / divisor if divisor else 0.0
 
 
-def graded_average_precision(runs: Runs, judged: Labels, k: int | None) -> float:
-    """In random order, the document at rank i has i - 1 others before it, and all pairs are equally likely.
-
-    A pair counts with the lower grade of both documents, because all grades are equally likely thresholds.
-    """
-
-    def grade(label: float) -> int:
-        return max(math.floor(label), 0)
-
-    above: Counter[int] = Counter()
-    terms = []
-    for before, run, within in places(runs, k):
-        own, t = Counter(map(grade, run)), len(run)
-        alone = sum(worth * count for worth, count in own.items()) / t
-        with_above = sum(min(a, b) * n * m for a, n in above.items() for b, m in own.items()) / t
-        pairs = sum(min(a, b) * n * (m - (a == b)) for a, n in own.items() for b, m in own.items())
-        with_others = pairs / (t * (t - 1)) if t > 1 else 0.0
-        terms += [(alone + with_above + (i - 1) * with_others) / (before + i) for i in range(1, within + 1)]
-        above += own
-    grades = list(map(grade, judged))
-    most = len(grades) if k is None else k
-    ideal = sum(min(sum(g >= threshold for g in grades), most) for threshold in range(1, max(grades, default=0) + 1))
-    return math.fsum(terms) / ideal if ideal else 0.0
-
-
 def r_precision(runs: Runs, judged: Labels, k: int | None) -> float:
     total = int(sum(map(relevant, judged)))
     return expected_sum(runs, total if k is None else min(k, total), relevant, once) / total if total else 0.0
@@ -160,7 +134,6 @@ AVERAGES: dict[str, Average] = {
     "mrr": reciprocal_rank,
     "map": partial(average_precision, denominator="min_R_k"),
     "map(denominator=R)": partial(average_precision, denominator="R"),
-    "gap": graded_average_precision,
     "rprec": r_precision,
     "rbp": partial(rank_biased_precision, p=0.8),
 }

@@ -64,7 +64,7 @@ def test_lightgbm(seed, tmp_path):
     driver = pick(LightGBMTrain(), LGBMRanker())
     metric, every, min_delta = pick(*PANEL), pick(1, 1, 2, 3), pick(0.0, 0.0, 0.002)
     callbacks = [ours_lgb.early_stopping(metric, pick(1, 3, 6), min_delta=min_delta, verbose=False)]
-    callbacks += [*pick([ours_lgb.checkpoint()], []), curves := ours_lgb.Curves(show=False)]
+    callbacks.append(curves := ours_lgb.Curves(show=False))
     params, before = {"num_leaves": pick(4, 15)}, []
     second = pick(None, None, "ours", *(["LightGBM's", "parameter"] if every == 1 else []))
     if second == "ours":
@@ -102,7 +102,6 @@ def test_xgboost(seed):
         save_other = pick(True, False)
         options = {"metric_name": other, "data_name": "valid", "maximize": True, "save_best": save_other}
         callbacks.append(xgb.callback.EarlyStopping(rounds=pick(1, 2, 5), **options))
-    callbacks += pick([ours_xgb.checkpoint()], [])
     callbacks.append(curves)
     shuffle(callbacks)
     options = {"every": pick(1, 1, 3)} if driver.every else {}

@@ -20,7 +20,7 @@ COLUMNS = {
     "editors": lambda rng, n: np.where(rng.random(n) < 0.5, np.nan, rng.integers(0, 4, n)),
 }
 WITHOUT_GAINS = ["cg", "dcg_linear", "ndcg_linear", "ndcg_jk", "map(min_label=2)", "mrr", "rprec", "rbp(gain=graded)"]
-OF_GRADES = ["ndcg_exp", "dcg_exp", "err(max_label=4)", "gap", "map(denominator=R)", "recall", "hit", "precision"]
+OF_GRADES = ["ndcg_exp", "dcg_exp", "err(max_label=4)", "map(denominator=R)", "recall", "hit", "precision"]
 
 
 def own_share(labels, scores):

@@ -71,29 +71,6 @@ def average_precision(
     return total / divisors[denominator] if divisors[denominator] else 0.0
 
 
-def graded_average_precision(ranking: Labels, judged: Labels, k: int | None) -> float:
-    """Compute GAP by pairs of documents with equally likely grades (Robertson, Kanoulas & Yilmaz).
-
-    The paper has no cutoff. With a cutoff, divide by the value of the ideal ranking.
-    """
-
-    def likely_relevant(label: float) -> float:
-        return float(max(int(label), 0))
-
-    def expected_precisions(labels: Labels) -> float:
-        """Return the sum over ranks n of 1/n times the sum of delta over all m up to n."""
-        above: Counter[float] = Counter()
-        total = 0.0
-        for n, label in enumerate(labels[:k], start=1):
-            likely = likely_relevant(label)
-            above[likely] += 1
-            total += math.fsum(min(other, likely) * count for other, count in above.items()) / n
-        return total
-
-    ideal = expected_precisions(sorted(judged, reverse=True))
-    return expected_precisions(ranking) / ideal if ideal else 0.0
-
-
 def reciprocal_rank(ranking: Labels, judged: Labels, k: int | None, *, min_label: float = 1) -> float:
     for rank, label in enumerate(ranking[:k], start=1):
         if label >= min_label:
@@ -172,7 +149,6 @@ METRICS: dict[str, Definition] = {
     "map(min_label=2)": partial(average_precision, min_label=2),
     "map(denominator=R)": partial(average_precision, denominator="R"),
     "map(ties=order,denominator=hits)": partial(average_precision, denominator="hits"),
-    "gap": graded_average_precision,
     "mrr": reciprocal_rank,
     "mrr(min_label=3)": partial(reciprocal_rank, min_label=3),
     "precision": precision,

@@ -10,7 +10,7 @@ from tests.bad_inputs import BadInput, bad_inputs
 
 import gainwise as gw
 from gainwise.report.content import best_rounds
-from gainwise.report.plots import plot_curves, plot_explain, plot_gains, plot_queries
+from gainwise.report.plots import plot_curves, plot_gains, plot_queries
 
 CURVES = pd.DataFrame({"candidate": "c", "round": 1, "metric": ["a", "b"], "value": 0.1})
 JUDGMENTS = gw.Judgments([1, 0] * 30, group=[2] * 30)
@@ -31,7 +31,6 @@ CASES = [
     BadInput("metric", lambda *_: plot_curves(CURVES, ("a", "z")), "a and z", ValueError, "both metrics"),
     BadInput("column", lambda *_: plot_curves(CURVES[["value"]], ("a", "b")), "round", ValueError, "must have"),
     BadInput("twice", lambda *_: best_rounds(CURVES.iloc[[0, 0]], ("a", "b"), ()), "round 1 of a", ValueError, "once"),
-    BadInput("scores", lambda *_: plot_explain([1, 3, 0], [3, 2]), "scores", ValueError, "2 entries"),
     BadInput("one gain", lambda make, _: plot_gains(make(3).gains([1])), "base", ValueError, "requires two bases"),
     BadInput(
         "baseline",

@@ -40,27 +40,19 @@ def test_every_segment_has_a_chart_with_its_own_numbers(comparison, tmp_path):
     assert "## Segments" in comparison.to_markdown()
 
 
-def test_the_path_of_gains_is_the_one_that_was_asked_for_last(tmp_path, monkeypatch):
+def test_a_page_has_the_path_of_gains_unless_it_is_expensive(tmp_path, monkeypatch):
     rng = np.random.default_rng(1)
     labels = rng.choice(5, size=2400)
     scores = {name: labels + rng.normal(size=2400) for name in "abc"}
-    comparison, other = (gw.compare(scores, gw.Judgments(labels, group=[12] * 200), draws=1000) for _ in range(2))
-    monkeypatch.setattr("gainwise.report.content.MAX_PATH_VALUES", 599)
-    assert '<section id="gains" class="narrow">' not in page_of(other, tmp_path)
-    monkeypatch.setattr("gainwise.report.content.MAX_PATH_VALUES", 600)
-    monkeypatch.setattr("gainwise.report.content.MAX_PATH_MODELS", 2)
-    assert '<section id="gains" class="narrow">' not in page_of(other, tmp_path)
-    monkeypatch.setattr("gainwise.report.content.MAX_PATH_MODELS", 3)
-    assert comparison.gains().headline in page_of(comparison, tmp_path)
-    assert '<section id="gains" class="narrow">' in page_of(
-        gw.compare(scores, comparison.rankings.judgments, draws=1000), tmp_path
-    )
-    assert other.gains().headline in page_of(other, tmp_path)
-    path = comparison.gains([1, 1.5, 2, 4])
-    page = page_of(comparison, tmp_path)
-    assert '<section id="gains" class="narrow">' in page
-    assert f"<p>{path.headline}.</p>" in page
-    assert 'alt="The leader changes' in page or f'alt="{path.headline}' in page
+    for limits, is_shown in (((3, 600), True), ((2, 600), False), ((3, 599), False)):
+        monkeypatch.setattr("gainwise.report.content.MAX_PATH_MODELS", limits[0])
+        monkeypatch.setattr("gainwise.report.content.MAX_PATH_VALUES", limits[1])
+        comparison = gw.compare(scores, gw.Judgments(labels, group=[12] * 200), draws=1000)
+        assert ('<section id="gains" class="narrow">' in page_of(comparison, tmp_path)) == is_shown
+        path = comparison.gains([1, 1.5, 2, 4])  # It does not change the page.
+        page = page_of(comparison, tmp_path)
+        assert (f"<p>{comparison.gains().headline}.</p>" in page) == is_shown
+        assert path.bases == (1, 1.5, 2, 4)
 
 
 def test_what_was_asked_stands_beside_the_query_and_is_never_markup(tmp_path):
@@ -155,21 +147,21 @@ def words(page):
     return re.sub("<[^>]+>", "", page)
 
 
-def noisy(labels, metrics=("ndcg_linear@5", "ndcg_exp@5")):
-    """Compare two models of 40 queries, one better than the other."""
-    models = {f"m{k}": labels * (0.3 + k) + np.random.default_rng(k).normal(size=len(labels)) for k in (0, 1)}
+def noisy(labels, metrics=("ndcg_linear@5", "ndcg_exp@5"), models=2):
+    """Compare models of 40 queries, each better than the one before."""
+    models = {f"m{k}": labels * (0.3 + k) + np.random.default_rng(k).normal(size=len(labels)) for k in range(models)}
     return gw.compare(models, gw.Judgments(labels, group=[20] * 40), metrics, draws=200)
 
 
 LABELS = np.random.default_rng(0).integers(0, 4, 800)
 
 
-def test_choices_appear_if_they_were_computed(tmp_path):
-    comparison = noisy(LABELS)
-    assert '<section id="sensitivity">' not in page_of(comparison, tmp_path)
-    sensitivity = comparison.sensitivity()
+def test_choices_are_those_of_five_models_or_more(tmp_path):
+    few, comparison = noisy(LABELS, models=4), noisy(LABELS, models=5)
+    few.sensitivity()  # It does not change the page.
+    assert '<section id="sensitivity">' not in page_of(few, tmp_path)
     page = page_of(comparison, tmp_path)
-    assert sensitivity.text in words(page[page.index('<section id="sensitivity">') :])
+    assert comparison.sensitivity().text in words(page[page.index('<section id="sensitivity">') :])
     assert "| cutoff 10 |" in comparison.to_markdown()
 
 

@@ -7,11 +7,9 @@ import re
 from xml.etree import ElementTree
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import gainwise as gw
-from gainwise.comparison.gain_fit import GainFit
 from gainwise.data import simulate
 from gainwise.drawing.style import embed
 from gainwise.report.plots import plot_gains
@@ -38,11 +36,6 @@ def path(comparison):
     return comparison.gains()
 
 
-@pytest.fixture
-def fit():
-    return GainFit("m", 1.6, 1.4, 1.9, 10.0, 200, 0, 0, (0.0, 1.0), 0.05, pd.DataFrame())
-
-
 class TestFigure:
     def test_is_embedded_in_both_themes_and_needs_nothing_else(self, path):
         page = embed(plot_gains, path)
@@ -59,11 +52,6 @@ class TestFigure:
         lines = [line.get_xdata() for line in plot_gains(path).ax.lines if line.get_linewidth() == 4.5]
         ranges = [(start, stop) for _, start, stop in path.best_ranges.itertuples(index=False)]
         np.testing.assert_allclose(sorted((line[0], line[-1]) for line in lines), sorted(ranges))
-
-    def test_the_fitted_base_is_shown(self, comparison, fit):
-        path = comparison.gains(fit=fit)
-        assert "your users: 1.60" in [text.get_text() for text in plot_gains(path).ax.texts]
-        assert "Preferences fit base 1.60 (1.40 to 1.90, 95 %). In that interval, " in path.text
 
     def test_gains_beyond_the_range_of_floats(self):
         assert [format_gain(base, 1100.0) for base in (1, 1.5, 2)] == ["1.1e+03", "1e+194", "inf"]

@@ -24,9 +24,8 @@ from matplotlib.text import Text
 import gainwise as gw
 from gainwise._common.theme import DARK, LIGHT
 from gainwise.report.content import best_rounds
-from gainwise.report.plots import Picture, plot_curves, plot_explain
+from gainwise.report.plots import Picture, plot_curves
 from gainwise.report.plots.curves import plot_best_rounds
-from gainwise.report.plots.explain import compute_rank_contributions
 
 pytestmark = pytest.mark.slow
 
@@ -219,34 +218,6 @@ class TestCurves:
         table = self.curves(a=[0.1, 0.9], b=[0.9, 0.1]).assign(candidate="$x$", fold="")
         picture = plot_best_rounds(best_rounds(table, self.METRICS, ()), self.METRICS, names={"$x$": "$x$"})
         assert [label.get_parse_math() for label in picture.ax.get_yticklabels()] == [False]
-
-
-class TestExplain:
-    LABELS = (5, 0, 0, 0, 0, 3, 3, 3, 3, 3)
-
-    def test_parts_are_gain_times_discount_over_the_ideal(self):
-        parts = compute_rank_contributions(self.LABELS, range(10, 0, -1))
-        ranks = np.arange(1, 11)
-        labels = np.array(self.LABELS, dtype=float)
-        ideal = np.sort(labels)[::-1]
-        for name, gain, discount in (
-            ("ndcg_jk@10", lambda label: label, 1 / np.maximum(1, np.log2(ranks))),
-            ("ndcg_linear@10", lambda label: label, 1 / np.log2(ranks + 1)),
-            ("ndcg_exp@10", lambda label: 2**label - 1, 1 / np.log2(ranks + 1)),
-        ):
-            assert np.allclose(parts[name], gain(labels) * discount / (gain(ideal) @ discount), atol=1e-14)
-
-
-def test_bars_of_explain_sum_to_the_metrics():
-    labels, names = TestExplain.LABELS, ["ndcg_jk", "ndcg_linear", "ndcg_exp"]
-    for scores in (np.arange(10, 0, -1), np.repeat([3, 2, 1], [2, 5, 3]), np.zeros(10)):
-        for k in (1, 4, 50):
-            ax = plot_explain(labels, scores, k).ax
-            expected = gw.evaluate([f"{name}@{k}" for name in names], gw.Judgments(labels, group=[10]), scores).mean
-            drawn = [sum(bar.get_height() for bar in bars) for bars in ax.containers]
-            assert np.allclose(drawn, list(expected.values()), atol=1e-12)
-            shown = [text.get_text().split(" = ") for text in ax.get_legend().get_texts()]
-            assert shown == [[name, f"{value:.4f}"] for name, value in expected.items()]
 
 
 @pytest.mark.parametrize("losses", [(), ("a",)])

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import copy
-import gc
 import pickle
-import weakref
 
 import numpy as np
 import pandas as pd
@@ -27,7 +25,7 @@ from tests.adapters.drivers import (
 )
 
 import gainwise as gw
-from gainwise.xgboost import Curves, EvaluateRanking, checkpoint, custom_metric, early_stopping, full_precision
+from gainwise.xgboost import Curves, EvaluateRanking, custom_metric, early_stopping, full_precision
 
 PANEL = ["ndcg_linear@10", "ndcg_exp@10", "map@10", "mrr"]
 TRAIN, VALID, WEIGHTED = make_part(1, 50), make_part(6), make_part(7, weighted=True)
@@ -335,50 +333,6 @@ class TestCrossValidation:
         found, _ = self.cv(30, early_stopping("ndcg_exp@10", rounds=3, dataset="test"))
         curve = found["test-ndcg_exp@10-mean"]
         assert len(curve) == np.argmax(curve) + 1 < 30
-
-    def test_keep_has_what_came_before_an_error(self):
-        params = {**XGB, "eta": 3e38, "lambda": 0, "min_child_weight": 0}
-
-        def cv(rounds, *callbacks):
-            options = {"nfold": 3, "seed": 1, "as_pandas": False, "shuffle": False, "callbacks": list(callbacks)}
-            return xgb.cv(params, xgb_matrix(TRAIN), rounds, custom_metric=custom_metric(PANEL), **options)
-
-        kept = checkpoint()
-        with pytest.raises(ValueError, match="NaN among") as caught:
-            cv(20, kept)
-        assert kept.rounds == int(str(caught.value).split()[3]) - 1
-        table = {
-            f"{data}-{metric}-{kind}": [pair[place] for pair in curve]
-            for data, history in kept.curves.items()
-            for metric, curve in history.items()
-            for place, kind in enumerate(("mean", "std"))
-        }
-        assert table == cv(kept.rounds)
-        assert [booster.num_boosted_rounds() for booster in kept.boosters] == [kept.rounds + 1] * 3
-        with pytest.raises(ValueError, match="3 boosters"):
-            kept.booster  # noqa: B018
-
-
-def test_keep_with_metrics_of_xgboost_and_without_a_cycle():
-    """XGBoost's metrics accept NaN, so they have also logged the last round."""
-    params = {"eta": 3e38, "lambda": 0, "min_child_weight": 0, "nthread": 1, "objective": "rank:ndcg"}
-    kept, evals = checkpoint(), [(xgb_matrix(VALID), "other")]
-    with pytest.raises(ValueError, match="NaN among"):
-        fit([EvaluateRanking({"valid": xgb_matrix(VALID)}, "mrr"), kept], 20, params, evals=evals)
-    assert {len(curve) for history in kept.curves.values() for curve in history.values()} == {kept.rounds}
-    booster = weakref.ref(kept.booster)
-    del kept
-    gc.collect()
-    assert booster() is None
-
-
-def test_a_checkpoint_does_not_depend_on_the_returned_history():
-    saved = checkpoint()
-    _, curves = fit([EvaluateRanking({"valid": xgb_matrix(VALID)}, ["mrr", "map@10"]), saved])
-    expected = copy.deepcopy(saved.curves)
-    del curves["valid"]["mrr"], curves["valid"]["map@10"][0]
-    assert saved.curves == expected
-    assert [len(curve) for curve in expected["valid"].values()] == [3, 3]
 
 
 class TestRankers:

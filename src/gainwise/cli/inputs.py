@@ -210,43 +210,33 @@ def parse_numbers(place: str, text: str) -> list[float]:
 
 
 def read_comparison(options: InputOptions, metrics: Sequence[str] | None, **settings: Any) -> Comparison:
-    """Read judgments and models, and compare them.
-
-    Parameters
-    ----------
-    options : InputOptions
-        The files.
-    metrics : sequence of str or None
-        Names of metrics.
-    **settings
-        Further arguments of `gainwise.compare` and `gainwise.compare_runs`.
-    """
-    from ..comparison.compare import compare, compare_runs
+    """Read judgments and models, and compare them. `settings` are further arguments of `gainwise.compare`."""
+    from ..comparison.compare import compare_scores
+    from ..comparison.scored_models import read_models, read_query_columns, read_runs
 
     recipes = [parse_recipe(text) for text in options.recipe or []]
     _validate_source(options)
-    if options.table is not None and options.models:
-        raise ValueError(f"With --table, models are columns, got {options.models[0]!r}. Select columns with --scores.")
     if options.table is None and not options.models and not recipes:
         raise ValueError("Pass at least one model as NAME=FILE.")
-    if options.qrels is not None:
-        reject_options("with --qrels, which matches documents by id", allow_misaligned=options.allow_misaligned)
-    settings |= {name: getattr(options, name) for name in ("unjudged", "allow_incomplete", "allow_misaligned")}
-    settings["metrics"] = metrics
+    incomplete: Any = {"allow_incomplete": options.allow_incomplete}
+    aligned: Any = {**incomplete, "allow_misaligned": options.allow_misaligned}
+    settings["unjudged"] = options.unjudged
     if options.table is not None:
-        return compare(**load_table(options, recipes), **settings)
-    settings["segments"] = read_query_labels("--segments", options.segments or []) or None
-    clusters = read_query_labels("--clusters", [options.clusters] if options.clusters else [])
-    if len(clusters) > 1:
-        raise ValueError(f"--clusters must be one column, got {', '.join(clusters)}. Pass FILE:COLUMN.")
-    settings["clusters"] = next(iter(clusters.values()), None)
+        models, judgments, table = load_table(options, recipes)
+        labels = read_query_columns(table, options.segments or [], options.clusters, str(options.table))
+        return compare_scores(read_models(models, judgments, **aligned), metrics, **labels, **settings)
+    labels = _read_query_labels(options)
     if options.qrels is not None:
         runs = _read_models(options, recipes, lambda source: source.path)
-        return compare_runs(runs, options.qrels, **settings)
-    return compare(**_read_rows(options, recipes), **settings)
+        scored = read_runs(runs, options.qrels, unjudged=settings["unjudged"], **incomplete)
+    else:
+        scored = read_models(*_read_rows(options, recipes), **aligned)
+    return compare_scores(scored, metrics, **labels, **settings)
 
 
-def _read_rows(options: InputOptions, recipes: Sequence[tuple[str, list[str]]]) -> dict[str, Any]:
+def _read_rows(
+    options: InputOptions, recipes: Sequence[tuple[str, list[str]]]
+) -> tuple[dict[str, Any], Judgments, Any]:
     """Return models, judgments and features of --data, or of --labels and --group."""
     features, width = None, None
     if options.data is not None:
@@ -254,29 +244,28 @@ def _read_rows(options: InputOptions, recipes: Sequence[tuple[str, list[str]]]) 
         judgments, features, width = data.judgments(), data.features, data.features.shape[1]
     else:
         judgments = _read_labels(options.labels, options.group)
-    models = _read_models(options, recipes, lambda source: _read_model(source, width))
-    return {"models": models, "judgments": judgments, "features": features}
+    return _read_models(options, recipes, lambda source: _read_model(source, width)), judgments, features
 
 
 def read_scored_judgments(options: InputOptions) -> tuple[Judgments, Any, Any]:
     """Return judgments, the scores or the model to evaluate on them, and its features. There must be one model."""
-    from ..evaluation.trec_runs import align_runs
+    from ..comparison.scored_models import read_runs
 
     _validate_source(options)
+    models: dict[str, Any] = {}
+    judgments, features = None, None
     if options.table is not None:
-        reject_options("with --table", models=options.models)
-        loaded = load_table(options, [])
-    elif options.qrels is not None:
-        runs = _read_models(options, [], lambda source: source.path)
-        aligned = align_runs(runs, options.qrels) if runs else None
-        loaded = {"models": aligned.scores, "judgments": aligned.judgments} if aligned else {"models": {}}
-    else:
-        loaded = _read_rows(options, [])
-    if len(loaded["models"]) != 1:
-        names = ", ".join(map(printable, loaded["models"])) or "none"
+        models, judgments, _ = load_table(options, [])
+    elif options.qrels is None:
+        models, judgments, features = _read_rows(options, [])
+    elif options.models:
+        scored = read_runs(_read_models(options, [], lambda source: source.path), options.qrels)
+        models, judgments = scored.scores, scored.judgments
+    if len(models) != 1 or judgments is None:
+        names = ", ".join(map(printable, models)) or "none"
         raise ValueError(f"Pass exactly one model or column of --scores, got {names}.")
-    (scores,) = loaded["models"].values()
-    return loaded["judgments"], scores, loaded.get("features")
+    (scores,) = models.values()
+    return judgments, scores, features
 
 
 def read_judgments(options: InputOptions) -> Judgments | Path:
@@ -302,6 +291,10 @@ def _validate_source(options: InputOptions) -> None:
         )
     if (options.labels is None) != (options.group is None):
         raise ValueError("--labels and --group must be given together: all labels, and the number of rows per query.")
+    if options.table is not None and options.models:
+        raise ValueError(f"With --table, models are columns, got {options.models[0]!r}. Select columns with --scores.")
+    if options.qrels is not None:
+        reject_options("with --qrels, which matches documents by id", allow_misaligned=options.allow_misaligned)
     for option, required in REQUIRED.items():
         value = getattr(options, option)
         if value != getattr(InputOptions, option) and not getattr(options, required):
@@ -374,7 +367,16 @@ def _load_model(path: Path) -> Any:
         raise ValueError(f"{path} is not a model of {library.__name__} ({first_line}).") from None
 
 
-def read_query_labels(option: str, texts: Sequence[str]) -> dict[str, dict[Any, str]]:
+def _read_query_labels(options: InputOptions) -> dict[str, Any]:
+    """Return the arguments `segments` and `clusters` of a comparison from the files of these options."""
+    clusters = _read_label_files("--clusters", [options.clusters] if options.clusters else [])
+    if len(clusters) > 1:
+        raise ValueError(f"--clusters must be one column, got {', '.join(clusters)}. Pass FILE:COLUMN.")
+    segments = _read_label_files("--segments", options.segments or [])
+    return {"segments": segments or None, "clusters": next(iter(clusters.values()), None)}
+
+
+def _read_label_files(option: str, texts: Sequence[str]) -> dict[str, dict[Any, str]]:
     """Return labels by query id for each column, from `FILE` (all columns) or `FILE:COLUMN`.
 
     An id that is a whole number is in the result as text and as a number, because only the judgments determine its
@@ -400,24 +402,25 @@ def read_query_labels(option: str, texts: Sequence[str]) -> dict[str, dict[Any, 
     return labels
 
 
-def load_table(options: InputOptions, recipes: Sequence[tuple[str, list[str]]]) -> dict[str, Any]:
-    """Return the arguments of `gainwise.compare` from the columns of a CSV, TSV or Parquet file."""
-    from ..comparison.compare import read_score_table
+def load_table(
+    options: InputOptions, recipes: Sequence[tuple[str, list[str]]]
+) -> tuple[dict[str, Any], Judgments, pd.DataFrame]:
+    """Return the models, the judgments and the whole table of --table."""
+    from ..comparison.scored_models import read_columns
 
     path, label, query = options.table or Path(), options.label, options.query
-    segments, clusters = options.segments or [], options.clusters
     table = read_table(path, text=query)
     # A column with a comma in its name takes precedence.
     scores = [name for text in options.scores or [] for name in ([text] if text in table else text.split(","))]
     if options.scores is None:
         repeats = [column for _, columns in recipes for column in columns]
-        others = {label, query, clusters, *segments, *repeats}
+        others = {label, query, options.clusters, *(options.segments or []), *repeats}
         scores = _select_scores(path, table[[name for name in table if name not in others]])
     _validate_unique("Columns of scores and names of --recipe", [*scores, *(name for name, _ in recipes)])
     if not scores and not recipes:
         raise ValueError(f"{path} has no column of scores besides {label!r} and {query!r}.")
-    models = {name: name for name in scores} | dict(recipes)
-    return read_score_table(table, models, {"query": query, "label": label}, segments, clusters, str(path))
+    columns = {name: name for name in scores} | dict(recipes)
+    return *read_columns(table, columns, {"query": query, "label": label}, str(path)), table
 
 
 def _is_numeric_text(cells: pd.Series[Any]) -> bool:

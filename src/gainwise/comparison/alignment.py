@@ -94,6 +94,8 @@ def validate_alignment(scores: Mapping[str, Floats], judgments: Judgments) -> No
     sample = _build_shifts(judgments, SAMPLED_QUERIES) if is_large else None
     tested = None
     for name, column in scores.items():
+        if np.isnan(column).any():
+            continue  # The evaluation raises an error with the name of the model and the row.
         if sample and not sample.may_be_misaligned(column):
             continue
         tested = tested or _build_shifts(judgments, MAX_QUERIES)

@@ -8,25 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from .._common.text import join_names, pluralize
 from .._common.typing import Bools, Columns, Features, FilePath, Floats, Frame, Listed, Models, OfQueries
 from .._common.validation import validate_ordered
 from ..data.ranking_data import as_pandas
-from ..data.tables import describe_text, get_column, read_table
-from ..data.text import one_line
+from ..data.tables import read_table
 from ..evaluation.evaluator import Evaluator, shared_weights, validate_judgments
-from ..evaluation.prediction import Iteration, Prediction, Unreadable, describe_remarks, read_predictions
-from ..evaluation.trec_runs import align_runs, find_unreadable
 from ..judgments import Judgments, Unjudged
 from ..metrics.names import MetricLike, parse_metrics
-from .alignment import validate_alignment
-from .baseline import validate_baseline
 from .comparison import Comparison
-from .data import Vary, drop_missing, expand_recipes, read_clusters, validate_labels
+from .data import Vary, read_clusters, validate_labels
 from .flags import find_unjudged
 from .rankings import Rankings
+from .scored_models import ScoredModels, read_columns, read_models, read_query_columns, read_runs
 
 DEFAULT_METRICS = ("ndcg_linear@10", "ndcg_exp@10", "map", "mrr")
 """The two definitions of NDCG, and two secondary metrics."""
@@ -127,60 +121,84 @@ def compare(
     'good'
     """
     validate_judgments("compare(models, judgments)", judgments, models=models, metrics=metrics)
-    validate_ordered("metrics", metrics)
+    parsed = parse_metrics(_list_metrics(metrics), convention=convention)  # Before predictions, which may take long.
+    scored = read_models(
+        models,
+        judgments,
+        features,
+        iteration,
+        baseline=baseline,
+        allow_incomplete=allow_incomplete,
+        allow_misaligned=allow_misaligned,
+    )
+    options: dict[str, Any] = {"alpha": alpha, "margin": margin, "draws": draws, "seed": seed, "baseline": baseline}
+    return compare_scores(
+        scored,
+        parsed,
+        convention=convention,
+        n_jobs=n_jobs,
+        primary=primary,
+        unjudged=unjudged,
+        segments=segments,
+        clusters=clusters,
+        vary=vary,
+        **options,
+    )
+
+
+def compare_scores(
+    models: ScoredModels,
+    metrics: MetricLike | Iterable[MetricLike] | None = None,
+    *,
+    convention: str | None = None,
+    n_jobs: int | None = None,
+    primary: Sequence[MetricLike] | None = None,
+    unjudged: Unjudged = "irrelevant",
+    segments: Columns | None = None,
+    clusters: OfQueries | None = None,
+    **options: Any,
+) -> Comparison:
+    """Compare the scores of models on the same documents. `compare` describes the arguments.
+
+    `options` are those of `Comparison`.
+    """
     validate_ordered("primary", primary)
-    parsed = parse_metrics(DEFAULT_METRICS if metrics is None else metrics, convention=convention)
+    parsed = parse_metrics(_list_metrics(metrics), convention=convention)
     primary_metrics = parsed[:2] if primary is None else parse_metrics(primary, convention=convention)
+    judgments, scores = models.judgments, models.scores
     evaluator = Evaluator(parsed, judgments, n_jobs, unjudged=unjudged)
     weights = shared_weights(parsed, judgments)
-    predictions, recipes, missing = _predict(models, judgments, features, iteration, baseline, allow_incomplete)
-    scores = {name: prediction.scores for name, prediction in predictions.items()}
-    iterations, notes = _describe_predictions(predictions, recipes)
-    values, counted = _evaluate(evaluator, scores, allow_misaligned)
+    values, counted = _evaluate(evaluator, scores)
     labels = {} if segments is None else validate_labels(segments, judgments.query_ids, judgments)
-    cluster_codes = None if clusters is None else read_clusters(clusters, judgments.queries, judgments)[counted]
+    codes = None if clusters is None else read_clusters(clusters, judgments.queries, judgments)
     unjudged_documents = find_unjudged(judgments, scores, primary_metrics, unjudged)
     if unjudged == "drop":
         judgments, scores = _drop_unjudged(judgments, scores)
-    tables = [_build_table(table, list(scores), recipes) for table in values[:, counted]]
-    by_model = _group_repeats(scores, recipes)
-    settings: dict[str, Any] = {"alpha": alpha, "margin": margin, "draws": draws, "seed": seed, "baseline": baseline}
+    by_model = models.group(scores)
     return Comparison(
-        dict(zip(evaluator.names, tables, strict=True)),
+        {name: _build_table(models, table) for name, table in zip(evaluator.names, values[:, counted], strict=True)},
         list(by_model),
         metrics=dict(zip(evaluator.names, parsed, strict=True)),
         weights=None if weights is None else weights[counted],
         primary=None if primary is None else [str(metric) for metric in primary_metrics],
         rankings=Rankings(judgments, by_model, counted, weights),
-        unjudged=unjudged_documents and unjudged_documents.average_repeats(recipes, list(by_model)),
-        iterations=iterations,
+        unjudged=unjudged_documents and unjudged_documents.average_repeats(models.recipes, list(by_model)),
+        iterations=models.iterations,
         segments={name: column[counted] for name, column in labels.items()} or None,
-        notes=notes,
-        vary=vary,
-        clusters=cluster_codes,
-        missing=missing,
-        **settings,
+        notes=models.notes,
+        clusters=None if codes is None else codes[counted],
+        missing=models.missing,
+        **options,
     )
 
 
-def _predict(
-    models: Any, judgments: Judgments, features: Any, iteration: Any, baseline: str | None, allow_incomplete: bool
-) -> tuple[dict[str, Prediction], dict[str, list[str]], dict[str, str]]:
-    """Return the predictions of all repeats, the repeats of each recipe, and why other models are missing."""
-    flat_models, recipes = expand_recipes(models)
-    if baseline is not None and isinstance(models, Mapping):
-        validate_baseline(baseline, list(models))  # Predictions may take long, so this error comes first.
-    features, rounds = judgments.in_row_order("features", features), iteration
-    if isinstance(iteration, Mapping):  # A recipe has one number for all its repeats.
-        rounds = {repeat: number for name, number in iteration.items() for repeat in recipes.get(name, [name])}
-    predictions, unreadable = read_predictions(flat_models, judgments, features, rounds, allow_incomplete)
-    return drop_missing(predictions, recipes, unreadable, baseline)
+def _list_metrics(metrics: Any) -> Any:
+    validate_ordered("metrics", metrics)
+    return DEFAULT_METRICS if metrics is None else metrics
 
 
-def _evaluate(evaluator: Evaluator, scores: Mapping[str, Floats], allow_misaligned: bool) -> tuple[Floats, Bools]:
+def _evaluate(evaluator: Evaluator, scores: Mapping[str, Floats]) -> tuple[Floats, Bools]:
     """Return the values of all models, shape (metrics, queries, models), and which queries have a value."""
-    if not allow_misaligned:
-        validate_alignment(scores, evaluator.judgments)
     values = np.empty((len(evaluator.metrics), evaluator.judgments.queries, len(scores)))
     for column, (name, model_scores) in enumerate(scores.items()):
         try:
@@ -200,36 +218,12 @@ def _drop_unjudged(judgments: Judgments, scores: Mapping[str, Floats]) -> tuple[
     return condensed, {name: judgments.by_query(model_scores)[retained] for name, model_scores in scores.items()}
 
 
-def _group_repeats(by_repeat: Mapping[str, Any], recipes: Mapping[str, list[str]]) -> dict[str, Any]:
-    """Return one entry per model, which is a list for a recipe."""
-    recipe_of = {repeat: name for name, repeats in recipes.items() for repeat in repeats}
-    names = dict.fromkeys(recipe_of.get(repeat, repeat) for repeat in by_repeat)
-    return {
-        name: [by_repeat[repeat] for repeat in recipes[name]] if name in recipes else by_repeat[name] for name in names
-    }
-
-
-def _build_table(values: Floats, names: Sequence[str], recipes: Mapping[str, list[str]]) -> Any:
-    """Return values (queries, repeats of all models) as `Comparison` reads them."""
-    if not recipes:
+def _build_table(models: ScoredModels, values: Floats) -> Any:
+    """Return values, shape (queries, columns), as `Comparison` reads them."""
+    if not models.recipes:
         return values
-    by_model = _group_repeats(dict(zip(names, values.T, strict=True)), recipes)
-    return [np.stack(entry, axis=1) if name in recipes else entry for name, entry in by_model.items()]
-
-
-def _describe_predictions(
-    predictions: Mapping[str, Prediction], recipes: Mapping[str, list[str]]
-) -> tuple[dict[str, Iteration], tuple[str, ...]]:
-    """Return the rounds of each booster, and sentences about the rounds of recipes and the columns of features."""
-    rounds = {name: each.iteration for name, each in predictions.items() if each.iteration is not None}
-    of_recipes = tuple(
-        f"The repeats of {name} predict with {join_names([rounds[repeat].size for repeat in repeats], most=10)}"
-        for name, repeats in recipes.items()
-        if all(repeat in rounds for repeat in repeats)
-    )
-    repeats = {repeat for names in recipes.values() for repeat in names}
-    remarks = describe_remarks({name: prediction.remarks for name, prediction in predictions.items()})
-    return {name: used for name, used in rounds.items() if name not in repeats}, (*of_recipes, *remarks)
+    by_model = models.group(dict(zip(models.scores, values.T, strict=True)))
+    return [np.stack(entry, axis=1) if name in models.recipes else entry for name, entry in by_model.items()]
 
 
 def compare_runs(
@@ -238,6 +232,7 @@ def compare_runs(
     metrics: MetricLike | Iterable[MetricLike] | None = None,
     *,
     unjudged: Unjudged = "irrelevant",
+    allow_incomplete: bool = False,
     **options: Any,
 ) -> Comparison:
     """Compare TREC runs on the same qrels.
@@ -251,12 +246,16 @@ def compare_runs(
         See `gainwise.evaluate_run`. A list of three or more of these is a recipe, as in `compare`.
     qrels : path, mapping {query: {document: label}}, or DataFrame
         See `gainwise.evaluate_run`. Negative labels count as 0.
-    metrics, options
-        As in `compare`.
+    metrics : str, Metric or iterable of these, optional
+        Metrics to compare, as in `compare`.
     unjudged : {"irrelevant", "drop"}, default "irrelevant"
         Retrieved documents without a label have label 0, or are removed from every run (condensed lists, Sakai 2007).
         Compare both: the first underestimates a run that returns new documents, the second overestimates it (Sakai
         2008).
+    allow_incomplete : bool, default False
+        Compare the other runs if some cannot be read. `Comparison.missing` contains the reasons.
+    **options
+        Other arguments of `compare`, except for those about models that predict and about the order of rows.
 
     Returns
     -------
@@ -275,16 +274,8 @@ def compare_runs(
     >>> gw.compare_runs(runs, qrels, ["ndcg_linear@2", "mrr"]).winners
     {'ndcg_linear@2': 'first', 'mrr': 'first'}
     """
-    flat_runs, recipes = expand_recipes(runs)
-    unreadable = find_unreadable(flat_runs) if options.get("allow_incomplete") else {}
-    readable = {name: run for name, run in flat_runs.items() if name not in unreadable}
-    judgments, scores, coverage = align_runs(readable, qrels, unjudged=unjudged)
-    models = {name: Unreadable(unreadable[name]) if name in unreadable else scores[name] for name in flat_runs}
-    # Runs are matched by document, so their scores cannot be off by a row.
-    options = {"unjudged": unjudged, **options, "allow_misaligned": True}
-    comparison = compare(_group_repeats(models, recipes), judgments, metrics, **options)
-    comparison.notes = tuple(f"{name}: {note}" for name, about in coverage.items() for note in about.queries)
-    return comparison
+    models = read_runs(runs, qrels, unjudged=unjudged, allow_incomplete=allow_incomplete)
+    return compare_scores(models, metrics, unjudged=unjudged, **options)
 
 
 def compare_table(
@@ -298,6 +289,8 @@ def compare_table(
     weight: str | None = None,
     segments: str | Sequence[str] | None = None,
     clusters: str | None = None,
+    allow_incomplete: bool = False,
+    allow_misaligned: bool = False,
     **options: Any,
 ) -> Comparison:
     """Compare models whose scores are columns of a table with one row per query and document.
@@ -321,8 +314,11 @@ def compare_table(
         Columns with the segment of each query.
     clusters : str, optional
         The column with the cluster of each query.
+    allow_incomplete, allow_misaligned : bool, default False
+        As in `compare`.
     **options
-        Other arguments of `compare`, for example ``baseline="current"`` and ``margin=0.005``.
+        Other arguments of `compare`, for example ``baseline="current"`` and ``margin=0.005``. Those about models that
+        predict do not apply.
 
     Returns
     -------
@@ -349,68 +345,12 @@ def compare_table(
         source, table = "frame", as_pandas(frame, "frame")
     if isinstance(scores, str):
         raise TypeError(f"scores must be a list of columns, got {scores!r}. Pass scores=[{scores!r}].")
-    models = dict(scores) if isinstance(scores, Mapping) else {name: name for name in scores}
-    names = [segments] if isinstance(segments, str) else list(segments or ())
+    columns = dict(scores) if isinstance(scores, Mapping) else {name: name for name in scores}
     roles = {"query": query, "label": label, "document": document, "weight": weight}
-    return compare(**read_score_table(table, models, roles, names, clusters, source), metrics=metrics, **options)
-
-
-def read_score_table(
-    table: pd.DataFrame,
-    models: Mapping[str, str | Sequence[str]],
-    roles: Mapping[str, str | None],
-    segments: Sequence[str],
-    clusters: str | None,
-    source: str,
-) -> dict[str, Any]:
-    """Return the arguments of `compare`. `roles` are the columns by role, `source` is the table's name in errors."""
-    if not models:
-        raise ValueError("scores must name at least one column, got none.")
-    columns = {role: get_column(table, name, source, role) for role, name in roles.items() if name is not None}
-    for role, column in columns.items():
-        missing = column.isna()
-        if missing.any():
-            raise ValueError(
-                f"{source}: the {role} column {roles[role]!r} has {pluralize(int(missing.sum()), 'missing value')}, "
-                f"the first in row {missing.to_numpy().argmax()} (from 0). Remove these rows or add the values."
-            )
-        problem = describe_text(source, roles[role], column) if role in ("label", "weight") else None
-        if problem is not None:
-            raise ValueError(f"{problem}.")
-    if "document" in columns:
-        repeated = table.duplicated([roles["query"], roles["document"]]).to_numpy()
-        if repeated.any():
-            row = int(repeated.argmax())
-            query_id, document_id = (columns[role].tolist()[row] for role in ("query", "document"))
-            raise ValueError(
-                f"{source}: document {document_id!r} of query {query_id!r} occurs "
-                f"again in row {row} (from 0). Keep one row per query and document."
-            )
-    labels = columns["label"].to_numpy()
-
-    def read_scores(name: str) -> Any:
-        role = next((role for role, column in roles.items() if column == name), None)
-        if role is not None:
-            raise ValueError(f"scores must not contain {name!r}, which is the {role} column.")
-        column = get_column(table, name, source)
-        if not (labels == labels[:1]).all() and np.array_equal(column.to_numpy(), labels):
-            raise ValueError(f"{source}: column {name!r} is equal to the label in every row, so it is not a score.")
-        problem = describe_text(source, name, column)
-        return column.to_numpy() if problem is None else Unreadable(problem)
-
-    scores = {
-        name: read_scores(selected) if isinstance(selected, str) else [read_scores(column) for column in selected]
-        for name, selected in models.items()
-    }
-    try:
-        weight = columns["weight"].to_numpy() if "weight" in columns else None
-        documents = columns["document"].to_numpy() if "document" in columns else None
-        judgments = Judgments(labels, qid=columns["query"].to_numpy(), weight=weight, document_ids=documents)
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{source}: {one_line(error)}") from None
-    return {
-        "models": scores,
-        "judgments": judgments,
-        "segments": {name: get_column(table, name, source).tolist() for name in segments} or None,
-        "clusters": None if clusters is None else get_column(table, clusters, source).tolist(),
-    }
+    models = read_models(
+        *read_columns(table, columns, roles, source),
+        allow_incomplete=allow_incomplete,
+        allow_misaligned=allow_misaligned,
+    )
+    names = [segments] if isinstance(segments, str) else segments or ()
+    return compare_scores(models, metrics, **read_query_columns(table, names, clusters, source), **options)

@@ -66,7 +66,6 @@ from .verdict import Verdict
 if TYPE_CHECKING:
     from ..report.content import Content
     from ..report.plots import Plots
-    from .gain_fit import GainFit
 
 RANGE_TOLERANCE = 1e-9
 """Rounding may move a value of a metric this far beyond its range."""
@@ -142,7 +141,6 @@ class Comparison:
     - Means and tests: `leaderboard`, `chance`, `standings`, `winners`, `pairs`, `variance`
     - Decisions: `verdict`, `segments`, `against`, `plan`, `sensitivity`
     - Explanations: `attribution`, `gains`, `queries`, `preferences`, `largest_differences`, `ranking`
-    - Earlier results: `last_gains`, `last_sensitivity`
     - Data: `frame`, `query_count`, `metric_queries`, `query_ids`, `repeat_distances`, `short_names`
     - Reports: `plot`, `content`, `to_html`, `to_markdown`, `to_json`, `to_dict`
 
@@ -154,10 +152,6 @@ class Comparison:
     >>> Comparison({"ndcg_linear@10": values, "ndcg_exp@10": values}, ["A", "B"]).verdict.kind
     'agree'
     """
-
-    last_gains: GainPath | None = None
-    last_sensitivity: Sensitivity | None = None
-    _gains_settings: tuple[tuple[float, ...], str | None] = ((), None)
 
     def __init__(
         self,
@@ -215,6 +209,8 @@ class Comparison:
         if self.segment_labels:
             self._require_two_metrics()
         self.baseline, self.selected = baseline, selected
+        if baseline in self.missing:
+            raise ValueError(f"the baseline {baseline!r} cannot be compared: {self.missing[baseline]}")
         if baseline is not None:
             validate_baseline(baseline, self.models)
         if selected is not None:
@@ -564,9 +560,7 @@ class Comparison:
             metrics = [self.definitions.get(name, name) if isinstance(name, str) else name for name in requested]
         return compute_attribution(rankings, (first, second), metrics, compared=self._defined_metrics())
 
-    def gains(
-        self, bases: Iterable[float] | None = None, *, metric: MetricLike | None = None, fit: GainFit | None = None
-    ) -> GainPath:
+    def gains(self, bases: Iterable[float] | None = None, *, metric: MetricLike | None = None) -> GainPath:
         """Compare all models under every gain between linear and exponential, and beyond.
 
         The gains are (b^l − 1)/(b − 1): linear for b = 1, exponential for b = 2. Statements are valid for all bases and
@@ -578,8 +572,6 @@ class Comparison:
             Bases, 1 or more each. Defaults to 25 bases from 1 to 4, evenly spaced in log b.
         metric : str or Metric, optional
             Metric of the NDCG and DCG family to use with each gain. Defaults to the primary metrics.
-        fit : GainFit, optional
-            Result of `gainwise.fit_gain`. Plots and text show the base that fits the preferences of your users.
 
         Returns
         -------
@@ -602,12 +594,7 @@ class Comparison:
         1    top  1.58  4.00
         """
         rankings, names = self._require_rankings("gains"), self.primary or self.metrics
-        settings = (validate_bases(bases), None if metric is None else str(metric))
-        path = self.last_gains
-        if path is None or settings != self._gains_settings:
-            path = build_gain_path(rankings, self.sample, self.definitions, names, settings[0], metric)
-        self.last_gains, self._gains_settings = replace(path, fit=fit), settings
-        return self.last_gains
+        return build_gain_path(rankings, self.sample, self.definitions, names, validate_bases(bases), metric)
 
     def sensitivity(self, *, groups: Mapping[str, str] | None = None) -> Sensitivity:
         """Show which other choices of the evaluation would reverse the order of models, and change the winner.
@@ -624,7 +611,6 @@ class Comparison:
         Returns
         -------
         Sensitivity
-            Reports contain the last result.
 
         Raises
         ------
@@ -646,10 +632,8 @@ class Comparison:
                   choice  reversed winner
         0  exponential gain       1.0    top
         """
-        self.last_sensitivity = compute_sensitivity(
-            self.sample.panel, self._deciding[0], self.definitions, self.rankings, groups, self.alpha, self.seed
-        )  # fmt: skip
-        return self.last_sensitivity
+        panel, reference = self.sample.panel, self._deciding[0]
+        return compute_sensitivity(panel, reference, self.definitions, self.rankings, groups, self.alpha, self.seed)
 
     def queries(self, first: str, second: str, most: int = 10) -> pd.DataFrame:
         """Return the queries that the primary metrics contradict each other on, the strongest contradictions first.
@@ -848,7 +832,7 @@ class Comparison:
         if self.segment_labels:
             content["segments"] = self.segments
         if self.baseline is not None:
-            content["against"] = self.content.against
+            content["against"] = self._decisions
         if self.selected is not None:
             content["selected"] = self.selected
         return dict(plain(content))
@@ -868,7 +852,11 @@ class Comparison:
         """Content of all reports, computed once. See `gainwise.report.content`."""
         from ..report.content import Content
 
-        return Content(self, None if self.baseline is None else self.against(self.baseline))
+        return Content(self, self._decisions)
+
+    @cached_property
+    def _decisions(self) -> BaselineComparison | None:
+        return None if self.baseline is None else self.against(self.baseline)
 
     def _report_content(self, baseline: str | BaselineComparison | None) -> Content:
         """Return the content of a report with decisions about a baseline, given by name or as a result of `against`."""

@@ -418,68 +418,6 @@ def _read_weights(weights: ArrayLike, queries: int) -> Floats:
     return array
 
 
-def expand_recipes(models: Any) -> tuple[Any, dict[str, list[str]]]:
-    """Return models with each repeat of a recipe as a separate model, and the names of the repeats by recipe.
-
-    A recipe is a list of arrays of scores, paths, mappings or models. A list of numbers is an array of scores.
-
-    >>> expand_recipes({"A": ["a1.csv", "a2.csv", "a3.csv"], "B": [0.5, 0.2]})[1]
-    {'A': ['A, repeat 1', 'A, repeat 2', 'A, repeat 3']}
-    """
-    if not isinstance(models, Mapping):
-        return models, {}
-    flat: dict[Any, Any] = {}
-    recipes: dict[str, list[str]] = {}
-    for name, model in models.items():
-        if isinstance(model, np.ndarray) and model.ndim == 2 and 1 not in model.shape:
-            fix = "For a recipe, pass a list of arrays, one per repeat."
-            if model.shape[1:] == (2,):
-                fix = "Pass scores[:, 1] if they are the probabilities of two classes."
-            raise ValueError(f"model {name!r}: scores must be one-dimensional, got shape {model.shape}. {fix}")
-        if not isinstance(name, str) or not _is_recipe(model):
-            flat[name] = model
-            continue
-        validate_repeat_count(name, len(model), "pass it without a list")
-        recipes[name] = [f"{name}, repeat {number}" for number in range(1, len(model) + 1)]
-        flat |= dict(zip(recipes[name], model, strict=True))
-    taken = [name for names in recipes.values() for name in names if name in models]
-    if taken:
-        raise ValueError(f"models must not contain {taken[0]!r}, which is the name of a repeat. Rename this model.")
-    return flat, recipes
-
-
-def drop_missing(
-    predictions: Mapping[str, Any],
-    recipes: Mapping[str, list[str]],
-    unreadable: Mapping[str, str],
-    baseline: str | None,
-) -> tuple[dict[str, Any], dict[str, list[str]], dict[str, str]]:
-    """Return the predictions and recipes of complete models, and the reason why each other model is missing.
-
-    A recipe with an unreadable repeat is missing. `ValueError` is raised if nothing or not the baseline remains.
-    """
-    recipe_of = {repeat: name for name, repeats in recipes.items() for repeat in repeats}
-    missing = {
-        recipe_of.get(name, name): f"{name}: {reason}" if name in recipe_of else reason
-        for name, reason in unreadable.items()
-    }
-    rest = {name: each for name, each in predictions.items() if recipe_of.get(name, name) not in missing}
-    if baseline in missing:
-        raise ValueError(f"the baseline {baseline!r} cannot be compared: {missing[baseline]}")
-    if not rest:
-        name, reason = next(iter(missing.items()))
-        raise ValueError(f"no model can be compared, for example model {name!r}: {reason}")
-    return rest, {name: repeats for name, repeats in recipes.items() if name not in missing}, missing
-
-
-def _is_recipe(model: Any) -> bool:
-    """Return whether this is a list of scores or of sources of scores, and not of numbers."""
-    if not isinstance(model, list | tuple) or not model:
-        return False
-    first = model[0]
-    return isinstance(first, str | PathLike | Mapping) or hasattr(first, "predict") or np.ndim(first) > 0
-
-
 def validate_labels(segments: Any, ids: Any, judgments: Judgments | None = None) -> Labels:
     """Return one or several columns of labels as text in the order of the queries, one for each of `ids`, or raise.
 

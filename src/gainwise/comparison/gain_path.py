@@ -16,7 +16,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -43,10 +43,6 @@ from .data import Panel
 from .estimates import Estimate, RepeatError, estimate
 from .inference import JointEstimate, Sample, compute_regret_band, critical_value, draw_errors, two_step_test
 from .rankings import GradeCounts, Rankings, find_template, name_path, set_base, settle_discounts
-
-if TYPE_CHECKING:
-    from .gain_fit import GainFit
-
 
 DEFAULT_BASES = tuple(np.round(np.geomspace(1, 4, 25), 6).tolist())
 """25 bases from 1 (linear) over 2 (exponential) to 4, evenly spaced in log b."""
@@ -124,8 +120,6 @@ class GainPath(TextResult):
         confidence interval of that base, simultaneous for all pairs. At the first or last base, it may continue.
     verdict : GainsVerdict
         Whether some model is best at every base: the test of `Verdict` with all bases as its metrics.
-    fit : GainFit or None
-        The base that fits the preferences of your users, if it was passed.
     lower_is_better : bool
         Whether the metric is a loss.
     alpha, draws, seed : float, int, int
@@ -160,7 +154,6 @@ class GainPath(TextResult):
     best_ranges: pd.DataFrame
     swaps: pd.DataFrame
     verdict: GainsVerdict
-    fit: GainFit | None
     lower_is_better: bool
     alpha: float
     draws: int
@@ -183,9 +176,8 @@ class GainPath(TextResult):
 
     @cached_property
     def text(self) -> str:
-        """Two sentences with numbers, and one about preferences if there is a `fit`."""
-        fit = [] if self.fit is None else [self._describe_fit(self.fit)]
-        return printable(" ".join([self._describe_winners(), self._describe_verdict(), *fit]))
+        """Two sentences with numbers."""
+        return printable(f"{self._describe_winners()} {self._describe_verdict()}")
 
     @property
     def _ends(self) -> tuple[str, str]:
@@ -222,22 +214,11 @@ class GainPath(TextResult):
         ends = f"at b = {low} it is {first}, at b = {high} it is {last}"
         return f"No model is best at every base ({format_p_value(p)}): {ends} ({level}, simultaneous)."
 
-    def _describe_fit(self, fit: GainFit) -> str:
-        if not fit.has_base:
-            return fit.text
-        base, low, high = map(format_base, (fit.base, fit.lower, fit.upper))
-        sentence = f"Preferences fit base {base} ({low} to {high}, {format_confidence(fit.alpha)})"
-        is_inside = (self.winners["from"] <= fit.upper) & (self.winners["to"] >= fit.lower)
-        if not is_inside.any():
-            return f"{sentence}, which is outside these bases."
-        winners = join_names(self.winners.loc[is_inside, "model"].unique().tolist(), word="or")
-        return f"{sentence}. In that interval, {winners} has the {self._best} mean."
-
     def to_dict(self) -> dict[str, Any]:
         """Return all results and `text` as plain values for JSON. Infinite bounds become None."""
         return self._export(
             ("metric", "bases", "models", "queries", "path", "winners", "best_sets", "best_ranges", "swaps", "verdict",
-             "fit", "lower_is_better", "alpha", "draws", "seed", "text"),
+             "lower_is_better", "alpha", "draws", "seed", "text"),
             path=self.frame(),
             best_sets=[{"base": base, "models": models} for base, models in self.best_sets.items()],
             verdict=self.verdict._asdict(),
@@ -261,11 +242,9 @@ class GainPath(TextResult):
 def format_base(base: float) -> str:
     """Return a base with two decimals.
 
-    >>> format_base(1.2034), format_base(2.0), format_base(float("inf"))
-    ('1.20', '2', 'infinity')
+    >>> format_base(1.2034), format_base(2.0)
+    ('1.20', '2')
     """
-    if math.isinf(base):
-        return "infinity"
     return format_exact(base) if float(base).is_integer() else f"{base:.2f}"
 
 
@@ -460,7 +439,6 @@ def read_gain_path(
         best_ranges=pd.DataFrame(ranges, columns=["model", "from", "to"]),
         swaps=swaps,
         verdict=GainsVerdict(kind, test.p_value, always),
-        fit=None,
         lower_is_better=loss,
         alpha=sample.alpha,
         draws=sample.draws,

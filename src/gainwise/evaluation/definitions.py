@@ -36,7 +36,7 @@ CUTOFFS = (10, 5, None, 20, 1, 3, 100, 50, 15, 30, 2, 4, 6, 7, 8, 9, 25, 40, 200
 BASES = (
     "ndcg_exp", "ndcg_linear", "ndcg_jk", "ndcg(gain=binary)", "map", "map(denominator=R)",
     "map(denominator=hits,ties=order)", "mrr", "precision", "precision(denominator=min_k_n)", "recall", "hit", "rprec",
-    "dcg_exp", "dcg_linear", "dcg_jk", "dcg(gain=binary)", "cg", "cg_exp", "gap", "rbp", "rbp(p=0.9,gain=graded)",
+    "dcg_exp", "dcg_linear", "dcg_jk", "dcg(gain=binary)", "cg", "cg_exp", "rbp", "rbp(p=0.9,gain=graded)",
     "rbp(p=0.5)", "rbp(p=0.95)",
 )
 """The metrics that are searched with all policies for ties and for queries without relevant documents."""

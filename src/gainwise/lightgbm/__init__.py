@@ -5,7 +5,7 @@
 >>> stop = early_stopping("ndcg_exp@10", rounds=50)
 
 Pass both to `lightgbm.train` or `lightgbm.cv`, with ``params["metric"] = "None"`` to disable the built-in metrics.
-`Curves` shows metrics during training. `checkpoint` keeps the model and the curves if training fails.
+`Curves` shows metrics during training.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ try:
 except ImportError as error:  # pragma: no cover - needs an environment without LightGBM
     raise ImportError("gainwise.lightgbm requires LightGBM. Run: pip install lightgbm") from error
 
-from .curves import Curves, checkpoint
+from .curves import Curves
 from .early_stopping import early_stopping
 from .feval import eval_metric, feval
 
-__all__ = ["Curves", "checkpoint", "early_stopping", "eval_metric", "feval"]
+__all__ = ["Curves", "early_stopping", "eval_metric", "feval"]

@@ -82,7 +82,7 @@ def feval(
     ValueError
         If a metric is unknown. In the first round, if a dataset has no groups or only a part of the documents of a
         query, if labels are not valid for the metrics, or if a built-in metric has the same name. In any round, if
-        scores are NaN (`checkpoint` then has the model and the rounds before).
+        scores are NaN.
 
     Notes
     -----

@@ -1,6 +1,6 @@
 """Ranking metrics as immutable values with a canonical name."""
 
-from .average_precision import AP, GAP
+from .average_precision import AP
 from .base import FunctionMetric, Metric, metric
 from .binary import RR, Hit, Judged, Precision, Recall, RPrecision
 from .cascade import ERR, RBP
@@ -13,7 +13,6 @@ __all__ = [
     "CONVENTIONS",
     "DCG",
     "ERR",
-    "GAP",
     "NDCG",
     "RBP",
     "RR",

@@ -1,4 +1,4 @@
-"""Average precision, and its extension to graded labels."""
+"""Average precision."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ import numpy as np
 
 from .._common.validation import validate_choice
 from ..ranking import compiled
-from ..ranking.rows import ideal_rows, row_sums, sums_at, table_of
-from .base import LabelStatistics, Metric, max_depth
+from ..ranking.rows import row_sums, sums_at
+from .base import max_depth
 from .binary import BinaryMetric, RelevanceStatistics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from .._common.typing import Bools, Floats, Integers
-    from ..judgments import Judgments
     from ..ranking.compiled import Formula
     from ..ranking.rows import RankedRows, TieGroups
 
@@ -154,91 +153,3 @@ class AP(BinaryMetric):
         if self.denominator == "R":
             return divisors
         return np.minimum(divisors, [np.inf if k is None else k for k in cutoffs])
-
-
-@dataclass(frozen=True, eq=False)
-class GradedStatistics(LabelStatistics):
-    """The probability of relevance by label code, and its sum over the first ranks of the ideal order."""
-
-    likely: Floats
-    ideal: Floats
-
-
-@dataclass(frozen=True, kw_only=True)
-class GAP(Metric):
-    """Graded average precision: GAP@k = sum over ranks r <= k of 1/r * sum over i <= r of G(min(l_i, l_r)) / D.
-
-    A user considers documents relevant from a random grade on. All grades are equally likely, so G(l) is the whole part
-    of the label (0 for negative labels). GAP is the expected sum of precisions at relevant ranks over the expected
-    number of relevant documents. D is the sum in the ideal order: the sum of G over its first k documents. With
-    labels 0 and 1, GAP is AP.
-
-    Parameters
-    ----------
-    k, ties, empty, scores, weights, column, name
-        See `Metric`. With averaged ties, the sums of each grade are the expectations of `AP`. The cost grows with the
-        number of grades.
-
-    References
-    ----------
-    Robertson, Kanoulas & Yilmaz 2010, Extending average precision to graded relevance judgments, SIGIR.
-
-    Examples
-    --------
-    Grades 1, 0, 2: ranks 1 and 3 have the sums 1 and 1 + 2, and D is 1 + 2.
-
-    >>> import gainwise as gw
-    >>> gw.evaluate(["gap"], gw.Judgments([1, 0, 2], group=[3]), [3, 2, 1]).mean == {"gap": (1 / 1 + 3 / 3) / 3}
-    True
-    """
-
-    names: ClassVar[Mapping[str, Mapping[str, Any]]] = {"gap": {}}
-
-    def bind(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> GradedStatistics:
-        """Compute the probability of relevance of each label, and its sums in the ideal order."""
-        grades = np.maximum(np.floor(judgments.levels), 0.0)
-        likely, ideal = table_of(grades), np.zeros((judgments.queries, len(cutoffs)))
-        for block in judgments.layout.blocks:
-            best = ideal_rows(block, len(grades))
-            ideal[best.queries] = sums_at(np.take(likely, best.codes), cutoffs)
-        return GradedStatistics(empty=ideal[:, :1] <= 0, likely=likely, ideal=ideal)
-
-    def score(self, rows: RankedRows, statistics: GradedStatistics, cutoffs: Sequence[int | None]) -> Floats:
-        """Return GAP at each cutoff."""
-        depth = max_depth(cutoffs, rows.width)
-        likely = np.take(statistics.likely, rows.codes if rows.tie_groups is not None else rows.codes[:, :depth])
-        shared = np.zeros((len(likely), depth))  # By rank, the sum of G(min(l_i, l_r)).
-        groups = None if rows.tie_groups is None else rows.tie_groups.reaching(depth)
-        first, more = np.zeros((2, 0 if groups is None else len(groups)))
-        for lowest, share in _thresholds(likely):
-            relevant = likely >= lowest
-            hits = np.add.accumulate(relevant, axis=1, dtype=np.float64)
-            shared += share * (hits * relevant)[:, :depth]
-            if groups is not None:  # Of r relevant documents among t, i (r - 1)/(t - 1) are before a relevant place i.
-                r, weight = groups.totals(relevant.ravel()[groups.positions]), share[groups.starts // rows.width, 0]
-                first += weight * r * (hits.ravel()[groups.starts] - relevant.ravel()[groups.starts] + 1)
-                more += weight * r * (r - 1)
-        if groups is not None:
-            per_place = more / (groups.lengths * (groups.lengths - 1))
-            row, rank = np.divmod(groups.positions, rows.width)
-            inside = rank < depth
-            expected = groups.spread(first / groups.lengths) + groups.spread(per_place) * groups.places
-            shared[row[inside], rank[inside]] = expected[inside]
-        shared /= np.arange(1, depth + 1)
-        return sums_at(shared, cutoffs) / np.where(statistics.empty, 1.0, statistics.ideal)[rows.queries]
-
-
-def _thresholds(likely: Floats) -> Iterator[tuple[Floats, Floats]]:
-    """Yield a threshold of each row and its probability, both of shape (rows, 1), in ascending order.
-
-    A row has one threshold for each distinct value above 0, followed by infinite thresholds.
-    """
-    ordered = np.sort(likely, axis=1)
-    steps = np.diff(ordered, axis=1, prepend=0.0)
-    row, column = np.nonzero(steps)
-    number = np.cumsum(steps > 0, axis=1)
-    shape = (int(number.max(initial=0)), len(likely), 1)
-    lowest, share = np.full(shape, np.inf), np.zeros(shape)
-    at = number[row, column] - 1
-    lowest[at, row, 0], share[at, row, 0] = ordered[row, column], steps[row, column]
-    yield from zip(lowest, share, strict=True)

@@ -17,8 +17,9 @@ from .._common import cached_property
 from .._common.text import MINUS, pluralize, printable, printables, short_names
 from ..comparison.baseline import rank_candidates
 from ..comparison.explanations import find_ranked_places
+from ..comparison.inference import MIN_QUERIES
 from ..comparison.rankings import select_sums
-from ..comparison.sensitivity import find_bound
+from ..comparison.sensitivity import MIN_MODELS, find_bound
 from .chart import add_repeats, build_baseline_chart, build_metric_chart, build_verdict_chart
 
 if TYPE_CHECKING:
@@ -30,13 +31,12 @@ if TYPE_CHECKING:
     from ..comparison.comparison import Comparison
     from ..comparison.explanations import Attribution
     from ..comparison.gain_path import GainPath
-    from ..comparison.sensitivity import DisagreementBound
+    from ..comparison.sensitivity import DisagreementBound, Sensitivity
     from .chart import Chart
 
 
 MAX_PATH_MODELS, MAX_PATH_VALUES = 50, 300_000
-"""Models, and values (models times queries), up to which a report computes the gain path. Otherwise, call
-`Comparison.gains` first."""
+"""Models, and values (models times queries), up to which a report computes the gain path and other choices."""
 
 MAX_RANKS = 10
 """Ranks of a query in a report."""
@@ -156,21 +156,28 @@ class Content:
             return None
         return Queries(self.comparison, self.pair)
 
-    @property
-    def path(self) -> GainPath | None:
-        """The gain path that was computed last, or the default one, or None."""
-        return self.comparison.last_gains or self._default_path
-
     @cached_property
-    def _default_path(self) -> GainPath | None:
-        """The default gain path. None if it is expensive or if the metrics are not two gains of one NDCG."""
-        comparison, models = self.comparison, len(self.comparison.models)
-        is_expensive = models > MAX_PATH_MODELS or models * comparison.query_count > MAX_PATH_VALUES
-        if comparison.rankings is None or comparison.primary is None or models < 2 or is_expensive:
+    def path(self) -> GainPath | None:
+        """The gain path. None if it is expensive or if the metrics are not two gains of one NDCG."""
+        if self.comparison.primary is None or not self._can_vary:
             return None
         with suppress(ValueError):  # Other metrics, or labels that are not grades.
-            return comparison.gains()
+            return self.comparison.gains()
         return None
+
+    @cached_property
+    def sensitivity(self) -> Sensitivity | None:
+        """The effect of other choices. None if it is expensive or if the sample is too small to rank choices."""
+        comparison = self.comparison
+        is_small = len(comparison.models) < MIN_MODELS or comparison.query_count < MIN_QUERIES
+        return None if is_small or not self._can_vary else comparison.sensitivity()
+
+    @property
+    def _can_vary(self) -> bool:
+        """Whether there are scores of several models, and few enough to evaluate them by many other metrics."""
+        comparison, models = self.comparison, len(self.comparison.models)
+        is_expensive = models > MAX_PATH_MODELS or models * comparison.query_count > MAX_PATH_VALUES
+        return comparison.rankings is not None and models > 1 and not is_expensive
 
     @cached_property
     def rounds(self) -> pd.DataFrame | None:

@@ -29,7 +29,8 @@ that are not finite (bounds from a single query) are null.
 - ``against``: object, see `BaselineComparison.to_dict`: decisions about a baseline, or null without one.
 - ``segments``: object, see `Segments.to_dict`, or null without them. ``gains``: object, see `GainPath.to_dict`, or null
   if the metrics are not two gains of one NDCG, or if the comparison is too large for a default path.
-- ``sensitivity``: object, see `Sensitivity.to_dict`, or null if it was not computed.
+- ``sensitivity``: object, see `Sensitivity.to_dict`, or null with fewer than five models or 30 queries, or if the
+  comparison is too large.
 - ``appendices``: other comparisons in the report, by name, each an object like this one, or null.
 - ``curves``: list of objects ``candidate``, ``fold``, ``round``, ``metric``, ``value``. ``best_rounds``: list of
   objects, see `gainwise.report.content.best_rounds`.
@@ -340,7 +341,7 @@ def build_document(content: Content, queries: int = 50) -> dict[str, Any]:
         "contradictions": None,
         "against": content.against,
         "gains": content.path,
-        "sensitivity": comparison.last_sensitivity,
+        "sensitivity": content.sensitivity,
         "appendices": {part.name: build_document(part.content, queries) for part in content.appendices} or None,
         "curves": None if comparison.curves is None else comparison.curves.to_dict("records"),
         "best_rounds": None if content.rounds is None else content.rounds.to_dict("records"),

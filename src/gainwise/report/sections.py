@@ -191,8 +191,8 @@ def build_gains_section(content: Content) -> Section | None:
 
 def build_sensitivity_section(content: Content) -> Section | None:
     """Return the choices that would reverse pairs of models if they were computed, otherwise None."""
-    sensitivity = content.comparison.last_sensitivity
-    if sensitivity is None or not len(sensitivity.table):
+    sensitivity = content.sensitivity
+    if sensitivity is None or not sensitivity.table["reversed"].any():
         return None
 
     text = abbreviate(sensitivity.text, content.comparison.short_names)

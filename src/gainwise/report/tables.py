@@ -137,8 +137,8 @@ def build_details(content: Content) -> tuple[Detail, ...]:
         parts.append(Detail("by-gain", "At which gain, word for word", [text]))
     if comparison.segment_labels and comparison.primary is not None:
         parts.append(Detail("by-segment", "Segments, word for word", [abbreviate(comparison.segments.text, short)]))
-    if comparison.last_sensitivity is not None:
-        table = build_sensitivity(comparison.last_sensitivity)
+    if content.sensitivity is not None:
+        table = build_sensitivity(content.sensitivity)
         parts.append(Detail("choices", "Other choices, in numbers", tables=[table]))
     if content.rounds is not None:
         parts.append(Detail("rounds", "Best rounds", tables=[_build_best_rounds(comparison, content.rounds)]))

@@ -281,7 +281,7 @@ class LibraryObject:
                 f"{name} only works as {self._argument} of {LIBRARIES[self._library]}. For estimators, write "
                 "`from gainwise.lightgbm import eval_metric` or `from gainwise.xgboost import EvaluateRanking`."
             )
-        shared = self._name in ("Curves", "checkpoint", "early_stopping") and caller != "catboost"
+        shared = self._name in ("Curves", "early_stopping") and caller != "catboost"
         target = self._name if shared else EVALUATIONS[caller]
         return TypeError(
             f"{name} does not work with {LIBRARIES[caller]}. Write `from gainwise.{caller} import {target}`."

@@ -5,7 +5,7 @@
 
 Pass `custom_metric` to `xgboost.train` or `xgboost.cv`. XGBoost rounds its values to six digits, and `full_precision`
 restores them. `EvaluateRanking` is a callback that evaluates the datasets you pass to it, and works in `XGBRanker`,
-too. `Curves` shows metrics during training. `checkpoint` keeps the model and the curves if training fails.
+too. `Curves` shows metrics during training.
 
 In distributed training (`xgboost.dask.train` with `custom_metric`), every worker logs the means over the queries of all
 workers. XGBoost itself would average the means of the workers.
@@ -18,8 +18,8 @@ try:
 except ImportError as error:  # pragma: no cover - needs an environment without XGBoost
     raise ImportError("gainwise.xgboost requires XGBoost. Run: pip install xgboost") from error
 
-from .curves import Curves, checkpoint
+from .curves import Curves
 from .early_stopping import early_stopping
 from .evaluate import EvaluateRanking, custom_metric, full_precision
 
-__all__ = ["Curves", "EvaluateRanking", "checkpoint", "custom_metric", "early_stopping", "full_precision"]
+__all__ = ["Curves", "EvaluateRanking", "custom_metric", "early_stopping", "full_precision"]

@@ -156,8 +156,7 @@ class EvaluateRanking(Logger):
     ------
     ValueError
         If a metric is unknown, a dataset has no groups, or labels are not valid for the metrics. In the first round,
-        if a built-in metric has the same name. In any round, if scores are NaN (`checkpoint` then has the model and
-        the rounds before).
+        if a built-in metric has the same name. In any round, if scores are NaN.
 
     Notes
     -----
@@ -359,7 +358,7 @@ def custom_metric(
     ------
     ValueError
         If a metric is unknown. In the first round, if a DMatrix has no groups or its labels are not valid for the
-        metrics. In any round, if scores are NaN (`checkpoint` then has the model and the rounds before).
+        metrics. In any round, if scores are NaN.
 
     Notes
     -----

@@ -13,7 +13,6 @@ from ..content import choose_pair
 from .curves import plot_best_rounds as plot_best_rounds
 from .curves import plot_curves, plot_gains
 from .explain import plot_attribution, plot_queries
-from .explain import plot_explain as plot_explain
 from .models import plot_bound as plot_bound
 from .models import plot_conflict, plot_leaderboard, plot_sensitivity
 

@@ -43,8 +43,7 @@ def plot_gains(gains: GainPath, ax: Axes | None = None, theme: str = "light") ->
 
     Down is worse. The line at the top is the highest mean at each base, and the band above it has the color of the
     leading model. A line is thick if the model may be best at this base (simultaneously over all bases). Models that
-    neither lead nor may be best are thin lines. The linear gain is b = 1, the exponential one b = 2. The base fitted to
-    preferences is a shaded range.
+    neither lead nor may be best are thin lines. The linear gain is b = 1, the exponential one b = 2.
 
     Parameters
     ----------
@@ -78,7 +77,6 @@ def plot_gains(gains: GainPath, ax: Axes | None = None, theme: str = "light") ->
     _draw_lines(ax, colors, gains, notable, line_colors, scale)
     _draw_leaders(ax, colors, gains, line_colors, scale)
     _draw_axes(ax, colors, gains, scale)
-    _draw_fitted_base(ax, colors, gains)
     base = "gain base b, gain of grade l = (bˡ − 1)/(b − 1)"
     return finish(ax, colors, gains.headline, f"{gains.headline}. {gains.text}", base, "regret")
 
@@ -156,19 +154,6 @@ def _draw_axes(ax: Axes, theme: Theme, gains: GainPath, scale: float) -> None:
     for base, look in zip((1.0, 2.0), looks(theme), strict=True):
         if first <= base <= last:
             ax.vlines(base, 0, 1.02 * scale, color=look.color, lw=1.2)
-
-
-def _draw_fitted_base(ax: Axes, theme: Theme, gains: GainPath) -> None:
-    if gains.fit is None or not gains.fit.has_base:
-        return
-    low, best, high = np.clip([gains.fit.lower, gains.fit.base, gains.fit.upper], gains.bases[0], gains.bases[-1])
-    ax.axvspan(low, high, color=theme.ink, alpha=0.09, lw=0)
-    if best == gains.fit.base:
-        ax.axvline(best, color=theme.ink, lw=1, ls="--")
-    ax.annotate(
-        f"your users: {gains.fit.base:.2f}", (best, 0.985), xycoords=("data", "axes fraction"), fontsize=8, va="top",
-        ha="center", color=theme.ink, bbox={"facecolor": theme.face, "edgecolor": "none", "pad": 1.5},
-    )  # fmt: skip
 
 
 def format_gain(base: float, grade: float) -> str:

@@ -1,4 +1,4 @@
-"""Why two models differ, the most contradictory queries, and the documents behind one number."""
+"""Why two models differ, and the most contradictory queries."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import numpy as np
 from matplotlib.legend_handler import HandlerTuple
 from matplotlib.patches import Patch, Rectangle
 
-from ..._common.arrays import numbers
-from ..._common.text import MINUS, format_amount, format_difference, format_mean, pluralize, printable, short_names
+from ..._common.text import MINUS, format_amount, format_difference, pluralize, printable, short_names
 from ..._common.theme import LIGHT
 from ..._common.validation import validate_integer
 from ...drawing.style import (
@@ -22,8 +21,6 @@ from ...drawing.style import (
     remove_frame,
     start,
 )
-from ...evaluation.evaluator import evaluate
-from ...judgments import Judgments
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -32,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..._common.theme import Theme
-    from ..._common.typing import Floats, Numbers
+    from ..._common.typing import Floats
     from ...comparison.explanations import Attribution
     from ...drawing.style import Look, Picture
 
@@ -275,65 +272,3 @@ def choose_grade_colors(count: int, theme: Theme = LIGHT) -> list[tuple[str, str
     """
     shares = np.interp(np.linspace(0, 1, max(count, 2))[:count], np.linspace(0, 1, 5), GRADE_STRENGTHS).tolist()
     return [(mix_colors(theme.face, theme.ink, share), theme.ink if share < 0.5 else theme.face) for share in shares]
-
-
-def compute_rank_contributions(labels: Numbers, scores: Numbers, k: int = 10) -> dict[str, Floats]:
-    """Return the contributions of ranks 1 to k to each of the three NDCGs. Tied documents share their ranks.
-
-    Examples
-    --------
-    >>> parts = compute_rank_contributions([1, 3, 0], [3, 2, 1], k=3)
-    >>> parts["ndcg_exp@3"].round(3).tolist()
-    [0.131, 0.579, 0.0]
-    """
-    k = validate_integer("k", k)
-    judgments = Judgments(labels, group=[len(numbers("labels", labels))])
-    cutoffs, parts = range(1, min(k, judgments.documents) + 1), {}
-    for family in ("jk", "linear", "exp"):
-        metrics = [f"dcg_{family}@{cutoff}" for cutoff in cutoffs]
-        sums, ideal = (list(evaluate(metrics, judgments, order).mean.values()) for order in (scores, labels))
-        parts[f"ndcg_{family}@{k}"] = np.diff([0.0, *sums]) / (ideal[-1] or 1.0)
-    return parts
-
-
-def plot_explain(
-    labels: Numbers, scores: Numbers, k: int = 10, ax: Axes | None = None, theme: str = "light"
-) -> Picture:
-    """Draw the contribution of each rank to the three NDCGs, above the grades in ranked order.
-
-    Parameters
-    ----------
-    labels, scores : array-like, shape (documents,)
-        Relevance labels and scores of one query.
-    k : int
-        Cutoff.
-    ax, theme
-        As for `plot_conflict`.
-    """
-    parts = compute_rank_contributions(labels, scores, k)
-    depth = len(next(iter(parts.values())))
-    ax, colors = start(ax, theme, (max(5.6, 2.2 + 0.52 * depth), 4.2))
-    kinds = ((colors.third, "//"), (colors.first, ""), (colors.second, "xx"))
-    places = np.arange(depth) + 0.5
-    totals = {name: format_mean(float(values.sum())) for name, values in parts.items()}
-    for (name, values), (color, hatch), shift in zip(parts.items(), kinds, (-0.27, 0, 0.27), strict=True):
-        look: dict[str, Any] = {"color": color, "edgecolor": colors.face, "hatch": hatch, "linewidth": 0.6}
-        ax.bar(places + shift, values, 0.25, label=f"{name} = {totals[name]}", **look)
-    by_label = np.asarray(labels, dtype=float)
-    strip = by_label[np.argsort(-np.asarray(scores, dtype=float), kind="stable")[:depth]].tolist()
-    levels = sorted(set(by_label.tolist()))
-    below = ax.inset_axes((0, -0.2, 1, 0.11), xlim=(0, depth), ylim=(1, 0))
-    below.axis("off")
-    _draw_strip(below, strip, 0, dict(zip(levels, choose_grade_colors(len(levels), colors), strict=True)), colors)
-    ax.set(xlim=(0, depth), ylim=(0, 1.08 * max(1e-6, *(float(values.max()) for values in parts.values()))))
-    ax.set_xticks(places, [str(rank) for rank in range(1, depth + 1)])
-    ax.tick_params(axis="x", length=0)
-    ax.grid(axis="y", color=colors.grid, linewidth=0.6)
-    ax.legend(frameon=False, fontsize=9, labelcolor=colors.ink)
-    sums = (f"{name} is {totals[name]}: {', '.join(map(format_mean, parts[name].tolist()))}." for name in parts)
-    alt = f"Bars: contribution of each rank. Grades from rank 1: {_join_grades(strip)}. {' '.join(sums)}"
-    title = f"One ranking, three NDCGs: {', '.join(totals.values())}"
-    x, y = "rank (cells: grade of the document)", "contribution of the rank"
-    picture = finish(ax, colors, title, alt, x, y)
-    ax.xaxis.labelpad = 36
-    return picture

@@ -1,0 +1,236 @@
+"""Scores of models on the same documents, read from arrays, files, boosters, TREC runs and columns of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._common.text import join_names, pluralize
+from .._common.typing import Floats, Listed
+from ..data.tables import describe_text, get_column
+from ..data.text import one_line
+from ..evaluation.prediction import Iteration, Prediction, Unreadable, describe_remarks, read_predictions
+from ..evaluation.trec_runs import align_runs, find_unreadable
+from ..judgments import Judgments, Unjudged
+from .alignment import validate_alignment
+from .baseline import validate_baseline
+from .data import validate_repeat_count
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredModels:
+    """The scores of models on the same documents.
+
+    Attributes
+    ----------
+    judgments : Judgments
+        The labels of the documents by query.
+    scores : dict of column to ndarray, shape (documents,)
+        Scores in the order of the labels. Each repeat of a recipe has its own column.
+    recipes : dict of model to list of str
+        The columns of each recipe.
+    missing : dict of model to str
+        Models without scores, and the reason.
+    iterations : dict of model to Iteration
+        Boosting round that each booster predicted with.
+    notes : tuple of str
+        Remarks on the scores for reports.
+    """
+
+    judgments: Judgments
+    scores: dict[str, Floats]
+    recipes: dict[str, list[str]]
+    missing: dict[str, str] = field(default_factory=dict)
+    iterations: dict[str, Iteration] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def group(self, by_column: Mapping[str, Any]) -> dict[str, Any]:
+        """Return one entry per model, which is a list for a recipe."""
+        recipe_of = {column: name for name, columns in self.recipes.items() for column in columns}
+        names = dict.fromkeys(recipe_of.get(column, column) for column in by_column)
+        return {
+            name: [by_column[column] for column in self.recipes[name]] if name in self.recipes else by_column[name]
+            for name in names
+        }
+
+
+def read_models(
+    models: Any,
+    judgments: Judgments,
+    features: Any = None,
+    iteration: Any = None,
+    *,
+    baseline: str | None = None,
+    allow_incomplete: bool = False,
+    allow_misaligned: bool = False,
+) -> ScoredModels:
+    """Return the scores of arrays, files and models that predict. `compare` describes the arguments."""
+    columns, recipes = expand_recipes(models)
+    if baseline is not None and isinstance(models, Mapping):
+        validate_baseline(baseline, list(models))  # Predictions may take long, so this error comes first.
+    features = judgments.in_row_order("features", features)
+    if isinstance(iteration, Mapping):  # A recipe has one number for all its repeats.
+        iteration = {repeat: number for name, number in iteration.items() for repeat in recipes.get(name, [name])}
+    predictions, unreadable = read_predictions(columns, judgments, features, iteration, allow_incomplete)
+    predictions, recipes, missing = _drop_missing(predictions, recipes, unreadable)
+    scores = {name: prediction.scores for name, prediction in predictions.items()}
+    if not allow_misaligned:
+        validate_alignment(scores, judgments)
+    return ScoredModels(judgments, scores, recipes, missing, *_describe_predictions(predictions, recipes))
+
+
+def read_runs(
+    runs: Mapping[str, Any], qrels: Listed, *, unjudged: Unjudged = "irrelevant", allow_incomplete: bool = False
+) -> ScoredModels:
+    """Return the scores of TREC runs on all documents that are judged or retrieved by a run."""
+    if not runs:
+        raise ValueError("runs is empty. Pass at least one, as {'name': run}.")
+    columns, recipes = expand_recipes(runs)
+    unreadable = find_unreadable(columns) if allow_incomplete else {}
+    columns, recipes, missing = _drop_missing(columns, recipes, unreadable)
+    judgments, scores, coverage = align_runs(columns, qrels, unjudged=unjudged)
+    notes = tuple(f"{name}: {note}" for name, about in coverage.items() for note in about.queries)
+    return ScoredModels(judgments, scores, recipes, missing, notes=notes)
+
+
+def read_columns(
+    table: pd.DataFrame, columns: Mapping[str, str | Sequence[str]], roles: Mapping[str, str | None], source: str
+) -> tuple[dict[str, Any], Judgments]:
+    """Return models and judgments as `read_models` takes them.
+
+    `columns` are the columns of scores by model, and `roles` those of query, label, document and weight. `source` is
+    the name of the table in errors.
+    """
+    if not columns:
+        raise ValueError("scores must name at least one column, got none.")
+    cells = {role: get_column(table, name, source, role) for role, name in roles.items() if name is not None}
+    for role, column in cells.items():
+        missing = column.isna()
+        if missing.any():
+            raise ValueError(
+                f"{source}: the {role} column {roles[role]!r} has {pluralize(int(missing.sum()), 'missing value')}, "
+                f"the first in row {missing.to_numpy().argmax()} (from 0). Remove these rows or add the values."
+            )
+        problem = describe_text(source, roles[role], column) if role in ("label", "weight") else None
+        if problem is not None:
+            raise ValueError(f"{problem}.")
+    if "document" in cells:
+        repeated = table.duplicated([roles["query"], roles["document"]]).to_numpy()
+        if repeated.any():
+            row = int(repeated.argmax())
+            query_id, document_id = (cells[role].tolist()[row] for role in ("query", "document"))
+            raise ValueError(
+                f"{source}: document {document_id!r} of query {query_id!r} occurs "
+                f"again in row {row} (from 0). Keep one row per query and document."
+            )
+    arrays = {role: column.to_numpy() for role, column in cells.items()}
+
+    def read_scores(name: str) -> Any:
+        role = next((role for role, column in roles.items() if column == name), None)
+        if role is not None:
+            raise ValueError(f"scores must not contain {name!r}, which is the {role} column.")
+        column, labels = get_column(table, name, source), arrays["label"]
+        if not (labels == labels[:1]).all() and np.array_equal(column.to_numpy(), labels):
+            raise ValueError(f"{source}: column {name!r} is equal to the label in every row, so it is not a score.")
+        problem = describe_text(source, name, column)
+        return column.to_numpy() if problem is None else Unreadable(problem)
+
+    models = {
+        name: read_scores(selected) if isinstance(selected, str) else [read_scores(column) for column in selected]
+        for name, selected in columns.items()
+    }
+    weight, documents = arrays.get("weight"), arrays.get("document")
+    try:
+        return models, Judgments(arrays["label"], qid=arrays["query"], weight=weight, document_ids=documents)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{source}: {one_line(error)}") from None
+
+
+def read_query_columns(
+    table: pd.DataFrame, segments: Iterable[str], clusters: str | None, source: str
+) -> dict[str, Any]:
+    """Return the arguments `segments` and `clusters` of `compare_scores`, one label per row of the table."""
+    return {
+        "segments": {name: get_column(table, name, source).tolist() for name in segments} or None,
+        "clusters": None if clusters is None else get_column(table, clusters, source).tolist(),
+    }
+
+
+def expand_recipes(models: Any) -> tuple[Any, dict[str, list[str]]]:
+    """Return models with each repeat of a recipe as a separate model, and the names of the repeats by recipe.
+
+    A recipe is a list of arrays of scores, paths, mappings or models. A list of numbers is an array of scores.
+
+    >>> expand_recipes({"A": ["a1.csv", "a2.csv", "a3.csv"], "B": [0.5, 0.2]})[1]
+    {'A': ['A, repeat 1', 'A, repeat 2', 'A, repeat 3']}
+    """
+    if not isinstance(models, Mapping):
+        return models, {}
+    columns: dict[Any, Any] = {}
+    recipes: dict[str, list[str]] = {}
+    for name, model in models.items():
+        if isinstance(model, np.ndarray) and model.ndim == 2 and 1 not in model.shape:
+            fix = "For a recipe, pass a list of arrays, one per repeat."
+            if model.shape[1:] == (2,):
+                fix = "Pass scores[:, 1] if they are the probabilities of two classes."
+            raise ValueError(f"model {name!r}: scores must be one-dimensional, got shape {model.shape}. {fix}")
+        if not isinstance(name, str) or not _is_recipe(model):
+            columns[name] = model
+            continue
+        validate_repeat_count(name, len(model), "pass it without a list")
+        recipes[name] = [f"{name}, repeat {number}" for number in range(1, len(model) + 1)]
+        columns |= dict(zip(recipes[name], model, strict=True))
+    taken = [name for names in recipes.values() for name in names if name in models]
+    if taken:
+        raise ValueError(f"models must not contain {taken[0]!r}, which is the name of a repeat. Rename this model.")
+    return columns, recipes
+
+
+def _is_recipe(model: Any) -> bool:
+    """Return whether this is a list of scores or of sources of scores, and not of numbers."""
+    if not isinstance(model, list | tuple) or not model:
+        return False
+    first = model[0]
+    is_source = isinstance(first, str | PathLike | Mapping | Unreadable) or hasattr(first, "predict")
+    return is_source or np.ndim(first) > 0
+
+
+def _drop_missing(
+    columns: Mapping[str, Any], recipes: Mapping[str, list[str]], unreadable: Mapping[str, str]
+) -> tuple[dict[str, Any], dict[str, list[str]], dict[str, str]]:
+    """Return the columns and recipes of complete models, and the reason why each other model is missing.
+
+    A recipe with an unreadable repeat is missing.
+    """
+    recipe_of = {repeat: name for name, repeats in recipes.items() for repeat in repeats}
+    missing = {
+        recipe_of.get(name, name): f"{name}: {reason}" if name in recipe_of else reason
+        for name, reason in unreadable.items()
+    }
+    rest = {name: column for name, column in columns.items() if recipe_of.get(name, name) not in missing}
+    if missing and not rest:
+        name, reason = next(iter(missing.items()))
+        raise ValueError(f"no model can be compared, for example model {name!r}: {reason}")
+    return rest, {name: repeats for name, repeats in recipes.items() if name not in missing}, missing
+
+
+def _describe_predictions(
+    predictions: Mapping[str, Prediction], recipes: Mapping[str, list[str]]
+) -> tuple[dict[str, Iteration], tuple[str, ...]]:
+    """Return the rounds of each booster, and sentences about the rounds of recipes and the columns of features."""
+    rounds = {name: each.iteration for name, each in predictions.items() if each.iteration is not None}
+    of_recipes = tuple(
+        f"The repeats of {name} predict with {join_names([rounds[repeat].size for repeat in repeats], most=10)}"
+        for name, repeats in recipes.items()
+        if all(repeat in rounds for repeat in repeats)
+    )
+    repeats = {repeat for names in recipes.values() for repeat in names}
+    remarks = describe_remarks({name: prediction.remarks for name, prediction in predictions.items()})
+    return {name: used for name, used in rounds.items() if name not in repeats}, (*of_recipes, *remarks)
