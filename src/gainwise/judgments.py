@@ -299,7 +299,7 @@ class Judgments:
             known = f"have the columns {', '.join(self.columns)}" if self.columns else "have no columns"
             raise ValueError(
                 f"column must be one of the judgments, got {name!r}{nearest(name, self.columns)}. They {known}. Pass "
-                f"columns={{{name!r}: …}} to Judgments, or to the function that creates them."
+                f"columns={{{name!r}: …}} to Judgments, or to the function that creates them (--column {name})."
             )
         return self.columns[name]
 

@@ -52,6 +52,7 @@ from .flags import (
     find_chance_flags,
     find_equal_label_flags,
     find_uneven_judging,
+    find_unit_flags,
 )
 from .gain_path import GainPath, build_gain_path, validate_bases
 from .inference import MIN_QUERIES, Sample, limit_draws
@@ -195,7 +196,10 @@ class Comparison:
         self.unjudged_remark = "" if unjudged is None else unjudged.remark
         self.missing, self.notes, self.iterations = dict(missing or {}), tuple(notes), dict(iterations or {})
         if ranges is None and rankings is not None:  # Values without scores may be scaled.
-            ranges = {name: metric.value_range(rankings.judgments) for name, metric in self.definitions.items()}
+            ranges = {
+                name: metric.value_range(rankings.judgments.column(metric.column))
+                for name, metric in self.definitions.items()
+            }
         self.ranges = dict(ranges or {})
         self.alpha, self.margin = validate_alpha(alpha), validate_margin(margin)
         self.seed, self.draws = validate_seed(seed, draws, self.alpha)
@@ -317,7 +321,8 @@ class Comparison:
             only if both metrics are versions of the same ratio, such as two NDCGs.
         """
         names = self._require_two_metrics()
-        common_scale = all(isinstance(self.definitions.get(name), NDCG) for name in names)
+        definitions = [self.definitions.get(name) for name in names]
+        common_scale = all(isinstance(metric, NDCG) and metric.column is None for metric in definitions)
         return build_pairs(self.sample, names, common_scale=common_scale)
 
     @cached_property
@@ -325,6 +330,8 @@ class Comparison:
         """Whether the two primary metrics disagree about the best model, and the model that is safe under both."""
         verdict = Verdict.from_sample(self.sample, self._require_two_metrics(), self.margin)
         flags = [*find_equal_label_flags(self._equal_queries, self.query_count), *verdict.flags]
+        primary = [self.definitions[name] for name in verdict.metrics if name in self.definitions]
+        flags += find_unit_flags(primary, self.sample.ranges)
         if self.unjudged is not None:
             flags += find_uneven_judging(self.unjudged, verdict.in_question)
         flags += self.chance_flags
@@ -355,7 +362,7 @@ class Comparison:
         """Number of queries on which all models have the same value because all labels are equal."""
         if self.rankings is None:
             return 0
-        equal = self.rankings.equal_labels[self.rankings.counted]
+        equal = self.rankings.find_equal_labels(self.definitions.values())[self.rankings.counted]
         for table in self.values.values():  # Models that did not retrieve all documents may differ in spite of it.
             equal &= ~(np.ptp(table, axis=1) > RANGE_TOLERANCE)
         return int((equal if self.weights is None else equal & (self.weights > 0)).sum())

@@ -234,7 +234,8 @@ def _compute_alternatives(
     """Return the name, the kind and the means of all repeats of every other choice of the metric."""
     if rankings is None or reference not in definitions:
         return [(metric, "metric", means[metric]) for metric in panel.metrics if metric != reference]
-    base, judgments = definitions[reference], rankings.judgments
+    base = definitions[reference]
+    judgments = rankings.judgments.column(base.column)
     choices = _list_choices(base, int(judgments.sizes.max()), has_exponential_gain(judgments.levels))
     names = {reference, *(str(metric) for _, _, metric in choices)}
     others = (*(definitions.get(name, name) for name in panel.metrics), *parse_metrics(["map", "mrr"]))
