@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -161,3 +163,26 @@ CASES = [
 @bad_inputs(CASES)
 def test_bad_inputs(case):
     case.check()
+
+
+class TestMetricsOfTrackers:
+    def test_means_and_intervals(self, comparison):
+        numbers = comparison.metrics_dict(names="safe")
+        assert len(numbers) == 3 * 4 * 3
+        board = comparison.leaderboard
+        assert numbers["sales/revenue_at_5"] == board.loc["sales", "revenue@5"]
+        assert numbers["noise/mrr__column_is_clicked_upper"] == board.loc["noise", "mrr(column=clicked) upper"]
+        assert all(re.fullmatch(r"\w+/\w+", name, re.ASCII) for name in numbers)
+        assert comparison.metrics_dict()["sales/ndcg_exp@5_lower"] == board.loc["sales", "ndcg_exp@5 lower"]
+
+    def test_safe_names_must_differ(self):
+        comparison = gw.compare({"a b": TABLE["sales"], "a_b": TABLE["noise"]}, JUDGMENTS, ["mrr"])
+        assert set(comparison.metrics_dict()) >= {"a b/mrr", "a_b/mrr"}
+        with pytest.raises(ValueError, match="different names"):
+            comparison.metrics_dict(names="safe")
+        with pytest.raises(ValueError, match="'safe'"):
+            comparison.metrics_dict(names="save")
+
+    def test_one_query_has_no_interval(self):
+        comparison = gw.Comparison({"mrr": np.array([[0.5, 1.0]])}, ["a", "b"])
+        assert comparison.metrics_dict() == {"a/mrr": 0.5, "b/mrr": 1.0}

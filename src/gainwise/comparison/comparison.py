@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -15,13 +16,13 @@ import pandas as pd
 
 from .._common import cached_property
 from .._common.arrays import nearest, number_table
-from .._common.text import plain, pluralize, short_names
+from .._common.text import join_names, plain, pluralize, short_names
 from .._common.typing import FilePath, Floats, Ids
 from .._common.validation import validate_ordered
 from ..evaluation.prediction import Iteration
 from ..metrics.base import Metric
 from ..metrics.dcg import NDCG
-from ..metrics.names import MetricLike, parse_metrics
+from ..metrics.names import MetricLike, Names, parse_metrics, safe_name, validate_names
 from .baseline import BaselineComparison, compare_with_baseline, validate_baseline
 from .data import (
     Values,
@@ -143,7 +144,7 @@ class Comparison:
     - Decisions: `verdict`, `segments`, `against`, `plan`, `sensitivity`
     - Explanations: `attribution`, `gains`, `queries`, `preferences`, `largest_differences`, `ranking`
     - Data: `frame`, `query_count`, `metric_queries`, `query_ids`, `repeat_distances`, `short_names`
-    - Reports: `plot`, `content`, `to_html`, `to_markdown`, `to_json`, `to_dict`
+    - Reports: `plot`, `content`, `to_html`, `to_markdown`, `to_json`, `to_dict`, `metrics_dict`
 
     Examples
     --------
@@ -812,6 +813,43 @@ class Comparison:
         """Distinct names of the models, and of the candidates of an experiment, with at most 34 characters."""
         candidates = [] if self.curves is None else map(str, self.curves["candidate"].unique())
         return short_names([*self.models, *candidates])
+
+    def metrics_dict(self, names: Names = "plain") -> dict[str, float]:
+        """Return means and their intervals as a flat dictionary of numbers, for experiment trackers.
+
+        The keys are ``model/metric``, ``model/metric_lower`` and ``model/metric_upper``. Bounds that are not finite are
+        left out.
+
+        Parameters
+        ----------
+        names : {"plain", "safe"}, default "plain"
+            With "safe", names of models and metrics consist of letters, digits and underscores, which MLflow requires.
+
+        Raises
+        ------
+        ValueError
+            If two models have the same safe name, or a metric has none.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gainwise import Comparison
+        >>> values = np.random.default_rng(0).random((100, 2)).round(1)
+        >>> list(Comparison({"mrr@5": values}, ["old", "new model"]).metrics_dict(names="safe"))[:3]
+        ['old/mrr_at_5', 'old/mrr_at_5_lower', 'old/mrr_at_5_upper']
+        """
+        validate_names(names)
+        models = {
+            model: re.sub(r"\W", "_", model, flags=re.ASCII) if names == "safe" else model for model in self.models
+        }
+        if len(set(models.values())) < len(models):
+            raise ValueError(f"models must have different names with names='safe', got {join_names(self.models, 6)}.")
+        numbers = {}
+        for row in self.standings.to_dict("records"):
+            metric = safe_name(row["metric"]) if names == "safe" else row["metric"]
+            for field, suffix in (("mean", ""), ("lower", "_lower"), ("upper", "_upper")):
+                numbers[f"{models[row['model']]}/{metric}{suffix}"] = float(row[field])
+        return {name: number for name, number in numbers.items() if np.isfinite(number)}
 
     def to_dict(self, max_pairs: int | None = None) -> dict[str, Any]:
         """Return leaderboard, winners, pairs and verdict as plain lists, strings and numbers for JSON.
