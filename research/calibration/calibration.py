@@ -104,7 +104,7 @@ RATES = tuple(Row.__dataclass_fields__)[3:]
 
 def estimate_winners_differ(comparison: Comparison) -> float:
     """Return the share of bootstrap draws in which no model is best under both metrics."""
-    joint = comparison.sample.joint(comparison.metrics)
+    joint = comparison._sample.joint(comparison.metrics)
     means = joint.bootstrap.values + joint.estimated.mean[:, :, None]
     best = means >= means.max(axis=1, keepdims=True)
     return float(np.mean(~best.all(axis=0).any(axis=0)))

@@ -69,7 +69,7 @@ def compare(differences: Array, max_loss: float = np.inf) -> Comparison:
 
 def decide(differences: Array, margin: float, max_loss: float = np.inf, **options: Any) -> list[str]:
     """Return the decision about every candidate."""
-    sample = compare(differences, max_loss).sample
+    sample = compare(differences, max_loss)._sample
     return list(compare_with_baseline(sample, METRICS, "baseline", margin, plan=False, **options).decisions.values())
 
 

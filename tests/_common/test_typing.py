@@ -72,7 +72,7 @@ def test_comparisons() -> None:
     ]
     assert [len(one.models) for one in comparisons] == [2, 2, 2, 2]
     values = np.array([[0.1, 0.2], [0.3, 0.1]])
-    assert gw.Comparison({"x": values, "y": values.tolist()}, ["a", "b"], clusters=FRAME["query"][::2]).query_count == 2
+    assert gw.Comparison({"x": values, "y": values.tolist()}, ["a", "b"], clusters=FRAME["query"][::2]).counts.any == 2
 
 
 def test_training() -> None:

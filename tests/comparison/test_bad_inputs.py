@@ -174,7 +174,6 @@ VALUES = [
     ("segments as text", lambda: values(segments="kind"), "segments", T, "'kind'"),
     ("segments by id", lambda: values(segments=dict.fromkeys(range(40), "a")), "segments", T, "map"),
     ("too many segments", lambda: values(segments={name: range(40) for name in "xy"}), "segments", V, "more than 50"),
-    ("no segments", lambda: values().segments, "segments=", V, "segments"),
     ("no such segment", lambda: values(segments=["a"] * 20 + ["b"] * 20).segments["c"], "'c'", KeyError),
     ("no such baseline", lambda: values(models=["prod", "B", "C"]).against("pro"), "'pro'", V, "did you mean"),
     ("a baseline alone", lambda: values({"x": GOOD[:, :1]}, ["A"]).against("A"), "'A'", V, "no candidate"),

@@ -81,18 +81,18 @@ def test_flags(comparison):
     assert flags["chance level"].models == ("constant", "random")
     assert "negated or shuffled?" in str(flags["below chance"])
     alone = gw.compare({"A": comparison.rankings.scores["negated"]}, comparison.rankings.judgments, "map")
-    assert [flag.code for flag in alone.chance_flags] == ["below chance"]
+    assert [flag.code for flag in alone._chance_flags] == ["below chance"]
     assert "A is below random order under map" in alone.to_markdown()
 
 
 def test_useful_models_few_queries_and_equal_labels_have_no_flag():
     data = simulate(200, seed=4, mean_length=12)
-    assert gw.compare(simulate_rankers(data, seed=4), data.judgments()).chance_flags == ()
+    assert gw.compare(simulate_rankers(data, seed=4), data.judgments())._chance_flags == ()
     few = data.take_queries(range(29))
     poor = {name: -scores for name, scores in simulate_rankers(few, seed=1).items()}
-    assert gw.compare(poor, few.judgments()).chance_flags == ()
+    assert gw.compare(poor, few.judgments())._chance_flags == ()
     equal = gw.compare(poor, gw.Judgments(np.ones(len(few.labels)), group=few.group))
-    assert (equal.chance["map"]["fair"], equal.chance_flags) == (1.0, ())
+    assert (equal.chance["map"]["fair"], equal._chance_flags) == (1.0, ())
 
 
 def test_metrics_without_a_chance_level():

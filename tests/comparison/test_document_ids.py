@@ -33,7 +33,7 @@ def test_rankings_show_the_ids_of_tables_and_datasets():
         rows = FRAME[DATA.qid == place]
         expected = rows.sort_values("b", ascending=False, kind="stable")["document"].tolist()
         for comparison in sources:
-            name = comparison.query_ids[place]
+            name = comparison.frame().index.get_level_values("query").unique()[place]
             assert str(name) == str(query)
             assert comparison.ranking(name, "b")["document"].tolist() == expected
 

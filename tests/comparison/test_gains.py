@@ -97,14 +97,14 @@ class TestErrors:
         if limit is not None:
             monkeypatch.setattr(gain_path, limit, 0)
         bases = gain_path.DEFAULT_BASES
-        family = estimate_gains(comparison.rankings, comparison.sample, gw.NDCG(gain="linear", k=5), bases)
+        family = estimate_gains(comparison.rankings, comparison._sample, gw.NDCG(gain="linear", k=5), bases)
         estimated = family.estimated
         assert len(family.panel.metrics) < len(bases)
         blocks = estimated.root.reshape(len(estimated.root), len(bases), 3)
         implied = np.sqrt(((blocks[:, :, :, None] - blocks[:, :, None, :]) ** 2).sum(axis=0))
         np.testing.assert_allclose(implied, estimated.error, rtol=2e-5, atol=1e-12)
         both = [bases.index(1.0), bases.index(2.0)]
-        direct = comparison.sample.joint(BOTH).estimated
+        direct = comparison._sample.joint(BOTH).estimated
         np.testing.assert_allclose(estimated.error[both], direct.error, rtol=1e-12)
         covariance = np.einsum("rm,rk->mk", blocks[:, both[0]], blocks[:, both[1]])
         np.testing.assert_allclose(covariance, (direct.root.T @ direct.root)[:3, 3:], rtol=1e-4, atol=1e-10)
@@ -186,8 +186,8 @@ def test_runs_and_clusters_follow():
     rankings = replace(gw.compare(scores, judgments, BOTH).rankings, scores=runs)
     tables = {metric: [by[model] for model in runs] for metric, by in values.items()}
     found = Comparison(tables, list(runs), rankings=rankings, clusters=clusters)
-    family = estimate_gains(rankings, found.sample, gw.NDCG(gain="linear", k=5), (1.0, 1.5, 2.0))
-    direct = found.sample.joint(BOTH)
+    family = estimate_gains(rankings, found._sample, gw.NDCG(gain="linear", k=5), (1.0, 1.5, 2.0))
+    direct = found._sample.joint(BOTH)
     for name in ("mean", "error", "support"):
         expected = getattr(direct.estimated, name)
         np.testing.assert_allclose(getattr(family.estimated, name)[[0, 2]], expected, rtol=1e-12, err_msg=name)

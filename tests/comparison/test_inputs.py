@@ -31,7 +31,7 @@ def test_models_are_in_natural_order_with_their_own_values():
 
 def test_a_query_masked_for_every_model_is_skipped():
     comparison = compared(np.ma.array(VALUES, mask=np.arange(40)[:, None] == [5, 5]))
-    assert comparison.metric_queries == {"a": 39, "b": 40}
+    assert comparison.counts.by_metric == {"a": 39, "b": 40}
     assert comparison.leaderboard.loc["A", "a"] == pytest.approx(np.delete(VALUES[:, 0], 5).mean())
     assert np.isnan(comparison.frame()["a"].xs(5, level="query")).all()
 
@@ -39,7 +39,7 @@ def test_a_query_masked_for_every_model_is_skipped():
 @pytest.mark.parametrize("scale", [1e-300, 1.0, 1e308])
 def test_only_ratios_of_weights_matter_and_queries_of_weight_zero_are_absent(scale):
     found = compared(weights=np.where(np.arange(40) < 30, np.r_[0.25, np.ones(39)], 0.0) * scale)
-    assert found.query_count == 30
+    assert found.counts.any == 30
     expected = np.average(VALUES[:30], axis=0, weights=np.r_[0.25, np.ones(29)])
     assert found.leaderboard.loc[["A", "B"], "a"].tolist() == pytest.approx(expected, rel=1e-12)
 
@@ -73,7 +73,7 @@ def test_weights_of_a_series_go_with_their_rows_in_every_table():
 )
 def test_segments_are_matched_by_id_or_by_order(segments):
     found = gw.compare(MODELS, JUDGMENTS, ["map", "mrr"], segments=segments, draws=200)
-    assert found.segment_labels["segment"].tolist() == KINDS.tolist()
+    assert found._segment_labels["segment"].tolist() == KINDS.tolist()
     if not isinstance(segments, (dict, pd.DataFrame)) or "segment" not in segments:
         assert gw.compare(MODELS, JUDGMENTS, ["map", "mrr"], clusters=segments, draws=200).verdict.clusters == 2
 
@@ -84,7 +84,7 @@ def test_segments_of_documents_whose_rows_are_numbered_as_queries_are(index):
     kinds = pd.Series(["tail", "tail", "head", "head", "rare", "rare"], index=index)
     scores = {name: pd.Series(RNG.random(6), index=index) for name in "AB"}
     found = gw.compare(scores, judgments, ["map", "mrr"], segments=kinds, draws=200)
-    assert found.segment_labels["segment"].tolist() == ["tail", "head", "rare"]
+    assert found._segment_labels["segment"].tolist() == ["tail", "head", "rare"]
 
 
 @pytest.mark.parametrize(

@@ -66,8 +66,8 @@ class TestMeans:
     def test_queries_are_counted(self, comparison, has):
         counts = {metric: int(own.sum()) for metric, own in has.items()}
         assert 30 < counts[SKIPPING] < counts[FULL] < QUERIES
-        assert comparison.metric_queries == counts
-        assert comparison.query_count == counts[FULL]
+        assert comparison.counts.by_metric == counts
+        assert comparison.counts.any == counts[FULL]
         for metric, count in counts.items():
             assert set(comparison.leaderboard[f"{metric} queries"]) == {count}
 

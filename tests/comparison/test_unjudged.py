@@ -157,7 +157,7 @@ def test_queries_that_do_not_meet_are_in_the_notes():
     qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1, "b": 0}}
     runs = {"one": {"q1": {"a": 2.0, "b": 1.0}}, "two": {"q1": {"b": 1.0}, "q2": {"a": 1.0}, "q9": {"a": 1.0}}}
     found = gw.compare_runs(runs, qrels, METRICS)
-    assert found.query_count == 2
+    assert found.counts.any == 2
     assert [(note[:3], "'q2'" in note, "'q9'" in note) for note in found.notes] == [
         ("one", True, False),
         ("two", False, True),

@@ -118,7 +118,7 @@ class TestQueries:
         """Ids are not positions of queries, even if they are numbers."""
         data = RankingData(np.zeros((6, 1)), [1, 0, 2, 1, 0, 1], qid=[3, 3, 1, 1, 2, 2])
         comparison = gw.compare({"a": np.arange(6.0)}, data.judgments(), segments={"3": "x", "1": "y", "2": "z"})
-        assert comparison.segment_labels["segment"].tolist() == ["x", "y", "z"]
+        assert comparison._segment_labels["segment"].tolist() == ["x", "y", "z"]
         assert comparison.frame().index.unique("query").tolist() == ["3", "1", "2"]
 
 

@@ -182,7 +182,7 @@ class TestClustersAndSegments:
         plain = run(make(tmp_path / "run", candidates=recipes))
         result = run(make(tmp_path / "run", candidates=recipes, clusters=clusters, segments={"kind": kinds}))
         assert (plain.verdict.clusters, result.verdict.clusters) == (None, 13)
-        assert result.comparison.segment_labels["kind"].tolist() == list(kinds.values())
+        assert result.comparison._segment_labels["kind"].tolist() == list(kinds.values())
         again = Experiment.load(tmp_path / "run")
         assert facts(again) == facts(result)
         assert again.comparison.segments.text == result.comparison.segments.text

@@ -103,10 +103,10 @@ def test_every_run_of_a_recipe_has_a_tick_where_its_mean_is(tmp_path):
         best = max(comparison.leaderboard[metric])
         for name in tastes:
             means = [gw.evaluate(metric, judgments, one).mean[metric] for one in scores[name]]
-            runs = comparison.repeat_distances[metric][name]
+            runs = comparison._repeat_distances[metric][name]
             assert runs == pytest.approx([best - mean for mean in means])
             assert np.mean(runs) == pytest.approx(comparison.verdict.regrets[metric][name])
-        assert "fixed" not in comparison.repeat_distances[metric]
+        assert "fixed" not in comparison._repeat_distances[metric]
 
 
 def test_documents_are_ranked_in_the_precision_of_the_metric(tmp_path):

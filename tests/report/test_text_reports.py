@@ -57,7 +57,7 @@ class TestJson:
         assert content["why"]["pair"] == [pair.first, pair.second]
         expected = comparison.attribution(pair.first, pair.second, content["primary"])
         assert content["why"]["attribution"]["difference"] == expected.difference
-        table = comparison.queries(pair.first, pair.second, most=comparison.query_count)
+        table = comparison.queries(pair.first, pair.second, most=comparison.counts.any)
         assert content["contradictions"]["count"] == len(table)
         assert [row["query"] for row in content["contradictions"]["queries"]] == table["query"].tolist()[:7]
         assert pd.DataFrame(content["curves"]).equals(comparison.curves.reset_index(drop=True))

@@ -77,7 +77,7 @@ def print_comparison(
     if notes := notes_lines(content):
         terminal.print_lines([*notes, ""])
     terminal.print_lines(next_lines(content, *next_steps))
-    if comparison.segment_labels:
+    if comparison.segments is not None:
         terminal.print_text(comparison.segments.text)
 
 

@@ -25,23 +25,20 @@ from ..metrics.dcg import NDCG
 from ..metrics.names import MetricLike, Names, parse_metrics, safe_name, validate_names
 from .baseline import BaselineComparison, compare_with_baseline, validate_baseline
 from .data import (
+    QueryCounts,
+    Settings,
     Values,
     Vary,
     build_panel,
     read_tables,
-    validate_alpha,
     validate_labels,
-    validate_margin,
     validate_primary,
-    validate_seed,
 )
 from .estimates import VarianceComponents, compute_repeat_means, estimate_variance_components
 from .explanations import (
     Attribution,
-    QueryPreferences,
     build_ranking,
     compute_attribution,
-    compute_preferences,
     find_contradictory_queries,
     find_largest_differences,
     find_query,
@@ -142,8 +139,8 @@ class Comparison:
 
     - Means and tests: `leaderboard`, `chance`, `standings`, `winners`, `pairs`, `variance`
     - Decisions: `verdict`, `segments`, `against`, `plan`, `sensitivity`
-    - Explanations: `attribution`, `gains`, `queries`, `preferences`, `largest_differences`, `ranking`
-    - Data: `frame`, `query_count`, `metric_queries`, `query_ids`, `repeat_distances`, `short_names`
+    - Explanations: `attribution`, `gains`, `queries`, `largest_differences`, `ranking`
+    - Data: `frame`, `counts`
     - Reports: `plot`, `content`, `to_html`, `to_markdown`, `to_json`, `to_dict`, `metrics_dict`
 
     Examples
@@ -190,30 +187,26 @@ class Comparison:
         self._validate_metric_names("ranges", ranges or ())
         self.definitions = _find_definitions(self.metrics, metrics or {})
         self.lower_is_better = tuple(name for name, metric in self.definitions.items() if not metric.higher_is_better)
-        self.weights = None if weights is None else number_table("weights", weights)
+        self._weights = None if weights is None else number_table("weights", weights)
         self.primary = validate_primary(primary, self.metrics) if primary or len(self.metrics) > 1 else None
         self._deciding = self.primary or self.metrics[:1]
         self.rankings, self.curves, self.unjudged = rankings, curves, unjudged
-        self.unjudged_remark = "" if unjudged is None else unjudged.remark
         self.missing, self.notes, self.iterations = dict(missing or {}), tuple(notes), dict(iterations or {})
         if ranges is None and rankings is not None:  # Values without scores may be scaled.
             ranges = {
                 name: metric.value_range(rankings.judgments.column(metric.column))
                 for name, metric in self.definitions.items()
             }
-        self.ranges = dict(ranges or {})
-        self.alpha, self.margin = validate_alpha(alpha), validate_margin(margin)
-        self.seed, self.draws = validate_seed(seed, draws, self.alpha)
-        panel = build_panel(self.values, repeats, self.models, self.weights, self.lower_is_better, clusters, vary)
-        self.repeats = {self.models[column]: by_metric for column, by_metric in repeats.items()}
-        draws = limit_draws(self.draws, len(self.models), self.alpha)
-        self.sample = Sample(panel, self.alpha, draws, self.seed, self.ranges)
+        self.settings = Settings(alpha, margin, draws, seed)
+        panel = build_panel(self.values, repeats, self.models, self._weights, self.lower_is_better, clusters, vary)
+        draws = limit_draws(self.settings.draws, len(self.models), self.settings.alpha)
+        self._sample = Sample(panel, self.settings.alpha, draws, self.settings.seed, dict(ranges or {}))
         self._validate_values()
-        self.query_count, self.metric_queries, _ = panel.counts()
-        self.segment_labels = {} if segments is None else validate_labels(segments, self.query_ids)
-        if self.segment_labels:
+        self.repeats = {self.models[column]: by_metric for column, by_metric in repeats.items()}
+        self._segment_labels = {} if segments is None else validate_labels(segments, self._query_ids)
+        if self._segment_labels:
             self._require_two_metrics()
-        self.baseline, self.selected = baseline, selected
+        self._baseline, self.selected = baseline, selected
         if baseline in self.missing:
             raise ValueError(f"the baseline {baseline!r} cannot be compared: {self.missing[baseline]}")
         if baseline is not None:
@@ -231,10 +224,10 @@ class Comparison:
 
     def _validate_values(self) -> None:
         """Raise unless every metric has values, within its range, and the primary metrics share a query."""
-        panel = self.sample.panel
+        panel = self._sample.panel
         for metric, table in zip(panel.metrics, map(panel.in_unit, panel.metrics, panel.values), strict=True):
             panel.validate_common_queries([metric])
-            low, high = self.sample.ranges[metric]
+            low, high = self._sample.ranges[metric]
             lowest, highest = np.nanmin(table), np.nanmax(table)
             if not low - RANGE_TOLERANCE <= lowest <= highest <= high + RANGE_TOLERANCE:
                 raise ValueError(
@@ -280,8 +273,8 @@ class Comparison:
             Whether the model may be best under this metric.
         """
         if self.primary is not None:
-            self.sample.joint(self.primary)  # Both tables share the draws of the primary metrics.
-        return build_leaderboard(self.sample)
+            self._sample.joint(self.primary)  # Both tables share the draws of the primary metrics.
+        return build_leaderboard(self._sample)
 
     @cached_property
     def winners(self) -> dict[str, str]:
@@ -324,18 +317,18 @@ class Comparison:
         names = self._require_two_metrics()
         definitions = [self.definitions.get(name) for name in names]
         common_scale = all(isinstance(metric, NDCG) and metric.column is None for metric in definitions)
-        return build_pairs(self.sample, names, common_scale=common_scale)
+        return build_pairs(self._sample, names, common_scale=common_scale)
 
     @cached_property
     def verdict(self) -> Verdict:
         """Whether the two primary metrics disagree about the best model, and the model that is safe under both."""
-        verdict = Verdict.from_sample(self.sample, self._require_two_metrics(), self.margin)
-        flags = [*find_equal_label_flags(self._equal_queries, self.query_count), *verdict.flags]
+        verdict = Verdict.from_sample(self._sample, self._require_two_metrics(), self.settings.margin)
+        flags = [*find_equal_label_flags(self._equal_queries, self.counts.any), *verdict.flags]
         primary = [self.definitions[name] for name in verdict.metrics if name in self.definitions]
-        flags += find_unit_flags(primary, self.sample.ranges)
+        flags += find_unit_flags(primary, self._sample.ranges)
         if self.unjudged is not None:
             flags += find_uneven_judging(self.unjudged, verdict.in_question)
-        flags += self.chance_flags
+        flags += self._chance_flags
         return replace(verdict, unjudged=self.unjudged, flags=tuple(flags))
 
     @cached_property
@@ -347,15 +340,15 @@ class Comparison:
         """
         if self.rankings is None:
             return {}
-        return self.rankings.compute_chance(self.definitions, self.weights)
+        return self.rankings.compute_chance(self.definitions, self._weights)
 
     @cached_property
-    def chance_flags(self) -> tuple[Flag, ...]:
+    def _chance_flags(self) -> tuple[Flag, ...]:
         """Flags of models that are not better than random order under a primary metric."""
-        panel = self.sample.panel
-        if panel.units < MIN_QUERIES or self._equal_queries == self.query_count or not self.chance:
+        panel = self._sample.panel
+        if panel.units < MIN_QUERIES or self._equal_queries == self.counts.any or not self.chance:
             return ()
-        standings = build_leaderboard(self.sample, self._deciding)
+        standings = build_leaderboard(self._sample, self._deciding)
         return tuple(find_chance_flags(standings, self.chance, self.lower_is_better))
 
     @cached_property
@@ -366,7 +359,7 @@ class Comparison:
         equal = self.rankings.find_equal_labels(self.definitions.values())[self.rankings.counted]
         for table in self.values.values():  # Models that did not retrieve all documents may differ in spite of it.
             equal &= ~(np.ptp(table, axis=1) > RANGE_TOLERANCE)
-        return int((equal if self.weights is None else equal & (self.weights > 0)).sum())
+        return int((equal if self._weights is None else equal & (self._weights > 0)).sum())
 
     def against(
         self,
@@ -433,11 +426,18 @@ class Comparison:
         >>> first_look.candidates[0].decision, round(first_look.level, 4)
         ('ship', 0.0015)
         """
-        if self._equal_queries == self.query_count:
+        if self._equal_queries == self.counts.any:
             raise ValueError(f"{NO_EVIDENCE}. Check the query ids (--query) and the labels (--label).")
-        width = self.margin if margin is None else margin
+        width = self.settings.margin if margin is None else margin
         return compare_with_baseline(
-            self.sample, self._deciding, baseline, width, require=require, looks=looks, anytime=anytime, earlier=earlier
+            self._sample,
+            self._deciding,
+            baseline,
+            width,
+            require=require,
+            looks=looks,
+            anytime=anytime,
+            earlier=earlier,
         )
 
     @cached_property
@@ -447,19 +447,19 @@ class Comparison:
         The sources are queries, repeats and both together, so you see whether more queries or more repeats help.
         """
         if self.primary is not None:
-            self.sample.joint(self.primary)
+            self._sample.joint(self.primary)
         components: dict[str, VarianceComponents] = {}
-        for panel, estimated, _ in map(self.sample.single, self.metrics):
+        for panel, estimated, _ in map(self._sample.single, self.metrics):
             components |= estimate_variance_components(panel, estimated.repeats)
         return components
 
     @cached_property
-    def repeat_distances(self) -> dict[str, dict[str, list[float]]]:
+    def _repeat_distances(self) -> dict[str, dict[str, list[float]]]:
         """Gap of each repeat to the best model, by primary metric and recipe. Negative if the repeat is better.
 
         It uses the queries with a value under both metrics. The gap of a recipe is the mean of these.
         """
-        joint = self.sample.joint(self._deciding)
+        joint = self._sample.joint(self._deciding)
         panel, best = joint.panel, joint.estimated.mean.max(axis=1)
         recipes = [k for k, repeats in enumerate(panel.repeat_counts) if repeats]
         return {
@@ -468,21 +468,16 @@ class Comparison:
         }
 
     @cached_property
-    def segments(self) -> Segments:
+    def segments(self) -> Segments | None:
         """Leaderboard, verdict and safe choice of every segment, adjusted for the number of segments.
 
-        Raises
-        ------
-        ValueError
-            If the comparison was created without ``segments=``.
+        None if the comparison was created without ``segments=``.
         """
-        if not self.segment_labels:
-            raise ValueError(
-                "This comparison was created without segments. Pass segments= (one label per query) to compare."
-            )
-        counted = slice(None) if self.weights is None else np.asarray(self.weights) > 0
-        labels = {name: column[counted] for name, column in self.segment_labels.items()}
-        return compute_segments(self.sample, labels, self._require_two_metrics(), self.margin, self.verdict)
+        if not self._segment_labels:
+            return None
+        counted = slice(None) if self._weights is None else np.asarray(self._weights) > 0
+        labels = {name: column[counted] for name, column in self._segment_labels.items()}
+        return compute_segments(self._sample, labels, self._require_two_metrics(), self.settings.margin, self.verdict)
 
     def plan(
         self,
@@ -538,9 +533,9 @@ class Comparison:
             models = self.models
         several = self.primary is not None and len(self.models) > 1
         candidates = self.verdict.in_question if several else self.models
-        width = self.margin if margin is None else margin
-        request = Request(claim, difference, power, require, self.alpha, width, self.seed)
-        return plan_from_sample(self.sample, self._deciding, request, models, candidates, repeats)
+        width = self.settings.margin if margin is None else margin
+        request = Request(claim, difference, power, require, self.settings.alpha, width, self.settings.seed)
+        return plan_from_sample(self._sample, self._deciding, request, models, candidates, repeats)
 
     def attribution(
         self, first: str, second: str, metrics: MetricLike | Iterable[MetricLike] | None = None
@@ -602,7 +597,7 @@ class Comparison:
         1    top  1.58  4.00
         """
         rankings, names = self._require_rankings("gains"), self.primary or self.metrics
-        return build_gain_path(rankings, self.sample, self.definitions, names, validate_bases(bases), metric)
+        return build_gain_path(rankings, self._sample, self.definitions, names, validate_bases(bases), metric)
 
     def sensitivity(self, *, groups: Mapping[str, str] | None = None) -> Sensitivity:
         """Show which other choices of the evaluation would reverse the order of models, and change the winner.
@@ -640,8 +635,10 @@ class Comparison:
                   choice  reversed winner
         0  exponential gain       1.0    top
         """
-        panel, reference = self.sample.panel, self._deciding[0]
-        return compute_sensitivity(panel, reference, self.definitions, self.rankings, groups, self.alpha, self.seed)
+        panel, reference = self._sample.panel, self._deciding[0]
+        return compute_sensitivity(
+            panel, reference, self.definitions, self.rankings, groups, self.settings.alpha, self.settings.seed
+        )
 
     def queries(self, first: str, second: str, most: int = 10) -> pd.DataFrame:
         """Return the queries that the primary metrics contradict each other on, the strongest contradictions first.
@@ -663,10 +660,6 @@ class Comparison:
         rankings, values = self._require_rankings("queries"), self._pair_primary_values(first, second)
         return find_contradictory_queries(rankings, (first, second), values, most)
 
-    def preferences(self, first: str, second: str) -> QueryPreferences:
-        """Return which of two models each primary metric prefers on every query. Errors are those of `queries`."""
-        return compute_preferences(self._require_rankings("preferences"), self._pair_primary_values(first, second))
-
     def _pair_primary_values(self, first: str, second: str) -> dict[Metric, Floats]:
         """Return the values of two models under the primary metrics."""
         values = self._pair_values(first, second)
@@ -685,7 +678,12 @@ class Comparison:
         return [self.definitions[name] for name in names if name in self.definitions]
 
     @property
-    def query_ids(self) -> Any:
+    def counts(self) -> QueryCounts:
+        """Number of queries of positive weight with a value: under any metric, by metric, and under all metrics."""
+        return self._sample.panel.counts()
+
+    @property
+    def _query_ids(self) -> Any:
         """Id of each query in `values`, or 0, 1, 2, … if the comparison was created without scores."""
         if self.rankings is None:
             return np.arange(len(next(iter(self.values.values()))))
@@ -710,10 +708,11 @@ class Comparison:
         q2    A      0.5  0.5
               B      1.0  1.0
         """
-        index = pd.MultiIndex.from_product([pd.Index(self.query_ids), pd.Index(self.models)], names=["query", "model"])
+        index = pd.MultiIndex.from_product([pd.Index(self._query_ids), pd.Index(self.models)], names=["query", "model"])
         columns = {metric: table.ravel() for metric, table in self.values.items()}
-        if self.weights is not None:
-            columns["weight" if "weight" not in columns else "query weight"] = np.repeat(self.weights, len(self.models))
+        if self._weights is not None:
+            name = "weight" if "weight" not in columns else "query weight"
+            columns[name] = np.repeat(self._weights, len(self.models))
         return pd.DataFrame(columns, index=index)
 
     def largest_differences(
@@ -756,7 +755,7 @@ class Comparison:
         self._validate_metric_names("metric", [name])
         values = {name: values.pop(name), **values}
         return find_largest_differences(
-            (first, second), values, self.query_ids, self.weights, most, self.rankings, self.definitions.get(name)
+            (first, second), values, self._query_ids, self._weights, most, self.rankings, self.definitions.get(name)
         )
 
     def ranking(self, query: Any, model: str) -> pd.DataFrame:
@@ -859,8 +858,8 @@ class Comparison:
         content: dict[str, Any] = {
             "models": self.models,
             "metrics": self.metrics,
-            "queries": self.query_count,
-            "metric_queries": self.metric_queries,
+            "queries": self.counts.any,
+            "metric_queries": self.counts.by_metric,
             "iterations": {name: iteration._asdict() for name, iteration in self.iterations.items()},
             "leaderboard": self.leaderboard.to_dict("index"),
             "winners": self.winners,
@@ -874,9 +873,9 @@ class Comparison:
             if max_pairs is not None and len(pairs) > max_pairs:
                 pairs = select_clearest_pairs(pairs, max_pairs)
             content |= {"pairs": pairs, "verdict": self.verdict}
-        if self.segment_labels:
+        if self.segments is not None:
             content["segments"] = self.segments
-        if self.baseline is not None:
+        if self._baseline is not None:
             content["against"] = self._decisions
         if self.selected is not None:
             content["selected"] = self.selected
@@ -901,7 +900,7 @@ class Comparison:
 
     @cached_property
     def _decisions(self) -> BaselineComparison | None:
-        return None if self.baseline is None else self.against(self.baseline)
+        return None if self._baseline is None else self.against(self._baseline)
 
     def _report_content(self, baseline: str | BaselineComparison | None) -> Content:
         """Return the content of a report with decisions about a baseline, given by name or as a result of `against`."""
@@ -976,8 +975,9 @@ class Comparison:
         return self.primary
 
     def __repr__(self) -> str:
-        size = f"{pluralize(len(self.models), 'model')}, {pluralize(self.query_count, 'query')}"
-        return f"{type(self).__name__}({size}, metrics {', '.join(self.metrics)}{self.unjudged_remark})"
+        size = f"{pluralize(len(self.models), 'model')}, {pluralize(self.counts.any, 'query')}"
+        remark = "" if self.unjudged is None else self.unjudged.remark
+        return f"{type(self).__name__}({size}, metrics {', '.join(self.metrics)}{remark})"
 
 
 def _find_definitions(names: Sequence[str], metrics: Mapping[str, Metric]) -> dict[str, Metric]:

@@ -215,7 +215,7 @@ def build_verdict_chart(verdict: Verdict, names: Mapping[str, str], selected: st
 
 def build_metric_chart(comparison: Comparison) -> Chart:
     """Return the chart of a comparison under a single metric."""
-    (metric,), names, level = comparison.metrics, comparison.short_names, format_confidence(comparison.alpha)
+    (metric,), names, level = comparison.metrics, comparison.short_names, format_confidence(comparison.settings.alpha)
     winner, selected, total = comparison.winners[metric], comparison.selected, len(comparison.models)
     standings = comparison.standings.set_index("model")
     possible = standings.index[standings["may_be_best"]].tolist()
@@ -237,7 +237,7 @@ def build_metric_chart(comparison: Comparison) -> Chart:
         advice = describe_selection(selected, winner, bounds, names, f" under {metric}", level)
     tables = {metric: standings[["regret", "regret_lower", "regret_upper", "mean", "may_be_best"]]}
     losses = comparison.lower_is_better
-    size = f"{pluralize(total, 'model')}, {pluralize(comparison.query_count, 'query')}"
+    size = f"{pluralize(total, 'model')}, {pluralize(comparison.counts.any, 'query')}"
     return Chart(
         question=f"Which model is best under {metric}? {size}.",
         headline=headline,

@@ -16,7 +16,7 @@ import numpy as np
 from .._common import cached_property
 from .._common.text import MINUS, pluralize, printable, printables, short_names
 from ..comparison.baseline import rank_candidates
-from ..comparison.explanations import find_ranked_places
+from ..comparison.explanations import compute_preferences, find_ranked_places
 from ..comparison.inference import MIN_QUERIES
 from ..comparison.rankings import select_sums
 from ..comparison.sensitivity import MIN_MODELS, find_bound
@@ -90,7 +90,7 @@ class Content:
         if self.against is not None:
             means = {metric: comparison.leaderboard[metric].to_dict() for metric in comparison.metrics}
             chart = build_baseline_chart(self.against, comparison.short_names, means, self.merged)
-        return add_repeats(chart, comparison.repeat_distances) if comparison.repeats and chart.rows else chart
+        return add_repeats(chart, comparison._repeat_distances) if comparison.repeats and chart.rows else chart
 
     @cached_property
     def standing(self) -> Chart:
@@ -171,14 +171,14 @@ class Content:
     def sensitivity(self) -> Sensitivity | None:
         """The effect of other choices. None if it is expensive or if the sample is too small to rank choices."""
         comparison = self.comparison
-        is_small = len(comparison.models) < MIN_MODELS or comparison.query_count < MIN_QUERIES
+        is_small = len(comparison.models) < MIN_MODELS or comparison.counts.any < MIN_QUERIES
         return None if is_small or not self._can_vary else comparison.sensitivity()
 
     @property
     def _can_vary(self) -> bool:
         """Whether there are scores of several models, and few enough to evaluate them by many other metrics."""
         comparison, models = self.comparison, len(self.comparison.models)
-        is_expensive = models > MAX_PATH_MODELS or models * comparison.query_count > MAX_PATH_VALUES
+        is_expensive = models > MAX_PATH_MODELS or models * comparison.counts.any > MAX_PATH_VALUES
         return comparison.rankings is not None and models > 1 and not is_expensive
 
     @cached_property
@@ -329,7 +329,12 @@ class Queries:
 
     def __init__(self, comparison: Comparison, pair: ExplainedPair) -> None:
         self.comparison, self.pair = comparison, pair
-        self.preferences = comparison.preferences(pair.first, pair.second)
+        assert comparison.rankings is not None
+        columns = [comparison.models.index(model) for model in pair[:2]]
+        values = {
+            comparison.definitions[name]: comparison.values[name][:, columns] for name in comparison.verdict.metrics
+        }
+        self.preferences = compute_preferences(comparison.rankings, values)
         self.contradictory = int(np.count_nonzero(self.preferences.contradiction_strength))
         self.names = list(short_names(pair[:2], 14).values())
 
@@ -349,7 +354,7 @@ class Queries:
         """Return lists of at most `most` queries: contradictory queries, or the largest differences, and a sample."""
         preferences = self.preferences
         has_weight = preferences.weights > 0
-        sample = np.random.default_rng(self.comparison.seed).permutation(np.flatnonzero(has_weight))[:most]
+        sample = np.random.default_rng(self.comparison.settings.seed).permutation(np.flatnonzero(has_weight))[:most]
         if self.contradictory:
             name, title = "contradictory", f"contradictory ({self.contradictory:,})"
             strength = np.abs(preferences.contradiction_strength)
@@ -386,7 +391,7 @@ class Queries:
                     name=link,
                     query=name[:80],
                     text=printable(str(judgments.texts.get(ids[number], "")))[:MAX_CHARACTERS],
-                    size=size if comparison.weights is None else f"{size}, weight {weights[number]:g}",
+                    size=size if comparison.rankings.query_weights is None else f"{size}, weight {weights[number]:g}",
                     labels=labels,
                     titles=([], []) if titles is None else tuple(_cut(titles[part]) for part in rows),
                     differences=preferences.differences[:, place].tolist(),

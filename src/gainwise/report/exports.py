@@ -42,6 +42,7 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import asdict
 from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -336,7 +337,7 @@ def build_document(content: Content, queries: int = 50) -> dict[str, Any]:
         "segments": None,
         "selected": None,
         **comparison.to_dict(MAX_PAIRS),
-        "settings": {name: getattr(comparison, name) for name in ("alpha", "margin", "draws", "seed")},
+        "settings": asdict(comparison.settings),
         "why": None if pair is None else {"pair": pair[:2], "reason": pair.reason, "attribution": content.attribution},
         "contradictions": None,
         "against": content.against,

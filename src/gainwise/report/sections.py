@@ -237,7 +237,7 @@ def _draw_queries(content: Content, queries: Queries, most: int) -> str:
 def build_segments_section(content: Content) -> Section | None:
     """Return a small chart for each segment, all on one scale, or None without segments."""
     comparison = content.comparison
-    if not comparison.segment_labels or content.pair is None:
+    if comparison.segments is None or content.pair is None:
         return None
     segments, order = comparison.segments, [row.model for row in content.chart.rows]
     parts = [

@@ -135,7 +135,7 @@ def build_details(content: Content) -> tuple[Detail, ...]:
     if content.path is not None and not content.merged:
         text = abbreviate(content.path.text, short).replace("(b^l - 1)/(b - 1)", "(bˡ − 1)/(b − 1)")
         parts.append(Detail("by-gain", "At which gain, word for word", [text]))
-    if comparison.segment_labels and comparison.primary is not None:
+    if comparison.segments is not None:
         parts.append(Detail("by-segment", "Segments, word for word", [abbreviate(comparison.segments.text, short)]))
     if content.sensitivity is not None:
         table = build_sensitivity(content.sensitivity)
@@ -173,7 +173,7 @@ def list_notes(content: Content) -> list[str]:
         notes += [verdict.about] if verdict.repeats or verdict.clusters is not None else []
         notes += [flag.message for flag in verdict.flags]
     else:
-        notes += [flag.message for flag in comparison.chance_flags]
+        notes += [flag.message for flag in comparison._chance_flags]
     notes += describe_losses(comparison.lower_is_better)
     if comparison.unjudged is not None:
         notes += comparison.unjudged.text(comparison.models)
@@ -183,7 +183,7 @@ def list_notes(content: Content) -> list[str]:
 
 def describe_scope(comparison: Comparison) -> list[str]:
     """Return the scope of the means: queries of each metric, rounds of boosters, and models that are left out."""
-    text, queries = [], comparison.metric_queries
+    text, queries = [], comparison.counts.by_metric
     if len(set(queries.values())) > 1:
         numbers = ", ".join(f"{printable(metric)} on {number:,}" for metric, number in queries.items())
         text.append(f"Each metric is compared on the queries with a value: {numbers}.")
@@ -228,10 +228,11 @@ def build_leaderboard(comparison: Comparison) -> Table:
         columns.append(Column("rounds", sizes, numeric=False))
     if comparison.chance:
         columns = _add_random_order(columns, comparison.chance)
-    same = len(set(comparison.metric_queries.values())) == 1
-    queries = pluralize(comparison.query_count, "query") if same else "the queries of each metric"
-    level = format_confidence(comparison.alpha)
-    caption = f"Means over {queries}, with simultaneous {level} confidence intervals{comparison.unjudged_remark}"
+    same = len(set(comparison.counts.by_metric.values())) == 1
+    queries = pluralize(comparison.counts.any, "query") if same else "the queries of each metric"
+    level = format_confidence(comparison.settings.alpha)
+    remark = "" if comparison.unjudged is None else comparison.unjudged.remark
+    caption = f"Means over {queries}, with simultaneous {level} confidence intervals{remark}"
     return Table(caption, columns)
 
 
@@ -260,7 +261,7 @@ def _build_pairs(comparison: Comparison) -> Detail:
         columns.append(Column(f"\u0394 {metric}", [_format_interval(format_difference, *ends) for ends in rows]))
     opposite, remarks = [], []
     for row in table.to_dict("records"):
-        proven = row["p_holm"] <= comparison.alpha
+        proven = row["p_holm"] <= comparison.settings.alpha
         note = "proven" if proven else "maybe by chance"
         opposite.append(Cell("yes", note, strong=proven) if row["conflict"] else Cell("no"))
         differing = f"differ on {pluralize(round(row['differing']), 'query')}" if row["flag"] else ""
@@ -372,7 +373,7 @@ def _format_interval(
 
 def describe_method(comparison: Comparison) -> list[str]:
     """Return scope and method as sentences."""
-    level = format_confidence(comparison.alpha)
+    level = format_confidence(comparison.settings.alpha)
     if comparison.primary is None:
         return [
             SAMPLE,

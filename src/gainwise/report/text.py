@@ -187,14 +187,14 @@ def chart_lines(content: Content, width: int, *, unicode: bool = True, every: bo
     filled, hollow = (" ".join(pair[k] for pair in MARKS[: len(chart.panels)]) for k in (0, 1))
     key = f"{filled} {chart.legend}, {hollow} {chart.excluded} ({chart.level}). Right is better."
     key += " ╵ one repeat." if comparison.repeats else ""
-    queries = comparison.query_count if comparison.primary is None else comparison.verdict.queries
+    queries = comparison.counts.any if comparison.primary is None else comparison.verdict.queries
     winners = [
         f"{row.name} {format_number(row.cells[lane].mean)}"
         for lane in range(len(chart.panels))
         for row in chart.rows
         if row.cells[lane].highest
     ]
-    size = f"{pluralize(queries, 'query')}{comparison.unjudged_remark}"
+    size = f"{pluralize(queries, 'query')}{'' if comparison.unjudged is None else comparison.unjudged.remark}"
     reference = f"{size}; {'mean' if len(winners) == 1 else 'means'} at the line: {', '.join(winners)}."
     lines += [_show(line) for text in (key, reference) for line in textwrap.wrap(text, width)]
     for line in () if unicode else lines:

@@ -190,7 +190,7 @@ def plot_curves(
     candidate : str, optional
         The candidate to draw. Defaults to the one with the largest loss at the best round of the other metric.
     names : mapping of candidate to str, optional
-        Names to display, such as `Comparison.short_names`.
+        Names to display.
     lower_is_better : container of str, optional
         The names of metrics with better lower values. Their curves are negated, so that worse values are below 0.
 

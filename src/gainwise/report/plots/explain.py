@@ -61,7 +61,7 @@ def plot_attribution(
     ax, theme
         As for `plot_conflict`.
     names : mapping of model to str, optional
-        Labels of the models, such as `Comparison.short_names`.
+        Labels of the models.
     """
     metrics = attribution.metrics[:2]
     blocks = {metric: _get_block(attribution, metric) for metric in metrics}
@@ -178,7 +178,7 @@ def plot_queries(
         All grades of the data in ascending order, so that colors do not depend on the selected queries. By default the
         grades of `queries`.
     names : mapping of model to str, optional
-        Labels of the models, such as `Comparison.short_names`.
+        Labels of the models.
 
     Raises
     ------

@@ -261,7 +261,7 @@ def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "
     sign = np.where(turned, -1.0, 1.0)
     x, y = leads = 0.0 + sign * leads
     conflict, p_values = pairs["conflict"].to_numpy(bool), pairs["p_holm"].to_numpy(float)
-    proven = conflict & (p_values <= comparison.alpha)
+    proven = conflict & (p_values <= comparison.settings.alpha)
     ends = np.stack([leads, sign * lower, sign * upper], axis=1)
     if 0 < len(pairs) <= MAX_INTERVALS and np.isfinite(ends).all():
         faint = mix_colors(colors.face, colors.muted, 0.4)
@@ -270,7 +270,7 @@ def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "
     else:
         ends = ends[:, :1]
     _scatter_pairs(ax, colors, leads, conflict, proven)
-    _draw_halves(ax, colors, ends[0], ends[1], comparison.margin)
+    _draw_halves(ax, colors, ends[0], ends[1], comparison.settings.margin)
     ax.text(0.985, 0.02, f"opposite order: {metrics[1]} prefers the other one", transform=ax.transAxes, fontsize=8.5,
             style="italic", color=colors.muted, ha="right", va="bottom", parse_math=False)  # fmt: skip
     short = [[comparison.short_names[model] for model in pairs[side]] for side in ("model_x", "model_y")]
