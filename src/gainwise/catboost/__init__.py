@@ -102,7 +102,8 @@ def eval_metric(
     pairs = read_columns(columns)
     data = [_read(bound_metrics, name, pool, pairs) for name, pool in pools.items()]
     for first, second in combinations(data, 2):
-        if np.array_equal(first.target, second.target) and not first.has_queries_of(second):
+        same = np.array_equal(first.sizes, second.sizes) and are_equal(first.columns, second.columns)
+        if np.array_equal(first.target, second.target) and not same:
             raise ValueError(
                 f"{first.name} and {second.name} have the same labels but different queries or columns: CatBoost "
                 "passes only labels, so they cannot be distinguished. Remove one of them from the training"
@@ -118,12 +119,12 @@ class _Dataset:
     target: np.ndarray[Any, Any]
     sizes: Integers
     evaluator: Evaluator
-    columns: Mapping[str, Any]
     weight: Any = None
 
-    def has_queries_of(self, other: _Dataset) -> bool:
-        """Return whether another dataset has the same queries and columns."""
-        return np.array_equal(self.sizes, other.sizes) and are_equal(self.columns, other.columns)
+    @property
+    def columns(self) -> Mapping[str, Any]:
+        """The further labels."""
+        return self.evaluator.judgments.columns
 
 
 def _read(bound_metrics: BoundMetrics, name: str, pool: Any, pairs: list[tuple[Any, Mapping[str, Any]]]) -> _Dataset:
@@ -142,7 +143,7 @@ def _read(bound_metrics: BoundMetrics, name: str, pool: Any, pairs: list[tuple[A
         evaluator = bound_metrics.bind(target, group=sizes, columns=columns)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
-    return _Dataset(name, target, sizes, evaluator, evaluator.judgments.columns)
+    return _Dataset(name, target, sizes, evaluator)
 
 
 def _create(bound_metrics: BoundMetrics, data: list[_Dataset]) -> EvalMetric:
