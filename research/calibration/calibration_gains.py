@@ -36,7 +36,6 @@ from populations import (
 from scipy.special import expit
 
 import gainwise as gw
-from gainwise.comparison.data import Panel
 from gainwise.comparison.gain_path import (
     DEFAULT_BASES,
     GainPath,
@@ -46,6 +45,7 @@ from gainwise.comparison.gain_path import (
     read_gain_path,
 )
 from gainwise.comparison.inference import Sample
+from gainwise.comparison.panel import Panel
 from gainwise.metrics.dcg import power
 
 BASES = np.array(DEFAULT_BASES)

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.optimize import root
 from scipy.special import logsumexp
 
-from gainwise.comparison.data import Panel, build_panel, read_tables
+from gainwise.comparison.panel import Panel, build_panel, read_tables
 
 Array = NDArray[np.float64]
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from .comparison.compare import compare_runs as compare_runs
     from .comparison.compare import compare_table as compare_table
     from .comparison.comparison import Comparison as Comparison
+    from .comparison.disagreement import disagreement_bound as disagreement_bound
     from .comparison.power import plan as plan
-    from .comparison.sensitivity import disagreement_bound as disagreement_bound
     from .comparison.verdict import Verdict as Verdict
     from .data import RankingData as RankingData
     from .evaluation.check import check as check
@@ -66,7 +66,7 @@ _NAMES = {
     "comparison.compare": "compare compare_runs compare_table",
     "comparison.comparison": "Comparison",
     "comparison.power": "plan",
-    "comparison.sensitivity": "disagreement_bound",
+    "comparison.disagreement": "disagreement_bound",
     "comparison.verdict": "Verdict",
     "data": "RankingData",
     "evaluation.check": "check",

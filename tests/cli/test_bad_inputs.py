@@ -55,7 +55,7 @@ SOURCES = [
 
 TABLES = [
     BadCall("compare --table short.csv", "'label'", "no column"),
-    BadCall("compare --table two.csv a=old.npy", "--scores", "With --table"),
+    BadCall("compare --table two.csv a=old.npy", "MODELS", "with --table"),
     BadCall("compare --table two.csv --scores old,better --scores old", "'old' twice", "must be unique"),
     BadCall("compare --table no_scores.csv", "no_scores.csv", "column of scores"),
     BadCall("compare --table row_numbers.csv", "'row'", "may identify rows"),
@@ -96,7 +96,7 @@ WRITES = [
 ]
 
 DECISIONS = [
-    BadCall(f"{GATE} old.npy", "'old.npy'", "two different models"),
+    BadCall(f"{GATE} old.npy", "'old'", "must be unique"),
     BadCall(f"{GATE} better.npy --json no/x.json", "no"),
     BadCall(f"{GATE} better.npy -m mrr -m map -m err", "got 3", "metric or two"),
     BadCall("gate --baseline a.npy", "--candidate", code=2),
@@ -108,8 +108,8 @@ DECISIONS = [
     BadCall(f"{GATE} better.npy --looks 200,300", "120 queries", "first planned look"),
     BadCall(f"{GATE} better.npy --earlier labels.npy", "'labels.npy'", "JSON file"),
     BadCall(f"{VARIANCE} --require no-loss", "--require", "without --claim ship"),
-    BadCall(PLAN, "--query-sd", "plan without data"),
-    BadCall(f"{PLAN} --query-sd 0", "--query-sd", "must be above"),
+    BadCall(PLAN, "--data", "exactly one of"),
+    BadCall(f"{PLAN} --query-sd 0", "query", "are all 0"),
     BadCall(f"{VARIANCE} --claim all", "'all'", "--claim must be"),
     BadCall("plan --query-sd 1", "--difference", code=2),
 ]
@@ -129,7 +129,7 @@ NO_EFFECT = [
     no_effect(f"{VARIANCE} --label x", "--label", "with --query-sd"),
     no_effect(f"{VARIANCE} --features 0", "--features", "with --query-sd"),
     no_effect("explain --labels 1,0 --query x", "--query", "with --labels"),
-    BadCall("identify 0.5 --table two.csv old.npy", "'old.npy'", "models are columns"),
+    no_effect("identify 0.5 --table two.csv old.npy", "MODELS", "with --table"),
     no_effect("run wrong.toml --json --open", "--open", "with --json"),
 ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from gainwise.comparison.data import build_panel, read_tables
+from gainwise.comparison.panel import build_panel, read_tables
 
 NAMES = ("x", "y")
 COUNTS = (3, 0, 5, 4)

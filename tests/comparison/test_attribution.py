@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gainwise as gw
-from gainwise.comparison.explanations import Attribution
+from gainwise.comparison.attribution import Attribution
 
 pytestmark = pytest.mark.slow
 

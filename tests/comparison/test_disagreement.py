@@ -10,8 +10,8 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import gainwise as gw
-from gainwise.comparison import sensitivity
-from gainwise.comparison.sensitivity import find_bound
+from gainwise.comparison import disagreement
+from gainwise.comparison.disagreement import find_bound
 from gainwise.report.plots import plot_bound
 
 GAINS = [
@@ -136,7 +136,7 @@ def test_a_report_has_no_bound_beyond_its_limit(labels, monkeypatch):
     """Few labels are counted by query, others one by one."""
     judgments, metrics = gw.Judgments(labels, group=[6] * 40), gw.parse_metrics(["ndcg_linear@10", "ndcg_exp@10"])
     cells = 120 if len(set(labels)) == 3 else 240
-    monkeypatch.setattr(sensitivity, "MAX_REPORT_CELLS", cells)
+    monkeypatch.setattr(disagreement, "MAX_REPORT_CELLS", cells)
     assert find_bound(judgments, metrics).two_rankings == gw.disagreement_bound(judgments).two_rankings
-    monkeypatch.setattr(sensitivity, "MAX_REPORT_CELLS", cells - 1)
+    monkeypatch.setattr(disagreement, "MAX_REPORT_CELLS", cells - 1)
     assert find_bound(judgments, metrics) is None

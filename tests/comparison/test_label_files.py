@@ -6,7 +6,7 @@ from functools import partial
 
 from tests.bad_inputs import BadInput, bad_inputs
 
-from gainwise.comparison.data import read_segment_file
+from gainwise.comparison.query_labels import read_segment_file
 
 
 def read(content, folder):

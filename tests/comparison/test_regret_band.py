@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from gainwise.comparison.data import Panel
 from gainwise.comparison.estimates import estimate
 from gainwise.comparison.inference import compute_regret_band, draw_errors
+from gainwise.comparison.panel import Panel
 
 
 def noise_of(values, draws=2000, clusters=None):

@@ -23,7 +23,6 @@ CASES = [
     BadInput("one model", lambda make, _: make(1).plot.attribution(), "model", ValueError, "one model"),
     BadInput("no curves", lambda make, _: make(3).plot.curves(), "curves", ValueError, "no curves"),
     BadInput("negative, html", lambda make, f: make(3).to_html(f / "r.html", queries=-1), "queries", ValueError, "-1"),
-    BadInput("no baseline", lambda make, f: make(3).to_html(f / "r", baseline=3), "baseline", TypeError, "got 3"),
     BadInput("no queries to draw", lambda make, _: plot_queries(queries_of(make(3)), most=0), "most", ValueError, "0"),
     BadInput("no rows", lambda make, _: plot_queries(queries_of(make(3))[:0]), "queries", ValueError, "no rows"),
     BadInput("another table", lambda *_: plot_queries(pd.DataFrame({"a": [1]})), "Comparison.queries", ValueError, "a"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -232,7 +231,7 @@ def bound(
     as_json: AsJson = False,
 ) -> None:
     """Bound how far linear and exponential NDCG can disagree, from the labels alone, before there is a model."""
-    from ..comparison.sensitivity import disagreement_bound
+    from ..comparison.disagreement import disagreement_bound
     from ..report.text import values_table
 
     result = disagreement_bound(read_judgments(inputs), k or None)
@@ -294,8 +293,6 @@ def gate(
     metrics = metric or NDCGS
     if len(metrics) > 2:
         raise ValueError(f"gate requires one metric or two, got {len(metrics)}: {', '.join(metrics)}.")
-    if baseline == candidate:
-        raise ValueError(f"--baseline and --candidate must be two different models, got {baseline!r} for both.")
     if anytime:
         reject_options("with --anytime", looks=looks, earlier=earlier)
     requirement = parse_requirement(require, margin)
@@ -355,13 +352,9 @@ def plan(
     target: dict[str, Any] = {"difference": difference, "power": power, "claim": claim, "require": requirement}
     test: dict[str, Any] = {"alpha": alpha, "margin": margin, "seed": seed}
     if query_sd is None:
-        if not any((inputs.data, inputs.qrels, inputs.table, inputs.labels)):
-            raise ValueError("Pass judgments and models, or plan without data with --query-sd.")
         result = read_comparison(inputs, metric or NDCGS, **test).plan(**target)
     else:
         changed = {name: value != getattr(InputOptions, name) for name, value in vars(inputs).items()}
         reject_options("with --query-sd", metric=metric, **changed)
-        if not 0 < query_sd < math.inf:
-            raise ValueError(f"--query-sd must be above 0 and finite, got {query_sd:g}.")
         result = plan_from_variances(query=query_sd, **target, **test)
     print_result(result, as_json)

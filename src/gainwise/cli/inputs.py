@@ -302,8 +302,8 @@ def _validate_source(options: InputOptions) -> None:
         )
     if (options.labels is None) != (options.group is None):
         raise ValueError("--labels and --group must be given together: all labels, and the number of rows per query.")
-    if options.table is not None and options.models:
-        raise ValueError(f"With --table, models are columns, got {options.models[0]!r}. Select columns with --scores.")
+    if options.table is not None:
+        reject_options("with --table, whose models are columns (--scores)", models=options.models)
     if options.qrels is not None:
         reject_options("with --qrels, which matches documents by id", allow_misaligned=options.allow_misaligned)
     for option, required in REQUIRED.items():
@@ -393,7 +393,7 @@ def _read_label_files(option: str, texts: Sequence[str]) -> dict[str, dict[Any, 
     An id that is a whole number is in the result as text and as a number, because only the judgments determine its
     type.
     """
-    from ..comparison.data import read_segment_file
+    from ..comparison.query_labels import read_segment_file
 
     labels: dict[str, dict[Any, str]] = {}
     for text in texts:

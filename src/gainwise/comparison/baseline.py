@@ -25,7 +25,6 @@ from .._common.text import (
     styled,
 )
 from .._common.typing import Floats
-from .data import Panel, Vary, validate_margin
 from .estimates import ROUNDING
 from .inference import MIN_QUERIES, POWER, JointEstimate, Sample, compute_half_widths, critical_value
 from .one_sided import (
@@ -41,7 +40,8 @@ from .one_sided import (
     validate_requirement,
 )
 from .pairs import clip_intervals
-from .rankings import validate_model
+from .panel import Panel, Vary, validate_margin
+from .ranked_models import validate_model
 from .verdict import (
     describe_losses,
     describe_sample,

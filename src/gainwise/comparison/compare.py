@@ -17,9 +17,10 @@ from ..evaluation.evaluator import Evaluator, shared_weights, validate_judgments
 from ..judgments import Judgments, Unjudged
 from ..metrics.names import MetricLike, parse_metrics
 from .comparison import Comparison
-from .data import Vary, read_clusters, validate_labels
 from .flags import find_unjudged
-from .rankings import Rankings
+from .panel import Vary
+from .query_labels import read_clusters, validate_labels
+from .ranked_models import Rankings
 from .scored_models import ScoredModels, read_columns, read_models, read_query_columns, read_runs
 
 DEFAULT_METRICS = ("ndcg_linear@10", "ndcg_exp@10", "map", "mrr")

@@ -23,26 +23,9 @@ from ..evaluation.prediction import Iteration
 from ..metrics.base import Metric
 from ..metrics.dcg import NDCG
 from ..metrics.names import MetricLike, Names, parse_metrics, safe_name, validate_names
+from .attribution import Attribution, compute_attribution
 from .baseline import BaselineComparison, compare_with_baseline, validate_baseline
-from .data import (
-    QueryCounts,
-    Settings,
-    Values,
-    Vary,
-    build_panel,
-    read_tables,
-    validate_labels,
-    validate_primary,
-)
 from .estimates import VarianceComponents, compute_repeat_means, estimate_variance_components
-from .explanations import (
-    Attribution,
-    build_ranking,
-    compute_attribution,
-    find_contradictory_queries,
-    find_largest_differences,
-    find_query,
-)
 from .flags import (
     NO_EVIDENCE,
     Flag,
@@ -56,10 +39,13 @@ from .gain_path import GainPath, build_gain_path, validate_bases
 from .inference import MIN_QUERIES, Sample, limit_draws
 from .one_sided import Requirement
 from .pairs import build_leaderboard, build_pairs, select_clearest_pairs
+from .panel import QueryCounts, Settings, Values, Vary, build_panel, read_tables, validate_primary
 from .power import ClaimKind, Plan, Request, plan_from_sample
-from .rankings import Rankings, validate_model, validate_pair
+from .query_labels import validate_labels
+from .ranked_models import Rankings, validate_model, validate_pair
 from .segments import Segments, compute_segments
 from .sensitivity import Sensitivity, compute_sensitivity
+from .single_queries import build_ranking, find_contradictory_queries, find_largest_differences, find_query
 from .verdict import Verdict
 
 if TYPE_CHECKING:
@@ -178,8 +164,6 @@ class Comparison:
         selected: str | None = None,
     ) -> None:
         validate_ordered("models", models)
-        if isinstance(models, str):
-            raise TypeError(f"models must be a sequence of names, got the string {models!r}.")
         self.models = tuple(models)
         self.values, repeats = read_tables(values, self.models, weights=weights, clusters=clusters)
         self.metrics = tuple(self.values)
@@ -910,8 +894,6 @@ class Comparison:
             return self.content
         if isinstance(baseline, str):
             return Content(self, self.against(baseline))
-        if not isinstance(baseline, BaselineComparison):
-            raise TypeError(f"baseline must be the name of a model or a result of against(), got {baseline!r}.")
         numbers = attrgetter("candidate", "difference", "lower", "upper")
         own, other = (map(numbers, result.candidates) for result in (self.against(baseline.baseline), baseline))
         if list(own) != list(other):

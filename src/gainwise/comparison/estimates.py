@@ -12,7 +12,7 @@ import numpy as np
 
 from .._common.arrays import compute_means
 from .._common.typing import Bools, Floats, Integers
-from .data import Panel, sum_by_cluster
+from .panel import Panel, sum_by_cluster
 
 ROUNDING = 1e-12
 """Differences below this share of the largest value of a metric are rounding and count as 0."""

@@ -18,9 +18,9 @@ from ..evaluation.evaluator import HANDLING, Evaluator
 from ..judgments import Judgments, Unjudged
 from ..metrics.base import Metric
 from ..metrics.binary import Judged
-from .data import FEW_REPEATS, Panel, QueryCounts
 from .estimates import ROUNDING, Estimate, compute_influences, compute_repeat_means, sum_powers
 from .inference import MIN_QUERIES
+from .panel import FEW_REPEATS, Panel, QueryCounts
 
 FEW_QUERIES = 100
 """Pairs that differ on fewer queries are flagged."""

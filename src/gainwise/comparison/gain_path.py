@@ -39,10 +39,10 @@ from ..evaluation.evaluator import Evaluator, shared_weights
 from ..metrics.base import Metric
 from ..metrics.dcg import DCG, at_bases
 from ..metrics.names import MetricLike
-from .data import Panel
 from .estimates import Estimate, RepeatError, estimate
 from .inference import JointEstimate, Sample, compute_regret_band, critical_value, draw_errors, two_step_test
-from .rankings import GradeCounts, Rankings, find_template, name_path, set_base, settle_discounts
+from .panel import Panel
+from .ranked_models import GradeCounts, Rankings, find_template, name_path, set_base, settle_discounts
 
 DEFAULT_BASES = tuple(np.round(np.geomspace(1, 4, 25), 6).tolist())
 """25 bases from 1 (linear) over 2 (exponential) to 4, evenly spaced in log b."""
@@ -66,7 +66,7 @@ MAX_GRADES, MAX_COUNTS = 32, 40_000_000
 """Limits of the grades, and of the counts by grade, model and query (320 MB). Beyond them, each base is evaluated
 separately."""
 
-Kind = Literal["genuine", "agree", "unresolved"]
+GainsVerdictKind = Literal["genuine", "agree", "unresolved"]
 
 
 class GainsVerdict(NamedTuple):
@@ -83,7 +83,7 @@ class GainsVerdict(NamedTuple):
         Models that may be best at every base. Empty if the kind is ``"genuine"``.
     """
 
-    kind: Kind
+    kind: GainsVerdictKind
     p_value: float
     always_best: tuple[str, ...]
 
@@ -267,8 +267,6 @@ def validate_bases(bases: Iterable[float] | None) -> tuple[float, ...]:
     """Return the bases in ascending order, or the default ones. Raise for invalid and for duplicate bases."""
     if bases is None:
         return DEFAULT_BASES
-    if isinstance(bases, str) or not isinstance(bases, Iterable):
-        raise TypeError(f"bases must be a list of numbers such as [1, 1.5, 2], got {bases!r}.")
     numbers = [validate_real(f"bases[{place}]", base, 1.0) for place, base in enumerate(bases)]
     if not numbers:
         raise ValueError("bases is empty. Pass at least one base, for example [1, 1.5, 2].")
@@ -421,7 +419,7 @@ def read_gain_path(
     critical = float(critical_value(joint.bootstrap.max_t.max(axis=(0, 1)), 1 - sample.alpha))
     swaps = find_crossings(models, at, estimated.difference, estimated.error, estimated.tolerance, critical)
     is_alone = band.may_be_best.sum() == len(bases) and winners["model"].nunique() == 1 < len(models)
-    kind: Kind = "genuine" if not test.not_rejected.any() else "agree" if is_alone else "unresolved"
+    kind: GainsVerdictKind = "genuine" if not test.not_rejected.any() else "agree" if is_alone else "unresolved"
     always = (winners["model"].iloc[0],) if kind == "agree" else tuple(names[test.not_rejected])
     loss = not template.higher_is_better
     return GainPath(

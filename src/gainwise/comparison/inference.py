@@ -23,8 +23,8 @@ import numpy as np
 
 from .._common import cached_property
 from .._common.typing import Bools, Floats, Integers
-from .data import Panel
 from .estimates import Estimate, draw_repeat_errors, estimate
+from .panel import Panel
 
 MAX_BLOCK = 65_536
 """So many t-statistics are computed at a time, which fit into the cache of a processor."""

@@ -23,9 +23,9 @@ from scipy.special import betainc, betaincinv, betaln, nbdtrik, ndtr, ndtri, owe
 from .._common import EARLIER_NAME
 from .._common.typing import Floats
 from .._common.validation import validate_choice, validate_integer, validate_ordered
-from .data import Panel, sum_by_cluster
 from .estimates import ROUNDING
 from .inference import MIN_QUERIES, JointEstimate
+from .panel import Panel, sum_by_cluster
 
 Requirement: TypeAlias = Literal["gain", "no_loss"]
 

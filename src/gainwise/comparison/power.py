@@ -16,7 +16,6 @@ import scipy
 from .._common.text import TextResult, format_amount, join_names, pluralize, printable
 from .._common.typing import Floats
 from .._common.validation import validate_choice, validate_integer, validate_real
-from .data import MIN_REPEATS, sum_by_cluster, validate_alpha, validate_margin
 from .estimates import compute_interactions, compute_repeat_means
 from .inference import MIN_QUERIES, JointEstimate, Sample
 from .one_sided import (
@@ -32,7 +31,8 @@ from .one_sided import (
     draw_variance_ratios,
     validate_requirement,
 )
-from .rankings import validate_pair
+from .panel import MIN_REPEATS, sum_by_cluster, validate_alpha, validate_margin
+from .ranked_models import validate_pair
 from .verdict import format_range
 
 ClaimKind: TypeAlias = Literal["genuine", "pair", "ship"]

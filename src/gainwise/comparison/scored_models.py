@@ -18,7 +18,7 @@ from ..evaluation.trec_runs import align_runs, find_unreadable
 from ..judgments import Judgments, Unjudged
 from .alignment import validate_alignment
 from .baseline import validate_baseline
-from .data import validate_repeat_count
+from .panel import validate_repeat_count
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,9 +12,9 @@ import pandas as pd
 
 from .._common.text import TextResult, format_amount, format_confidence, join_names, pluralize, printable
 from .._common.typing import Bools
-from .data import Labels, list_labels
 from .inference import MIN_QUERIES, Sample, critical_value, limit_draws
 from .pairs import build_leaderboard
+from .query_labels import Labels, list_labels
 from .verdict import Verdict, describe_losses
 
 MAX_SHOWN = 8

@@ -25,7 +25,6 @@ from .._common.text import (
     round_bound,
     styled,
 )
-from .data import Vary
 from .estimates import VarianceComponents, estimate_variance_components
 from .flags import NO_EVIDENCE_FLAG, Flag, UnjudgedDocuments, find_flags, find_left_out_flags
 from .inference import (
@@ -40,6 +39,7 @@ from .inference import (
     estimate_optimism,
     two_step_test,
 )
+from .panel import Vary
 
 Kind: TypeAlias = Literal["genuine", "agree", "immaterial", "unresolved"]
 MIN_OPTIMISM = 0.00005

@@ -31,7 +31,7 @@ from .._common.arrays import nearest
 from .._common.text import join_names
 from .._common.validation import validate_name
 from ..comparison.compare import DEFAULT_METRICS
-from ..comparison.data import validate_primary, validate_seed
+from ..comparison.panel import validate_primary, validate_seed
 from ..metrics.base import Metric
 from ..metrics.binary import validate_without_judged
 from ..metrics.dcg import CANONICAL_BASES

@@ -20,7 +20,7 @@ from .._common.arrays import index_of, only_counts
 from .._common.text import describe_missing, join_names, pluralize
 from .._common.typing import Columns, FilePath, OfQueries
 from .._common.validation import validate_integer
-from ..comparison.data import read_by_query, read_clusters, validate_labels
+from ..comparison.query_labels import read_by_query, read_clusters, validate_labels
 from ..data import RankingData
 from ..data.leaks import describe_shared_queries, find_shared_queries, read_rows
 from ..data.text import one_line

@@ -19,7 +19,7 @@ from .._common.text import as_text, describe_missing, join_names, natural_order,
 from .._common.typing import Bools, Features, Floats
 from .._common.validation import validate_integer
 from ..comparison.comparison import Comparison
-from ..comparison.rankings import Rankings
+from ..comparison.ranked_models import Rankings
 from ..comparison.verdict import Verdict
 from ..data import RankingData
 from ..judgments import Judgments

@@ -16,10 +16,11 @@ import numpy as np
 from .._common import cached_property
 from .._common.text import MINUS, pluralize, printable, printables, short_names
 from ..comparison.baseline import rank_candidates
-from ..comparison.explanations import compute_preferences, find_ranked_places
+from ..comparison.disagreement import find_bound
 from ..comparison.inference import MIN_QUERIES
-from ..comparison.rankings import select_sums
-from ..comparison.sensitivity import MIN_MODELS, find_bound
+from ..comparison.ranked_models import select_sums
+from ..comparison.sensitivity import MIN_MODELS
+from ..comparison.single_queries import compute_preferences, find_ranked_places
 from .chart import add_repeats, build_baseline_chart, build_metric_chart, build_verdict_chart
 
 if TYPE_CHECKING:
@@ -27,11 +28,12 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from ..comparison.attribution import Attribution
     from ..comparison.baseline import BaselineComparison
     from ..comparison.comparison import Comparison
-    from ..comparison.explanations import Attribution
+    from ..comparison.disagreement import DisagreementBound
     from ..comparison.gain_path import GainPath
-    from ..comparison.sensitivity import DisagreementBound, Sensitivity
+    from ..comparison.sensitivity import Sensitivity
     from .chart import Chart
 
 

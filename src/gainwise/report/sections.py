@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import jinja2
     import pandas as pd
 
-    from ..comparison.explanations import Attribution
+    from ..comparison.attribution import Attribution
     from .chart import Chart
     from .content import Appendix, Content, Queries
 

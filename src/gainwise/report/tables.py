@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from ..comparison.attribution import Attribution
     from ..comparison.baseline import BaselineComparison
     from ..comparison.comparison import Comparison
-    from ..comparison.explanations import Attribution
     from ..comparison.sensitivity import Sensitivity
     from .chart import Chart
     from .content import Content

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from ..._common.theme import Theme
     from ..._common.typing import Floats
-    from ...comparison.explanations import Attribution
+    from ...comparison.attribution import Attribution
     from ...drawing.style import Look, Picture
 
 LANES = (-0.2, 0.2)

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from ..._common.theme import Theme
     from ..._common.typing import Bools, Floats
     from ...comparison.comparison import Comparison
-    from ...comparison.sensitivity import DisagreementBound, Sensitivity
+    from ...comparison.disagreement import DisagreementBound
+    from ...comparison.sensitivity import Sensitivity
     from ..chart import Cell, Chart
 
 WIDTH = 8.5

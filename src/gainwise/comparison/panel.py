@@ -1,23 +1,25 @@
-"""Per-query values, validated once and in one canonical order, and labels of queries: segments and clusters."""
+"""Per-query values, validated once and in one canonical order."""
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from os import PathLike
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._common.arrays import factorize, index_of, is_missing, number_table, objects, only_counts
-from .._common.text import format_exact, natural_order, pluralize
+from .._common.arrays import index_of, number_table
+from .._common.text import natural_order, pluralize
 from .._common.typing import Floats, Ids, Integers
-from .._common.validation import validate_integer, validate_name, validate_number, validate_ordered, validate_text
-from ..data.text import one_line
-from ..judgments import Judgments
+from .._common.validation import (
+    validate_choice,
+    validate_integer,
+    validate_number,
+    validate_text,
+)
+from .query_labels import read_clusters
 
 MIN_REPEATS = 3
 """With fewer repeats, the variance of a recipe cannot be estimated."""
@@ -31,12 +33,6 @@ Values: TypeAlias = ArrayLike | Sequence[ArrayLike]
 
 Repeats: TypeAlias = Mapping[int, Mapping[str, Floats]]
 """Repeats (queries, R) of the recipes by column and metric."""
-
-Labels = dict[str, np.ndarray[Any, Any]]
-"""Label of each query by column, text in arrays of shape (queries,)."""
-
-MAX_SEGMENTS = 50
-"""Limit for all columns together. With more segments, the level of each proves almost nothing."""
 
 
 @dataclass(frozen=True)
@@ -258,8 +254,8 @@ def build_panel(
 
     Only the ratios of weights count, and queries of weight zero are left out. `Comparison` describes the arguments.
     """
-    if vary not in (None, "seed", "queries"):
-        raise ValueError(f"vary must be 'seed' or 'queries' or None, got {vary!r}.")
+    if vary is not None:
+        validate_choice("vary", vary, get_args(Vary))
     first, *_ = tables
     queries, columns = tables[first].shape
     names = validate_model_names(models, columns)
@@ -433,185 +429,6 @@ def _read_weights(weights: ArrayLike, queries: int) -> Floats:
     if not array.any():
         raise ValueError("weights are all zero. At least one query must count.")
     return array
-
-
-def validate_labels(segments: Any, ids: Any, judgments: Judgments | None = None) -> Labels:
-    """Return one or several columns of labels as text in the order of the queries, one for each of `ids`, or raise.
-
-    With judgments, mappings and labels with an index are matched by query id, and labels with one row per document must
-    be the same for all documents of a query.
-    """
-    texts: Labels = {}
-    for name, labels in _read_columns(segments).items():
-        title = f"segments {name!r}"
-        if judgments is not None:
-            labels = read_by_query(title, labels, judgments)
-        elif isinstance(labels, Mapping):
-            raise TypeError(f"{title} must be labels in the order of the queries, got a mapping of ids.")
-        rows = list(labels)
-        if len(rows) != len(ids):
-            raise ValueError(f"{title} must have one label per query, got {len(rows)} labels for {len(ids)} queries.")
-        for query, label in zip(ids, rows, strict=True):
-            if _is_missing(label) or label == "":
-                raise ValueError(f"{title} has no label for query {query}. Pass a label such as 'other'.")
-        texts[name] = np.array([_format_label(label) for label in rows], dtype=object)
-        for text in list_labels(texts[name]):
-            validate_name(f"{title}: a label", text)
-    sizes = {name: len(list_labels(labels)) for name, labels in texts.items()}
-    if sum(sizes.values()) > MAX_SEGMENTS:
-        counts = ", ".join(f"{name} {number}" for name, number in sizes.items())
-        raise ValueError(
-            f"segments must not have more than {MAX_SEGMENTS} distinct labels, got {sum(sizes.values())} ({counts}). "
-            "Join small segments."
-        )
-    return texts
-
-
-def read_segment_file(path: str | PathLike[str]) -> dict[str, dict[str, str]]:
-    """Read the label of each query by column from a CSV file whose first column contains query ids."""
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            header, *rows = [[cell.strip() for cell in row] for row in csv.reader(file) if row]
-    except (ValueError, csv.Error) as error:
-        raise ValueError(f"{path}: not CSV with a line of names: {one_line(error)}") from None
-    if len(header) < 2 or len(set(header)) < len(header):
-        raise ValueError(f"{path} must have distinct names of query ids and labels in its first line, got {header}")
-    labels: dict[str, list[str]] = {}
-    for line, (query, *values) in enumerate(rows, 2):
-        if len(values) != len(header) - 1 or query in labels:
-            mistake = "two lines" if query in labels else f"{pluralize(len(values), 'label')}"
-            raise ValueError(
-                f"{path} must have one line per query with {pluralize(len(header) - 1, 'label')}, got {mistake} for "
-                f"query {query!r} (line {line})"
-            )
-        labels[query] = values
-    return {name: {query: row[at] for query, row in labels.items()} for at, name in enumerate(header[1:])}
-
-
-def list_labels(labels: np.ndarray[Any, Any]) -> list[str]:
-    """Return the distinct labels in natural order.
-
-    >>> list_labels(np.array(["10", "9", "10"], dtype=object))
-    ['9', '10']
-    """
-    return natural_order(set(labels.tolist()))
-
-
-def _read_columns(segments: Any) -> dict[str, Any]:
-    """Return columns by name. A single column without a name is called `segment`."""
-    if isinstance(segments, str):
-        raise TypeError(f"segments must have one label per query, got the string {segments!r}.")
-    validate_ordered("segments", segments)
-    if hasattr(segments, "columns") and not isinstance(segments, Mapping):
-        columns = {str(name): segments[name] for name in segments.columns}
-        if len(columns) < len(segments.columns):
-            raise ValueError(f"segments must have distinct column names, got {', '.join(map(repr, segments.columns))}.")
-        return columns
-    if isinstance(segments, Mapping) and segments and all(map(_is_column, segments.values())):
-        return {str(name): labels for name, labels in segments.items()}
-    if getattr(segments, "ndim", 1) > 1:
-        raise ValueError(
-            f"segments must be one column, or a mapping or DataFrame of named columns, got shape {segments.shape}."
-        )
-    name = getattr(segments, "name", None)
-    return {name if name and isinstance(name, str) else "segment": segments}
-
-
-def _is_column(value: Any) -> bool:
-    return isinstance(value, Mapping) or (not isinstance(value, str) and np.ndim(value) == 1)
-
-
-def read_by_query(title: str, labels: Any, judgments: Judgments) -> Any:
-    """Return labels in the order of the queries: matched by query id, in that order, or one per document."""
-    by_id = _index_by_id(title, labels, judgments)
-    ids = judgments.query_ids.tolist()
-    if by_id is not None:
-        missing = [query for query in ids if query not in by_id]
-        if missing:
-            some = ", ".join(map(repr, list(by_id)[:3])) + (", …" if len(by_id) > 3 else "")
-            fix = "" if isinstance(labels, Mapping) else " Pass .to_numpy() for labels in the order of the queries."
-            raise ValueError(
-                f"{title} has no label for {len(missing)} of {len(ids)} queries (first is {missing[0]!r}, labels are "
-                f"for {some or 'none'}).{fix}"
-            )
-        return [by_id[query] for query in ids]
-    if index_of(labels) is not None and len(labels) == judgments.documents:
-        labels = judgments.in_row_order(title, labels)
-    rows = labels.tolist() if hasattr(labels, "tolist") else list(labels)
-    if len(rows) == len(ids):
-        return rows
-    if len(rows) != judgments.documents:
-        raise ValueError(
-            f"{title} must have one label per query ({len(ids)}) or per document ({judgments.documents}), got "
-            f"{len(rows)} labels."
-        )
-    by_place: dict[int, Any] = {}
-    for query, label in zip(judgments.query_of_rows.tolist(), rows, strict=True):
-        first = by_place.setdefault(query, label)
-        if _is_missing(first) != _is_missing(label) or not (_is_missing(label) or first == label):
-            raise ValueError(
-                f"{title} must be the same for all documents of a query, got {first!r} and {label!r} for query "
-                f"{ids[query]!r}."
-            )
-    return [by_place.get(query) for query in range(len(ids))]
-
-
-def _index_by_id(title: str, labels: Any, judgments: Judgments) -> Mapping[Any, Any] | None:
-    """Return labels by query id, or None if they are in the order of queries or documents."""
-    if isinstance(labels, Mapping):
-        return labels
-    index, ids = index_of(labels), judgments.query_ids.tolist()
-    if index is None:
-        return None
-    has_rows = len(index) == judgments.documents
-    if not (index.is_unique and index.isin(ids).sum() >= len(ids)) and (has_rows or only_counts(index)):
-        return None
-    if has_rows and len(index) > len(ids) and not isinstance(ids[0], str):
-        return None  # Row numbers look like query ids that are numbers.
-    if not index.is_unique:
-        duplicate = index[index.duplicated()].tolist()[0]
-        raise ValueError(f"{title} must have a unique index of query ids, got {duplicate!r} more than once.")
-    return dict(zip(index.tolist(), labels.tolist(), strict=True))
-
-
-def _is_missing(label: Any) -> bool:
-    """Return whether a label is None, NA, NaT or NaN."""
-    return is_missing(label) or bool(label != label)
-
-
-def _format_label(label: Any) -> str:
-    if isinstance(label, np.generic):
-        label = label.item()
-    return format_exact(label) if isinstance(label, float) else str(label)
-
-
-def read_clusters(clusters: Any, size: int, judgments: Judgments | None = None) -> Integers:
-    """Return the cluster of each query, or of each other unit, as a number from 0.
-
-    With judgments, labels that have query ids are matched by them.
-
-    >>> read_clusters(["s2", "s1", "s2"], 3)
-    array([0, 1, 0])
-    """
-    if isinstance(clusters, str) or not hasattr(clusters, "__len__"):
-        raise TypeError(f"clusters must have one label per query, got {clusters!r}.")
-    if judgments is not None:
-        clusters = read_by_query("clusters", clusters, judgments)
-    labels = clusters.to_numpy() if hasattr(clusters, "to_numpy") else np.asanyarray(clusters)
-    if labels.ndim and not hasattr(clusters, "dtype"):
-        labels = objects(clusters)  # NumPy would turn numbers among strings into strings.
-    if labels.shape != (size,):
-        raise ValueError(f"clusters must have one label each, got shape {labels.shape} instead of ({size},).")
-    try:
-        codes, _ = factorize(objects(labels.tolist()))
-    except TypeError as error:
-        raise ValueError(f"clusters must have one label each: {error}.") from None
-    codes[[isinstance(label, str) and not label for label in labels.tolist()]] = -1  # Not one cluster of empty cells.
-    if (codes < 0).any():
-        place = int(np.argmax(codes < 0))
-        query = "" if judgments is None else f" (query {judgments.query_ids.tolist()[place]!r})"
-        raise ValueError(f"clusters[{place}] is missing{query}. Pass a distinct label if it is independent.")
-    return codes
 
 
 def sum_by_cluster(rows: Floats, codes: Integers) -> Floats:
