@@ -72,7 +72,9 @@ def vary(seed, metrics):
         )
 
 
-@pytest.mark.parametrize("start", range(0, 500, 50))
+@pytest.mark.parametrize(
+    "start", [0, *(pytest.param(start, marks=pytest.mark.nightly) for start in range(50, 500, 50))]
+)
 def test_metrics_on_a_column_equal_those_on_labels(start):
     """500 random datasets with all policies, cutoffs and weights, missing values and ties, bit by bit."""
     gw.metric("own_share", own_share)
