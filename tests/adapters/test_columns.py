@@ -268,7 +268,7 @@ CASES = [
         "same pools", lambda: log_in_catboost((POOL, COLUMNS), (OTHER_POOL, CHANGED)), "eval set 0", ValueError,
         "cannot be distinguished"),
     BadInput("not passed", lambda: score(), "'revenue'", ValueError, "no columns"),
-    BadInput("unknown", lambda: score(**COLUMNS), "'clicked'", TypeError, "no metric"),
+    BadInput("length of a scorer", lambda: score(revenue=[1.0]), "columns['revenue']", ValueError, "1 entries"),
     BadInput("no metric", lambda: fit_grouped(None), "eval_columns", ValueError, "requires eval_metric"),
 ]  # fmt: skip
 

@@ -603,33 +603,25 @@ def _convert_features(
 
 
 def _read_keys(judgments: Judgments, keys: Mapping[str, Any] | None) -> dict[str, NDArray[Any]]:
-    """Return one value per query of each key, or raise if a value is missing or the rows of a query differ."""
-    import pandas as pd
-
+    """Return one value per query of each key, or raise if a query has none or several."""
     if not isinstance(keys, Mapping | None):
         raise TypeError(f"keys must map names to values, got {type(keys).__name__}.")
-    read = {}
+    read, query_of_rows = {}, judgments.query_of_rows
+    first_rows = np.unique(query_of_rows, return_index=True)[1]
     for name, values in (keys or {}).items():
         argument = f"keys[{name!r}]"
         by_row = vector(argument, judgments.in_row_order(argument, values))
-        if len(by_row) not in (judgments.queries, judgments.documents):
-            raise ValueError(
-                f"{argument} must have one entry per query ({judgments.queries}) or per document "
-                f"({judgments.documents}), got {len(by_row)}."
-            )
-        by_query = by_row
-        if len(by_row) == judgments.documents:
-            _, first_rows = np.unique(judgments.query_of_rows, return_index=True)
-            by_query = by_row[first_rows]
-            differs = by_row != by_query[judgments.query_of_rows]
-            if np.any(differs & ~pd.isna(by_row)):
-                query = judgments.query_of_row(int(np.argmax(differs)))
-                raise ValueError(f"{argument} must be the same for all rows of a query, but differs in query {query}.")
-        missing = pd.isna(by_query)
-        if missing.any():
-            query = judgments.query_ids[int(np.argmax(missing))]
-            raise ValueError(f"{argument} must have a value for every query, but is missing for query {query}.")
-        read[name] = by_query
+        if len(by_row) == judgments.queries:
+            by_row = by_row[query_of_rows]
+        elif len(by_row) != judgments.documents:
+            size = f"one entry per query ({judgments.queries}) or per document ({judgments.documents})"
+            raise ValueError(f"{argument} must have {size}, got {len(by_row)}.")
+        codes = factorize(by_row)[0]
+        wrong = (codes < 0) | (codes != codes[first_rows][query_of_rows])
+        if wrong.any():
+            query = judgments.query_of_row(int(np.argmax(wrong)))
+            raise ValueError(f"{argument} must have one value per query, but query {query} has none or several.")
+        read[name] = by_row[first_rows]
     return read
 
 

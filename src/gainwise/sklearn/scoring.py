@@ -101,9 +101,9 @@ class Scorer:
     def __init__(self, bound_metrics: BoundMetrics, several: bool) -> None:
         self.bound_metrics = bound_metrics
         self.several = several
-        self._columns = list_metric_columns(bound_metrics.metrics)
+        columns = list_metric_columns(bound_metrics.metrics)
         self._requests: dict[str, bool | str | None] = {
-            "qid": True, "sample_weight": None, **dict.fromkeys(self._columns, True)
+            "qid": True, "sample_weight": None, **dict.fromkeys(columns, True)
         }  # fmt: skip
 
     def set_score_request(self, **requests: bool | str | None) -> Scorer:
@@ -144,9 +144,6 @@ class Scorer:
         queries = get_queries(X, qid)
         if queries is None:
             raise ValueError(WITHOUT_QUERIES.format(names=", ".join(self.bound_metrics.names)))
-        unknown = next((name for name in columns if name not in self._columns), None)
-        if unknown is not None:
-            raise TypeError(f"no metric of {self!r} uses a column {unknown!r}. Remove it, or name it in column=.")
         evaluator = self.bound_metrics.bind(y_true, qid=queries, weight=sample_weight, columns=columns)
         trained = find_training_queries(estimator)
         if trained is not None:
