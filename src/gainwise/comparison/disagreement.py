@@ -93,8 +93,10 @@ class DisagreementBound(TextResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers and `text` as plain values for JSON."""
-        names = "metrics one_ranking two_rankings queries possible same_number is_negligible per_query text"
-        return self._export(names.split())
+        return self._export(
+            ("metrics", "one_ranking", "two_rankings", "queries", "possible", "same_number", "is_negligible",
+             "per_query", "text")
+        )  # fmt: skip
 
 
 def disagreement_bound(
