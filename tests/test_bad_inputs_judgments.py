@@ -87,12 +87,6 @@ NULLS = [
     ("entry 1", "weight", "weight", [1.0, None]),
 ]
 CALLS = [
-    (TypeError, "got dict", "frame", lambda: gw.Judgments.from_frame({"label": [1], "query": ["a"]})),
-    (TypeError, "got list", "frame", lambda: gw.Judgments.from_frame([1, 2])),
-    (ValueError, "mean 'grade'", "label=", lambda: gw.Judgments.from_frame(FRAME, "grades", "topic")),
-    (ValueError, "mean 'known'", "judged=", lambda: gw.Judgments.from_frame(FRAME, "grade", "topic", judged="know")),
-    (ValueError, "mean 'grade'", "columns", lambda: gw.Judgments.from_frame(FRAME, "grade", "topic", columns=["grad"])),
-    (TypeError, "Pass ['known']", "columns", lambda: gw.Judgments.from_frame(FRAME, "grade", "topic", columns="known")),
     (ValueError, "no columns", "column", lambda: gw.evaluate("map(column=clicked)", gw.Judgments([1], group=[1]), [1])),
     (ValueError, "mean 'clicked'", "column", lambda: gw.evaluate("map(column=click)", CLICKED, [1])),
     (ValueError, "no columns", "'revenue'", lambda: gw.evaluate_run("cg(column=revenue)", RUN, QRELS)),

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import gzip
 import pickle
 import re
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import gainwise as gw
@@ -82,34 +80,3 @@ class TestPickles:
         with contextlib.suppress(ValueError):
             assert read_scores(tmp_path / "s.parquet").tolist() == [0.5]
         assert not mark.exists()
-
-
-def write_parquet(path, values):
-    pytest.importorskip("pyarrow")
-    pd.DataFrame({"a": values}).to_parquet(path, compression="zstd")
-
-
-class TestFilesThatExpand:
-    @pytest.mark.parametrize(
-        ("name", "write"),
-        [
-            ("s.csv", lambda path, values: path.write_bytes(gzip.compress(b"0\n" * len(values)))),
-            ("s.npy", np.save),
-            ("s.npz", np.savez_compressed),
-            ("s.parquet", write_parquet),
-        ],
-    )
-    def test_scores(self, tmp_path, name, write):
-        path = tmp_path / name
-        write(path, np.zeros(100_000))
-        with pytest.raises(ValueError, match="max_bytes=10000") as caught:
-            read_scores(path, max_bytes=10_000)
-        assert str(caught.value).startswith(str(path))
-        assert len(read_scores(path)) == 100_000
-
-    def test_array_that_promises_more_than_it_contains(self, tmp_path):
-        np.save(tmp_path / "s.npy", np.zeros(3))
-        content = (tmp_path / "s.npy").read_bytes().replace(b"(3,), }         ", b"(300000000,), }")
-        (tmp_path / "s.npy").write_bytes(content)
-        with pytest.raises(ValueError, match=r"s\.npy: "):
-            read_scores(tmp_path / "s.npy")

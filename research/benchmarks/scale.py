@@ -25,7 +25,7 @@ from timing import describe_machine
 import gainwise as gw
 from gainwise.dask.evaluation import PartitionSums, _add_partitions, _sum_partition, predict_stages
 from gainwise.data import simulate
-from gainwise.training.bound_metrics import BoundMetrics, Partition
+from gainwise.training.logged_metrics import LoggedMetrics, Partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,14 +57,16 @@ def measure_cpu_time(function: Callable[[], object], repeats: int) -> float:
 def sum_partition(data: Data, scores: np.ndarray[Any, Any], qid: np.ndarray[Any, Any] | None) -> PartitionSums:
     """Evaluate one partition, as a worker does."""
     grouping = {"group": data.sizes} if qid is None else {"qid": qid}
-    return _sum_partition(BoundMetrics(TEN_METRICS, None, "refuse", 1), 0, None, scores, labels=data.labels, **grouping)
+    return _sum_partition(
+        LoggedMetrics(TEN_METRICS, None, "refuse", 1), 0, None, scores, labels=data.labels, **grouping
+    )
 
 
 def measure_partition(documents: int, repeats: int) -> Measurements:
     """Measure one partition of this size."""
     data = make_data(documents)
     n, scores = len(data.labels), data.scores["untied"]
-    partition = Partition(BoundMetrics(TEN_METRICS, None, "refuse", 1), data.labels, group=data.sizes)
+    partition = Partition(LoggedMetrics(TEN_METRICS, None, "refuse", 1), data.labels, group=data.sizes)
     evaluation = 1e9 * measure_cpu_time(lambda: partition.evaluate(scores), repeats)
     task = 1e9 * measure_cpu_time(lambda: sum_partition(data, scores, None), repeats)
     tracemalloc.start()

@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from .evaluation.check import check as check
     from .evaluation.evaluator import Evaluation as Evaluation
     from .evaluation.evaluator import Evaluator as Evaluator
+    from .evaluation.evaluator import GainLabelsWarning as GainLabelsWarning
     from .evaluation.evaluator import evaluate as evaluate
     from .evaluation.explain import explain as explain
     from .evaluation.identify import Identification as Identification
     from .evaluation.identify import identify as identify
-    from .evaluation.label_gains import GainLabelsWarning as GainLabelsWarning
     from .evaluation.trec_runs import evaluate_run as evaluate_run
     from .experiment import Candidate as Candidate
     from .experiment import Experiment as Experiment
@@ -70,9 +70,8 @@ _NAMES = {
     "comparison.verdict": "Verdict",
     "data": "RankingData",
     "evaluation.check": "check",
-    "evaluation.evaluator": "Evaluation Evaluator evaluate",
+    "evaluation.evaluator": "Evaluation Evaluator GainLabelsWarning evaluate",
     "evaluation.explain": "explain",
-    "evaluation.label_gains": "GainLabelsWarning",
     "evaluation.identify": "Identification identify",
     "evaluation.trec_runs": "evaluate_run",
     "experiment": "Candidate Experiment ExperimentResult grid k_folds",

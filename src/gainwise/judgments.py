@@ -19,7 +19,6 @@ from ._common.arrays import (
     nearest,
     numbers,
     scale_weights,
-    validate_ready,
     vector,
 )
 from ._common.validation import validate_choice, validate_column, validate_text
@@ -192,8 +191,8 @@ class Judgments:
 
         Raises
         ------
-        ValueError
-            If a column is missing. The message lists the columns.
+        KeyError
+            If a column is missing. polars and pyarrow raise their own errors.
 
         Examples
         --------
@@ -203,18 +202,6 @@ class Judgments:
         >>> gw.evaluate("mrr", gw.Judgments.from_frame(frame), frame["score"]).mean
         {'mrr': 0.75}
         """
-        validate_ready("frame", frame)
-        if isinstance(frame, Mapping) or not hasattr(frame, "columns"):
-            raise TypeError(f"frame must be a DataFrame of pandas, polars or pyarrow, got {type(frame).__name__}.")
-        names = list(map(str, getattr(frame, "column_names", frame.columns)))
-        roles = {"label": label, "query": query, "weight": weight, "judged": judged, "text": text, "title": title}
-        if isinstance(columns, str):
-            raise TypeError(f"columns must be a sequence of names, got the string {columns!r}. Pass [{columns!r}].")
-        for role, name in [*roles.items(), *(("columns", name) for name in columns)]:
-            if name is not None and name not in names:
-                raise ValueError(
-                    f"frame has no column {name!r} for {role}={nearest(name, names)} (columns: {', '.join(names)})."
-                )
         return cls(
             frame[label],
             qid=frame[query],
@@ -515,17 +502,7 @@ class Judgments:
         """Return the texts of the queries."""
         if texts is None:
             return {}
-        if not isinstance(texts, Mapping):
-            raise TypeError(f"texts must map query ids to query texts, got {type(texts).__name__}.")
-        by_query = {query: texts[query] for query in self.query_ids.tolist() if query in texts}
-        if texts and not by_query:
-            first = ", ".join(map(repr, self.query_ids[:3].tolist()))
-            raise ValueError(f"texts must contain ids of queries ({first}, …), got {next(iter(texts))!r}.")
-        for query, text in by_query.items():
-            if not isinstance(text, str):
-                raise TypeError(f"texts must be strings, got {text!r} for query {query!r}.")
-            validate_text(f"the text of query {query!r}", text)
-        return by_query
+        return {query: texts[query] for query in self.query_ids.tolist() if query in texts}
 
     def _validate_titles(self, titles: ArrayLike | None) -> np.ndarray[Any, Any] | None:
         """Return the titles of the documents as an array of text."""

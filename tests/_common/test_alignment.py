@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gainwise as gw
-from gainwise.training.bound_metrics import BoundMetrics, Partition
+from gainwise.training.logged_metrics import LoggedMetrics, Partition
 
 ROWS = [40, 10, 30, 20]
 ORDER = [30, 40, 20, 10]
@@ -102,7 +102,7 @@ def test_any_order_of_rows(order, scores):
     ],
 )
 def test_parts_of_workers(weight, sums):
-    part = Partition(BoundMetrics("mrr", None, "refuse", 1), [1, 0, 0, 1], qid=["b", "b", "a", "a"], weight=weight)
+    part = Partition(LoggedMetrics("mrr", None, "refuse", 1), [1, 0, 0, 1], qid=["b", "b", "a", "a"], weight=weight)
     assert part.counts == (sums != [[0, 0]])
     assert part.compute_sums([2, 1, 2, 1]).tolist() == sums
-    assert not Partition(BoundMetrics("mrr", None, "refuse", 1), [], qid=[], weight={"a": 1.0}).counts
+    assert not Partition(LoggedMetrics("mrr", None, "refuse", 1), [], qid=[], weight={"a": 1.0}).counts

@@ -163,7 +163,7 @@ def test_a_lambda_can_be_copied_but_not_pickled(adapter):
     metric = gw.metric("of_lambda", lambda labels, scores: float(scores.max()))
     made = adapter.make([metric], VALID)
     assert adapter.call(copy.deepcopy(made), VALID, make_scores(VALID)) == adapter.call(made, VALID, make_scores(VALID))
-    with pytest.raises(TypeError, match="of_lambda cannot be"):
+    with pytest.raises((pickle.PicklingError, AttributeError), match="lambda"):
         pickle.dumps(made)
 
 

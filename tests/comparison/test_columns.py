@@ -139,7 +139,6 @@ def compare_table(**options):
 CASES = [
     BadInput("no column", lambda: compare_table(columns=["revenue"]), "'clicked'", ValueError, "columns revenue"),
     BadInput("unknown", lambda: compare_table(columns=["revenu"]), "'revenu'", ValueError, "mean 'revenue'"),
-    BadInput("text", lambda: compare_table(columns="revenue"), "columns", TypeError, "Pass columns=['revenue']"),
     BadInput("scores", lambda: compare_table(columns=["revenue", "clicked", "sales"]), "'sales'", ValueError, "label"),
     BadInput(
         "negative", lambda: gw.compare_table(TABLE.assign(revenue=-1), ["grades", "sales"], METRICS,

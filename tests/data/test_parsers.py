@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gainwise.data import letor
-from gainwise.data.letor import TableBuilder, pad, parse_numbers
+from gainwise.data.letor import TableBuilder, pad, parse_decimals
 from gainwise.data.text import Chunk
 
 HARD = [
@@ -139,7 +139,7 @@ def exact(values):
     )
 )
 def test_numbers_are_bit_for_bit_what_float_reads(values):
-    assert parse_numbers(*spans(values)).tobytes() == exact(values).tobytes()
+    assert parse_decimals(*spans(values)).tobytes() == exact(values).tobytes()
 
 
 def spans(tokens):
@@ -151,4 +151,4 @@ def spans(tokens):
 
 @pytest.mark.parametrize("token", HARD)
 def test_hard_decimals(token):
-    assert parse_numbers(*spans([token]))[0].hex() == float(token).hex()
+    assert parse_decimals(*spans([token]))[0].hex() == float(token).hex()

@@ -1,4 +1,4 @@
-"""Text files: gzip, limits, ends of lines, and chunks."""
+"""Text files: gzip, ends of lines, and chunks."""
 
 from __future__ import annotations
 
@@ -6,24 +6,13 @@ import gzip
 
 import pytest
 
-from gainwise.data import read_letor, read_qrels, read_scores, text
-from gainwise.data.text import read_chunks
+from gainwise.data import read_letor, read_qrels, read_scores
 
 LINE = b"1 qid:1 1:0.5 2:1\n"
 
 
 def test_gzip_of_several_members(write):
     assert len(read_letor(write(gzip.compress(LINE) + gzip.compress(LINE))).labels) == 2
-
-
-def test_a_file_of_exactly_the_limit_is_read(write):
-    assert len(read_letor(write(LINE * 3), max_bytes=len(LINE) * 3).labels) == 3
-
-
-def test_a_line_without_end(write, monkeypatch):
-    monkeypatch.setattr(text, "_LINE_BYTES", 1000)
-    with pytest.raises(ValueError, match=r"line 2: .*1000 bytes"):
-        list(read_chunks(write(LINE + b"1" * 5000), size=100))
 
 
 @pytest.mark.parametrize("end", ["\r\n", "\r\r\n"])

@@ -15,7 +15,7 @@ from tests.cli.shell import gainwise, json_of
 
 import gainwise as gw
 from gainwise.data import read_letor, read_lightgbm, simulate
-from gainwise.evaluation.findings import CODES, MAX_DOCUMENTS
+from gainwise.evaluation.check import CODES, MAX_DOCUMENTS
 
 DATA = simulate(60, seed=2, mean_length=12)
 QID = DATA.query_ids[DATA.qid]

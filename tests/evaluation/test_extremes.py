@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import gainwise as gw
 from gainwise.data import simulate
-from gainwise.training.bound_metrics import BoundMetrics, Partition
+from gainwise.training.logged_metrics import LoggedMetrics, Partition
 
 LABELS, GROUP = [1, 0] * 3, [2] * 3
 SCORES = [2, 1, 1, 2, 2, 1]
@@ -57,7 +57,7 @@ class TestWeights:
 
     @pytest.mark.parametrize("weight", [[1e308, 1e308, 1], [5e-324, 5e-324, 0]])
     def test_partitions(self, weight):
-        panel = BoundMetrics("mrr", None, "refuse", 1)
+        panel = LoggedMetrics("mrr", None, "refuse", 1)
         whole = Partition(panel, LABELS, group=GROUP, weight=weight, whole=True).compute_sums(SCORES)
         assert whole[0, 0] / whole[0, 1] == pytest.approx(exact_mean(weight), rel=1e-15)
         with pytest.raises(ValueError, match="weight"):

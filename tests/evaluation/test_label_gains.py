@@ -14,7 +14,7 @@ from tests.cli.shell import gainwise
 
 import gainwise as gw
 from gainwise.data import simulate
-from gainwise.evaluation.label_gains import describe_gains
+from gainwise.evaluation.evaluator import describe_gains
 from gainwise.lightgbm import feval
 from gainwise.xgboost import EvaluateRanking
 

@@ -1,4 +1,4 @@
-"""Experiments in TOML: the meaning of keys, and memory limits."""
+"""Experiments in TOML: the meaning of keys."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from tests.experiment.helpers import SIMULATED, write_toml
 
 from gainwise.data import read_letor, simulate
-from gainwise.experiment import Experiment, experiment_file, k_folds
+from gainwise.experiment import Experiment, k_folds
 
 CANDIDATE = '[[candidates]]\nname = "lgb"\nlibrary = "lightgbm"\n'
 
@@ -147,30 +147,10 @@ class TestRepeats:
         assert (plan.repeats.number, plan.repeats.finalists, plan.vary) == (4, None, "queries")
 
 
-class TestMemory:
-    @pytest.mark.parametrize(
-        ("reader", "data", "argument"),
-        [
-            ("simulate", SIMULATED, "less data"),
-            ("read_letor", "train = 'a'\nvalid = 'a'\ntest = 'a'\nfeatures = 10000000", "features"),
-        ],
-    )
-    def test_data_that_do_not_fit_are_an_error(self, tmp_path, monkeypatch, reader, data, argument):
-        def fail(*arguments, **options):
-            raise MemoryError
-
-        (tmp_path / "a").touch()
-        monkeypatch.setattr(experiment_file, reader, fail)
-        with pytest.raises(ValueError, match="memory") as caught:
-            read(tmp_path, f"[data]\n{data}")
-        assert argument in str(caught.value)
-        assert "\n" not in str(caught.value)
-
-
 def test_all_mistakes_are_reported_at_once(tmp_path):
     with pytest.raises(ValueError, match="alpha") as caught:
         read(tmp_path, f"seed = 'a'\nalpha = 7\n[data]\n{SIMULATED}")
-    assert [line.split(" must")[0].split(": ")[-1] for line in str(caught.value).split("\n")] == ["seed", "alpha"]
+    assert [re.sub(r".*toml: ", "", line).split(":")[0] for line in str(caught.value).split("\n")] == ["seed", "alpha"]
 
 
 def test_examples(tmp_path):

@@ -1,16 +1,11 @@
-"""Damaged, swapped and foreign files in the directory of an experiment are detected, and nothing is written outside."""
+"""Damaged, swapped and foreign files in the directory of an experiment are detected."""
 
 from __future__ import annotations
 
-import io
 import json
-import os
 import random
 import shutil
-import subprocess
 import warnings
-import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +13,7 @@ from tests.experiment.helpers import contents, facts, folder_of, predict, run
 
 from gainwise.data import simulate
 from gainwise.experiment import Candidate, Experiment, grid
-from gainwise.experiment.storage import compute_sha256, seal
+from gainwise.experiment.storage import seal
 
 pytestmark = pytest.mark.slow
 
@@ -123,13 +118,6 @@ def test_folders_of_two_candidates_swapped(copy, make):
         assert "was 'lgb gain=exponential', is 'lgb gain=linear'" in str(caught.value)
 
 
-def test_archive_that_vanishes_after_loading(copy):
-    comparison = Experiment.load(copy).comparison
-    (folder_of(copy, "xgb gain=linear") / "arrays.npz").unlink()
-    with pytest.raises(RuntimeError, match="Run the experiment"):
-        comparison.attribution("xgb gain=linear", "lgb gain=linear")
-
-
 def test_models_that_are_compared_are_mended(done, copy, make):
     folder = folder_of(copy, "xgb gain=linear")
     (folder / "model.ubj").write_bytes(b"spoilt")
@@ -149,16 +137,13 @@ def reseal(path, change):
 
 
 class TestForeign:
-    @pytest.mark.parametrize(
-        ("number", "writer"), [(6, "gainsay, the earlier name of gainwise"), (99, "another version")]
-    )
     @pytest.mark.parametrize("name", ["experiment.json", "manifest.json"])
-    def test_other_formats_are_rejected_and_left_as_they_are(self, copy, make, number, writer, name):
+    def test_other_formats_are_rejected_and_left_as_they_are(self, copy, make, name):
         path = copy / name if name == "experiment.json" else folder_of(copy, "lgb gain=linear") / name
-        reseal(path, lambda document: document.update(format=number))
+        reseal(path, lambda document: document.update(format=99))
         before = contents(copy)
         for attempt in (Experiment.load, lambda directory: run(make(directory))):
-            with pytest.raises(ValueError, match=f"got format {number} of {writer}") as caught:
+            with pytest.raises(ValueError, match="got format 99 of another version") as caught:
                 attempt(copy)
             assert str(copy) in str(caught.value)
             assert "\n" not in str(caught.value)
@@ -189,48 +174,10 @@ class TestForeign:
         assert all(word in str(caught.value) for word in words)
         assert contents(copy) == before
 
-    @pytest.mark.parametrize("name", ["/etc/passwd", "../../experiment.json", "\0"])
-    def test_names_in_a_manifest_are_never_paths(self, copy, name, monkeypatch):
-        manifest = folder_of(copy, "lgb gain=linear") / "manifest.json"
-        reseal(manifest, lambda document: document["files"].update({name: document["files"].pop("arrays.npz")}))
-        opened, read = [], Path.read_bytes
-        monkeypatch.setattr(Path, "read_bytes", lambda path: opened.append(path) or read(path))
-        assert "arrays.npz" in load_rest(copy)
-        assert {path.name for path in opened} <= FILES
-        assert all(path.is_relative_to(copy) and ".." not in path.parts for path in opened)
-
-    @pytest.mark.posix
-    @pytest.mark.parametrize("kind", ["link", "FIFO"])
-    @pytest.mark.parametrize("name", ["arrays.npz", "model.txt", "."])
-    def test_links_and_fifos_are_damaged_and_replaced(self, done, copy, make, tmp_path, name, kind):
-        """The target of a link is neither read nor written."""
-        path, target = folder_of(copy, "lgb gain=linear") / name, tmp_path / "target"
-        path.rename(target)
-        shutil.copytree(target, tmp_path / "before") if target.is_dir() else shutil.copy(target, tmp_path / "before")
-        path.symlink_to(target) if kind == "link" or name == "." else os.mkfifo(path)
-        if name != "model.txt":
-            load_rest(copy)
-        with warnings.catch_warnings(action="ignore"):
-            assert facts(run(make(copy))) == facts(done.result)
-        assert contents(copy) == contents(done.directory)
-        assert not path.is_symlink()
-        assert subprocess.run(["diff", "-r", target, tmp_path / "before"]).returncode == 0
-
     def test_directory_may_be_a_link(self, done, copy, make, tmp_path, trained):
         (tmp_path / "link").symlink_to(copy, target_is_directory=True)
         assert facts(run(make(tmp_path / "link"))) == facts(Experiment.load(tmp_path / "link")) == facts(done.result)
         assert trained == []
-
-    def test_archives_that_announce_gigabytes_are_damaged(self, copy):
-        folder = folder_of(copy, "lgb gain=linear")
-        header = io.BytesIO()
-        np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**12,)})
-        with zipfile.ZipFile(folder / "arrays.npz", "a") as archive:
-            archive.writestr("more.npy", header.getvalue())
-        content = (folder / "arrays.npz").read_bytes()
-        digest = compute_sha256(content)
-        reseal(folder / "manifest.json", lambda document: document["files"].update({"arrays.npz": digest}))
-        assert "announces" in load_rest(copy)
 
     def test_candidate_in_the_directory_but_not_in_the_plan(self, copy, make, candidates):
         """The candidate is left out, and included again with other parameters: its own manifest is different."""

@@ -19,7 +19,6 @@ SEEDS = (
     gzip.compress(b"1 qid:1 1:0.5 2:1\n0 qid:1 1:2\n", mtime=0),
 )
 TOKENS = (b" 1:", b"# docid = ", b"\n", b"\r\n", b"\xc2\xa0", b"\x1f\x8b", *b"qid: nan inf 1e400 0x1 _".split())
-LIMIT = 2**22
 
 
 def check(content: bytes, folder: Path) -> None:
@@ -35,7 +34,7 @@ def check(content: bytes, folder: Path) -> None:
 
 
 def _read(path: Path) -> object:
-    result = attempt(lambda: read_letor(path, max_bytes=LIMIT), path, lines=True)
+    result = attempt(lambda: read_letor(path), path, lines=True)
     return result if isinstance(result, str) else to_values(result)
 
 

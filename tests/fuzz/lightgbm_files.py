@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 from gainwise.data import letor, read_lightgbm
 
-from .letor import LIMIT, to_values
+from .letor import to_values
 from .oracle import assert_equal, attempt
 
 SEEDS = (
@@ -33,5 +33,5 @@ def check(content: bytes, folder: Path) -> None:
 
 
 def _read(path: Path, query: Path, weight: Path) -> object:
-    result = attempt(lambda: read_lightgbm(path, max_bytes=LIMIT), query, weight, path, lines=True)
+    result = attempt(lambda: read_lightgbm(path), query, weight, path, lines=True)
     return result if isinstance(result, str) else to_values(result)

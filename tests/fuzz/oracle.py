@@ -21,7 +21,6 @@ WHOLE_FILE = (
     "the file is empty",
     "the gzip stream ends too early",
     "damaged gzip stream",
-    "more than max_bytes=",
     "rows of ",
     ": group must ",
     ": weight must ",

@@ -16,14 +16,13 @@ SEEDS = (
     gzip.compress(b"1 0 d 1\n", mtime=0),
 )
 TOKENS = (b" 0 ", b"nan", b"inf", b"1e999", b"\xc2\xa0", b"\x1f\x8b", b"\r\n", b"NA", b"1_0")
-LIMIT = 2**22
 
 
 def check(content: bytes, folder: Path) -> None:
     """Read qrels: grades are finite, and a document occurs once per query."""
     path = folder / "qrels.txt"
     path.write_bytes(content)
-    table = attempt(lambda: read_qrels(path, max_bytes=LIMIT), path, lines=True)
+    table = attempt(lambda: read_qrels(path), path, lines=True)
     if isinstance(table, str):
         return
     if not all(map(math.isfinite, table["label"])) or table.duplicated(["query", "document"]).any():

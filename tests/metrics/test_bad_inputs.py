@@ -110,7 +110,6 @@ CALLS = [  # argument in the message, exception, words of the message, and calls
     ("'a b'", ValueError, "letters, digits", "RR(name='a b')", "RR(column='a b')", "RR(k=3, name='a b@3')"),
     ("'clicks@5'", ValueError, "letters, digits", "RR(k=3, name='clicks@5')"),
     ("column", TypeError, "got 3", "RR(column=3)"),
-    ("name", TypeError, "got 3", "NDCG(gain=quadratic, name=3)"),
     ("discount", TypeError, "", "DCG(gain='linear', discount=3)", "DCG(gain='linear', discount=None)"),
     ("base", ValueError, "at least 1", "DCG(gain='linear', base=0.5)", "DCG(gain='linear', base=nan)"),
     ("base=3", ValueError, "discount='none'", "DCG(gain='linear', discount='none', base=3)"),
@@ -130,15 +129,10 @@ CALLS = [  # argument in the message, exception, words of the message, and calls
     ("'own_zero'", ValueError, "used by", "metric('own_zero', quadratic)"),
     ("'mrr'", ValueError, "built-in metric", "metric('mrr', zero)"),
     ("must consist of", ValueError, "", "metric('own@10', zero)", "metric('my loss', zero)", "metric('', zero)"),
-    ("name must", TypeError, "gw.metric(name, function)", "metric(zero, 'own')"),
-    ("function", TypeError, "got 3", "metric('own', 3)"),
-    ("parse_metrics('ndcg_exp@10')", TypeError, "function is missing", "metric('ndcg_exp@10')"),
     ("'ndcg_exp@1,3'", TypeError, "names 2", "parse_metric('ndcg_exp@1,3')"),
     ("ndcg_exp@3", ValueError, "twice", "parse_metrics('ndcg_exp@3,3')", "parse_metrics('ndcg_exp@1,3', 'ndcg_exp@3')"),
     ("higher_is_better", TypeError, "'no'", "metric('own', zero, higher_is_better='no')"),
     ("own_zero", ValueError, "no effect", "replace(OWN, k=10)", "replace(OWN, ties='order')", "replace(OWN, empty=1)"),
-    ("function, ", TypeError, "with def", "pickle.dumps(metric('own_lambda', lambda labels, scores: 0.0))"),
-    ("gain, ", TypeError, "with def", "pickle.dumps(NDCG(gain=lambda labels: labels, name='lambda_gain'))"),
 ]
 
 
@@ -182,8 +176,6 @@ EVALUATIONS = [
     ("inf for label", "gain 'own'", lambda: evaluate_gain(lambda labels: np.where(labels == 2, inf, labels))),
     ("among others", "gain 'own'", lambda: evaluate_gain(lambda labels: labels + len(labels))),
     ("shape ()", "gain 'own'", lambda: evaluate_gain(lambda labels: labels[0])),
-    ("4, 5, …", "gain 'own' failed", lambda: evaluate_gain(lambda label: 1 if label > 2 else 0, range(9))),
-    ("ValueError", "gain 'own' failed", lambda: evaluate_gain(lambda labels: ["much"] * len(labels))),
     ("-1.0 for rank", "discount 'own'", lambda: evaluate_discount(lambda ranks: 2 - ranks)),
     ("shape (2,)", "discount 'own'", lambda: evaluate_discount(lambda ranks: [1, 0.5])),
     ("hats (1 document)", "got nan", lambda: evaluate_returned(nan, 1)),

@@ -24,7 +24,6 @@ def vector(name: str, values: Any) -> np.ndarray[Any, Any]:
 
     Masked entries of masked arrays become None.
     """
-    validate_ready(name, values)
     try:
         array = np.asarray(values)
     except ValueError:
@@ -60,7 +59,6 @@ def numbers(name: str, values: Any) -> np.ndarray[Any, Any]:
 
 def number_table(name: str, values: Any) -> Floats:
     """Return `values` with any number of dimensions as float64, each column converted by `numbers`, or raise."""
-    validate_ready(name, values)
     try:
         array = np.ma.asarray(values) if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
     except ValueError:
@@ -159,21 +157,6 @@ def _from_objects(name: str, array: np.ndarray[Any, Any]) -> Floats:
         raise TypeError(f"{name} must be numbers: {error}") from None
     _validate_objects(name, array, converted)
     return converted
-
-
-def validate_ready(name: str, values: Any) -> None:
-    """Raise with a fix for values that are lazy, on a GPU, or otherwise not convertible."""
-    home = type(values).__module__.partition(".")[0]
-    if home == "polars" and type(values).__name__ == "LazyFrame":
-        raise TypeError(f"{name} must be a DataFrame, got a LazyFrame of polars. Pass {name}.collect().")
-    if hasattr(values, "requires_grad") and hasattr(values, "detach"):
-        is_on_cpu = str(getattr(values, "device", "cpu")).startswith("cpu")
-        widen = ".float()" if str(getattr(values, "dtype", "")).endswith("bfloat16") else ""  # unknown to NumPy
-        if values.requires_grad or not is_on_cpu or widen:
-            raise TypeError(f"{name} is a tensor that NumPy cannot read. Pass {name}.detach().cpu(){widen}.numpy().")
-    elif hasattr(values, "__cuda_array_interface__"):
-        method = "to_numpy()" if hasattr(values, "to_numpy") else "get()"
-        raise TypeError(f"{name} is on the GPU (a {home}.{type(values).__name__}). Pass {name}.{method}.")
 
 
 def is_missing(value: object) -> bool:
@@ -340,6 +323,18 @@ def _show_first(index: pd.Index[Any], chosen: Any) -> str:
 
 def _list_first(index: pd.Index[Any]) -> str:
     return ", ".join(map(repr, index[:3].tolist())) + (", …" if len(index) > 3 else "")
+
+
+def find_best(values: Any, higher_is_better: bool = True) -> int | None:
+    """Return the position of the first best value, or None if there is none. NaN is never the best value.
+
+    >>> find_best([0.1, 0.3, np.nan, 0.3]), find_best([0.1, 0.3], higher_is_better=False), find_best([np.nan])
+    (1, 0, None)
+    """
+    array = np.asarray(values, dtype=np.float64)
+    if np.isnan(array).all():
+        return None
+    return int(np.nanargmax(array) if higher_is_better else np.nanargmin(array))
 
 
 def sum_columns(values: Floats) -> Floats:

@@ -188,6 +188,10 @@ class TextResult:
     def __repr__(self) -> str:
         return "\n".join(map(printable, self.text.split("\n")))
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as values for JSON."""
+        return self._export(name for name in vars(self) if not name.startswith("_"))
+
     def _export(self, names: Iterable[str], **replacements: Any) -> dict[str, Any]:
         """Return the attributes with these names, or their replacements, as values for JSON."""
         return {name: plain(replacements[name] if name in replacements else getattr(self, name)) for name in names}
@@ -200,6 +204,8 @@ def plain(content: Any) -> Any:
     """
     if hasattr(content, "itertuples"):
         content = content.to_dict("records")
+    if hasattr(content, "_asdict"):
+        content = content._asdict()
     if isinstance(content, dict):
         return {str(key): plain(value) for key, value in content.items()}
     if isinstance(content, list | tuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import re
-import stat
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -150,28 +149,13 @@ def validate_output(what: str, path: str | os.PathLike[str]) -> Path:
     """
     output = Path(path)
     named = f"{what} {str(output)!r}"
-    try:
-        mode = os.stat(output).st_mode
-    except (FileNotFoundError, NotADirectoryError):
-        mode = None
-    except OSError as error:  # The name is too long, or links form a circle.
-        raise OSError(f"{named} cannot be written: {error.strerror}. Choose another path.") from None
-    except ValueError as error:
-        raise ValueError(f"{named} is not a valid path: {error}.") from None
-    if mode is not None:
-        if stat.S_ISDIR(mode):
-            raise IsADirectoryError(f"{named} is a directory. Add a file name.")
-        if not os.access(output, os.W_OK):
-            raise PermissionError(f"{named} is not writable. Change its permissions or choose another path.")
-        return output
-    folder = Path(os.path.realpath(output)).parent  # The target of a link may not exist yet.
-    shown = folder if output.is_symlink() else output.parent
-    if not folder.exists():
-        raise FileNotFoundError(f"{named}: directory {str(shown)!r} does not exist. Create it or choose another path.")
+    if output.is_dir():
+        raise IsADirectoryError(f"{named} is a directory. Add a file name.")
+    folder = (output.resolve() if output.is_symlink() else output).parent  # The target of a link may not exist yet.
     if not folder.is_dir():
-        raise NotADirectoryError(f"{named}: {str(shown)!r} is not a directory. Choose another path.")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise PermissionError(f"{named}: its directory is not writable. Change its permissions or choose another path.")
+        raise FileNotFoundError(f"{named}: directory {str(folder)!r} does not exist. Create it or choose another path.")
+    if not os.access(output if output.exists() else folder, os.W_OK):
+        raise PermissionError(f"{named} is not writable. Change its permissions or choose another path.")
     return output
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..training.bound_metrics import BoundMetrics, LibraryObject, are_equal, find_columns, read_columns
+from ..training.logged_metrics import LoggedMetrics, are_equal, find_columns, read_columns
 
 try:
     import catboost
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..evaluation.evaluator import Evaluator
     from ..judgments import NegativeLabels
     from ..metrics.names import MetricLike
-    from ..training.bound_metrics import DatasetColumns
+    from ..training.logged_metrics import DatasetColumns
 
 __all__ = ["eval_metric"]
 
@@ -94,13 +94,13 @@ def eval_metric(
     >>> ranker.best_iteration_ == curve.index(max(curve)), len(curve) == ranker.best_iteration_ + 1 + 5
     (True, True)
     """
-    bound_metrics = BoundMetrics(metric, convention, negative_labels, n_jobs)
-    names = bound_metrics.names
+    logged_metrics = LoggedMetrics(metric, convention, negative_labels, n_jobs)
+    names = logged_metrics.names
     if len(names) != 1:
         raise ValueError(f"CatBoost accepts one eval_metric, got {len(names)}: {', '.join(names)}")
     pools = {"train": train, **{f"eval set {number}": pool for number, pool in enumerate(eval_sets)}}
     pairs = read_columns(columns)
-    data = [_read(bound_metrics, name, pool, pairs) for name, pool in pools.items()]
+    data = [_read(logged_metrics, name, pool, pairs) for name, pool in pools.items()]
     for first, second in combinations(data, 2):
         same = np.array_equal(first.sizes, second.sizes) and are_equal(first.columns, second.columns)
         if np.array_equal(first.target, second.target) and not same:
@@ -108,7 +108,7 @@ def eval_metric(
                 f"{first.name} and {second.name} have the same labels but different queries or columns: CatBoost "
                 "passes only labels, so they cannot be distinguished. Remove one of them from the training"
             )
-    return _create(bound_metrics, data)
+    return _create(logged_metrics, data)
 
 
 @dataclass(eq=False)
@@ -127,7 +127,7 @@ class _Dataset:
         return self.evaluator.judgments.columns
 
 
-def _read(bound_metrics: BoundMetrics, name: str, pool: Any, pairs: list[tuple[Any, Mapping[str, Any]]]) -> _Dataset:
+def _read(logged_metrics: LoggedMetrics, name: str, pool: Any, pairs: list[tuple[Any, Mapping[str, Any]]]) -> _Dataset:
     if not isinstance(pool, catboost.Pool):
         raise TypeError(f"{name} must be a catboost.Pool, got {type(pool).__name__}")
     labels, query = pool.get_label(), pool.get_group_id_hash()
@@ -140,40 +140,39 @@ def _read(bound_metrics: BoundMetrics, name: str, pool: Any, pairs: list[tuple[A
     target, sizes = np.asarray(labels, dtype=np.float32), np.diff(ends, prepend=0)
     columns = find_columns(pairs, pool, target) or {}
     try:
-        evaluator = bound_metrics.bind(target, group=sizes, columns=columns)
+        evaluator = logged_metrics.bind(target, group=sizes, columns=columns)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
     return _Dataset(name, target, sizes, evaluator)
 
 
-def _create(bound_metrics: BoundMetrics, data: list[_Dataset]) -> EvalMetric:
+def _create(logged_metrics: LoggedMetrics, data: list[_Dataset]) -> EvalMetric:
     """Return the metric as an object of a class with its name, which CatBoost logs."""
-    kind: type[EvalMetric] = type(bound_metrics.names[0], (EvalMetric,), {})
-    return kind(bound_metrics, data)
+    kind: type[EvalMetric] = type(logged_metrics.names[0], (EvalMetric,), {})
+    return kind(logged_metrics, data)
 
 
-class EvalMetric(LibraryObject):
+class EvalMetric:
     """A metric for CatBoost, created by `eval_metric`."""
 
-    _library, _name, _argument = "catboost", "eval_metric", "eval_metric= of CatBoostRanker"
     no_jit = True  # otherwise, CatBoost compiles the methods with Numba and warns if that fails
 
-    def __init__(self, bound_metrics: BoundMetrics, data: list[_Dataset]) -> None:
-        self.bound_metrics = bound_metrics
+    def __init__(self, logged_metrics: LoggedMetrics, data: list[_Dataset]) -> None:
+        self.logged_metrics = logged_metrics
         self._data = data
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _create, (self.bound_metrics, self._data)
+        return _create, (self.logged_metrics, self._data)
 
     def __repr__(self) -> str:
-        return f"eval_metric({self.bound_metrics.names[0]!r}, {', '.join(dataset.name for dataset in self._data)})"
+        return f"eval_metric({self.logged_metrics.names[0]!r}, {', '.join(dataset.name for dataset in self._data)})"
 
     def __deepcopy__(self, memo: Any) -> EvalMetric:
         return self  # CatBoost copies its parameters for every training, which would copy the data
 
     def is_max_optimal(self) -> bool:
         """Return whether higher values are better."""
-        return self.bound_metrics.metrics[0].higher_is_better
+        return self.logged_metrics.metrics[0].higher_is_better
 
     def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:
         """Return the mean over the queries of a dataset, and 1."""
@@ -184,7 +183,7 @@ class EvalMetric(LibraryObject):
             return self._evaluate_unknown(target), 1.0
         if not (dataset.weight is weight is None or np.array_equal(dataset.weight, weight)):
             copied = None if weight is None else np.array(weight)  # CatBoost frees its memory after training
-            dataset.evaluator = self.bound_metrics.bind(
+            dataset.evaluator = self.logged_metrics.bind(
                 dataset.target, group=dataset.sizes, weight=copied, columns=dataset.columns
             )
             dataset.weight = copied  # last, because invalid weights must not be stored
@@ -207,7 +206,7 @@ class EvalMetric(LibraryObject):
                 "of the training to eval_metric, train first"
             )
         warnings.warn(
-            f"CatBoost has shuffled the training data, so {self.bound_metrics.names[0]} of train is unknown, and 0 is "
+            f"CatBoost has shuffled the training data, so {self.logged_metrics.names[0]} of train is unknown, and 0 is "
             "logged. Use has_time=True to keep their order. Eval sets are exact in any case",
             stacklevel=2,
         )

@@ -354,8 +354,6 @@ def compare_table(
         source, table = "frame", as_pandas(frame, "frame")
     if isinstance(scores, str):
         raise TypeError(f"scores must be a list of columns, got {scores!r}. Pass scores=[{scores!r}].")
-    if isinstance(columns, str):
-        raise TypeError(f"columns must be a sequence of names, got {columns!r}. Pass columns=[{columns!r}].")
     selected = dict(scores) if isinstance(scores, Mapping) else {name: name for name in scores}
     roles = {"query": query, "label": label, "document": document, "weight": weight}
     models = read_models(

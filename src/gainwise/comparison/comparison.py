@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import pandas as pd
@@ -18,11 +18,11 @@ from .._common import cached_property
 from .._common.arrays import nearest, number_table
 from .._common.text import join_names, plain, pluralize, short_names
 from .._common.typing import FilePath, Floats, Ids
-from .._common.validation import validate_ordered
+from .._common.validation import validate_choice, validate_ordered
 from ..evaluation.prediction import Iteration
 from ..metrics.base import Metric
 from ..metrics.dcg import NDCG
-from ..metrics.names import MetricLike, Names, parse_metrics, safe_name, validate_names
+from ..metrics.names import MetricLike, Names, parse_metrics, safe_name
 from .attribution import Attribution, compute_attribution
 from .baseline import BaselineComparison, compare_with_baseline, validate_baseline
 from .estimates import VarianceComponents, compute_repeat_means, estimate_variance_components
@@ -821,7 +821,7 @@ class Comparison:
         >>> list(Comparison({"mrr@5": values}, ["old", "new model"]).metrics_dict(names="safe"))[:3]
         ['old/mrr_at_5', 'old/mrr_at_5_lower', 'old/mrr_at_5_upper']
         """
-        validate_names(names)
+        validate_choice("names", names, get_args(Names))
         models = {
             model: re.sub(r"\W", "_", model, flags=re.ASCII) if names == "safe" else model for model in self.models
         }

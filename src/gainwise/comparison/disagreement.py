@@ -11,7 +11,7 @@ import pandas as pd
 
 from .._common.text import TextResult, format_amount, pluralize
 from .._common.typing import Floats, Integers, Listed
-from ..evaluation.label_gains import warn_of_gains
+from ..evaluation.evaluator import warn_of_gains
 from ..evaluation.trec_runs import align_runs
 from ..judgments import Judgments
 from ..metrics.base import Metric, max_depth

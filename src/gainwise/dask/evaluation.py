@@ -16,12 +16,10 @@ from dask.base import compute
 from dask.delayed import Delayed, delayed
 
 from .._common import cached_property
-from .._common.arrays import factorize, identifiers, integers, nearest
+from .._common.arrays import factorize, find_best, identifiers, integers, nearest
 from .._common.text import pluralize
-from ..evaluation.features import find_booster, select_columns_of
-from ..evaluation.prediction import validate_categories
-from ..metrics.base import UnpicklableError
-from ..training.bound_metrics import BoundMetrics, Partition, canonical_name, compute_ratios
+from ..evaluation.prediction import find_booster, select_columns_of, validate_categories
+from ..training.logged_metrics import LoggedMetrics, Partition, canonical_name, compute_ratios
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -41,8 +39,6 @@ def split_partitions(name: str, values: Any) -> list[Any]:
         return [values]
     if isinstance(values, list | tuple):
         parts = list(values)
-        if any(isinstance(part, int | float | str | np.generic) for part in parts):
-            raise TypeError(f"{name} is a list of numbers or strings: pass one array or Delayed per partition")
     elif hasattr(values, "to_delayed"):
         chunks = values.to_delayed()
         if isinstance(chunks, np.ndarray) and chunks.ndim > 1 and chunks.shape[1] > 1:
@@ -56,8 +52,6 @@ def split_partitions(name: str, values: Any) -> list[Any]:
             f"{name} must be a Dask array, Series or DataFrame, or a list of one Delayed or Future per partition, got "
             f"{type(values).__name__}. Use gainwise.evaluate for data in memory"
         )
-    if not parts:
-        raise ValueError(f"{name} has no partitions")
     return parts
 
 
@@ -142,12 +136,12 @@ class Totals(NamedTuple):
 class Cluster:
     """Metrics, and the arguments of each partition by name."""
 
-    bound_metrics: BoundMetrics
+    logged_metrics: LoggedMetrics
     partitions: Sequence[dict[str, Any]]
 
     @classmethod
     def from_collections(
-        cls, bound_metrics: BoundMetrics, columns: Mapping[str, Partitions] | None, **collections: Partitions | None
+        cls, logged_metrics: LoggedMetrics, columns: Mapping[str, Partitions] | None, **collections: Partitions | None
     ) -> Cluster:
         """Return the partitions after all checks that do not need data. Collections that are None are omitted."""
         if (collections["group"] is None) == (collections["qid"] is None):
@@ -170,13 +164,13 @@ class Cluster:
         if columns:
             for place, part in enumerate(partitions):
                 part["columns"] = {name: parts[place] for name, parts in zip(columns, own, strict=True)}
-        return cls(bound_metrics, partitions)
+        return cls(logged_metrics, partitions)
 
     def map(self, work: Callable[..., Any], **more: Sequence[Any]) -> list[Any]:
-        """Return `work(bound_metrics, number, **arguments)` as Delayed, with values of `more` for each partition."""
-        lazily, bound_metrics = delayed(work, pure=False), delayed(self.bound_metrics, traverse=False)
+        """Return `work(logged_metrics, number, **arguments)` as Delayed, with values of `more` for each partition."""
+        lazily, logged_metrics = delayed(work, pure=False), delayed(self.logged_metrics, traverse=False)
         return [
-            lazily(bound_metrics, number, **part, **{name: values[number] for name, values in more.items()})
+            lazily(logged_metrics, number, **part, **{name: values[number] for name, values in more.items()})
             for number, part in enumerate(self.partitions)
         ]
 
@@ -188,22 +182,21 @@ class Cluster:
         stages = delayed(predict_stages, traverse=False)
         parts = self.map(_sum_partition, predict_stages=[stages] * len(self.partitions))
         has_ids = "qid" in self.partitions[0]
-        try:
-            totals: Totals = compute(delayed(_add_partitions, pure=False)(parts, has_ids))[0]
-        except TypeError as error:  # If an object cannot be sent to the workers, Dask's error hides the reason.
-            cause: BaseException | None = error
-            while cause is not None and not isinstance(cause, UnpicklableError):
-                cause = cause.__cause__ or cause.__context__
-            raise cause or error from None
+        totals: Totals = compute(delayed(_add_partitions, pure=False)(parts, has_ids))[0]
         return totals
 
 
 def _sum_partition(
-    bound_metrics: BoundMetrics, number: int, predict_stages: Any, scores: Any = None, features: Any = None, **data: Any
+    logged_metrics: LoggedMetrics,
+    number: int,
+    predict_stages: Any,
+    scores: Any = None,
+    features: Any = None,
+    **data: Any,
 ) -> PartitionSums:
     """Evaluate a partition at each stage."""
     with _in_partition(number):
-        part = Partition(bound_metrics, **data)
+        part = Partition(logged_metrics, **data)
         stages = [scores] if predict_stages is None else predict_stages(features)
         sums = np.stack([part.compute_sums(stage) for stage in stages])
     if part.evaluator is None:
@@ -382,19 +375,19 @@ def evaluate(
     2            0.674  1.000
     3            0.364  0.250
     """
-    bound_metrics = BoundMetrics(metrics, convention, negative_labels, n_jobs=1)
+    logged_metrics = LoggedMetrics(metrics, convention, negative_labels, n_jobs=1)
     cluster = Cluster.from_collections(
-        bound_metrics, columns, labels=labels, scores=scores, weight=weight, group=group, qid=qid
+        logged_metrics, columns, labels=labels, scores=scores, weight=weight, group=group, qid=qid
     )
-    return ClusterEvaluation(bound_metrics.metrics, cluster.compute_totals(), cluster)
+    return ClusterEvaluation(logged_metrics.metrics, cluster.compute_totals(), cluster)
 
 
 def _frame(
-    empty: pd.DataFrame, bound_metrics: BoundMetrics, number: int, first: int | None, scores: Any, **data: Any
+    empty: pd.DataFrame, logged_metrics: LoggedMetrics, number: int, first: int | None, scores: Any, **data: Any
 ) -> pd.DataFrame:
     """Return the values by query of a partition as a DataFrame, numbered from `first` without ids."""
     with _in_partition(number):
-        evaluation = Partition(bound_metrics, **data).evaluate(scores)
+        evaluation = Partition(logged_metrics, **data).evaluate(scores)
     if evaluation is None:
         return empty
     frame = evaluation.frame()
@@ -449,9 +442,9 @@ class ClusterCurves:
             raise ValueError(f"metric must be one of {', '.join(names)}, got {metric!r}{nearest(name, names)}")
         column = names.index(name)
         curve = self.values[:, column]
-        if np.isnan(curve).all():
+        index = find_best(curve, self.metrics[column].higher_is_better)
+        if index is None:
             raise ValueError(f"{name} is NaN in every round: it skips queries without relevant documents, and all are")
-        index = int(np.nanargmax(curve) if self.metrics[column].higher_is_better else np.nanargmin(curve))
         return Best(self.rounds[index], float(curve[index]))
 
     def frame(self) -> pd.DataFrame:
@@ -524,15 +517,15 @@ def evaluate_rounds(
     >>> curves.best("ndcg_exp@10").round
     5
     """
-    bound_metrics = BoundMetrics(metrics, convention, negative_labels, n_jobs=1)
+    logged_metrics = LoggedMetrics(metrics, convention, negative_labels, n_jobs=1)
     booster = _get_booster(model)
     trained = booster.current_iteration() if _is_lightgbm(booster) else booster.num_boosted_rounds()
     numbers = _validate_rounds(rounds, trained)
     cluster = Cluster.from_collections(
-        bound_metrics, columns, labels=labels, features=features, weight=weight, group=group, qid=qid
+        logged_metrics, columns, labels=labels, features=features, weight=weight, group=group, qid=qid
     )
     totals = cluster.compute_totals(partial(predict_stages, booster, numbers))
-    return ClusterCurves(bound_metrics.metrics, numbers, compute_ratios(totals.sums))
+    return ClusterCurves(logged_metrics.metrics, numbers, compute_ratios(totals.sums))
 
 
 def _validate_rounds(rounds: Iterable[int] | None, trained: int) -> tuple[int, ...]:

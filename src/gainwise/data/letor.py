@@ -18,7 +18,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from .._common.validation import validate_choice, validate_integer
 from .ranking_data import RankingData
-from .text import MAX_BYTES, Chunk, StrPath, at_line, numbered_lines, parse_number, read_chunks, shown
+from .text import Chunk, StrPath, at_line, numbered_lines, parse_number, read_chunks, shown
 
 Bytes: TypeAlias = NDArray[np.uint8]
 Integers: TypeAlias = NDArray[np.int64]
@@ -36,7 +36,8 @@ PADDING = 64
 _EXACT_DIGITS = 15
 _WINDOW = _EXACT_DIGITS + 1
 _POWERS = np.array([float(10**places) for places in range(_WINDOW)])
-INDEX_DIGITS = 9
+# Features are dense, so a wrong index such as 4000000000 would exhaust the memory.
+INDEX_DIGITS = 7
 _TABLE_HINT = " (from_frame reads tables, such as CSV by pandas)"
 _DOCUMENT = re.compile(rb"\bdocid\s*=\s*(\S+)")
 
@@ -50,7 +51,6 @@ def read_letor(
     features: int | None = None,
     dtype: DTypeLike = np.float32,
     zero_based: bool = False,
-    max_bytes: int = MAX_BYTES,
 ) -> RankingData:
     r"""Read LETOR files with one document per line: `label qid:query index:value …  # comment`.
 
@@ -71,8 +71,6 @@ def read_letor(
         Type of the feature values, float32 or float64.
     zero_based : bool, default False
         Whether the first column has index 0 instead of 1.
-    max_bytes : int
-        Maximum size of the text after decompression, and of the matrix of features. Defaults to 16 GiB.
 
     Returns
     -------
@@ -98,14 +96,12 @@ def read_letor(
     >>> read_letor([path, path], shared_ids="separate").query_ids.tolist()
     ['7', '8', '7', '8']
     """
-    builder = TableBuilder(
-        queries=True, features=features, dtype=dtype, zero_based=zero_based, max_bytes=max_bytes, shared_ids=shared_ids
-    )
+    builder = TableBuilder(queries=True, features=features, dtype=dtype, zero_based=zero_based, shared_ids=shared_ids)
     paths = [path] if isinstance(path, str | os.PathLike) else list(path)
     if not paths:
         raise ValueError("path must name at least one file, got an empty list")
     for file in paths:
-        builder.read_file(file, read_chunks(file, max_bytes=max_bytes))
+        builder.read_file(file, read_chunks(file))
     matrix, labels, qid, document_ids = builder.build()
     return RankingData(matrix, labels, qid=qid, query_ids=np.array(builder.query_ids), document_ids=document_ids)
 
@@ -118,7 +114,6 @@ def read_lightgbm(
     features: int | None = None,
     dtype: DTypeLike = np.float32,
     zero_based: bool = False,
-    max_bytes: int = MAX_BYTES,
 ) -> RankingData:
     r"""Read LightGBM's text files: data, group sizes (`.query`) and, if present, weights (`.weight`).
 
@@ -139,8 +134,6 @@ def read_lightgbm(
         Type of the feature values, float32 or float64.
     zero_based : bool, default False
         Whether the first column has index 0 instead of 1.
-    max_bytes : int
-        Maximum size of the text after decompression, and of the matrix of features. Defaults to 16 GiB.
 
     Returns
     -------
@@ -164,13 +157,13 @@ def read_lightgbm(
     [2, 1]
     """
     name = os.fspath(path)
-    builder = TableBuilder(queries=False, features=features, dtype=dtype, zero_based=zero_based, max_bytes=max_bytes)
-    builder.read_file(path, read_chunks(path, max_bytes=max_bytes))
+    builder = TableBuilder(queries=False, features=features, dtype=dtype, zero_based=zero_based)
+    builder.read_file(path, read_chunks(path))
     matrix, labels, _, _ = builder.build()
-    sizes = _read_numbers(f"{name}.query" if query is None else query, "group size", max_bytes)
+    sizes = _read_numbers(f"{name}.query" if query is None else query, "group size")
     if weight is None and os.path.exists(f"{name}.weight"):
         weight = f"{name}.weight"
-    weights = None if weight is None else _read_numbers(weight, "weight", max_bytes)
+    weights = None if weight is None else _read_numbers(weight, "weight")
     if weights is not None and weights.size != labels.size:
         raise ValueError(f"{weight}: {weights.size} weights, but {name} has {labels.size} documents.")
     try:
@@ -179,10 +172,10 @@ def read_lightgbm(
         raise ValueError(f"{name}: {error}") from None
 
 
-def _read_numbers(path: StrPath, name: str, max_bytes: int) -> NDArray[np.float64]:
+def _read_numbers(path: StrPath, name: str) -> NDArray[np.float64]:
     """Return the number of every line that is not blank."""
     values = []
-    for chunk in read_chunks(path, max_bytes=max_bytes):
+    for chunk in read_chunks(path):
         for line, text in numbered_lines(chunk):
             if token := text.strip():
                 try:
@@ -215,7 +208,6 @@ class TableBuilder:
         features: int | None = None,
         dtype: DTypeLike = np.float32,
         zero_based: bool = False,
-        max_bytes: int = MAX_BYTES,
         shared_ids: str = "refuse",
     ) -> None:
         validate_choice("shared_ids", shared_ids, get_args(SharedIds))
@@ -225,7 +217,7 @@ class TableBuilder:
         self.dtype: np.dtype[Any] = np.dtype(dtype)
         if self.dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
             raise TypeError(f"dtype must be float32 or float64, got {self.dtype}")
-        self._max_bytes, self._shared_ids = max_bytes, shared_ids
+        self._shared_ids = shared_ids
         self._path = ""
         self._rows, self._width = 0, self.features or 0
         self._parts: list[Rows] = []
@@ -250,18 +242,9 @@ class TableBuilder:
             raise ValueError(f"{self._path}: the file has no documents")
 
     def reserve(self, rows: int, width: int) -> int:
-        """Return the width of the next block of features, or raise if the table would exceed the limit.
-
-        Otherwise a single wrong index (`1 qid:1 4000000000:1`) could exhaust the memory.
-        """
+        """Count rows, and return the width of their block of features."""
         self._rows += rows
         self._width = max(self._width, width)
-        size = self._rows * self._width * self.dtype.itemsize
-        if size > self._max_bytes:
-            raise ValueError(
-                f"{self._path}: {self._rows} rows of {self._width} features require {size} bytes, more than "
-                f"max_bytes={self._max_bytes}. Pass features= to find a wrong index, or increase max_bytes."
-            )
         return self._width if self.features else width
 
     def _number(self, name: str) -> int:
@@ -315,7 +298,7 @@ def _parse_chunk(chunk: Chunk, builder: TableBuilder) -> Rows | None:
     rows, lead = tokens.first.size, 1 + builder.queries
     if rows == 0 or tokens.counts.min() < lead:
         return None
-    labels = parse_numbers(buffer, tokens.starts[tokens.first], tokens.ends[tokens.first])
+    labels = parse_decimals(buffer, tokens.starts[tokens.first], tokens.ends[tokens.first])
     queries = _parse_queries(buffer, tokens) if builder.queries else NO_RUNS
     if labels is None or queries is None or not np.isfinite(labels).all():
         return None
@@ -392,7 +375,7 @@ def _parse_pairs(
     if colons.size != starts.size or not ((starts < colons) & (colons + 1 < ends)).all():
         return None
     column = parse_indices(buffer, starts, colons)
-    value = parse_numbers(buffer, colons + 1, ends)
+    value = parse_decimals(buffer, colons + 1, ends)
     if column is None or value is None:
         return None
     column -= builder.first_index
@@ -413,7 +396,7 @@ def pad(text: bytes) -> Bytes:
 
 
 def parse_indices(buffer: Bytes, starts: Integers, ends: Integers) -> Integers | None:
-    """Return the values of unsigned integers of at most nine digits, or None if a token is something else."""
+    """Return the values of unsigned integers of at most seven digits, or None if a token is something else."""
     length = ends - starts
     width = int(length.max(initial=0))
     if width > INDEX_DIGITS:
@@ -430,7 +413,7 @@ def parse_indices(buffer: Bytes, starts: Integers, ends: Integers) -> Integers |
     return value.astype(np.int64) if valid.all() else None
 
 
-def parse_numbers(buffer: Bytes, starts: Integers, ends: Integers) -> NDArray[np.float64] | None:
+def parse_decimals(buffer: Bytes, starts: Integers, ends: Integers) -> NDArray[np.float64] | None:
     """Return the values of decimal numbers, bit for bit those of `float`, or None if a token is not a number."""
     value, is_plain = _parse_plain(buffer, starts, ends)
     if not is_plain.all():

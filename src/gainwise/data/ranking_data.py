@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._common.arrays import factorize, is_missing, nearest, numbers, validate_ready, vector
+from .._common.arrays import factorize, is_missing, nearest, numbers, vector
 from .._common.text import pluralize
 from .._common.validation import validate_text
 from ..judgments import Judgments
@@ -273,10 +273,8 @@ class RankingData:
 
         Raises
         ------
-        ValueError
-            If `codes` is empty or a code is out of range.
-        TypeError
-            If codes are not integers.
+        IndexError
+            If a code is out of range or not an integer.
 
         Examples
         --------
@@ -284,14 +282,7 @@ class RankingData:
         >>> data.take_queries([1, 0]).query_ids.tolist()
         ['b', 'a']
         """
-        chosen, queries = np.asarray(codes), len(self.query_ids)
-        if chosen.ndim != 1 or chosen.size == 0:
-            raise ValueError(f"codes must be a 1-D array of at least one query code, got shape {chosen.shape}")
-        if chosen.dtype.kind not in "iu":
-            raise TypeError(f"codes must be integers, got an array of {chosen.dtype}")
-        wrong = (chosen < 0) | (chosen >= queries)
-        if wrong.any():
-            raise ValueError(f"codes must be between 0 and {queries - 1}, got {chosen[np.argmax(wrong)]}")
+        chosen = np.asarray(codes)
         sizes = self._sizes()
         by_query = np.argsort(self.qid, kind="stable")
         lengths = sizes[chosen]
@@ -431,9 +422,6 @@ class RankingData:
         parts = list(parts)
         if not parts:
             raise ValueError("parts must have at least one dataset, got an empty list")
-        widths = [part.features.shape[1] for part in parts]
-        if len(set(widths)) > 1:
-            raise ValueError(f"parts must have the same number of features, got {widths}. Read them with features=.")
         parts = same_features(parts, [f"part {place}" for place in range(len(parts))])
         before = np.cumsum([0] + [len(part.query_ids) for part in parts[:-1]])
         documents = [part.document_ids for part in parts if part.document_ids is not None]
@@ -532,22 +520,14 @@ def from_frame(
     >>> data.feature_names
     ('bm25',)
     """
-    validate_ready("frame", frame)
     table = as_pandas(frame, "frame")
-    if len(table) == 0:
-        raise ValueError("frame must have at least one document, but has no rows")
-    for argument, selected in (("features", features), ("columns", columns), ("keys", keys)):
-        if isinstance(selected, str):
-            raise TypeError(
-                f"{argument} must be a sequence of column names, got the string {selected!r}. Pass [{selected!r}]."
-            )
     names = {"label": label, "query": query, "document": document, "weight": weight}
     by_role = {role: get_column(table, name, "frame") for role, name in names.items() if name is not None}
     roles = [name for name in (*names.values(), *columns, *keys) if name is not None]
     unused: list[Hashable] = []
     if features is None:
         others = {name: get_column(table, name, "frame") for name in table.columns if name not in roles}
-        unused = [name for name, column in others.items() if not _is_numeric(column) and not _is_categorical(column)]
+        unused = [name for name, column in others.items() if not _is_numeric(column) and not is_categorical(column)]
         features = [name for name in others if name not in unused]
     features = list(features)
     if not features:
@@ -580,7 +560,6 @@ def _convert_features(
     judgments: Judgments, features: Any, names: Any, categories: Any
 ) -> tuple[Any, tuple[str, ...] | None, Categories | None]:
     """Return features as a matrix in the order of the labels, with their names and categories."""
-    validate_ready("features", features)
     features = judgments.in_row_order("features", features)
     if hasattr(features, "columns"):
         if names is not None or categories:
@@ -643,9 +622,6 @@ def _convert_query_ids(ids: Any, judgments: Judgments) -> NDArray[np.str_]:
 
 def _convert_document_ids(judgments: Judgments, ids: Any) -> tuple[str, ...]:
     """Return one text per row, or raise if ids are missing."""
-    if isinstance(ids, str):
-        raise TypeError(f"document_ids must be a sequence of ids, got the string {ids!r}")
-    validate_ready("document_ids", ids)
     ids = judgments.in_row_order("document_ids", ids)
     texts = tuple(_convert_ids("document_ids", ids.to_pylist() if hasattr(ids, "to_pylist") else list(ids)))
     if len(texts) != judgments.documents:
@@ -756,7 +732,6 @@ def as_matrix(features: Any) -> Any:
 
     Masked entries of masked arrays become NaN.
     """
-    validate_ready("features", features)
     if isinstance(features, np.ma.MaskedArray):
         return np.where(np.ma.getmaskarray(features), np.nan, _as_floats(features.data))
     if not is_sparse(features):
@@ -783,19 +758,15 @@ def _validate_names(names: Any, columns: int) -> tuple[str, ...] | None:
     """Return the names of features, or raise if they are not one distinct string per column."""
     if names is None:
         return None
-    if isinstance(names, str):
-        raise TypeError(f"feature_names must be a sequence of names, got the string {names!r}")
-    names = tuple(names)
-    if len(names) != columns:
-        raise ValueError(f"feature_names must have one name per column of features ({columns}), got {len(names)}")
+    texts = tuple(map(str, names))
+    if len(texts) != columns:
+        raise ValueError(f"feature_names must have one name per column of features ({columns}), got {len(texts)}")
     first: dict[str, int] = {}
-    for position, name in enumerate(names):
-        if not isinstance(name, str):
-            raise TypeError(f"feature_names[{position}] must be a string, got {name!r}")
+    for position, name in enumerate(texts):
         validate_text(f"feature_names[{position}]", name)
         if first.setdefault(name, position) != position:
             raise ValueError(f"feature_names must be distinct, got {name!r} at {first[name]} and {position}")
-    return tuple(map(str, names))
+    return texts
 
 
 def _validate_categories(categories: Any, names: tuple[str, ...] | None, features: Any) -> Categories | None:
@@ -889,7 +860,7 @@ def _is_numeric(column: pd.Series[Any]) -> bool:
     return is_numeric_dtype(column.dtype) and not is_complex_dtype(column.dtype)
 
 
-def _is_categorical(column: pd.Series[Any]) -> bool:
+def is_categorical(column: pd.Series[Any]) -> bool:
     """Return whether a column has dtype category."""
     return str(column.dtype) == "category"
 
@@ -898,10 +869,10 @@ def _frame_to_matrix(frame: pd.DataFrame) -> tuple[NDArray[np.floating[Any]], di
     """Return the columns as one matrix, in which categories are codes, and the categories by name."""
     columns = [get_column(frame, name, "frame") for name in frame.columns]
     categories: dict[str, tuple[Any, ...]] = {}
-    narrow = all(_is_categorical(column) or column.dtype in ("float32", "float16") for column in columns)
+    narrow = all(is_categorical(column) or column.dtype in ("float32", "float16") for column in columns)
     matrix = np.empty(frame.shape, dtype=np.float32 if narrow else np.float64)
     for position, column in enumerate(columns):
-        if _is_categorical(column):
+        if is_categorical(column):
             codes = column.cat.codes.to_numpy()
             matrix[:, position] = np.where(codes < 0, np.nan, codes)
             categories[str(column.name)] = tuple(column.cat.categories.tolist())

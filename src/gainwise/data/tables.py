@@ -13,14 +13,12 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import ZIP_DEFLATED, ZIP_STORED
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._common.arrays import nearest, validate_exact_integers
 from .text import (
-    MAX_BYTES,
     StrPath,
     at_line,
     collapse_blanks,
@@ -43,7 +41,7 @@ if TYPE_CHECKING:
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": None}
 
 
-def read_scores(path: StrPath, *, column: str | None = None, max_bytes: int = MAX_BYTES) -> NDArray[np.float64]:
+def read_scores(path: StrPath, *, column: str | None = None) -> NDArray[np.float64]:
     r"""Read scores from a file, one per row of a dataset.
 
     The suffix determines the format: `.npy` and `.npz` (NumPy, never pickled objects), `.csv`, `.tsv` and `.txt` (one
@@ -55,8 +53,6 @@ def read_scores(path: StrPath, *, column: str | None = None, max_bytes: int = MA
         The file. Text can be compressed with gzip.
     column : str, optional
         Name of the column, or of the array in an `.npz` file. Required if there are several.
-    max_bytes : int
-        Maximum size of the text after decompression, or of the values of an array or column. Defaults to 16 GiB.
 
     Returns
     -------
@@ -80,11 +76,11 @@ def read_scores(path: StrPath, *, column: str | None = None, max_bytes: int = MA
     """
     name, suffix = os.fspath(path), file_suffix(path)
     if suffix in _SEPARATORS:
-        return _read_text(path, _SEPARATORS[suffix], column, max_bytes)
+        return _read_text(path, _SEPARATORS[suffix], column)
     if suffix in (".npy", ".npz"):
-        values = _load_array(path, column, max_bytes)
+        values = _load_array(path, column)
     elif suffix == ".parquet":
-        values = read_parquet(path, lambda names: _select_column(path, names, column), max_bytes).iloc[:, 0].to_numpy()
+        values = read_parquet(path, lambda names: _select_column(path, names, column)).iloc[:, 0].to_numpy()
     else:
         supported = ".npy, .npz, .csv, .tsv, .txt, .parquet"
         raise ValueError(f"{name}: unknown format {suffix!r}. Supported are {supported}.")
@@ -115,31 +111,24 @@ def _select_column(path: StrPath, names: list[str], column: str | None) -> str:
     raise ValueError(f"{os.fspath(path)}: {problem}. The columns are {list_columns(names)}.")
 
 
-def _load_array(path: StrPath, column: str | None, max_bytes: int) -> NDArray[Any]:
-    """Return the array of an `.npy` file, or one of an `.npz` file, which is a zip file of them."""
+def _load_array(path: StrPath, column: str | None) -> NDArray[Any]:
+    """Return the array of an `.npy` file, or one of an `.npz` file."""
     expected = "no file of NumPy arrays, or one of Python objects, which are never loaded"
-    with open(path, "rb"), warnings.catch_warnings(action="ignore"):  # NumPy warns of Python 2 files.
+    with open(path, "rb"), describe_damage(path, expected):
+        content = np.load(path, allow_pickle=False)
+    if isinstance(content, np.ndarray):
+        if column is not None:
+            raise ValueError(f"{os.fspath(path)}: the file contains a single array. Omit column={column!r}.")
+        return content
+    with content:
+        name = _select_column(path, content.files, column)
         with describe_damage(path, expected):
-            # A file that is mapped to memory is at least as long as its header states.
-            content = np.load(path, mmap_mode="r", allow_pickle=False)
-        if isinstance(content, np.ndarray):
-            if column is not None:
-                raise ValueError(f"{os.fspath(path)}: the file contains a single array. Omit column={column!r}.")
-            validate_size(path, content.nbytes, max_bytes)
-            return content
-        with content:
-            name = _select_column(path, content.files, column)
-            validate_size(path, sum(member.file_size for member in content.zip.infolist()), max_bytes)
-            with describe_damage(path, expected):
-                # Methods that NumPy does not write may decompress without a limit within one read.
-                if {member.compress_type for member in content.zip.infolist()} - {ZIP_STORED, ZIP_DEFLATED}:
-                    raise ValueError("unknown compression")
-                return np.asarray(content[name])
+            return np.asarray(content[name])
 
 
-def _read_text(path: StrPath, separator: str | None, column: str | None, max_bytes: int) -> NDArray[np.float64]:
+def _read_text(path: StrPath, separator: str | None, column: str | None) -> NDArray[np.float64]:
     """Read one column of a text file."""
-    rows = _iter_rows(path, separator, max_bytes)
+    rows = _iter_rows(path, separator)
     line, first = next(rows, (1, []))
     if not first:
         raise ValueError(f"{os.fspath(path)}: the file has no scores")
@@ -150,7 +139,7 @@ def _read_text(path: StrPath, separator: str | None, column: str | None, max_byt
     elif len(first) > 1:
         raise at_line(path, line, f"{len(first)} columns and no header. Expected one score per line.")
     width = len(first)
-    texts = _iter_plain_rows(path, max_bytes, separator, header)
+    texts = _iter_plain_rows(path, separator, header)
     table = parse_columns(texts, separator or " ", {position: "number"}, width, width)
     if table is not None:
         values: NDArray[np.float64] = table.column(0).to_numpy().copy()  # Arrow's memory is read-only.
@@ -168,10 +157,10 @@ def _read_text(path: StrPath, separator: str | None, column: str | None, max_byt
     return np.array(scores, dtype=np.float64)
 
 
-def _iter_plain_rows(path: StrPath, max_bytes: int, separator: str | None, header: bool) -> Iterator[bytes]:
+def _iter_plain_rows(path: StrPath, separator: str | None, header: bool) -> Iterator[bytes]:
     """Yield the lines without the header, or raise if Arrow may read them differently than `_iter_rows`."""
     has_ended = False
-    for chunk in read_chunks(path, max_bytes=max_bytes, cells=separator is not None):
+    for chunk in read_chunks(path, cells=separator is not None):
         text = chunk.text if separator else collapse_blanks(chunk.text)
         if separator and b"\r" in text:  # This search is ten times faster than a replacement without an occurrence.
             text = text.replace(b"\r\n", b"\n")
@@ -186,12 +175,12 @@ def _iter_plain_rows(path: StrPath, max_bytes: int, separator: str | None, heade
         yield text.partition(b"\n")[2] if header and chunk.first_line == 1 else text
 
 
-def _iter_rows(path: StrPath, separator: str | None, max_bytes: int) -> Iterator[tuple[int, list[str]]]:
+def _iter_rows(path: StrPath, separator: str | None) -> Iterator[tuple[int, list[str]]]:
     """Yield line number and cells of every row. Blank lines are allowed at the end of the file only."""
     if separator:
-        table = csv_rows(path, separator, max_bytes)
+        table = csv_rows(path, separator)
     else:
-        chunks = read_chunks(path, max_bytes=max_bytes)
+        chunks = read_chunks(path)
         table = ((number, line.decode().split()) for chunk in chunks for number, line in numbered_lines(chunk))
     blank = None
     for number, cells in table:
@@ -303,9 +292,7 @@ def exact_floats(version: str) -> dict[str, Any]:
     return {} if (major, minor) >= (3, 1) else {"float_precision": "round_trip"}
 
 
-def read_parquet(
-    path: StrPath, select: Callable[[list[str]], str] | None = None, max_bytes: int = MAX_BYTES
-) -> pd.DataFrame:
+def read_parquet(path: StrPath, select: Callable[[list[str]], str] | None = None) -> pd.DataFrame:
     """Return the columns of a Parquet file, or the one that `select` chooses from their names.
 
     Text becomes categorical, so that long texts are not copied to each row.
@@ -318,16 +305,11 @@ def read_parquet(
     with open(path, "rb") as stream:
         with describe_damage(path, expected):
             file = parquet.ParquetFile(stream)
-            metadata, names = file.metadata, file.schema_arrow.names
-            # Arrow ends the process on some damaged metadata of columns, so only row groups are read here.
-            groups = (metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
-            size = max(8 * metadata.num_rows * len(names), sum(groups))
+            names = file.schema_arrow.names
         duplicate = next((name for name, number in Counter(names).items() if number > 1), None)
         if duplicate is not None:  # Old versions of pyarrow do not read such files.
             raise ValueError(f"{os.fspath(path)} has two columns {duplicate!r}. Rename one of them.")
         columns = None if select is None else [select(names)]
-        # Before Arrow decodes any value.
-        validate_size(path, size if columns is None else 8 * metadata.num_rows, max_bytes)
         with describe_damage(path, expected):
             texts = [column.path for column in file.schema if column.physical_type == "BYTE_ARRAY"]
             table = parquet.ParquetFile(stream, read_dictionary=texts).read(columns=columns)
@@ -350,12 +332,6 @@ def get_column(table: pd.DataFrame, name: Hashable, source: object, role: str | 
     if column.ndim > 1:
         raise ValueError(f"column {name!r} occurs {column.shape[1]} times in {source}. Rename the others.")
     return column
-
-
-def validate_size(path: StrPath, size: int, max_bytes: int) -> None:
-    """Raise if the values of a binary file have more than `max_bytes` bytes."""
-    if size > max_bytes:
-        raise ValueError(f"{os.fspath(path)}: {size} bytes of values exceed max_bytes={max_bytes}")
 
 
 @contextmanager

@@ -23,14 +23,9 @@ import numpy as np
 
 StrPath: TypeAlias = str | os.PathLike[str]
 
-MAX_BYTES = 16 * 2**30
-"""Default limit on the text of one file after decompression: 16 GiB."""
-
 BOM = b"\xef\xbb\xbf"
 # The arrays made from a chunk of this size fit into the processor's cache, and NumPy calls are still cheap.
 _CHUNK_BYTES = 2**20
-# Without this limit, a file without line feeds would be read into memory completely.
-_LINE_BYTES = 64 * 2**20
 CONTROL = bytes(set(range(32)) - set(b"\t\n\r")) + b"\x7f"
 """Control characters other than tab, line feed and carriage return. A file that contains them is not text."""
 
@@ -97,23 +92,15 @@ def _open(path: StrPath) -> Iterator[io.BufferedIOBase]:
             raise ValueError(f"{os.fspath(path)}: damaged gzip stream ({error})") from None
 
 
-def read_chunks(
-    path: StrPath, *, max_bytes: int = MAX_BYTES, size: int = _CHUNK_BYTES, cells: bool = False
-) -> Iterator[Chunk]:
-    """Yield the file as chunks of whole lines, checked to be UTF-8 text of at most `max_bytes` bytes.
+def read_chunks(path: StrPath, *, size: int = _CHUNK_BYTES, cells: bool = False) -> Iterator[Chunk]:
+    """Yield the file as chunks of whole lines, checked to be UTF-8 text.
 
     With `cells`, a carriage return may be within a line, since quoted cells can contain one.
     """
-    line, total = 1, 0
+    line = 1
     parts: list[bytes] = []  # the beginning of a line whose end is not read yet
     with _open(path) as stream:
         while block := stream.read(size):
-            total += len(block)
-            if total > max_bytes:
-                raise ValueError(
-                    f"{os.fspath(path)}: the text has more than max_bytes={max_bytes} bytes. "
-                    "Increase max_bytes if this size is intended."
-                )
             end = block.rfind(b"\n") + 1
             if end:
                 text = b"".join((*parts, block[:end]))
@@ -122,8 +109,6 @@ def read_chunks(
                 yield chunk
                 line += lines
             parts.append(block[end:])
-            if not end and sum(map(len, parts)) > _LINE_BYTES:
-                raise at_line(path, line, f"longer than {_LINE_BYTES} bytes. This is not a text file with lines.")
     if rest := b"".join(parts):
         yield _validate_text(path, rest + b"\n", line, cells)[0]
 
@@ -159,9 +144,9 @@ def numbered_lines(chunk: Chunk) -> Iterator[tuple[int, bytes]]:
     return enumerate(chunk.text[:-1].split(b"\n"), start=chunk.first_line)
 
 
-def csv_rows(path: StrPath, separator: str, max_bytes: int) -> Iterator[tuple[int, list[str]]]:
+def csv_rows(path: StrPath, separator: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the cells of every row with the number of its last line. A quoted cell can span several lines."""
-    chunks = read_chunks(path, max_bytes=max_bytes, cells=True)
+    chunks = read_chunks(path, cells=True)
     lines = (line for chunk in chunks for line in io.StringIO(chunk.text.decode(), newline="\n"))
     reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
     try:

@@ -19,7 +19,6 @@ from .._common.validation import validate_text
 from .text import (
     BOM,
     CONTROL,
-    MAX_BYTES,
     Kind,
     StrPath,
     at_line,
@@ -75,7 +74,7 @@ _VALUES: dict[str, tuple[str, ...]] = {
 }
 
 
-def read_run(path: StrPath, *, max_bytes: int = MAX_BYTES) -> pd.DataFrame:
+def read_run(path: StrPath) -> pd.DataFrame:
     r"""Read a run in TREC's format `topic Q0 document rank score tag`, or from a table.
 
     Columns are separated by blanks or tabs. The rank and words after the tag are ignored. A file named `.csv` or `.tsv`
@@ -85,8 +84,6 @@ def read_run(path: StrPath, *, max_bytes: int = MAX_BYTES) -> pd.DataFrame:
     ----------
     path : str or path-like
         The file, plain or gzip.
-    max_bytes : int
-        Maximum size of the text after decompression. Defaults to 16 GiB.
 
     Returns
     -------
@@ -110,10 +107,10 @@ def read_run(path: StrPath, *, max_bytes: int = MAX_BYTES) -> pd.DataFrame:
     0   301   FR94-1    2.5
     1   301   FR94-2    1.5
     """
-    return _read(path, "score", max_bytes)
+    return _read(path, "score")
 
 
-def read_qrels(path: StrPath, *, max_bytes: int = MAX_BYTES) -> pd.DataFrame:
+def read_qrels(path: StrPath) -> pd.DataFrame:
     r"""Read qrels in TREC's format `topic iteration document grade`, or from a table.
 
     Columns are separated by blanks or tabs. A file named `.csv` or `.tsv` (or `.csv.gz`) with a header is read as a
@@ -123,8 +120,6 @@ def read_qrels(path: StrPath, *, max_bytes: int = MAX_BYTES) -> pd.DataFrame:
     ----------
     path : str or path-like
         The file, plain or gzip.
-    max_bytes : int
-        Maximum size of the text after decompression. Defaults to 16 GiB.
 
     Returns
     -------
@@ -161,7 +156,7 @@ def read_qrels(path: StrPath, *, max_bytes: int = MAX_BYTES) -> pd.DataFrame:
     0       star wars       11    3.0
     1  6" pipe, steel      802    0.0
     """
-    return _read(path, "label", max_bytes)
+    return _read(path, "label")
 
 
 class Listing(NamedTuple):
@@ -180,7 +175,7 @@ class Listing(NamedTuple):
     """The title of each row's document, or None if there are no titles."""
 
 
-def read_listing(path: StrPath, value: Value, max_bytes: int = MAX_BYTES) -> Listing | None:
+def read_listing(path: StrPath, value: Value) -> Listing | None:
     """Return a run or qrels as a listing, or None if `read_run` or `read_qrels` has to read the file.
 
     A document may occur twice in a query.
@@ -188,7 +183,7 @@ def read_listing(path: StrPath, value: Value, max_bytes: int = MAX_BYTES) -> Lis
     if file_suffix(path) in _SEPARATORS:
         return None
     form = _FORMATS[value]
-    texts = (collapse_blanks(chunk.text) for chunk in read_chunks(path, max_bytes=max_bytes))
+    texts = (collapse_blanks(chunk.text) for chunk in read_chunks(path))
     kinds: dict[int, Kind] = {0: "category", 2: "text", form.position: "number"}
     table = parse_columns(texts, " ", kinds, form.min_fields, form.max_fields)
     if table is None:
@@ -201,14 +196,14 @@ def read_listing(path: StrPath, value: Value, max_bytes: int = MAX_BYTES) -> Lis
     return Listing(queries.dictionary.to_pylist(), queries.indices.to_numpy().astype(np.int64), documents, values)
 
 
-def _read(path: StrPath, value: Value, max_bytes: int) -> pd.DataFrame:
+def _read(path: StrPath, value: Value) -> pd.DataFrame:
     import pandas as pd
 
     if file_suffix(path) in _SEPARATORS:
-        table = _read_table(path, value, max_bytes)
+        table = _read_table(path, value)
         if table is not None:
             return table
-    listing = read_listing(path, value, max_bytes)
+    listing = read_listing(path, value)
     if listing is not None:
         encoded = listing.documents.dictionary_encode().combine_chunks()
         if not twice(listing.query * len(encoded.dictionary) + encoded.indices.to_numpy()):
@@ -216,15 +211,15 @@ def _read(path: StrPath, value: Value, max_bytes: int) -> pd.DataFrame:
             queries = pd.Series(listing.ids, dtype=kind).take(listing.query).reset_index(drop=True)
             documents = pd.Series(listing.documents.to_pandas(), dtype=kind)
             return pd.DataFrame({"query": queries, "document": documents, value: listing.values})
-    return _parse_lines(path, value, max_bytes)
+    return _parse_lines(path, value)
 
 
-def _parse_lines(path: StrPath, value: Value, max_bytes: int) -> pd.DataFrame:
+def _parse_lines(path: StrPath, value: Value) -> pd.DataFrame:
     """Read a file line by line, or raise with the first problem and its line."""
     form = _FORMATS[value]
     lines, queries, documents, values = [], [], [], []
     ids: dict[bytes, str] = {}  # One string per query instead of one per line.
-    for chunk in read_chunks(path, max_bytes=max_bytes):
+    for chunk in read_chunks(path):
         for line, text in numbered_lines(chunk):
             fields = text.split()
             if not fields:
@@ -244,13 +239,13 @@ def _parse_lines(path: StrPath, value: Value, max_bytes: int) -> pd.DataFrame:
     return _build_frame(path, lines, {"query": queries, "document": documents, value: np.array(values)})
 
 
-def _read_table(path: StrPath, value: Value, max_bytes: int) -> pd.DataFrame | None:
+def _read_table(path: StrPath, value: Value) -> pd.DataFrame | None:
     """Read judgments or a run from a delimited file with a header, or return None for a file in TREC's format.
 
     Columns are query, document and `value`, and query_text and title if the file has them. Rows without a label are
     skipped with a warning.
     """
-    chunks = read_chunks(path, max_bytes=max_bytes, cells=True)
+    chunks = read_chunks(path, cells=True)
     first = next((text for chunk in chunks for text in chunk.text.split(b"\n") if text.strip()), b"")
     if not first:
         raise ValueError(f"{path}: the file is empty. Expected a header and one document per line.")
@@ -258,7 +253,7 @@ def _read_table(path: StrPath, value: Value, max_bytes: int) -> pd.DataFrame | N
     names_query = not set(map(_normalize, _QUERY)).isdisjoint(map(_normalize, first.decode().split(separator)))
     if is_number(b"".join(first.split()[3:4])) and not names_query:  # a rank or a grade
         return None
-    rows = ((line, cells) for line, cells in csv_rows(path, separator, max_bytes) if any(cells))
+    rows = ((line, cells) for line, cells in csv_rows(path, separator) if any(cells))
     line, cells = next(rows, (1, []))
     header = [cell.strip() for cell in cells]
     try:

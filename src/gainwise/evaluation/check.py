@@ -3,25 +3,84 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from .._common.arrays import nearest
-from .._common.text import TextResult, join_names, pluralize
+from .._common.arrays import factorize, nearest
+from .._common.text import TextResult, format_mean, join_names, pluralize
 from .._common.validation import validate_choice, validate_ordered
-from ..data.leaks import QueryRows, describe_shared_queries, find_shared_queries
-from .findings import CHECKS, CODES, LIBRARIES, Finding, Severity, describe, find_contradictory_rows
-from .parts import Part, read_part
+from ..data.ranking_data import is_sparse
+from ..judgments import Judgments
+from ..metrics.dcg import NDCG
+from .evaluator import Evaluator, describe_gains
+from .parts import Part, compute_keys, find_shared_queries, have_comparable_rows, read_part
+from .prediction import LIBRARIES
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from .._common.typing import Bools, Floats, Integers
+
 Library = Literal["lightgbm", "xgboost", "catboost"]
+Severity = Literal["error", "warning", "info"]
 
 SEVERITIES = ("error", "warning", "info")
+
+LARGEST_LABELS = {"lightgbm": 30, "xgboost": 31}
+"""Largest label without a table of gains (LightGBM), or with the default exponential gain (XGBoost)."""
+
+MAX_DOCUMENTS = 10_000
+"""LightGBM's largest number of documents in a query."""
+
+FEW_QUERIES = 1000
+QUERY_SD, QUANTILES = 0.1, 1.645 + 0.842
+"""A typical standard deviation of a difference over queries, and the quantiles for level 5 % and power 80 %."""
+
+MAX_PROBABILITY = 1e-6
+"""A pattern is a finding if it is less probable than this by chance."""
+
+MAX_ROWS = 100
+"""Rows of a finding, the first ones."""
+
+CODES = (
+    "groups", "leak", "same ids", "clusters", "duplicate documents", "contradictory rows", "scattered rows", "gains",
+    "large labels", "fractional labels", "negative labels", "long queries", "sorted labels", "chance",
+    "uninformative queries", "label in features", "constant features", "duplicate features", "query features",
+    "missing values", "infinite values", "few queries", "document weights",
+)  # fmt: skip
+"""The codes of all findings."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A finding of `gainwise.check`.
+
+    Attributes
+    ----------
+    code : str
+        Kind of the finding, for `ignore=`.
+    severity : {"error", "warning", "info"}
+        Consequence: an invalid result or a failed training, a result that may mislead, or a fact.
+    part : str
+        Name of the part of the data.
+    text : str
+        Finding, consequence and fix.
+    rows : tuple of int
+        The first rows that it concerns, from 0.
+    """
+
+    code: str
+    severity: Severity
+    part: str
+    text: str
+    rows: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.part}: {self.text}"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -61,10 +120,6 @@ class Check(TextResult):
         """Return whether a finding has at least this severity."""
         validate_choice("severity", severity, SEVERITIES)
         return any(SEVERITIES.index(found.severity) <= SEVERITIES.index(severity) for found in self.findings)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the findings as values for JSON."""
-        return self._export(["findings", "not_checked"])
 
     def _repr_html_(self) -> str:
         from .._common.theme import table_cell
@@ -143,48 +198,271 @@ def check(
             fix = "Otherwise, the library cannot assign rows to queries."
             findings.append(Finding("groups", "error", part.name, f"{part.error}. {fix}"))
             continue
-        findings += [found for function in CHECKS for found in function(part, used)]
+        findings += [*_check_rows(part, used), *_check_labels(part, used)]
+        findings += [*_check_queries(part), *_check_features(part)]
         if part.features is None or part.zero_is_missing:
             not_checked.append(f"Features of {part.name}, because its {part.kind} does not contain them as passed.")
     readable = [part for part in parts if not part.error]
     by_query = clusters if isinstance(clusters, Mapping) else None
-    findings += [*_compare_parts(readable, not_checked), *_compare_clusters(readable, by_query)]
-    findings += find_contradictory_rows(readable)
+    for first, second in itertools.combinations(readable, 2):
+        if not have_comparable_rows(first, second):
+            reason = "because it requires the same features in both, or ids of queries and documents"
+            not_checked.append(f"Leaks between {first.name} and {second.name}, {reason}.")
+    findings += [*_compare_parts(readable), *_compare_clusters(readable, by_query)]
+    findings += _find_contradictory_rows(readable)
     findings = [found for found in findings if found.code not in ignored]
     findings.sort(key=lambda found: SEVERITIES.index(found.severity))
     return Check(tuple(findings), tuple(not_checked))
 
 
-def _compare_parts(parts: list[Part], not_checked: list[str]) -> Iterable[Finding]:
+def _report(code: str, severity: Severity, part: Part, text: str, rows: Any = ()) -> Finding:
+    """Return a finding about a part, with its first rows."""
+    return Finding(code, severity, part.name, text, tuple(map(int, np.asarray(rows)[:MAX_ROWS])))
+
+
+def _decide(library: str | None) -> Severity:
+    """Return error for libraries that reject such labels, info for another one, and warning if it is unknown."""
+    return "warning" if library is None else "error" if library in LARGEST_LABELS else "info"
+
+
+def _check_rows(part: Part, library: str | None) -> Iterator[Finding]:
+    """Yield findings about ids and the order of rows."""
+    if part.documents is not None:
+        codes = factorize(part.documents)[0]
+        repeated = _find_repeated(part.queries * (int(codes.max()) + 1) + codes)
+        if repeated.any():
+            size = pluralize(int(repeated.sum()), "row")
+            text = f"{size} repeat a document of their query, so it has several labels. Keep one row of each."
+            yield _report("duplicate documents", "warning", part, text, np.flatnonzero(repeated))
+    changes = np.flatnonzero(part.queries[1:] != part.queries[:-1])
+    if len(changes) + 1 > len(part.sizes):
+        first = np.unique(part.queries[np.append(0, changes + 1)], return_index=True)[1]
+        rows = np.setdiff1d(np.append(0, changes + 1), np.append(0, changes + 1)[first])
+        text = (
+            f"rows of a query are not adjacent, first in row {rows[0]}. LightGBM and XGBoost require sorted rows. Sort "
+            "them by query, or use RankingData.contiguous()."
+        )
+        yield _report("scattered rows", "error" if library in LARGEST_LABELS else "info", part, text, rows)
+    longest = int(part.sizes.max())
+    if longest > MAX_DOCUMENTS:
+        text = f"a query has {longest:,} documents, but LightGBM supports at most {MAX_DOCUMENTS:,}. Shorten it."
+        rows = part.find_rows(part.sizes > MAX_DOCUMENTS)
+        yield _report("long queries", "error" if library == "lightgbm" else "info", part, text, rows)
+    if part.has_document_weights:
+        text = "weights are per document, but LightGBM and XGBoost weight queries. Metrics use the mean of each query."
+        yield _report("document weights", "info", part, text)
+
+
+def _find_repeated(values: Integers) -> Bools:
+    """Return which values occurred before."""
+    repeated = np.ones(len(values), dtype=bool)
+    repeated[np.unique(values, return_index=True)[1]] = False
+    return repeated
+
+
+def _check_labels(part: Part, library: str | None) -> Iterator[Finding]:
+    """Yield findings about labels."""
+    labels, levels = part.labels, np.unique(part.labels)
+    gains = describe_gains(levels)
+    if gains:
+        text = f"{gains}, of which ndcg_exp computes gains again. Use ndcg_linear, or map the labels to grades."
+        yield _report("gains", "warning", part, text)
+    limit = LARGEST_LABELS.get(library or "", min(LARGEST_LABELS.values()))
+    fix = "Map the labels to grades, or set label_gain (LightGBM) or ndcg_exp_gain=False (XGBoost)."
+    if levels[-1] > limit:
+        name = LIBRARIES[library] if library in LARGEST_LABELS and library else "ranking objectives"
+        text = f"labels reach {levels[-1]:g}, but {name} support at most {limit} by default. {fix}"
+        severity: Severity = "info" if gains and library is None else _decide(library)
+        yield _report("large labels", severity, part, text, np.flatnonzero(labels > limit))
+    fractional = labels != np.floor(labels)
+    if fractional.any():
+        text = f"labels are fractional, such as {labels[fractional][0]:g}, but ranking objectives require whole grades."
+        severity = "info" if gains and library is None else _decide(library)
+        yield _report("fractional labels", severity, part, text, np.flatnonzero(fractional))
+    if levels[0] < 0:
+        text = f"labels are negative, such as {levels[0]:g}. Ranking objectives and exponential gains reject them."
+        rows = np.flatnonzero(labels < 0)
+        yield _report("negative labels", "info" if library is None else _decide(library), part, text, rows)
+
+
+def _check_queries(part: Part) -> Iterator[Finding]:
+    """Yield findings about queries: which are informative, sorted, and the value of random order."""
+    facts = _count_grades(part)
+    total, mixed = len(part.sizes), int(facts.mixed.sum())
+    if mixed < total:
+        single, irrelevant = int((part.sizes == 1).sum()), int((facts.highest <= 0).sum())
+        text = (
+            f"{total - mixed:,} of {pluralize(total, 'query')} have one document or equal labels ({single:,} have one "
+            f"document, {irrelevant:,} have no relevant one). They cannot distinguish models, and libraries count them "
+            "differently."
+        )
+        severity: Severity = "warning" if 2 * mixed < total else "info"
+        yield _report("uninformative queries", severity, part, text, part.find_rows(~facts.mixed))
+    expected = float(np.exp(facts.log_probability[facts.mixed]).sum())
+    is_sorted = facts.mixed & facts.descending
+    observed = int(is_sorted.sum())
+    if 2 * observed > mixed and _is_improbable(observed, expected):
+        text = (
+            f"rows are sorted by label in {observed:,} of {mixed:,} queries with different labels. Metrics that keep "
+            "the input order in ties, as in LightGBM and XGBoost, then reward constant scores. Shuffle rows in queries."
+        )
+        yield _report("sorted labels", "warning", part, text, part.find_rows(is_sorted))
+    order = np.argsort(part.queries, kind="stable")
+    judgments = Judgments(np.maximum(part.labels[order], 0.0), group=part.sizes)
+    (chance,) = Evaluator(NDCG(gain="linear", k=10), judgments)(np.zeros(len(order))).mean.values()
+    yield _report("chance", "info", part, f"ndcg_linear@10 of random order is {format_mean(chance, 3)}.")
+    if total < FEW_QUERIES:
+        difference = QUANTILES * QUERY_SD / math.sqrt(total)
+        text = (
+            f"with {pluralize(total, 'query')}, a comparison rarely shows differences below {difference:.3f} (if they "
+            f"have a standard deviation of {QUERY_SD:g} over queries)."
+        )
+        yield _report("few queries", "info", part, text)
+
+
+def _is_improbable(observed: int, expected: float) -> bool:
+    """Return whether so many of the expected events are improbable, by Chernoff's bound for independent events."""
+    if observed <= expected:
+        return False
+    excess = observed * (math.log(observed) - math.log(max(expected, 1e-300))) - observed + expected
+    return excess > -math.log(MAX_PROBABILITY)
+
+
+class _Grades(NamedTuple):
+    """Facts by query: whether labels differ, the highest label, whether rows descend, and how probable that is."""
+
+    mixed: Bools
+    highest: Floats
+    descending: Bools
+    log_probability: Floats
+
+
+def _count_grades(part: Part) -> _Grades:
+    order = np.argsort(part.queries, kind="stable")
+    queries, labels, number = part.queries[order], part.labels[order], len(part.sizes)
+    starts = np.cumsum(part.sizes) - part.sizes
+    highest, lowest = np.maximum.reduceat(labels, starts), np.minimum.reduceat(labels, starts)
+    rising = (labels[1:] > labels[:-1]) & (queries[1:] == queries[:-1])
+    descending = np.bincount(queries[1:][rising], minlength=number) == 0
+    pairs, counts = np.unique(np.stack([queries, factorize(labels)[0]]), axis=1, return_counts=True)
+    factorials = np.append(0.0, np.cumsum(np.log(np.arange(1, part.sizes.max() + 1))))
+    same = np.bincount(pairs[0], weights=factorials[counts], minlength=number)
+    return _Grades(highest > lowest, highest, descending, same - factorials[part.sizes])
+
+
+def _find_contradictory_rows(parts: Sequence[Part]) -> Iterator[Finding]:
+    """Yield one finding about all rows with the features of another row of their query, but another label."""
+    found: list[tuple[Part, Integers]] = []
+    for part in parts:
+        if part.features is not None:
+            keys = compute_keys(part.features)
+            order = np.lexsort((part.labels, keys, part.queries))
+            same = (part.queries[order][1:] == part.queries[order][:-1]) & (keys[order][1:] == keys[order][:-1])
+            rows = np.sort(order[1:][same & (part.labels[order][1:] != part.labels[order][:-1])])
+            found += [(part, rows)] if len(rows) else []
+    if found:
+        counts = join_names([f"{len(rows):,} of {len(part.labels):,}" for part, rows in found])
+        text = (
+            f"{counts} rows have the features of another row of their query, but another label, so no model can "
+            "distinguish them. Check the labels, or add features."
+        )
+        names = join_names([part.name for part, _ in found])
+        yield replace(_report("contradictory rows", "warning", *found[0][:1], text, found[0][1]), part=names)
+
+
+def _check_features(part: Part) -> Iterator[Finding]:
+    """Yield findings about columns of features."""
+    if part.features is None or part.zero_is_missing:
+        return
+    names = part.names or tuple(f"{number}" for number in range(part.features.shape[1]))
+    found: dict[str, list[str]] = {}
+    missing = infinite = 0
+    seen: dict[int, str] = {}
+    perfect = _build_perfect_test(part)
+    for name, values in zip(names, _list_columns(part.features), strict=True):
+        missing += int(np.isnan(values).sum())
+        infinite += int(np.isinf(values).sum())
+        is_constant = bool((values == values[0]).all() or np.isnan(values).all())
+        code = hash(values.tobytes())
+        is_perfect, is_constant_in_queries = perfect(values)
+        if np.array_equal(values, part.labels.astype(values.dtype)) and not is_constant:
+            found.setdefault("equal", []).append(name)
+        elif is_perfect:
+            found.setdefault("perfect", []).append(name)
+        if is_constant:
+            found.setdefault("constant", []).append(name)
+        elif is_constant_in_queries:
+            found.setdefault("query", []).append(name)
+        elif code in seen:
+            found.setdefault("duplicate", []).append(f"{name} (= {seen[code]})")
+        seen.setdefault(code, name)
+    yield from _describe_columns(part, found)
+    if missing:
+        yield _report("missing values", "info", part, f"features have {pluralize(missing, 'missing value')}.")
+    if infinite:
+        text = f"features have {pluralize(infinite, 'infinite value')}. XGBoost rejects them. Replace them."
+        yield _report("infinite values", "error", part, text)
+
+
+def _describe_columns(part: Part, found: dict[str, list[str]]) -> Iterator[Finding]:
+    texts: dict[str, tuple[str, Severity, str]] = {
+        "equal": ("label in features", "warning", "equal to the label. Remove what is not known before ranking"),
+        "perfect": (
+            "label in features",
+            "warning",
+            "in the perfect order in every query, which suggests a leak. Remove what is not known before ranking",
+        ),
+        "constant": ("constant features", "info", "constant, and cannot change an order"),
+        "duplicate": ("duplicate features", "info", "equal to another feature"),
+        "query": ("query features", "info", "constant within queries, and cannot change an order alone"),
+    }
+    for kind, (code, severity, text) in texts.items():
+        if kind in found:
+            plural = "features" if len(found[kind]) > 1 else "feature"
+            verb = "are" if len(found[kind]) > 1 else "is"
+            yield _report(code, severity, part, f"{plural} {join_names(found[kind], most=5)} {verb} {text}.")
+
+
+def _list_columns(features: Any) -> Iterator[np.ndarray[Any, Any]]:
+    if is_sparse(features):
+        columns = features.tocsc()
+        yield from (columns[:, [place]].toarray().ravel() for place in range(columns.shape[1]))
+    else:
+        yield from (np.ascontiguousarray(features[:, place]) for place in range(features.shape[1]))
+
+
+def _build_perfect_test(part: Part) -> Callable[[np.ndarray[Any, Any]], tuple[bool, bool]]:
+    """Return a test of a feature: whether it orders every query perfectly, and whether it is constant in queries."""
+    order = np.lexsort((part.labels, part.queries))
+    queries, labels = part.queries[order], part.labels[order]
+    starts = np.flatnonzero(np.append(True, (queries[1:] != queries[:-1]) | (labels[1:] != labels[:-1])))
+    same = queries[starts][1:] == queries[starts][:-1]
+    facts = _count_grades(part)
+    limit = math.log(MAX_PROBABILITY / (2 * part.features.shape[1]))
+    is_evidence = float(facts.log_probability[facts.mixed].sum()) < limit
+    query_starts = np.cumsum(part.sizes) - part.sizes
+
+    def test(values: np.ndarray[Any, Any]) -> tuple[bool, bool]:
+        ordered = values[order]
+        high, low = np.maximum.reduceat(ordered, starts), np.minimum.reduceat(ordered, starts)
+        rising, falling = (low[1:] > high[:-1])[same].all(), (high[1:] < low[:-1])[same].all()
+        constant = np.maximum.reduceat(ordered, query_starts) == np.minimum.reduceat(ordered, query_starts)
+        return bool(is_evidence and (rising or falling)), bool(constant.all())
+
+    return test
+
+
+def _compare_parts(parts: list[Part]) -> Iterator[Finding]:
     """Yield leaks and equal ids of every two parts."""
-    all_keys = {part.name: part.keys for part in parts}
+    cases: dict[str, tuple[Severity, str]] = {
+        "leak": ("error", "Values on {} are too high. Remove them from one of the parts."),
+        "same ids": ("warning", "Give different queries different ids."),
+    }
     for first, second in itertools.combinations(parts, 2):
-        keys, other_keys = all_keys[first.name], all_keys[second.name]
-        has_same_columns = (first.features is None) == (second.features is None) and first.names == second.names
-        if keys is None or other_keys is None or not has_same_columns:
-            reason = "because it requires the same features in both, or ids of queries and documents"
-            not_checked.append(f"Leaks between {first.name} and {second.name}, {reason}.")
-            # Different keys for all rows leave the comparison of ids.
-            keys = np.arange(len(first.labels), dtype=np.uint64)
-            other_keys = np.arange(len(second.labels), dtype=np.uint64) + np.uint64(len(keys))
-        shared = find_shared_queries(
-            QueryRows(keys, first.queries, first.ids), QueryRows(other_keys, second.queries, second.ids)
-        )
-        ids = second.ids or range(len(second.sizes))
-        sentences = describe_shared_queries(shared, first.name, second.name, ids)
-        cases: tuple[tuple[str, Severity, Any, str], ...] = (
-            (
-                "leak",
-                "error",
-                shared.leaks,
-                f"Values on {second.name} are too high. Remove them from one of the parts.",
-            ),
-            ("same ids", "warning", shared.same_ids, "Give different queries different ids."),
-        )
-        for code, severity, places, fix in cases:
-            if len(places):
-                rows = np.flatnonzero(np.isin(second.queries, places))
-                yield describe(code, severity, second, f"{sentences.pop(0)} {fix}", rows)
+        for code, places, text in find_shared_queries(first, second).describe(first, second):
+            severity, fix = cases[code]
+            rows = np.flatnonzero(np.isin(second.queries, places))
+            yield _report(code, severity, second, f"{text} {fix.format(second.name)}", rows)
 
 
 def _compare_clusters(parts: list[Part], by_query: Mapping[Any, Any] | None) -> Iterable[Finding]:

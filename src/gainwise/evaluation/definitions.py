@@ -15,13 +15,14 @@ from rich.progress import track
 
 from .._common import cached_property
 from ..judgments import Judgments
-from ..metrics.base import Metric
+from ..metrics.base import COMMON, Metric
 from ..metrics.binary import BinaryMetric, Hit, Precision, Recall
 from ..metrics.conventions import CONVENTIONS, DEFECT
 from ..metrics.dcg import exponential, has_exponential_gain
 from ..metrics.names import parse_metrics
 from ..ranking.rows import Ties
 from .evaluator import Evaluator
+from .explain import ORDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -56,9 +57,26 @@ _RELEVANT = float(np.nextafter(0, 1))
 _CUTOFF_OPTION = re.compile(r"(?<=:)top=\{k\};|(?:@|:top=|_cut_|_)\{k\}|\w+=\[?\{k\}\]?(?:, )?")
 
 
+_WORDS = {
+    **{("gain", gain): f"{gain} gain" for gain in ("linear", "exponential", "binary")},
+    **{("denominator", x): f"divided by {x.replace('_', ' ')}" for x in ("min_R_k", "R", "hits", "min_k_n")},
+    ("discount", "jk"): "no discount at ranks 1 and 2",
+    ("discount", "none"): "no discount",
+    ("ties", "order"): "ties in input order",
+    ("ties", "average"): "ties averaged over all orders",
+    ("ties", "worst"): "ties with the lowest label first",
+    ("ties", "best"): "ties with the highest label first",
+    ("empty", "0.0"): "queries without relevant documents count as 0",
+    ("empty", "1.0"): "queries without relevant documents count as 1",
+    ("empty", "skip"): "queries without relevant documents are left out",
+    ("weights", "ignore"): "without weights",
+}
+"""Options in words."""
+
+
 @dataclass(frozen=True)
 class Definition:
-    """A metric, and the library that prints it by a name. `offset` is added to the mean.
+    """A metric, and the library that prints it by a name. `value` is its mean on a sample, plus `offset`.
 
     `source` is 0 for your own metric, 1 for libraries, 2 for defaults of gainwise and 3 for other options.
     """
@@ -68,6 +86,8 @@ class Definition:
     library: str = ""
     printed: str = ""
     offset: float = 0.0
+    sample: Any = None
+    value: float = float("nan")
 
     @property
     def base(self) -> str:
@@ -78,6 +98,32 @@ class Definition:
     def name(self) -> str:
         """The name in the library, or here."""
         return self.printed or str(self.metric)
+
+    def fits(self, other: Definition) -> bool:
+        """Return whether one program could have printed both values."""
+        if (self.sample, self.library, self.offset) != (other.sample, other.library, other.offset):
+            return False
+        if type(self.metric) is type(other.metric):
+            return self.metric.without_cutoff() == other.metric.without_cutoff()
+        same = (getattr(self.metric, option) == getattr(other.metric, option) for option in COMMON if option != "k")
+        return bool(self.library) or all(same)
+
+    def list_options(self) -> list[str]:
+        """Return the options that matter on the sample, in words."""
+        metric, sample = self.metric, self.sample
+        matters = {
+            "gain": not sample.is_binary,
+            "ties": sample.has_ties,
+            "empty": sample.has_empty(metric) and not self.offset,
+            "weights": sample.judgments.weights is not None,
+        }
+        names = [name for name in ORDER if name in metric.option_names() and matters.get(name, True)]
+        words = [_WORDS.get((name, str(getattr(metric, name))), "") for name in names]
+        if isinstance(metric, BinaryMetric) and metric.min_label > 1:
+            words.append(f"labels of at least {metric.min_label:g} are relevant")
+        if self.offset:
+            words.append("queries without relevant documents count as 1 with the weight 1")
+        return [word for word in (*words, sample.options) if word]
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,8 +193,8 @@ class Sample:
         changes = {option: value for _, option, value in rules if option in (*metric.option_names(), "k")}
         return metric.change(**changes) if changes else metric
 
-    def evaluate(self, definitions: Iterable[Definition]) -> dict[Definition, float]:
-        """Return the value of each definition that is possible on these data."""
+    def evaluate(self, definitions: Iterable[Definition]) -> list[Definition]:
+        """Return the definitions that are possible on these data, with their values."""
         simple = {definition: self.simplify(definition.metric) for definition in definitions}
         missing = [metric for metric in dict.fromkeys(simple.values()) if metric not in self._values]
         missing.sort(key=lambda metric: (metric.ties, metric.scores))  # One chunk ranks the documents once.
@@ -158,12 +204,15 @@ class Sample:
             chunks, f"Searching {self.fits}", console=Console(stderr=True), transient=True, disable=quiet
         ):
             self._values.update(self._compute(chunk))
-        values = {definition: self._values[metric] + definition.offset for definition, metric in simple.items()}
-        return {definition: value for definition, value in values.items() if not np.isnan(value)}
+        return [
+            replace(definition, sample=self, value=self._values[metric] + definition.offset)
+            for definition, metric in simple.items()
+            if not np.isnan(self._values[metric])
+        ]
 
     def evaluate_one(self, metric: Metric) -> float:
         """Return the value of a metric, NaN if it does not support the data."""
-        return next(iter(self.evaluate([Definition(metric, 0)]).values()), float("nan"))
+        return next((definition.value for definition in self.evaluate([Definition(metric, 0)])), float("nan"))
 
     def _compute(self, metrics: Sequence[Metric]) -> dict[Metric, float]:
         unjudged: Any = "drop" if self.options == _DROP else "irrelevant"

@@ -17,7 +17,7 @@ from .._common.arrays import to_float32
 from ..metrics.base import FunctionMetric
 from ..metrics.names import BUILT_IN
 from ..ranking import compiled
-from ..ranking.compiled import Request
+from ..ranking.compiled import FormulaRequest
 from ..ranking.rows import RankedRows, rank_block
 
 if TYPE_CHECKING:
@@ -91,12 +91,12 @@ class Family:
         np.copyto(values[:, self.place], self._value_if_empty, where=self.statistics.empty)
 
     @cached_property
-    def request(self) -> Request | None:
+    def request(self) -> FormulaRequest | None:
         """The request to the compiled core. None if it does not support the metric."""
         formula = self.metric.formula(self.statistics, self.cutoffs)
         if formula is None:
             return None
-        return Request(formula, self.cutoffs, self.place, self.statistics.empty, self._value_if_empty)
+        return FormulaRequest(formula, self.cutoffs, self.place, self.statistics.empty, self._value_if_empty)
 
 
 def evaluate_in_numpy(
@@ -172,7 +172,7 @@ class Group:
             in_numpy = [family for family in self.families if family.request is None]
             requests = [family.request for family in self.families if family.request is not None]
             useful = max(1, min(threads, len(ranked) // COMPILED_PER_THREAD))
-            if requests and not compiled.evaluate(layout, ranked, self.like.ties, requests, values, useful):
+            if requests and not compiled.evaluate_formulas(layout, ranked, self.like.ties, requests, values, useful):
                 scores.validate()
         if in_numpy:
             scores.validate()

@@ -9,8 +9,7 @@ import numpy as np
 
 from .._common.text import TextResult, format_number, join_names, pluralize
 from ..judgments import Judgments
-from ..metrics.base import COMMON, Metric
-from ..metrics.binary import BinaryMetric
+from ..metrics.base import Metric
 from ..metrics.conventions import CONVENTIONS
 from ..metrics.names import parse_metric
 from .definitions import (
@@ -24,10 +23,10 @@ from .definitions import (
     iter_samples,
 )
 from .evaluator import validate_judgments
-from .explain import ORDER, Step, decompose
+from .explain import Step, decompose
 from .groups import AlignedScores
 from .prediction import read_predictions
-from .printed_numbers import PrintedNumber, parse_numbers
+from .printed_numbers import PrintedNumber, parse_printed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -45,63 +44,11 @@ MAX_ACCIDENTAL = 0.05
 _WINDOW = 0.05
 """Half the width of the interval in which the density of values is measured."""
 
-_WORDS = {
-    **{("gain", gain): f"{gain} gain" for gain in ("linear", "exponential", "binary")},
-    **{("denominator", x): f"divided by {x.replace('_', ' ')}" for x in ("min_R_k", "R", "hits", "min_k_n")},
-    ("discount", "jk"): "no discount at ranks 1 and 2",
-    ("discount", "none"): "no discount",
-    ("ties", "order"): "ties in input order",
-    ("ties", "average"): "ties averaged over all orders",
-    ("ties", "worst"): "ties with the lowest label first",
-    ("ties", "best"): "ties with the highest label first",
-    ("empty", "0.0"): "queries without relevant documents count as 0",
-    ("empty", "1.0"): "queries without relevant documents count as 1",
-    ("empty", "skip"): "queries without relevant documents are left out",
-    ("weights", "ignore"): "without weights",
-}
-"""Options in words."""
-
 _PLACES = {name.partition("(")[0]: place for place, name in reversed(list(enumerate(BASES)))}
 
 
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    """A definition on some data, and its value."""
-
-    definition: Definition
-    sample: Sample
-    value: float
-
-    def fits(self, other: Candidate) -> bool:
-        """Return whether one program could have printed both numbers."""
-        first, second = self.definition, other.definition
-        if (self.sample, first.library, first.offset) != (other.sample, second.library, second.offset):
-            return False
-        if type(first.metric) is type(second.metric):
-            return first.metric.without_cutoff() == second.metric.without_cutoff()
-        same = (getattr(first.metric, option) == getattr(second.metric, option) for option in COMMON if option != "k")
-        return bool(first.library) or all(same)
-
-    def list_options(self) -> list[str]:
-        """Return the options that matter on these data, in words."""
-        metric, sample = self.definition.metric, self.sample
-        matters = {
-            "gain": not sample.is_binary,
-            "ties": sample.has_ties,
-            "empty": sample.has_empty(metric) and not self.definition.offset,
-            "weights": sample.judgments.weights is not None,
-        }
-        names = [name for name in ORDER if name in metric.option_names() and matters.get(name, True)]
-        words = [_WORDS.get((name, str(getattr(metric, name))), "") for name in names]
-        if isinstance(metric, BinaryMetric) and metric.min_label > 1:
-            words.append(f"labels of at least {metric.min_label:g} are relevant")
-        if self.definition.offset:
-            words.append("queries without relevant documents count as 1 with the weight 1")
-        return [word for word in (*words, sample.options) if word]
-
-
-Match = tuple[Candidate, ...]
-"""One candidate for each number."""
+Match = tuple[Definition, ...]
+"""One definition for each number."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -134,10 +81,6 @@ class Identification(TextResult):
     accidental: float
     lines: int
     text: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as values for JSON."""
-        return self._export(("matches", "nearest", "steps", "accidental", "lines", "text"))
 
     def _repr_html_(self) -> str:
         from .._common.theme import table_cell
@@ -207,7 +150,7 @@ def identify(
     >>> result.matches.loc[0, "metric"]
     'ndcg_exp(ties=order,empty=1,weights=float32_mean)@2'
     """
-    numbers = parse_numbers(number)
+    numbers = parse_printed(number)
     validate_judgments("identify(number, judgments, scores)", judgments, number=number, scores=scores)
     samples, others = _read_samples(judgments, scores, features, data or {})
     search = _Search(numbers, None if metric is None else parse_metric(metric), samples)
@@ -248,7 +191,7 @@ class _Search:
     numbers: list[PrintedNumber]
     own: Metric | None
     samples: list[Sample]
-    simple: list[Candidate] = field(default_factory=list)
+    simple: list[Definition] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.title = join_names([number.title for number in self.numbers])
@@ -270,7 +213,7 @@ class _Search:
             complete = stage in ("all", "percent")
             found = [m for sample in samples for m in self._find_in(sample, complete and sample is samples[0])]
             if library is not None and stage != "all":
-                first = {match[0].value for match in found if match[0].definition.library == library}
+                first = {match[0].value for match in found if match[0].library == library}
                 found = [match for match in found if match[0].value in first]
             if found:
                 return sorted(found, key=lambda match: self._order(match[0]))
@@ -284,23 +227,22 @@ class _Search:
 
     def _find_in(self, sample: Sample, complete: bool) -> list[Match]:
         """Return the matches on these data."""
-        matching: list[list[Candidate]] = []
+        matching: list[list[Definition]] = []
         own = [] if self.own is None else [Definition(self.own, 0)]
         for number, known in zip(self.numbers, self.values, strict=True):
             cutoffs = self._list_cutoffs(number)
             definitions = [*iter_library_definitions(sample, cutoffs), *iter_definitions(sample, cutoffs, complete)]
-            definitions = [definition for definition in (*own, *definitions) if number.allows(definition)]
-            candidates = [Candidate(key, sample, value) for key, value in sample.evaluate(definitions).items()]
-            known.update(round(candidate.value, 10) for candidate in candidates)
+            evaluated = sample.evaluate(definition for definition in (*own, *definitions) if number.allows(definition))
+            known.update(round(definition.value, 10) for definition in evaluated)
             if number is self.numbers[0] and not sample.check:
-                self.simple += [candidate for candidate in candidates if candidate.definition.source in (1, 2)]
-            matching.append([candidate for candidate in candidates if number.matches(candidate.value)])
+                self.simple += [definition for definition in evaluated if definition.source in (1, 2)]
+            matching.append([definition for definition in evaluated if number.matches(definition.value)])
         matches = ([first, *(next(filter(first.fits, x), None) for x in matching[1:])] for first in matching[0])
         return [tuple(found) for match in matches if len(found := [x for x in match if x is not None]) == len(match)]
 
-    def _order(self, candidate: Candidate) -> tuple[Any, ...]:
+    def _order(self, definition: Definition) -> tuple[Any, ...]:
         """Return a sort key: source, stated library, number of options, frequency of the cutoff and of the metric."""
-        number, definition = self.numbers[0], candidate.definition
+        number = self.numbers[0]
         cutoffs, k, source = list(self._list_cutoffs(number)), definition.metric.k, definition.source
         changes = str(definition.metric).count("=") if source == 3 else 0
         place, base = cutoffs.index(k) if k in cutoffs else len(cutoffs), _PLACES.get(definition.base, len(_PLACES))
@@ -318,23 +260,23 @@ class _Search:
 
     def list_nearest(self, matches: list[Match]) -> list[Match]:
         """Return the nearest definitions of libraries and of gainwise with other values, for the first number."""
-        excluded, distinct = {round(match[0].value, 10) for match in matches}, dict[float, Candidate]()
-        distance = {candidate: abs(candidate.value - self.numbers[0].value) for candidate in self.simple}
-        for candidate in sorted(self.simple, key=lambda entry: (round(distance[entry], 10), self._order(entry))):
-            if round(candidate.value, 10) not in excluded:
-                distinct.setdefault(round(candidate.value, 10), candidate)
-        nearest: list[Match] = [(candidate,) for candidate in distinct.values()]
+        excluded, distinct = {round(match[0].value, 10) for match in matches}, dict[float, Definition]()
+        distance = {definition: abs(definition.value - self.numbers[0].value) for definition in self.simple}
+        for definition in sorted(self.simple, key=lambda entry: (round(distance[entry], 10), self._order(entry))):
+            if round(definition.value, 10) not in excluded:
+                distinct.setdefault(round(definition.value, 10), definition)
+        nearest: list[Match] = [(definition,) for definition in distinct.values()]
         return nearest[:MAX_NEAREST]
 
-    def list_steps(self, candidate: Candidate) -> list[Step]:
+    def list_steps(self, definition: Definition) -> list[Step]:
         """Return the steps from your own metric to a definition."""
         if self.own is None:
             return []
-        sample, definition = self.samples[0], candidate.definition
+        sample = self.samples[0]
         steps = decompose(self.own, definition.metric, sample.evaluate_one)
-        rest = candidate.value - sample.evaluate_one(definition.metric)
-        if candidate.sample is not sample:
-            steps.append(Step("data", "", candidate.sample.fits or candidate.sample.options, rest))
+        rest = definition.value - sample.evaluate_one(definition.metric)
+        if definition.sample is not sample:
+            steps.append(Step("data", "", definition.sample.fits or definition.sample.options, rest))
         elif definition.offset:
             steps.append(Step("weight of queries without relevant documents", "own", "1", rest))
         return steps
@@ -346,7 +288,7 @@ def _summarize(search: _Search, matches: list[Match]) -> Identification:
 
     lines: dict[tuple[float, ...], list[Match]] = {}
     for match in matches:
-        lines.setdefault(tuple(round(candidate.value, 10) for candidate in match), []).append(match)
+        lines.setdefault(tuple(round(definition.value, 10) for definition in match), []).append(match)
     shown, nearest = list(lines.values())[:MAX_LINES], [[match] for match in search.list_nearest(matches)]
     steps = [step for line in (shown or nearest)[:1] for step in search.list_steps(line[0][0])]
     return Identification(
@@ -366,9 +308,9 @@ def _build_table(lines: list[list[Match]], target: float) -> pd.DataFrame:
     rows = [
         (
             number,
-            CONVENTIONS[match[0].definition.library].title if match[0].definition.library else "",
-            ", ".join(candidate.definition.name for candidate in match),
-            ", ".join(str(candidate.definition.metric) for candidate in match),
+            CONVENTIONS[match[0].library].title if match[0].library else "",
+            ", ".join(definition.name for definition in match),
+            ", ".join(str(definition.metric) for definition in match),
             match[0].value,
             match[0].value - target,
             ", ".join(match[0].list_options()),
@@ -384,18 +326,18 @@ def _build_table(lines: list[list[Match]], target: float) -> pd.DataFrame:
 
 def _name_line(line: list[Match]) -> str:
     """Return the names of definitions with the same value: those of libraries, or the simplest one."""
-    texts = ["your " + line[0][0].definition.name] if line[0][0].definition.source == 0 else []
-    names = {match[0].definition.library: match for match in reversed(line)}  # The simplest name of each library.
+    texts = ["your " + line[0][0].name] if line[0][0].source == 0 else []
+    names = {match[0].library: match for match in reversed(line)}  # The simplest name of each library.
     owners: dict[str, list[str]] = {}
     for match in line:
-        library = match[0].definition.library
+        library = match[0].library
         if library and names[library] is match:
             title = CONVENTIONS[library].title
-            name = join_names([candidate.definition.name for candidate in match])
+            name = join_names([definition.name for definition in match])
             owners.setdefault(name, []).append(f"{title}'" if title.endswith("s") else f"{title}'s")
     texts += [f"{join_names(libraries)} {name}" for name, libraries in owners.items()]
     same = " (the same number on these data)" if len(texts) > 1 or any(len(x) > 1 for x in owners.values()) else ""
-    return join_names(texts or [join_names([candidate.definition.name for candidate in line[0]])], 4) + same
+    return join_names(texts or [join_names([definition.name for definition in line[0]])], 4) + same
 
 
 def _describe(line: list[Match]) -> str:

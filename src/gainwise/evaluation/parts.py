@@ -1,25 +1,34 @@
-"""Parts of the data for checks: labels, queries, ids and features of datasets of any kind."""
+"""Parts of the data: labels, queries, ids and features of datasets of any kind, and queries that two parts share."""
 
 from __future__ import annotations
 
 import warnings
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from .._common import cached_property
 from .._common.arrays import factorize
+from .._common.text import pluralize
 from ..data import RankingData, from_frame
-from ..data.leaks import Keys, compute_keys, drop_numbers
-from ..data.ranking_data import as_matrix, as_pandas
+from ..data.ranking_data import as_matrix, as_pandas, is_categorical, is_sparse
 from ..data.tables import get_column
 from ..judgments import Judgments
 
 if TYPE_CHECKING:
     from .._common.typing import Bools, Floats, Integers
+
+
+Keys = NDArray[np.uint64]
+
+MIN_EQUAL_ROWS = 2
+"""A single equal row is no evidence for equal queries."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,14 +72,17 @@ class Part:
     zero_is_missing: bool = False
     error: str = ""
 
-    @property
+    @cached_property
     def sizes(self) -> Integers:
         """Number of rows of each query."""
         return np.bincount(self.queries)
 
-    @property
-    def keys(self) -> Keys | None:
-        """Numbers of rows, equal for equal features and labels, or for equal documents of a query with equal labels."""
+    @cached_property
+    def keys(self) -> Any:
+        """A number for each row, equal for equal features and labels, or for equal documents with equal labels.
+
+        None if the part contains neither features nor ids of documents and queries.
+        """
         labels = compute_keys(self.labels[:, None], first_column=-1)
         if self.features is not None:
             return compute_keys(self.features) + labels
@@ -87,7 +99,7 @@ class Part:
         return np.flatnonzero(queries[self.queries])
 
 
-def read_part(name: str, data: Any, columns: Mapping[str, Any]) -> Part:
+def read_part(name: str, data: Any, columns: Mapping[str, Any] = MappingProxyType({})) -> Part:
     """Return a dataset of any kind. `columns` are the roles of columns of frames, and clusters by query id."""
     if isinstance(data, RankingData):
         return _read_ranking_data(name, data)
@@ -141,7 +153,7 @@ def _read_frame(name: str, frame: Any, columns: Mapping[str, Any]) -> Part:
     roles = {role: column for role, column in columns.items() if column is not None}
     by_role = {role: get_column(table, column, name, role) for role, column in roles.items()}
     others = table.drop(columns=list(dict.fromkeys([*roles.values()])))
-    numeric = [column for column in others if others[column].dtype.kind in "biuf" or _is_categorical(others[column])]
+    numeric = [column for column in others if others[column].dtype.kind in "biuf" or is_categorical(others[column])]
     if numeric:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # Further columns are no features.
@@ -156,11 +168,7 @@ def _read_frame(name: str, frame: Any, columns: Mapping[str, Any]) -> Part:
         )  # fmt: skip
         part = _read_judgments(name, judgments)
     clusters = by_role["clusters"].to_numpy() if "clusters" in by_role else None
-    return Part(**{**vars(part), "kind": "DataFrame", "clusters": clusters})
-
-
-def _is_categorical(column: Any) -> bool:
-    return hasattr(column, "cat")
+    return replace(part, kind="DataFrame", clusters=clusters)
 
 
 def _read_dataset(name: str, dataset: Any) -> Part:
@@ -212,3 +220,137 @@ def _assign_queries(labels: Floats, group: Any) -> tuple[Integers, str]:
         _, counts = np.unique(factorize(sizes)[0], return_counts=True)
         fix = f"It has one entry per row, as query ids. {fix} (here {', '.join(map(str, counts[:3]))}, …)"
     return np.zeros(len(labels), dtype=np.int64), f"{sizes_text}. {fix}"
+
+
+class SharedQueries(NamedTuple):
+    """Positions of queries of the second part that the first one contains.
+
+    `leaks` have at least two equal rows, and more than half of the rows of the shorter query. `same_ids` have the same
+    id, but other rows.
+    """
+
+    leaks: Integers
+    same_ids: Integers
+
+    def describe(self, first: Part, second: Part) -> Iterator[tuple[str, Integers, str]]:
+        """Yield the code of each finding, its queries and a sentence."""
+        ids: Any = second.ids or range(len(second.sizes))
+        for code, places, text in (
+            ("leak", self.leaks, f"have all or most of their rows in {first.name}, too"),
+            ("same ids", self.same_ids, f"have the id of a query of {first.name}, but other rows"),
+        ):
+            if len(places):
+                size = f"{len(places):,} of {pluralize(len(ids), 'query')} of {second.name}"
+                yield code, places, f"{size} {text} (the first is query {str(ids[places[0]])!r})."
+
+
+def find_shared_queries(first: Part, second: Part) -> SharedQueries:
+    """Return the queries of the second part that the first part contains, too.
+
+    Pairs of queries with the same id are compared, and pairs with at least two equal rows that no other query of either
+    part contains. Rows of many queries, such as documents without any match, are no evidence. Parts without keys are
+    compared by ids only.
+    """
+    same_ids = _match_ids(first, second)
+    no_leaks = np.zeros(0, dtype=np.int64)
+    if not have_comparable_rows(first, second):
+        return SharedQueries(no_leaks, np.unique(same_ids[:, 1]))
+    pairs = np.unique(np.concatenate([same_ids, _match_rows(first, second)]), axis=0)
+    if not len(pairs):
+        return SharedQueries(no_leaks, no_leaks)
+    shared = _count_equal_rows(first, second, pairs)
+    shorter = np.minimum(first.sizes[pairs[:, 0]], second.sizes[pairs[:, 1]])
+    leaks = np.unique(pairs[(shared >= MIN_EQUAL_ROWS) & (2 * shared > shorter), 1])
+    return SharedQueries(leaks, np.setdiff1d(same_ids[:, 1], leaks))
+
+
+def have_comparable_rows(first: Part, second: Part) -> bool:
+    """Return whether equal rows of two parts have equal keys."""
+    have_same_columns = (first.features is None) == (second.features is None) and first.names == second.names
+    return first.keys is not None and second.keys is not None and have_same_columns
+
+
+def compute_keys(features: Any, first_column: int = 0) -> Keys:
+    """Return a number for each row of a matrix, equal for equal rows. Zeros of sparse and dense matrices are equal."""
+    if is_sparse(features):
+        matrix = features.tocsr(copy=True)
+        matrix.sum_duplicates()
+        totals = np.append(np.uint64(0), np.cumsum(_mix(matrix.data, matrix.indices)))
+        return np.asarray(np.diff(totals[matrix.indptr]))
+    keys: Keys = np.zeros(len(features), dtype=np.uint64)
+    for column in range(features.shape[1]):
+        keys += _mix(features[:, column], first_column + column)
+    return keys
+
+
+def drop_numbers(ids: Sequence[Any]) -> list[str] | None:
+    """Return ids as text, or None if they only number the queries from 0.
+
+    >>> drop_numbers(["0", "1", "2"]), drop_numbers([7, 8])
+    (None, ['7', '8'])
+    """
+    texts = list(map(str, ids))
+    return None if texts == list(map(str, range(len(texts)))) else texts
+
+
+def _mix(values: Any, columns: Any) -> Keys:
+    """Return pseudorandom numbers for values in columns, 0 for the value 0. Their sum over columns is the key of a row.
+
+    Zeros do not count, so that sparse and dense rows have the same key. The numbers are those of SplitMix64.
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    bits = np.where(np.isnan(numbers), np.nan, numbers).view(np.uint64)
+    with np.errstate(over="ignore"):
+        bits = bits + (np.asarray(columns) + 2).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: Keys = np.where(numbers == 0, np.uint64(0), bits ^ (bits >> np.uint64(31)))
+    return mixed
+
+
+def _match_ids(first: Part, second: Part) -> Integers:
+    """Return the pairs of queries with the same id, shape (pairs, 2)."""
+    if first.ids is None or second.ids is None:
+        return np.empty((0, 2), dtype=np.int64)
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(first.ids):
+        places.setdefault(name, []).append(place)
+    pairs = [(place, other) for other, name in enumerate(second.ids) for place in places.get(name, ())]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def _match_rows(first: Part, second: Part) -> Integers:
+    """Return the pairs of queries that share enough rows that no other query has, shape (pairs, 2)."""
+    keys, queries = _find_distinctive_rows(first)
+    other_keys, other_queries = _find_distinctive_rows(second)
+    _, places, others = np.intersect1d(keys, other_keys, assume_unique=True, return_indices=True)
+    number = len(second.sizes)
+    pairs, counts = np.unique(queries[places] * number + other_queries[others], return_counts=True)
+    return np.stack(np.divmod(pairs[counts >= MIN_EQUAL_ROWS], number), axis=1)
+
+
+def _find_distinctive_rows(rows: Part) -> tuple[Keys, Integers]:
+    """Return the keys that occur in one query only, and this query."""
+    order = np.lexsort((rows.queries, rows.keys))
+    keys, queries = rows.keys[order], rows.queries[order]
+    starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
+    ends = np.append(starts[1:], len(keys)) - 1
+    distinctive = starts[queries[starts] == queries[ends]]
+    return keys[distinctive], queries[distinctive]
+
+
+def _count_equal_rows(first: Part, second: Part, pairs: Integers) -> Integers:
+    """Return the number of equal rows of each pair of queries. A row that occurs twice in both counts twice."""
+    codes, distinct = factorize(np.concatenate([first.keys, second.keys]))
+    sides = []
+    for side, (rows, own) in enumerate(((first, codes[: len(first.keys)]), (second, codes[len(first.keys) :]))):
+        order = np.argsort(rows.queries, kind="stable")
+        sizes = rows.sizes[pairs[:, side]]
+        starts = (np.cumsum(rows.sizes) - rows.sizes)[pairs[:, side]]
+        numbers = np.repeat(np.arange(len(pairs)), sizes)
+        places = np.arange(len(numbers)) + np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
+        sides.append(numbers * len(distinct) + own[order[places]])
+    (rows_1, counts_1), (rows_2, counts_2) = (np.unique(side, return_counts=True) for side in sides)
+    equal, places, others = np.intersect1d(rows_1, rows_2, assume_unique=True, return_indices=True)
+    weights = np.minimum(counts_1[places], counts_2[others])
+    return np.bincount(equal // len(distinct), weights=weights, minlength=len(pairs)).astype(np.int64)

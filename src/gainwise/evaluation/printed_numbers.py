@@ -129,18 +129,18 @@ def _parse_number(digits: str, percent: bool, label: str, library: str | None) -
     )
 
 
-def parse_numbers(number: Any) -> list[PrintedNumber]:
+def parse_printed(number: Any) -> list[PrintedNumber]:
     """Return the numbers in a text, a mapping of names to numbers, or a number.
 
     Raise if there is none, one is not finite, or two numbers of the same metric differ.
 
-    >>> [(n.value, n.name, n.k, n.library) for n in parse_numbers("valid_0's ndcg@5: 0.59  valid_0's ndcg@10: 0.61")]
+    >>> [(n.value, n.name, n.k, n.library) for n in parse_printed("valid_0's ndcg@5: 0.59  valid_0's ndcg@10: 0.61")]
     [(0.59, 'ndcg', 5, 'lightgbm'), (0.61, 'ndcg', 10, 'lightgbm')]
-    >>> [(n.value, n.name, n.k) for n in parse_numbers("P_10 all 0.31") + parse_numbers("81.84 %")]
+    >>> [(n.value, n.name, n.k) for n in parse_printed("P_10 all 0.31") + parse_printed("81.84 %")]
     [(0.31, 'precision', 10), (0.8184, None, None)]
     """
     if isinstance(number, Mapping):
-        parsed = [entry for name, value in number.items() for entry in parse_numbers(f"{name}: {_to_text(value)}")]
+        parsed = [entry for name, value in number.items() for entry in parse_printed(f"{name}: {_to_text(value)}")]
     else:
         text = _DEVIATION.sub("", _to_text(number))
         library, end, parsed = _find_library(text), 0, []

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
 from pydantic import (
@@ -37,9 +37,6 @@ from ..metrics.binary import validate_without_judged
 from ..metrics.dcg import CANONICAL_BASES
 from ..metrics.names import parse_metric, parse_metrics
 
-MAX_MISTAKES = 10
-"""An error lists at most so many mistakes."""
-
 
 class StrictModel(BaseModel):
     """A model that takes types literally and rejects unknown keys."""
@@ -60,61 +57,21 @@ Integer = Annotated[int, BeforeValidator(_convert_number)]
 Real = Annotated[float, BeforeValidator(_convert_number)]
 
 
-def validate_model(model: type[Model], values: Any) -> Model:
-    """Return the values as a model.
-
-    Raises
-    ------
-    ValueError, TypeError
-        One line for each mistake, with the argument, the value and the nearest valid name.
-    """
+def parse_config(model: type[Model], values: Any) -> Model:
+    """Return the values as a model, or raise `ValueError` with one line for each mistake."""
     try:
         return model.model_validate(values)
     except ValidationError as error:
         mistakes = error.errors(include_url=False)
-        lines = list(dict.fromkeys(_format_mistake(model, mistake) for mistake in mistakes))
-        if len(lines) > MAX_MISTAKES:
-            lines[MAX_MISTAKES:] = [f"{len(lines) - MAX_MISTAKES} more mistakes."]
-    wrong_type = mistakes[0]["type"].endswith("_type") and not isinstance(mistakes[0]["input"], float)
-    raise (TypeError if wrong_type else ValueError)("\n".join(lines))
+    raise ValueError("\n".join(dict.fromkeys(map(_format_mistake, mistakes))))
 
 
-def _format_mistake(model: type[StrictModel], mistake: Any) -> str:
-    path, kind, value = mistake["loc"], mistake["type"], repr(mistake["input"])
-    place = _format_path(path)
-    value = value if len(value) <= 80 else f"{value[:77]}…"
-    if kind == "missing":
-        return f"{place} is missing."
-    if kind == "extra_forbidden":
-        names = list(_find_model(model, path[:-1]).model_fields)
-        return f"{place} is not a known key{nearest(str(path[-1]), names)} (known: {', '.join(names)})"
-    if kind == "value_error":
-        message = str(mistake["ctx"]["error"])
-        separator = " " if message.startswith("must ") else ": "
-        if path and message.startswith(str(path[-1])):  # For example "params.eta must be finite" at params.
-            place, separator = _format_path(path[:-1]), "."
-        return f"{place}{separator}{message}" if place else message
-    if mistake["msg"].startswith("Input should be "):
-        expected = mistake["msg"].removeprefix("Input should be ")
-        is_library = mistake["input"] == "catboost"  # Another library is not a misspelling.
-        hint = "" if is_library else nearest(str(mistake["input"]), expected.split("'")[1::2])
-        return f"{place} must be {expected}, got {value}{hint}"
-    return f"{place}: {mistake['msg']}, got {value}"
-
-
-def _format_path(path: Sequence[str | int]) -> str:
-    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
-    return text.removeprefix(".").replace("repeats.count", "repeats")
-
-
-def _find_model(model: type[StrictModel], path: Sequence[str | int]) -> type[StrictModel]:
-    """Return the model of a nested table."""
-    for step in path:
-        if isinstance(step, str):
-            annotation = model.model_fields[step].annotation
-            kinds = (kind for kind in (annotation, *get_args(annotation)) if isinstance(kind, type))
-            model = next(kind for kind in kinds if issubclass(kind, StrictModel))
-    return model
+def _format_mistake(mistake: Any) -> str:
+    place = ".".join(map(str, mistake["loc"])).replace("repeats.count", "repeats")
+    if mistake["type"] != "value_error":
+        return f"{place}: {mistake['msg']}, got {mistake['input']!r:.80}"
+    message = str(mistake["ctx"]["error"])
+    return message if not place or message.startswith(place) else f"{place}: {message}"
 
 
 @contextmanager
@@ -218,7 +175,7 @@ class Candidate:
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        values = dict(validate_model(CandidateValues, dict(vars(self))))
+        values = dict(parse_config(CandidateValues, dict(vars(self))))
         params = {key: _to_json_value(f"params.{key}", values["params"][key]) for key in sorted(values["params"])}
         if self.library == "lightgbm" and "objective" in params:
             params["objective"] = str(params["objective"]).lower()  # As LightGBM does.

@@ -23,12 +23,12 @@ from .._common.text import printable
 from .._kernel.config import cpus
 from ..evaluation.evaluator import Evaluator, shared_weights
 from ..metrics.base import Metric, list_metric_columns
-from ..training.bound_metrics import in_round
 from ..training.display import is_notebook
+from ..training.logged_metrics import in_round
 from .config import Candidate
-from .plan import Parts, Plan, Unit, find_stored_rounds, orient
+from .plan import ExperimentPlan, Parts, Unit, find_best_rounds, find_stored_rounds, orient
 from .storage import SharedParts, Storage, Training, create_canonical_json
-from .trainers import get_trainer, get_versions, predict_scores
+from .trainers import get_trainer, get_versions, predict_rounds
 
 Follow = Callable[[Unit], Callable[[Sequence[float]], None] | None]
 """Called at the start of a training in this process. Returns a function for the values of each round, or None."""
@@ -146,8 +146,6 @@ class RoundWatch:
     check: Callable[[], None] = lambda: None
     report: Callable[[Sequence[float]], None] | None = None
     rounds: list[list[float]] = field(default_factory=list)
-    _best: Any = -np.inf
-    _last_improvement: int = 0
 
     def __call__(self, scores: Any) -> bool:
         """Evaluate the scores of one round, and return whether training should stop. A `ValueError` names the round."""
@@ -161,11 +159,10 @@ class RoundWatch:
     def record(self, values: Sequence[float]) -> bool:
         """Append the values of one round, and return whether training should stop."""
         self.rounds.append(list(values))
-        rising = orient(np.array(values), self.evaluator.metrics)
-        if (rising > self._best).any():
-            self._last_improvement = len(self.rounds)
-        self._best = np.fmax(self._best, rising)
-        return 0 < self.patience <= len(self.rounds) - self._last_improvement
+        if not self.patience:
+            return False
+        best_rounds = find_best_rounds(orient(np.array(self.rounds), self.evaluator.metrics))
+        return len(self.rounds) - max(best_rounds) >= self.patience
 
 
 def train_candidate(
@@ -184,7 +181,7 @@ def train_candidate(
     curves = np.array(watch.rounds, dtype=np.float64)
     test = context.parts[unit.fold.test]
     rounds = find_stored_rounds(orient(curves, metrics))
-    scores = predict_scores(candidate.library, trainer.load(model), test, rounds, threads)
+    scores = predict_rounds(candidate.library, trainer.load(model), test, rounds, threads)
     weights = shared_weights(on_test.metrics, on_test.judgments)
     documents = {f"score {number}": values for number, values in scores.items()}
     columns = np.array([test.columns[name] for name in list_metric_columns(metrics)]).reshape(-1, len(test.labels))
@@ -220,7 +217,7 @@ def compute_total_weights(evaluator: Evaluator) -> list[float]:
     return totals
 
 
-def perform(storage: Storage, plan: Plan, unit: Unit, data: TrainingContext | SharedParts) -> list[str]:
+def perform(storage: Storage, plan: ExperimentPlan, unit: Unit, data: TrainingContext | SharedParts) -> list[str]:
     """Train a unit, write the result, and return words on it: the best values of the metrics that choose rounds.
 
     An error in training is written too, because it affects this candidate only. An error in writing (a full disk) is
@@ -266,7 +263,7 @@ def uses_other_processes(executor: Executor | None) -> bool:
 
 def perform_all(
     storage: Storage,
-    plan: Plan,
+    plan: ExperimentPlan,
     units: Sequence[Unit],
     parts: Parts,
     progress: Progress,
@@ -330,15 +327,15 @@ class Progress(rich.progress.Progress):
 
     Parameters
     ----------
-    plan : Plan
-        Plan of the experiment.
+    plan : ExperimentPlan
+        ExperimentPlan of the experiment.
     total, done : int
         Number of trainings, and of those that are finished already.
     show : bool
         Whether to report anything.
     """
 
-    def __init__(self, plan: Plan, total: int, done: int, show: bool) -> None:
+    def __init__(self, plan: ExperimentPlan, total: int, done: int, show: bool) -> None:
         stream = sys.stdout if is_notebook() else sys.stderr  # pythonw has none.
         quiet = not show or stream is None
         console = Console(file=stream, quiet=quiet, markup=False, emoji=False, highlight=False, force_jupyter=False)

@@ -22,15 +22,24 @@ from .._common.typing import Columns, FilePath, OfQueries
 from .._common.validation import validate_integer
 from ..comparison.query_labels import read_by_query, read_clusters, validate_labels
 from ..data import RankingData
-from ..data.leaks import describe_shared_queries, find_shared_queries, read_rows
 from ..data.text import one_line
 from ..evaluation.evaluator import Evaluator, shared_weights
+from ..evaluation.parts import find_shared_queries, read_part
 from ..judgments import Judgments
 from ..metrics.names import MetricLike
-from .config import BALANCED, Candidate, ExperimentConfig, prefix_errors, validate_model
+from .config import BALANCED, Candidate, ExperimentConfig, parse_config, prefix_errors
 from .execution import Progress, compute_total_weights, get_last_line, perform_all, uses_other_processes
 from .experiment_file import read_toml
-from .plan import FeatureColumns, Parts, Plan, Unit, compute_fingerprint, divide, find_import_paths, validate_importable
+from .plan import (
+    ExperimentPlan,
+    FeatureColumns,
+    Parts,
+    Unit,
+    compute_fingerprint,
+    divide,
+    find_import_paths,
+    validate_importable,
+)
 from .result import ExperimentResult, RepeatedTrainings, Selection
 from .storage import DamagedError, Storage, Training
 from .trainers import get_trainer, get_versions
@@ -151,7 +160,7 @@ class Experiment:
         segments: Columns | None = None,
     ) -> None:
         arguments = {key: value for key, value in locals().items() if key in ExperimentConfig.model_fields}
-        config = validate_model(ExperimentConfig, arguments)
+        config = parse_config(ExperimentConfig, arguments)
         if directory is not None:
             validate_importable(config.metrics, "later runs in the directory")
         defaults = config.model_dump(include={"num_boost_round", "early_stopping_rounds", "seed", "threads"})
@@ -171,7 +180,7 @@ class Experiment:
         labels = _align_labels(clusters, segments, ids)
         if groups is not None and clusters is None:
             labels["clusters"] = tuple(str(value) for part in tests for value in part.keys[groups].tolist())
-        self.plan = Plan(
+        self.plan = ExperimentPlan(
             **{**dict(config), "candidates": resolved},
             folds=divided,
             data={name: compute_fingerprint(part) for name, part in self._parts.items()},
@@ -355,7 +364,9 @@ class Experiment:
         return f"Experiment({pluralize(len(self.plan.candidates), 'candidate')}, metrics {', '.join(self.plan.names)})"
 
 
-def _load_trainings(storage: Storage, plan: Plan, units: Iterable[Unit]) -> tuple[dict[str, Training], dict[str, str]]:
+def _load_trainings(
+    storage: Storage, plan: ExperimentPlan, units: Iterable[Unit]
+) -> tuple[dict[str, Training], dict[str, str]]:
     """Return the finished trainings by slug, and the damage of those whose files differ from what was written."""
     trainings, damage = {}, {}
     for unit in units:
@@ -392,7 +403,7 @@ def _warn_of_other_version(unit: Unit, training: Training) -> None:
         warnings.warn(f"{unit} was trained by {library} {earlier}, but this is {version}. {fix}", stacklevel=4)
 
 
-def _validate_unchanged(plan: Plan, trainings: Mapping[str, Training]) -> None:
+def _validate_unchanged(plan: ExperimentPlan, trainings: Mapping[str, Training]) -> None:
     """Raise `ValueError` if a custom metric has changed: evaluate it again on the stored scores of one training."""
     custom = [metric for metric in plan.metrics if find_import_paths([metric])]
     if not custom or not trainings:
@@ -434,7 +445,7 @@ def _use_text_ids(labels: Any) -> Any:
     return labels if index is None or only_counts(index) else labels.set_axis(index.map(str))
 
 
-def _validate_data(plan: Plan, parts: Parts) -> None:
+def _validate_data(plan: ExperimentPlan, parts: Parts) -> None:
     """Raise before hours of training if data do not suit the metrics, or parts share queries. Warn of poor ids."""
     for name in dict.fromkeys(part for fold in plan.folds for part in (fold.valid, fold.test)):
         with prefix_errors(f"{name}: "):
@@ -447,19 +458,16 @@ def _validate_data(plan: Plan, parts: Parts) -> None:
         fix = "Does qid number the rows instead of the queries?"
         message = f"every query of {join_names(single, 4)} has one document, so there is nothing to rank. {fix}"
         warnings.warn(message, stacklevel=3)
-    rows = {name: read_rows(part) for name, part in parts.items()}
-    for first, second in itertools.combinations(parts, 2):
-        shared = find_shared_queries(rows[first], rows[second])
-        texts = describe_shared_queries(shared, first, second, parts[second].query_ids)
-        if len(shared.leaks):
-            raise ValueError(f"{texts[0]} Remove them from one of the parts.")
-        for text in texts:
+    for first, second in itertools.combinations([read_part(name, part) for name, part in parts.items()], 2):
+        for code, _, text in find_shared_queries(first, second).describe(first, second):
+            if code == "leak":
+                raise ValueError(f"{text} Remove them from one of the parts.")
             warnings.warn(f"{text} Give different queries different ids.", stacklevel=3)
 
 
 def create_result(
     storage: Storage,
-    plan: Plan,
+    plan: ExperimentPlan,
     trainings: Mapping[str, Training],
     directory: Path | None,
     damage: Mapping[str, str] = MappingProxyType({}),
@@ -468,7 +476,7 @@ def create_result(
 
     Parameters
     ----------
-    storage, plan : Storage, Plan
+    storage, plan : Storage, ExperimentPlan
         Directory and plan.
     trainings : mapping of slug to Training
         Finished trainings.

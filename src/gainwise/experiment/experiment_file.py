@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import re
 import tomllib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -22,17 +19,12 @@ from .config import (
     Seed,
     StrictModel,
     grid,
+    parse_config,
     prefix_errors,
     validate_candidates,
-    validate_model,
 )
 from .plan import k_folds
 from .trainers import get_trainer
-
-MAX_BYTES = 2**20
-"""Limit on the size of a TOML file, which is written by hand."""
-MAX_KEY_PARTS = 64
-"""Limit on the parts of a dotted key. No valid key has more than four."""
 
 Files = Annotated[
     list[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else value), Field(min_length=1)
@@ -145,45 +137,13 @@ def read_toml(path: FilePath, directory: FilePath | None = None) -> dict[str, An
         One line for each mistake, with its key and value.
     """
     source = Path(path)
-    with open(source, "rb") as file:
-        content = file.read(MAX_BYTES + 1)
-    if len(content) > MAX_BYTES:
-        raise ValueError(f"{source}: the file must have at most {MAX_BYTES} bytes")
-    with _located(source, "not TOML: "):
-        text = content.decode().replace("\r\n", "\n")
-        _validate_keys(text)
-        document = tomllib.loads(text)
-    with _located(source):
-        table = validate_model(ExperimentFile, document)
+    with prefix_errors(f"{source}: "):
+        table = parse_config(ExperimentFile, tomllib.loads(source.read_text("utf-8")))
         data = _read_data(source, table.data, table.seed)
     if directory is None:
         directory = source.parent / (table.directory or f"{source.stem}-run")
     arguments = {key: value for key, value in table if key != "data"}
     return {**arguments, "directory": directory, **data}
-
-
-@contextmanager
-def _located(source: Path, prefix: str = "") -> Iterator[None]:
-    """Put the path of the file before the message of an error, which becomes printable text."""
-    try:
-        yield
-    except (ValueError, TypeError) as error:
-        message = "\n".join(map(one_line, str(error).split("\n")))
-    except RecursionError:
-        message = "tables or lists are nested too deeply"
-    except MemoryError:
-        message = "data must fit into memory. Use less data or fewer features."
-    else:
-        return
-    raise ValueError(f"{source}: {prefix}{message}")
-
-
-def _validate_keys(text: str) -> None:
-    """Raise if a key has so many parts that tomllib, which takes quadratic time, would not return."""
-    for number, line in enumerate(text.split("\n"), 1):
-        pieces = re.split(r"[,=\[\]{}]", "".join(line.split()))  # The dots of a key may have blanks around them.
-        if not line.lstrip().startswith("#") and max(piece.count(".") for piece in pieces) >= MAX_KEY_PARTS:
-            raise ValueError(f"keys must have at most {MAX_KEY_PARTS} parts (line {number})")
 
 
 def _read_data(source: Path, table: DataTable, seed: int) -> dict[str, Any]:
@@ -213,9 +173,8 @@ def _find_files(source: Path, table: DataTable, key: str) -> list[Path]:
     """Return the paths under a key, relative to the directory of the TOML file."""
     paths = [source.parent / name for name in getattr(table, key) or ()]
     for place, path in enumerate(paths):
-        if not os.path.isfile(path):
-            name = str(path) if str(path).isprintable() else repr(str(path))
-            raise FileNotFoundError(f"{source}: data.{key}[{place}] must be a file, got {name[:300]}")
+        if not path.is_file():
+            raise FileNotFoundError(f"{source}: data.{key}[{place}] must be a file, got {path}")
     return paths
 
 

@@ -15,19 +15,18 @@ import numpy as np
 import pandas as pd
 from pydantic import Field, model_validator
 
+from .._common.arrays import find_best
 from .._common.text import natural_order, printable
 from .._common.typing import Floats
 from .._common.validation import validate_integer
 from ..data import RankingData
 from ..data.ranking_data import is_sparse, parts_of, same_features
-from ..evaluation.features import select_columns, warn_of_remarks
+from ..evaluation.prediction import select_columns, warn_of_remarks
 from ..metrics.base import Metric, list_metric_columns, origin_of
 from ..metrics.names import parse_metrics
-from .config import BALANCED, MAX_SEED, Candidate, ExperimentConfig, StrictModel, validate_model
+from .config import BALANCED, MAX_SEED, Candidate, ExperimentConfig, StrictModel, parse_config
 
 FORMAT = 8
-EARLIER_FORMATS = range(1, 7)
-"""Formats that the package wrote under its earlier name."""
 """Version of the files in the directory."""
 
 Parts = Mapping[str, RankingData]
@@ -256,10 +255,6 @@ def _prepare_parts(parts: Mapping[str, Any], groups: str | None) -> Parts:
     return prepared
 
 
-class UndefinedMetricError(ValueError):
-    """A metric of an earlier experiment is not defined now. The message names the module to import."""
-
-
 @dataclass(frozen=True)
 class Unit:
     """The smallest piece of work: one repeat of one candidate on one fold.
@@ -298,7 +293,7 @@ class Unit:
         return f"{self.candidate.name} ({details})" if details else self.candidate.name
 
 
-class Plan(ExperimentConfig):
+class ExperimentPlan(ExperimentConfig):
     """Settings, folds and data: everything that a result depends on.
 
     Attributes
@@ -322,7 +317,7 @@ class Plan(ExperimentConfig):
     segments: dict[str, Annotated[tuple[str, ...], Field(strict=False)]] | None = None
 
     @model_validator(mode="after")
-    def _validate_folds(self) -> Plan:
+    def _validate_folds(self) -> ExperimentPlan:
         if not {part for fold in self.folds for part in fold.parts} <= self.data.keys():
             raise ValueError("folds must consist of parts of the data")
         return self
@@ -407,7 +402,7 @@ class Plan(ExperimentConfig):
             "metrics": self.definitions,
         }
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_document(self) -> dict[str, Any]:
         """Return the content of `experiment.json`."""
         return {
             **self.model_dump(mode="json", exclude={"candidates", "metrics"}),
@@ -418,15 +413,13 @@ class Plan(ExperimentConfig):
         }
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Plan:
+    def from_document(cls, document: Mapping[str, Any]) -> ExperimentPlan:
         """Return the plan in `experiment.json`.
 
         Raises
         ------
-        UndefinedMetricError
-            If a metric is not defined.
-        ValueError, LookupError, TypeError, ArithmeticError, RecursionError
-            If `to_dict` cannot have written the document.
+        ValueError
+            If a metric is not defined now. The message names the module to import.
         """
         modules = dict.fromkeys(module for places in dict(document["import_paths"]).values() for module, _ in places)
         settings = {key: value for key, value in document.items() if key not in ("format", "import_paths")}
@@ -436,11 +429,11 @@ class Plan(ExperimentConfig):
             if not modules:
                 raise
             fix = f"Import {' and '.join(modules)} (on the command line: --import {' --import '.join(modules)})."
-            raise UndefinedMetricError(f"{fix} {error}") from error
+            raise ValueError(f"{fix} {error}") from error
         settings["candidates"] = [Candidate(**candidate) for candidate in document["candidates"]]
-        return validate_model(cls, settings)
+        return parse_config(cls, settings)
 
-    def find_conflicts(self, earlier: Plan) -> list[str]:
+    def find_conflicts(self, earlier: ExperimentPlan) -> list[str]:
         """Return why this plan cannot continue an earlier one in the same directory.
 
         Other candidates, more repeats and settings of the verdict (`primary`, `stop_by`, `alpha`, `margin`, `draws`) do
@@ -474,8 +467,7 @@ def find_best_rounds(curves: Floats) -> list[int]:
     >>> find_best_rounds(np.array([[0.1, 0.5], [0.3, 0.4], [0.3, 0.2]]))
     [2, 1]
     """
-    rounds: list[int] = (curves.argmax(axis=0) + 1).tolist()
-    return rounds
+    return [(find_best(curve) or 0) + 1 for curve in curves.T]
 
 
 def find_balanced_round(curves: Floats, columns: Sequence[int]) -> int:

@@ -26,9 +26,9 @@ from ..judgments import Judgments
 from ..metrics.names import MetricLike
 from .config import BALANCED, StrictModel, validate_stop_by
 from .execution import get_last_line
-from .plan import FeatureColumns, Plan, Unit, compute_fingerprint, find_balanced_round, orient, validate_data
+from .plan import ExperimentPlan, FeatureColumns, Unit, compute_fingerprint, find_balanced_round, orient, validate_data
 from .storage import DamagedError, Storage, Training
-from .trainers import get_trainer, get_versions, predict_scores
+from .trainers import get_trainer, get_versions, predict_rounds
 
 RepeatedTrainings = Sequence[Sequence[Training]]
 """The trainings of a candidate: for each repeat, one training per fold."""
@@ -102,8 +102,8 @@ class ExperimentResult:
 
     Parameters
     ----------
-    plan : Plan
-        Plan of the experiment.
+    plan : ExperimentPlan
+        ExperimentPlan of the experiment.
     trainings : mapping of candidate to list of list of Training
         Trainings of the candidates that are finished on all folds: for each repeat, one training per fold.
     failures : mapping of candidate to str, optional
@@ -134,7 +134,7 @@ class ExperimentResult:
         Directory of the experiment.
     """
 
-    plan: Plan
+    plan: ExperimentPlan
     trainings: Mapping[str, RepeatedTrainings]
     failures: Mapping[str, str] = field(default_factory=dict)
     directory: Path | None = None
@@ -587,7 +587,7 @@ class ExperimentResult:
             if not rows:
                 return np.zeros(0)
             X = RankingData(table, np.zeros(rows), group=[rows])  # noqa: N806
-        scores: Floats = predict_scores(own.library, booster, columns.align("X", X), [rounds], own.threads or 1)[rounds]
+        scores: Floats = predict_rounds(own.library, booster, columns.align("X", X), [rounds], own.threads or 1)[rounds]
         return scores
 
     def refit(self, data: RankingData, candidate: str | None = None, rounds: int | None = None) -> Any:

@@ -9,25 +9,19 @@ import json
 import os
 import secrets
 import shutil
-import stat
-import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from filelock import FileLock, Timeout
 
-from .._common import EARLIER_NAME
 from .._common.typing import Floats
 from ..data import RankingData
 from ..data.ranking_data import from_parts, parts_of
-from ..data.text import one_line
-from .config import Candidate
-from .plan import EARLIER_FORMATS, FORMAT, Plan, UndefinedMetricError, Unit, create_slug, find_differences, shorten
+from .config import Candidate, prefix_errors
+from .plan import FORMAT, ExperimentPlan, Unit, create_slug, find_differences
 from .trainers import get_trainer
 
 ARRAYS, MANIFEST, EXPERIMENT, SELECTION = "arrays.npz", "manifest.json", "experiment.json", "selection.json"
@@ -35,9 +29,6 @@ SUFFIXES = {"lightgbm": "txt", "xgboost": "ubj"}
 ROW_ARRAYS = ("labels", "qid", "query_ids", "weight")
 """The fields of `RankingData` that `SharedParts` contain, next to the features."""
 
-
-MIN_LIMIT, MAX_RATIO = 2**26, 200
-"""An archive may expand to 64 MiB, or to 200 times its size if that is more. Scores compress far less."""
 
 STORED = ("curves", "rounds", "test", "weights", "valid_weight", "query_ids")
 """The fields of a `Training` that an archive contains as they are."""
@@ -53,26 +44,9 @@ class Archive:
 
     path: Path
 
-    def validate_sizes(self) -> None:
-        """Raise `ValueError` if an array announces another size than its file, or all announce too much memory."""
-        with zipfile.ZipFile(self.path) as archive:
-            members = archive.infolist()
-            limit = max(MIN_LIMIT, MAX_RATIO * self.path.stat().st_size)
-            if sum(member.file_size for member in members) > limit:
-                raise ValueError(f"it announces more than {limit} bytes")
-            for member in members:
-                with archive.open(member) as file:
-                    np.lib.format.read_magic(file)
-                    shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-                    if dtype.hasobject or file.tell() + prod(shape) * dtype.itemsize != member.file_size:
-                        raise ValueError(f"{member.filename!r} announces another size than it has")
-
     def __getitem__(self, name: str) -> Any:
-        try:
-            with np.load(self.path, allow_pickle=False) as archive:
-                return archive[name]
-        except (OSError, ValueError, LookupError, zipfile.BadZipFile, zlib.error) as error:
-            raise RuntimeError(f"{self.path} cannot be read ({error}). Run the experiment again.") from error
+        with np.load(self.path, allow_pickle=False) as archive:
+            return archive[name]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -151,27 +125,23 @@ class Storage:
         """Return the directory of a unit."""
         return self.directory / "candidates" / unit.slug
 
-    def read_plan(self) -> Plan | None:
+    def read_plan(self) -> ExperimentPlan | None:
         """Return the plan in the directory, or None. Raise `DamagedError` if it cannot be read."""
         path = self.directory / EXPERIMENT
-        if not os.path.lexists(path):
+        if not path.exists():
             return None
         document = self._read_json(path)
-        try:
-            return Plan.from_dict(document)
-        except UndefinedMetricError as error:
-            raise ValueError(f"{self.directory}: {one_line(error)}") from None
-        except (LookupError, TypeError, ValueError, ArithmeticError) as error:
-            raise DamagedError(one_line(error)) from error
+        with prefix_errors(f"{self.directory}: "):
+            return ExperimentPlan.from_document(document)
 
-    def write_plan(self, plan: Plan) -> None:
+    def write_plan(self, plan: ExperimentPlan) -> None:
         """Write the plan."""
-        self._write(self.directory / EXPERIMENT, seal(plan.to_dict()))
+        self._write(self.directory / EXPERIMENT, seal(plan.to_document()))
 
     def read_selection(self) -> dict[str, Any] | None:
         """Return the record of the selected candidate, or None. Raise `DamagedError` if it cannot be read."""
         path = self.directory / SELECTION
-        return self._read_json(path) if os.path.lexists(path) else None
+        return self._read_json(path) if path.exists() else None
 
     def write_selection(self, record: Mapping[str, Any]) -> None:
         """Write the record of the selected candidate."""
@@ -181,7 +151,7 @@ class Storage:
         """Remove the record of the selected candidate."""
         (self.directory / SELECTION).unlink(missing_ok=True)
 
-    def save(self, plan: Plan, unit: Unit, model: bytes, training: Training) -> None:
+    def save(self, plan: ExperimentPlan, unit: Unit, model: bytes, training: Training) -> None:
         """Write the result of a unit, which is finished once this has returned."""
         arrays = io.BytesIO()
         stored = {name: getattr(training, name) for name in STORED}
@@ -192,7 +162,6 @@ class Storage:
 
     def _save(self, folder: Path, contents: Mapping[str, bytes], **record: Any) -> None:
         """Write files, and then a manifest with a record and their checksums."""
-        self._create_folder(folder)
         (folder / MANIFEST).unlink(missing_ok=True)
         for name, content in contents.items():
             self._write(folder / name, content)
@@ -211,13 +180,13 @@ class Storage:
     def _get_refit_folder(self, candidate: Candidate) -> Path:
         return self.directory / "refits" / create_slug(candidate.name)
 
-    def load(self, plan: Plan, unit: Unit) -> Training | None:
+    def load(self, plan: ExperimentPlan, unit: Unit) -> Training | None:
         """Return the result of a unit, or None if it is not finished.
 
         Raises
         ------
         DamagedError
-            If a file is missing, truncated or changed, or is not a regular file.
+            If a file is missing, truncated or changed.
         ValueError
             If the directory contains another experiment or version.
         """
@@ -230,15 +199,9 @@ class Storage:
         if changes:
             raise ValueError(f"{folder} contains another candidate of the same name: {', '.join(changes)}")
         archive = Archive(folder / ARRAYS)
-        try:
-            archive.validate_sizes()
-            stored = {name: archive[name] for name in STORED}
-            if not (stored["valid_weight"] > 0).all():
-                raise ValueError("valid_weight must be positive")
-            details = {"versions": manifest["versions"], "model": manifest["files"][model]}
-            return Training(fold=unit.fold.name, documents=archive, **details, **stored)
-        except Exception as error:  # zipfile and NumPy raise many classes for invalid content.
-            raise DamagedError(f"{ARRAYS} is not the archive of a training: {one_line(error)}") from error
+        stored = {name: archive[name] for name in STORED}
+        details = {"versions": manifest["versions"], "model": manifest["files"][model]}
+        return Training(fold=unit.fold.name, documents=archive, **details, **stored)
 
     def read_model(self, unit: Unit) -> bytes:
         """Return the model of a unit with all its rounds. Raise `DamagedError` if it is missing or changed."""
@@ -250,17 +213,16 @@ class Storage:
 
     def _read_files(self, folder: Path, *names: str) -> tuple[dict[str, Any], dict[str, bytes]] | None:
         """Return the manifest in a folder and the content of files with its checksums, or None without a manifest."""
-        if not os.path.lexists(folder / MANIFEST):
+        if not (folder / MANIFEST).exists():
             return None
         manifest = self._read_json(folder / MANIFEST)
         contents = {name: self._read(folder / name) for name in names}
-        checksums = manifest.get("files")
         for name, content in contents.items():
-            if not isinstance(checksums, dict) or compute_sha256(content) != checksums.get(name):
+            if compute_sha256(content) != manifest["files"].get(name):
                 raise DamagedError(f"{name} does not have its checksum")
         return manifest, contents
 
-    def write_compared_model(self, plan: Plan, unit: Unit, curves: Floats) -> None:
+    def write_compared_model(self, plan: ExperimentPlan, unit: Unit, curves: Floats) -> None:
         """Write the compared model next to the whole one."""
         path = self.get_folder(unit) / name_model(unit.candidate)
         content = get_trainer(unit.candidate.library).cut(self.read_model(unit), plan.choose_round(curves))
@@ -275,25 +237,16 @@ class Storage:
 
     def describe_unfinished(self, unit: Unit) -> str:
         """Return why a unit without a manifest is not finished: the traceback of its last attempt, or a sentence."""
-        failure = self._read_failure(unit)
-        if failure is not None:
-            return failure
-        if os.path.lexists(self.get_folder(unit)):
+        path = self._get_failure_path(unit)
+        if path.exists():
+            return path.read_text("utf-8", errors="replace")
+        if self.get_folder(unit).exists():
             return f"{MANIFEST} is missing, because the training was interrupted or the file was lost"
         return "not trained yet"
-
-    def _read_failure(self, unit: Unit) -> str | None:
-        """Return the traceback of the last attempt at a unit, None if it did not fail."""
-        path = self._get_failure_path(unit)
-        try:
-            return self._read(path).decode(errors="replace")
-        except DamagedError as error:
-            return str(error) if os.path.lexists(path) else None
 
     @contextlib.contextmanager
     def share_data(self, parts: Mapping[str, RankingData]) -> Iterator[SharedParts]:
         """Write the data for other processes, which map them into memory, and remove them at the end."""
-        self._create_folder(self.directory / ".shared")
         shared = SharedParts(self.directory / ".shared" / secrets.token_hex(6))
         try:
             shared.write(parts)
@@ -314,34 +267,26 @@ class Storage:
         """Return a document that `seal` created in this format."""
         try:
             document = json.loads(self._read(path))
-            checksum = document.pop("sha256")
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-            raise DamagedError(f"{path.name}: {one_line(error)}") from error
-        if checksum != compute_sha256(create_canonical_json(document)):
+            is_intact = document.pop("sha256") == compute_sha256(create_canonical_json(document))
+        except (ValueError, LookupError, TypeError, AttributeError):
+            is_intact = False
+        if not is_intact:
             raise DamagedError(f"{path.name} does not have its checksum")
-        if document.get("format") != FORMAT:
-            number = document.get("format")
-            writer = f"{EARLIER_NAME}, the earlier name of gainwise" if number in EARLIER_FORMATS else "another version"
-            problem = f"{self.directory} must have format {FORMAT}, got format {shorten(number)} of {writer}"
+        if document["format"] != FORMAT:
+            problem = f"{self.directory} must have format {FORMAT}, got format {document['format']} of another version"
             raise ValueError(f"{problem}. Use another directory, or remove this one.")
         return dict(document)
 
     def _read(self, path: Path) -> bytes:
-        """Return the content of a regular file, without following links inside the directory."""
-        if any(folder.is_symlink() for folder in path.parents if self.directory in folder.parents):
-            raise DamagedError(f"{path.parent.name} is a symbolic link")
+        """Return the content of a file, or raise `DamagedError`."""
         try:
-            if not stat.S_ISREG(path.lstat().st_mode):
-                raise DamagedError(f"{path.name} is not a regular file")
             return path.read_bytes()
         except OSError as error:
             raise DamagedError(f"{path.name} cannot be read: {error.strerror or error}") from error
 
     def _write(self, path: Path, content: bytes) -> None:
         """Write a file so that it has all its content or, after a crash, its former content."""
-        self._create_folder(path.parent)
-        if path.is_dir() and not path.is_symlink():
-            raise IsADirectoryError(f"{path} must be a file, but is a directory. Remove it.")
+        path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.partial")
         try:
             with open(temporary, "wb") as file:
@@ -352,13 +297,6 @@ class Storage:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-
-    def _create_folder(self, folder: Path) -> None:
-        """Create a directory, and replace links on the way, because writing must not follow them."""
-        for step in (folder.parent, folder):
-            if step != self.directory and step.is_relative_to(self.directory) and step.is_symlink():
-                step.unlink()
-        folder.mkdir(parents=True, exist_ok=True)
 
 
 @dataclass(frozen=True)

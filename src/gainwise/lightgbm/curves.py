@@ -9,9 +9,9 @@ from weakref import WeakKeyDictionary
 
 import lightgbm as lgb
 
-from ..training.bound_metrics import LibraryObject, WeakIdentityMap, create_clash_error
 from ..training.curves import CurvesBase
 from ..training.early_stopping import get_active_run
+from ..training.logged_metrics import WeakIdentityMap, create_clash_error
 from .feval import REMEDY, register_names
 
 if TYPE_CHECKING:
@@ -24,21 +24,6 @@ _LOWER = (
     "binary_logloss", "binary_error", "multi_logloss", "multi_error", "cross_entropy", "cross_entropy_lambda",
     "kullback_leibler",
 )  # fmt: skip
-
-
-class Callback(LibraryObject):
-    """A callback for LightGBM. Subclasses override `finish_round`."""
-
-    _library = "lightgbm"
-
-    def __call__(self, env: Any, *arguments: Any, **options: Any) -> Any:
-        """Call `finish_round`, or raise an error if the argument is not an environment of LightGBM."""
-        if arguments or not hasattr(env, "evaluation_result_list"):
-            raise self._create_misuse_error(env, *arguments)
-        return self.finish_round(env)
-
-    def finish_round(self, env: CallbackEnv) -> None:
-        """Process a round."""
 
 
 class Result(NamedTuple):
@@ -78,7 +63,7 @@ def has_library_stop() -> bool:
     return any(isinstance(callback, own) and getattr(callback, "enabled", True) for callback in callbacks)
 
 
-class Curves(CurvesBase, Callback):
+class Curves(CurvesBase):
     """A callback that shows metrics and their best rounds while LightGBM trains, and records every value.
 
     It updates a few lines in a terminal or a picture in a notebook. Elsewhere, it prints one line to stderr at the end.
@@ -127,10 +112,9 @@ class Curves(CurvesBase, Callback):
     """
 
     # Without `order`, LightGBM calls this callback before all others that may stop training.
-    _name = "Curves"
     _directions: ClassVar = {**dict.fromkeys(_HIGHER, True), **dict.fromkeys(_LOWER, False)}
 
-    def finish_round(self, env: CallbackEnv) -> None:
+    def __call__(self, env: CallbackEnv) -> None:
         """Record the values of a round."""
         if env.iteration == env.begin_iteration or self._model is not env.model:
             self._begin("lightgbm", env.end_iteration)

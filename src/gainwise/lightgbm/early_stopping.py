@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import lightgbm as lgb
 from lightgbm.callback import CallbackEnv, EarlyStopException
 
-from ..training.bound_metrics import WeakIdentityMap, create_clash_error, find_logged_name, named_call
 from ..training.early_stopping import EarlyStoppingBase, StoppingRun, active_runs
-from .curves import Callback, Result, has_library_stop, read_result, shown_curves
+from ..training.logged_metrics import WeakIdentityMap, create_clash_error, find_logged_name, named_call
+from .curves import Result, has_library_stop, read_result, shown_curves
 from .feval import REMEDY, compute_initial_values, register_names
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class _Run(StoppingRun):
     best_results: Any = None
 
 
-class EarlyStopping(EarlyStoppingBase, Callback):
+class EarlyStopping(EarlyStoppingBase):
     """A callback for LightGBM, created by `early_stopping`."""
 
     _factory = early_stopping
@@ -106,7 +106,7 @@ class EarlyStopping(EarlyStoppingBase, Callback):
     def _exceeds(value: float, best: float, min_delta: float) -> bool:
         return value > best + min_delta  # the inequality of LightGBM's early stopping, which rounds differently
 
-    def finish_round(self, env: CallbackEnv) -> None:
+    def __call__(self, env: CallbackEnv) -> None:
         """Check the value of a round, and raise LightGBM's `EarlyStopException` to stop."""
         if env.iteration == env.begin_iteration:
             self._runs.set(env.model, self._start(env))

@@ -10,9 +10,8 @@ import numpy as np
 
 from .._common.validation import validate_integer
 from ..judgments import Judgments
-from ..training.bound_metrics import (
-    BoundMetrics,
-    LibraryObject,
+from ..training.logged_metrics import (
+    LoggedMetrics,
     WeakIdentityMap,
     create_clash_error,
     describe_size,
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from ..evaluation.evaluator import Evaluator
     from ..judgments import NegativeLabels
     from ..metrics.names import MetricLike, Names
-    from ..training.bound_metrics import DatasetColumns
+    from ..training.logged_metrics import DatasetColumns
 
 EvalTuple = tuple[str, float, bool]
 REMEDY = "Remove it from params['metric'] (metric='None' disables the built-in metrics)"
@@ -103,7 +102,7 @@ def feval(
     >>> list(curves["training"]), len(curves["training"]["ndcg_exp@10"])
     (['ndcg_linear@10', 'ndcg_exp@10'], 3)
     """
-    return Feval(BoundMetrics(metrics, convention, negative_labels, n_jobs, names), every, columns)
+    return Feval(LoggedMetrics(metrics, convention, negative_labels, n_jobs, names), every, columns)
 
 
 @named_call('eval_metric=eval_metric("ndcg_exp@10")')
@@ -142,23 +141,21 @@ class _Dataset(NamedTuple):
     rounds: WeakIdentityMap[int]
 
 
-class Feval(LibraryObject):
+class Feval:
     """An evaluation function for all trainings of LightGBM, created by `feval` and `eval_metric`."""
 
-    _library, _name, _argument = "lightgbm", "feval", "feval=, or as eval_metric= of LGBMRanker.fit"
-
-    def __init__(self, bound_metrics: BoundMetrics, every: int, columns: DatasetColumns | None = None) -> None:
-        self.bound_metrics = bound_metrics
+    def __init__(self, logged_metrics: LoggedMetrics, every: int, columns: DatasetColumns | None = None) -> None:
+        self.logged_metrics = logged_metrics
         self.columns = read_columns(columns)
         self.every = validate_integer("every", every, unit="rounds")
         self._datasets: WeakIdentityMap[_Dataset] = WeakIdentityMap()
 
     def __repr__(self) -> str:
-        return self.bound_metrics.format_call(feval, every=self.every)
+        return self.logged_metrics.format_call(feval, every=self.every)
 
     def with_columns(self, columns: DatasetColumns) -> Feval:
         """Return this function with the columns of further datasets."""
-        return Feval(self.bound_metrics, self.every, [*self.columns, *read_columns(columns)])
+        return Feval(self.logged_metrics, self.every, [*self.columns, *read_columns(columns)])
 
     # LightGBM's estimators count the parameters to select the arguments.
     def __call__(self, first: Any, second: Any = None, weight: Any = None, group: Any = None) -> list[EvalTuple]:
@@ -166,8 +163,6 @@ class Feval(LibraryObject):
 
         `lightgbm.train` passes scores and a Dataset. The estimators pass labels, scores, weights and groups.
         """
-        if type(second).__module__.startswith("xgboost") or hasattr(first, "evaluation_result_list"):
-            raise self._create_misuse_error(first, second)
         if hasattr(second, "get_label"):
             return self._evaluate(first, second.get_label(), second.get_group(), second.get_weight(), second)
         return self._evaluate(second, first, group, weight)
@@ -181,12 +176,12 @@ class Feval(LibraryObject):
         rounds = data.rounds.get(scores) or 0
         data.rounds.set(scores, rounds + 1)
         if not rounds:
-            register_evaluator(labels, data.evaluator, self.bound_metrics.names)
+            register_evaluator(labels, data.evaluator, self.logged_metrics.names)
         if rounds % self.every:
             return []
         with in_round(rounds + 1, f" on {dataset_names.get(labels) or describe_size(data.evaluator.judgments)}"):
             means = data.evaluator(scores).mean.values()
-        metrics = zip(self.bound_metrics.names, means, self.bound_metrics.metrics, strict=True)
+        metrics = zip(self.logged_metrics.names, means, self.logged_metrics.metrics, strict=True)
         return [(name, mean, metric.higher_is_better) for name, mean, metric in metrics]
 
     def _bind(self, labels: Any, group: Any, weight: Any, dataset: lgb.Dataset | None) -> _Dataset:
@@ -198,10 +193,10 @@ class Feval(LibraryObject):
             )
         if dataset is not None:
             _validate_queries(dataset)
-            for name in set(self.bound_metrics.names) & list_builtin_names(dataset.params or {}):
+            for name in set(self.logged_metrics.names) & list_builtin_names(dataset.params or {}):
                 raise create_clash_error(name, "LightGBM", REMEDY)
         columns = self._find_columns(dataset, labels)
-        evaluator = self.bound_metrics.bind(labels, group=group, weight=weight, columns=columns)
+        evaluator = self.logged_metrics.bind(labels, group=group, weight=weight, columns=columns)
         data = _Dataset(evaluator, group, weight, WeakIdentityMap())
         self._datasets.set(labels, data)
         return data

@@ -145,7 +145,7 @@ class AP(BinaryMetric):
             return None
         harmonic = HarmonicNumbers.up_to(statistics.widest)
         divisors = self._divisors(statistics.relevant, cutoffs)
-        return compiled.precisions(statistics.code, harmonic.high, harmonic.low, divisors)
+        return compiled.sum_of_precisions(statistics.code, harmonic.high, harmonic.low, divisors)
 
     def _divisors(self, relevant: Integers, cutoffs: Sequence[int | None]) -> Floats:
         """Return D for queries with these numbers of relevant documents, at each cutoff."""

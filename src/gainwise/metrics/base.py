@@ -87,10 +87,6 @@ def origin_of(thing: Any) -> Origin:
     return str(getattr(named, "__module__", "")), str(named.__qualname__)
 
 
-class UnpicklableError(TypeError):
-    """A metric cannot be sent to another process, because it contains a function that cannot be pickled."""
-
-
 def is_built_in(origin: Origin) -> bool:
     """Return whether a class or function is part of gainwise."""
     return origin[0].partition(".")[0] == __name__.partition(".")[0]
@@ -229,13 +225,6 @@ class Metric:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as a call, which registers functions in the process that reads it."""
-        for option, function in self._functions().items():
-            origin = origin_of(function)
-            if "<" in origin[1]:  # <lambda> or <locals>. Clusters can send functions of a notebook or script.
-                raise UnpicklableError(
-                    f"{self} cannot be pickled, because other processes cannot import its {option}, "
-                    f"{'.'.join(origin)}. Define it with def at the top level of a module."
-                )
         options = {field.name: getattr(self, field.name) for field in fields(self) if field.init}
         return partial(type(self), **options), ()
 
@@ -256,7 +245,7 @@ class Metric:
         """The name with the formula next to the short name, so that other processes can parse it.
 
         >>> import gainwise as gw
-        >>> clicks = gw.MRR(column="clicked", k=10, name="clicks")
+        >>> clicks = gw.RR(column="clicked", k=10, name="clicks")
         >>> print(clicks, clicks.definition)
         clicks@10 mrr(column=clicked,name=clicks)@10
         """
@@ -417,10 +406,6 @@ class FunctionMetric(Metric, abstract=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.name, str):
-            raise TypeError(f"name must be a string, got {self.name!r}. Call gw.metric(name, function).")
-        if not callable(self.function):
-            raise TypeError(f"function must be a function of the labels and scores of a query, got {self.function!r}.")
         self._set(higher_is_better=validate_flag("higher_is_better", self.higher_is_better))
         for column in self.columns:
             validate_column("columns", column)
@@ -497,7 +482,7 @@ class FunctionMetric(Metric, abstract=True):
 
 def metric(
     name: str,
-    function: QueryFunction | None = None,
+    function: QueryFunction,
     *,
     columns: Sequence[str] = (),
     higher_is_better: bool = True,
@@ -527,8 +512,6 @@ def metric(
 
     Raises
     ------
-    TypeError
-        If `function` is missing.
     ValueError
         If another metric has the name. During evaluation, if the function raises or does not return a finite number.
         The message names the query.
@@ -547,13 +530,6 @@ def metric(
     >>> gw.evaluate([gap, "mrr"], gw.Judgments([3, 0, 0, 2], group=[2, 2]), [1, 2, 1, 2]).mean
     {'worst_gap': 1.5, 'mrr': 0.75}
     """
-    if function is None:
-        raise TypeError(
-            "gw.metric(name, function) defines a custom metric, and function is missing. Call "
-            f"gw.parse_metrics({name!r}) for a metric by its name."
-        )
-    if isinstance(columns, str):
-        raise TypeError(f"columns must be a sequence of names, got the string {columns!r}. Pass [{columns!r}].")
     return FunctionMetric(name=name, function=function, columns=tuple(columns), higher_is_better=higher_is_better)
 
 

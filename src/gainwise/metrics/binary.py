@@ -59,7 +59,7 @@ class RelevanceStatistics(LabelStatistics):
 
     def sum_of_hits(self, divisors: Floats) -> Formula:
         """Return the formula of the hits divided by these numbers."""
-        return compiled.gains(self.marks, np.ones(self.widest), divisors)
+        return compiled.sum_of_gains(self.marks, np.ones(self.widest), divisors)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,7 +239,7 @@ class Hit(BinaryMetric):
 
     def formula(self, statistics: RelevanceStatistics, cutoffs: Sequence[int | None]) -> Formula | None:
         """Return the sum of the chances of the ranks. Without a cutoff, rounding would make it differ from 1."""
-        return None if None in cutoffs else compiled.first_relevant(statistics.code, np.ones(statistics.widest))
+        return None if None in cutoffs else compiled.chance_of_first(statistics.code, np.ones(statistics.widest))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -274,7 +274,7 @@ class RR(BinaryMetric):
 
     def formula(self, statistics: RelevanceStatistics, cutoffs: Sequence[int | None]) -> Formula:
         """Return the chances of the ranks, each divided by the rank."""
-        return compiled.first_relevant(statistics.code, np.arange(1.0, statistics.widest + 1))
+        return compiled.chance_of_first(statistics.code, np.arange(1.0, statistics.widest + 1))
 
 
 def first_relevant(

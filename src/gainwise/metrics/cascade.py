@@ -105,8 +105,8 @@ class RBP(BinaryMetric):
         """Return the sum of marks or scaled labels times discount."""
         discount = self._discount(statistics)
         if not isinstance(statistics, GradedStatistics):
-            return compiled.gains(statistics.marks, discount)
-        return compiled.gains(statistics.table, discount, statistics.highest[:, None])
+            return compiled.sum_of_gains(statistics.marks, discount)
+        return compiled.sum_of_gains(statistics.table, discount, statistics.highest[:, None])
 
     def _discount(self, statistics: RelevanceStatistics) -> Floats:
         return (1.0 - self.p) * np.power(self.p, np.arange(statistics.widest, dtype=np.float64))

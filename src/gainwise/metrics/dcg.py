@@ -234,7 +234,7 @@ class DCG(Metric):
     def formula(self, statistics: GainStatistics, cutoffs: Sequence[int | None]) -> Formula | None:
         """Return the sum of gain times discount, divided by the ideal if it is a ratio."""
         divisors = statistics.ideal if self.is_ratio else 1.0
-        return compiled.gains(statistics.gains.table, statistics.gains.discount, divisors)
+        return compiled.sum_of_gains(statistics.gains.table, statistics.gains.discount, divisors)
 
     is_ratio: ClassVar[bool] = False
     """Whether the sum is divided by the ideal of its query."""
@@ -522,13 +522,7 @@ def _call_function(option: str, function: Function, argument: str, arguments: Fl
     """Return the gains of labels or the discounts of ranks, or raise if a function does not return one for each."""
     name = f"{option} {getattr(function, '__name__', repr(function))!r}"
     first = f"{argument}s {', '.join(map(format_exact, arguments[:6].tolist()))}{', …' if len(arguments) > 6 else ''}"
-    try:
-        values = np.asarray(function(arguments.copy()), dtype=np.float64)
-    except Exception as error:
-        raise ValueError(
-            f"{name} failed on the {first}: {type(error).__name__}: {error}. It must accept an array of {argument}s "
-            "and return an array of the same length."
-        ) from error
+    values = np.asarray(function(arguments.copy()), dtype=np.float64)
     if values.shape != arguments.shape:
         raise ValueError(
             f"{name} must return one number per {argument}, got shape {values.shape} for {len(arguments)} {argument}s "

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import MISSING, fields
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 from .._common.arrays import nearest
 from .._common.validation import validate_choice
@@ -251,11 +251,6 @@ def _parse_cutoffs(text: str, cutoffs: str) -> list[int]:
                 f"the cutoff of {text!r} must be a whole number of at least 1, got {part[:40]!r}{hint or '.'}"
             )
     return [int(part) for part in parts]
-
-
-def validate_names(names: str) -> None:
-    """Raise unless `names` is "plain" or "safe"."""
-    validate_choice("names", names, get_args(Names))
 
 
 def safe_name(metric: Metric | str) -> str:

@@ -50,7 +50,7 @@ class Formula:
     low: Floats | None = None
 
 
-def gains(table: Floats, discount: Floats, divisors: Floats | float = 1.0) -> Formula:
+def sum_of_gains(table: Floats, discount: Floats, divisors: Floats | float = 1.0) -> Formula:
     """Return the sum of `table[code] * discount[rank]` with ranks from 0. Tied documents have the mean of their gains.
 
     `table` is created by `table_of`, so it has an entry for ranks without a document.
@@ -58,12 +58,12 @@ def gains(table: Floats, discount: Floats, divisors: Floats | float = 1.0) -> Fo
     return Formula("gains", discount, divisors, table=table)
 
 
-def precisions(code: int, high: Floats, low: Floats, divisors: Floats) -> Formula:
+def sum_of_precisions(code: int, high: Floats, low: Floats, divisors: Floats) -> Formula:
     """Return the sum of precisions at relevant documents. `high` and `low` are `HarmonicNumbers` for all ranks."""
     return Formula("precisions", 1.0 / np.arange(1, len(high)), divisors, code, high=high, low=low)
 
 
-def first_relevant(code: int, costs: Floats) -> Formula:
+def chance_of_first(code: int, costs: Floats) -> Formula:
     """Return the sum over ranks of the chance of the first relevant document, divided by `costs[rank]`."""
     return Formula("first relevant", costs, code=code)
 
@@ -80,7 +80,7 @@ class _Data(ctypes.Structure):
     )
 
 
-class _CRequest(ctypes.Structure):
+class _CFormulaRequest(ctypes.Structure):
     """The structure `Ask` of kernel.cpp."""
 
     _fields_ = (
@@ -93,7 +93,7 @@ class _CRequest(ctypes.Structure):
     )
 
 
-class Request:
+class FormulaRequest:
     """A formula at several cutoffs, and the columns of its values.
 
     `empty`, shape (queries, 1 or cutoffs), marks values that are `if_empty`.
@@ -115,10 +115,10 @@ class Request:
             *(None if values is None else np.ascontiguousarray(values, dtype=np.float64) for values in floats),
         ]
 
-    def to_c(self) -> _CRequest:
+    def to_c(self) -> _CFormulaRequest:
         """Return the structure for the core, which is valid as long as this object exists."""
         pointers = [None if values is None else values.ctypes.data for values in self._arrays]
-        return _CRequest(*self._numbers, *pointers[:3], self._if_empty, *pointers[3:])
+        return _CFormulaRequest(*self._numbers, *pointers[:3], self._if_empty, *pointers[3:])
 
 
 @cache
@@ -133,11 +133,11 @@ def core() -> Any:
     return function
 
 
-def evaluate(
+def evaluate_formulas(
     layout: Layout,
     scores: np.ndarray[Any, Any],
     ties: Ties,
-    requests: Sequence[Request],
+    requests: Sequence[FormulaRequest],
     values: Floats,
     threads: int,
 ) -> bool:
@@ -155,7 +155,7 @@ def evaluate(
         get_args(Ties).index(ties),
         *(sort_addresses() or ()),
     )
-    c_requests = (_CRequest * len(requests))(*(request.to_c() for request in requests))
+    c_requests = (_CFormulaRequest * len(requests))(*(request.to_c() for request in requests))
     status = core()(
         ctypes.byref(data), ctypes.byref(c_requests), len(requests), values.ctypes.data, values.shape[1], threads
     )

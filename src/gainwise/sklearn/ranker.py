@@ -14,7 +14,7 @@ except ImportError as error:  # pragma: no cover - needs an environment without 
     raise ImportError("GroupedLGBMRanker requires LightGBM. Run: pip install lightgbm") from error
 
 from ..judgments import Judgments
-from .scoring import COLUMN, QuerySummary, drop_queries, get_queries, list_columns
+from .scoring import COLUMN, QuerySummary, drop_queries, get_column_names, get_queries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -174,7 +174,7 @@ def _pass_columns(metrics: Any, sets: Sequence[_Grouped]) -> Any:
 def _validate_categories(features: Any, categorical: Any) -> None:
     """Reject categorical features by number if a column of the features is removed."""
     categories = categorical if isinstance(categorical, list | tuple) else ()
-    if COLUMN in list_columns(features) and any(isinstance(name, int | np.integer) for name in categories):
+    if COLUMN in get_column_names(features) and any(isinstance(name, int | np.integer) for name in categories):
         raise ValueError(
             f"categorical_feature={list(categories)!r} counts columns of X, but 'qid' is left out: pass names instead, "
             "or qid= and X without it"

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from ..evaluation.features import find_feature_names, select_columns_of, warn_of_remarks
-from ..evaluation.prediction import predict_scores
+from ..evaluation.prediction import find_feature_names, predict_scores, select_columns_of, warn_of_remarks
 from ..judgments import Judgments
 from ..metrics.base import Metric, list_metric_columns
-from ..training.bound_metrics import BoundMetrics, named_call
+from ..training.logged_metrics import LoggedMetrics, named_call
 
 if TYPE_CHECKING:
     from .._common.typing import Floats, Integers
@@ -92,16 +91,16 @@ def scorer(
     ['num_leaves']
     """
     several = not isinstance(metrics, str | Metric)
-    return Scorer(BoundMetrics(metrics, convention, negative_labels, n_jobs), several)
+    return Scorer(LoggedMetrics(metrics, convention, negative_labels, n_jobs), several)
 
 
 class Scorer:
     """A scorer for scikit-learn, created by `scorer`."""
 
-    def __init__(self, bound_metrics: BoundMetrics, several: bool) -> None:
-        self.bound_metrics = bound_metrics
+    def __init__(self, logged_metrics: LoggedMetrics, several: bool) -> None:
+        self.logged_metrics = logged_metrics
         self.several = several
-        columns = list_metric_columns(bound_metrics.metrics)
+        columns = list_metric_columns(logged_metrics.metrics)
         self._requests: dict[str, bool | str | None] = {
             "qid": True, "sample_weight": None, **dict.fromkeys(columns, True)
         }  # fmt: skip
@@ -143,8 +142,8 @@ class Scorer:
         """Return the mean over the queries of these rows, of the estimator's predictions: higher is better."""
         queries = get_queries(X, qid)
         if queries is None:
-            raise ValueError(WITHOUT_QUERIES.format(names=", ".join(self.bound_metrics.names)))
-        evaluator = self.bound_metrics.bind(y_true, qid=queries, weight=sample_weight, columns=columns)
+            raise ValueError(WITHOUT_QUERIES.format(names=", ".join(self.logged_metrics.names)))
+        evaluator = self.logged_metrics.bind(y_true, qid=queries, weight=sample_weight, columns=columns)
         trained = find_training_queries(estimator)
         if trained is not None:
             validate_split(trained, QuerySummary.create(evaluator.judgments))
@@ -157,23 +156,23 @@ class Scorer:
         means = evaluator(prediction.scores).mean.values()
         signed = {
             name if metric.higher_is_better else f"neg_{name}": mean if metric.higher_is_better else -mean
-            for name, metric, mean in zip(self.bound_metrics.names, self.bound_metrics.metrics, means, strict=True)
+            for name, metric, mean in zip(self.logged_metrics.names, self.logged_metrics.metrics, means, strict=True)
         }
         return signed if self.several else next(iter(signed.values()))
 
     def __repr__(self) -> str:
-        names = list(self.bound_metrics.names) if self.several else self.bound_metrics.names[0]
+        names = list(self.logged_metrics.names) if self.several else self.logged_metrics.names[0]
         return f"scorer({names!r})"
 
 
-def list_columns(X: Any) -> list[Any]:  # noqa: N803  # the name in scikit-learn
+def get_column_names(X: Any) -> list[Any]:  # noqa: N803  # the name in scikit-learn
     """Return the names of the columns of a frame, or none for an array."""
     return list(getattr(X, "column_names", getattr(X, "columns", ())))
 
 
 def drop_queries(X: Any) -> Any:  # noqa: N803
     """Return features without the column of queries."""
-    names = list_columns(X)
+    names = get_column_names(X)
     if COLUMN not in names:
         return X
     features = [name for name in names if name != COLUMN]
@@ -182,7 +181,7 @@ def drop_queries(X: Any) -> Any:  # noqa: N803
 
 def get_queries(X: Any, qid: Any) -> Any:  # noqa: N803
     """Return `qid` or the column of X, or None if both are missing. Raise an error if both are given."""
-    if COLUMN not in list_columns(X):
+    if COLUMN not in get_column_names(X):
         return qid
     if qid is not None:
         raise ValueError("the queries are given twice, as qid= and as column 'qid' of X: remove one of them")

@@ -19,15 +19,15 @@ import numpy as np
 
 from .._common.validation import validate_flag
 from ..metrics.base import Metric
-from .bound_metrics import (
+from .display import Display, Show, choose_display
+from .early_stopping import get_active_run
+from .logged_metrics import (
     canonical_name,
     describe_unknown_dataset,
     describe_unlogged_metric,
     find_metric,
     validate_optional_name,
 )
-from .display import Display, Show, choose_display
-from .early_stopping import get_active_run
 from .view import MetricCurve, SelectedRound, View, choose_metrics, create_picture, create_shown
 
 if TYPE_CHECKING:
@@ -306,7 +306,7 @@ class CurvesBase:
                 f"{metric.label}: round {metric.curve.best_round}" if len(view.shown) <= 2 else "",
                 metric.role,
                 metric.curve.rounds,
-                np.array([metric.curve.compute_loss(number) for number in metric.curve.rounds]),
+                np.abs(np.array(metric.curve.values) - metric.curve.best),
                 metric.curve.best_round,
                 metric.loss,
                 metric.loss_round,
@@ -419,13 +419,7 @@ def _read_names(metrics: MetricLike | Iterable[MetricLike] | None) -> tuple[str,
     if metrics is None:
         return ()
     metrics = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
-    if not metrics:
-        raise ValueError("metrics is empty: name at least one, or omit it")
-    names = tuple(map(canonical_name, metrics))
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"metrics names {name!r} twice")
-    return names
+    return tuple(dict.fromkeys(map(canonical_name, metrics)))
 
 
 def _read_history(history: Any) -> list[tuple[str, str, list[float]]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._common.text import call_text
 from .._common.validation import validate_integer, validate_real
-from .bound_metrics import (
+from .logged_metrics import (
     WeakIdentityMap,
     describe_unknown_dataset,
     describe_unlogged_metric,
@@ -59,7 +59,6 @@ class StoppingRun:
 class EarlyStoppingBase:
     """The shared part of the callbacks that `early_stopping` creates."""
 
-    _name = "early_stopping"
     _factory: ClassVar[Callable[..., Any]]
     """The function that creates the callback, for its `repr`."""
 

@@ -1,19 +1,20 @@
-"""A training at one moment, as lines of text and as the picture of a notebook: curves as SVG, above a table."""
+"""A training at one moment, as lines of a terminal and as a table of a notebook, with curves as blocks."""
 
 from __future__ import annotations
 
 import math
 import re
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from .._common.arrays import find_best
 from .._common.text import pluralize, printable
-from .._common.theme import LIGHT, scoped
-from .bound_metrics import canonical_name
+from .._common.theme import scoped
+from .logged_metrics import canonical_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,48 +32,40 @@ ASCII = str.maketrans("●◆▲■▁▂▃▄▅▆▇█−…", "ox^#_.:-=+*
 SPARKLINE_RANGE = 0.03
 """The lowest block of a sparkline is this far below the best value, for values up to 1."""
 MAX_SPARKLINE, MIN_SPARKLINE = 24, 6
-PICTURE_RANGE = 0.04
-"""The range of the vertical axis below the best value, for values up to 1. Otherwise a share of the best value."""
 PICTURE_NOTE = (
-    "Each curve is the distance from its own best value, relative to that value if it is above 1. A mark is the first "
-    "round with the best value. Distances above 0.04 are at the bottom."
+    "A full block is the best value. The lowest block is 0.03 or more from it, relative to the best value if it is "
+    "above 1. A long curve shows the best of several rounds in each block."
 )
-MAX_POINTS = 280
-LEFT, RIGHT, TOP, BOTTOM = 56.0, 616.0, 22.0, 212.0
-# Viewers without style sheets, such as that of GitHub, show the light colors.
-MUTED, GRID = f"var(--muted,{LIGHT.muted})", f"var(--grid,{LIGHT.grid})"
-COLORS: dict[Role, str] = {
-    "first": f"var(--first,{LIGHT.first})",
-    "second": f"var(--second,{LIGHT.second})",
-    "third": f"var(--ink,{LIGHT.ink})",
-    "fourth": MUTED,
-}
 TEXT_CLASSES: dict[Role, str] = {"first": "l", "second": "e", "third": "", "fourth": "m"}
 
 
+@dataclass(eq=False, slots=True)
 class MetricCurve:
-    """One metric on one dataset over the rounds.
+    """One metric on one dataset over the rounds."""
 
-    `best_round` is the first round with the best value, or None if the direction of the metric is unknown.
-    """
-
-    __slots__ = ("best", "best_round", "higher_is_better", "rounds", "values")
-
-    def __init__(self, higher_is_better: bool | None) -> None:
-        self.higher_is_better = higher_is_better
-        self.rounds: list[int] = []
-        self.values: list[float] = []
-        self.best = math.nan
-        self.best_round: int | None = None
+    higher_is_better: bool | None
+    rounds: list[int] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
 
     def add(self, round_number: int, value: float) -> None:
-        """Append the value of a round. NaN is never the best value."""
+        """Append the value of a round."""
         self.rounds.append(round_number)
         self.values.append(value)
-        if self.higher_is_better is None or value != value:
-            return
-        if self.best_round is None or (value > self.best if self.higher_is_better else value < self.best):
-            self.best, self.best_round = value, round_number
+
+    def _find_best(self) -> int | None:
+        return None if self.higher_is_better is None else find_best(self.values, self.higher_is_better)
+
+    @property
+    def best_round(self) -> int | None:
+        """The first round with the best value, or None if all are NaN or the direction of the metric is unknown."""
+        best = self._find_best()
+        return None if best is None else self.rounds[best]
+
+    @property
+    def best(self) -> float:
+        """The best value, or NaN without a best round."""
+        best = self._find_best()
+        return math.nan if best is None else self.values[best]
 
     def get(self, round_number: int) -> float:
         """Return the value of a round, or NaN if the metric was not evaluated in it."""
@@ -271,33 +264,30 @@ def _assign_roles(names: list[str]) -> dict[str, Role]:
     return roles
 
 
-# Picture of a notebook
-
-
 def create_picture(view: View) -> str:
-    """Return a picture of a view as HTML."""
+    """Return a view as HTML for a notebook: one row per metric, with its curve as blocks."""
     total = f" of {view.total:,}" if view.total else ""
     dataset = f"{view.dataset}, " if view.dataset != view.title else ""
     head = (
         f"<p><b>{escape(printable(view.title))}</b> "
         f'<span class="m">{escape(printable(dataset))}round {view.last_round:,}{total}</span></p>'
     )
-    names = ("metric", "value", "best", "at the best round of another metric")
+    names = ("metric", "rounds", "value", "best", "at the best round of another metric")
     columns = "".join(f"<th>{name}</th>" for name in names)
     rows = "".join(_create_row(metric, view) for metric in view.shown)
     table = f'<table class="t"><thead><tr>{columns}</tr></thead><tbody>{rows}</tbody></table>'
-    return scoped(
-        f'{head}{_draw_curves(view)}{table}<p>{escape(_describe_stop(view))}</p><p class="m">{PICTURE_NOTE}</p>'
-    )
+    return scoped(f'{head}{table}<p>{escape(_describe_stop(view))}</p><p class="m">{PICTURE_NOTE}</p>')
 
 
 def _create_row(metric: ShownMetric, view: View) -> str:
     curve = metric.curve
     value = curve.values[-1] if view.selected_round is None else curve.get(view.selected_round.round)
     name = escape(f"{MARKS[metric.role]} {printable(metric.name)}")
-    values = (f"{value:.4f}" if value == value else "–", metric.format_best(" at round "), metric.format_loss())
-    cells = "".join(f"<td>{text}</td>" for text in values)
-    return f'<tr><td class="{TEXT_CLASSES[metric.role]}">{name}</td>{cells}</tr>'
+    texts = (f"{value:.4f}" if value == value else "–", metric.format_best(" at round "), metric.format_loss())
+    colored = "".join(
+        f'<td class="{TEXT_CLASSES[metric.role]}">{text}</td>' for text in (name, draw_sparkline(curve, MAX_SPARKLINE))
+    )
+    return f"<tr>{colored}{''.join(f'<td>{text}</td>' for text in texts)}</tr>"
 
 
 def _describe_stop(view: View) -> str:
@@ -309,49 +299,3 @@ def _describe_stop(view: View) -> str:
     name, left, patience = view.patience
     label = next((metric.label for metric in view.shown if metric.name == name), label_metric(name))
     return f"stops on {label} in {left:,} of {patience:,} rounds"
-
-
-def _draw_curves(view: View) -> str:
-    """Return the curves as SVG, 640 by 240 units."""
-    last, parts = view.last_round, []
-    for step in range(5):
-        y, label = TOP + (BOTTOM - TOP) * step / 4, f"−{PICTURE_RANGE * step / 4:.2f}" if step else "best"
-        parts.append(f'<line x1="{LEFT}" x2="{RIGHT}" y1="{y}" y2="{y}" stroke="{GRID}"/>')
-        parts.append(_write(44, y + 4, label, MUTED, "end"))
-    parts += [_write(_x(tick, last), 232, f"{tick:,}", MUTED) for tick in {1, last}]
-    marks: dict[int, int] = {}
-    for metric in view.shown:
-        best_round, color = metric.curve.best_round, COLORS[metric.role]
-        if best_round is not None:
-            x, number = _x(best_round, last), marks.get(best_round, 0)
-            marks[best_round] = number + 1
-            ends = f'x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{BOTTOM + 2}"'
-            parts += [_draw_curve(metric, last), f'<line {ends} stroke="{color}" stroke-dasharray="2 3"/>']
-            parts.append(_write(x + 12 * number, TOP - 4, MARKS[metric.role], color))
-    return (
-        f'<svg viewBox="0 0 640 240" width="640" role="img" aria-label="{escape(view.describe())}" '
-        f'xmlns="http://www.w3.org/2000/svg">{"".join(parts)}</svg>'
-    )
-
-
-def _x(number: float, last: int) -> float:
-    return LEFT + (RIGHT - LEFT) * (number - 1) / max(last - 1, 1)
-
-
-def _draw_curve(metric: ShownMetric, last: int) -> str:
-    """Return the line of a metric, with gaps for missing values. Long curves have only some points and the best one."""
-    curve, pieces = metric.curve, [""]
-    step, scale = -(-len(curve.values) // MAX_POINTS), PICTURE_RANGE * max(1.0, abs(curve.best))
-    for place, (number, value) in enumerate(zip(curve.rounds, curve.values, strict=True)):
-        if value != value:
-            pieces.append("")
-        elif place % step == 0 or number in (curve.best_round, last):
-            share = min(abs(curve.best - value) / scale, 1.0)
-            pieces[-1] += f"{_x(number, last):.1f},{TOP + (BOTTOM - TOP) * share:.1f} "
-    look = f'fill="none" stroke="{COLORS[metric.role]}" stroke-width="1.8"'
-    return "".join(f'<polyline points="{piece.strip()}" {look}/>' for piece in pieces if piece)
-
-
-def _write(x: float, y: float, text: str, color: str, anchor: str = "middle") -> str:
-    look = f'font-size="12" fill="{color}" text-anchor="{anchor}"'
-    return f'<text x="{x:.1f}" y="{y:.1f}" {look}>{text}</text> '  # some viewers show only the text of pictures

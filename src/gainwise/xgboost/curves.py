@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import xgboost as xgb
 from xgboost.callback import TrainingCallback
 
-from ..training.bound_metrics import LibraryObject, WeakIdentityMap, create_clash_error
 from ..training.curves import CurvesBase
 from ..training.early_stopping import StoppingRun, active_runs
+from ..training.logged_metrics import WeakIdentityMap, create_clash_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,27 +32,7 @@ XGBoost before 3.2 calls callbacks in any order. Early stopping uses this map to
 """
 
 
-class Callback(LibraryObject, TrainingCallback):
-    """A callback for XGBoost. Subclasses override `finish_round`."""
-
-    _library = "xgboost"
-
-    def before_training(self, model: Any) -> Any:
-        """Return the model."""
-        return model
-
-    def after_iteration(self, model: Any, *arguments: Any) -> bool:
-        """Call `finish_round`, or raise an error if another library calls this method."""
-        if len(arguments) != 2:
-            raise self._create_misuse_error(library="catboost")
-        return self.finish_round(model, *arguments)
-
-    def finish_round(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        """Return whether to stop training."""
-        return False
-
-
-class Logger(Callback):
+class Logger(TrainingCallback):
     """A callback that logs once per round."""
 
     def __init__(self) -> None:
@@ -64,7 +44,7 @@ class Logger(Callback):
         _loggers.set(model, [*get_loggers(model), self])
         return model
 
-    def finish_round(self, model: Any, epoch: int, evals_log: Any) -> bool:
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         """Log this round unless it is logged already."""
         if self._logged.get(model) != epoch:
             self._logged.set(model, epoch)
@@ -93,7 +73,7 @@ def get_loggers(model: Any) -> list[Logger]:
 def log_first(model: Any, epoch: int, evals_log: Any) -> None:
     """Make all callbacks log this round."""
     for logger in get_loggers(model):
-        logger.finish_round(model, epoch, evals_log)
+        logger.after_iteration(model, epoch, evals_log)
 
 
 def read_best(model: Any) -> tuple[str | None, str | None]:
@@ -101,7 +81,7 @@ def read_best(model: Any) -> tuple[str | None, str | None]:
     return model.attr("best_iteration"), model.attr("best_score")
 
 
-class Curves(CurvesBase, Callback):
+class Curves(CurvesBase, TrainingCallback):
     """A callback that shows metrics and their best rounds while XGBoost trains, and records every value.
 
     It updates a few lines in a terminal or a picture in a notebook. Elsewhere, it prints one line to stderr at the end.
@@ -151,7 +131,6 @@ class Curves(CurvesBase, Callback):
     (['dataset', 'metric', 'round', 'value'], 40)
     """
 
-    _name = "Curves"
     _directions = DIRECTIONS
 
     def before_training(self, model: Any) -> Any:
@@ -170,7 +149,7 @@ class Curves(CurvesBase, Callback):
         self._log = evals_log
         return False
 
-    def finish_round(self, model: Any, epoch: int, evals_log: Any) -> bool:
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         """Record the values of a round."""
         log_first(model, epoch, evals_log)
         self._log = evals_log

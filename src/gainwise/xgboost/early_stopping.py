@@ -11,14 +11,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import xgboost as xgb
+from xgboost.callback import TrainingCallback
 
 from .._common.arrays import nearest
 from .._common.validation import validate_flag
 from ..evaluation.prediction import find_trees
 from ..metrics.base import Metric
-from ..training.bound_metrics import create_clash_error, find_logged_name, named_call
 from ..training.early_stopping import EarlyStoppingBase, StoppingRun, active_runs
-from .curves import DIRECTIONS, REMEDY, Callback, get_loggers, log_first, read_best
+from ..training.logged_metrics import create_clash_error, find_logged_name, named_call
+from .curves import DIRECTIONS, REMEDY, get_loggers, log_first, read_best
 from .evaluate import calls
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class _Run(StoppingRun):
     values_seen: int = 0
 
 
-class EarlyStopping(EarlyStoppingBase, Callback):
+class EarlyStopping(EarlyStoppingBase, TrainingCallback):
     """A callback for XGBoost, created by `early_stopping`."""
 
     _factory = early_stopping
@@ -153,12 +154,12 @@ class EarlyStopping(EarlyStoppingBase, Callback):
         return model
 
     def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        """End the training if `finish_round` decided so, after all callbacks have received the last round."""
+        """End the training if `after_iteration` decided so, after all callbacks have received the last round."""
         run = self._find_run(model)
         run.history = evals_log
         return run.has_stopped
 
-    def finish_round(self, model: Any, epoch: int, evals_log: Any) -> bool:
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         """Check the value of a round. Only `xgboost.cv` is stopped at once, which then cuts its table."""
         run = self._find_run(model)
         run.history = evals_log
@@ -209,7 +210,7 @@ class EarlyStopping(EarlyStoppingBase, Callback):
             value = logger.compute_value(model, rounds, dataset, metric)
             if value is not None:
                 return value
-        recorded = [(log, matrix) for log, matrix in recorded if metric in log.bound_metrics.names]
+        recorded = [(log, matrix) for log, matrix in recorded if metric in log.logged_metrics.names]
         datasets = [name for name, history in run.history.items() if metric in history]
         place = datasets.index(dataset)  # XGBoost evaluates its own datasets first, in the order of history
         if place >= len(recorded):

@@ -12,11 +12,10 @@ import numpy as np
 import xgboost as xgb
 
 from .._common.validation import validate_integer
-from ..evaluation.features import select_columns, warn_of_remarks
+from ..evaluation.prediction import select_columns, warn_of_remarks
 from ..judgments import Judgments
-from ..training.bound_metrics import (
-    BoundMetrics,
-    LibraryObject,
+from ..training.logged_metrics import (
+    LoggedMetrics,
     Partition,
     WeakIdentityMap,
     compute_ratios,
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from .._common.typing import Floats
     from ..judgments import NegativeLabels
     from ..metrics.names import MetricLike, Names
-    from ..training.bound_metrics import DatasetColumns
+    from ..training.logged_metrics import DatasetColumns
 
 calls: ContextVar[list[tuple[CustomMetric, weakref.ref[xgb.DMatrix]]] | None] = ContextVar("calls", default=None)
 """The custom metrics and matrices of the first round of a training that continues a model.
@@ -49,7 +48,7 @@ class BoundMatrix:
     """Metrics bound to a DMatrix. XGBoost returns copies of its data, so changes are detected by value."""
 
     def __init__(
-        self, bound_metrics: BoundMetrics, dmatrix: xgb.DMatrix, columns: Mapping[str, Any] | None = None
+        self, logged_metrics: LoggedMetrics, dmatrix: xgb.DMatrix, columns: Mapping[str, Any] | None = None
     ) -> None:
         self._source = _read(dmatrix)
         labels, boundaries, weight = self._source
@@ -63,7 +62,7 @@ class BoundMatrix:
                 )
             group = np.diff(np.asarray(boundaries).astype(np.int64))
         weight = weight if len(weight) else None
-        self.partition = Partition(bound_metrics, labels, group=group, weight=weight, columns=columns, whole=whole)
+        self.partition = Partition(logged_metrics, labels, group=group, weight=weight, columns=columns, whole=whole)
         self.rounds = 0
         evaluator = self.partition.evaluator
         self.description = f" on {describe_size(evaluator.judgments)}" if evaluator else ""
@@ -86,7 +85,7 @@ def compute_sums(partition: Partition, predictions: Any, round_number: int, data
         return partition.compute_sums(predictions)
 
 
-def compute_means(sums: Callable[[], Floats], metrics: int) -> list[float]:
+def compute_worker_means(sums: Callable[[], Floats], metrics: int) -> list[float]:
     """Return the mean of each metric over all queries, the same on every worker.
 
     Every worker calls this function equally often, with or without data. `sums` returns the sums of w * v and of w of
@@ -182,8 +181,6 @@ class EvaluateRanking(Logger):
     ['ndcg_exp@10', 'mrr']
     """
 
-    _name = "EvaluateRanking"
-
     def __init__(
         self,
         datasets: Mapping[str, xgb.DMatrix | tuple[Any, ...]],
@@ -197,13 +194,7 @@ class EvaluateRanking(Logger):
         names: Names = "plain",
     ) -> None:
         super().__init__()
-        if not isinstance(datasets, Mapping):
-            raise TypeError(
-                f"datasets must map names to data, for example {{'valid': dvalid}}, got {type(datasets).__name__}"
-            )
-        if not datasets:
-            raise ValueError("datasets is empty: name at least one, for example {'valid': dvalid}")
-        self.bound_metrics = BoundMetrics(metrics, convention, negative_labels, n_jobs, names)
+        self.logged_metrics = LoggedMetrics(metrics, convention, negative_labels, n_jobs, names)
         self.every = validate_integer("every", every, unit="rounds")
         self.missing = missing
         self._sources: dict[str, Any] = dict(datasets)
@@ -221,19 +212,17 @@ class EvaluateRanking(Logger):
         return self
 
     def __repr__(self) -> str:
-        return self.bound_metrics.format_call(EvaluateRanking, list(self._sources), every=self.every)
+        return self.logged_metrics.format_call(EvaluateRanking, list(self._sources), every=self.every)
 
     def _bind(self, name: str, data: Any, columns: Sequence[str] | None = None) -> _Evaluated:
         """Return a dataset with its metrics. Arrays become a matrix of these columns, in the order of the model."""
-        if not isinstance(name, str):
-            raise TypeError(f"the names of datasets must be strings, got {name!r}")
         if "-" in name or any(letter.isspace() for letter in name):
             raise ValueError(
                 f"the name {name!r} of a dataset must not contain '-' or a blank, because XGBoost splits names there"
             )
         try:
             if isinstance(data, xgb.DMatrix):
-                bound = BoundMatrix(self.bound_metrics, data)
+                bound = BoundMatrix(self.logged_metrics, data)
                 return _Evaluated(data, bound.partition, bound)
             if isinstance(data, tuple) and len(data) == 2 and isinstance(data[1], Judgments):
                 data = (*data, None)
@@ -245,7 +234,7 @@ class EvaluateRanking(Logger):
                     earlier.partition
                     if earlier
                     else Partition(
-                        self.bound_metrics, labels, qid=qid, weight=weight[0] if weight else None, whole=whole
+                        self.logged_metrics, labels, qid=qid, weight=weight[0] if weight else None, whole=whole
                     )
                 )
                 if isinstance(features, xgb.DMatrix):
@@ -272,7 +261,7 @@ class EvaluateRanking(Logger):
         if lost is not None:
             raise ValueError(
                 f"dataset {lost!r} was a matrix, which is not part of the pickle that this EvaluateRanking comes from: "
-                f"{describe_estimators(list(self.bound_metrics.names))}. In xgboost.dask.train, use custom_metric, "
+                f"{describe_estimators(list(self.logged_metrics.names))}. In xgboost.dask.train, use custom_metric, "
                 "with full_precision if six digits are too few"
             )
         if not isinstance(model, xgb.Booster):
@@ -290,7 +279,7 @@ class EvaluateRanking(Logger):
         for data_name in self._bound:
             history = evals_log.setdefault(data_name, {})
             for name, value in zip(
-                self.bound_metrics.names, self._compute_values(model, data_name, epoch + 1), strict=True
+                self.logged_metrics.names, self._compute_values(model, data_name, epoch + 1), strict=True
             ):
                 curve = history.setdefault(name, [])
                 if len(curve) != epoch // self.every:
@@ -299,10 +288,10 @@ class EvaluateRanking(Logger):
 
     def compute_value(self, model: Any, rounds: int, data_name: str, metric: str) -> float | None:
         """Return a value of the first rounds of the model, or None if another object logs it."""
-        if data_name not in self._bound or metric not in self.bound_metrics.names:
+        if data_name not in self._bound or metric not in self.logged_metrics.names:
             return None
         values = self._compute_values(model, data_name, rounds, iteration_range=(0, rounds))
-        return values[self.bound_metrics.names.index(metric)]
+        return values[self.logged_metrics.names.index(metric)]
 
     def _compute_values(self, model: Any, data_name: str, number: int, **cut: Any) -> list[float]:
         """Return the mean of each metric on a dataset. Errors contain the round."""
@@ -315,7 +304,7 @@ class EvaluateRanking(Logger):
         def sums() -> Floats:
             return compute_sums(partition, model.predict(data, **cut), number, f" on {data_name!r}")
 
-        return compute_means(sums, len(self.bound_metrics.names))
+        return compute_worker_means(sums, len(self.logged_metrics.names))
 
 
 def _has_matrix(data: Any) -> bool:
@@ -383,40 +372,35 @@ def custom_metric(
     >>> list(curves["train"])
     ['ndcg_linear@10', 'mrr']
     """
-    return CustomMetric(BoundMetrics(metrics, convention, negative_labels, n_jobs, names), columns)
+    return CustomMetric(LoggedMetrics(metrics, convention, negative_labels, n_jobs, names), columns)
 
 
-class CustomMetric(LibraryObject):
+class CustomMetric:
     """An evaluation function for `xgboost.train` and `xgboost.cv`, created by `custom_metric`."""
 
-    _library, _name, _argument = "xgboost", "custom_metric", "custom_metric="
-
-    def __init__(self, bound_metrics: BoundMetrics, columns: DatasetColumns | None = None) -> None:
-        self.bound_metrics = bound_metrics
+    def __init__(self, logged_metrics: LoggedMetrics, columns: DatasetColumns | None = None) -> None:
+        self.logged_metrics = logged_metrics
         self.columns = read_columns(columns)
         self._unread: dict[int, list[list[float]]] = {}
         """The values of each dataset that `full_precision` has not read, by thread."""
         self._matrices: WeakIdentityMap[BoundMatrix] = WeakIdentityMap()
 
     def __repr__(self) -> str:
-        return self.bound_metrics.format_call(custom_metric)
+        return self.logged_metrics.format_call(custom_metric)
 
     def __call__(self, predt: Any, dmatrix: Any = None, *arguments: Any) -> list[tuple[str, float]]:
         """Return (name, value) of each metric."""
         if not isinstance(dmatrix, xgb.DMatrix):
-            if "lightgbm" in f"{type(predt).__module__} {type(dmatrix).__module__}":
-                raise self._create_misuse_error(library="lightgbm")
             raise TypeError(
-                "custom_metric only works in xgboost.train, xgboost.cv and xgboost.dask.train. In LGBMRanker, write "
-                "`from gainwise.lightgbm import eval_metric`. In XGBoost's estimators, "
-                + describe_estimators(list(self.bound_metrics.names))
+                "custom_metric only works in xgboost.train, xgboost.cv and xgboost.dask.train. In estimators, "
+                + describe_estimators(list(self.logged_metrics.names))
             )
         if (recorded := calls.get()) is not None:
             recorded.append((self, weakref.ref(dmatrix)))
         values = self._compute_values(dmatrix, lambda: predt)
         if (unread := self._unread.get(threading.get_ident())) is not None:
             unread.append(values)
-        return list(zip(self.bound_metrics.names, values, strict=True))
+        return list(zip(self.logged_metrics.names, values, strict=True))
 
     def read(self, *, keep: bool = True) -> list[list[float]]:
         """Return the values of each dataset since the last call in this thread. With `keep`, collect further ones."""
@@ -428,7 +412,7 @@ class CustomMetric(LibraryObject):
     def compute_value(self, model: Any, rounds: int, dmatrix: xgb.DMatrix, metric: str) -> float:
         """Return the value of a metric for the first rounds of a model."""
         values = self._compute_values(dmatrix, lambda: model.predict(dmatrix, iteration_range=(0, rounds)), rounds)
-        return values[self.bound_metrics.names.index(metric)]
+        return values[self.logged_metrics.names.index(metric)]
 
     def _compute_values(
         self, dmatrix: xgb.DMatrix, predict: Callable[[], Any], rounds: int | None = None
@@ -439,12 +423,12 @@ class CustomMetric(LibraryObject):
             bound = self._matrices.get(dmatrix)
             if bound is None or bound.is_outdated(dmatrix):
                 columns = find_columns(self.columns, dmatrix, dmatrix.get_label()) if self.columns else None
-                bound = BoundMatrix(self.bound_metrics, dmatrix, columns)
+                bound = BoundMatrix(self.logged_metrics, dmatrix, columns)
                 self._matrices.set(dmatrix, bound)
             bound.rounds += rounds is None
             return compute_sums(bound.partition, predict(), rounds or bound.rounds, bound.description)
 
-        return compute_means(sums, len(self.bound_metrics.names))
+        return compute_worker_means(sums, len(self.logged_metrics.names))
 
 
 def full_precision(log: CustomMetric) -> FullPrecision:
@@ -486,8 +470,6 @@ def full_precision(log: CustomMetric) -> FullPrecision:
 class FullPrecision(Logger):
     """A callback for XGBoost, created by `full_precision`."""
 
-    _name = "full_precision"
-
     def __init__(self, log: CustomMetric) -> None:
         super().__init__()
         if not isinstance(log, CustomMetric):
@@ -507,7 +489,7 @@ class FullPrecision(Logger):
     def log_round(self, model: Any, epoch: int, evals_log: Any) -> None:
         """Replace the rounded values of this round."""
         unread = self.log.read()
-        names = self.log.bound_metrics.names
+        names = self.log.logged_metrics.names
         if not evals_log:
             raise ValueError("full_precision needs values, but no dataset is evaluated: pass evals=[…]")
         histories = [history for history in evals_log.values() if names[0] in history]  # XGBoost's datasets come first

@@ -56,7 +56,7 @@ def get_trainer(library: str) -> Any:
     return import_module(f".{library}", __name__)
 
 
-def predict_scores(
+def predict_rounds(
     library: str, booster: Any, data: RankingData, rounds: Sequence[int], threads: int
 ) -> dict[int, Any]:
     """Return the scores of all documents after each of these rounds."""
@@ -71,7 +71,7 @@ def get_versions(library: str) -> dict[str, str]:
     return {"gainwise": __version__, "numpy": np.__version__, library: str(import_module(library).__version__)}
 
 
-def validate_names(library: str, candidate: Candidate, main_names: Mapping[str, str]) -> None:
+def validate_parameter_names(library: str, candidate: Candidate, main_names: Mapping[str, str]) -> None:
     """Raise `ValueError` if a parameter is set outside `params`, or has two of its names.
 
     `main_names` contains the main name of aliases.

@@ -13,7 +13,7 @@ from ..._common.arrays import nearest
 from ...data import RankingData
 from ...metrics.dcg import power
 from ..config import Candidate, Gain
-from . import CHANGES_ROUNDS, Watch, validate_names
+from . import CHANGES_ROUNDS, Watch, validate_parameter_names
 
 # After the adapter, whose error names the extra to install.
 import lightgbm as lgb  # isort: skip
@@ -31,7 +31,7 @@ Binned = tuple[lgb.Dataset, lgb.Dataset | None]
 def validate_parameters(candidate: Candidate) -> None:
     """Raise `ValueError` for a parameter that is set elsewhere, or that LightGBM would silently ignore."""
     main_names = _get_main_names()
-    validate_names("LightGBM", candidate, main_names)
+    validate_parameter_names("LightGBM", candidate, main_names)
     for name in candidate.params:
         if main_names and name not in main_names:
             suggestion = nearest(name, main_names.values()) or nearest(name, main_names)

@@ -16,7 +16,7 @@ from ...data.ranking_data import is_sparse
 from ...metrics.dcg import power
 from ...xgboost.early_stopping import cut_booster
 from ..config import Candidate
-from . import CHANGES_ROUNDS, Watch, validate_names
+from . import CHANGES_ROUNDS, Watch, validate_parameter_names
 
 # After the adapter, whose error names the extra to install.
 import xgboost as xgb  # isort: skip
@@ -39,7 +39,7 @@ def validate_parameters(candidate: Candidate) -> None:
     XGBoost compares parameters with its own list when it configures a booster. Nothing is trained. Other devices than
     the CPU are left to XGBoost, which warns in every training.
     """
-    validate_names("XGBoost", candidate, _MAIN_NAMES)
+    validate_parameter_names("XGBoost", candidate, _MAIN_NAMES)
     for name, value in candidate.params.items():
         if (name == "booster" and value in ("dart", "gblinear")) or (name in ("rate_drop", "one_drop") and value):
             raise ValueError(f"params.{name} must not be {value!r}, {CHANGES_ROUNDS}")

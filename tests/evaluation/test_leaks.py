@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 import gainwise as gw
 from gainwise.data import RankingData, read_letor, read_lightgbm, simulate
-from gainwise.data.leaks import find_shared_queries, read_rows
+from gainwise.evaluation.parts import find_shared_queries, read_part
 
 DATA = simulate(60, seed=3, mean_length=12)
 TRAIN, TEST = DATA.split_queries(0.7, 0.3, seed=1)
 
 
 def find(first, second):
-    shared = find_shared_queries(read_rows(first), read_rows(second))
+    shared = find_shared_queries(read_part("first", first), read_part("second", second))
     return shared.leaks.tolist(), shared.same_ids.tolist()
 
 

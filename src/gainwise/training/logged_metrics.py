@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, get_args
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from .._common.arrays import index_of, nearest, numbers, sum_columns
 from .._common.text import call_text
 from .._common.validation import validate_choice
 from ..evaluation.evaluator import Evaluator, validate_threads, weighted
-from ..evaluation.features import LIBRARIES
+from ..evaluation.prediction import LIBRARIES
 from ..judgments import Judgments, NegativeLabels
 from ..metrics.base import Metric
 from ..metrics.binary import validate_without_judged
@@ -27,7 +26,6 @@ from ..metrics.names import (
     plain_name,
     safe_name,
     safe_name_or_none,
-    validate_names,
 )
 
 if TYPE_CHECKING:
@@ -44,9 +42,6 @@ SMALLEST, LARGEST = 2.0**-500, 2.0**500
 
 DatasetColumns = Mapping[Any, Mapping[str, Any]] | Sequence[tuple[Any, Mapping[str, Any]]]
 """Columns of labels by dataset, or pairs of a dataset or its labels, which cannot be keys, and columns."""
-
-EVALUATIONS = {"lightgbm": "feval", "xgboost": "EvaluateRanking", "catboost": "eval_metric"}
-"""The functions that evaluate metrics in each library. CatBoost has no other adapter."""
 
 
 class WeakIdentityMap(Generic[T]):
@@ -74,7 +69,7 @@ class WeakIdentityMap(Generic[T]):
         entries[address] = (weakref.ref(key, remove), value)
 
 
-class BoundMetrics:
+class LoggedMetrics:
     """The metrics that an adapter logs, and the options for reading its datasets."""
 
     def __init__(
@@ -87,7 +82,7 @@ class BoundMetrics:
     ) -> None:
         self.metrics = parse_metrics(metrics, convention=convention)
         validate_without_judged(self.metrics)
-        validate_names(names)
+        validate_choice("names", names, get_args(Names))
         validate_choice("negative_labels", negative_labels, get_args(NegativeLabels))
         validate_threads(n_jobs)
         self.names = tuple(safe_name(metric) if names == "safe" else str(metric) for metric in self.metrics)
@@ -166,7 +161,7 @@ class Partition:
 
     def __init__(
         self,
-        bound_metrics: BoundMetrics,
+        logged_metrics: LoggedMetrics,
         labels: Any,
         *,
         group: Any = None,
@@ -175,7 +170,7 @@ class Partition:
         columns: Mapping[str, Any] | None = None,
         whole: bool = False,
     ) -> None:
-        self.metrics = bound_metrics.metrics
+        self.metrics = logged_metrics.metrics
         self.evaluator = None
         self._whole = whole
         weights = list(weight.values()) if isinstance(weight, Mapping) else weight
@@ -184,7 +179,7 @@ class Partition:
         """Whether a query has documents and a positive weight."""
         if len(labels) or whole:
             weight = _ones_like(weight) if weightless else weight
-            self.evaluator = bound_metrics.bind(
+            self.evaluator = logged_metrics.bind(
                 labels, group=group, qid=qid, weight=weight, columns=columns, whole=whole
             )
             return
@@ -239,53 +234,6 @@ def compute_ratios(sums: Floats) -> Floats:
     means = np.full(weights.shape, np.nan)
     np.divide(products, weights, out=means, where=weights > 0)
     return means
-
-
-class LibraryObject:
-    """A callback or an evaluation function of one library. It raises one line if another library calls it."""
-
-    _library: ClassVar[str]
-    _name: ClassVar[str]
-    """The public name."""
-    _argument: ClassVar[str] = "callbacks=[…]"
-    """The argument of the library that takes it."""
-
-    def __new__(cls, *args: Any, **options: Any) -> Any:
-        """Create the object, and register its class so that XGBoost calls `before_training`."""
-        callbacks = sys.modules.get("xgboost.callback")
-        if callbacks is not None and cls._library != "xgboost":
-            callbacks.TrainingCallback.register(cls)
-        return super().__new__(cls)
-
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """Raise an error: LightGBM calls its callbacks and functions, XGBoost its functions."""
-        raise self._create_misuse_error(*arguments)
-
-    def before_training(self, model: Any) -> Any:
-        """Raise an error: only XGBoost calls this method first."""
-        raise self._create_misuse_error(library="xgboost")
-
-    def after_iteration(self, *arguments: Any) -> Any:
-        """Raise an error: only CatBoost calls this method without `before_training`."""
-        raise self._create_misuse_error(library="catboost")
-
-    def _create_misuse_error(self, *arguments: Any, library: str | None = None) -> TypeError:
-        """Return an error that names the right import for the library that calls, or the right argument."""
-        modules = [type(argument).__module__.partition(".")[0] for argument in arguments]
-        caller = library or next((module for module in modules if module in LIBRARIES), None)
-        name = f"gainwise.{self._library}.{self._name}"
-        if caller == self._library:
-            return TypeError(f"{name} is in the wrong argument. Pass it as {self._argument}.")
-        if caller is None:
-            return TypeError(
-                f"{name} only works as {self._argument} of {LIBRARIES[self._library]}. For estimators, write "
-                "`from gainwise.lightgbm import eval_metric` or `from gainwise.xgboost import EvaluateRanking`."
-            )
-        shared = self._name in ("Curves", "early_stopping") and caller != "catboost"
-        target = self._name if shared else EVALUATIONS[caller]
-        return TypeError(
-            f"{name} does not work with {LIBRARIES[caller]}. Write `from gainwise.{caller} import {target}`."
-        )
 
 
 @contextmanager
