@@ -1,6 +1,6 @@
 # make demo       a comparison of models on simulated data
 # make test       all tests except nightly ones. make quick also excludes slow tests
-# make lint       ruff, mypy, the layers of imports, the size of functions, import cycles, and bandit
+# make lint       ruff, mypy, the layers of imports, the size of functions, import cycles, bandit, and zizmor for the workflows
 # make oldest     tests of metrics, evaluation and adapters with the lowest versions of all libraries, without the compiled core
 # make nocompiler an installation without a compiler
 # make nightly    all sessions of noxfile.py, notebooks, documentation, fuzzing, mutation testing, vulnerabilities
@@ -71,6 +71,7 @@ lint: .venv/developer
 	$(BIN)/lint-imports
 	$(BIN)/python tools/structure.py
 	$(BIN)/bandit --quiet --recursive --configfile pyproject.toml src
+	$(BIN)/zizmor --quiet --offline .github
 
 audit: .venv/developer
 	$(BIN)/python -m pip freeze --exclude-editable | \

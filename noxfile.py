@@ -1,3 +1,7 @@
+#!/usr/bin/env python3
+# /// script
+# dependencies = ["nox>=2025.2.9"]
+# ///
 """Run the tests on every supported Python, and with the lowest and the newest versions of all dependencies.
 
 `nox` runs all sessions and skips Pythons that are not installed. `nox -s oldest` runs one session. Options of pytest
@@ -53,6 +57,8 @@ assert gw.show_config("dicts")["kernel"] == {"path": "numpy", "reason": "none wa
 assert gw.evaluate(["mrr", "ndcg_exp@2"], gw.Judgments([0, 2], group=[2]), [1.0, 0.0]).mean["mrr"] == 0.5
 """
 
+nox.needs_version = ">=2025.2.9"
+nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.error_on_missing_interpreters = False
 nox.options.reuse_venv = "yes"
 
@@ -130,6 +136,39 @@ def package(session: nox.Session) -> None:
 
 
 @nox.session(python=PYTHONS[0])
+def wheel(session: nox.Session) -> None:
+    """Build the wheel with the compiled core, and run all tests on it, outside the source tree."""
+    install(session, "build")
+    folder = Path(session.create_tmp()).resolve()
+    shutil.rmtree(folder, ignore_errors=True)
+    session.run("python", "-m", "build", "--wheel", "--outdir", str(folder))
+    (built,) = folder.glob("*.whl")
+    install(session, f"{built}[all,dask]", *DEVELOPERS)
+    session.run("python", "-c", "import gainwise as gw; assert gw.show_config('dicts')['kernel']['path'] == 'compiled'")
+    names = session.run("git", "ls-files", "--", ":!src", external=True, silent=True).splitlines()
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(name, folder / name)
+    session.chdir(folder)
+    run_tests(session, "-n", "2", "tests")
+
+
+@nox.session(python=PYTHONS)
+def smoke(session: nox.Session) -> None:
+    """Install with the command and LightGBM, and evaluate, identify and compare models."""
+    install(session, ".[cli,lightgbm,report]")
+    session.run("python", "-W", "error::SyntaxWarning", "tests/smoke.py")
+
+
+@nox.session(python=PYTHONS[-1])
+def prereleases(session: nox.Session) -> None:
+    """Run all tests with the newest versions of NumPy and XGBoost, including pre-releases."""
+    install(session, "--editable", ".[all,dask]", *DEVELOPERS)
+    install(session, "--upgrade", "--pre", "numpy", "xgboost")
+    run_tests(session, "-n", "2")
+
+
+@nox.session(python=PYTHONS[0])
 def oldest(session: nox.Session) -> None:
     """Run the tests, or the directories after `--`, with the lowest versions in pyproject.toml."""
     install(
@@ -191,3 +230,7 @@ def sanitizers(session: nox.Session, sanitizer: str) -> None:
         "tests/test_corpus.py",
         env=environment | options,
     )
+
+
+if __name__ == "__main__":
+    nox.main()

@@ -6,7 +6,6 @@ background, so that it fits any page.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -45,10 +44,9 @@ def collect_values(comparison: gw.Comparison) -> dict[str, Any]:
     verdict, chart, query = comparison.verdict, comparison.content.chart, select_query(comparison)
     linear, exponential = verdict.winners.values()
     (safe,) = (row for row in chart.rows if row.starred)
-    worst = math.ceil(1000 * verdict.safe_regret_upper) / 1000
     alt = (
         f"Three rankers on {verdict.queries:,} simulated queries. {linear} is best by linear NDCG, {exponential} by "
-        f"exponential NDCG, and {safe.name} is within {worst:.3f} of the best under both."
+        f"exponential NDCG, and {safe.model} is within {safe.outcome[1:]} of the best under both."
     )
     grades = {
         row.model: [int(label) for label in comparison.ranking(query, row.model)["label"][:10]] for row in chart.rows
@@ -58,7 +56,7 @@ def collect_values(comparison: gw.Comparison) -> dict[str, Any]:
         "grades": grades,
         "linear": linear,
         "exponential": exponential,
-        "safe": safe.name,
+        "safe": safe.model,
         "queries": f"{verdict.queries:,}",
         "alt": alt,
     }
@@ -117,89 +115,82 @@ def draw_headings(drawing: Drawing, values: dict[str, Any]) -> float:
     safe = f"<tspan {bold}>★ {escape(values['safe'])}</tspan>."
     if not drawing.narrow:
         drawing.text(0, 30, f"{first} {second}", 26, weight=700)
-        summary = (
-            f"Three rankers on {values['queries']} simulated queries. gainwise computes both and recommends {safe}"
-        )
+        summary = f"Three rankers on {values['queries']} simulated queries. gainwise computes both. Safe choice: {safe}"
         drawing.text(0, 57, summary, 15, "muted")
-        drawing.text(0, 120, "grades of the top 10, one query", 12, "muted")
-        return 82
+        drawing.text(6, 104, "grades of the top 10, one query", 12, "muted")
+        return 66
     for place, heading in enumerate((first, second)):
         drawing.text(0, 26 + 29 * place, heading, 21, weight=700)
     drawing.text(0, 82, f"Three rankers, {values['queries']} simulated queries.", color="muted")
-    drawing.text(0, 102, f"gainwise computes both and recommends {safe}", color="muted")
+    drawing.text(0, 102, f"gainwise computes both. Safe choice: {safe}", color="muted")
     drawing.text(0, 130, "Numbers in boxes: grades of the top 10, one query.", 12, "muted")
     return 146
 
 
 def draw_rows(drawing: Drawing, values: dict[str, Any], base: float, height: float) -> None:
-    """Write names, grades and the last column."""
+    """Write names, grades and the last column, and tint the row of the choice."""
     for place, row in enumerate(values["chart"].rows):
         y, star = base + place * height, "★ " * row.starred
-        if place:
-            drawing.line(f"M0 {y:.1f}H{drawing.width}", "grid", 1)
+        if row.starred:
+            shape = f'x="0" y="{y:.1f}" width="{drawing.width}" height="{height:g}"'
+            drawing.parts.append(f'<rect {shape} fill="{drawing.theme.shade}"/>')
+        drawing.line(f"M0 {y:.1f}H{drawing.width}", "grid", 1)
         strong = {"weight": 700 if row.starred else 400, "anchor": "end"}
+        top = y + 22 if drawing.narrow else y + height / 2 - 6
+        drawing.text(6, top, star + escape(row.model), 16, weight=700 if row.starred else 600)
         if drawing.narrow:
-            drawing.text(0, y + 22, star + escape(row.name), 16, weight=700)
-            color = "ink" if row.starred else "muted"
-            drawing.text(drawing.width, y + 22, f"worst case {row.outcome}", 13, color, **strong)
-            drawing.strip(0, y + 31, values["grades"][row.model], 20)
+            drawing.text(drawing.width - 6, top, f"{values['chart'].last} {row.outcome}", 13, **strong)
+            drawing.strip(6, y + 31, values["grades"][row.model], 20)
         else:
-            drawing.text(0, y + height / 2 - 6, star + escape(row.name), 16, weight=700 if row.starred else 600)
-            drawing.text(drawing.width, y + height / 2 + 5, star + row.outcome, **strong)
-            drawing.strip(0, y + height / 2 + 6, values["grades"][row.model], 18)
+            drawing.text(drawing.width - 6, y + height / 2 + 5, row.outcome, **strong)
+            drawing.strip(6, y + height / 2 + 6, values["grades"][row.model], 18)
 
 
-def draw_panel(drawing: Drawing, chart: Any, lane: int, left: float, wide: float, base: float, height: float) -> None:
-    """Draw one metric: its caption, and the cell of every row."""
-    side, narrow, axis = ("first", "second")[lane], drawing.narrow, chart.axis()
-    bottom, room = base + len(chart.rows) * height, wide - (62 if narrow else 76)
+def draw_lanes(drawing: Drawing, chart: Any, left: float, wide: float, base: float, height: float) -> None:
+    """Draw the grid, the bars and the marks of all rows, and the axis below them."""
+    narrow, axis, bottom = drawing.narrow, chart.axis(), base + len(chart.rows) * height
 
     def at(value: float) -> float:
-        return left + room * axis.at(value) / 100
+        return left + wide * axis.at(value) / 100
 
-    drawing.mark(lane, left + 8, base - 38, 5.5, filled=True)
-    drawing.text(left + 22, base - 33, chart.panels[lane].caption, 15, f"{side}_text", weight=650)
-    drawing.text(left, base - 14, chart.panels[lane].libraries, 12, "muted")
-    for value, words in axis.ticks(3):
+    for value, words in axis.ticks(3 if narrow else 5):
         if not narrow:
-            drawing.line(f"M{at(value):.1f} {base - 2:.1f}V{bottom:.1f}", "grid", 1)
+            drawing.line(f"M{at(value):.1f} {base:.1f}V{bottom:.1f}", "grid", 1)
         if abs(at(value) - at(0)) > 36 and at(value) - left > 17:
             drawing.text(at(value), bottom + 18, words, 12, "muted", anchor="middle")
-    for place, row in enumerate(chart.rows):
-        cell, size = row.cells[lane], 7.5 if row.cells[lane].highest else 5.5
-        y = base + place * height + (height - 20 if narrow else height / 2)
-        tall = 28.0 if narrow else height - 4
-        if cell.possible:
-            fill = getattr(drawing.theme, f"{side}_tint")
-            shape = f'x="{left:.1f}" y="{y - tall / 2:.1f}" width="{wide:.1f}" height="{tall:g}" rx="5"'
-            drawing.parts.append(f'<rect {shape} fill="{fill}"/>')
-        gap = 0.0 if cell.possible else size + 4.5
-        for start, end in ((at(cell.lower), at(cell.value) - gap), (at(cell.value) + gap, at(cell.upper))):
-            if end - start > 0.5:
-                drawing.line(f"M{start:.1f} {y:.1f}H{end:.1f}", f"{side}_bar", 5, "round")
-        reach = tall / 2 + 1 if narrow else height / 2
-        drawing.line(f"M{at(0):.1f} {y - reach:.1f}V{y + reach:.1f}", "ink")
-        drawing.mark(lane, at(cell.value), y, size, cell.possible)
-        color = f"{side}_text" if cell.possible else "muted"
-        weight = 700 if cell.highest else 400
-        drawing.text(left + wide - 7, y + 5, cell.text, 14, color, weight=weight, anchor="end")
     drawing.text(at(0), bottom + 18, chart.reference, 12, weight=700, anchor="middle")
+    for place, row in enumerate(chart.rows):
+        middle = base + place * height + (height - 26 if narrow else height / 2)
+        reach, worst = (24 if narrow else height / 2), at(-row.worst)
+        drawing.line(f"M{at(0):.1f} {middle - reach:.1f}V{middle + reach:.1f}", "ink")
+        drawing.line(f"M{worst:.1f} {middle - 16:.1f}V{middle + 16:.1f}", "muted")
+        for lane, (mark, side) in enumerate(zip(row.marks, ("first", "second"), strict=True)):
+            y = middle + (8 if lane else -8)
+            gap = 0.0 if mark.possible else 9.5
+            for start, end in ((at(mark.lower), at(mark.value) - gap), (at(mark.value) + gap, at(mark.upper))):
+                if end - start > 0.5:
+                    drawing.line(f"M{start:.1f} {y:.1f}H{end:.1f}", f"{side}_bar", 5, "round")
+            drawing.mark(lane, at(mark.value), y, 5.5, mark.possible)
 
 
 def draw(values: dict[str, Any], theme: Theme, narrow: bool = False) -> str:
     """Return the picture as SVG, 880 pixels wide or, for phones, 360."""
     drawing, chart = Drawing(theme, narrow), values["chart"]
     top = draw_headings(drawing, values)
-    base, height = top + 52, 98.0 if narrow else 64.0
-    first, last, gap = (0.0, 0.0, 12.0) if narrow else (219.0, 130.0, 20.0)
+    base, height = top + 52, 108.0 if narrow else 64.0
+    first, last = (8.0, 8.0) if narrow else (219.0, 96.0)
+    x, y = (0, top + 12) if narrow else (first, base - 14)
+    for lane, series in enumerate(chart.series):
+        drawing.mark(lane, x + 8, y - 5, 5.5, filled=True)
+        libraries = f'<tspan font-size="12" font-weight="400" fill="{theme.muted}">({series.libraries})</tspan>'
+        words = series.caption if narrow else f"{series.caption} {libraries}"
+        drawing.text(x + 22, y, words, 14, f"{('first', 'second')[lane]}_text", weight=650)
+        x, y = (x, y + 22) if narrow else (x + 265, y)
     if not narrow:
-        drawing.text(drawing.width, top + 19, chart.last[0], 15, weight=650, anchor="end")
-        drawing.text(drawing.width, top + 38, chart.last[1], 12, "muted", anchor="end")
-    drawing.line(f"M0 {base - 4:.1f}H{drawing.width}", "ink")
+        drawing.text(drawing.width - 6, base - 14, chart.last, 15, weight=650, anchor="end")
     draw_rows(drawing, values, base, height)
-    wide = (drawing.width - first - last - gap) / 2
-    for lane in range(2):
-        draw_panel(drawing, chart, lane, first + lane * (wide + gap), wide, base, height)
+    drawing.line(f"M0 {base + len(chart.rows) * height:.1f}H{drawing.width}", "grid", 1)
+    draw_lanes(drawing, chart, first, drawing.width - first - last, base, height)
     full = round(base + len(chart.rows) * height + 28)
     size = f'viewBox="0 0 {drawing.width} {full}" width="{drawing.width}" height="{full}"'
     return (

@@ -42,6 +42,8 @@ VALUES = [  # words, what the message mentions, options of Judgments (LABELS if 
     ("among 4", "(query a)", {"labels": [0, 1, inf, 1], "qid": list("abab")}),
     ("-1.0 at row", "(query b)", {"labels": [0, -1, 2, -0.5], "qid": list("abab")}),
     ("negative_labels='zero'", "negative_labels='allow'", {"labels": [-1, 0], "group": [2]}),
+    ("at row 1", "1 such label", {"labels": [0, -1, 0], "group": [3]}),
+    ("at row 0", "2 such labels", {"labels": [-2, -1, 0], "group": [3]}),
     ("at least one", "labels", {"labels": [], "group": []}),
     ("one-dimensional", "labels.ravel()", {"labels": [[0], [1]], "group": [2]}),
     ("different lengths", "labels", {"labels": [[1], [2, 3]], "group": [2]}),

@@ -1,4 +1,4 @@
-"""Versions and addresses agree, documented make targets exist, and the metric of CONTRIBUTING.md is correct."""
+"""A release requires its version as the tag, documented make targets exist, and the metric of CONTRIBUTING.md is correct."""
 
 from __future__ import annotations
 
@@ -55,9 +55,23 @@ def test_metric_of_contributing_equals_its_plain_definition(tmp_path):
     assert done.stdout == "compared\n", done.stderr
 
 
-def test_versions_agree():
-    (cited,) = re.findall(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.M)
-    assert PROJECT["version"] == cited == gw.__version__
+@pytest.mark.posix
+@pytest.mark.parametrize(("tag", "accepted"), [(f"v{gw.__version__}", True), ("v9.9.9", False), (gw.__version__[:-1], False)])
+def test_the_release_requires_that_the_tag_is_the_version(tag, accepted):
+    release = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    (step,) = re.findall(r"name: Require that the tag.*?run: \|\n(.*?)\n\n", release, re.S)
+    command = ["bash", "-e", "-c", textwrap.dedent(step)]
+    environment = os.environ | {"GITHUB_REF_NAME": tag}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode == 0) == accepted
+    assert accepted or tag in done.stdout
+
+
+def test_actions_are_pinned_and_credentials_are_not_stored():
+    for path in (ROOT / ".github" / "workflows").glob("*.yml"):
+        text = path.read_text(encoding="utf-8")
+        assert all(re.fullmatch(r"\./.*|[\w./-]+@[0-9a-f]{40}", name) for name in re.findall(r"uses: (\S+)", text))
+        assert text.count("actions/checkout@") == text.count("persist-credentials: false")
 
 
 def test_changelog_begins_with_unreleased_changes():

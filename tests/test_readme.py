@@ -105,11 +105,15 @@ def test_picture_shows_the_numbers_of_the_verdict(picture, narrow):
     drawn = ElementTree.fromstring(script["draw"](values, LIGHT, narrow))
     texts = [node.text or "" for node in drawn.iter("{http://www.w3.org/2000/svg}text")]
     assert any("simulated" in text for text in texts)
-    for metric in verdict.metrics:
-        for model, regret in verdict.regrets[metric].items():
-            assert "best" in texts if not regret else f"\u2212{regret:.3f}" in texts
-            worst = max(by[model] for by in verdict.regrets_upper.values())
-            assert any(f"{np.ceil(1000 * worst) / 1000:.3f}" in text for text in texts)
+    models = [row.model for row in values["chart"].rows]
+    for model in models:
+        worst = max(by[model] for by in verdict.regrets_upper.values())
+        assert any(f"{np.ceil(1000 * worst) / 1000:.3f}" in text for text in texts)
+    _, *circles = [float(node.get("cx")) for node in drawn.iter("{http://www.w3.org/2000/svg}circle")]  # a legend first
+    regrets = np.array([verdict.regrets[verdict.metrics[0]][model] for model in models])
+    slope, start = np.polyfit(-regrets, circles, 1)
+    assert slope > 0
+    assert np.allclose(circles, start - slope * regrets, atol=0.2)
     assert (verdict.kind, verdict.safe_choice) == ("genuine", "blend")
 
 

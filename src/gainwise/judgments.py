@@ -21,6 +21,7 @@ from ._common.arrays import (
     scale_weights,
     vector,
 )
+from ._common.text import pluralize
 from ._common.validation import validate_choice, validate_column, validate_text
 from .ranking.rows import Layout
 
@@ -353,7 +354,6 @@ class Judgments:
         )
 
     def _repr_html_(self) -> str:
-        from ._common.text import pluralize
         from ._common.theme import table_cell
 
         many = len(self.levels) > 7
@@ -560,8 +560,8 @@ class Judgments:
     def _locate(self, invalid: Bools, values: np.ndarray[Any, Any]) -> str:
         row = int(np.argmax(invalid))
         return (
-            f"{values[row]} at row {row} (query {self.query_of_row(row)!s}), one of {int(invalid.sum())} such labels "
-            f"among {len(values)}"
+            f"{values[row]} at row {row} (query {self.query_of_row(row)!s}), "
+            f"{pluralize(int(invalid.sum()), 'such label')} among {len(values)}"
         )
 
 

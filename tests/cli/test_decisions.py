@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from tests.cli.shell import as_json, json_of, output_of
 
@@ -37,12 +38,17 @@ def test_sentence_code_and_json_are_those_of_against(files, tmp_path, candidate,
 def test_looks_and_requirements_are_those_of_against(files, tmp_path):
     call = f"{JUDGED} --candidate equal.npy --margin 0.2 --require no-loss --json -"
     options = {"margin": 0.2, "require": "no_loss"}
-    comparison = files.compare("old", "equal", metrics=METRICS)
+    judgments = gw.Judgments(np.load("labels.npy"), group=np.load("group.npy"))  # Betting depends on the query ids.
+    comparison = gw.compare({name: np.load(f"{name}.npy") for name in ("old", "equal")}, judgments, METRICS)
     record = tmp_path / "first.json"
-    for extra, settings in ((" --looks 120,240", {"looks": (120, 240)}), (" --anytime", {"anytime": True}), ("", {})):
+    for extra, settings in (
+        (" --looks 120,240", {"looks": (120, 240)}),
+        (" --bounds betting", {"bounds": "betting"}),
+        ("", {}),
+    ):
         expected = comparison.against("old", **options, **settings)
         content = json.loads(output_of(call + extra, code=CODES[expected.decisions["equal"]]))
-        fields = ("looks", "earlier", "anytime", "level", "require", "queries", "alpha")
+        fields = ("looks", "earlier", "bounds", "size", "level", "require", "queries", "alpha")
         assert {name: content[name] for name in fields} == as_json({name: getattr(expected, name) for name in fields})
         assert content["deciding"] == as_json(expected.candidates[0].deciding._asdict())
         if "looks" in settings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
@@ -9,6 +10,8 @@ import sys
 
 import pytest
 from tests.cli.shell import json_of, output_of
+
+from gainwise.cli.app import _write_error
 
 pytestmark = pytest.mark.slow
 
@@ -69,3 +72,22 @@ def test_written_values_can_be_read(tmp_path, name):
     table = read_table(tmp_path / name, text="query")
     assert set(table["query"]) == {"-1", "'@q", "'+a", "7"}
     assert set(table["model"]) == {"'=1+1", "B"}
+
+
+class TerminalText(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("columns", [20, 40, 80])
+def test_errors_end_lines_between_words(monkeypatch, columns):
+    stream, words = (
+        TerminalText(),
+        ["labels", "must", "be", "finite,", "but", "1", "of", "3", "are", "not.", "Remove", "unjudged", "documents"],
+    )
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr(sys, "stderr", stream)
+    _write_error(" ".join(words))
+    lines = stream.getvalue().splitlines()
+    assert " ".join(lines).split() == words
+    assert max(map(len, lines)) <= columns

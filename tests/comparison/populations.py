@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
+from scipy import optimize, stats
 
 from gainwise.comparison.panel import build_panel, read_tables
 
@@ -37,6 +37,48 @@ def number_models(values):
 def panel_of(values, models=None, **options):
     models = models or number_models(next(iter(values.values())))
     return build_panel(*read_tables(values, models), models, **options)
+
+
+def corrected(critical, skewness):
+    """Return the critical value of a one-sided bound with Johnson's correction, if it is larger."""
+    return critical + max(0, skewness) * (2 * critical**2 + 1) / 6
+
+
+def uncorrected(t, skewness):
+    """Solve corrected(x) = t."""
+    if t <= 0 or skewness <= 0:
+        return t
+    return optimize.brentq(lambda x: corrected(x, skewness) - t, -1, t, xtol=1e-14, rtol=1e-14)
+
+
+def variance_form(shares):
+    """Return the matrix of the quadratic form Σ w²/(1 − w) (x − μ)² of the values, with the weighted mean μ."""
+    centre = np.eye(len(shares)) - np.outer(np.ones(len(shares)), shares)
+    return centre.T @ np.diag(shares**2 / (1 - shares)) @ centre
+
+
+def freedom_of(shares):
+    """Return the degrees of freedom of the variance by the moments of its quadratic form of normal values."""
+    form = variance_form(shares)
+    return np.trace(form) ** 2 / np.trace(form @ form)
+
+
+def skewness_of(x, shares):
+    """Return the skewness of a weighted mean."""
+    influences = shares / np.sqrt(1 - shares) * (x - shares @ x)
+    return (influences**3).sum() / (influences**2).sum() ** 1.5
+
+
+def one_sided(x, way="greater", shares=None):
+    """Return the p-value of a mean of 0 in a one-sided t-test with Johnson's correction."""
+    shares = np.full(len(x), 1 / len(x)) if shares is None else shares
+    sign = 1 if way == "greater" else -1
+    t = sign * shares @ x / np.sqrt(x @ variance_form(shares) @ x)
+    return stats.t.sf(uncorrected(t, -sign * skewness_of(x, shares)), freedom_of(shares))
+
+
+def two_sided(x, shares=None):
+    return min(1.0, 2 * min(one_sided(x, way, shares) for way in ("greater", "less")))
 
 
 def to_t(normal, freedom):

@@ -6,14 +6,15 @@ import json
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.stats import beta, norm, skew
 from scipy.stats import t as student
-from tests.comparison.populations import to_t
+from tests.comparison.populations import corrected, freedom_of, to_t
 
 import gainwise as gw
 from gainwise import Comparison
 from gainwise.comparison.baseline import DecidingBounds, apply_rule
-from gainwise.comparison.one_sided import compute_boundaries
+from gainwise.comparison.looks import compute_boundaries
 
 pytestmark = pytest.mark.slow
 
@@ -41,39 +42,43 @@ def compared(values, **options):
 class TestBounds:
     @pytest.mark.parametrize("weighted", [False, True])
     def test_are_those_of_plain_normal_draws(self, weighted):
-        """Decisions are marginal for the smallest change, else max-T over metrics. Intervals are max-T over all."""
+        """Decisions are marginal for the smallest change, else max-T over metrics. Intervals are those of all pairs."""
         values = panel_of(queries=300)
         weights = np.random.default_rng(5).integers(1, 4, 300).astype(float) if weighted else np.ones(300)
         result = compared(values, weights=weights, draws=50_000).against("production")
-        share, frame = weights / weights.sum(), result.frame()
+        share, frame, freedom = weights / weights.sum(), result.frame(), freedom_of(weights / weights.sum())
         x = np.stack([table[:, place] - table[:, 0] for place in (1, 2) for table in values.values()])
         mean = x @ share
-        influence = (x - mean[:, None]) * share
-        covariance = influence @ influence.T * 300 / 299
+        influence = (x - mean[:, None]) * share / np.sqrt(1 - share)
+        covariance = influence @ influence.T
         error = np.sqrt(np.diag(covariance))
         draws = np.random.default_rng(1).multivariate_normal(np.zeros(4), covariance, 400_000) / error
-        half = to_t(np.quantile(np.abs(draws).max(axis=1), 0.95), 299) * error
+        between = (draws * error)[:, 2:] - (draws * error)[:, :2]
+        largest = np.abs(np.hstack([draws, between / between.std(axis=0)])).max(axis=1)
+        q = to_t(np.quantile(largest, 0.95), freedom)
         skewness = (influence**3).sum(axis=1) / (influence**2).sum(axis=1) ** 1.5
         if not weighted:
             assert skewness == pytest.approx(skew(x, axis=1) / np.sqrt(300))
-        k = student.isf(0.025 / 2, 299)  # two candidates
-
-        def reach(critical, skewness):
-            return critical + np.maximum(0, skewness) * (2 * critical**2 + 1) / 6
+        k = student.isf(0.025 / 2, freedom)  # two candidates
+        reach = np.vectorize(corrected)
 
         for place, candidate in enumerate(result.candidates):
             own = slice(2 * place, 2 * place + 2)
-            c = to_t(np.quantile(draws[:, own].max(axis=1), 1 - 0.025 / 2), 299)
+            c = to_t(np.quantile(draws[:, own].max(axis=1), 1 - 0.025 / 2), freedom)
             mine, size, skewed = mean[own], error[own], skewness[own]
             bounds = candidate.deciding
             assert bounds.worst_lower == pytest.approx((mine - reach(k, -skewed) * size).min(), abs=1e-9)
             assert bounds.worst_upper == pytest.approx((mine + reach(c, skewed) * size).min(), abs=0.02 * size[0])
             assert bounds.best_lower == pytest.approx((mine - reach(c, -skewed) * size).max(), abs=0.02 * size[0])
             row = frame.loc[candidate.candidate]
-            for metric, difference, width in zip((FIRST, SECOND), mine, half[own], strict=True):
+            for metric, difference, width, side in zip((FIRST, SECOND), mine, size, skewed, strict=True):
                 assert row[f"difference {metric}"] == pytest.approx(difference, abs=1e-12)
-                assert row[f"lower {metric}"] == pytest.approx(difference - width, abs=0.02 * width)
-                assert row[f"upper {metric}"] == pytest.approx(difference + width, abs=0.02 * width)
+                assert row[f"lower {metric}"] == pytest.approx(
+                    difference - corrected(q, -side) * width, abs=0.05 * width
+                )
+                assert row[f"upper {metric}"] == pytest.approx(
+                    difference + corrected(q, side) * width, abs=0.05 * width
+                )
 
     @pytest.mark.parametrize("kind", ["queries", "weights", "clusters"])
     def test_of_fewer_than_30_differing_queries_bound_the_share_of_worse_ones(self, kind):
@@ -168,7 +173,7 @@ class TestRule:
                 table[:differing, 1] += np.random.default_rng(1).uniform(0.3, 0.31, differing)
             found = Comparison(values, ["a", "b"], ranges={}).against("a")
             assert found.decisions == {"b": decision}
-            assert ("fewer than 30" in found.text) is (differing == 29)
+            assert ("Fewer than 30" in found.text) is (differing == 29)
         assert found.candidates[0].differing == {FIRST: 30, SECOND: 30}
 
 
@@ -254,13 +259,6 @@ class TestLooks:
             assert "An earlier look has already decided: ship. The first decision counts." in later.sentence("b")
             record = later.to_dict()
 
-    def test_bounds_at_any_time_are_wider(self):
-        single, anytime, tuned = (self.look(500, anytime=value) for value in (False, True, 500))
-        assert (single.level, anytime.anytime, tuned.anytime) == (0.025, 1000, 500)
-        assert anytime.level < tuned.level < single.level
-        assert anytime.candidates[0].deciding.worst_lower < single.candidates[0].deciding.worst_lower
-        assert "valid at any number of queries" in anytime.text
-
 
 class TestRecipes:
     """Candidates with several repeats and a fixed baseline. The decisions are about recipes."""
@@ -289,21 +287,38 @@ class TestRecipes:
         g = rng.multivariate_normal(np.zeros(4), q + s, draws)
         chi, error = rng.chisquare(repeats - 1, (draws, 4)) / (repeats - 1), np.sqrt(np.diag(q + s))
         shown = np.abs(to_t(g / error, n - 1)) * error / np.sqrt(np.diag(q) + chi * np.diag(s))
+        for b, c in ((0, 1), (2, 3)):  # the two candidates under each metric
+            of_queries, of_repeats = q[b, b] + q[c, c] - 2 * q[b, c], s[b, b] + s[c, c]
+            drawn = chi[:, b] * s[b, b] + chi[:, c] * s[c, c]
+            z = (g[:, c] - g[:, b]) / np.sqrt(of_queries + of_repeats)
+            t = to_t(z, n - 1) * np.sqrt((of_queries + of_repeats) / (of_queries + drawn))
+            shown = np.column_stack([shown, np.abs(t)])
         critical = np.quantile(shown.max(axis=1), 0.95)
         half = critical * np.sqrt(np.diag(q + s))
-        deciding = {one.candidate: one.deciding for one in found.candidates}
-        ratio = np.sqrt((np.diag(q) + chi * np.diag(s)) / np.diag(q + s))
-        for place, name in enumerate("BC"):
-            own = [place, 2 + place]
-            marginal = np.quantile((g / np.sqrt(np.diag(q + s)) / ratio)[:, own], 1 - 0.0125, axis=0)
-            expected = columns.mean(axis=0)[own] - marginal * np.sqrt(np.diag(q + s))[own]
-            assert deciding[name].worst_lower == pytest.approx(expected.min(), abs=0.03 * half.max())
         frame = found.frame()
         for at, (metric, name) in enumerate((metric, name) for metric in (FIRST, SECOND) for name in "BC"):
             row = frame.loc[name]
             assert row[f"difference {metric}"] == pytest.approx(columns[:, at].mean())
-            assert row[f"upper {metric}"] - row[f"difference {metric}"] == pytest.approx(half[at], rel=0.02)
+            side = stats.skew(columns[:, at]) / np.sqrt(n) * (q[at, at] / (q + s)[at, at]) ** 1.5
+            expected = corrected(critical, side) * half[at] / critical
+            assert row[f"upper {metric}"] - row[f"difference {metric}"] == pytest.approx(expected, rel=0.02)
         assert found.repeats == {"production": 0, "B": 5, "C": 5}
+
+    @pytest.mark.parametrize("repeats", [3, 5])
+    def test_marginal_bounds_have_the_degrees_of_freedom_of_welch_or_of_few_repeats(self, repeats):
+        values = self.sample(repeats=repeats)
+        found = compared(values, draws=300).against("production")
+        for place, one in enumerate(found.candidates):
+            expected = []
+            for base, *tables in values.values():
+                d, n = tables[place].mean(axis=1) - base, len(base)
+                of_queries, of_repeats = d.var(ddof=1) / n, tables[place].mean(axis=0).var(ddof=1) / repeats
+                error = np.sqrt(of_queries + of_repeats)
+                welch = error**4 / (of_queries**2 / (n - 1) + of_repeats**2 / (repeats - 1))
+                side = stats.skew(d) / np.sqrt(n) * (of_queries / error**2) ** 1.5
+                critical = student.isf(0.0125, welch if repeats >= 5 else 2)
+                expected.append(d.mean() - corrected(critical, -side) * error)
+            assert one.deciding.worst_lower == pytest.approx(min(expected), rel=1e-9)
 
     def test_more_queries_do_not_replace_repeats(self):
         values = self.sample(seed=3, repeats=3, spread=0.02)

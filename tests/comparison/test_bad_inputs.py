@@ -32,8 +32,12 @@ IGNORING = "ndcg_linear(weights=ignore)@5"
 LOOK = {
     "looks": [20, 60], "earlier": [], "queries": 20, "baseline": "A", "candidates": {"B": {}, "C": {}},
     "metrics": ["x", "y"], "alpha": 0.05, "margin": 0.0, "require": "gain", "repeats": {},
+    "bounds": "asymptotic",
 }  # fmt: skip
 """Record of a look at 20 queries."""
+
+BET = {**LOOK, "looks": [], "bounds": "betting", "size": 20, "order": "".join(f"{place:016x}" for place in range(3))}
+"""Record of bounds by betting on unknown queries."""
 
 
 class Halved(gw.NDCG):
@@ -55,6 +59,10 @@ def changed_at(values, place, value):
 def values(tables=None, models=("A", "B", "C"), **options):
     tables = {"x": GOOD, "y": OTHER} if tables is None else tables
     return gw.Comparison(tables, models, **{"draws": 200} | options)
+
+
+def bet(**options):
+    return values(**{"bounds": "betting", "ranges": {"x": (0, 1), "y": (0, 1)}} | options)
 
 
 def verdict(first=GOOD, second=OTHER, **options):
@@ -190,7 +198,22 @@ VALUES = [
     ("no looks", lambda: values().against("A", looks=()), "looks", V, "increasing"),
     ("half a look", lambda: values().against("A", looks=(10.5, 20)), "looks", V, "whole number"),
     ("before the first look", lambda: values().against("A", looks=(50, 60)), "40 queries", V, "first planned look"),
-    ("looks at any time", lambda: values().against("A", looks=(40, 60), anytime=True), "looks and anytime", V),
+    ("bounds", lambda: values(bounds="bets"), "bounds", V, "betting"),
+    ("bounds of a gate", lambda: values().against("A", bounds="bets"), "bounds", V, "betting"),
+    ("bets without a range", lambda: values(bounds="betting"), "bounds='betting'", V, "ranges="),
+    (
+        "bets on one without a range",
+        lambda: values().against("A", bounds="betting"),
+        "bounds='betting'",
+        V,
+        "range of x",
+    ),
+    ("bets on repeats", lambda: recipes(bounds="betting"), "bounds='betting'", V, "repeats"),
+    ("bets on clusters", lambda: bet(clusters=np.arange(40) // 2), "bounds='betting'", V, "clusters"),
+    ("bets on weights", lambda: bet(weights=np.r_[2, np.ones(39)]), "bounds='betting'", V, "weights"),
+    ("bets beyond the range", lambda: bet(ranges={"x": (0, 0.5), "y": (0, 1)}), "Values of x", V, "range"),
+    ("bets on other queries", lambda: bet().against("A", earlier=BET), "3 queries", V, "missing"),
+    ("a record of other bounds", lambda: bet().against("A", looks=(20, 60), earlier=LOOK), "bounds", V, "earlier look"),
     ("other looks", lambda: values().against("A", looks=(20, 50), earlier=LOOK), "looks", V, "earlier look"),
     ("another margin", lambda: values().against("A", 0.1, earlier=LOOK), "margin", V, "earlier look"),
     ("fewer queries", lambda: values().against("A", earlier={**LOOK, "queries": 50}), "50 queries", V, "earlier looks"),
@@ -210,7 +233,6 @@ VALUES = [
     ),
     ("no record", lambda: values().against("A", earlier={"looks": []}), "earlier", V, "planned looks"),
     ("no file of a look", lambda: values().against("A", earlier="no.json"), "'no.json'", V, "JSON file"),
-    ("zero at any time", lambda: values().against("A", anytime=0.5), "anytime", V, "whole number"),
     ("decisions of other values", lambda: values().to_markdown(baseline=values({"x": OTHER}).against("A")), "'A'", V),
     ("differences of no metric", lambda: values().largest_differences("A", "B", metric="X"), "'X'", V, "metrics"),
     ("no differences", lambda: values().largest_differences("A", "B", most=0), "most", V, "at least 1"),

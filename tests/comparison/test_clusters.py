@@ -1,14 +1,14 @@
-"""Queries in clusters: jackknife errors, effective sizes in clusters, and flags."""
+"""Queries in clusters: errors and degrees of freedom of cluster means, and flags."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.comparison.populations import panel_of
+from tests.comparison.populations import freedom_of, panel_of, skewness_of, variance_form
 from tests.comparison.tables import verdict_of
 
+import gainwise as gw
 from gainwise.comparison.estimates import estimate
-from gainwise.comparison.flags import compute_skewness
 
 
 def values_of(seed=0, clusters=80, models=3):
@@ -23,7 +23,7 @@ def values_of(seed=0, clusters=80, models=3):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_errors_are_those_of_the_jackknife(weighted):
+def test_errors_and_degrees_of_freedom_are_those_of_weighted_cluster_means(weighted):
     a, b, labels = values_of()
     n = len(a)
     weights = np.random.default_rng(1).random(n) if weighted else np.ones(n)
@@ -32,10 +32,12 @@ def test_errors_are_those_of_the_jackknife(weighted):
     for row, values in enumerate((a, b)):
         for k, j in ((0, 1), (0, 2), (1, 2)):
             difference = values[:, j] - values[:, k]
-            without = [labels != label for label in np.unique(labels)]
-            means = [w[rest] @ difference[rest] / w[rest].sum() for rest in without]
-            expected = np.sqrt(np.sum(np.square(means - w @ difference)))
-            assert estimated.error[row, k, j] == pytest.approx(expected, rel=1e-9)
+            own = [labels == label for label in np.unique(labels)]
+            shares = np.array([w[rows].sum() for rows in own])
+            means = np.array([w[rows] @ difference[rows] / w[rows].sum() for rows in own])
+            assert estimated.error[row, k, j] == pytest.approx(np.sqrt(means @ variance_form(shares) @ means), rel=1e-9)
+            assert estimated.skewness[row, k, j] == pytest.approx(skewness_of(means, shares), rel=1e-7)
+            assert estimated.freedom == pytest.approx(freedom_of(shares), rel=1e-9)
 
 
 def test_clusters_of_one_query_each_are_none():
@@ -49,19 +51,21 @@ def test_clusters_of_one_query_each_are_none():
             assert one[name] == other[name], name
 
 
-@pytest.mark.parametrize(("clusters", "kind"), [(29, "unresolved"), (30, "genuine")])
-def test_fewer_than_thirty_clusters_decide_nothing(clusters, kind):
+@pytest.mark.parametrize(("clusters", "kind"), [(29, "unresolved"), (50, "unresolved"), (51, "genuine")])
+def test_fewer_than_thirty_clusters_or_fifty_degrees_of_freedom_decide_nothing(clusters, kind):
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(clusters), 10)
     ahead = np.stack([rng.normal(1, 0.01, len(labels)), np.zeros(len(labels))], axis=1)
     verdict = verdict_of(ahead, -ahead, clusters=labels)
     assert verdict.kind == kind
     assert np.isfinite(verdict.safe_regret_upper) == (kind == "genuine")
-    few = [flag.message for flag in verdict.flags if flag.code == "few clusters"]
-    assert len(few) == (clusters < 30)
-    assert all("290" in message and "29 clusters" in message for message in few)
-    pairs = {flag.code for flag in verdict.flags if flag.code.endswith("pairs")}
-    assert pairs == ({"thin pairs"} if kind == "genuine" else {"ignored pairs"})
+    few = {flag.code: flag.message for flag in verdict.flags if flag.code.startswith("few")}
+    assert list(few) == {29: ["few clusters"], 50: ["few degrees of freedom"], 51: []}[clusters]
+    assert all(word in few["few clusters"] for word in ("290", "29 clusters") if clusters == 29)
+    assert all(word in verdict.text for word in ("26 clusters", "49 degrees of freedom") if clusters == 50)
+    gate = gw.Comparison({"x": ahead[:, ::-1]}, ["A", "B"], clusters=labels).against("A")
+    assert gate.decisions == {"B": "ship" if kind == "genuine" else "undecided"}
+    assert verdict.shortage in gate.text
     assert f"{10 * clusters} queries in {clusters} clusters" in verdict.text
 
 
@@ -70,13 +74,4 @@ def test_one_large_cluster_is_flagged():
     labels = np.arange(len(a))
     labels[: len(a) // 2] = 0
     flags = {flag.code: flag for flag in verdict_of(a, b, clusters=labels, draws=200).flags}
-    assert "about 4" in flags["uneven clusters"].message
-
-
-def test_lopsidedness_is_that_of_cluster_sums():
-    rng = np.random.default_rng(0)
-    d = rng.exponential(size=60)
-    panel = panel_of({"a": np.stack([np.zeros(60), d], axis=1)}, clusters=np.arange(60) // 3)
-    sums = (d - d.mean()).reshape(20, 3).sum(axis=1)
-    expected = abs((sums**3).sum()) / (sums**2).sum() ** 1.5
-    assert compute_skewness(panel, estimate(panel))[0, 1] == pytest.approx(expected)
+    assert {"uneven clusters", "few degrees of freedom"} <= set(flags)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 from tests.comparison.populations import panel_of, runs_of
 from tests.comparison.tables import verdict_of
 
@@ -38,19 +39,16 @@ def test_equal_labels_of_other_documents():
 
 
 @pytest.mark.parametrize(
-    ("queries", "weights", "numbers"),
+    ("weights", "numbers"),
     [
-        # Of n weights, c of them 1 and the others near 0, (Σw)²/Σw² is c: less than half of the queries, or more.
-        (100, np.where(np.arange(100) < 49, 1.0, 1e-9), ["2 %", "100", "49"]),
-        (100, np.where(np.arange(100) < 51, 1.0, 1e-9), None),
-        # Twelve of 1,200 queries carry less or more than a tenth of the weight. They are worth far more than half.
-        (1200, np.where(np.arange(1200) % 100 == 7, 0.099 / 12, 0.901 / 1188), None),
-        (1200, np.where(np.arange(1200) % 100 == 7, 0.101 / 12, 0.899 / 1188), ["10 %", "1,200", "653"]),
-        # The heaviest hundredth of 50 queries is half of the query that carries 15 % of the weight.
-        (50, np.r_[0.15, np.full(49, 0.85 / 49)], None),
+        # Of n weights, c of them 1 and the others near 0, there are c − 1 degrees of freedom.
+        (np.where(np.arange(200) < 99, 1.0, 1e-9), ["99", "200"]),
+        (np.where(np.arange(200) < 101, 1.0, 1e-9), None),
+        (np.r_[0.15, np.full(49, 0.85 / 49)], ["50"]),
     ],
 )
-def test_uneven_weights(queries, weights, numbers):
+def test_uneven_weights(weights, numbers):
+    queries = len(weights)
     flag = flags_of(distinct(queries, 2), distinct(queries, 2, seed=1), weights=weights).get("uneven weights")
     assert (flag is None) == (numbers is None)
     assert all(number in flag.message for number in numbers or [])
@@ -117,12 +115,23 @@ class TestOutlyingRepeats:
         flag = flags_of(*runs.values())["outlying repeats"]
         assert (flag.models, "repeat 4 of model 2" in flag.message) == (("model 2",), True)
 
-    def test_a_single_recipe_cannot_be_checked(self):
-        found = flags_of(*runs_of(counts=(3, 0)).values())
-        assert "cannot be checked" in found["unchecked repeats"].message
-        assert "outlying repeats" not in found
+    @pytest.mark.parametrize("spreads", [(1.0, 1.0), (0.02, 1.0)])
+    def test_healthy_repeats_are_rarely_flagged_whatever_their_variances(self, spreads):
+        rng, found, samples = np.random.default_rng(0), 0, 2000
+        for _ in range(samples):
+            values = {name: [np.tile(rng.normal(0, spread, 5), (2, 1)) for spread in spreads] for name in "xy"}
+            found += bool(find_outlying_repeats(panel_of(values)))
+        assert found <= stats.binom.ppf(0.999, samples, 0.01)
 
-    def test_repeats_without_variation_are_no_scale(self):
+    def test_the_limit_is_that_of_externally_studentized_residuals(self):
+        x = np.array([0.0, 0.1, -0.1, 0.2, 0.0])
+        others = x[:4]
+        error = others.std(ddof=1) * np.sqrt(1 + 1 / 4)
+        for factor, flagged in ((0.99, False), (1.01, True)):
+            x[4] = others.mean() + factor * stats.t.isf(0.01 / 2 / 5, 3) * error
+            assert (find_outlying_repeats(panel_of({"x": [np.tile(x, (2, 1))]})) == [("model 1", 5)]) == flagged
+
+    def test_repeats_without_variation_are_not_flagged(self):
         runs = runs_of(counts=(3, 3))
         for table in runs.values():
             table[0] = np.repeat(table[0][:, :1], 3, axis=1)

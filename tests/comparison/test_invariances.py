@@ -113,8 +113,10 @@ def test_a_copy_is_kept_where_its_model_is(which, repeats):
 
 def test_models_that_all_are_one_are_one():
     values = np.repeat(np.random.default_rng(0).random((200, 1)), 3, axis=1)
-    verdict = verdict_of(values, values)
-    assert (verdict.kind, verdict.p_value, verdict.price, verdict.safe_regret_upper) == ("immaterial", 1.0, 0.0, 0.0)
+    ranges = dict.fromkeys(("ndcg_linear@10", "ndcg_exp@10"), (0, 1))
+    verdict = verdict_of(values, values, ranges=ranges, margin=0.04)
+    assert (verdict.kind, verdict.p_value, verdict.price) == ("immaterial", 1.0, 0.0)
+    assert verdict.safe_regret_upper == pytest.approx(1 - (0.05 / 12) ** (1 / 200))  # twelve bounds
     assert (verdict.common_best, verdict.detectable) == (verdict.models, np.inf)
     many = verdict_of(np.zeros((50, 60)), np.zeros((50, 60)), draws=200)
     assert len(many.text) < 2500

@@ -1,18 +1,12 @@
-"""Planned looks and bounds at any time: published values, another integration, and simulations."""
+"""Planned looks: published values and another integration."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import beta, multivariate_normal, norm
+from scipy.stats import multivariate_normal
 
-from gainwise.comparison.one_sided import (
-    ErrorLevel,
-    bound_share,
-    compute_anytime_level,
-    compute_boundaries,
-    compute_spending,
-)
+from gainwise.comparison.looks import compute_boundaries, compute_spending
 
 
 @pytest.mark.parametrize(
@@ -34,22 +28,3 @@ def test_boundaries_spend_their_share_by_another_integration(times, level):
     for k in range(1, len(times) + 1):
         inside = multivariate_normal(np.zeros(k), correlation[:k, :k]).cdf(c[:k])
         assert 1 - inside == pytest.approx(compute_spending(times[k - 1], level), abs=2e-5)
-
-
-def test_boundaries_at_any_time_are_crossed_more_rarely():
-    """Simulate fifty looks between 100 and 20,000 queries."""
-    queries, rng = np.unique(np.geomspace(100, 20_000, 50).astype(int)), np.random.default_rng(1)
-    steps = rng.normal(size=(20_000, len(queries))) * np.sqrt(np.diff(queries, prepend=0))
-    k = [-norm.ppf(compute_anytime_level(0.025, int(n), 1000)) for n in queries]
-    crossed = (steps.cumsum(axis=1) / np.sqrt(queries) >= k).any(axis=1).mean()
-    assert 0.005 < crossed < 0.025
-
-
-@pytest.mark.parametrize(("count", "size"), [(0, 400), (7, 100)])
-def test_bounds_of_shares(count, size):
-    exact = bound_share(count, size, ErrorLevel(0.025, 0.025))
-    assert exact == pytest.approx(beta.ppf(0.975, count + 1, size - count))
-    share, grid = bound_share(count, size, ErrorLevel(0.025, 0.01, 0.01)), np.linspace(1e-9, 1 - 1e-9, 400_001)
-    mixture = (grid**count * (1 - grid) ** (size - count)).mean()
-    assert mixture / (share**count * (1 - share) ** (size - count)) == pytest.approx(1 / 0.025, rel=1e-3)
-    assert share > exact

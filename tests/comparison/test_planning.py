@@ -90,7 +90,7 @@ class TestPlansOfRecipes:
         truth, rng, samples = np.array([[0.01, 0], [0, 0.01]]), np.random.default_rng(repeats), 250
         components = build_covariances(**BOOTSTRAP, correlation=0.9, models=2)
         request = Request("genuine", 0.01, 0.8, "gain", 0.05, 0.0, 0)
-        pilot = _Pilot(1.0, np.zeros(2), np.ones(1), np.ones(1))
+        pilot = _Pilot(1.0, 1.0, np.zeros(2), ((1.0, 1.0), (1.0, 1.0)))
         power = _Planner(request, components, (0, 1), pilot)._compute_difference_chance(queries, repeats)
         assert power == pytest.approx(published, abs=0.07)
         genuine = 0

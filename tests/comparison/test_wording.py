@@ -74,7 +74,7 @@ UNRESOLVED = "2 1,234 0.5123 0.4111 0.0111 0.0123 0.033 90 0.008"
         ("unresolved", {"winners": SAME, "common_best": ("a",), "safe_regret": 0.0}, "2 1,234 0.5123 0.4000 90 0.033"),
         (
             "unresolved",
-            {"queries": 1, "safe_regret_upper": np.inf, "detectable": np.inf},
+            {"queries": 1, "shortage": "At least 30 are required.", "safe_regret_upper": np.inf, "detectable": np.inf},
             "2 1 30 0.5123 0.4111 0.0111 0.0123",
         ),
     ],

@@ -58,7 +58,8 @@ CASES = [
     scores(np.ma.masked_equal([-999, 0.4, 0.3, 0.2, 0.1], -999), "row 0"),
     *(scores(np.zeros(count), f"{count} entries") for count in (0, 4, 6)),
     *(scores(np.zeros(shape), "scores.ravel()") for shape in ((5, 1), (1, 5))),
-    scores(np.zeros((5, 2)), "(5, 2)"),
+    scores(np.zeros((5, 2)), "scores[:, 1]"),
+    scores(np.zeros((5, 3)), "(5, 3)."),
     *(scores(values, "must be numbers", TypeError) for values in ([*"abcde"], [1j] * 5, [1, 2, 3, 4, "x"], [{}] * 5)),
     *(
         scores(times(unit), "row 0", TypeError)  # NumPy would drop the unit, and a day would be less than 23 hours.

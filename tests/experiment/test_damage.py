@@ -220,7 +220,7 @@ class TestResume:
         shutil.rmtree(folder_of(copy, "lgb gain=linear"))
         assert load_rest(copy) == "lgb gain=linear: not trained yet"
         shutil.rmtree(copy / "candidates")
-        with pytest.raises(RuntimeError, match="candidate is finished"):
+        with pytest.raises(RuntimeError, match="candidate is finished: lgb gain=linear: not trained yet"):
             Experiment.load(copy)
 
     def test_more_and_fewer_candidates(self, done, copy, make, candidates, trained):

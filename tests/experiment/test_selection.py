@@ -89,7 +89,7 @@ class TestSelected:
 
     def test_summary_and_json_begin_with_it(self, done):
         result = done.result
-        said = result.comparison.short_names[result.selected]
+        said = result.comparison.content.names.labels[result.selected]
         assert result.summary().startswith(f"★ Selected on the validation set: {said}. ")
         assert json.loads(result.comparison.to_json())["selected"] == result.selected
         (starred,) = [row for row in result.comparison.content.chart.rows if row.starred]

@@ -79,14 +79,14 @@ def test_the_page_shows_every_candidate_with_the_numbers_of_against(comparison, 
     chart = page[page.index('<figure id="chart">') : page.index("</figure>")]
     assert "Ship &lt;b&gt;b instead of &lt;b&gt;a." in without_tags(page)
     assert "<b>" not in page
-    assert chart.count('<span class="s">★ </span><bdi>') == 1
-    assert '<span class="s">★ </span><bdi>&lt;b&gt;b</bdi>' in chart
+    assert chart.count('<span class="s">★</span><bdi>') == 1
+    assert '<span class="s">★</span><bdi>&lt;b&gt;b</bdi>' in chart
     for one in comparison.against("<b>a").candidates:
         assert f"&lt;b&gt;{one.candidate[3:]}</bdi>" in chart
         assert f"{one.decision}</td>" in chart
         for metric in comparison.primary:
             ends = [f"{end:+.4f}".replace("-", "−") for end in (one.lower[metric], one.upper[metric])]
-            assert f"{metric}: {one.difference[metric]:+.4f}, in truth".replace("-", "−") in chart
+            assert f"{metric}: {one.difference[metric]:+.4f}, interval".replace("-", "−") in chart
             assert " to ".join(ends) in chart
             assert f"{1000 * one.shares[metric]['better']:.0f} · " in page
     assert "The decisions, in numbers" in page
@@ -95,7 +95,7 @@ def test_the_page_shows_every_candidate_with_the_numbers_of_against(comparison, 
 def test_markdown_json_and_notebooks_say_the_same(comparison):
     answer = "Ship &lt;b&gt;b instead of &lt;b&gt;a."
     markdown = comparison.to_markdown()
-    assert markdown.startswith(f"# {answer}")
+    assert markdown.startswith(f"### {answer}")
     assert "Replace &lt;b&gt;a by one of 2 candidates?" in markdown
     assert answer in without_tags(comparison._repr_html_())
     found = comparison.against("<b>a").to_dict()

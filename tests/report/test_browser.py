@@ -20,7 +20,10 @@ pytestmark = pytest.mark.slow
 
 DESKTOP, PHONE = 1280, 400
 
-GRID = ("lgb num_leaves=7 learning_rate=0.05 gain=linear", "lgb num_leaves=31 learning_rate=0.1 gain=exponential")
+GRID = tuple(
+    f"lgb num_leaves={leaves} learning_rate={rate} gain={gain}"
+    for leaves in (7, 31) for rate in (0.05, 0.1) for gain in ("linear", "exponential")
+)  # fmt: skip
 
 LARGE = ("plain", "hostile", "grid", "many")
 REPORTS = ("one", *(pytest.param(name, marks=pytest.mark.nightly) for name in LARGE))
@@ -71,16 +74,17 @@ def reports(make, hostile, tmp_path_factory):
     folder, paths = tmp_path_factory.mktemp("reports"), {}
     make_report = {
         "plain": lambda: make(8, curves=True),
-        "grid": lambda: make(2, names=GRID),
+        "grid": lambda: make(len(GRID), names=GRID),
         "one": lambda: make(1),
         "hostile": lambda: hostile,
         "many": lambda: make(30, curves=True),
+        "against": lambda: make(8),
     }
 
     def path_of(name):
         if name not in paths:
             comparison = make_report[name]()
-            baseline = comparison.models[4] if name == "many" else None
+            baseline = comparison.models[4] if name in ("many", "against") else None
             paths[name] = comparison.to_html(folder / f"{name}.html", baseline=baseline)
         return paths[name]
 
@@ -198,24 +202,46 @@ def test_numbers_of_axes_do_not_touch(open_report, width):
     assert all(3 < gap < width for gap in gaps)
 
 
+OVERLAPS = """() => {
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), boxes = [];
+    while (walker.nextNode()) {
+        const text = walker.currentNode, parent = text.parentElement;
+        const is_hidden = parent.closest('.sr, script, style, title') || !parent.checkVisibility();
+        if (is_hidden || !text.textContent.trim()) continue;
+        const range = document.createRange();
+        range.selectNodeContents(text);
+        for (const box of range.getClientRects()) boxes.push([text.textContent.trim().slice(0, 40), box]);
+    }
+    const found = [];
+    boxes.forEach(([first, a], place) => boxes.slice(place + 1).forEach(([second, b]) => {
+        const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+        const tall = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+        if (wide > 1 && tall > 0.35 * Math.min(a.height, b.height)) found.push([first, second]);
+    }));
+    return found;
+}"""
+"""Pairs of texts whose boxes overlap. Lines of one paragraph may touch."""
+
+
+@pytest.mark.parametrize("medium", ["400 px", "1280 px", "paper"])
+@pytest.mark.parametrize("which", ["grid", "hostile", "against"])
+def test_no_text_is_above_another(open_report, which, medium):
+    page = open_report(which)
+    use_font(page)
+    page.evaluate(OPEN)
+    if medium == "paper":
+        page.emulate_media(media="print")
+        page.set_viewport_size({"width": 695, "height": 900})  # A4 without its margins
+    else:
+        page.set_viewport_size({"width": int(medium.split()[0]), "height": 900})
+    page.wait_for_timeout(100)
+    assert page.evaluate(OVERLAPS) == []
+    if medium != "1280 px":
+        assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
+
+
 def test_tables_sort_both_ways_by_mouse_and_keyboard(open_report):
     page = open_report()
-    head = page.locator("#chart th.c").nth(1)
-
-    def values():
-        cells = page.locator("#chart tbody td.c2")
-        return [float(text) for text in cells.evaluate_all("cells => cells.map(cell => cell.dataset.v)")]
-
-    head.locator("button").click()
-    assert head.get_attribute("aria-sort") == "descending"
-    sorted_values = values()
-    assert sorted_values == sorted(sorted_values, reverse=True)
-    head.locator("button").focus()
-    page.keyboard.press("Enter")
-    assert head.get_attribute("aria-sort") == "ascending"
-    assert values() == sorted_values[::-1]
-    assert page.locator("#chart th[aria-sort]").count() == 1
-
     page.locator("#pairs summary").click()
     page.locator("#pairs th[scope=col] button").nth(0).click()
     assert column(page, "#pairs", 1) == sorted(column(page, "#pairs", 1))
@@ -223,6 +249,13 @@ def test_tables_sort_both_ways_by_mouse_and_keyboard(open_report):
     values = numbers(page, "#pairs", 3)
     assert values == sorted(values, reverse=True)
     assert min(values) < 0
+    head = page.locator("#pairs th[scope=col]").nth(2)
+    assert head.get_attribute("aria-sort") == "descending"
+    head.locator("button").focus()
+    page.keyboard.press("Enter")
+    assert head.get_attribute("aria-sort") == "ascending"
+    assert numbers(page, "#pairs", 3) == values[::-1]
+    assert page.locator("#pairs th[aria-sort]").count() == 1
 
     page.locator("#models summary").click()
     heads = page.locator("#models th[scope=col]")

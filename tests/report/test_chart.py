@@ -30,23 +30,62 @@ def named(make):
     return make(names=NAMES)
 
 
-def test_rows_in_question_are_never_folded(make):
-    chart = make(30).content.chart
-    rows, rest = chart.folded(1)
-    assert rows == tuple(row for row in chart.rows if row.in_question)
-    assert rest.startswith(f"{30 - len(rows)} more")
-    assert chart.folded(30) == (chart.rows, "")
+def test_twelve_rows_have_the_choice_the_winners_and_the_smallest_worst_cases(make):
+    comparison = make(30)
+    verdict, chart = comparison.verdict, comparison.content.chart
+    rows, rest = chart.fold()
+    shown, worst = {row.model for row in rows}, {row.model: row.worst for row in chart.rows}
+    needed = {verdict.safe_choice, *verdict.winners.values()}
+    assert len(rows) == 12
+    assert needed <= shown
+    assert max(worst[model] for model in shown - needed) <= min(worst[model] for model in worst.keys() - shown)
+    assert [row.model for row in rows] == [row.model for row in chart.rows if row.model in shown]
+    possible = {model for models in verdict.best_sets.values() for model in models} - shown
+    assert rest == f"18 more, {len(possible)} of them may be best by one metric or both"
+    assert chart.fold(30) == (chart.rows, "")
 
 
-def test_labels_0_and_1_have_one_panel(tmp_path):
+def test_rows_that_are_left_out_against_a_baseline_are_counted_by_decision(make):
+    content = make(30)._report_content(make(30).models[7])
+    rows, rest = content.chart.fold()
+    assert make(30).models[7] in {row.model for row in rows}
+    outside = [one.decision for one in content.against.candidates if one.candidate not in {row.model for row in rows}]
+    assert len(outside) == 18
+    for decision in set(outside):
+        assert f"{outside.count(decision)} {decision}" in rest
+
+
+@pytest.mark.parametrize("margin", [0.002, 0.03])
+def test_the_band_is_the_margin_and_every_mark_is_on_the_axis(make, margin):
+    comparison = make(3, margin=margin)
+    chart, against = comparison.content.chart, comparison._report_content(comparison.models[0]).chart
+    assert (chart.band, against.band) == ((-margin, 0.0), (-margin, margin))
+    for drawn in (chart, against):
+        axis = drawn.axis()
+        marks = [mark for row in drawn.rows for mark in row.marks]
+        assert axis.low <= min(mark.lower for mark in marks)
+        assert axis.high >= max(mark.upper for mark in marks)
+        assert axis.low <= -margin
+
+
+def test_the_number_of_the_last_column_is_the_larger_upper_bound(make):
+    verdict = make(8).verdict
+    for row in make(8).content.chart.rows:
+        worst = max(bounds[row.model] for bounds in verdict.regrets_upper.values())
+        assert row.worst == worst
+        assert 0 <= float(row.outcome.removeprefix("−")) - worst < 0.001
+
+
+def test_labels_0_and_1_have_one_mark_per_row(tmp_path):
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 2, 3000)
     scores = {name: labels + noise * rng.normal(size=3000) for name, noise in (("a", 1), ("b", 1.2), ("c", 2))}
     comparison = gw.compare(scores, gw.Judgments(labels, group=[20] * 150), draws=1000)
     chart = comparison.content.chart
-    assert [(panel.caption, panel.libraries) for panel in chart.panels] == [("NDCG@10", "linear = exponential")]
+    assert [series.key for series in chart.series] == ["NDCG@10 (linear = exponential)"]
+    assert {len(row.marks) for row in chart.rows} == {1}
     page = read(comparison.to_html(tmp_path / "r.html"))
-    assert [head["text"].split()[0] for head in page.all("th", scope="col")[:3]] == ["model", "NDCG@10", "worst"]
+    assert page.texts("caption")[0].startswith("NDCG@10: gap to the best")
     for text in (" ".join(page.texts("figure")), comparison.to_markdown(), comparison._repr_html_()):
         assert "With labels 0 and 1 both gains are the same" in text
 
@@ -59,7 +98,7 @@ def test_the_star_of_a_baseline_is_on_what_to_ship_or_on_the_baseline(make):
         shipped = [one.candidate for one in content.against.candidates if one.decision == "ship"]
         assert starred in (shipped or [name])
         for row in content.chart.rows:
-            assert row.cells[0].value == pytest.approx(
+            assert row.marks[0].value == pytest.approx(
                 comparison.verdict.regrets["ndcg_linear@10"][name]
                 - comparison.verdict.regrets["ndcg_linear@10"][row.model]
             )

@@ -40,19 +40,24 @@ def test_every_segment_has_a_chart_with_its_own_numbers(comparison, tmp_path):
     assert "## Segments" in comparison.to_markdown()
 
 
-def test_a_page_has_the_path_of_gains_unless_it_is_expensive(tmp_path, monkeypatch):
-    rng = np.random.default_rng(1)
-    labels = rng.choice(5, size=2400)
-    scores = {name: labels + rng.normal(size=2400) for name in "abc"}
-    for limits, is_shown in (((3, 600), True), ((2, 600), False), ((3, 599), False)):
-        monkeypatch.setattr("gainwise.report.content.MAX_PATH_MODELS", limits[0])
-        monkeypatch.setattr("gainwise.report.content.MAX_PATH_VALUES", limits[1])
-        comparison = gw.compare(scores, gw.Judgments(labels, group=[12] * 200), draws=1000)
-        assert ('<section id="gains" class="narrow">' in page_of(comparison, tmp_path)) == is_shown
-        path = comparison.gains([1, 1.5, 2, 4])  # It does not change the page.
-        page = page_of(comparison, tmp_path)
-        assert (f"<p>{comparison.gains().headline}.</p>" in page) == is_shown
-        assert path.bases == (1, 1.5, 2, 4)
+def test_the_path_of_gains_is_in_the_report_if_the_leader_changes_and_it_is_cheap(tmp_path, monkeypatch):
+    judgments = gw.Judgments([2, 1, 1, 0] * 40, group=[4] * 40)
+    scores = {"top": [3, 1, 2, 4] * 40, "broad": [1, 4, 3, 2] * 40}
+    section, metrics = '<section id="gains"', ["ndcg_linear@2", "ndcg_exp@2"]
+
+    def page(limits, scores=scores):
+        for name, limit in limits.items():
+            monkeypatch.setattr(f"gainwise.report.content.{name}", limit)
+        return page_of(gw.compare(scores, judgments, metrics, draws=1000), tmp_path)
+
+    changing = page({})
+    assert section in changing
+    path = gw.compare(scores, judgments, metrics).gains()
+    assert f"<p>{path.headline}.</p>" in changing
+    assert section not in page({}, {"top": scores["top"], "worse": [0, 1, 2, 3] * 40})
+    assert section not in page({"MAX_PATH_VALUES": 79})
+    assert section in page({"MAX_PATH_VALUES": 80, "MAX_PATH_MODELS": 2})
+    assert section not in page({"MAX_PATH_MODELS": 1})
 
 
 def test_what_was_asked_stands_beside_the_query_and_is_never_markup(tmp_path):
@@ -96,8 +101,8 @@ def test_every_run_of_a_recipe_has_a_tick_where_its_mean_is(tmp_path):
     comparison = gw.compare({**scores, "fixed": labels * 0.5}, judgments, draws=1000)
     metrics = comparison.primary
     page = page_of(comparison, tmp_path)
-    chart = page[page.index('<figure id="chart">') : page.index('<section id="why"')]
-    assert chart.count('<line class="run lin"') == chart.count('<line class="run exp"') == 12
+    chart = page[page.index('<figure id="chart">') : page.index("</figure>")]
+    assert chart.count('<line class="run lin') == chart.count('<line class="run exp') == 12
     assert "single repeats" in chart
     for metric in metrics:
         best = max(comparison.leaderboard[metric])
@@ -156,10 +161,12 @@ def noisy(labels, metrics=("ndcg_linear@5", "ndcg_exp@5"), models=2):
 LABELS = np.random.default_rng(0).integers(0, 4, 800)
 
 
-def test_choices_are_those_of_five_models_or_more(tmp_path):
-    few, comparison = noisy(LABELS, models=4), noisy(LABELS, models=5)
-    few.sensitivity()  # It does not change the page.
+def test_other_choices_appear_with_five_models(tmp_path):
+    models = {f"m{k}": LABELS * 0.3 * k + np.random.default_rng(k).normal(size=800) for k in range(5)}
+    judgments, metrics = gw.Judgments(LABELS, group=[20] * 40), ("ndcg_linear@5", "ndcg_exp@5")
+    few = gw.compare({name: models[name] for name in ("m0", "m1", "m2", "m3")}, judgments, metrics, draws=200)
     assert '<section id="sensitivity">' not in page_of(few, tmp_path)
+    comparison = gw.compare(models, judgments, metrics, draws=200)
     page = page_of(comparison, tmp_path)
     assert comparison.sensitivity().text in words(page[page.index('<section id="sensitivity">') :])
     assert "| cutoff 10 |" in comparison.to_markdown()

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 from rich.cells import cell_len
+from rich.console import Console
+from rich.theme import Theme
 from tests.report.pages import Page
 
 import gainwise as gw
+from gainwise._common.theme import choose_terminal_colors
 from gainwise.report.content import choose_pair
 from gainwise.report.exports import SCHEMA
-from gainwise.report.text import chart_lines
+from gainwise.report.text import chart_lines, headline_lines, whole_leaderboard
 
 
 class TestMarkdown:
@@ -80,12 +85,13 @@ class TestNotebooks:
     def test_without_styles_and_pictures_it_is_a_table_that_can_be_read(self, make):
         comparison = make(3)
         head, *rows, _ = Page(comparison._repr_html_()).rows
-        assert [text.split()[0] for text in head[1:]] == ["linear", "exponential", "worst"]
-        for name, *lanes, _ in rows:
+        assert head[0] == "model"
+        assert head[-1] == "at worst"
+        for name, lane, _ in rows[:3]:
             values = [comparison.values[metric].mean(axis=0) for metric in comparison.metrics[:2]]
             at = next(k for k, one in enumerate(comparison.models) if name.endswith(one))
-            for lane, value in zip(lanes, values, strict=True):
-                mean, regret = map(float, re.search(r"mean ([\d.]+), ([\d.]+) behind", lane).groups())
+            numbers = re.findall(r"mean ([\d.]+), ([\d.]+) behind", lane)
+            for (mean, regret), value in zip((map(float, pair) for pair in numbers), values, strict=True):
                 assert mean == pytest.approx(value[at], abs=5e-5)
                 assert regret == pytest.approx(value.max() - value[at], abs=5e-5)
 
@@ -124,3 +130,77 @@ class TestTerminal:
         rows = [line for line in lines[3:] if re.search(r"\d\.\d{3}$", line)]
         assert len(rows) >= 8
         assert len({cell_len(line) for line in rows}) == 1
+
+
+def render(comparison, width, color_system):
+    """Return the output of a terminal, with its controls."""
+    stream = io.StringIO()
+    console = Console(
+        file=stream, width=width, force_terminal=True, color_system=color_system, legacy_windows=False, highlight=False,
+        theme=Theme(choose_terminal_colors(color_system)),
+    )  # fmt: skip
+    for line in [*headline_lines(comparison.content), *chart_lines(comparison.content, width)]:
+        console.print(line)
+    console.print(whole_leaderboard(comparison.content))
+    return stream.getvalue()
+
+
+NAMES = {
+    "words": None,
+    "keys": tuple(f"lgb num_leaves={n} learning_rate={r} gain={g}" for n in (7, 31) for r in (0.05, 0.1)
+                  for g in ("linear", "exponential")),
+    "300 characters": ("x" * 299 + "a", "x" * 299 + "b"),
+    "right to left": ("מודל עברי", "نموذج", "base"),
+}  # fmt: skip
+
+
+class TestNarrow:
+    @pytest.mark.parametrize("width", [20, 40, 80, 140])
+    @pytest.mark.parametrize("names", NAMES)
+    def test_no_line_is_wider_than_the_terminal_and_no_number_is_broken(self, make, names, width):
+        comparison = make(8, names=NAMES[names])
+        lines = re.sub(r"\x1b\[[0-9;]*m", "", render(comparison, width, None)).splitlines()
+        assert max(map(cell_len, lines)) <= width
+        text = "\n".join(lines)
+        for row in comparison.content.chart.rows:
+            assert row.outcome in text
+        if width > 20:
+            for mean in comparison.leaderboard[list(comparison.metrics)].to_numpy().ravel():
+                assert f"{mean:.4f}" in text
+        for name in comparison.models:
+            assert all(letter in text for letter in comparison.content.names.labels[name].split()[0][:8])
+
+    @pytest.mark.parametrize("color_system", ["standard", "256", "truecolor"])
+    def test_there_is_no_background_and_no_white(self, make, color_system):
+        codes = re.findall(r"\x1b\[([0-9;]*)m", render(make(8), 80, color_system))
+        assert any(codes)
+        for code in codes:
+            numbers = [int(number) for number in code.split(";") if number]
+            plain = numbers[: numbers.index(38)] if 38 in numbers else numbers
+            assert not {37, 97, 7, *range(40, 48), *range(100, 108)} & set(plain)
+            assert 48 not in numbers
+            if color_system == "standard":
+                assert 38 not in numbers
+                assert not {33, 34, 93} & set(plain)  # yellow and dark blue are illegible on white or black
+
+
+def test_markdown_of_thirty_models_fits_into_a_comment(make):
+    for baseline in (None, make(30).models[4]):
+        text = make(30, curves=True).to_markdown(baseline=baseline)
+        assert len(text) <= 20_000
+        assert len(make(30, curves=True).to_markdown(baseline=baseline, full=True)) > len(text)
+        assert text.count("<details>") == text.count("</details>") == 1
+        head = text.partition("<details>")[0]
+        rows = [line for line in head.splitlines() if line.startswith("| ")][2:]
+        assert len(rows) == 12
+        assert re.search(r"[+−]0\.\d{3} \([+−]0\.\d{3} to [+−]?0\.\d{3}\)", head)
+
+
+def test_markdown_names_the_leader_of_segments_and_other_metrics():
+    rng = np.random.default_rng(0)
+    labels = rng.choice(5, size=1200)
+    scores = {"good": labels + rng.normal(size=1200), "bad": rng.normal(size=1200)}
+    metrics, segments = ["ndcg_linear@10", "ndcg_exp@10", "map@10"], {"device": np.arange(100) % 2}
+    comparison = gw.compare(scores, gw.Judgments(labels, group=[12] * 100), metrics, segments=segments, draws=500)
+    expected = "good has the best mean in device 0 (50 queries), in device 1 (50 queries) and by map@10."
+    assert expected in comparison.to_markdown().replace("\\", "")

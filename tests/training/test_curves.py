@@ -175,7 +175,7 @@ class TestViews:
         )
         assert final_line.endswith(f"loses 0.0300 of {LINEAR} and 0.0700 of {EXP}. 3.0 s")
         assert "mrr stops in 7" in join(self.view(patience=("mrr", 7, 50)).create_lines(79)[0])
-        assert view.create_lines(79)[1][1] == ("●", "color(33)")
+        assert view.create_lines(79)[1][1] == ("●", "first")
 
     def test_hostile_names(self):
         curve = MetricCurve(True)

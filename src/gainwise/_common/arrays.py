@@ -38,6 +38,8 @@ def vector(name: str, values: Any) -> np.ndarray[Any, Any]:
     if array.ndim != 1:
         is_column = array.ndim == 2 and 1 in array.shape
         hint = f" Pass {name}.ravel() if each entry is one document." if is_column else ""
+        if name == "scores" and array.shape[1:] == (2,):
+            hint = " Pass scores[:, 1] if they are the probabilities of two classes."
         raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}.{hint}")
     return array
 

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
 MINUS = "\u2212"
 
-MAX_SHORT = 34
-"""Maximum number of characters of a short name."""
-
 
 def pluralize(number: int, thing: str) -> str:
     """Return a number with its noun in the singular or plural.
@@ -232,60 +229,6 @@ def call_text(function: Callable[..., Any], *arguments: Any, **options: Any) -> 
 
 # U+E000 to U+E002 are the markers of `PIECE`.
 _OVERRIDES = "\ue000\ue001\ue002\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufffe\uffff"
-
-
-_NUMBERS = "0123456789.,-\u2212 "
-"""Characters of numbers, and the spaces before them."""
-
-
-def short_names(names: Iterable[str], limit: int = MAX_SHORT) -> dict[str, str]:
-    """Return a distinct name of at most `limit` characters for every name, independent of their order.
-
-    Longer names lose their middle. Equal short names are numbered in the natural order of the names.
-
-    >>> short_names(["LightGBM with 31 leaves, seed 1", "base"], 20)
-    {'LightGBM with 31 leaves, seed 1': 'LightGBM wi…seed 1', 'base': 'base'}
-    >>> short_names(["x" * 99, "x" * 98], 10)["x" * 99]
-    'xxxx…xx #2'
-    """
-    names = list(dict.fromkeys(names))
-    full = {name: printable(name) or "(no name)" for name in natural_order(names)}
-    short: dict[str, str] = {}
-    for name, text in full.items():
-        candidate, number = _cut_middle(text, limit), 2
-        # A short name must not be the full name of another model.
-        while candidate in short.values() or (candidate != text and candidate in full.values()):
-            mark = f" #{number}"
-            candidate, number = _cut_middle(text, limit - len(mark)) + mark, number + 1
-        short[name] = candidate
-    return {name: short[name] for name in names}
-
-
-def _cut_middle(text: str, limit: int) -> str:
-    """Return a text of at most `limit` characters. Digits next to the cut could be a part of a number, so they go.
-
-    >>> _cut_middle("learning rate 0.05, seed 12", 19)
-    'learning ra…seed 12'
-    """
-    if len(text) <= limit:
-        return text
-    tail = limit * 2 // 5
-    return f"{text[: limit - 1 - tail].rstrip(_NUMBERS)}…{text[len(text) - tail :].lstrip(_NUMBERS)}"
-
-
-def abbreviate(text: str, short: Mapping[str, str]) -> str:
-    """Return a sentence on one line, with the short names of models.
-
-    Isolation marks keep the words next to right-to-left names in their order.
-    """
-    for name in sorted(short, key=len, reverse=True):
-        if len(name) > MAX_SHORT:
-            text = text.replace(name, short[name])
-    text = printable(text)
-    for name in sorted(set(short.values()), key=len, reverse=True):
-        if any(unicodedata.bidirectional(character) in ("R", "AL") for character in name):
-            text = text.replace(name, f"\u2068{name}\u2069")
-    return text
 
 
 PIECE = re.compile("\ue000(.*?)\ue001(.*?)\ue002", re.DOTALL)

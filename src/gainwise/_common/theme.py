@@ -18,8 +18,8 @@ class Theme:
 
     Blue is the first metric, orange the second, gray any other. Every color comes with a marker or a sign.
 
-    `tint` is the background of cells, `bar` the color of intervals, `rule` of lines between parts, `grid` of faint
-    lines, `shade` of distinct areas, `hover` of the row under the pointer.
+    `bar` is the color of intervals, `rule` of lines between parts, `grid` of faint lines, `shade` of distinct areas,
+    `band` of differences within the margin, `hover` of selected controls.
     """
 
     name: str = "light"
@@ -30,14 +30,13 @@ class Theme:
     grid: str = "#e6eaee"
     shade: str = "#f1f4f8"
     hover: str = "#e3e9f0"
+    band: str = "#e9f1e9"
     first: str = "#1b6ab3"
     second: str = "#d96400"
     third: str = "#4a525d"
     fourth: str = "#858e99"
     first_text: str = "#15599a"
     second_text: str = "#a84c00"
-    first_tint: str = "#e3eefa"
-    second_tint: str = "#fdebdc"
     first_bar: str = "#6397cb"
     second_bar: str = "#d9823c"
 
@@ -57,14 +56,13 @@ DARK = Theme(
     grid="#2a313a",
     shade="#1e242c",
     hover="#2a323c",
+    band="#1c2a1f",
     first="#5aa9f0",
     second="#f5953d",
     third="#b3bcc6",
     fourth="#737e8b",
     first_text="#7dbcf5",
     second_text="#f8ac66",
-    first_tint="#17304a",
-    second_tint="#402b17",
     first_bar="#4a80b3",
     second_bar="#b3743a",
 )
@@ -76,12 +74,22 @@ def theme_named(theme: str) -> Theme:
     return LIGHT if theme == "light" else DARK
 
 
+def choose_terminal_colors(color_system: str | None) -> dict[str, str]:
+    """Return the colors of both metrics as text in a terminal, with a contrast of 3:1 or more on black and white.
+
+    Terminals with 16 colors choose the colors of names. Blue and yellow of some of them are illegible.
+    """
+    if color_system in ("standard", "windows"):
+        return {"first": "bright_blue", "second": "magenta"}
+    return {"first": "#2d80c9", "second": "#cb5f0e"}
+
+
 _METRICS = ("first", "second")
 _STYLE = (
     ".gainwise{--ink:var(--jp-content-font-color1,var(--vscode-editor-foreground,currentColor));"
     "--muted:var(--jp-content-font-color2,var(--vscode-descriptionForeground,#6b7480));"
     "--face:var(--jp-layout-color0,var(--vscode-editor-background,var(--colab-primary-surface-color,#fff)));"
-    f"--grid:#8883;--tint:#8881;{LIGHT.build_rules(_METRICS)}"
+    f"--grid:#8883;--shade:#8881;--band:#3a32;{LIGHT.build_rules(_METRICS)}"
     "max-width:880px;color:var(--ink);font:13px/1.35 var(--jp-content-font-family,system-ui,sans-serif);"
     "font-variant-numeric:tabular-nums}"
     '[data-jp-theme-light="false"] .gainwise,body.vscode-dark .gainwise,html[theme="dark"] .gainwise,'

@@ -5,7 +5,9 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import shutil
 import sys
+import textwrap
 import unicodedata
 import warnings
 from contextlib import contextmanager
@@ -135,14 +137,24 @@ def _report_errors() -> Iterator[None]:
 
 
 def _show_error(message: str, error: BaseException) -> None:
-    typer.echo("\n".join(map(printable, f"gainwise: {message}".split("\n"))), err=True)
+    _write_error(f"gainwise: {message}")
     for note in getattr(error, "__notes__", ()):  # how to resume an interrupted experiment
-        typer.echo(note, err=True)
+        _write_error(note)
+
+
+def _write_error(text: str) -> None:
+    """Write text to the standard error. Lines of a terminal end between words."""
+    lines = list(map(printable, text.split("\n")))
+    if sys.stderr.isatty():
+        width = max(shutil.get_terminal_size().columns, 20)
+        options: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+        lines = [line for whole in lines for line in textwrap.wrap(whole, width, **options) or [""]]
+    typer.echo("\n".join(lines), err=True)
 
 
 def _show_warning(message: Warning | str, *location: Any, **options: Any) -> None:
     """Print a warning as one line, without its location in the code."""
-    typer.echo(f"gainwise: warning: {printable(str(message))}", err=True)
+    _write_error(f"gainwise: warning: {printable(str(message))}")
 
 
 def _import_modules(names: list[str]) -> None:

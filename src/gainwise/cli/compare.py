@@ -271,9 +271,11 @@ def gate(
     ] = None,
     earlier: Annotated[
         Path | None,
-        Option(metavar="FILE", help="With --looks: the JSON of the previous look, whose settings must match."),
+        Option(metavar="FILE", help="The JSON of the previous look, whose settings must match."),
     ] = None,
-    anytime: Annotated[bool, Option("--anytime", help="Use bounds that are valid at any number of queries.")] = False,
+    bounds: Annotated[
+        str, Option(help="asymptotic, or betting: also valid for rare losses and at any number of queries.")
+    ] = "asymptotic",
     seed: Seed = 0,
     json_file: Annotated[
         Path | None, Option("--json", metavar="FILE", help="Write JSON to this file, - to print it instead.")
@@ -293,8 +295,8 @@ def gate(
     metrics = metric or NDCGS
     if len(metrics) > 2:
         raise ValueError(f"gate requires one metric or two, got {len(metrics)}: {', '.join(metrics)}.")
-    if anytime:
-        reject_options("with --anytime", looks=looks, earlier=earlier)
+    validate_choice("--bounds", bounds, ("asymptotic", "betting"))
+    kind: Any = bounds
     requirement = parse_requirement(require, margin)
     planned: Any = None if looks is None else parse_numbers("--looks", looks)
     recipes = [text for text in (baseline, candidate) if is_recipe(text)]
@@ -305,7 +307,7 @@ def gate(
     first, second = comparison.models
     if recipes == [baseline]:  # Recipes are the last models of a comparison.
         first, second = second, first
-    decisions = comparison.against(first, require=requirement, looks=planned, anytime=anytime, earlier=earlier)
+    decisions = comparison.against(first, require=requirement, looks=planned, earlier=earlier, bounds=kind)
     content = decisions.to_dict()
     (details,) = content.pop("candidates").values()
     sentence, exit_code = decisions.sentence(second), EXIT_CODES[details["decision"]]
@@ -338,7 +340,7 @@ def plan(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Plan how many queries prove a difference, by simulation of the test.
+    """Plan how many queries prove a difference.
 
     The variance is that of the given models, which are read as for compare, or that of --query-sd. Models given as
     --recipe also have a variance over repeats.

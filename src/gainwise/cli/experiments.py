@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 from typer import Option
 
 from .._common.text import describe_missing
 from .app import command
 from .inputs import AllowIncomplete, AsJson, Open, reject_options
-from .outputs import Terminal, announce_report, plan_report, print_comparison, print_json, validate_report
+from .outputs import Terminal, announce_report, plan_report, print_answer, print_comparison, print_json, validate_report
 
 if TYPE_CHECKING:
     from ..comparison.comparison import Comparison
     from ..experiment import ExperimentResult
 
 
-NEXT_STEPS = """Next, with your own models:
-  gainwise run experiment.toml                            candidates of your own
-  gainwise compare --data c.txt old=model.txt new=s.csv   existing models
-  callbacks=[gainwise.lightgbm.Curves()]                  curves while you train"""
+RANKING = (3, 3, 3, 3, 3, 0, 0, 0, 0, 5)
+"""Grades of one ranking, best score first, on which definitions differ."""
+
+NUMBERS = {
+    "ndcg_exp@10": ("LightGBM, XGBoost", "exponential gain"),
+    "ndcg_linear@10": ("scikit-learn, trec_eval", "linear gain"),
+    "ndcg_jk@10": ("Järvelin & Kekäläinen 2002", "linear gain, no discount at rank 2"),
+}
+"""Metrics that are called NDCG@10: who computes them, and how."""
 
 RANKER_QUERIES = 10_000
 """Queries of the three simulated rankers. So many prove the disagreement with any seed (tested with 0 to 149)."""
 
-DESCRIPTION = (
-    f"Three simulated rankers on {RANKER_QUERIES:,} simulated queries, seed {{seed}}: 'fair' finds fair documents, "
-    "'excellent' the few excellent ones, 'blend' some of both."
-)
+TRAIN, VALID, TEST = 300, 200, 3000
+"""Queries of the training, validation and test sets."""
+
+MARGIN = 0.01
 
 
 @command("run experiment.toml", "run experiment.toml --repeats 5 --open")
@@ -107,51 +114,59 @@ def print_experiment(result: ExperimentResult) -> None:
 @command("demo", "demo --seed 3 --rounds 50 --open", imports=False)
 def demo(
     seed: Annotated[int, Option(help="Seed of the data, the training and the draws.")] = 7,
-    queries: Annotated[int, Option(min=10, help="Simulated queries.")] = 400,
-    rounds: Annotated[int, Option(min=1, help="Boosting rounds of each candidate.")] = 200,
+    rounds: Annotated[int, Option(min=1, help="Boosting rounds of each candidate.")] = 100,
     directory: Annotated[Path | None, Option(help="Directory for models and results.")] = None,
     open_it: Open = False,
 ) -> None:
-    """Show how the definitions disagree, then train eight candidates and show the choice of each metric.
+    """Show how definitions of NDCG disagree, then train four candidates and choose one, in about a minute.
 
-    The first part compares three simulated rankers. Linear and exponential NDCG disagree on the best. The second part
-    trains eight candidates of both libraries on simulated data. A report contains both.
+    The first part computes three numbers for one ranking. The second compares three simulated rankers, on which linear
+    and exponential NDCG disagree. The third trains four candidates of both libraries on simulated data and writes a
+    report.
     """
-    from ..data.simulate import simulate
-    from ..experiment import Experiment, grid
-
-    terminal = Terminal()
-    page = plan_report(directory or Path(tempfile.mkdtemp(prefix="gainwise-")))
-    description = DESCRIPTION.format(seed=seed)
+    terminal, folder = Terminal(), directory or Path(tempfile.mkdtemp(prefix="gainwise-"))
+    page = plan_report(folder)
+    grades = " ".join(map(str, RANKING))
+    _print_heading(terminal, "1  One ranking, three numbers, all called NDCG@10", f"grades {grades}")
+    numbers = compute_numbers()
+    for name, (libraries, definition) in NUMBERS.items():
+        terminal.print_lines([Text(f"   {numbers[name]:.2f}  {libraries:<28}{definition}")])
+    sample = f"3 simulated rankers, {RANKER_QUERIES:,} queries"
+    _print_heading(terminal, "\n2  So they can choose different models", sample)
     rankers = compare_rankers(seed)
-    terminal.print_text(f"1. {description}")
+    print_answer(rankers)
+    size = f"{TRAIN} training, {VALID} validation and {TEST:,} test queries"
+    _print_heading(terminal, "\n3  Train four candidates and choose one", size)
+    trained = train_candidates(seed, rounds, folder)
     terminal.print()
-    print_comparison(rankers)
-    source = f"simulated, {queries} queries, seed {seed}"
-    parts = simulate(queries, seed).split_queries(0.5, 0.2, 0.3, seed=seed)
-    sizes = zip(("train", "valid", "test"), parts, strict=True)
-    numbers = ", ".join(f"{name} {len(part.query_ids)} ({len(part.labels)})" for name, part in sizes)
-    terminal.print_text(f"2. Eight candidates. Data: {source}. Queries (documents): {numbers}")
-    gains: dict[str, Any] = {"training_gain": ["linear", "exponential"]}
-    candidates = [
-        *grid("lgb", "lightgbm", {"learning_rate": 0.1, "num_leaves": [7, 63]}, **gains),
-        *grid("xgb", "xgboost", {"learning_rate": 0.1, "max_depth": [3, 7]}, **gains),
-    ]
-    train, valid, test = parts
-    experiment = Experiment(candidates, train, valid, test, directory=directory, seed=seed, num_boost_round=rounds)
-    result = experiment.run()
-    terminal.print()
-    print_experiment(result)
+    print_answer(trained)
     if page is not None:
-        from ..report.content import Appendix, Content
-        from ..report.exports import write_html
+        write_demo_report(trained, rankers, page, f"Simulated data, seed {seed}: {size}")
+    own = [] if page is None else [f"gainwise report {shlex.quote(str(folder))} --open"]
+    terminal.print_lines(["", Text("Next", "bold"), *(Text(f"  {line}") for line in (*own, *NEXT_STEPS))])
+    if page is not None:
+        announce_report(page, open_it)
 
-        trained = result.comparison
-        trained.notes = (*trained.notes, f"Data: {source}")
-        appendix = Appendix("candidates", "Eight trained candidates", f"Data: {source}", trained.content)
-        content = Content(rankers, appendices=[appendix])
-        announce_report(write_html(content, page, data=description), open_it)
-    terminal.print(f"\n{NEXT_STEPS}", markup=False, soft_wrap=True)
+
+NEXT_STEPS = (
+    "gainwise compare --data valid.txt old=old.txt new=new.txt   two models",
+    "gainwise run experiment.toml                                candidates to train",
+    "callbacks=[gainwise.lightgbm.Curves()]                      while you train",
+)
+
+
+def _print_heading(terminal: Terminal, title: str, remark: str) -> None:
+    terminal.print(Text.assemble((title, "bold"), ("   " + remark, "dim")), soft_wrap=False)
+    terminal.print()
+
+
+def compute_numbers() -> dict[str, float]:
+    """Return the three numbers for one ranking."""
+    from ..evaluation.evaluator import evaluate
+    from ..judgments import Judgments
+
+    judgments = Judgments(RANKING, group=[len(RANKING)])
+    return evaluate(list(NUMBERS), judgments, list(range(len(RANKING), 0, -1))).mean
 
 
 def compare_rankers(seed: int) -> Comparison:
@@ -161,3 +176,34 @@ def compare_rankers(seed: int) -> Comparison:
 
     data = simulate(RANKER_QUERIES, seed, mean_length=40, features=1)
     return compare(simulate_rankers(data, seed), data.judgments(), ["ndcg_linear@10", "ndcg_exp@10"], seed=seed)
+
+
+def train_candidates(seed: int, rounds: int, directory: Path) -> Comparison:
+    """Run an experiment with two candidates of each library, and return the comparison on its test set."""
+    from ..data.simulate import simulate
+    from ..experiment import Experiment, grid
+
+    total = TRAIN + VALID + TEST
+    data = simulate(total, seed, mean_length=60)
+    train, valid, test = data.split_queries(TRAIN / total, VALID / total, TEST / total, seed=seed)
+    gains: dict[str, Any] = {"training_gain": ["linear", "exponential"]}
+    candidates = [
+        *grid("lgb", "lightgbm", {"learning_rate": 0.1, "num_leaves": 15}, **gains),
+        *grid("xgb", "xgboost", {"learning_rate": 0.1, "max_depth": 4}, **gains),
+    ]
+    options: dict[str, Any] = {"seed": seed, "margin": MARGIN, "num_boost_round": rounds}
+    return Experiment(candidates, train, valid, test, directory=directory, **options).run().comparison
+
+
+def write_demo_report(trained: Comparison, rankers: Comparison, page: Path, data: str) -> None:
+    """Write the report of the trained candidates, with the rankers in a section."""
+    from ..report.content import Appendix, Content
+    from ..report.exports import write_html
+
+    numbers = ", ".join(f"{value:.2f} ({NUMBERS[name][0]})" for name, value in compute_numbers().items())
+    remark = (
+        f"One ranking with grades {' '.join(map(str, RANKING))} has three numbers called NDCG@10: {numbers}. The chart "
+        f"shows three rankers on {RANKER_QUERIES:,} simulated queries"
+    )
+    appendix = Appendix("definitions", "Does it matter which NDCG you mean?", remark, rankers.content)
+    write_html(Content(trained, appendices=[appendix]), page, data=data)

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
+from rich.theme import Theme
 
 from .._common.text import plain, printable
+from .._common.theme import choose_terminal_colors
 from .._common.validation import validate_output
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ class Terminal(Console):
 
     def __init__(self) -> None:
         super().__init__(width=None if sys.stdout.isatty() else 200, highlight=False, emoji=False)
+        self.push_theme(Theme(choose_terminal_colors(self.color_system)))
 
     def print_text(self, text: str, **style: Any) -> None:
         """Print text without markup, on one line if it goes to a file."""
@@ -61,16 +64,24 @@ def print_result(result: Any, as_json: bool, *tables: Any, headline: str = "") -
         terminal.print(table)
 
 
-def print_comparison(
-    comparison: Comparison, *tables: Any, every: bool = False, next_steps: Iterable[tuple[str, str]] = ()
-) -> None:
-    """Print the verdict, the chart, further tables, notes and next steps. With `every`, print all models."""
-    from ..report.text import chart_lines, headline_lines, next_lines, notes_lines, whole_leaderboard
+def print_answer(comparison: Comparison, *, every: bool = False) -> None:
+    """Print the answer and the chart."""
+    from ..report.text import chart_lines, headline_lines
 
     terminal, content = Terminal(), comparison.content
     terminal.print_lines([*headline_lines(content), ""])
     for line in chart_lines(content, terminal.width, unicode=not terminal.options.ascii_only, every=every):
         terminal.print(line, no_wrap=True, crop=False, overflow="ignore")
+
+
+def print_comparison(
+    comparison: Comparison, *tables: Any, every: bool = False, next_steps: Iterable[tuple[str, str]] = ()
+) -> None:
+    """Print the verdict, the chart, further tables, notes and next steps. With `every`, print all models."""
+    from ..report.text import next_lines, notes_lines, whole_leaderboard
+
+    terminal, content = Terminal(), comparison.content
+    print_answer(comparison, every=every)
     terminal.print()
     for table in (*tables, *([whole_leaderboard(content)] if every else [])):
         terminal.print(table)

@@ -12,7 +12,7 @@ from .._common.typing import Floats, Integers
 from ..evaluation.evaluator import Evaluator
 from ..judgments import Judgments
 from ..metrics.dcg import NDCG
-from .inference import MIN_QUERIES
+from .estimates import MIN_QUERIES
 
 MIN_ERRORS = 5
 """Standard errors by which the shifted scores must be better than the scores, and better than random order."""

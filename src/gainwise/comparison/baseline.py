@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import compress
 from os import PathLike
 from statistics import NormalDist
@@ -24,25 +25,28 @@ from .._common.text import (
     printable,
     styled,
 )
-from .._common.typing import Floats
-from .estimates import ROUNDING
-from .inference import MIN_QUERIES, POWER, JointEstimate, Sample, compute_half_widths, critical_value
+from .._common.typing import Floats, Integers
+from .betting import BoundKind, bound_mean, order_queries, validate_betting, validate_bounds
+from .bounds import DifferenceBounds
+from .estimates import MIN_QUERIES, ROUNDING
+from .inference import POWER, JointEstimate, Sample
+from .looks import find_earlier_decisions, find_look_level, read_looks, read_record
 from .one_sided import (
     MAX_QUERIES,
-    ErrorLevel,
     PairErrors,
     Requirement,
-    bisect,
     compute_ship_probability,
-    find_earlier_decisions,
-    find_test_level,
-    read_looks,
+    find_joint_criticals,
+    find_least,
+    find_support_factor,
     validate_requirement,
 )
 from .pairs import clip_intervals
-from .panel import Panel, Vary, validate_margin
+from .panel import Panel, validate_margin
 from .ranked_models import validate_model
+from .settings import Scope, Settings
 from .verdict import (
+    describe_kind,
     describe_losses,
     describe_sample,
     format_choice,
@@ -108,11 +112,11 @@ class CandidateDecision:
     proven_losses, excessive_losses : tuple of str
         Metrics with a proven loss, and metrics with a proven loss of more than the margin.
     difference, lower, upper : dict of metric name to float
-        Mean of the candidate minus mean of the baseline in the unit of the metric, with bounds that are simultaneous
-        for all candidates and metrics. They describe the differences and do not decide. Infinite (or the range of the
-        metric) if the two differ on fewer than 30 queries.
-    differing : dict of metric name to float
-        Number of differing queries, or their effective number if queries are weighted.
+        Mean of the candidate minus mean of the baseline in the unit of the metric, with the bounds of
+        `Comparison.pairs`. They describe the differences and do not decide.
+    differing : dict of metric name to int
+        Number of queries or clusters with another difference than the most frequent one, which is 0 unless more than
+        90 % have it.
     shares : dict of metric name to dict of {"better", "worse", "same"} to float
         Shares of the queries, or of their weight.
     queries_needed : NeededSize or None
@@ -128,7 +132,7 @@ class CandidateDecision:
     difference: dict[str, float]
     lower: dict[str, float]
     upper: dict[str, float]
-    differing: dict[str, float]
+    differing: dict[str, int]
     shares: dict[str, dict[str, float]]
     queries_needed: NeededSize | None = None
 
@@ -149,12 +153,11 @@ class CandidateDecision:
     def format_interval(self, metric: str) -> str:
         """Return the interval of the difference after a blank, or an empty text if it has no bounds."""
         ends = (self.lower[metric], self.upper[metric])
-        has_bounds = self.differing[metric] >= MIN_QUERIES and all(map(math.isfinite, ends))
-        return f" ({' to '.join(map(format_difference, ends))})" if has_bounds else ""
+        return f" ({' to '.join(map(format_difference, ends))})" if all(map(math.isfinite, ends)) else ""
 
 
 @dataclass(frozen=True, repr=False)
-class BaselineComparison(TextResult):
+class BaselineComparison(Settings, Scope, TextResult):
     """Decisions for all models whether to replace a baseline. `Comparison.against` creates it.
 
     With δ the true mean of the candidate minus that of the baseline under a metric (sign reversed for losses):
@@ -171,12 +174,6 @@ class BaselineComparison(TextResult):
         Name of the baseline.
     metrics : tuple of str
         Metrics that decide.
-    lower_is_better : tuple of str
-        The metrics whose lower values are better.
-    queries : int
-        Number of queries on which all `metrics` are defined.
-    alpha, margin, draws, seed : float, float, int, int
-        Settings.
     require : {"gain", "no_loss"}
         Condition for *ship*.
     level : float
@@ -185,16 +182,20 @@ class BaselineComparison(TextResult):
         Planned numbers of queries, and numbers of queries of the looks before this one.
     earlier_decisions : dict of model to {"ship", "do not ship"}
         First decision about each candidate at a recorded look before this one.
-    anytime : int or None
-        Sample size that the bounds are tuned to, if they are valid at any number of queries.
-    repeats : dict of model to int
-        Number of repeats of each recipe, 0 for a fixed model. Empty if all models are fixed.
-    clusters : int or None
-        Number of clusters of queries. None if queries are independent.
-    vary : {"seed", "queries"} or None
-        What differs between repeats.
+    bounds : {"asymptotic", "betting"}
+        Kind of the bounds that decide.
+    size : int
+        Number of queries that bounds by betting are tuned to: the last look, or the size of the first sample.
+    order : str
+        Hashes of the query ids in the order of betting, for later looks.
+    shortage : str
+        Sentence about why nothing can be decided, or an empty text.
     candidates : tuple of CandidateDecision
         One decision for each candidate, in natural order of their names.
+    queries, clusters, repeats, vary, lower_is_better
+        Sample of queries and repeats. See `Scope`.
+    alpha, margin, draws, seed : float, float, int, int
+        Settings. See `Settings`.
 
     Notes
     -----
@@ -202,7 +203,8 @@ class BaselineComparison(TextResult):
     level α / (2 · number of candidates). *No loss* is an intersection-union test: every metric must reject δ ≤ −Δ, and
     the level is not corrected for the number of metrics. The other two statements use the one-sided max-T over metrics.
     If two models differ on fewer than 30 queries, a bound from the share of worse queries replaces the normal one. It
-    can prove *no loss*, but not a gain. The page "Statistical methods" has the formulas.
+    can show *no loss*, but rarely a gain. Unless `bounds` is ``"betting"``, the bounds are asymptotic, for losses that
+    the sample can show. The page "Statistical methods" has the formulas.
 
     References
     ----------
@@ -211,21 +213,15 @@ class BaselineComparison(TextResult):
 
     baseline: str
     metrics: tuple[str, ...]
-    lower_is_better: tuple[str, ...]
-    queries: int
-    alpha: float
-    margin: float
-    draws: int
-    seed: int
     require: Requirement
     level: float
     looks: tuple[int, ...]
     earlier: tuple[int, ...]
     earlier_decisions: dict[str, Decision]
-    anytime: int | None
-    repeats: dict[str, int]
-    clusters: int | None
-    vary: Vary | None
+    bounds: BoundKind
+    size: int
+    order: str
+    shortage: str
     candidates: tuple[CandidateDecision, ...]
 
     @property
@@ -280,11 +276,17 @@ class BaselineComparison(TextResult):
         parts.append(f"Intervals of changes are simultaneous at {format_confidence(self.alpha)} and do not decide.")
         if self.looks:
             planned = join_names([f"{number:,}" for number in self.looks], len(self.looks))
+            spending = (
+                "Bounds by betting need no correction for looks"
+                if self.bounds == "betting"
+                else "The error is controlled over all of them"
+            )
             parts.append(
                 f"This is look {len(self.earlier) + 1} at {pluralize(self.queries, 'query')}. Looks are planned at "
-                f"{planned} queries, and the error is controlled over all of them."
+                f"{planned} queries. {spending}."
             )
-        parts += [*describe_losses(self.lower_is_better), describe_sample(self.clusters, self.repeats, self.vary)]
+        about = describe_sample(self.clusters, self.repeats, self.vary)
+        parts += [*describe_losses(self.lower_is_better), f"{about}{describe_kind(self.bounds)}"]
         return printable(" ".join(parts))
 
     def to_dict(self) -> dict[str, Any]:
@@ -327,10 +329,13 @@ class BaselineComparison(TextResult):
         text += f"{bounds[0].upper()}{bounds[1:]} ({level})."
         if candidate.proven_losses and candidate.decision != "do not ship":
             text += f" A loss within the margin is proven under {join_names(candidate.proven_losses)}."
-        if few := [metric for metric in self.metrics if candidate.differing[metric] < MIN_QUERIES]:
+        few = [metric for metric in self.metrics if candidate.differing[metric] < MIN_QUERIES]
+        if self.shortage:
+            text += f" {self.shortage}"
+        elif few and self.bounds == "asymptotic":
             is_bounded = math.isfinite(candidate.deciding.worst_lower)
-            bound = "so the share of worse queries bounds the loss" if is_bounded else "too few to bound the loss"
-            text += f" The models differ on fewer than {MIN_QUERIES} queries under {join_names(few)}, {bound}."
+            bound = "their share bounds" if is_bounded else "only a range of the metric (ranges=) could bound"
+            text += f" Fewer than {MIN_QUERIES} queries differ under {join_names(few)}, so {bound} the loss."
         if candidate.candidate in self.earlier_decisions:
             decision = self.earlier_decisions[candidate.candidate]
             text += f" An earlier look has already decided: {decision}. The first decision counts."
@@ -347,8 +352,8 @@ class BaselineComparison(TextResult):
         return next((number for number in self.looks if number > self.queries), None)
 
     def _describe_further_tests(self) -> str:
-        if self.anytime is not None:
-            return "These bounds are valid at any number of queries, so you can test again with more."
+        if self.bounds == "betting":
+            return "These bounds are valid at any number of queries. Test again with more, and pass this as earlier."
         if self._next_look is not None:
             return f"The next look is planned at {self._next_look:,} queries."
         if self.looks:
@@ -361,7 +366,12 @@ class BaselineComparison(TextResult):
         )
 
     def _describe_needs(self, candidate: CandidateDecision) -> str:
-        if candidate.decision != "undecided" or self.anytime is not None or self._next_look is not None:
+        if (
+            candidate.decision != "undecided"
+            or self.bounds == "betting"
+            or self.shortage
+            or self._next_look is not None
+        ):
             return ""
         needs = " This sample does not promise any number of queries that would suffice to ship."
         if size := str(candidate.queries_needed or ""):
@@ -443,16 +453,18 @@ def compare_with_baseline(
     *,
     require: Requirement = "gain",
     looks: Sequence[int] | None = None,
-    anytime: bool | int = False,
     earlier: Mapping[str, Any] | str | PathLike[str] | None = None,
+    bounds: BoundKind | None = None,
     plan: bool = True,
 ) -> BaselineComparison:
     """Decide about all models whether to replace the baseline. See `Comparison.against`.
 
-    Without `plan`, the numbers of queries that would decide are not computed.
+    `bounds` are by default those of the sample. Without `plan`, the numbers of queries that would decide are not
+    computed.
     """
     width = validate_margin(margin)
     sample.validate_difference("margin", margin, metrics)
+    bounds = sample.bounds if bounds is None else validate_bounds(bounds)
     joint = sample.joint(metrics)
     panel = joint.panel
     validate_baseline(baseline, panel.models)
@@ -462,67 +474,118 @@ def compare_with_baseline(
     settings = {
         "baseline": baseline, "candidates": [panel.models[c] for c in candidates], "metrics": list(metrics),
         "alpha": sample.alpha, "margin": width, "require": require, "repeats": panel.evidence["repeats"],
+        "bounds": bounds,
     }  # fmt: skip
-    planned, previous, tuned = read_looks(looks, anytime, earlier, panel.queries, settings)
+    planned, previous = read_looks(looks, earlier, panel.queries, settings)
     gamma = sample.alpha / 2 / len(candidates)
-    level = find_test_level(gamma, panel.queries, len(metrics), planned, previous, tuned)
-    largest = [np.abs(joint.bootstrap.compute_t(row, b, candidates)).max(axis=0) for row in range(len(metrics))]
-    rule = _Rule(width, require, level, float(critical_value(np.max(largest, axis=0), 1 - sample.alpha)))
-    plan = plan and tuned is None and (not planned or panel.queries >= planned[-1])
+    size, order = 0, ""
+    level = find_look_level(gamma, panel.queries, planned, previous)
+    bound: Callable[..., OneSided] = partial(bound_asymptotically, level=level)
+    if bounds == "betting":
+        validate_betting(panel, metrics, sample.ranges)
+        record = {} if earlier is None else read_record(earlier)
+        size = record.get("size") or (planned[-1] if planned else panel.queries)
+        digests = sample.compute_digests(metrics)
+        places = order_queries(digests, record.get("order", ""))
+        order, level = "".join(digests[place] for place in places), gamma
+        bound = partial(bound_by_betting, level=level, places=places, size=size)
+    intervals = joint.bootstrap.bound_pairs(sample.alpha)
+    plan = plan and bounds == "asymptotic" and (not planned or panel.queries >= planned[-1])
+    request = _Request(width, require, gamma if plan else None)
     return BaselineComparison(
         baseline=baseline,
         metrics=tuple(metrics),
-        candidates=tuple(_decide(sample, joint, b, c, rule, plan) for c in candidates),
+        candidates=tuple(_decide(joint, b, c, bound(joint, b, c), request, intervals) for c in candidates),
         queries=panel.queries,
-        alpha=sample.alpha,
-        margin=width,
-        draws=sample.draws,
-        seed=sample.seed,
         require=require,
-        level=level.marginal,
+        level=level,
         looks=planned,
         earlier=previous,
         earlier_decisions=find_earlier_decisions(earlier, panel.queries),
-        anytime=tuned,
+        bounds=bounds,
+        size=size,
+        order=order,
+        shortage=joint.estimated.shortage if bounds == "asymptotic" else "",
+        **sample.describe(width),
         **panel.evidence,
     )
 
 
-class _Rule(NamedTuple):
-    """Settings of all decisions. `critical` is the critical value of two-sided intervals."""
+class OneSided(NamedTuple):
+    """Bounds of the change of a candidate by metric: marginal lower, simultaneous lower and simultaneous upper bounds.
+
+    All hypotheses of a loss must be rejected, so the marginal bounds need no correction for the number of metrics
+    (intersection-union test).
+    """
+
+    marginal: Floats
+    lower: Floats
+    upper: Floats
+
+
+def bound_asymptotically(joint: JointEstimate, b: int, c: int, level: float) -> OneSided:
+    """Return the bounds of the t distribution or of the share of differing queries."""
+    correlation = PairErrors.from_joint(joint, b, c).correlation
+    change = joint.bootstrap.bounds.select(b, c)
+
+    def bound_jointly(bounds: DifferenceBounds) -> Floats:
+        return bounds.bound_jointly(
+            level, len(bounds.error), lambda part: find_joint_criticals(bounds.freedom, correlation, part)
+        )
+
+    return OneSided(change.bound_singly(level), bound_jointly(change), -bound_jointly(change.reverse()))
+
+
+def bound_by_betting(joint: JointEstimate, b: int, c: int, level: float, places: Integers, size: int) -> OneSided:
+    """Return the bounds by betting on queries in this order, tuned to a number of them."""
+    values, widths = joint.panel.values, joint.estimated.widths.tolist()
+    change = (values[:, c] - values[:, b])[:, places]
+
+    def bound(change: Floats, level: float) -> Floats:
+        return np.array([bound_mean(row, width, level, size) for row, width in zip(change, widths, strict=True)])
+
+    part = level / len(change)
+    return OneSided(bound(change, level), bound(change, part), -bound(-change, part))
+
+
+class _Request(NamedTuple):
+    """Settings of all decisions, and the one-sided level of a plan, None without a plan."""
 
     margin: float
     require: Requirement
-    level: ErrorLevel
-    critical: float
+    level: float | None
 
 
-def _decide(sample: Sample, joint: JointEstimate, b: int, c: int, rule: _Rule, plan: bool) -> CandidateDecision:
-    panel, pair = joint.panel, PairErrors(joint, b, c, sample.seed)
-    widths = np.array([np.subtract(*sample.ranges[metric][::-1]) for metric in panel.metrics])
-    marginal_lower, lower, upper = pair.bound(rule.level, widths)
-    bounds = DecidingBounds(float(marginal_lower.min()), float(upper.min()), float(lower.max()))
-    decision = apply_rule(bounds, rule.margin, rule.require)
+def _decide(
+    joint: JointEstimate, b: int, c: int, bounds: OneSided, request: _Request, intervals: Floats
+) -> CandidateDecision:
+    panel, pair = joint.panel, joint.bootstrap.bounds.select(b, c)
+    marginal, lower, upper = bounds
+    deciding = DecidingBounds(float(marginal.min()), float(upper.min()), float(lower.max()))
+    decision = apply_rule(deciding, request.margin, request.require)
     # If the models are equal on every query, they may be so on all further ones, which then bound no loss either.
-    plan = plan and decision == "undecided" and not (np.isinf(marginal_lower) & (pair.support == 0)).any()
-    needed = _estimate_needs(pair, rule, widths) if plan else None
+    can_plan = (
+        decision == "undecided" and pair.decides and not (np.isinf(marginal) & (pair.below + pair.above == 0)).any()
+    )
+    needed = _estimate_needs(joint, b, c, request) if can_plan and request.level is not None else None
     difference = np.array([panel.in_unit(*row) for row in zip(panel.metrics, pair.difference, strict=True)])
-    half_widths = compute_half_widths(np.where(pair.has_support, pair.error, np.inf), rule.critical)
-    lowest, highest = clip_intervals(difference, half_widths, -widths, widths)
+    ends = zip(panel.metrics, intervals[:, b, c], -intervals[:, c, b], strict=True)
+    first, second = np.transpose([(panel.in_unit(name, one), panel.in_unit(name, other)) for name, one, other in ends])
+    lowest, highest = clip_intervals(difference, first, second, -joint.estimated.widths, joint.estimated.widths)
 
-    def by_metric(numbers: Floats) -> dict[str, float]:
+    def by_metric(numbers: Any) -> dict[str, Any]:
         return dict(zip(panel.metrics, numbers.tolist(), strict=True))
 
     return CandidateDecision(
         candidate=panel.models[c],
         decision=decision,
-        deciding=bounds,
+        deciding=deciding,
         proven_losses=tuple(compress(panel.metrics, upper < 0)),
-        excessive_losses=tuple(compress(panel.metrics, upper < -rule.margin)),
+        excessive_losses=tuple(compress(panel.metrics, upper < -request.margin)),
         difference=by_metric(difference),
         lower=by_metric(lowest),
         upper=by_metric(highest),
-        differing=by_metric(pair.support),
+        differing=by_metric(pair.below + pair.above),
         shares={metric: compute_shares(panel, row, b, c) for row, metric in enumerate(panel.metrics)},
         queries_needed=needed,
     )
@@ -554,30 +617,44 @@ def compute_shares(panel: Panel, row: int, baseline: int, candidate: int) -> dic
     return {name: float(weights @ mask / weights.sum()) for name, mask in masks.items()}
 
 
-def _estimate_needs(pair: PairErrors, rule: _Rule, widths: Floats) -> NeededSize | None:
-    """Return the number of queries that one test in a new experiment needs to ship."""
-    if pair.panel.units < 2:
-        return None
-    if rule.require == "no_loss" and (number := pair.find_size_without_losses(rule.level.total, rule.margin, widths)):
-        return NeededSize(number, number)
-    return NeededSize(*(_estimate_size(pair, rule, confidence_level) for confidence_level in (0.5, 0.8)))
-
-
-def _estimate_size(pair: PairErrors, rule: _Rule, confidence_level: float) -> int | None:
-    """Return the number of queries that is sufficient with this confidence.
+def _estimate_needs(joint: JointEstimate, b: int, c: int, request: _Request) -> NeededSize:
+    """Return the number of queries that one test in a new experiment needs to ship.
 
     The true differences are assumed to be the estimated ones, less z standard errors, with z = 0 for 50 % and 0.84 for
     80 % confidence. The share of differing queries is the quantile of its Jeffreys interval.
     """
-    finite = np.where(np.isfinite(pair.error), pair.error, 0.0)
-    difference = pair.difference - NormalDist().inv_cdf(confidence_level) * finite
-    level = ErrorLevel(rule.level.total, rule.level.total)
+    margin, require, level = request
+    assert level is not None
+    bounds, errors, queries = (
+        joint.bootstrap.bounds.select(b, c),
+        PairErrors.from_joint(joint, b, c),
+        joint.panel.queries,
+    )
+    if require == "no_loss" and (number := find_size_without_losses(bounds, level, margin)):
+        number = math.ceil(number * queries / bounds.units)
+        return NeededSize(number, number)
 
-    def is_sufficient(more: float) -> bool:
-        return compute_ship_probability(pair.scale(more), difference, level, rule.margin, rule.require) >= POWER
+    def find_size(confidence: float) -> int | None:
+        difference = bounds.difference - NormalDist().inv_cdf(confidence) * errors.error
 
-    low, high = max(1.0, pair.find_support_factor(confidence_level, POWER)), MAX_QUERIES / pair.panel.queries
-    if low >= high or not is_sufficient(high):
+        def is_sufficient(more: float) -> bool:
+            return compute_ship_probability(errors.scale(more), difference, level, margin, require) >= POWER
+
+        least = max(1.0, find_support_factor(bounds, confidence, POWER))
+        factor = find_least(is_sufficient, least, MAX_QUERIES / queries)
+        return None if factor is None else math.ceil(queries * factor)
+
+    return NeededSize(find_size(0.5), find_size(0.8))
+
+
+def find_size_without_losses(bounds: DifferenceBounds, level: float, margin: float) -> int | None:
+    """Return the number of units that exclude a loss if still no query gets worse, or None if some does.
+
+    With range B, the bound −B(1 − γ^(1/n)) exceeds −Δ if n ≥ ln γ / ln(1 − Δ/B).
+    """
+    widest = float(bounds.widths.max()) * bounds.largest
+    if not bounds.is_rare.all() or (bounds.below > 0).any() or bounds.modal.any() or not math.isfinite(widest):
         return None
-    factor = low if is_sufficient(low) else bisect(is_sufficient, low, high, 1.001)
-    return math.ceil(pair.panel.queries * factor)
+    return (
+        max(MIN_QUERIES, math.ceil(math.log(level) / math.log1p(-margin / widest))) if margin < widest else MIN_QUERIES
+    )

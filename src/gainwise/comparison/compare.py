@@ -16,6 +16,7 @@ from ..data.tables import read_table
 from ..evaluation.evaluator import Evaluator, shared_weights, validate_judgments
 from ..judgments import Judgments, Unjudged
 from ..metrics.names import MetricLike, parse_metrics
+from .betting import BoundKind
 from .comparison import Comparison
 from .flags import find_unjudged
 from .panel import Vary
@@ -46,6 +47,7 @@ def compare(
     clusters: OfQueries | None = None,
     vary: Vary | None = None,
     baseline: str | None = None,
+    bounds: BoundKind = "asymptotic",
     allow_incomplete: bool = False,
     allow_misaligned: bool = False,
 ) -> Comparison:
@@ -85,6 +87,8 @@ def compare(
         What differs between the repeats of a recipe. It changes only the text of the verdict.
     baseline : str, optional
         Name of the deployed model. Reports then state first whether to replace it. See `Comparison.against`.
+    bounds : {"asymptotic", "betting"}, default "asymptotic"
+        Bounds of the verdict and of decisions about the baseline. See `Comparison`.
     allow_incomplete : bool, default False
         Compare the other models if some have no valid scores. `Comparison.missing` contains the reasons.
     allow_misaligned : bool, default False

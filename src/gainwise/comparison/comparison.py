@@ -16,7 +16,7 @@ import pandas as pd
 
 from .._common import cached_property
 from .._common.arrays import nearest, number_table
-from .._common.text import join_names, plain, pluralize, short_names
+from .._common.text import join_names, plain, pluralize
 from .._common.typing import FilePath, Floats, Ids
 from .._common.validation import validate_choice, validate_ordered
 from ..evaluation.prediction import Iteration
@@ -25,7 +25,8 @@ from ..metrics.dcg import NDCG
 from ..metrics.names import MetricLike, Names, parse_metrics, safe_name
 from .attribution import Attribution, compute_attribution
 from .baseline import BaselineComparison, compare_with_baseline, validate_baseline
-from .estimates import VarianceComponents, compute_repeat_means, estimate_variance_components
+from .betting import BoundKind, validate_betting
+from .estimates import MIN_QUERIES, VarianceComponents, compute_repeat_means, estimate_variance_components
 from .flags import (
     NO_EVIDENCE,
     Flag,
@@ -36,15 +37,28 @@ from .flags import (
     find_unit_flags,
 )
 from .gain_path import GainPath, build_gain_path, validate_bases
-from .inference import MIN_QUERIES, Sample, limit_draws
+from .inference import Sample, limit_draws
+from .losses import find_losses
 from .one_sided import Requirement
 from .pairs import build_leaderboard, build_pairs, select_clearest_pairs
-from .panel import QueryCounts, Settings, Values, Vary, build_panel, read_tables, validate_primary
+from .panel import (
+    Panel,
+    QueryCounts,
+    Values,
+    Vary,
+    build_panel,
+    read_tables,
+    validate_alpha,
+    validate_margin,
+    validate_primary,
+    validate_seed,
+)
 from .power import ClaimKind, Plan, Request, plan_from_sample
 from .query_labels import validate_labels
 from .ranked_models import Rankings, validate_model, validate_pair
 from .segments import Segments, compute_segments
 from .sensitivity import Sensitivity, compute_sensitivity
+from .settings import Settings
 from .single_queries import build_ranking, find_contradictory_queries, find_largest_differences, find_query
 from .verdict import Verdict
 
@@ -109,6 +123,10 @@ class Comparison:
         Name of the deployed model. Reports then state first whether to replace it.
     selected : str, optional
         Name of the model that was selected on a validation set. Reports then state its gap to the best model.
+    bounds : {"asymptotic", "betting"}, default "asymptotic"
+        Bounds of the verdict and of `against`. ``"betting"`` also covers rare losses that the sample does not contain,
+        and is valid at any number of queries. It requires a range of both primary metrics, equal weights, independent
+        queries and fixed models, and detects fewer differences. Pairs, intervals of means and segments stay asymptotic.
 
     Raises
     ------
@@ -125,7 +143,7 @@ class Comparison:
 
     - Means and tests: `leaderboard`, `chance`, `standings`, `winners`, `pairs`, `variance`
     - Decisions: `verdict`, `segments`, `against`, `plan`, `sensitivity`
-    - Explanations: `attribution`, `gains`, `queries`, `largest_differences`, `ranking`
+    - Explanations: `attribution`, `gains`, `queries`, `largest_differences`, `losses`, `ranking`
     - Data: `frame`, `counts`
     - Reports: `plot`, `content`, `to_html`, `to_markdown`, `to_json`, `to_dict`, `metrics_dict`
 
@@ -162,6 +180,7 @@ class Comparison:
         segments: Ids | Mapping[str, Ids] | None = None,
         baseline: str | None = None,
         selected: str | None = None,
+        bounds: BoundKind = "asymptotic",
     ) -> None:
         validate_ordered("models", models)
         self.models = tuple(models)
@@ -177,16 +196,14 @@ class Comparison:
         self.rankings, self.curves, self.unjudged = rankings, curves, unjudged
         self.missing, self.notes, self.iterations = dict(missing or {}), tuple(notes), dict(iterations or {})
         if ranges is None and rankings is not None:  # Values without scores may be scaled.
-            ranges = {
-                name: metric.value_range(rankings.judgments.column(metric.column))
-                for name, metric in self.definitions.items()
-            }
-        self.settings = Settings(alpha, margin, draws, seed)
+            ranges = rankings.find_ranges(self.definitions)
+        alpha, margin = validate_alpha(alpha), validate_margin(margin)
+        seed, draws = validate_seed(seed, draws, alpha)
+        self.settings = Settings(alpha=alpha, margin=margin, draws=draws, seed=seed)
         panel = build_panel(self.values, repeats, self.models, self._weights, self.lower_is_better, clusters, vary)
-        draws = limit_draws(self.settings.draws, len(self.models), self.settings.alpha)
-        self._sample = Sample(panel, self.settings.alpha, draws, self.settings.seed, dict(ranges or {}))
-        self._validate_values()
         self.repeats = {self.models[column]: by_metric for column, by_metric in repeats.items()}
+        self._sample = self._build_sample(panel, dict(ranges or {}), bounds)
+        self._validate_values()
         self._segment_labels = {} if segments is None else validate_labels(segments, self._query_ids)
         if self._segment_labels:
             self._require_two_metrics()
@@ -197,6 +214,12 @@ class Comparison:
             validate_baseline(baseline, self.models)
         if selected is not None:
             validate_model(selected, self.models)
+
+    def _build_sample(self, panel: Panel, ranges: dict[str, tuple[float, float]], bounds: BoundKind) -> Sample:
+        settings = self.settings
+        draws = limit_draws(settings.draws, len(self.models), settings.alpha)
+        ids = self._query_ids if self._weights is None else self._query_ids[self._weights > 0]
+        return Sample(panel, settings.alpha, draws, settings.seed, ranges, bounds=bounds, ids=ids.tolist())
 
     def _validate_metric_names(self, argument: str, names: Iterable[str]) -> None:
         for name in names:
@@ -220,6 +243,8 @@ class Comparison:
                 )
         if self.primary is not None:
             panel.validate_common_queries(self.primary)
+        if self._sample.bounds == "betting":
+            validate_betting(panel, self._deciding, self._sample.ranges)
 
     @cached_property
     def leaderboard(self) -> pd.DataFrame:
@@ -275,11 +300,12 @@ class Comparison:
         ``conflict``
             Whether the primary metrics prefer different models of the pair. This and the next four columns use the
             queries with a value under both primary metrics.
-        ``p_value``, ``p_holm``
-            P-value of the conflict: the larger of the two one-sided p-values, raw and after Holm's correction.
+        ``p_value``, ``p_adjusted``
+            P-value of the conflict: the larger of the two one-sided p-values. The adjusted one is the larger of the
+            adjusted p-values of the two differences, and 1 without a conflict.
         ``differing``
-            Number of queries with different values (effective number if queries are weighted), the smaller one of
-            the primary metrics.
+            Number of queries, or clusters, with another difference than the most frequent one, the smaller one of the
+            primary metrics. The most frequent difference is 0 unless more than 90 % of the queries have another one.
         ``flag``
             ``"identical"`` (never differ), ``"few"`` (differ on fewer than 30 queries), ``"thin"`` (fewer than 100), or
             empty.
@@ -288,15 +314,16 @@ class Comparison:
             primary metrics are simultaneous, and so are those of all pairs under each other metric.
         ``wins M``, ``ties M``, ``losses M``
             Number of queries with ``model_x`` better, equal and worse.
-        ``p_value M``, ``p_holm M``
-            Two-sided paired t-test, raw and after Holm's correction over all pairs.
-        ``common difference M``, ``common lower M``, ``common upper M``, ``common p_holm M``
+        ``p_value M``, ``p_adjusted M``
+            Two-sided paired t-test with a correction for skewness, raw and adjusted for all pairs (step-down max-T). An
+            interval excludes 0 only if the adjusted p-value is at most `alpha`.
+        ``common difference M``, ``common lower M``, ``common upper M``, ``common p_adjusted M``
             The same for the primary metrics on the queries with a value under both. Present only if these differ from
             their own queries.
-        ``discordance``, ``discordance lower``, ``discordance upper``, ``discordance p_value``, ``discordance p_holm``
+        ``discordance`` and ``discordance`` with ``lower``, ``upper``, ``p_value``, ``p_adjusted``
             Difference under the second primary metric minus the difference under the first, with an interval that is
-            simultaneous for all pairs, and the p-value of a paired t-test, raw and after Holm's correction. Present
-            only if both metrics are versions of the same ratio, such as two NDCGs.
+            simultaneous for all pairs, and the p-value of a paired t-test, raw and adjusted for all pairs. Present only
+            if both metrics are versions of the same ratio, such as two NDCGs.
         """
         names = self._require_two_metrics()
         definitions = [self.definitions.get(name) for name in names]
@@ -352,8 +379,8 @@ class Comparison:
         *,
         require: Requirement = "gain",
         looks: Sequence[int] | None = None,
-        anytime: bool | int = False,
         earlier: Mapping[str, Any] | FilePath | None = None,
+        bounds: BoundKind | None = None,
     ) -> BaselineComparison:
         """Decide for every other model whether to replace the baseline by it.
 
@@ -372,12 +399,13 @@ class Comparison:
             Planned numbers of queries, if you test several times while queries accumulate. The error probability is
             divided between the looks, and the present one is recognized by its number of queries. Each look contains
             all queries of the earlier ones, with the same models and settings.
-        anytime : bool or int, default False
-            Use bounds that are valid at any number of queries, without planned looks. An integer is the number of
-            queries at which the bounds are narrowest, 1,000 by default. Choose it before the first test.
         earlier : mapping or path, optional
             Result of the previous look (``to_dict()``, or the JSON of `gainwise gate` or a report). Its settings are
             checked, and looks that were skipped are taken into account.
+        bounds : {"asymptotic", "betting"}, optional
+            Bounds that decide, by default those of the comparison. ``"betting"`` also covers rare losses that the
+            sample does not contain, and is valid at any number of queries: with `looks`, it does not divide the error
+            probability. Pass the previous result as `earlier` if you test again.
 
         Returns
         -------
@@ -388,13 +416,14 @@ class Comparison:
         ValueError
             If `baseline` is unknown or the only model, `margin` is negative or not below the range of a metric,
             ``require="no_loss"`` has no margin, `looks` do not increase or start above the number of queries,
-            `earlier` has other settings, or no query has two documents with different labels.
+            `earlier` has other settings, ``bounds="betting"`` does not apply, or no query has two documents with
+            different labels.
 
         Notes
         -----
-        A test that ends undecided has spent its error probability. Do not add queries and test again: plan looks, use
-        `anytime`, or start a new experiment. Planned looks need a few percent more queries in total than one test.
-        Bounds that are valid at any time need about 1.9 times as many.
+        Another test after an undecided one would raise the error rate. Do not add queries and test again: plan looks,
+        use ``bounds="betting"``, or start a new experiment. Planned looks need a few percent more queries in total than
+        one test.
 
         Examples
         --------
@@ -420,8 +449,8 @@ class Comparison:
             width,
             require=require,
             looks=looks,
-            anytime=anytime,
             earlier=earlier,
+            bounds=bounds,
         )
 
     @cached_property
@@ -742,6 +771,24 @@ class Comparison:
             (first, second), values, self._query_ids, self._weights, most, self.rankings, self.definitions.get(name)
         )
 
+    def losses(self, baseline: str, candidate: str | None = None, most: int = 20) -> pd.DataFrame:
+        """Return the queries on which a candidate loses most against a baseline, as a table for CSV files.
+
+        Parameters
+        ----------
+        baseline : str
+            Name of the deployed model.
+        candidate : str, optional
+            Name of the candidate. Required if there are more than two models.
+        most : int, default 20
+            Maximum number of queries. `gainwise.comparison.losses.find_losses` describes the columns and errors.
+        """
+        if candidate is None and len(self.models) == 2:
+            candidate = next((model for model in self.models if model != baseline), None)
+        if candidate is None:
+            raise ValueError(f"candidate is required with {len(self.models)} models. Pass the name of a model.")
+        return find_losses(self, baseline, candidate, most)
+
     def ranking(self, query: Any, model: str) -> pd.DataFrame:
         """Return the documents of one query as a model ranks them, best first. For a recipe, use its first repeat.
 
@@ -790,12 +837,6 @@ class Comparison:
                 "Use gainwise.compare(models, judgments)."
             )
         return self.rankings
-
-    @cached_property
-    def short_names(self) -> dict[str, str]:
-        """Distinct names of the models, and of the candidates of an experiment, with at most 34 characters."""
-        candidates = [] if self.curves is None else map(str, self.curves["candidate"].unique())
-        return short_names([*self.models, *candidates])
 
     def metrics_dict(self, names: Names = "plain") -> dict[str, float]:
         """Return means and their intervals as a flat dictionary of numbers, for experiment trackers.
@@ -932,11 +973,16 @@ class Comparison:
 
         return write_html(self._report_content(baseline), path, queries=queries, title=title, data=data, date=date)
 
-    def to_markdown(self, path: FilePath | None = None, *, baseline: str | BaselineComparison | None = None) -> str:
-        """Return the report as Markdown, and write it to `path` if given. `baseline` is described in `to_html`."""
+    def to_markdown(
+        self, path: FilePath | None = None, *, baseline: str | BaselineComparison | None = None, full: bool = False
+    ) -> str:
+        """Return the report as Markdown for a pull request, and write it to `path` if given.
+
+        `baseline` is described in `to_html`. With `full`, the report contains all models and tables.
+        """
         from ..report.exports import to_markdown
 
-        return to_markdown(self._report_content(baseline), path)
+        return to_markdown(self._report_content(baseline), path, full=full)
 
     def to_json(
         self, path: FilePath | None = None, *, queries: int = 50, baseline: str | BaselineComparison | None = None

@@ -6,19 +6,31 @@ Queries, or clusters of queries, are a random sample. Models are fixed, or recip
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from .._common.arrays import compute_means
+from .._common.text import pluralize
 from .._common.typing import Bools, Floats, Integers
-from .panel import Panel, sum_by_cluster
+from .panel import FEW_REPEATS, Panel, sum_by_cluster
 
 ROUNDING = 1e-12
 """Differences below this share of the largest value of a metric are rounding and count as 0."""
 
 SIMILAR = 0.02
 """Rows are similar if the sum of their squared differences is below this share of the larger sum of squares."""
+
+MIN_QUERIES = 30
+"""Fewer queries, or clusters, decide nothing. With fewer differing ones, other bounds replace the normal limit."""
+
+MIN_FREEDOM = 50
+"""Under weights or clusters, fewer degrees of freedom decide nothing."""
+
+TINY = float(np.finfo(float).tiny)
+
+MODAL_SHARE = 0.9
+"""More than this share of the units has the same difference if it is modal."""
 
 MAX_ROOT = 400
 """Number of means, of all metrics together, up to which draws use a symmetric root of the covariance."""
@@ -37,27 +49,36 @@ class Estimate:
     error : ndarray, shape (metrics, M, M)
         Standard error of that difference over queries and repeats. Exactly 0 for models that never differ or differ by
         a constant, infinite for a single query or cluster.
+    skewness : ndarray, shape (metrics, M, M)
+        Skewness of that mean difference, Σ e³ / error³ with the contribution e of each query or cluster. With equal
+        weights it is the skewness of the differences over √n, the leading term of the error of the normal limit.
+        Repeats are assumed to be symmetric.
     mean_error : ndarray, shape (metrics, M)
         Standard error of each mean.
     root : ndarray, shape (rows, metrics * M)
         Matrix A with A'A the covariance of all means over queries, metrics side by side. See `compute_root`.
     wins : ndarray of int, shape (metrics, M, M)
         ``wins[m, k, j]``: number of queries with a higher value of j than of k.
-    support : ndarray, shape (metrics, M, M)
-        Number of queries or clusters with different values of two models. Under weights, their effective number
-        (Σw)²/Σw².
-    differing : ndarray of int, shape (metrics, M, M)
-        Number of queries or clusters with different values of two models.
+    modal : ndarray, shape (metrics, M, M)
+        Difference that more than 90 % of the queries or clusters have, or 0.
+    below : ndarray of int, shape (metrics, M, M)
+        Number of queries or clusters with a smaller difference than `modal`. The transpose has those with a larger one.
     duplicate_of : ndarray of int, shape (metrics, M)
         First model with the same value on every query, often the model itself.
     tolerance : ndarray, shape (metrics,)
         Smaller differences are rounding.
+    widths : ndarray, shape (metrics,)
+        Largest possible difference of two models on a query. Infinite if a metric has no range.
     queries : int
         Number of queries of positive weight.
     units : int
         Number of independent units: queries, or clusters.
-    effective : float
-        Effective number of units, (Σw)²/Σw².
+    freedom : float
+        Degrees of freedom of the standard errors over units, see `find_freedom`.
+    largest : float
+        Largest share of a unit in the weight, times their number. 1 for equal weights.
+    majority : int
+        Least number of units with more than half of the weight.
     repeats : RepeatError or None
         Error of the repeats of recipes. None if all models are fixed.
     """
@@ -65,20 +86,25 @@ class Estimate:
     mean: Floats
     difference: Floats
     error: Floats
+    skewness: Floats
     mean_error: Floats
     root: Floats
     wins: Integers
-    support: Floats
-    differing: Integers
+    modal: Floats
+    below: Integers
     duplicate_of: Integers
     tolerance: Floats
+    widths: Floats
     queries: int
     units: int
-    effective: float
+    freedom: float
+    largest: float
+    majority: int
     repeats: RepeatError | None = None
 
     BY_ROW: ClassVar = (
-        "mean", "difference", "error", "mean_error", "wins", "support", "differing", "duplicate_of", "tolerance",
+        "mean", "difference", "error", "skewness", "mean_error", "wins", "modal", "below", "duplicate_of", "tolerance",
+        "widths",
     )  # fmt: skip
     """Attributes with one row per metric."""
 
@@ -88,9 +114,35 @@ class Estimate:
         return np.asarray(self.mean >= self.mean.max(axis=1, keepdims=True) - self.tolerance[:, None])
 
     @property
-    def freedom(self) -> float:
-        """Degrees of freedom of the standard errors over queries: the effective number of units − 1."""
-        return max(self.effective - 1, float(np.finfo(float).tiny))
+    def support(self) -> Integers:
+        """Number of queries or clusters with another difference than the modal one, shape (metrics, M, M)."""
+        return np.asarray(self.below + self.below.transpose(0, 2, 1))
+
+    @property
+    def decides(self) -> bool:
+        """Whether there are enough units, and enough degrees of freedom under weights or clusters, to decide."""
+        is_plain = self.units == self.queries and self.largest == 1
+        return self.units >= MIN_QUERIES and (is_plain or self.freedom >= MIN_FREEDOM)
+
+    @property
+    def can_reject(self) -> Bools:
+        """Whether a difference may rule out a model in a test of several models, shape (metrics, M, M)."""
+        has_repeats = self.repeats is None or self.repeats.are_enough
+        return np.asarray((self.support >= MIN_QUERIES) & np.isfinite(self.error) & (self.decides and has_repeats))
+
+    @property
+    def shortage(self) -> str:
+        """Sentence about why nothing can be decided, or an empty text."""
+        if self.decides:
+            return ""
+        unit = "query" if self.units == self.queries else "cluster"
+        if self.units < MIN_QUERIES:
+            return f"The sample has {pluralize(self.units, unit)}, and a decision requires {MIN_QUERIES}."
+        carry = "carries" if self.majority == 1 else "carry"
+        return (
+            f"{pluralize(self.majority, unit).capitalize()} {carry} more than half of the weight, which leaves "
+            f"{self.freedom:.0f} degrees of freedom. A decision requires {MIN_FREEDOM}."
+        )
 
     def select(self, row: int) -> Estimate:
         """Return the part of one metric."""
@@ -100,61 +152,131 @@ class Estimate:
         return replace(self, root=root, repeats=repeats, **{name: getattr(self, name)[rows] for name in self.BY_ROW})
 
 
-def estimate(panel: Panel, *, joint: bool = True) -> Estimate:
+def estimate(panel: Panel, widths: Floats | None = None, *, joint: bool = True) -> Estimate:
     r"""Estimate means, and the covariance matrix of the means, from per-query values.
 
-    With weights w, the mean is μ = Σ wᵢxᵢ / Σ wᵢ, a ratio of sums, with the (linearized) covariance
-    S = n/(n − 1) · Σ wᵢ²(xᵢ − μ)(xᵢ − μ)ᵀ / (Σ wᵢ)². With equal weights, it is the sample covariance over n. For
-    clusters of queries, it is the jackknife covariance, see `compute_influences`. Repeats of recipes add their
-    variance, see `estimate_repeat_error`.
+    With shares wᵢ of the weight, the mean is μ = Σ wᵢxᵢ, and its covariance S = Σ aᵢ (xᵢ − μ)(xᵢ − μ)ᵀ with a = w²/(1 −
+    w), which is unbiased for equal variances (CR2, Bell & McCaffrey 2002). With equal weights, it is the sample
+    covariance over n. For clusters of queries, wᵢ is the share of a cluster and xᵢ its weighted mean. Repeats of
+    recipes add their variance, see `estimate_repeat_error`.
 
-    If `joint` is False, `root` is empty, which saves time if no draws are needed.
+    `widths` are those of the result, by default infinite. If `joint` is False, `root` is empty, which saves time if no
+    draws are needed.
     """
-    values = panel.values
-    metrics, models, queries = values.shape
-    tolerance = ROUNDING * np.abs(values).max(axis=(1, 2))
-    wins = count_wins(values, tolerance)
-    discordant = wins + wins.transpose(0, 2, 1)
-    duplicate_of = np.argmax(discordant == 0, axis=2)
+    metrics, models, queries = panel.values.shape
+    tolerance = ROUNDING * np.abs(panel.values).max(axis=(1, 2))
+    wins = count_wins(panel.values, tolerance)
+    duplicate_of = np.argmax(wins + wins.transpose(0, 2, 1) == 0, axis=2)
     rows = np.arange(metrics)[:, None]
-    mean = compute_means(values.T, panel.raw_weights).T
     # A vectorized sum may round equal columns differently, so duplicates share one mean.
-    mean = mean[rows, duplicate_of]
-    units = panel.units
-    shares, influences = _unit_weights(panel, units), compute_influences(panel, mean)[rows, duplicate_of]
+    mean = compute_means(panel.values.T, panel.raw_weights).T[rows, duplicate_of]
+    values, shares = read_units(panel)
+    units = values.shape[2]
+    influences = compute_influences(values, shares, mean)[rows, duplicate_of]
     root = compute_root(influences) if joint else np.empty((0, metrics * models))
     root = root[:, (rows * models + duplicate_of).ravel()]
-    even = shares is None or np.ptp(shares) <= ROUNDING * shares.max()
-    effective = float(units) if shares is None or even else float(1 / (shares**2).sum())
     error = np.sqrt(np.stack([sum_powers(part) for part in influences]))
-    error[error * np.sqrt(effective) <= tolerance[:, None, None]] = 0.0
+    error[error * np.sqrt(units) <= tolerance[:, None, None]] = 0.0
+    third = np.stack([sum_powers(part, 3) for part in influences])
     mean_error = np.sqrt((influences**2).sum(axis=2))
     if units < 2:
         error[:, ~np.eye(models, dtype=bool)] = np.inf
         mean_error[:] = np.inf
     difference = mean[:, None, :] - mean[:, :, None]
     difference[np.abs(difference) <= tolerance[:, None, None]] = 0.0
-    support, differing = discordant.astype(np.float64), discordant
-    if shares is not None:
-        support, differing = _effective_support(panel, units, shares, tolerance)
-        support = differing.astype(np.float64) if even else support
+    modal, below = find_modal_differences(
+        values, wins if units == queries else count_wins(values, tolerance), tolerance
+    )
     repeats = None
     if panel.repeats is not None:
         repeats = estimate_repeat_error(panel, error, mean_error, duplicate_of, tolerance)
         both = repeats.variance[:, :, None] + repeats.variance[:, None, :]
         both[duplicate_of[:, :, None] == duplicate_of[:, None, :]] = 0.0
         error, mean_error = np.hypot(error, np.sqrt(both)), np.hypot(mean_error, np.sqrt(repeats.variance))
+    cube = np.where(np.isfinite(error), error, 0.0) ** 3
     return Estimate(
-        mean, difference, error, mean_error, root, wins, support, differing, duplicate_of, tolerance, queries, units,
-        effective, repeats,
+        mean=mean,
+        difference=difference,
+        error=error,
+        skewness=np.divide(third, cube, out=np.zeros_like(third), where=cube > 0),
+        mean_error=mean_error,
+        root=root,
+        wins=wins,
+        modal=modal,
+        below=below,
+        duplicate_of=duplicate_of,
+        tolerance=tolerance,
+        widths=np.full(metrics, np.inf) if widths is None else widths,
+        queries=queries,
+        units=units,
+        freedom=max(units - 1.0, TINY) if shares is None else find_freedom(shares),
+        largest=1.0 if shares is None else float(units * shares.max()),
+        majority=units // 2 + 1 if shares is None else int((np.cumsum(-np.sort(-shares)) <= 0.5).sum()) + 1,
+        repeats=repeats,
+    )
+
+
+class Units(NamedTuple):
+    """Values of queries or clusters, shape (metrics, M, units), and their shares. None if all shares are equal."""
+
+    values: Floats
+    shares: Floats | None
+
+
+def read_units(panel: Panel) -> Units:
+    """Return the values and shares of queries, or the weighted means and the shares of clusters."""
+    if panel.clusters is None or panel.units == panel.queries:  # Clusters of one query each have no effect.
+        return Units(panel.values, panel.weights)
+    (shares,) = sum_by_cluster(panel.shares[None], panel.clusters)
+    sums = sum_by_cluster((panel.values * panel.shares).reshape(-1, panel.queries), panel.clusters)
+    values = (sums / shares).reshape(*panel.values.shape[:2], panel.units)
+    is_even = np.ptp(shares) <= ROUNDING * shares.max()
+    return Units(values, None if is_even else shares)
+
+
+def find_freedom(shares: Floats) -> float:
+    """Return the degrees of freedom of the variance of a weighted mean, (tr V)² / tr V² of its quadratic form.
+
+    They are n − 1 for n equal shares. Kish's effective size (Σw)²/Σw² would be far too large: a few heavy units decide
+    how variable the estimated variance is.
+
+    References
+    ----------
+    Bell & McCaffrey (2002), "Bias reduction in standard errors for linear regression with multi-stage samples", Survey
+    Methodology 28(2).
+
+    >>> round(find_freedom(np.full(50, 0.02)), 9), round(find_freedom(np.array([0.5, 0.2, 0.1, 0.1, 0.1])), 6)
+    (49.0, 1.557125)
+    """
+    if len(shares) < 2:
+        return TINY
+    factors = shares**2 / (1 - shares)
+    total, squares, mixed = factors.sum(), shares @ shares, factors @ shares
+    trace = total - 2 * mixed + squares * total
+    second = (
+        factors @ factors * (1 + 2 * squares) + 2 * mixed**2 + (total * squares) ** 2 - 4 * factors**2 @ shares
+        + 2 * total * (factors @ shares**2) - 4 * total * squares * mixed
     )  # fmt: skip
+    return float(trace**2 / second)
 
 
-def _unit_weights(panel: Panel, units: int) -> Floats | None:
-    """Return the weight of each query or cluster, or None if queries are independent and have the same weight."""
-    if panel.clusters is None or units == panel.queries:  # Clusters of one query each have no effect.
-        return panel.weights
-    return np.asarray(sum_by_cluster(panel.shares[None], panel.clusters)[0])
+def find_modal_differences(values: Floats, wins: Integers, tolerance: Floats) -> tuple[Floats, Integers]:
+    """Return the difference that more than 90 % of the units have, or 0, and the number of units with smaller ones.
+
+    `values` has the shape (metrics, M, units), the results (metrics, M, M). The modal difference is 0 unless a model
+    wins on more than 90 % of the units.
+    """
+    units = values.shape[2]
+    modal, below = np.zeros(wins.shape), wins.transpose(0, 2, 1).copy()
+    most = MODAL_SHARE * units
+    for row, k, j in np.argwhere(wins > most).tolist():
+        differences = values[row, j] - values[row, k]
+        middle = float(np.median(differences))
+        smaller, larger = differences < middle - 2 * tolerance[row], differences > middle + 2 * tolerance[row]
+        if units - smaller.sum() - larger.sum() > most:
+            modal[row, k, j], modal[row, j, k] = middle, -middle
+            below[row, k, j], below[row, j, k] = smaller.sum(), larger.sum()
+    return modal, below
 
 
 def count_wins(values: Floats, tolerance: Floats) -> Integers:
@@ -176,46 +298,16 @@ def count_wins(values: Floats, tolerance: Floats) -> Integers:
     return wins
 
 
-def _effective_support(panel: Panel, units: int, shares: Floats, tolerance: Floats) -> tuple[Floats, Integers]:
-    """Return the effective and the plain number of queries or clusters that separate two models."""
-    values, starts = panel.values, None
-    metrics, models, queries = values.shape
-    if panel.clusters is not None and units < queries:
-        order = np.argsort(panel.clusters, kind="stable")
-        values, starts = values[:, :, order], np.searchsorted(panel.clusters[order], np.arange(units))
-    sums = np.stack([shares, shares**2, np.ones(units)], axis=1)
-    support, count = np.zeros((metrics, models, models)), np.zeros((metrics, models, models), dtype=np.int64)
-    for m in range(metrics):
-        for k in range(models - 1):
-            differ = np.abs(values[m, k + 1 :] - values[m, k]) > tolerance[m]
-            if starts is not None:
-                differ = np.logical_or.reduceat(differ, starts, axis=1)
-            first, second, number = (differ @ sums).T
-            support[m, k, k + 1 :] = np.divide(first**2, second, out=np.zeros_like(first), where=second > 0)
-            count[m, k, k + 1 :] = np.rint(number)
-    return support + support.transpose(0, 2, 1), count + count.transpose(0, 2, 1)
+def compute_influences(values: Floats, shares: Floats | None, mean: Floats) -> Floats:
+    """Return the contribution w / √(1 − w) · (x − μ) of each unit to the errors of the means.
 
-
-def compute_influences(panel: Panel, mean: Floats) -> Floats:
-    """Return the contribution of each query or cluster to the errors of the means, shape (metrics, M, units).
-
-    The covariance of the means is the matrix of their products, summed over units. For queries in clusters, the
-    contribution of cluster g is u_g / (1 − w_g), with the sum u_g of its wᵢ(xᵢ − μ) and its share w_g of the weight.
-    This jackknife estimate (Bell & McCaffrey 2002) is not too small if the clusters are few and uneven.
+    The shape is (metrics, M, units). The covariance of the means is the matrix of their products, summed over units.
     """
-    metrics, models, queries = panel.values.shape
-    units = panel.units
+    units = values.shape[2]
     if units < 2:
-        return np.zeros((metrics, models, units))
-    influences = panel.values - mean[:, :, None]
-    if panel.clusters is not None and units < queries:
-        influences *= 1 / queries if panel.weights is None else panel.weights
-        sums = sum_by_cluster(influences.reshape(-1, queries), panel.clusters).reshape(metrics, models, units)
-        return np.asarray(sums / (1 - np.asarray(_unit_weights(panel, units))))
-    if panel.weights is None:
-        influences *= 1 / np.sqrt(queries * (queries - 1.0))
-    else:
-        influences *= panel.weights * np.sqrt(queries / (queries - 1.0))
+        return np.zeros(values.shape)
+    influences = values - mean[:, :, None]
+    influences *= 1 / np.sqrt(units * (units - 1.0)) if shares is None else shares / np.sqrt(1 - shares)
     return influences
 
 
@@ -293,6 +385,11 @@ class RepeatError:
 
     BY_ROW: ClassVar = ("variance", "query_error", "query_mean_error")
     """Attributes with one row per metric."""
+
+    @property
+    def are_enough(self) -> bool:
+        """Whether every recipe has enough repeats for statements about several models."""
+        return bool((self.counts[self.counts > 0] >= FEW_REPEATS).all())
 
     def select(self, row: int) -> RepeatError:
         """Return the part of one metric."""

@@ -6,11 +6,11 @@ import itertools
 import math
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtrit
 
 from .._common.text import format_confidence, format_mean, join_names, pluralize
 from .._common.typing import Floats
@@ -18,15 +18,11 @@ from ..evaluation.evaluator import HANDLING, Evaluator
 from ..judgments import Judgments, Unjudged
 from ..metrics.base import Metric
 from ..metrics.binary import Judged
-from .estimates import ROUNDING, Estimate, compute_influences, compute_repeat_means, sum_powers
-from .inference import MIN_QUERIES
+from .estimates import MIN_QUERIES, ROUNDING, Estimate, compute_repeat_means
 from .panel import FEW_REPEATS, Panel, QueryCounts
 
 FEW_QUERIES = 100
 """Pairs that differ on fewer queries are flagged."""
-
-MAX_HEAVY_SHARE = 0.10
-"""Weights are flagged if the heaviest 1 % of the queries carry more than this share."""
 
 MAX_SKEWNESS = 0.15
 """Pairs with a larger skewness of the mean difference are flagged: a one-sided test at level 5 % then errs in 7 %."""
@@ -50,7 +46,7 @@ class Flag:
     ----------
     code : str
         ``"equal labels"``, ``"left-out queries"``, ``"one model"``, ``"few queries"``, ``"few clusters"``,
-        ``"uneven weights"``, ``"uneven clusters"``, ``"identical repeats"``, ``"unchecked repeats"``,
+        ``"few degrees of freedom"``, ``"uneven weights"``, ``"uneven clusters"``, ``"identical repeats"``,
         ``"outlying repeats"``, ``"few repeats"``, ``"tied winners"``, ``"identical models"``, ``"ignored pairs"``,
         ``"thin pairs"``, ``"lopsided pairs"``, ``"uneven judging"``, ``"below chance"`` or ``"chance level"``.
     message : str
@@ -162,14 +158,17 @@ def find_flags(panel: Panel, estimated: Estimate, alpha: float) -> Iterator[Flag
         if panel.queries < MIN_QUERIES:
             code, size = "few queries", f"The sample has {pluralize(panel.queries, 'query')}"
         yield Flag(code, f"{size} only. At least {MIN_QUERIES} are required to decide.")
-    if panel.weights is not None:
-        yield from _find_weight_flags(panel.weights)
-    if panel.units < panel.queries and estimated.effective < panel.units / 2:
-        text = (
-            f"The sizes of the {clusters} are so uneven that they are worth about {estimated.effective:,.0f}. The "
-            "largest clusters decide."
+    elif estimated.shortage:
+        yield Flag("few degrees of freedom", estimated.shortage)
+    if estimated.freedom + 1 < estimated.units / 2:
+        kind, uneven = (
+            ("weights", "weights") if panel.units == panel.queries else ("clusters", f"sizes of the {clusters}")
         )
-        yield Flag("uneven clusters", text)
+        text = (
+            f"The {uneven} are so uneven that the variance is estimated as by {estimated.freedom + 1:,.0f} equal ones, "
+            f"out of {estimated.units:,}. The sample may miss others as large."
+        )
+        yield Flag(f"uneven {kind}", text)
     if panel.repeats is not None:
         yield from _find_repeat_flags(panel, panel.repeats, estimated)
     for metric, tied in zip(panel.metrics, estimated.tied, strict=True):
@@ -190,10 +189,6 @@ def _find_repeat_flags(panel: Panel, repeats: Sequence[Floats], estimated: Estim
             "example without sampling of queries or features, so the variance between repeats is unknown."
         )
         yield Flag("identical repeats", text, same)
-    if len(recipes) == 1:
-        (name,) = recipes
-        text = f"Outlying repeats of {name} cannot be checked, because no other recipe shows how repeats vary."
-        yield Flag("unchecked repeats", text, (name,))
     if outliers := find_outlying_repeats(panel):
         names = tuple(dict.fromkeys(name for name, _ in outliers))
         places = join_names([f"repeat {number} of {name}" for name, number in outliers])
@@ -201,9 +196,8 @@ def _find_repeat_flags(panel: Panel, repeats: Sequence[Floats], estimated: Estim
         yield Flag("outlying repeats", text, names)
     if few := tuple(name for name, number in recipes.items() if number < FEW_REPEATS):
         text = (
-            f"{join_names(few)} {'has' if len(few) == 1 else 'have'} fewer than {FEW_REPEATS} repeats. The variance "
-            "between repeats is estimated poorly, so only large differences are detected. With 3 repeats, bounds "
-            "at 95 % may miss in up to 10 % of the samples."
+            f"{join_names(few)} {'has' if len(few) == 1 else 'have'} fewer than {FEW_REPEATS} repeats, so the "
+            f"verdict is unresolved. Train at least {FEW_REPEATS} repeats of each."
         )
         yield Flag("few repeats", text, few)
 
@@ -211,51 +205,25 @@ def _find_repeat_flags(panel: Panel, repeats: Sequence[Floats], estimated: Estim
 def find_outlying_repeats(panel: Panel) -> list[tuple[str, int]]:
     """Return repeats whose mean is an outlier under some metric: names of recipes and numbers of repeats from 1.
 
-    The distance of a repeat from the median of its recipe is divided by the pooled standard deviation of the repeats of
-    the other recipes. It is an outlier if the ratio exceeds a limit that a healthy set of normal repeats exceeds with
-    probability `OUTLIER_LEVEL`. With a single recipe, no repeat can be checked. The standard deviation of few repeats
-    of the same recipe would flag many healthy sets.
+    The distance of a repeat from the mean of the other R − 1 repeats of its recipe, divided by the standard error by
+    these, has a t distribution with R − 2 degrees of freedom if repeats are normal. Other recipes may have another
+    variance and do not matter. A healthy set of repeats has an outlier with probability `OUTLIER_LEVEL` at most
+    (Bonferroni).
     """
-    counts = np.array(panel.repeat_counts)
-    recipes = np.flatnonzero(counts)
-    if len(recipes) < 2:
-        return []
-    means = [compute_repeat_means(panel, k) for k in recipes.tolist()]
-    limit = simulate_outlier_limit(tuple(counts[recipes].tolist()), OUTLIER_LEVEL / len(panel.metrics))
-    outliers = set()
-    for row in range(len(panel.metrics)):
-        rounding = ROUNDING * float(np.abs(panel.values[row]).max())
-        ratios = _compute_outlier_ratios([values[row][None] for values in means], rounding)
-        for k, ratio in zip(recipes.tolist(), ratios, strict=True):
-            outliers |= {(k, number) for number in np.flatnonzero(ratio[0] > limit).tolist()}
-    return [(panel.models[k], number + 1) for k, number in sorted(outliers)]
-
-
-@lru_cache
-def simulate_outlier_limit(counts: tuple[int, ...], level: float) -> float:
-    """Return the ratio that the repeats of recipes with these numbers exceed with a probability, if they are normal.
-
-    >>> 17 < simulate_outlier_limit((3, 3), 0.01) < 23
-    True
-    >>> round(simulate_outlier_limit((5, 5, 5, 5), 0.01))
-    5
-    """
-    samples = max(10_000, min(30_000, 1_000_000 // sum(counts)))
-    generator = np.random.default_rng(0)
-    ratios = _compute_outlier_ratios([generator.standard_normal((samples, number)) for number in counts], 0.0)
-    return float(np.quantile(np.max([ratio.max(axis=1) for ratio in ratios], axis=0), 1 - level))
-
-
-def _compute_outlier_ratios(means: list[Floats], rounding: float) -> list[Floats]:
-    """Return distances from the median over the pooled standard deviation of other recipes, shape (samples, R) each."""
-    squares = np.array([((values - values.mean(axis=1, keepdims=True)) ** 2).sum(axis=1) for values in means])
-    freedom = np.array([values.shape[1] - 1 for values in means])
-    ratios = []
-    for place, values in enumerate(means):
-        pooled = np.sqrt((squares.sum(axis=0) - squares[place]) / (freedom.sum() - freedom[place]))[:, None]
-        distance = np.abs(values - np.median(values, axis=1, keepdims=True))
-        ratios.append(np.divide(distance, pooled, out=np.zeros_like(distance), where=pooled > rounding))
-    return ratios
+    outliers, tests = [], len(panel.metrics) * sum(panel.repeat_counts)
+    for k, number in enumerate(panel.repeat_counts):
+        if not number:
+            continue
+        means = compute_repeat_means(panel, k)
+        limit = -float(stdtrit(number - 2, OUTLIER_LEVEL / 2 / tests))
+        rounding = ROUNDING * np.abs(panel.values).max(axis=(1, 2))
+        for place in range(number):
+            others = np.delete(means, place, axis=1)
+            error = others.std(axis=1, ddof=1) * math.sqrt(1 + 1 / (number - 1))
+            distance = np.abs(means[:, place] - others.mean(axis=1))
+            if (distance > limit * np.maximum(error, rounding)).any():
+                outliers.append((panel.models[k], place + 1))
+    return outliers
 
 
 def _has_equal_repeats(repeats: Floats, tolerance: Floats) -> bool:
@@ -266,37 +234,12 @@ def _has_equal_repeats(repeats: Floats, tolerance: Floats) -> bool:
     )
 
 
-def _find_weight_flags(weights: Floats) -> Iterator[Flag]:
-    """Yield a flag if few queries carry much of the weight. The sample may miss other heavy queries."""
-    number, top, effective = len(weights), compute_heaviest_share(weights), 1 / float((weights**2).sum())
-    if top > MAX_HEAVY_SHARE or effective < number / 2:
-        text = (
-            f"The heaviest 1 % of the queries carry {100 * top:.0f} % of the weight, and all {number:,} are worth "
-            f"about {effective:,.0f}. The sample may miss others. Sample queries by traffic with weight 1 instead."
-        )
-        yield Flag("uneven weights", text)
-
-
-def compute_heaviest_share(weights: Floats) -> float:
-    """Return the share of the heaviest 1 % of the queries, which may include a part of a query. Weights sum to 1.
-
-    >>> round(compute_heaviest_share(np.full(50, 0.02)), 12)
-    0.01
-    >>> round(compute_heaviest_share(np.array([0.5, 0.3] + 198 * [0.2 / 198])), 12)
-    0.8
-    """
-    size = len(weights) / 100
-    whole = int(size)
-    heaviest = -np.partition(-weights, whole)
-    return float(heaviest[:whole].sum() + (size - whole) * heaviest[whole])
-
-
 def _find_pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> Iterator[Flag]:
     # If models differed on a larger share of all queries, this sample would show it with probability 1 - alpha.
-    unseen = 1 - alpha ** (1 / estimated.effective)
-    support = estimated.support.min(axis=0)
-    same = estimated.support.max(axis=0) == 0
-    lopsided = (support >= FEW_QUERIES) & (compute_skewness(panel, estimated) > MAX_SKEWNESS)
+    unseen = min(1.0, estimated.largest * (1 - alpha ** (1 / estimated.units)))
+    discordant = (estimated.wins + estimated.wins.transpose(0, 2, 1)).max(axis=0)
+    support, same = estimated.support.min(axis=0), discordant == 0
+    lopsided = (support >= FEW_QUERIES) & (np.abs(estimated.skewness).max(axis=0) > MAX_SKEWNESS)
     units = "queries" if panel.units == panel.queries else "clusters"
     cases = {
         "identical models": (
@@ -324,22 +267,6 @@ def _find_pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> Iterato
             if len(pairs) > 3:
                 names = f"{len(pairs)} of {math.comb(len(panel.models), 2)} pairs of models"
             yield Flag(code, f"{names} {text}.", tuple(dict.fromkeys(itertools.chain(*pairs))), pairs)
-
-
-def compute_skewness(panel: Panel, estimated: Estimate) -> Floats:
-    """Return the skewness of the mean difference of each pair of models, the larger one of the metrics.
-
-    It is |Σ e³| / (Σ e²)^1.5 of the contributions e of the queries or clusters to the error of the difference. With
-    equal weights it is the skewness of the differences over √n, the leading term of the error of the normal limit
-    (Edgeworth). Shape (models, models), symmetric, 0 for constant differences.
-    """
-    skewness = np.zeros(estimated.error.shape[1:])
-    error = estimated.error if estimated.repeats is None else estimated.repeats.query_error
-    for row, influences in enumerate(compute_influences(panel, estimated.mean)):
-        spread = np.where(np.isfinite(error[row]), error[row], 0.0) ** 3
-        third = np.abs(sum_powers(influences, 3))
-        skewness = np.maximum(skewness, np.divide(third, spread, out=np.zeros_like(third), where=spread > 0))
-    return skewness
 
 
 @dataclass(frozen=True)

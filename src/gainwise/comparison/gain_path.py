@@ -31,7 +31,6 @@ from .._common.text import (
     join_names,
     pluralize,
     printable,
-    short_names,
 )
 from .._common.typing import Bools, Floats, Integers
 from .._common.validation import validate_real
@@ -170,11 +169,6 @@ class GainPath(TextResult):
         return pd.DataFrame(columns, index).reset_index()
 
     @cached_property
-    def short_names(self) -> dict[str, str]:
-        """Distinct names of the models for figures, 28 characters at most."""
-        return short_names(self.models)
-
-    @cached_property
     def text(self) -> str:
         """Two sentences with numbers."""
         return printable(f"{self._describe_winners()} {self._describe_verdict()}")
@@ -228,7 +222,7 @@ class GainPath(TextResult):
     def headline(self) -> str:
         """One or two short sentences without the last full stop."""
         changes, (low, high) = len(self.winners) - 1, self._ends
-        winner, bases = self.short_names[self.winners["model"].iloc[0]], f"at every gain from b = {low} to {high}"
+        winner, bases = printable(self.winners["model"].iloc[0]), f"at every gain from b = {low} to {high}"
         if self.verdict.kind == "agree":
             return f"{winner} is best {bases}"
         if not changes:
@@ -346,18 +340,24 @@ def estimate_gains(rankings: Rankings, sample: Sample, template: DCG, bases: Seq
     counted = ~np.isnan(compute_values([0], slice(None))[0, 0])
     some = np.flatnonzero(counted)[:: max(1, int(counted.sum()) * len(panel.models) // SAMPLED)]
     nodes = find_nodes(average_repeats(compute_values(range(len(bases)), some)))
-    return estimate_gains_at_nodes(build_panel, nodes, sample.draws, sample.seed)
+    settled = settle_discounts(template, int(rankings.judgments.sizes.max()))
+    ranges = [set_base(settled, base).value_range(rankings.judgments) for base in bases]
+    return estimate_gains_at_nodes(build_panel, nodes, sample.draws, sample.seed, np.ptp(ranges, axis=1))
 
 
 def estimate_gains_at_nodes(
-    build_panel: Callable[[Sequence[int]], Panel], nodes: Nodes, draws: int, seed: int
+    build_panel: Callable[[Sequence[int]], Panel], nodes: Nodes, draws: int, seed: int, widths: Floats | None = None
 ) -> JointEstimate:
-    """Estimate all bases, each exactly, and draw their joint errors. `build_panel` returns the values by place."""
+    """Estimate all bases, each exactly, and draw their joint errors. `build_panel` returns the values by place.
+
+    `widths` are those of the estimate.
+    """
     panel = build_panel(nodes.places.tolist())
     places = range(len(nodes.weights))
     size = max(1, MAX_VALUES // panel.values[0].size)
     single = [estimate(build_panel(places[start : start + size]), joint=False) for start in places[::size]]
     estimated = _combine_estimates(estimate(panel), single, nodes)
+    estimated = estimated if widths is None else replace(estimated, widths=widths)
     return JointEstimate(panel, estimated, draw_errors(estimated, draws, seed, shared=True))
 
 

@@ -16,13 +16,17 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import compress
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import chdtri, stdtrit
 
 from .._common import cached_property
 from .._common.typing import Bools, Floats, Integers
+from .betting import BoundKind, compute_digests, validate_bounds
+from .bounds import DifferenceBounds, add_skewness, remove_skewness
 from .estimates import Estimate, draw_repeat_errors, estimate
 from .panel import Panel
 
@@ -35,14 +39,11 @@ MAX_CHUNK = 2048
 MAX_MODELS = 100
 """Number of models up to which all requested draws are used."""
 
-MIN_QUERIES = 30
-"""A pair of models that differ on fewer queries cannot rule out a model, because the normal limit is not reliable."""
-
 POWER = 0.80
 """Probability with which a detectable difference is detected."""
 
-MIN_SELECTED = 5
-"""Number of models from which the optimism of the winner's mean is estimated."""
+TAIL_POWER = 4
+"""Power of the random survival probabilities of draws for small levels."""
 
 MAX_STEPS, PRECISION = 25, 1e-6
 """Steps to refine a lower bound: the limit, and the least gain of a step as a share of the largest difference."""
@@ -121,12 +122,15 @@ class BootstrapDraws:
         The estimate of these errors.
     factor : ndarray, shape (metrics, M, draws), or None
         Ratio of estimated to true variance of repeats in every draw. None if all models are fixed.
+    weights : ndarray, shape (draws,), or None
+        Weight of each draw, with mean 1. None if all are equal.
     """
 
     values: Floats
     max_t: Floats
     estimated: Estimate
     factor: Floats | None = None
+    weights: Floats | None = None
 
     @property
     def draws(self) -> int:
@@ -137,7 +141,31 @@ class BootstrapDraws:
         """Return the draws of one metric."""
         rows = slice(row, row + 1)
         factor = None if self.factor is None else self.factor[rows]
-        return BootstrapDraws(self.values[rows], self.max_t[rows], self.estimated.select(row), factor)
+        return BootstrapDraws(self.values[rows], self.max_t[rows], self.estimated.select(row), factor, self.weights)
+
+    @cached_property
+    def bounds(self) -> DifferenceBounds:
+        """Bounds of all ordered pairs of models."""
+        return DifferenceBounds.from_estimate(self.estimated)
+
+    def find_critical(self, level: float) -> float:
+        """Return the critical value of the largest t-statistic over all ordered pairs of models and metrics (max-T).
+
+        It is at least that of a single pair in both directions, which is known exactly.
+        """
+        critical = float(critical_value(self.max_t.max(axis=(0, 1)), 1 - level, self.weights))
+        if self.estimated.repeats is not None or self.values.shape[1] < 2:
+            return critical
+        return max(critical, -float(stdtrit(self.estimated.freedom, level / 2)))
+
+    def bound_pairs(self, alpha: float) -> Floats:
+        """Return simultaneous lower bounds of all differences, shape (metrics, M, M).
+
+        The upper bounds are the negative ones of the opposite differences. Bounds of both sides together are valid with
+        probability 1 − α.
+        """
+        metrics, models, _ = self.values.shape
+        return self.bounds.bound_jointly(alpha, max(1, metrics * models * (models - 1)), self.find_critical)
 
     def compute_errors(self, row: int, k: int, others: Any, part: slice | Integers = slice(None)) -> Floats:
         """Return the standard errors of the differences of other models to model k in every draw, shape (…, draws).
@@ -219,12 +247,14 @@ class BootstrapDraws:
         selected = np.ix_(np.asarray(rows), np.asarray(models))
         bound, error = self.max_t[selected].max(axis=(0, 1)), self.estimated.error[selected]
         if not shift[(error > 0) & (error < np.inf)].any():
-            return float(critical_value(bound, level))
+            return float(critical_value(bound, level, self.weights))
         order, values = np.argsort(-bound), np.empty(0)
-        number = self.draws - find_quantile_place(level, self.draws)  # the rank of the quantile from above
+        number = self._find_rank(level, order)
         while len(values) < self.draws:
-            if len(values) >= number:
-                quantile = float(np.partition(values, -number)[-number])
+            descending = np.argsort(-values)
+            rank = self._find_rank(level, order[descending])
+            if rank <= len(values):
+                quantile = float(values[descending[rank - 1]])
                 if bound[order[len(values)]] <= quantile:
                     return quantile
             part = order[len(values) : len(values) + number + number // 2 + 1]
@@ -232,19 +262,24 @@ class BootstrapDraws:
                 self.compute_shifted_max_t(rows, int(k), shift[:, place], part) for place, k in enumerate(models)
             ]
             values = np.concatenate([values, np.max(shifted, axis=0)])
-        return float(np.partition(values, -number)[-number])
+        return float(critical_value(values, level, None if self.weights is None else self.weights[order]))
 
-    def compute_half_widths(self, alpha: float) -> Floats:
-        """Return the half-widths of simultaneous intervals of all differences, shape (metrics, M, M).
+    def _find_rank(self, level: float, order: Integers) -> int:
+        """Return the rank of the quantile from above among draws whose values decrease in this order."""
+        if self.weights is None:
+            return self.draws - find_quantile_place(level, self.draws)
+        return int(find_weighted_rank(self.weights[order], level, self.draws))
 
-        The largest t-statistic over all ordered pairs is the largest absolute one over all pairs.
-        """
-        return compute_half_widths(self.estimated.error, float(critical_value(self.max_t.max(axis=(0, 1)), 1 - alpha)))
+    def sum_weights(self, mask: Bools) -> Floats:
+        """Return the weight of the draws in a mask, shape (…, draws), relative to all draws."""
+        if self.weights is None:
+            return np.asarray((1 + mask.sum(axis=-1)) / (self.draws + 1))
+        return np.asarray(mask @ self.weights / self.draws)
 
     def compute_mean_half_widths(self, row: int, alpha: float) -> Floats:
         """Return the half-widths of simultaneous intervals of all means under one metric, shape (M,)."""
         return compute_half_widths(
-            self.estimated.mean_error[row], float(critical_value(self.compute_deviations(row), 1 - alpha))
+            self.estimated.mean_error[row], float(critical_value(self.compute_deviations(row), 1 - alpha, self.weights))
         )
 
     def compute_deviations(self, row: int) -> Floats:
@@ -262,17 +297,28 @@ class BootstrapDraws:
         return np.asarray(t.max(axis=0))
 
 
-def draw_errors(estimated: Estimate, draws: int, seed: int, *, shared: bool = False) -> BootstrapDraws:
+def draw_errors(
+    estimated: Estimate, draws: int, seed: int, *, shared: bool = False, tail: bool = False
+) -> BootstrapDraws:
     """Draw the errors of the means from their normal limit: the Gaussian multiplier bootstrap.
 
-    `shared` is that of `draw_repeat_errors`.
+    With `tail`, most draws are large ones, and their weights correct for it, so that few draws have precise
+    quantiles at small levels. The length of a normal vector is independent of its direction, with a uniform survival
+    probability. The fourth power of a uniform variable replaces it (importance sampling). `shared` is that of
+    `draw_repeat_errors`.
     """
     metrics, models = estimated.mean.shape
     generator = np.random.default_rng(seed)
-    values = np.empty((metrics * models, draws))
+    values, weights = np.empty((metrics * models, draws)), np.ones(draws) if tail else None
     for start in range(0, draws, MAX_CHUNK):
         stop = min(start + MAX_CHUNK, draws)
-        values[:, start:stop] = (generator.standard_normal((stop - start, len(estimated.root))) @ estimated.root).T
+        normal = generator.standard_normal((stop - start, len(estimated.root)))
+        if weights is not None:
+            uniform = generator.random(stop - start)
+            weights[start:stop] = TAIL_POWER * uniform ** (TAIL_POWER - 1)
+            length = np.sqrt(chdtri(len(estimated.root), uniform**TAIL_POWER))
+            normal *= (length / np.linalg.norm(normal, axis=1))[:, None]
+        values[:, start:stop] = (normal @ estimated.root).T
     values = values.reshape(metrics, models, draws)
     factor = None
     if estimated.repeats is not None:
@@ -280,7 +326,7 @@ def draw_errors(estimated: Estimate, draws: int, seed: int, *, shared: bool = Fa
     for m in range(metrics):  # A matrix product may round equal columns differently.
         copies = np.flatnonzero(estimated.duplicate_of[m] != np.arange(models))
         values[m, copies] = values[m, estimated.duplicate_of[m, copies]]
-    bootstrap = BootstrapDraws(values, np.zeros_like(values), estimated, factor)
+    bootstrap = BootstrapDraws(values, np.zeros_like(values), estimated, factor, weights)
     _compute_max_t(bootstrap)
     return bootstrap
 
@@ -316,17 +362,27 @@ def compute_half_widths(error: Floats, critical: float) -> Floats:
     return np.where(finite, np.where(finite, error, 0.0) * critical, np.inf)
 
 
-def critical_value(draws: Floats, level: float) -> Floats:
+def critical_value(draws: Floats, level: float, weights: Floats | None = None) -> Floats:
     """Return the quantile of `draws`, shape (…, B), that a statistic exceeds exactly if its p-value is ≤ 1 − level.
 
     This is the order statistic ``ceil(level · (B + 1))`` of B draws, which belongs to the p-value
-    ``(1 + #{draws >= statistic}) / (B + 1)``.
+    ``(1 + #{draws >= statistic}) / (B + 1)``. With weights, the weight of larger draws is at most (1 − level) · B.
 
     >>> float(critical_value(np.arange(1.0, 100.0), 0.95))
     95.0
     """
-    place = find_quantile_place(level, draws.shape[-1])
-    return np.asarray(np.partition(draws, place)[..., place])
+    if weights is None:
+        place = find_quantile_place(level, draws.shape[-1])
+        return np.asarray(np.partition(draws, place)[..., place])
+    order = np.argsort(-draws, axis=-1)
+    rank = find_weighted_rank(weights[order], level, draws.shape[-1])
+    last = np.take_along_axis(order, np.minimum(rank, draws.shape[-1])[..., None] - 1, axis=-1)
+    return np.asarray(np.take_along_axis(draws, last, axis=-1)[..., 0])
+
+
+def find_weighted_rank(weights: Floats, level: float, draws: int) -> Integers:
+    """Return the rank of the `critical_value` from above. `weights` are those of decreasing draws."""
+    return np.asarray((np.cumsum(weights, axis=-1) <= (1 - level) * draws).sum(axis=-1) + 1, dtype=np.int64)
 
 
 def find_quantile_place(level: float, count: int) -> int:
@@ -346,7 +402,8 @@ class JointEstimate(NamedTuple):
 class Sample:
     """Per-query values with the settings of all tests and intervals, and estimates that are computed once.
 
-    `ranges` contains the range of each metric, by default infinite.
+    `ranges` contains the range of each metric, by default infinite. `tail` is that of `draw_errors`. `bounds` are those
+    of decisions, and `ids` those of the queries, by default their numbers.
     """
 
     panel: Panel
@@ -354,9 +411,13 @@ class Sample:
     draws: int
     seed: int
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    tail: bool = False
+    bounds: BoundKind = "asymptotic"
+    ids: Sequence[Any] | None = None
     _estimates: dict[tuple[str, ...], JointEstimate] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
+        validate_bounds(self.bounds)
         self.ranges = {metric: self.ranges.get(metric, (-np.inf, np.inf)) for metric in self.panel.metrics}
 
     def validate_difference(self, argument: str, difference: float, metrics: Sequence[str]) -> None:
@@ -369,13 +430,26 @@ class Sample:
                     f"is between {low:g} and {high:g}: pass for example 0.002."
                 )
 
+    def describe(self, margin: float) -> dict[str, Any]:
+        """Return the settings of results with this margin."""
+        return {"alpha": self.alpha, "margin": margin, "draws": self.draws, "seed": self.seed}
+
+    def compute_digests(self, metrics: Sequence[str]) -> list[str]:
+        """Return the hashes of the ids of the queries with a value under all of these metrics."""
+        rows = [self.panel.metrics.index(metric) for metric in metrics]
+        ids = range(self.panel.queries) if self.ids is None else self.ids
+        skipped = np.isnan(self.panel.values[rows, 0]).any(axis=0)
+        return compute_digests(compress(ids, np.logical_not(skipped)))
+
     def joint(self, metrics: Sequence[str]) -> JointEstimate:
         """Return the joint estimate of several metrics, computed on first use."""
         names = tuple(metrics)
         if names not in self._estimates:
             panel = self.panel.select(names)
-            estimated = estimate(panel)
-            self._estimates[names] = JointEstimate(panel, estimated, draw_errors(estimated, self.draws, self.seed))
+            widths = np.array([np.subtract(*self.ranges[metric][::-1]) for metric in names])
+            estimated = estimate(panel, widths)
+            bootstrap = draw_errors(estimated, self.draws, self.seed, tail=self.tail)
+            self._estimates[names] = JointEstimate(panel, estimated, bootstrap)
         return self._estimates[names]
 
     def single(self, metric: str) -> JointEstimate:
@@ -413,11 +487,6 @@ class BestTest:
     rejected_margin: Floats
     inequalities: Inequalities
 
-    @property
-    def lower(self) -> float:
-        """If every model is rejected, they all are for margins up to this one."""
-        return float(self.rejected_margin.min())
-
 
 def two_step_test(
     estimated: Estimate, bootstrap: BootstrapDraws, alpha: float, rows: Sequence[int] | None = None
@@ -429,8 +498,8 @@ def two_step_test(
     step two. Its critical value is c = max(0, q_{1−α+β}(max(t* + λ))). The p-value of a model is
     (1 + #{max(t* + λ) >= T})/(B + 1) + β, at most 1, and 1 if T <= 0.
 
-    If the standard error is 0 (a constant difference), t is +inf or −inf by the sign of the difference. For a pair that
-    differs on fewer than `MIN_QUERIES` queries, t is −inf, so it cannot rule out a model.
+    Statistics are corrected for skewness, see `remove_skewness`. For a pair with a support of fewer than 30
+    queries, t is −inf, so it cannot rule out a model.
 
     References
     ----------
@@ -448,10 +517,10 @@ class Inequalities:
         self._rows = list(range(len(estimated.mean)) if rows is None else rows)
         self._bootstrap, self._draws = bootstrap, bootstrap.values.shape[2]
         self._difference, self._error = estimated.difference[self._rows], estimated.error[self._rows]
-        self._tolerance = estimated.tolerance[self._rows]
-        self._has_support = estimated.support[self._rows] >= MIN_QUERIES
+        self._skewness, self._usable = estimated.skewness[self._rows], estimated.can_reject[self._rows]
         self._alpha, self._beta = alpha, max(alpha / 10, 1 / (self._draws + 1))
-        self._first_critical = critical_value(bootstrap.max_t[self._rows].max(axis=0), 1 - self._beta)
+        largest = bootstrap.max_t[self._rows].max(axis=0)
+        self._first_critical = critical_value(largest, 1 - self._beta, bootstrap.weights)
         self.precision = PRECISION * float(np.abs(self._difference).max())
 
     def test(self, margin: float | Floats, models: Sequence[int] | Integers | None = None) -> BestTest:
@@ -461,20 +530,19 @@ class Inequalities:
         """
         tested = np.arange(self._difference.shape[1]) if models is None else np.asarray(models)
         difference, error = self._difference[:, tested], self._error[:, tested]
-        excess = difference - np.reshape(margin, (-1, 1))
-        t = np.where(excess > self._tolerance[:, None, None], np.inf, -np.inf)
-        np.divide(excess, error, out=t, where=error > 0)
-        t = np.where(self._has_support[:, tested], t, -np.inf)
-        statistic = t.max(axis=(0, 2))
-        slack = np.minimum(0.0, t + self._first_critical[tested, None])
+        skewness, usable = self._skewness[:, tested], self._usable[:, tested]
+        t = np.full_like(difference, -np.inf)
+        np.divide(difference - np.reshape(margin, (-1, 1)), error, out=t, where=usable)
+        statistic = remove_skewness(t, -skewness).max(axis=(0, 2))
+        slack = np.minimum(0.0, t + add_skewness(self._first_critical[tested, None], skewness))
         level = 1 - self._alpha + self._beta
         quantiles = [
             self._bootstrap.find_shifted_quantile(self._rows, [k], slack[:, [place]], level)
             for place, k in enumerate(tested.tolist())
         ]
         critical = np.maximum(0.0, quantiles)
-        lower = difference - critical[:, None] * np.where(t > -np.inf, error, 0.0)
-        rejected_margin = np.where(t > -np.inf, lower, -np.inf).max(axis=(0, 2))
+        lower = difference - add_skewness(critical[:, None], -skewness) * np.where(usable, error, 0.0)
+        rejected_margin = np.where(usable, lower, -np.inf).max(axis=(0, 2))
         p_value = self._find_p_value(tested, statistic, slack)
         return BestTest(statistic <= critical, p_value, rejected_margin, self)
 
@@ -482,27 +550,31 @@ class Inequalities:
         """Return the largest p-value of the tested models. Models that cannot have it are not computed."""
         if (statistic <= 0).any():
             return 1.0
-        largest = 0
+        largest = 0.0
         reaches = self._bootstrap.max_t[self._rows][:, tested].max(axis=0) >= statistic[:, None]
-        bounds = reaches.sum(axis=1)
+        bounds = self._bootstrap.sum_weights(reaches)
         for place in np.argsort(-bounds, kind="stable").tolist():
             if bounds[place] <= largest:
                 break
-            part = np.flatnonzero(reaches[place])
+            part, mask = np.flatnonzero(reaches[place]), reaches[place].copy()
             shifted = self._bootstrap.compute_shifted_max_t(self._rows, int(tested[place]), slack[:, place], part)
-            largest = max(largest, int(np.count_nonzero(shifted >= statistic[place])))
-        return float(min(1.0, (1 + largest) / (self._draws + 1) + self._beta))
+            mask[part] = shifted >= statistic[place]
+            largest = max(largest, float(self._bootstrap.sum_weights(mask)))
+        return float(min(1.0, largest + self._beta))
 
 
-def bound_regrets_from_below(test: BestTest) -> Floats:
-    """Return a lower bound of the regret of every model under one metric, each valid separately, shape (M,).
+def bound_regrets_from_below(test: BestTest, steps: int = MAX_STEPS) -> Floats:
+    """Return a lower bound of the larger regret of every model under the tested metrics, each valid separately.
 
-    The regret of a model is below a margin if no other model is better by more than that. The margins that the test
-    rejects are a confidence statement, so the bound is positive exactly if `test`, the test of this metric at margin 0,
-    rejects the model. It is refined in steps, as in `bound_price`, up to `MAX_MODELS` models.
+    The shape is (M,). The regrets of a model are below a margin if no other model is better by more than that. The
+    margins that the test rejects are a confidence statement, so the bound is positive exactly if `test`, the test at
+    margin 0, rejects the model. The smallest bound is one of the price of disagreement, at the level of the test.
+
+    As the margin increases, more slack only decreases the critical values. So those at one margin are valid for all
+    larger ones, up to the margin at which the statistic falls below them, and the next step starts there. Fewer steps
+    give valid, lower bounds.
     """
     bounds, rising = np.where(test.not_rejected, 0.0, test.rejected_margin), np.flatnonzero(~test.not_rejected)
-    steps = MAX_STEPS if len(bounds) <= MAX_MODELS else 0
     for _ in range(steps):
         if not len(rising):
             break
@@ -513,39 +585,13 @@ def bound_regrets_from_below(test: BestTest) -> Floats:
     return bounds
 
 
-def bound_price(test: BestTest, margin: float) -> float:
-    """Return a lower bound of the price of disagreement: the smallest margin at which some model may be best.
-
-    The price is the smallest worst-metric regret of a model. At a margin below it, no model is best up to that margin.
-    So the margins at which every model is rejected are a confidence statement about the price at the level of the test,
-    and the bound is positive exactly if the test at margin 0 rejects every model.
-
-    The bound is found in steps, from the `margin` of `test`. As the margin increases, more slack only decreases the
-    critical values. So those at one margin are valid for all larger ones, up to the margin at which the statistic falls
-    below them. The next step starts there. To stop early gives a valid, lower bound.
-    """
-    if test.not_rejected.any():
-        return 0.0
-    bound = margin
-    for _ in range(MAX_STEPS):
-        if test.lower <= bound + test.inequalities.precision:
-            break
-        bound = test.lower
-        test = test.inequalities.test(bound)
-    return max(bound, test.lower)
-
-
-def bound_regrets_from_above(estimated: Estimate, bootstrap: BootstrapDraws, alpha: float) -> Floats:
+def bound_regrets_from_above(bootstrap: BootstrapDraws, alpha: float) -> Floats:
     """Return simultaneous upper bounds of the regret of every model under every metric, shape (metrics, M).
 
-    regret(m, k) = max over j of mean[m, j] − mean[m, k]. The bound is the largest of difference + q · error, with q the
-    1 − α quantile of the largest studentized error over all ordered pairs of all metrics. It is valid for a model that
-    is selected by the data. Two models that never differ count as one model, because the sample does not show how they
-    differ on other queries. The bound is 0 or more, and infinite below `MIN_QUERIES` queries or clusters.
+    The regret is the largest difference of another model to it, so the bound is the largest upper bound of these. It is
+    valid for a model that is selected by the data. It is 0 or more, and infinite if nothing can be decided.
     """
-    if estimated.units < MIN_QUERIES:
-        return np.full(estimated.mean.shape, np.inf)
-    return np.asarray(np.maximum(0.0, (estimated.difference + bootstrap.compute_half_widths(alpha)).max(axis=2)))
+    return np.asarray(np.maximum(0.0, -bootstrap.bound_pairs(alpha).min(axis=1)))
 
 
 @dataclass(frozen=True)
@@ -556,14 +602,11 @@ class RegretBand:
     ----------
     lower, upper : ndarray, shape (metrics, M)
         All regrets under all metrics are between them with probability 1 − α. `lower` is positive exactly if the model
-        is ruled out. `upper` is infinite below `MIN_QUERIES` queries or clusters.
-    critical : float
-        Half-width of the band in standard errors of a difference.
+        is ruled out. `upper` is infinite if nothing can be decided.
     """
 
     lower: Floats
     upper: Floats
-    critical: float
 
     @property
     def may_be_best(self) -> Bools:
@@ -581,85 +624,53 @@ def compute_regret_band(estimated: Estimate, bootstrap: BootstrapDraws, alpha: f
     by the regret of j, at least ρ(j). From above, it can only fail because of a model j that is best, so that ρ(j) = 0.
     So q is the 1 − α + β quantile of the largest of ± t* over pairs with ρ(j) = 0, and of t* − ρ(j)/e over the others.
 
-    A pair that differs on fewer than `MIN_QUERIES` queries or clusters cannot rule out a model.
+    A pair with a support of fewer than 30 queries or clusters cannot rule out a model.
     """
-    beta = max(alpha / 10, 1 / (bootstrap.draws + 1))
-    first = _bound_regrets(estimated, float(critical_value(bootstrap.max_t.max(axis=(0, 1)), 1 - beta)))
+    beta, rows = max(alpha / 10, 1 / (bootstrap.draws + 1)), range(len(estimated.mean))
+    models = range(estimated.mean.shape[1])
+    count = max(1, len(rows) * len(models) * (len(models) - 1))
+
+    def bound(level: float, slack: Floats) -> tuple[Floats, Floats]:
+        """Return lower bounds of all differences and, by pairs that can rule out a model, of all regrets."""
+        lower = bootstrap.bounds.bound_jointly(
+            level, count, lambda part: bootstrap.find_shifted_quantile(rows, models, slack, 1 - part)
+        )
+        return lower, np.where(estimated.can_reject, lower, 0.0).max(axis=2, initial=0.0)
+
+    _, first = bound(beta, np.zeros_like(estimated.error))
     slack = np.divide(first[:, None, :], estimated.error, out=np.zeros_like(estimated.error), where=estimated.error > 0)
     slack[(first[:, None, :] == 0) | (first[:, :, None] == 0)] = 0.0  # Both signs of a difference count for these.
-    rows, models = map(range, first.shape)
-    critical = bootstrap.find_shifted_quantile(rows, models, -slack, 1 - alpha + beta)
-    lower = _bound_regrets(estimated, critical)
+    differences, lower = bound(alpha - beta, -slack)
     lower[lower <= estimated.tolerance[:, None]] = 0.0
-    if estimated.units < MIN_QUERIES:
-        return RegretBand(lower, np.full_like(lower, np.inf), critical)
-    ends = estimated.difference + compute_half_widths(estimated.error, critical)
-    may_be_best = np.broadcast_to((first == 0)[:, None, :], ends.shape)
-    upper = np.maximum(0.0, ends.max(axis=2, initial=0.0, where=may_be_best))
-    return RegretBand(lower, np.maximum(upper, np.maximum(0.0, estimated.difference.max(axis=2))), critical)
-
-
-def _bound_regrets(estimated: Estimate, critical: float) -> Floats:
-    """Return max over j of d − q e, or 0, by the pairs with enough support."""
-    has_support = (estimated.support >= MIN_QUERIES) & np.isfinite(estimated.error)
-    ends = np.where(has_support, estimated.difference - critical * np.where(has_support, estimated.error, 0.0), 0.0)
-    return np.asarray(np.maximum(0.0, ends.max(axis=2)))
+    may_be_best = np.broadcast_to((first == 0)[:, None, :], differences.shape)
+    upper = -differences.transpose(0, 2, 1)
+    upper = np.maximum(0.0, upper.max(axis=2, initial=0.0, where=may_be_best))
+    return RegretBand(lower, np.maximum(upper, np.maximum(0.0, estimated.difference.max(axis=2))))
 
 
 def estimate_detectable_difference(
-    estimated: Estimate, bootstrap: BootstrapDraws, alpha: float, not_rejected: Bools, winner: Integers
+    bootstrap: BootstrapDraws, alpha: float, not_rejected: Bools, winner: Integers
 ) -> float:
     """Return the smallest true difference under one metric that rules out the other model with 80 % probability.
 
-    It is (c + z) · e, with c the largest critical value of the models in question if all their inequalities bind, z =
-    0.84 the 80 % point of the normal distribution, and e the largest standard error of a difference between two of
-    these models. All three are conservative. The few repeats of a recipe estimate a different error in each sample, so
-    for these pairs it is the largest difference that exceeds c times the estimated error in 80 % of the draws. It is
-    infinite if no pair varies, or none differs on 30 queries.
+    It is (h(c) + z √(1 + c²/2ν)) · e, the largest one of the pairs in question. c is the largest critical value of the
+    models in question if all their inequalities bind, h(c) corrects it for skewness, z = 0.84 is the 80 % point of the
+    normal distribution, and e the standard error with ν degrees of freedom. It is infinite if no pair may rule out a
+    model.
 
     In question are the models that may be best under both metrics, and the winners. If there is only one, all models
     are.
     """
-    in_question = not_rejected.copy()
+    estimated, in_question = bootstrap.estimated, not_rejected.copy()
     in_question[winner] = True
     if in_question.sum() < 2:
         in_question[:] = True
-    has_support = (estimated.support >= MIN_QUERIES) & in_question[:, None] & in_question
-    error = float(estimated.error.max(where=has_support, initial=0.0))
-    if error == 0:
+    usable = estimated.can_reject & in_question[:, None] & in_question & (estimated.error > 0)
+    if not usable.any():
         return math.inf
-    max_t = bootstrap.max_t.max(axis=0)[in_question]
-    critical = float(critical_value(max_t, 1 - alpha + alpha / 10).max())
-    fixed = (critical + NormalDist().inv_cdf(POWER)) * error
-    if estimated.repeats is None:
-        return fixed
-    revealed, of_recipes = fixed, has_support & (estimated.error > estimated.repeats.query_error)
-    for row, k in np.argwhere(of_recipes.any(axis=2)).tolist():
-        others = np.flatnonzero(of_recipes[row, k])
-        drawn = bootstrap.values[row, others] - bootstrap.values[row, k]
-        needed = critical * bootstrap.compute_errors(row, k, others) - drawn
-        revealed = max(revealed, float(critical_value(needed, POWER).max()))
-    return revealed
-
-
-def estimate_optimism(estimated: Estimate, bootstrap: BootstrapDraws) -> Floats:
-    """Return the part of the winner's mean that is due to selecting the best of several models, shape (metrics,).
-
-    It is the mean over draws of the error of the model with the largest drawn mean. The drawn means are estimates that
-    are shrunk towards their average (James & Stein 1961), because estimates scatter more than true means. Errors are
-    those of differences from the average of the models. It is 0 for fewer than `MIN_SELECTED` models.
-
-    References
-    ----------
-    James & Stein (1961), "Estimation with quadratic loss", Proceedings of the Fourth Berkeley Symposium 1.
-    """
-    metrics, models = estimated.mean.shape
-    optimism = np.zeros(metrics)
-    for row in range(metrics) if models >= MIN_SELECTED else ():
-        errors = bootstrap.values[row] - bootstrap.values[row].mean(axis=0)
-        means = estimated.mean[row] - estimated.mean[row].mean()
-        spread = float((means**2).sum())
-        shrinkage = max(0.0, 1 - (models - 3) * float((errors**2).mean()) / spread) if spread > 0 else 0.0
-        best = np.argmax(shrinkage * means[:, None] + errors, axis=0)
-        optimism[row] = max(0.0, float(errors[best, np.arange(bootstrap.draws)].mean()))
-    return optimism
+    largest = bootstrap.max_t.max(axis=0)[in_question]
+    critical = float(critical_value(largest, 1 - alpha + alpha / 10, bootstrap.weights).max())
+    gain = NormalDist().inv_cdf(POWER) * np.sqrt(1 + critical**2 / (2 * bootstrap.bounds.freedom))
+    return float(
+        ((add_skewness(critical, -estimated.skewness) + gain) * estimated.error).max(where=usable, initial=0.0)
+    )

@@ -192,23 +192,6 @@ def validate_seed(seed: int, draws: int, alpha: float) -> tuple[int, int]:
     return seed, draws
 
 
-@dataclass(frozen=True)
-class Settings:
-    """Level of tests and bounds, largest negligible difference, number of bootstrap draws, and random seed."""
-
-    alpha: float = 0.05
-    margin: float = 0.0
-    draws: int = 10_000
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", validate_alpha(self.alpha))
-        object.__setattr__(self, "margin", validate_margin(self.margin))
-        seed, draws = validate_seed(self.seed, self.draws, self.alpha)
-        object.__setattr__(self, "seed", seed)
-        object.__setattr__(self, "draws", draws)
-
-
 def validate_primary(primary: Sequence[str] | None, metrics: Sequence[str]) -> tuple[str, str]:
     """Return the two primary metrics, by default the first two, or raise `ValueError`."""
     pair = tuple(metrics[:2]) if primary is None else tuple(primary)

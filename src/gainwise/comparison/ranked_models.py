@@ -67,6 +67,10 @@ class Rankings:
         scores = self.scores[model]
         return [scores] if isinstance(scores, np.ndarray) else scores
 
+    def find_ranges(self, metrics: Mapping[str, Metric]) -> dict[str, tuple[float, float]]:
+        """Return the lowest and the highest possible value of each metric."""
+        return {name: metric.value_range(self.judgments.column(metric.column)) for name, metric in metrics.items()}
+
     def find_equal_labels(self, metrics: Iterable[Metric]) -> Bools:
         """Return whether all documents of a query have the same label for each of the metrics, shape (queries,)."""
         sizes = self.judgments.sizes

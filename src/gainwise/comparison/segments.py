@@ -12,7 +12,8 @@ import pandas as pd
 
 from .._common.text import TextResult, format_amount, format_confidence, join_names, pluralize, printable
 from .._common.typing import Bools
-from .inference import MIN_QUERIES, Sample, critical_value, limit_draws
+from .estimates import MIN_QUERIES
+from .inference import Sample
 from .pairs import build_leaderboard
 from .query_labels import Labels, list_labels
 from .verdict import Verdict, describe_losses
@@ -61,7 +62,7 @@ class Segment:
     @property
     def decided(self) -> bool:
         """Whether there are enough queries, or clusters of queries, to decide."""
-        return self.units >= MIN_QUERIES
+        return self.verdict is not None and not self.verdict.shortage
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,8 @@ class Segments(TextResult):
     alpha, level : float
         Level of all segments together, and of each segment.
     draws : int
-        Bootstrap draws for each segment, at least 250 / `level`.
+        Bootstrap draws for each segment. Most of them are large ones with small weights, so that few are precise at
+        this level.
     metrics : tuple of two str
         Primary metrics.
     models : tuple of str
@@ -169,7 +171,7 @@ class Segments(TextResult):
     def frame(self) -> pd.DataFrame:
         """Return one row per segment, with the index levels `column` and `segment`.
 
-        Columns are `queries`, `share` of the weight, `decided` (30 queries or more), `kind` of the verdict, `safe
+        Columns are `queries`, `share` of the weight, `decided` (enough queries to decide), `kind` of the verdict, `safe
         choice`, its `regret` and `regret upper`, and `price lower`. For each primary metric M, they are `winner M` and
         `differs M`, whether it is different from the winner on all queries.
         """
@@ -204,7 +206,10 @@ class Segments(TextResult):
         if small:
             names = join_names([f"{part.column} {part.label} ({part.units})" for part in small])
             units = "queries" if self.whole.clusters is None else "clusters"
-            sentences.append(f"Segments with fewer than {MIN_QUERIES} {units} are not decided: {names}.")
+            sentences.append(
+                f"Segments with fewer than {MIN_QUERIES} {units}, or too few degrees of freedom or repeats, are not "
+                f"decided: {names}."
+            )
         sentences.append(
             f"All {pluralize(len(self.parts), 'segment')} together have {format_confidence(self.alpha)} confidence "
             f"(level {self.level:.2g} each)."
@@ -233,7 +238,6 @@ def compute_segments(
     """Test every segment of a sample at its share of the level. `labels` are those of its queries."""
     names = [(column, label) for column, rows in labels.items() for label in list_labels(rows)]
     level = sample.alpha / len(names)
-    draws = max(sample.draws, limit_draws(math.ceil(25 * 10 / level - 1e-9), len(sample.panel.models), level))
     weights = np.ones(sample.panel.queries) if sample.panel.weights is None else sample.panel.weights
     rows = [sample.panel.metrics.index(metric) for metric in metrics]
     counted = ~np.isnan(sample.panel.values[rows, 0]).any(axis=0)
@@ -241,29 +245,26 @@ def compute_segments(
     for column, label in names:
         mask: Bools = np.asarray(labels[column] == label, dtype=bool)
         share = float(weights[mask & counted].sum() / weights[counted].sum())
-        part = Sample(sample.panel.subset(mask), level, draws, sample.seed, sample.ranges)
+        part = Sample(sample.panel.subset(mask), level, sample.draws, sample.seed, sample.ranges, tail=True)
         parts.append(_compute_segment(part, (column, label), share, metrics, margin))
-    return Segments(sample.alpha, level, draws, metrics, sample.panel.models, whole, tuple(parts))
+    return Segments(sample.alpha, level, sample.draws, metrics, sample.panel.models, whole, tuple(parts))
 
 
 def _compute_segment(
     part: Sample, name: tuple[str, str], share: float, metrics: tuple[str, str], margin: float
 ) -> Segment:
-    """Test one segment. Its draws, which may be many, are released afterwards."""
+    """Test one segment. Its draws are released afterwards."""
     panel = part.panel
     queries = panel.counts(metrics).common
     if not queries:
         shape = (len(metrics), len(panel.models), len(panel.models))
         return Segment(*name, 0, 0, 0.0, None, None, np.zeros(shape, dtype=bool))
     joint = part.joint(metrics)
-    estimated = joint.estimated
     # Models are better under all metrics simultaneously: max-T over all ordered pairs.
-    critical = float(critical_value(joint.bootstrap.max_t.max(axis=(0, 1)), 1 - part.alpha))
-    has_support = (estimated.support >= MIN_QUERIES) & np.isfinite(estimated.error)
-    lower = estimated.difference - critical * np.where(has_support, estimated.error, 0.0)
+    is_better = joint.bootstrap.bound_pairs(part.alpha) > 0
     defined = [metric for metric in panel.metrics if panel.counts([metric]).common]
     verdict, board = Verdict.from_sample(part, metrics, margin), build_leaderboard(part, defined)
-    return Segment(*name, queries, joint.panel.units, share, verdict, board, np.asarray(has_support & (lower > 0)))
+    return Segment(*name, queries, joint.panel.units, share, verdict, board, np.asarray(is_better))
 
 
 def _describe_segment(part: Segment) -> str:

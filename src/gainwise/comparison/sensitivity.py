@@ -19,7 +19,7 @@ from ..evaluation.evaluator import Evaluator
 from ..metrics.base import FunctionMetric, Metric
 from ..metrics.dcg import has_exponential_gain
 from ..metrics.names import parse_metrics
-from .inference import MIN_QUERIES
+from .estimates import MIN_QUERIES
 from .panel import Panel
 from .ranked_models import Rankings, select_sums
 

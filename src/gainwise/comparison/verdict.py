@@ -25,25 +25,24 @@ from .._common.text import (
     round_bound,
     styled,
 )
+from .._common.typing import Bools, Floats
+from .betting import BoundKind, bound_mean, find_p_value, order_queries
 from .estimates import VarianceComponents, estimate_variance_components
 from .flags import NO_EVIDENCE_FLAG, Flag, UnjudgedDocuments, find_flags, find_left_out_flags
 from .inference import (
-    MIN_QUERIES,
-    BestTest,
+    MAX_MODELS,
+    MAX_STEPS,
     JointEstimate,
     Sample,
-    bound_price,
     bound_regrets_from_above,
     bound_regrets_from_below,
     estimate_detectable_difference,
-    estimate_optimism,
     two_step_test,
 )
-from .panel import Vary
+from .panel import FEW_REPEATS, Vary
+from .settings import Scope, Settings
 
 Kind: TypeAlias = Literal["genuine", "agree", "immaterial", "unresolved"]
-MIN_OPTIMISM = 0.00005
-"""A smaller optimism under both metrics is not mentioned."""
 
 SAMPLE = "The queries are the random sample and the models are fixed, so another training seed is not covered."
 """Sentence about fixed models."""
@@ -52,7 +51,7 @@ PerModel: TypeAlias = dict[str, dict[str, float]]
 
 
 @dataclass(frozen=True, repr=False)
-class Verdict(TextResult):
+class Verdict(Settings, Scope, TextResult):
     """Verdict of a statistical test on whether two metrics disagree about the best model.
 
     `Comparison.verdict` creates it. ``kind`` is the first of these that applies:
@@ -73,8 +72,6 @@ class Verdict(TextResult):
         Whether the condition of ``"immaterial"`` applies, for any kind.
     metrics, models : tuple of str
         The two metrics, and all models in natural order of their names.
-    queries : int
-        Number of queries of positive weight with a value under both metrics.
     left_out : dict of metric name to int
         Number of further queries with a value under this metric only.
     winners : dict of metric name to model
@@ -96,24 +93,21 @@ class Verdict(TextResult):
         Mean, regret (gap to the best mean) and its confidence bounds. Upper bounds are simultaneous.
     detectable : float
         Smallest true difference that this number of queries reveals with 80 % probability.
-    optimism : dict of metric name to float
-        Part of the mean of the winner that is due to selecting the best of five or more models.
     flags : tuple of Flag
         Reasons to be careful.
-    alpha, margin, draws, seed : float, float, int, int
-        Settings of the test.
+    bounds : {"asymptotic", "betting"}
+        Kind of the bounds.
+    shortage : str
+        Sentence about why the verdict is unresolved in any case, or an empty text.
     unjudged : UnjudgedDocuments or None
         Share of unjudged documents of each model, for TREC runs.
-    lower_is_better : tuple of str
-        Metrics whose lower values are better.
-    clusters : int or None
-        Number of clusters of queries. None if queries are independent.
-    repeats : dict of model to int
-        Number of repeats of each recipe, 0 for a fixed model. Empty if all models are fixed.
-    vary : {"seed", "queries"} or None
-        What differs between repeats.
     variance : dict of metric name to VarianceComponents
         Variance of the difference of two recipes by source. Empty if all models are fixed.
+
+    queries, clusters, repeats, vary, lower_is_better
+        Sample of queries and repeats. See `Scope`.
+    alpha, margin, draws, seed : float, float, int, int
+        Settings of the test. See `Settings`.
 
     Notes
     -----
@@ -138,7 +132,6 @@ class Verdict(TextResult):
     within_margin: bool
     metrics: tuple[str, str]
     models: tuple[str, ...]
-    queries: int
     left_out: dict[str, int]
     winners: dict[str, str]
     common_best: tuple[str, ...]
@@ -154,17 +147,10 @@ class Verdict(TextResult):
     regrets_lower: PerModel
     regrets_upper: PerModel
     detectable: float
-    optimism: dict[str, float]
     flags: tuple[Flag, ...]
-    alpha: float
-    margin: float
-    draws: int
-    seed: int
+    bounds: BoundKind = "asymptotic"
+    shortage: str = ""
     unjudged: UnjudgedDocuments | None = None
-    lower_is_better: tuple[str, ...] = ()
-    clusters: int | None = None
-    repeats: dict[str, int] = field(default_factory=dict)
-    vary: Vary | None = None
     variance: dict[str, VarianceComponents] = field(default_factory=dict)
 
     @classmethod
@@ -173,54 +159,49 @@ class Verdict(TextResult):
         alpha, counts = sample.alpha, sample.panel.counts(names)
         joint = sample.joint(names)
         panel, estimated, bootstrap = joint
-        both = two_step_test(estimated, bootstrap, alpha)
-        single = [two_step_test(estimated, bootstrap, alpha, rows=[row]) for row in (0, 1)]
-        up_to_margin = both.inequalities.test(margin) if margin > 0 else both
-        # A model that may be best under both may also be best under each.
-        may_be_best = np.array([test.not_rejected | both.not_rejected for test in single])
-        material = not (both.not_rejected | up_to_margin.not_rejected).any()
+        betting = sample.bounds == "betting"
+        evidence = bet_on_models(sample, names, alpha) if betting else test_models(joint, alpha)
         models = np.array(panel.models, dtype=object)
         winner = estimated.tied.argmax(axis=1)
-        regret = np.maximum(0.0, estimated.difference.max(axis=2))
-        upper = bound_regrets_from_above(estimated, bootstrap, alpha)
-        worst = regret.max(axis=0)
-        risk = upper.max(axis=0) if np.isfinite(upper).all() else worst
+        is_enough = estimated.repeats is None or estimated.repeats.are_enough
+        worst = np.maximum(0.0, estimated.difference.max(axis=2)).max(axis=0)
+        risk = evidence.upper.max(axis=0) if np.isfinite(evidence.upper).all() else worst
         safe = int(np.argmax(risk <= risk.min() + estimated.tolerance.max()))
-        within = estimated.units >= MIN_QUERIES and bool((upper[:, winner] <= margin).all())
+        within = bool((evidence.upper[:, winner] <= margin).all())
 
         def by_model(table: Any) -> PerModel:
             rows = (dict(zip(panel.models, row.tolist(), strict=True)) for row in table)
             return dict(zip(names, rows, strict=True))
 
         return cls(
-            kind=_find_kind(joint, both, single, alpha, within),
-            material=material,
+            kind=_find_kind(evidence, within and is_enough),
+            material=evidence.price_lower > margin,
             within_margin=within,
             metrics=names,
             models=panel.models,
             queries=panel.queries,
             left_out=counts.left_out,
             winners={name: models[place] for name, place in zip(names, winner, strict=True)},
-            common_best=tuple(models[both.not_rejected]),
-            best_sets={name: tuple(models[row]) for name, row in zip(names, may_be_best, strict=True)},
-            p_value=both.p_value,
+            common_best=tuple(models[evidence.common_best]),
+            best_sets={name: tuple(models[row]) for name, row in zip(names, evidence.may_be_best, strict=True)},
+            p_value=evidence.p_value,
             price=float(worst.min()),
-            price_lower=bound_price(up_to_margin, margin) if material else bound_price(both, 0.0),
+            price_lower=evidence.price_lower,
             safe_choice=models[safe],
             safe_regret=float(worst[safe]),
-            safe_regret_upper=float(upper[:, safe].max()),
+            safe_regret_upper=float(evidence.upper[:, safe].max()),
             means=by_model(map(panel.in_unit, names, estimated.mean)),
-            regrets=by_model(regret),
-            regrets_lower=by_model(np.where(may_be_best, 0.0, [bound_regrets_from_below(test) for test in single])),
-            regrets_upper=by_model(upper),
-            detectable=estimate_detectable_difference(estimated, bootstrap, alpha, both.not_rejected, winner),
-            optimism=dict(zip(names, estimate_optimism(estimated, bootstrap).tolist(), strict=True)),
+            regrets=by_model(np.maximum(0.0, estimated.difference.max(axis=2))),
+            regrets_lower=by_model(evidence.lower),
+            regrets_upper=by_model(evidence.upper),
+            detectable=math.inf
+            if betting
+            else estimate_detectable_difference(bootstrap, alpha, evidence.common_best, winner),
             flags=(*find_left_out_flags(counts), *find_flags(panel, estimated, alpha)),
-            alpha=alpha,
-            margin=margin,
-            draws=sample.draws,
-            seed=sample.seed,
+            bounds=sample.bounds,
+            shortage="" if betting else estimated.shortage or describe_few_repeats(panel.evidence["repeats"]),
             variance=estimate_variance_components(panel, estimated.repeats),
+            **sample.describe(margin),
             **panel.evidence,
         )
 
@@ -253,13 +234,13 @@ class Verdict(TextResult):
         if self.unjudged is not None:
             relevant = self.in_question
             text += self.unjudged.text([*relevant, *(model for model in self.models if model not in relevant)])
-        text += [flag.message for flag in self.flags if flag.code != "one model"]
+        text += [flag.message for flag in self.flags if flag.code != "one model" and flag.message != self.shortage]
         return printable(" ".join([*text, self.about]))
 
     @property
     def about(self) -> str:
-        """Sentences about which parts are a sample and which are fixed."""
-        return describe_sample(self.clusters, self.repeats, self.vary)
+        """Sentences about which parts are a sample and which are fixed, and for which losses bounds are valid."""
+        return f"{describe_sample(self.clusters, self.repeats, self.vary)}{describe_kind(self.bounds)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes and `text` as plain values for JSON. Infinite bounds become None."""
@@ -267,21 +248,85 @@ class Verdict(TextResult):
         return content | {"text": self.text}
 
 
-def _find_kind(joint: JointEstimate, both: BestTest, single: Sequence[BestTest], alpha: float, within: bool) -> Kind:
-    """Return the kind of the verdict, from the tests under both metrics and under each.
+class Evidence(NamedTuple):
+    """Results of the tests and bounds of a verdict.
 
-    If a single model is in the set of best models under each metric, it beats all others, because a model that ties
-    would be in the set as well. However, if two models tie at the top, either may have the higher mean, so the error of
-    naming one is twice that of a single test. For this reason, each metric is tested at α/2. The claim is about both
-    metrics at once and needs no further correction.
+    Attributes
+    ----------
+    p_value : float
+        P-value of the hypothesis that some model is best under both metrics.
+    common_best : ndarray of bool, shape (M,)
+        Models that may be best under both metrics.
+    may_be_best : ndarray of bool, shape (2, M)
+        Models that may be best under each metric.
+    lower, upper : ndarray, shape (2, M)
+        Bounds of regrets.
+    price_lower : float
+        Lower bound of the price of disagreement.
     """
-    if not both.not_rejected.any():
+
+    p_value: float
+    common_best: Bools
+    may_be_best: Bools
+    lower: Floats
+    upper: Floats
+    price_lower: float
+
+
+def test_models(joint: JointEstimate, alpha: float) -> Evidence:
+    """Test which models may be best, and bound the regrets."""
+    _, estimated, bootstrap = joint
+    both = two_step_test(estimated, bootstrap, alpha)
+    # Either of two tied models may have the higher mean, so the error of naming one is twice that of a single test.
+    single = [two_step_test(estimated, bootstrap, alpha / 2, rows=[row]) for row in (0, 1)]
+    # A model that may be best under both may also be best under each.
+    may_be_best = np.array([test.not_rejected | both.not_rejected for test in single])
+    steps = MAX_STEPS if len(may_be_best[0]) <= MAX_MODELS else 0
+    return Evidence(
+        p_value=both.p_value,
+        common_best=both.not_rejected,
+        may_be_best=may_be_best,
+        lower=np.where(may_be_best, 0.0, [bound_regrets_from_below(test, steps) for test in single]),
+        upper=bound_regrets_from_above(bootstrap, alpha),
+        price_lower=float(bound_regrets_from_below(both).min()) if not both.not_rejected.any() else 0.0,
+    )
+
+
+def bet_on_models(sample: Sample, names: tuple[str, str], alpha: float) -> Evidence:
+    """Bound the regrets by betting, with simultaneous bounds of the differences to the winner of each metric.
+
+    All ordered pairs under both metrics share the level, so the selection of the winners needs no further correction.
+    """
+    panel, estimated, _ = sample.joint(names)
+    values = panel.values[:, :, order_queries(sample.compute_digests(names))]
+    metrics, models, queries = values.shape
+    level, winner = alpha / max(1, metrics * models * (models - 1)), estimated.tied.argmax(axis=1)
+    lower, upper, p_values = np.zeros((metrics, models)), np.zeros((metrics, models)), np.ones((metrics, models))
+    for row, width in enumerate(estimated.widths.tolist()):
+        for k in np.flatnonzero(np.arange(models) != winner[row]).tolist():
+            behind = values[row, winner[row]] - values[row, k]
+            lower[row, k] = bound_mean(behind, width, level, queries)
+            upper[row, k] = -bound_mean(-behind, width, level, queries)
+            p_values[row, k] = min(1.0, find_p_value(behind, width, level, queries) * alpha / level)
+    # The winner may be behind a model by the negative lower bound of that model, and all others by as much more.
+    upper += np.maximum(0.0, -lower.min(axis=1))[:, None]
+    lower = np.maximum(0.0, lower)
+    largest = lower.max(axis=0)
+    return Evidence(
+        float(p_values.min(axis=0).max()), largest == 0, lower == 0, lower, np.maximum(0.0, upper), float(largest.min())
+    )
+
+
+def _find_kind(evidence: Evidence, within: bool) -> Kind:
+    """Return the kind of the verdict.
+
+    If a single model may be best under each metric, it beats all others, because a model that ties would be in the set
+    as well. The claim is about both metrics at once and needs no further correction.
+    """
+    if not evidence.common_best.any():
         return "genuine"
-    first, second = (test.not_rejected for test in single)
-    if first.sum() == 1 and np.array_equal(first, second):
-        tests = (two_step_test(joint.estimated, joint.bootstrap, alpha / 2, rows=[row]) for row in (0, 1))
-        if all(test.not_rejected.sum() == 1 for test in tests):
-            return "agree"
+    if evidence.may_be_best[0].sum() == 1 and np.array_equal(*evidence.may_be_best):
+        return "agree"
     return "immaterial" if within else "unresolved"
 
 
@@ -326,14 +371,12 @@ def format_advice(verdict: Verdict, names: Mapping[str, str], selected: str | No
         return "Check the query ids and the labels."
     level, safe = format_confidence(verdict.alpha), names[verdict.safe_choice]
     under = "" if verdict.metrics_coincide else " under either metric"
-    units = verdict.clusters or verdict.queries
-    if units < MIN_QUERIES:
-        scarce = "queries" if verdict.clusters is None else "clusters of queries"
+    if verdict.shortage:
         choice = "" if selected is None else f"{format_choice('Selected on the validation set:', names[selected])}. "
         extreme = "Best" if verdict.lower_is_better else "Highest"
         return (
-            f"{choice}{styled('b', f'Too few {scarce} to decide')}: {units}. At least {MIN_QUERIES} are needed. "
-            f"{extreme} mean in this sample: {styled('n', safe)}."
+            f"{choice}{styled('b', 'Too little evidence to decide')}: {verdict.shortage} {extreme} mean in this "
+            f"sample: {styled('n', safe)}."
         )
     if selected is not None:
         bounds = {model: max(upper[model] for upper in verdict.regrets_upper.values()) for model in verdict.models}
@@ -344,14 +387,20 @@ def format_advice(verdict: Verdict, names: Mapping[str, str], selected: str | No
     choice = format_choice("Choose", safe)
     if verdict.kind == "agree":
         return f"{choice}: {_describe_distance(verdict, level)}"
-    worst = f"at worst {round_bound(verdict.safe_regret_upper, up=True)} behind the best"
-    bound = f"{worst if verdict.safe_regret_upper else 'not behind any other'}{under} ({level})"
+    bound = f"{_describe_worst(verdict.safe_regret_upper)}{under} ({level})"
     if verdict.kind == "immaterial":
         margin = f", no more than your margin of {format_amount(verdict.margin)}" if verdict.margin else ""
         return f"{choice}: {bound}{margin}."
     safe_choice = f"{styled('b', '★ ')}{styled('b n', safe)} is the safe choice"
     advice = f"{choice} if both matter" if verdict.kind == "genuine" else safe_choice
     return f"{advice}: {bound}.{_describe_certainty(verdict)}"
+
+
+def _describe_worst(upper: float) -> str:
+    """Return how far the safe choice may be behind the best model."""
+    if not math.isfinite(upper):
+        return "not bounded, because models differ on few queries, by an unknown range (ranges=),"
+    return f"at worst {round_bound(upper, up=True)} behind the best" if upper else "not behind any other"
 
 
 def _describe_certainty(verdict: Verdict) -> str:
@@ -390,17 +439,12 @@ def _describe_distance(verdict: Verdict, level: str) -> str:
 
 
 def _describe_means(verdict: Verdict) -> str:
-    """Return the means of the winners, and how much of them is due to selection."""
+    """Return the means of the winners."""
     parts = []
     for metric in verdict.metrics:
         extreme, winner = "lowest" if metric in verdict.lower_is_better else "highest", verdict.winners[metric]
         parts.append(f"{winner} has the {extreme} mean {metric} ({verdict.means[metric][winner]:.4f})")
-    text = f"{' and '.join(parts)}."
-    if max(verdict.optimism.values()) < MIN_OPTIMISM:
-        return text
-    optimism = " and ".join(f"{format_amount(value)} of {metric}" for metric, value in verdict.optimism.items())
-    number = f"{len(verdict.models)} {name_unit(verdict.repeats)}s"
-    return f"{text} About {optimism} is due to selecting the best of {number}."
+    return f"{' and '.join(parts)}."
 
 
 def _describe_cost(verdict: Verdict) -> str:
@@ -445,6 +489,30 @@ def describe_sample(clusters: int | None, repeats: Mapping[str, int], vary: Vary
         f"{100 * (1 - 0.05 ** (1 / fewest)):.0f} %."
     )
     return f"The {queries} and the repeats are random samples. {subject}{coverage}.{rest} {failures}"
+
+
+def describe_kind(bounds: BoundKind) -> str:
+    """Return a sentence about bounds by betting after a blank, or an empty text."""
+    if bounds == "asymptotic":
+        return ""
+    return " Bounds by betting also cover losses that the sample does not contain, at any number of queries."
+
+
+def describe_few_repeats(repeats: Mapping[str, int]) -> str:
+    """Return the sentence that some recipes have too few repeats, or an empty text.
+
+    >>> describe_few_repeats({"A": 3, "B": 0, "C": 5})
+    'A has 3 repeats. Statements about several models require 5.'
+    """
+    few = [model for model, number in repeats.items() if 0 < number < FEW_REPEATS]
+    if not few:
+        return ""
+    verb = "has" if len(few) == 1 else "have"
+    numbers = sorted({repeats[model] for model in few})
+    return (
+        f"{join_names(few)} {verb} {join_names(list(map(str, numbers)), word='or')} repeats. Statements about several "
+        f"models require {FEW_REPEATS}."
+    )
 
 
 def name_unit(repeats: Mapping[str, int]) -> str:

@@ -58,6 +58,7 @@ def draw_curves(ax: Axes, colors: Theme, curves: Sequence[DistanceCurve]) -> Non
     ax.set_ylim(-1.1 * lowest, 0.08 * lowest)
     if max(np.nanmax(curve.losses) for curve in curves) > 1.1 * lowest:
         note = f"values below {format_difference(-1.1 * lowest)} are not shown"
-        ax.text(0.99, 0.02, note, transform=ax.transAxes, fontsize=8, color=colors.muted, ha="right")
+        ax.text(0.99, 0.02, note, transform=ax.transAxes, fontsize=8, color=colors.muted, ha="right",
+                bbox={"facecolor": colors.face, "edgecolor": "none", "pad": 1.5})  # fmt: skip
     ax.grid(axis="y", color=colors.grid, linewidth=0.6)
     draw_legend_below(ax, colors, 0.14, fontsize=9)

@@ -15,7 +15,9 @@ import numpy as np
 from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.textpath import text_to_path
 
 from .._common.text import printable
 from .._common.theme import theme_named
@@ -23,7 +25,7 @@ from .._common.validation import validate_output
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from matplotlib.axes import Axes
 
@@ -109,7 +111,12 @@ class Picture:
         with rc_context({"svg.fonttype": "none", "svg.hashsalt": "gainwise"}):
             look: dict[str, Any] = {"transparent": True, "bbox_inches": "tight", "pad_inches": 0.05}
             self.figure.savefig(written, format="svg", metadata={"Date": None}, **look)
-        return re.sub(r"'DejaVu Sans'[^;\"]*", "Inter, system-ui, sans-serif", written.getvalue())
+        svg = re.sub(r"'DejaVu Sans'[^;\"]*", "Inter, system-ui, sans-serif", written.getvalue())
+        # Blanks between elements, empty groups and thousandths of a point are invisible, and half of the file.
+        svg = re.sub(r"[ \n]+", " ", re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL))
+        svg = re.sub(r'<g id="\w+"/>| transform="rotate\(-0 [^"]*\)"|(?<=<g) id="[^"]*"(?=>)', "", svg)
+        svg = svg.replace("> <", "><").replace("<g></g>", "")
+        return re.sub(r' (?:d|x|y|transform)="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), svg)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the picture for notebooks, except for figures of pyplot, which pyplot displays itself."""
@@ -193,6 +200,8 @@ def finish(
     letters = max(24, int(wide * column_width(ax) * LETTERS))
     title = "\n".join(textwrap.wrap(printable(title).replace("p = ", "p\u00a0=\u00a0"), letters))
     ax.set_title(title, loc="left", fontsize=11, weight="bold", color=theme.ink, parse_math=False, pad=pad, x=-left)
+    if "\n" in x and isinstance(ax.figure, Figure) and ax.figure.canvas.manager is None:  # a key of long names
+        ax.figure.set_figheight(ax.figure.get_figheight() + 0.17 * x.count("\n"))
     ax.set_xlabel(x, fontsize=9.5, color=theme.muted, parse_math=False)
     ax.set_ylabel(y, fontsize=9.5, color=theme.muted, parse_math=False)
     return Picture(ax, printable(alt))
@@ -219,6 +228,26 @@ def draw_legend_below(ax: Axes, theme: Theme, below: float = 0.13, **look: Any) 
     legend = ax.legend(loc="upper center", frameon=False, labelcolor=theme.ink, **look)
     for text in legend.get_texts():
         text.set_parse_math(False)
+
+
+def measure_text(texts: Iterable[str], size: float, bold: bool = False) -> float:
+    """Return the width of the widest text in points."""
+    font = FontProperties(size=size, weight="bold" if bold else "normal")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # drawing warns of it anyway
+        return max((text_to_path.get_text_width_height_descent(text, font, False)[0] for text in texts), default=0.0)
+
+
+def number_long_names(labels: Mapping[str, str], shown: Sequence[str], width: float) -> tuple[dict[str, str], str]:
+    """Return the texts of `shown` names in a picture of some points of width, and a key below it.
+
+    If a name takes more than a third of the width, the texts are numbers, and the key has the names.
+    """
+    if measure_text([labels[name] for name in shown], 9, bold=True) <= width / 3:
+        return dict(labels), ""
+    numbers = {name: str(number) for number, name in enumerate(shown, start=1)}
+    lines = [textwrap.fill(f"{number}: {printable(labels[name])}", int(width / 7)) for name, number in numbers.items()]
+    return dict.fromkeys(labels, "") | numbers, "\n".join(["", *lines])
 
 
 def remove_frame(ax: Axes, theme: Theme, max_ticks: int) -> None:

@@ -327,4 +327,5 @@ def _select(
         negative_labels="allow",
         judged=None if judgments.judged is None else judgments.by_query(judgments.judged)[mask],
     )
+    selected.gains_are_known = True  # Labels of a mistake are not those of the user.
     return Sample(selected, judgments.by_query(scores)[mask], options, check, fits)

@@ -374,6 +374,7 @@ def _write(
         difference = f"{format_number(near)} ({format_number(near - target, plus=True)})"
         yield f"{'next' if lines else 'nearest'}: {_name_line(line)} is {difference}{_describe(line)}."
     number = pluralize(sum(map(len, search.values)), "different value")
-    yield f"matches expected by accident: {search.accidental:.2g}, among {number}."
+    expected = f"{search.accidental:.2g}" if search.accidental < MAX_LINES else f"{search.accidental:.0f}"
+    yield f"matches expected by accident: {expected}, among {number}."
     if len(search.samples[0].judgments.levels) == 1:
         yield "All labels are equal, so most definitions give the same number."

@@ -99,6 +99,10 @@ def read_predictions(
     to their best iteration, or with those of `iteration`. Errors contain the name of the model.
     """
     if hasattr(models, "columns") and not isinstance(models, Mapping):
+        columns = list(map(str, models.columns))
+        if len(set(columns)) < len(columns):  # A mapping would contain one of them only.
+            duplicate = next(name for name in columns if columns.count(name) > 1)
+            raise ValueError(f"models must have distinct names, got two columns named {duplicate!r}.")
         models = {str(name): models[name] for name in models.columns}
     if not isinstance(models, Mapping):
         raise TypeError(

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import re
-import sys
 import threading
 import time
 import traceback
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import rich.progress
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 
-from .._common.text import printable
 from .._kernel.config import cpus
 from ..evaluation.evaluator import Evaluator, shared_weights
 from ..metrics.base import Metric, list_metric_columns
-from ..training.display import is_notebook
 from ..training.logged_metrics import in_round
 from .config import Candidate
 from .plan import ExperimentPlan, Parts, Unit, find_best_rounds, find_stored_rounds, orient
 from .storage import SharedParts, Storage, Training, create_canonical_json
 from .trainers import get_trainer, get_versions, predict_rounds
+
+if TYPE_CHECKING:
+    from .progress import Progress
 
 Follow = Callable[[Unit], Callable[[Sequence[float]], None] | None]
 """Called at the start of a training in this process. Returns a function for the values of each round, or None."""
@@ -320,61 +317,3 @@ def perform_all(
         else:
             with ThreadPoolExecutor(workers, "gainwise-training") as pool:
                 submit_all(pool, same_threads, context)
-
-
-class Progress(rich.progress.Progress):
-    """The progress of a run on stderr, in a notebook on stdout: bars in a terminal, and a line per finished unit.
-
-    Parameters
-    ----------
-    plan : ExperimentPlan
-        ExperimentPlan of the experiment.
-    total, done : int
-        Number of trainings, and of those that are finished already.
-    show : bool
-        Whether to report anything.
-    """
-
-    def __init__(self, plan: ExperimentPlan, total: int, done: int, show: bool) -> None:
-        stream = sys.stdout if is_notebook() else sys.stderr  # pythonw has none.
-        quiet = not show or stream is None
-        console = Console(file=stream, quiet=quiet, markup=False, emoji=False, highlight=False, force_jupyter=False)
-        name, values = (TextColumn(f"{{task.{field}}}", markup=False) for field in ("description", "fields[values]"))
-        columns = (name, BarColumn(), MofNCompleteColumn(), values, TimeElapsedColumn())
-        super().__init__(*columns, console=console, transient=True, disable=quiet or not stream.isatty())
-        self.total, self.done = total, done
-        self._plan = plan
-        self._bars: dict[str, rich.progress.TaskID] = {}
-        self._trainings = self.add_task("trainings", total=total, completed=done, values="")
-        if done:
-            self._print(f"{done} of {total} are already finished")
-
-    def follow(self, unit: Unit) -> Callable[[Sequence[float]], None] | None:
-        """Start a training in this process, and return a function for the values of each round, or None."""
-        if self.disable:
-            return None
-        bar = self.add_task(self._to_text([str(unit)]), total=unit.candidate.num_boost_round, values="")
-        self._bars[unit.slug] = bar
-
-        def report(values: Sequence[float]) -> None:
-            by_name = dict(zip(self._plan.names, values, strict=True))
-            texts = [f"{name} {by_name[name]:.4f}" for name in self._plan.primary_metrics]
-            self.update(bar, advance=1, values=self._to_text(texts))
-
-        return report
-
-    def report(self, unit: Unit, words: Sequence[str]) -> None:
-        """Report a finished unit."""
-        self.done += 1
-        self.update(self._trainings, completed=self.done)
-        if unit.slug in self._bars:
-            self.remove_task(self._bars.pop(unit.slug))
-        self._print(f"[{self.done}/{self.total}] {unit}", *words)
-
-    def _print(self, *parts: str) -> None:
-        self.console.print(self._to_text(parts), soft_wrap=True)
-
-    def _to_text(self, parts: Iterable[str]) -> str:
-        """Return text in characters that the stream can write."""
-        encoding = self.console.encoding
-        return "  ".join(map(printable, parts)).encode(encoding, "replace").decode(encoding)

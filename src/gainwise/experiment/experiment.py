@@ -28,7 +28,7 @@ from ..evaluation.parts import find_shared_queries, read_part
 from ..judgments import Judgments
 from ..metrics.names import MetricLike
 from .config import BALANCED, Candidate, ExperimentConfig, parse_config, prefix_errors
-from .execution import Progress, compute_total_weights, get_last_line, perform_all, uses_other_processes
+from .execution import compute_total_weights, get_last_line, perform_all, uses_other_processes
 from .experiment_file import read_toml
 from .plan import (
     ExperimentPlan,
@@ -40,6 +40,7 @@ from .plan import (
     find_import_paths,
     validate_importable,
 )
+from .progress import Progress
 from .result import ExperimentResult, RepeatedTrainings, Selection
 from .storage import DamagedError, Storage, Training
 from .trainers import get_trainer, get_versions
@@ -274,7 +275,7 @@ class Experiment:
             Where to train: threads, processes, or a cluster (Dask: `client.get_executor()`) whose workers share the
             directory. Start processes by "spawn" or "forkserver", because OpenMP does not survive a fork.
         progress : bool, default True
-            Show the progress: bars in a terminal, and one line per finished training.
+            Show the progress: bars in a terminal, curves in a notebook, and one line per finished training.
         jobs : int, optional
             Number of simultaneous trainings without an executor. Defaults to CPUs divided by threads. The result does
             not depend on it.
@@ -507,6 +508,7 @@ def create_result(
             compared, folds = [trainings[unit.slug] for unit in units], len(plan.folds)
             candidates[name] = [compared[place : place + folds] for place in range(0, len(compared), folds)]
     if not candidates:
-        reason = "; ".join(f"{name}: {get_last_line(text)}" for name, text in failures.items())
+        lines = {name: get_last_line(text) for name, text in failures.items()}
+        reason = "; ".join(line if line.startswith(name) else f"{name}: {line}" for name, line in lines.items())
         raise IncompleteError(f"no candidate is finished: {reason}", failures)
     return ExperimentResult(plan, candidates, failures, directory, first=first, model_files=models)

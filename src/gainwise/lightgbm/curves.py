@@ -1,4 +1,4 @@
-"""Callbacks for LightGBM: their base class, and live curves."""
+"""Live curves for LightGBM."""
 
 from __future__ import annotations
 

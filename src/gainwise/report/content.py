@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._common import cached_property
-from .._common.text import MINUS, pluralize, printable, printables, short_names
+from .._common.names import Names, split_names
+from .._common.text import MINUS, pluralize, printable, printables
 from ..comparison.baseline import rank_candidates
 from ..comparison.disagreement import find_bound
-from ..comparison.inference import MIN_QUERIES
+from ..comparison.estimates import MIN_QUERIES
+from ..comparison.losses import find_losses
 from ..comparison.ranked_models import select_sums
 from ..comparison.sensitivity import MIN_MODELS
 from ..comparison.single_queries import compute_preferences, find_ranked_places
@@ -86,12 +88,19 @@ class Content:
         self.comparison, self.against, self.appendices = comparison, against, tuple(appendices)
 
     @cached_property
+    def names(self) -> Names:
+        """Names of the models, and of the candidates of an experiment, for all tables, charts and sentences."""
+        curves = self.comparison.curves
+        candidates = [] if curves is None else map(str, curves["candidate"].unique())
+        return split_names([*self.comparison.models, *candidates])
+
+    @cached_property
     def chart(self) -> Chart:
         """The main chart: question, answer, advice, and a row for every model."""
         comparison, chart = self.comparison, self.standing
         if self.against is not None:
             means = {metric: comparison.leaderboard[metric].to_dict() for metric in comparison.metrics}
-            chart = build_baseline_chart(self.against, comparison.short_names, means, self.merged)
+            chart = build_baseline_chart(self.against, self.names, means, self.merged)
         return add_repeats(chart, comparison._repeat_distances) if comparison.repeats and chart.rows else chart
 
     @cached_property
@@ -99,8 +108,8 @@ class Content:
         """The chart of all models without a baseline."""
         comparison = self.comparison
         if comparison.primary is None:
-            return build_metric_chart(comparison)
-        return build_verdict_chart(comparison.verdict, comparison.short_names, comparison.selected)
+            return build_metric_chart(comparison, self.names)
+        return build_verdict_chart(comparison.verdict, self.names, comparison.selected)
 
     @property
     def merged(self) -> bool:
@@ -140,6 +149,14 @@ class Content:
             first = rank_candidates(self.against)[0].candidate
             return ExplainedPair(first, self.against.baseline, "the candidate that comes first and the baseline")
         return choose_pair(self.comparison)
+
+    @cached_property
+    def losses(self) -> pd.DataFrame | None:
+        """The queries on which the first candidate loses most against the baseline, or None without a baseline."""
+        if self.against is None or self.comparison.rankings is None:
+            return None
+        first = rank_candidates(self.against)[0].candidate
+        return find_losses(self.comparison, self.against.baseline, first)
 
     @cached_property
     def attribution(self) -> Attribution | None:
@@ -338,7 +355,6 @@ class Queries:
         }
         self.preferences = compute_preferences(comparison.rankings, values)
         self.contradictory = int(np.count_nonzero(self.preferences.contradiction_strength))
-        self.names = list(short_names(pair[:2], 14).values())
 
     @property
     def grades(self) -> dict[float, dict[str, Any]]:

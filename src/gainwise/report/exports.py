@@ -56,7 +56,7 @@ from .._common.theme import DARK, LIGHT, scoped, table_cell
 from .._common.validation import validate_integer, validate_output
 from .._kernel.config import find_library
 from .sections import TEMPLATES, build_chart, build_sections, get_environment
-from .tables import MAX_PAIRS, build_chart_table, build_details, build_leaderboard, list_notes
+from .tables import MAX_PAIRS, build_chart_table, build_details, build_leaderboard, describe_leaders, list_notes
 
 if TYPE_CHECKING:
     import datetime
@@ -69,11 +69,14 @@ if TYPE_CHECKING:
 
 SCHEMA = 3
 
+MAX_MARKDOWN_ROWS = 12
+"""Rows of each table in Markdown for a pull request."""
+
+LONG_DETAILS = ("verdict", "against", "by-gain", "by-segment", "glossary")
+"""Details that Markdown contains only in full."""
+
 MAX_FLAG_PAIRS = 50
 """Pairs of models in a flag. There may be hundreds of thousands."""
-
-MAX_ROWS, MAX_NOTEBOOK_ROWS = 12, 7
-"""Rows of the chart on a page and in a notebook. Models in question always have one."""
 
 
 def write_html(
@@ -124,9 +127,9 @@ def write_html(
         title=printable(title or ""),
         data=data if data.endswith((".", "!", "?")) or not data else f"{data}.",
         date=f"Compared on {printable(day)} with gainwise {__version__}." if day else "",
-        figure=build_chart(chart, MAX_ROWS, link="#models") if chart.rows else "",
-        legend=[*chart.notes, *content.same_number],
-        means=None if chart.rows else build_leaderboard(content.comparison),
+        figure=build_chart(chart, link="#models") if chart.rows else "",
+        legend=[*chart.legend, *content.same_number] if chart.rows else [],
+        means=None if chart.rows else build_leaderboard(content),
         notes=list_notes(content),
         sections=build_sections(content, queries),
         details=build_details(content),
@@ -188,20 +191,20 @@ def _build_grade_rules() -> str:
 
 
 def build_notebook_cell(content: Content) -> str:
-    """Return the answer, a chart of at most seven rows and those in question, and reservations."""
+    """Return the answer, the chart and reservations."""
     comparison, chart = content.comparison, content.chart
     notes = [*content.same_number, *list_notes(content)]
     if len(comparison.models) == 1:
         means = (f"{metric} {comparison.leaderboard[metric].iloc[0]:.4f}" for metric in comparison.metrics)
         notes.insert(0, f"Means: {', '.join(means)}.")
     try:
-        figure = build_chart(chart, MAX_NOTEBOOK_ROWS) if chart.rows else ""
+        figure = build_chart(chart) if chart.rows else ""
     except ImportError:
-        table = build_chart_table(chart)
-        rows = [[cell.text for cell in row] for row in table.rows]
+        table = build_chart_table(chart, chart.fold()[0])
+        rows = [[f"{cell.text} ({cell.note})" if cell.note else cell.text for cell in row] for row in table.rows]
         heads = [column.label for column in table.columns]
         return table_cell(as_text(chart.headline), heads, rows, as_text(chart.advice), *notes)
-    lines = [f'<span class="sw"></span> {escape(" ".join(chart.notes))}'] if figure else []
+    lines = [escape(" ".join(chart.legend))] if figure else []
     lines += [*map(escape, notes), 'All models, pairs and queries: <code>comparison.to_html("report.html")</code>']
     advice = f'<p class="d">{as_html(chart.advice)}</p>' if chart.advice else ""
     text = "".join(f'<p class="m">{line}</p>' for line in lines)
@@ -218,8 +221,11 @@ def _chart_style() -> str:
     return f".gainwise.gainwise{{{rules}.d{{margin:2px 0 10px}}& p.m{{margin-top:4px}}}}"
 
 
-def to_markdown(content: Content, path: FilePath | None = None) -> str:
-    """Return the report as Markdown, and write it to `path` if there is one.
+def to_markdown(content: Content, path: FilePath | None = None, *, full: bool = False) -> str:
+    """Return the report as Markdown for a pull request, and write it to `path` if there is one.
+
+    It contains the decision, the chart as a table, and folded tables of limited length. With `full`, all models, all
+    tables and all sections are included.
 
     Raises
     ------
@@ -227,42 +233,52 @@ def to_markdown(content: Content, path: FilePath | None = None) -> str:
         If the file cannot be written, which is checked first.
     """
     target = None if path is None else validate_output("path", path)
-    text = "\n".join(_write_markdown(content)) + "\n"
+    text = "\n".join(_write_markdown(content, full)) + "\n"
     if target is not None:
         target.write_bytes(text.encode("utf-8", "replace"))
     return text
 
 
-def _write_markdown(content: Content) -> Iterator[str]:
-    chart = content.chart
-    yield f"# {escape_markdown(as_text(chart.headline))}\n"
-    yield escape_markdown(as_text(chart.question))
-    yield from [f"\n**{escape_markdown(as_text(chart.advice))}**"] if chart.advice else []
+def _write_markdown(content: Content, full: bool) -> Iterator[str]:
+    chart, notes = content.chart, list_notes(content)
+    yield f"### {escape_markdown(as_text(chart.headline))}"
+    yield from ["", escape_markdown(as_text(chart.advice))] if chart.advice else []
     if chart.rows:
-        yield "\n## Chart"
-        yield from _write_table(build_chart_table(chart))
-        yield f"\n{escape_markdown(' '.join((*chart.notes[-2:], *content.same_number)))}"
-    notes = list_notes(content)
+        rows, rest = (chart.rows, "") if full else chart.fold()
+        yield from _write_table(build_chart_table(chart, rows))
+        legend = [f"{rest}."] if rest else []
+        legend += [f"All names also have: {chart.names.shared}."] if chart.names.shared else []
+        yield f"\n{escape_markdown(' '.join([*legend, *describe_leaders(content), *content.same_number]))}".rstrip()
     yield from ["", *(f"- {escape_markdown(note)}" for note in notes)] if notes else []
+    details = build_details(content)
+    if not full:
+        details = tuple(detail for detail in details if detail.name not in LONG_DETAILS)
+        titles = ", ".join(detail.title for detail in details)
+        yield f"\n<details><summary>{escape(titles)}</summary>"
     for section in build_sections(content):
-        yield f"\n## {escape_markdown(section.title)}\n\n{escape_markdown(as_text(section.text))}"
-    for part in build_details(content):
-        yield f"\n## {part.title}\n"
-        yield "\n\n".join(map(escape_markdown, part.sentences))
-        for table in part.tables:
-            yield from _write_table(table)
-        yield from (f"- **{escape_markdown(term)}**: {escape_markdown(meaning)}" for term, meaning in part.terms)
+        yield f"\n#### {escape_markdown(section.title)}\n\n{escape_markdown(as_text(section.text))}"
+    for detail in details:
+        yield f"\n#### {detail.title}\n"
+        yield "\n\n".join(map(escape_markdown, detail.sentences))
+        for table in detail.tables:
+            yield from _write_table(table, None if full else MAX_MARKDOWN_ROWS)
+        yield from (f"- **{escape_markdown(term)}**: {escape_markdown(meaning)}" for term, meaning in detail.terms)
+    yield from [] if full else ["\n</details>"]
+    comparison = content.comparison
+    yield f"\n<sub>{escape(as_text(chart.question))} gainwise {__version__}, seed {comparison.settings.seed}</sub>"
 
 
-def _write_table(table: Table) -> Iterator[str]:
-    """Yield a table below its caption. Notes of cells follow in brackets."""
+def _write_table(table: Table, limit: int | None = None) -> Iterator[str]:
+    """Yield the first rows of a table below its caption. Notes of cells follow in parentheses."""
     yield f"\n*{escape_markdown(table.caption)}*\n"
     yield _row(escape_markdown(column.label) for column in table.columns)
     yield _row("---:" if column.numeric else ":---" for column in table.columns)
-    for cells in table.rows:
+    for cells in table.rows[:limit]:
         texts = (f"**{escape_markdown(cell.text)}**" if cell.strong else escape_markdown(cell.text) for cell in cells)
         notes = (f" ({escape_markdown(cell.note)})" if cell.note else "" for cell in cells)
         yield _row(text + note for text, note in zip(texts, notes, strict=True))
+    if limit is not None and len(table.rows) > limit:
+        yield f"\n{len(table.rows) - limit} more rows are in the HTML report."
 
 
 def _row(cells: Iterable[str]) -> str:

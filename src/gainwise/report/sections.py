@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._common.text import (
-    abbreviate,
     as_html,
     format_amount,
     format_number,
@@ -62,11 +61,10 @@ def get_environment() -> jinja2.Environment:
     return environment
 
 
-def build_chart(chart: Chart, limit: int, *, link: str = "", height: int = 0) -> str:
-    """Return the chart as a table of `limit` rows and all rows in question. `link` is the target of the rest."""
-    rows, rest = chart.folded(limit)
-    height = height or (42 if len(rows) <= 4 else 34)
-    return _render("chart_table", chart, rows, chart.axis(rows), height, rest=rest, link=link)
+def build_chart(chart: Chart, *, link: str = "") -> str:
+    """Return the chart as a table. `link` is the target of the rows that it leaves out."""
+    rows, rest = chart.fold()
+    return _render("chart_table", chart, rows, chart.axis(rows), rest=rest, link=link)
 
 
 def _render(macro: str, *arguments: object, **options: object) -> str:
@@ -84,14 +82,10 @@ def _embed(plot: str, *arguments: Any, **options: Any) -> str:
 
 
 def build_why_section(content: Content) -> Section | None:
-    """Return why the explained pair differs. Unless a difference is proven, the section is only a sentence."""
-    attribution, pair, names = content.attribution, content.pair, content.comparison.short_names
-    if attribution is None or pair is None:
+    """Return why the explained pair differs, or None unless a difference is proven."""
+    attribution = content.attribution
+    if attribution is None or not content.proven:
         return None
-    if not content.proven:
-        first, second = (styled("n", names[model]) for model in pair[:2])
-        text = f"The difference between {first} and {second} is not proven, so there is nothing to explain yet."
-        return Section("why", "Why", text, narrow=True)
     text = _explain_pair(content, attribution)
     missing = [metric for metric in content.comparison.verdict.metrics if metric not in attribution.metrics]
     if missing and not content.merged:
@@ -99,14 +93,14 @@ def build_why_section(content: Content) -> Section | None:
     scope = f"On the {attribution.queries:,} queries that all these metrics have."
     note = f"{scope} {attribution.left_out:,} more are left out." if attribution.left_out else ""
     size = (NARROW, 1.4 + 0.3 * len(attribution.grades_by_ranks.loc[attribution.metrics[0]]))
-    figure = partial(_embed, "plot_attribution", attribution, size=size, names=names)
+    figure = partial(_embed, "plot_attribution", attribution, size=size, names=content.names.labels)
     return Section("why", "Why", text, figure, note, narrow=True)
 
 
 def _explain_pair(content: Content, attribution: Attribution) -> str:
     """Return on which grades the first model gains and loses against the second, under each metric."""
     assert content.pair is not None
-    first, second = (styled("n", content.comparison.short_names[model]) for model in content.pair[:2])
+    first, second = (styled("n", content.names.labels[model]) for model in content.pair[:2])
     sentences = list[str]()
     for label, style in zip(label_metrics(attribution.metrics), "le", strict=False):
         net = attribution.grades_by_ranks.loc[[label.name]].droplevel(0).sum(axis=1)
@@ -131,40 +125,34 @@ def _format_grades(names: list[str], number: int) -> str:
 
 
 def build_rounds_section(content: Content) -> Section | None:
-    """Return the section of best rounds, or None if nothing was trained."""
+    """Return the section of best rounds, or None if nothing was trained or all best rounds are the same."""
     comparison, best, curves = content.comparison, content.rounds, content.comparison.curves
     if best is None or curves is None:
         return None
-    metrics, names = comparison.verdict.metrics, comparison.short_names
+    metrics, names = comparison.verdict.metrics, content.names.labels
     gaps = best[f"round {metrics[0]}"].sub(best[f"round {metrics[1]}"]).abs()
+    if not gaps.any():
+        return None
     largest = best.iloc[int(gaps.to_numpy().argmax())]
     text = _describe_rounds(content, best, gaps, largest)
     if "compared" in best.columns:
         text += " All other numbers are those of the compared rounds."
-    if not gaps.any():
-        return Section("when", "When to stop", text)
     note = "On the validation set. Each curve is drawn minus its own best."
     if len(set(best["fold"])) > 1:
         note += " One line and one mark per fold."
 
-    def draw() -> str:
-        options = {"candidate": largest["candidate"], "lower_is_better": comparison.lower_is_better, "names": names}
-        left = _embed("plot_curves", curves, metrics, **options)
-        return f'<div class="two">{left}{_embed("plot_best_rounds", best, metrics, names=names)}</div>'
-
-    return Section("when", "When to stop", text, draw, note)
+    options = {"candidate": largest["candidate"], "lower_is_better": comparison.lower_is_better, "names": names}
+    return Section("when", "When to stop", text, partial(_embed, "plot_curves", curves, metrics, **options), note)
 
 
 def _describe_rounds(content: Content, best: pd.DataFrame, gaps: pd.Series[Any], largest: pd.Series[Any]) -> str:
     """Return the number of candidates with equal rounds, and the losses of the candidate with the largest gap."""
     total, different = best["candidate"].nunique(), best.loc[gaps > 0, "candidate"].nunique()
-    if not different:
-        return f"{'Each candidate' if total > 1 else 'The candidate'} has the same best round under both metrics."
     labels = list(zip("le", label_metrics(content.comparison.verdict.metrics), strict=True))
     has_folds = (best["candidate"] == largest["candidate"]).sum() > 1
     fold = f" (fold {printable(str(largest['fold']))})".replace("(fold fold", "(fold") if has_folds else ""
     rounds = " and ".join(styled(f"b {style}", str(largest[f"round {label.name}"])) for style, label in labels)
-    name = f"{styled('n', content.comparison.short_names[largest['candidate']])}{fold}: rounds {rounds}"
+    name = f"{styled('n', content.names.labels[largest['candidate']])}{fold}: rounds {rounds}"
     text, same = f"The best rounds differ for {name}.", total - different
     if total > 1:
         text = (
@@ -179,23 +167,21 @@ def _describe_rounds(content: Content, best: pd.DataFrame, gaps: pd.Series[Any],
 
 
 def build_gains_section(content: Content) -> Section | None:
-    """Return the section of the gain path, or None without a path."""
+    """Return the section of the gain path, or None unless the best model changes with the gain."""
     path = content.path
-    if path is None or content.merged:
+    if path is None or content.merged or len(path.winners) < 2:
         return None
-    text = abbreviate(f"{path.headline}.", content.comparison.short_names)
-    is_picture = len(path.winners) > 1 and len(path.bases) > 1
-    figure = partial(_embed, "plot_gains", path, size=(NARROW, 3.4)) if is_picture else None
+    text = content.names.rewrite(f"{path.headline}.")
+    figure = partial(_embed, "plot_gains", path, size=(NARROW, 3.4), names=content.names.labels)
     return Section("gains", "At which gain", text, figure, narrow=True)
 
 
 def build_sensitivity_section(content: Content) -> Section | None:
-    """Return the choices that would reverse pairs of models if they were computed, otherwise None."""
+    """Return the choices that would reverse pairs of models, or None without any."""
     sensitivity = content.sensitivity
     if sensitivity is None or not sensitivity.table["reversed"].any():
         return None
-
-    text = abbreviate(sensitivity.text, content.comparison.short_names)
+    text = content.names.rewrite(sensitivity.text)
     note = "Lines are intervals for other models of the same kind on the same queries."
     figure = partial(_embed, "plot_sensitivity", sensitivity)
     return Section("sensitivity", "What would change the answer", text, figure, note)
@@ -216,7 +202,7 @@ def build_queries_section(content: Content, max_queries: int) -> Section | None:
     elif not number:
         text = f"The two metrics prefer the same model on each of {total}."
     upper, lower = label_metrics(content.comparison.verdict.metrics)
-    note = "Grades from rank 1 on, darker ones are higher, a dot is grade 0. Bars: the difference on this query"
+    note = "Grades from rank 1 on, stronger shades are higher, a dot is grade 0. Bars: the difference on this query"
     note += "." if content.merged else f", by {upper.short} above and by {lower.short} below."
     if any(content.comparison.verdict.repeats.get(model) for model in queries.pair[:2]):
         note += " Rankings are those of a recipe's first repeat, bars those of the mean of all its repeats."
@@ -225,13 +211,14 @@ def build_queries_section(content: Content, max_queries: int) -> Section | None:
 
 def _draw_queries(content: Content, queries: Queries, most: int) -> str:
     lists, lanes = queries.select(most), 1 if content.merged else 2
+    names = [content.names.labels[model] for model in queries.pair[:2]]
     if not lists:
         return ""
     largest = {
         part.name: max(abs(lead) for entry in part.entries for lead in entry.leads[:lanes]) or 1.0 for part in lists
     }
     options = {"grades": queries.grades, "most": most, "lanes": lanes, "largest": largest, "ranks": MAX_RANKS}
-    return _render("query_lists", lists, queries.names, queries.pair, **options)
+    return _render("query_lists", lists, names, **options)
 
 
 def build_segments_section(content: Content) -> Section | None:
@@ -241,17 +228,13 @@ def build_segments_section(content: Content) -> Section | None:
         return None
     segments, order = comparison.segments, [row.model for row in content.chart.rows]
     parts = [
-        (part, build_verdict_chart(part.verdict, comparison.short_names))
-        for part in segments.parts
-        if part.verdict is not None
+        (part, build_verdict_chart(part.verdict, content.names)) for part in segments.parts if part.verdict is not None
     ][:MAX_SEGMENTS]
     if not parts:
         return None
     selections = []
     for _, chart in parts:
-        rows = enumerate(sorted(chart.rows, key=lambda row: order.index(row.model)))
-        selection = [row for place, row in rows if place < MAX_SEGMENT_ROWS or row.in_question]
-        selections.append(selection[: MAX_SEGMENT_ROWS + 2])
+        selections.append(sorted(chart.fold(MAX_SEGMENT_ROWS)[0], key=lambda row: order.index(row.model)))
     level, axis = parts[0][1].level, parts[0][1].axis([row for selection in selections for row in selection])
 
     def draw() -> str:
@@ -259,7 +242,7 @@ def build_segments_section(content: Content) -> Section | None:
             f"<div><h3>{escape(part.column)}: {escape(part.label)} "
             f'<span class="m">({pluralize(part.queries, "query")}, {100 * part.share:.0f} %)</span></h3>'
             f'<p class="mini">{as_html(chart.headline)}</p>'
-            f"{_render('chart_table', chart, rows, axis, 26, heads=False, kind='small')}</div>"
+            f"{_render('chart_table', chart, rows, axis, kind='small')}</div>"
             for (part, chart), rows in zip(parts, selections, strict=True)
         ]
         return f'<div class="two">{"".join(figures)}</div>'
@@ -269,7 +252,7 @@ def build_segments_section(content: Content) -> Section | None:
     note = f"All on one scale, in the order of the chart above. Each interval has {level} confidence."
     more = len(segments.parts) - len(parts)
     note += f" {pluralize(more, 'segment')} more." if more else ""
-    return Section("segments", "Segments", abbreviate(text, comparison.short_names), draw, note)
+    return Section("segments", "Segments", content.names.rewrite(text), draw, note)
 
 
 def build_appendix(appendix: Appendix) -> Section:
@@ -279,10 +262,10 @@ def build_appendix(appendix: Appendix) -> Section:
     def draw() -> str:
         sections = (build_why_section(content) if content.proven else None, build_rounds_section(content))
         text = " ".join(section.text for section in sections if section)
-        return f'{build_chart(chart, MAX_SEGMENTS, height=32)}<p class="mini">{as_html(text)}</p>'
+        return f'{build_chart(chart)}<p class="mini">{as_html(text)}</p>'
 
     text = f"{chart.headline} {chart.advice}"
-    return Section(appendix.name, appendix.title, text, draw, f"{appendix.data}. {chart.notes[-1]}")
+    return Section(appendix.name, appendix.title, text, draw, f"{appendix.data}. {' '.join(chart.remarks)}")
 
 
 def build_sections(content: Content, max_queries: int = 25) -> tuple[Section, ...]:

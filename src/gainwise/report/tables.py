@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._common.text import (
-    abbreviate,
     as_text,
     describe_missing,
     format_amount,
@@ -16,28 +15,32 @@ from .._common.text import (
     format_mean,
     format_number,
     format_p_values,
+    join_names,
     pluralize,
     printable,
 )
 from ..comparison.baseline import rank_candidates
 from ..comparison.flags import format_range
+from ..comparison.losses import describe_unjudged
 from ..comparison.pairs import select_clearest_pairs
 from ..comparison.verdict import SAMPLE, describe_losses
+from .chart import SIGNS, STAR
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     import pandas as pd
 
+    from .._common.names import Names
     from ..comparison.attribution import Attribution
     from ..comparison.baseline import BaselineComparison
     from ..comparison.comparison import Comparison
     from ..comparison.sensitivity import Sensitivity
-    from .chart import Chart
+    from .chart import Chart, Row
     from .content import Content
 
-MAX_PAIRS = 500
-"""Pairs of models in a report and its JSON. `Comparison.pairs` contains all of them."""
+MAX_PAIRS, MAX_SHOWN_PAIRS = 500, 100
+"""Pairs of models in JSON, and in the table of a report. `Comparison.pairs` contains all of them."""
 
 MAX_MODELS = 200
 """Models in the table of a report. Its JSON contains all of them."""
@@ -118,48 +121,56 @@ class Detail(NamedTuple):
 
 def build_details(content: Content) -> tuple[Detail, ...]:
     """Return the folded parts at the end of a report."""
-    comparison, short = content.comparison, content.comparison.short_names
+    comparison, rewrite = content.comparison, content.names.rewrite
     models, metrics, parts = len(comparison.models), len(comparison.metrics), list[Detail]()
     title = f"All {pluralize(models, 'model')}" if models > 1 else "The model"
     title += f" under all {metrics} metrics" if metrics > 1 else " under the metric"
     if comparison.primary is not None:
-        parts.append(Detail("verdict", "The verdict, word for word", [abbreviate(comparison.verdict.text, short)]))
-    parts.append(Detail("models", title, describe_scope(comparison), [build_leaderboard(comparison)]))
+        parts.append(Detail("verdict", "The verdict, word for word", [rewrite(comparison.verdict.text)]))
+    parts.append(Detail("models", title, describe_scope(content), [build_leaderboard(content)]))
     if comparison.primary is not None and models > 1:
-        parts.append(_build_pairs(comparison))
+        parts.append(_build_pairs(content))
     if content.against is not None:
-        text, table = abbreviate(content.against.text, short), build_decisions(content, content.against)
+        text, table = rewrite(content.against.text), build_decisions(content, content.against)
         parts.append(Detail("against", "The decisions, in numbers", [text], [table]))
+    if content.losses is not None and len(content.losses):
+        parts.append(_build_losses(content, content.losses))
     if content.attribution is not None:
         parts.append(_build_attribution(content, content.attribution))
     if content.path is not None and not content.merged:
-        text = abbreviate(content.path.text, short).replace("(b^l - 1)/(b - 1)", "(bˡ − 1)/(b − 1)")
+        text = rewrite(content.path.text).replace("(b^l - 1)/(b - 1)", "(bˡ − 1)/(b − 1)")
         parts.append(Detail("by-gain", "At which gain, word for word", [text]))
     if comparison.segments is not None:
-        parts.append(Detail("by-segment", "Segments, word for word", [abbreviate(comparison.segments.text, short)]))
+        parts.append(Detail("by-segment", "Segments, word for word", [rewrite(comparison.segments.text)]))
     if content.sensitivity is not None:
         table = build_sensitivity(content.sensitivity)
         parts.append(Detail("choices", "Other choices, in numbers", tables=[table]))
     if content.rounds is not None:
-        parts.append(Detail("rounds", "Best rounds", tables=[_build_best_rounds(comparison, content.rounds)]))
+        parts.append(Detail("rounds", "Best rounds", tables=[_build_best_rounds(content, content.rounds)]))
     parts.append(Detail("method", "Method and scope", describe_method(comparison)))
     return (*parts, Detail("glossary", "Glossary", terms=list_terms(comparison)))
 
 
-def build_chart_table(chart: Chart) -> Table:
-    """Return the differences of the main chart with their intervals, its last column, and the means."""
-    names = [f"{'★ ' if row.starred else ''}{row.name}{' †' if row.remark else ''}" for row in chart.rows]
-    columns, means = [Column("model", names, numeric=False)], list[Column]()
-    for lane, panel in enumerate(chart.panels):
+def build_chart_table(chart: Chart, rows: Sequence[Row]) -> Table:
+    """Return some rows of the main chart: the name, the difference with its interval by metric, and the outcome."""
+    models = [row.model for row in rows]
+    first, *others = name_models(chart.names, models)
+    starred = [
+        cell._replace(text=f"{STAR * row.starred} {cell.text}{' †' * bool(row.remark)}".strip(), strong=row.starred)
+        for cell, row in zip(first.cells, rows, strict=True)
+        if isinstance(cell, Cell)
+    ]
+    columns = [first._replace(cells=starred), *others]
+    for lane, series in enumerate(chart.series):
         cells = []
-        for cell in (row.cells[lane] for row in chart.rows):
-            notes = [f"{format_number(cell.lower)} to {format_number(cell.upper)}"] if cell.lower < cell.upper else []
-            notes = [*(notes if cell.bounded else []), *([] if cell.possible else [chart.excluded])]
-            cells.append(Cell(cell.text, ", ".join(notes), strong=cell.highest))
-        columns.append(Column(panel.caption + (f" ({panel.libraries})" if panel.libraries else ""), cells))
-        means.append(Column(f"mean {panel.label.name}", [format_mean(row.cells[lane].mean) for row in chart.rows]))
-    last = Column(" ".join(filter(None, chart.last)), [row.outcome for row in chart.rows])
-    return Table(f"Difference to the {chart.reference}, with intervals", [*columns, last, *means])
+        for mark, row in ((row.marks[lane], row) for row in rows):
+            ends = " to ".join(format_number(end, 3, plus=True) for end in (mark.lower, mark.upper))
+            note = ends if mark.bounded and mark.lower < mark.upper else ""
+            value = format_number(mark.mean, 3) if row.is_reference else format_number(mark.value, 3, plus=True)
+            cells.append(Cell(value, note, strong=row.starred, muted=row.is_reference))
+        columns.append(Column(f"{SIGNS[lane][0]} {series.key}", cells))
+    outcomes = [Cell(row.outcome, strong=row.starred) for row in rows]
+    return Table(chart.caption, [*columns, Column(chart.last, outcomes, numeric=chart.reference == "best")])
 
 
 def list_notes(content: Content) -> list[str]:
@@ -177,13 +188,41 @@ def list_notes(content: Content) -> list[str]:
     notes += describe_losses(comparison.lower_is_better)
     if comparison.unjudged is not None:
         notes += comparison.unjudged.text(comparison.models)
+        if content.against is not None:
+            candidates = list(content.against.decisions)
+            notes += describe_unjudged(comparison.unjudged, content.against.baseline, candidates)
     notes += [f"{note}." for note in comparison.notes]
-    return [abbreviate(note, comparison.short_names) for note in notes]
+    return list(map(content.names.rewrite, notes))
 
 
-def describe_scope(comparison: Comparison) -> list[str]:
+def describe_leaders(content: Content) -> list[str]:
+    """Return whether the leader of the primary metrics has the best mean in every segment and by other metrics."""
+    comparison, labels = content.comparison, content.names.labels
+    if comparison.primary is None or len(comparison.models) < 2:
+        return []
+    leaders = {comparison.verdict.winners[metric] for metric in comparison.verdict.metrics}
+    segments = () if comparison.segments is None else comparison.segments.parts
+    places = {
+        f"in {part.column} {part.label} ({pluralize(part.queries, 'query')})": set(part.verdict.winners.values())
+        for part in segments
+        if part.verdict is not None
+    }
+    others = [metric for metric in comparison.metrics if metric not in comparison.primary]
+    places |= {f"by {metric}": {comparison.winners[metric]} for metric in others}
+    if len(leaders) > 1 or not places:
+        return []
+    (leader,) = leaders
+    groups = (
+        ("has the best mean", [place for place, winners in places.items() if winners == leaders]),
+        ("does not have the best mean", [place for place, winners in places.items() if winners != leaders]),
+    )
+    parts = [f"{verb} {join_names(names)}" for verb, names in groups if names]
+    return [printable(f"{labels[leader]} {', and '.join(parts)}.")]
+
+
+def describe_scope(content: Content) -> list[str]:
     """Return the scope of the means: queries of each metric, rounds of boosters, and models that are left out."""
-    text, queries = [], comparison.counts.by_metric
+    text, comparison, queries = [], content.comparison, content.comparison.counts.by_metric
     if len(set(queries.values())) > 1:
         numbers = ", ".join(f"{printable(metric)} on {number:,}" for metric, number in queries.items())
         text.append(f"Each metric is compared on the queries with a value: {numbers}.")
@@ -194,19 +233,20 @@ def describe_scope(comparison: Comparison) -> list[str]:
                 f"the {pluralize(comparison.verdict.queries, 'query')} of both."
             )
     if comparison.iterations:
-        short = comparison.short_names
-        used = ", ".join(f"{short[name]} with {iteration}" for name, iteration in comparison.iterations.items())
+        labels = content.names.labels
+        used = ", ".join(f"{labels[name]} with {iteration}" for name, iteration in comparison.iterations.items())
         text.append(f"Boosters predict at their best iteration unless you pass another: {used}.")
     if len(comparison.models) > MAX_MODELS:
         text.append(f"Reports show the {MAX_MODELS} best of {len(comparison.models):,} models. The JSON contains all.")
     return text
 
 
-def build_leaderboard(comparison: Comparison) -> Table:
+def build_leaderboard(content: Content) -> Table:
     """Return every model with its means under all metrics and its regrets under the primary ones."""
+    comparison = content.comparison
     board, losses = comparison.leaderboard.head(MAX_MODELS), comparison.lower_is_better
     models = list(map(str, board.index))
-    columns = [_name_models("model", comparison.short_names, models)]
+    columns = name_models(content.names, models)
     for place, metric in enumerate(comparison.metrics):
         low = metric in losses
         order = "" if place else "ascending" if low else "descending"
@@ -238,36 +278,41 @@ def build_leaderboard(comparison: Comparison) -> Table:
 
 def _add_random_order(columns: Sequence[Column], chance: Mapping[str, Mapping[str, float]]) -> list[Column]:
     """Return the columns with a last row, the value of random order under each metric."""
-    texts = {"model": "random order"}
+    texts = {columns[0].label: "random order"}
     texts |= {metric: format_range(levels.values()) for metric, levels in chance.items()}
     return [column._replace(cells=[*column.cells, Cell(texts.get(column.label, ""), muted=True)]) for column in columns]
 
 
-def _build_pairs(comparison: Comparison) -> Detail:
+def _build_pairs(content: Content) -> Detail:
     """Return pairs of models, the clearest conflicts first: both differences with intervals, p-value, counts."""
-    verdict, short = comparison.verdict, comparison.short_names
-    table = select_clearest_pairs(comparison.pairs, MAX_PAIRS)
+    comparison, verdict = content.comparison, content.comparison.verdict
+    table = select_clearest_pairs(comparison.pairs, MAX_SHOWN_PAIRS)
     number, sentences = len(comparison.pairs), []
     if len(comparison.models) > 2:
         sentences.append(
             "The tests of all pairs are adjusted for their number, so they prove less than the verdict, which only "
             "compares models with the best. Use the verdict to choose a model, and this table to compare two of them."
         )
-    if number > MAX_PAIRS:
-        sentences.append(f"These are the {MAX_PAIRS} clearest of {number:,} pairs. comparison.pairs contains them all.")
-    columns = [_name_models("model", short, table["model_x"]), _name_models("against", short, table["model_y"])]
+    if number > MAX_SHOWN_PAIRS:
+        sentences.append(
+            f"These are the {MAX_SHOWN_PAIRS} clearest of {number:,} pairs. comparison.pairs contains them all."
+        )
+    columns = [
+        Column(head, [Cell(content.names.labels[model], full=printable(model)) for model in table[side]], numeric=False)
+        for head, side in (("model", "model_x"), ("against", "model_y"))
+    ]
     for metric in verdict.metrics:
         rows = table[[f"{end} {metric}" for end in ("difference", "lower", "upper")]].itertuples(index=False)
         columns.append(Column(f"\u0394 {metric}", [_format_interval(format_difference, *ends) for ends in rows]))
     opposite, remarks = [], []
     for row in table.to_dict("records"):
-        proven = row["p_holm"] <= comparison.settings.alpha
+        proven = row["p_adjusted"] <= comparison.settings.alpha
         note = "proven" if proven else "maybe by chance"
         opposite.append(Cell("yes", note, strong=proven) if row["conflict"] else Cell("no"))
         differing = f"differ on {pluralize(round(row['differing']), 'query')}" if row["flag"] else ""
         remarks.append("never differ" if row["flag"] == "identical" else differing)
     columns.append(Column("opposite order", opposite, numeric=False))
-    columns.append(Column("p (Holm)", list(map(Cell, format_p_values(table["p_holm"]), remarks)), low=True))
+    columns.append(Column("adjusted p", list(map(Cell, format_p_values(table["p_adjusted"]), remarks)), low=True))
     for metric in verdict.metrics:
         rows = table[[f"{outcome} {metric}" for outcome in ("wins", "ties", "losses")]].itertuples(index=False)
         texts = [" \u00b7 ".join(f"{count:,}" for count in counts) for counts in rows]
@@ -297,9 +342,9 @@ def build_sensitivity(sensitivity: Sensitivity) -> Table:
 
 def build_decisions(content: Content, result: BaselineComparison) -> Table:
     """Return every candidate: decision, differences, changed queries of 1,000, and the queries that would decide."""
-    decisions, short = rank_candidates(result), content.comparison.short_names
+    decisions = rank_candidates(result)
     columns = [
-        _name_models("candidate", short, [decided.candidate for decided in decisions]),
+        *name_models(content.names, [decided.candidate for decided in decisions]),
         Column("decision", [decided.decision for decided in decisions], numeric=False),
         Column("deciding bounds", [result.describe_bounds(decided) for decided in decisions], numeric=False),
     ]
@@ -310,13 +355,30 @@ def build_decisions(content: Content, result: BaselineComparison) -> Table:
         columns.append(Column(f"better, worse, same by {metric}", list(map(" \u00b7 ".join, shares))))
     needed = [str(decided.queries_needed or "") or NONE for decided in decisions]
     columns.append(Column("queries of a new experiment that ships", needed, low=True))
-    return Table(f"Against {short[result.baseline]}. Better, worse and same: of 1,000 queries", columns)
+    return Table(f"Against {content.names.labels[result.baseline]}. Better, worse and same: of 1,000 queries", columns)
+
+
+def _build_losses(content: Content, losses: pd.DataFrame) -> Detail:
+    """Return the queries that lose most against the baseline: differences, and both rankings."""
+    assert content.against is not None
+    columns = []
+    for name, values in losses.items():
+        kind, _, model = str(name).partition(" ")
+        head = f"{kind} {content.names.labels[model]}" if kind in ("documents", "grades") else str(name)
+        numeric = values.dtype.kind == "f"
+        texts = list(map(format_difference, values)) if numeric else [printable(str(value)) for value in values]
+        columns.append(Column(head, texts, numeric=numeric and kind != "query"))
+    title = (
+        f"The {pluralize(len(losses), 'query')} that lose most against {content.names.labels[content.against.baseline]}"
+    )
+    table = Table("Differences are candidate minus baseline. Documents are the first ten of each ranking", columns)
+    return Detail("losses", title, tables=[table])
 
 
 def _build_attribution(content: Content, attribution: Attribution) -> Detail:
     """Return the parts of the difference by grade and rank, by discount and gain, and by class of queries."""
     assert content.pair is not None
-    first, second = (content.comparison.short_names[model] for model in content.pair[:2])
+    first, second = (content.names.labels[model] for model in content.pair[:2])
     differences = ", ".join(f"{metric} {format_difference(value)}" for metric, value in attribution.difference.items())
     sentences = [f"{first} minus {second} ({content.pair.reason}): {differences}."]
     tables = []
@@ -332,10 +394,10 @@ def _build_attribution(content: Content, attribution: Attribution) -> Detail:
     return Detail("parts", "Why, in numbers", sentences, tables)
 
 
-def _build_best_rounds(comparison: Comparison, best: pd.DataFrame) -> Table:
+def _build_best_rounds(content: Content, best: pd.DataFrame) -> Table:
     """Return the best round of every candidate under both metrics, and the loss of stopping at another round."""
-    metrics, losses = comparison.verdict.metrics, comparison.lower_is_better
-    columns = [_name_models("candidate", comparison.short_names, map(str, best["candidate"]))]
+    metrics, losses = content.comparison.verdict.metrics, content.comparison.lower_is_better
+    columns = name_models(content.names, list(map(str, best["candidate"])))
     if len(set(best["fold"])) > 1:
         columns.append(Column("fold", [printable(str(fold)) for fold in best["fold"]], numeric=False))
     columns += [Column(f"best round by {metric}", list(map(str, best[f"round {metric}"]))) for metric in metrics]
@@ -350,9 +412,12 @@ def _build_best_rounds(comparison: Comparison, best: pd.DataFrame) -> Table:
     return Table("Best rounds on the validation set", columns)
 
 
-def _name_models(label: str, names: Mapping[str, str], models: Iterable[str]) -> Column:
-    """Return a column of models by their short names."""
-    return Column(label, [Cell(names[model], full=printable(model)) for model in models], numeric=False)
+def name_models(names: Names, models: Sequence[str]) -> list[Column]:
+    """Return the columns of the names of models."""
+    return [
+        Column(head, [Cell(names.cells[model][place], full=printable(model)) for model in models], numeric=False)
+        for place, head in enumerate(names.heads)
+    ]
 
 
 def _build_number_table(caption: str, label: str, frame: pd.DataFrame) -> Table:
@@ -392,7 +457,7 @@ def describe_method(comparison: Comparison) -> list[str]:
         else "No difference was declared negligible (the margin is 0).",
         f"Intervals have simultaneous {level} confidence: those of means over all models of a metric, those of "
         f"differences over all pairs and both metrics. They are cut at the range of the metric. p-values of pairs are "
-        f"adjusted by Holm's method.",
+        f"adjusted for their number (step-down max-T).",
         "A mark is hollow if the two-step test rules the model out as best. Exactly then the interval of its regret "
         "excludes 0.",
     ]
@@ -403,8 +468,8 @@ GLOSSARY = (
      "1 is a perfect ranking. Several numbers have this name, because gains and discounts differ."),
     ("linear, exponential gain", "A document of grade l has the gain l or 2ˡ − 1. The linear gain rewards many fair "
      "documents, the exponential gain one excellent document."),
-    ("may be best, ruled out", "A model that is not ruled out as best with this confidence has a tinted cell and a "
-     "filled mark under this metric. A row tinted on both sides may be best under both."),
+    ("may be best, ruled out", "A model that is not ruled out as best with this confidence has a filled mark "
+     "under this metric."),
     ("genuine disagreement", "No model is best under both metrics, beyond chance."),
     ("opposite order, conflict", "A pair of models that the two metrics put in opposite order. It does not show that "
      "the metrics disagree about the best model: a third may be best under both."),
@@ -412,8 +477,8 @@ GLOSSARY = (
      "the larger of its regrets under the two metrics, and the worst case is its upper confidence bound."),
     ("safe choice", "The model with the smallest worst case. Choose it if both metrics matter."),
     ("margin", "The largest difference that you consider negligible. You set it."),
-    ("p-value, Holm", "The probability that chance alone shows something at least as strong. With many pairs some look "
-     "strong by chance. Holm's method adjusts for that."),
+    ("p-value, adjusted p", "The probability of a result at least as strong if there is no difference. With many "
+     "pairs, some look strong by chance. The adjusted p-value accounts for their number."),
     ("contradictory query", "A query on which the two metrics prefer different models. Its strength is the smaller "
      "one of the two differences, times the weight of the query."),
 )  # fmt: skip

@@ -3,50 +3,43 @@
 from __future__ import annotations
 
 import math
-import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from rich import box
-from rich.cells import cell_len
-from rich.console import Group, RenderableType
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from .._common.names import split_names
 from .._common.text import format_confidence, format_number, pieces, pluralize, printable
 from ..comparison.flags import format_range
 from ..metrics.conventions import CONVENTIONS
-from .chart import STAR
+from .chart import SIGNS, STAR
 from .tables import Table as TableData
 from .tables import build_decisions, build_leaderboard, build_sensitivity, describe_scope, list_notes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import pandas as pd
+    from rich.console import ConsoleOptions, JustifyMethod
 
     from ..comparison.gain_path import GainPath
     from ..comparison.sensitivity import Sensitivity
     from ..evaluation.explain import Number
-    from .chart import Cell, Chart, Row
+    from .chart import Chart, Mark, Row
     from .content import Content
 
-CELLS = ("white on #1f5f9e", "white on #96490a")
-"""Tinted cells: no color of text has enough contrast on both white and black, but white on a solid cell has."""
+STYLES = {"b": "bold", "l": "first", "e": "second"}
+"""Looks of emphasis. `gainwise._common.theme.choose_terminal_colors` has the colors of both metrics."""
 
-COLORS = ("#2d80c9", "#cb5f0e")
-"""Marks and bars on the background of the terminal, with a contrast of 4:1 on both white and #1e1e1e."""
-
-STYLES = {"b": "bold", "l": CELLS[0], "e": CELLS[1]}
-"""Looks of emphasis."""
-
-MARKS = ("●○", "◆◇")
-PLAIN = str.maketrans("●○◆◇★│─━╵−–·…’", "#o#o>|--'--,.'")
+COLORS = ("first", "second")
+PLAIN = str.maketrans("●○◆◇★│┊─━╵−–·…’", "#o*+>|:--'--,.'")
 """ASCII signs for marks, lines and punctuation."""
 
-MAX_ROWS = 8
-MAX_WIDTH = 120
-MIN_LANE = 11
+MIN_WIDTH, MAX_WIDTH = 20, 120
 MAX_BASES = 5
 
 MAX_SWAPS = 12
@@ -75,7 +68,7 @@ def gains_tables(gains: GainPath) -> list[Group]:
     """Return the highest mean by base, regrets at some bases, and the models that change places."""
     import pandas as pd
 
-    names = gains.short_names
+    names = split_names(gains.models).labels
     winners = gains.winners.assign(model=gains.winners["model"].map(names)).set_index("model")
     places = np.unique(np.linspace(0, len(gains.bases) - 1, MAX_BASES).round().astype(int))
     columns = [f"b = {gains.bases[place]:.3g}" for place in places]
@@ -146,7 +139,7 @@ def _report_table(data: TableData, *, notes: bool = True) -> Group:
 
 def whole_leaderboard(content: Content) -> Group:
     """Return the means of all models under all metrics, the best of each metric in bold."""
-    return _report_table(build_leaderboard(content.comparison), notes=False)
+    return _report_table(build_leaderboard(content), notes=False)
 
 
 def choices_table(sensitivity: Sensitivity) -> Group:
@@ -158,7 +151,8 @@ def decisions_table(content: Content) -> Group:
     """Return the decision and the differences of every candidate, without the other columns of a report."""
     assert content.against is not None
     data = build_decisions(content, content.against)
-    columns = [column for column in data.columns if column.label.startswith(("candidate", "decision", "\u0394"))]
+    names = len(content.names.heads)
+    columns = [*data.columns[:names], *(c for c in data.columns[names:] if c.label.startswith(("decision", "\u0394")))]
     return _report_table(TableData(data.caption.partition(".")[0], columns))
 
 
@@ -171,34 +165,26 @@ def headline_lines(content: Content) -> list[Text]:
 
 
 def chart_lines(content: Content, width: int, *, unicode: bool = True, every: bool = False) -> list[Text]:
-    """Return the chart in at most `width` columns, and 120.
+    """Return the chart in at most `width` columns, and 120, with twelve rows or with `every` row.
 
-    Without `unicode` it consists of ASCII. Without `every` it has eight rows, and all rows in question.
+    Without `unicode` it consists of ASCII.
     """
-    chart, comparison, width = content.chart, content.comparison, min(width, MAX_WIDTH)
+    chart, comparison, width = content.chart, content.comparison, max(min(width, MAX_WIDTH), MIN_WIDTH)
     if not chart.rows:
         means = comparison.leaderboard
         wide = max(map(len, comparison.metrics))
         return [Text(f"  {metric:<{wide}}  {means[metric].iloc[0]:.4f}") for metric in comparison.metrics]
-    rows, rest = (chart.rows, "") if every else chart.folded(MAX_ROWS)
-    table = _Lanes(chart, rows, width)
-    lines = [*table.heads(), *map(table.line, rows), table.foot()]
+    rows, rest = (chart.rows, "") if every else chart.fold()
+    lanes = _Lanes(chart, rows, width, unicode)
+    keys = Text("  ").join(_style(text, STYLES) for text in (f"{chart.caption}.", *chart.keys))
+    lines = [*_wrap(keys, width), *lanes.head(), *(line for row in rows for line in lanes.draw(row)), lanes.foot()]
     lines += [Text(f"  … {rest} (--all)")] if rest else []
-    filled, hollow = (" ".join(pair[k] for pair in MARKS[: len(chart.panels)]) for k in (0, 1))
-    key = f"{filled} {chart.legend}, {hollow} {chart.excluded} ({chart.level}). Right is better."
-    key += " ╵ one repeat." if comparison.repeats else ""
     queries = comparison.counts.any if comparison.primary is None else comparison.verdict.queries
-    winners = [
-        f"{row.name} {format_number(row.cells[lane].mean)}"
-        for lane in range(len(chart.panels))
-        for row in chart.rows
-        if row.cells[lane].highest
-    ]
-    size = f"{pluralize(queries, 'query')}{'' if comparison.unjudged is None else comparison.unjudged.remark}"
-    reference = f"{size}; {'mean' if len(winners) == 1 else 'means'} at the line: {', '.join(winners)}."
-    lines += [_show(line) for text in (key, reference) for line in textwrap.wrap(text, width)]
+    size = f"{pluralize(queries, 'query')}{'' if comparison.unjudged is None else comparison.unjudged.remark}."
+    legend = " ".join((*chart.describe_marks("Right of ┊" if chart.reference == "best" else "Between ┊ and ┊"), size))
+    lines += _wrap(Text(printable(legend)), width)
     for line in () if unicode else lines:
-        line.plain = line.plain.translate(PLAIN)
+        line.plain = _to_ascii(line.plain)
     return lines
 
 
@@ -221,84 +207,95 @@ def notes_lines(content: Content) -> list[Text]:
     chance = content.comparison.chance
     levels = ", ".join(f"{metric} {format_range(by_model.values())}" for metric, by_model in chance.items())
     random_order = [f"Random order: {levels}."] if levels else []
-    sentences = (*list_notes(content), *describe_scope(content.comparison), *random_order)
+    sentences = (*list_notes(content), *describe_scope(content), *random_order)
     return [_show(sentence) for sentence in sentences]
 
 
 class _Lanes:
-    """The rows of a chart as lines of text: a name, a lane and a number for each panel, and the last column."""
+    """The rows of a chart as lines of text: a name, a line of the lane for each metric, and the last column.
 
-    def __init__(self, chart: Chart, rows: Sequence[Row], width: int) -> None:
+    Names that take more than half of the width are above their lanes.
+    """
+
+    def __init__(self, chart: Chart, rows: Sequence[Row], width: int, unicode: bool) -> None:
         self.chart, self.axis, self.width = chart, chart.axis(rows), width
-        panels = len(chart.panels)
-        self.title = chart.last[0] if width >= 100 else chart.last[0].split()[0]
-        self.outcomes = {row.model: row.outcome.removesuffix(" behind") for row in rows}
-        self.last = max(map(cell_len, (self.title, *self.outcomes.values()))) + 3
-        self.number = max(cell_len(cell.text) for row in rows for cell in row.cells) + 1
-        free = width - self.last - panels * (self.number + MIN_LANE + 3) - 3
-        self.name = min(max(cell_len(row.name) for row in rows), max(free, 8))
-        room = (width - self.last - self.name - 3) // panels - self.number - 3
-        self.lane = max(min(room, 44), 4)
+        names = chart.names
+        show = str if unicode else _to_ascii  # before texts are aligned, because signs may become narrower
+        cells = {row.model: [show(cell) for cell in names.cells[row.model]] for row in rows}
+        heads = [head if len(names.heads) > 1 else "" for head in names.heads]
+        widths = [max(map(cell_len, column)) for column in zip(heads, *cells.values(), strict=True)]
+        self.last = max(map(cell_len, (chart.last, *(row.outcome for row in rows)))) + 1
+        self.name = sum(widths) + 2 * len(widths)
+        self.is_stacked = self.name > width // 2 - 2
+        if self.is_stacked:
+            self.names, self.heads, self.name = {row.model: show(names.labels[row.model]) for row in rows}, "", 0
+        else:
+            self.names = {model: _align(texts, widths) for model, texts in cells.items()}
+            self.heads = _align(heads, widths)
+        self.lane = width - self.name - self.last - 2
 
-    def heads(self) -> list[Text]:
-        """Return the captions, the libraries below them, and a rule."""
-        cell = self.lane + self.number + 2
-        first, second = Text(" " * (self.name + 3)), Text(" " * (self.name + 3))
-        for panel, style in zip(self.chart.panels, CELLS, strict=False):
-            caption = Text(f" {panel.caption} ", style=f"bold {style}")
-            caption.truncate(cell, overflow="ellipsis")
-            libraries = panel.libraries
-            while len(libraries) + 1 > cell and ", " in libraries:
-                libraries = libraries[: libraries.rindex(", ")]
-            first.append_text(caption).append(" " * (cell + 1 - caption.cell_len))
-            second.append(f" {_fit(libraries, cell)}")
-        first.append(self.title.rjust(self.last - 1), style="bold")
-        second.append(self.chart.level.rjust(self.last - 1))
-        return [first, second, Text("─" * max(first.cell_len, second.cell_len))]
+    def head(self) -> list[Text]:
+        """Return the heads of the columns of names, and the head of the last column."""
+        head = Text(f"  {self.heads}{'':{self.lane}}", "dim")
+        return [Text.assemble(head, (self.chart.last.rjust(self.last), "bold"))]
 
-    def line(self, row: Row) -> Text:
-        """Return the line of a row."""
-        star, style = (f"{STAR} ", "bold") if row.starred else ("", "")
-        line = Text().append(f"{star or '  '}{_fit(row.name, self.name)} ", style)
-        for lane, cell in enumerate(row.cells):
-            line.append_text(self._cell(cell, lane)).append(" ")
-        return line.append(f"{star}{self.outcomes[row.model]}".rjust(self.last - 1), style)
+    def draw(self, row: Row) -> list[Text]:
+        """Return the lines of a row."""
+        style = "bold" if row.starred else "" if any(mark.possible for mark in row.marks) else "dim"
+        star, name = (STAR if row.starred else " "), self.names[row.model]
+        lines = []
+        if self.is_stacked:
+            above = _wrap(Text(name, style), self.width - 2)
+            lines = [Text.assemble((f"{star if not place else ' '} ", style), line) for place, line in enumerate(above)]
+            star, name = " ", ""
+        for lane in range(len(row.marks)):
+            start = f"{star} {name}" if not lane else f"{'':{self.name + 2}}"
+            end = (row.outcome.rjust(self.last), style) if not lane else ("", "")
+            lines.append(Text.assemble((start, style), self._draw_lane(row.marks[lane], lane), end))
+        return lines
 
-    def _cell(self, cell: Cell, lane: int) -> Text:
-        color = "" if cell.possible else COLORS[lane]
-        marks = {self._at(repeat): ("╵", color) for repeat in cell.repeats}
-        marks |= {self._at(0.0): ("│", ""), self._at(cell.value): (MARKS[lane][not cell.possible], color)}
-        bar = range(self._at(cell.lower), self._at(cell.upper) + 1) if cell.bounded else range(0)
-        text = Text(" ")
-        for place in range(self.lane):
-            text.append(*marks.get(place, ("━", color) if place in bar else (" ", "")))
-        text.append(f"{cell.text:>{self.number}} ", style="bold" if cell.highest else "")
-        if cell.possible:
-            text.stylize(CELLS[lane])
-        return text
+    def _draw_lane(self, mark: Mark, lane: int) -> Text:
+        color, margin = COLORS[lane], self.chart.margin
+        ends = {end for end in self.chart.band if end and self.axis.low <= end <= self.axis.high} if margin else ()
+        signs = {self._at(end): ("┊", "dim") for end in ends} | {self._at(0.0): ("│", "")}
+        bar = range(self._at(mark.lower), self._at(mark.upper) + 1) if mark.bounded else range(0)
+        signs |= dict.fromkeys(bar, ("━", color))
+        signs |= {self._at(repeat): ("╵", color) for repeat in mark.repeats}
+        signs[self._at(mark.value)] = (SIGNS[lane][not mark.possible], color)
+        return Text.assemble(*(signs.get(place, " ") for place in range(self.lane)))
 
     def foot(self) -> Text:
         """Return the axis below the lanes."""
-        width, reference = self.lane + self.number + 3, self.chart.reference
-        start = max(0, min(1 + self._at(0.0) - len(reference) // 2, width - len(reference)))
-        signs = f"{'':{start}}{reference}".ljust(width)
-        for value, text in self.axis.ticks(3):
-            place = 1 + self._at(value) - len(text) // 2
+        reference, start = self.chart.reference, self.name + 2
+        first = max(0, min(self._at(0.0) - len(reference) // 2, self.lane - len(reference)))
+        signs = f"{'':{first}}{reference}".ljust(self.lane)
+        for value, text in self.axis.ticks(max(2, self.lane // 12)):
+            place = self._at(value) - len(text) // 2
             end = place + len(text)
-            if place >= 0 and not signs[max(place - 1, 0) : end + 1].strip():
+            if place >= 0 and end <= self.lane and not signs[max(place - 1, 0) : end + 1].strip():
                 signs = signs[:place] + text + signs[end:]
-        return Text(f"{'':{self.name + 3}}{signs * len(self.chart.panels)}".rstrip())
+        return Text(f"{'':{start}}{signs}".rstrip(), "dim")
 
     def _at(self, value: float) -> int:
         share = (min(max(value, self.axis.low), self.axis.high) - self.axis.low) / (self.axis.high - self.axis.low)
         return round(share * (self.lane - 1))
 
 
-def _fit(text: str, width: int) -> str:
-    """Return a text of exactly this width, with an ellipsis if it is too long."""
-    fitted = Text(text)
-    fitted.truncate(width, overflow="ellipsis", pad=True)
-    return fitted.plain
+def _align(texts: Iterable[str], widths: Iterable[int]) -> str:
+    """Return texts in columns, each with two blanks after it."""
+    return "".join(set_cell_size(text, width) + "  " for text, width in zip(texts, widths, strict=True))
+
+
+def _wrap(text: Text, width: int) -> list[Text]:
+    """Return a text in lines that end between words, or within words that are longer than a line."""
+    lines = list(text.wrap(Console(width=width), width, overflow="fold"))
+    for line in lines:
+        line.rstrip()
+    return lines
+
+
+def _to_ascii(text: str) -> str:
+    return text.translate(PLAIN).encode("ascii", "replace").decode()
 
 
 def _style(text: str, styles: Mapping[str, str], base: str = "") -> Text:
@@ -309,14 +306,42 @@ def _style(text: str, styles: Mapping[str, str], base: str = "") -> Text:
     return line
 
 
+class _Columns(NamedTuple):
+    """A table whose numbers never wrap: columns that do not fit continue below, after the column of names."""
+
+    columns: Sequence[tuple[str, bool]]
+    rows: Sequence[Sequence[Text]]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        widths = []
+        for place, (head, is_numeric) in enumerate(self.columns):
+            widest = max((row[place].cell_len for row in self.rows), default=0)
+            widths.append(max(widest, *map(cell_len, head.split("\n"))) + 3)
+            if not is_numeric:
+                widths[-1] = min(widths[-1], max(options.max_width // 3, 8))
+        start = 1
+        while start < len(self.columns) or start == 1:
+            stop, room = start, options.max_width - widths[0]
+            while stop < len(self.columns) and (room >= widths[stop] or stop == start):
+                room, stop = room - widths[stop], stop + 1
+            yield self._build([0, *range(start, stop)])
+            if stop < len(self.columns):
+                yield Text()
+            start = max(stop, 2)
+
+    def _build(self, places: Sequence[int]) -> Table:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, show_edge=False)
+        for head, is_numeric in (self.columns[place] for place in places):
+            justify: JustifyMethod = "right" if is_numeric else "left"
+            table.add_column(head, justify=justify, overflow="fold", no_wrap=is_numeric)
+        for row in self.rows:
+            table.add_row(*(row[place] for place in places))
+        return table
+
+
 def _create_table(title: str, columns: Iterable[tuple[str, bool]], rows: Iterable[Iterable[Text]]) -> Group:
     """Return a table below its title, which may be wider. Columns are heads, and whether they contain numbers."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, show_edge=False)
-    for head, is_numeric in columns:
-        table.add_column(head, justify="right" if is_numeric else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    return Group(Text(title, style="bold"), Text(), table, Text())
+    return Group(Text(title, style="bold"), Text(), _Columns(list(columns), list(map(list, rows))), Text())
 
 
 def _show(text: str) -> Text:

@@ -9,6 +9,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from .._common.theme import choose_terminal_colors
 from .view import create_picture, to_ascii
 
 if TYPE_CHECKING:
@@ -89,10 +90,12 @@ class TerminalDisplay(Display):
     def __init__(self, create_view: Callable[[], View | None]) -> None:
         from rich.console import Console
         from rich.live import Live
+        from rich.theme import Theme
 
         super().__init__(create_view)
         stream = getattr(sys.stderr, "rich_proxied_file", sys.stderr)
         self._console = Console(file=stream, force_terminal=True, highlight=False, markup=False, emoji=False)
+        self._console.push_theme(Theme(choose_terminal_colors(self._console.color_system)))
         self._live = Live(
             self,
             console=self._console,

@@ -25,7 +25,8 @@ Segments = list[tuple[str, str]]
 """Pieces of a line, each with a style of rich."""
 
 MARKS: dict[Role, str] = {"first": "●", "second": "◆", "third": "▲", "fourth": "■"}
-TERMINAL_COLORS: dict[Role, str] = {"first": "color(33)", "second": "color(208)"}
+TERMINAL_COLORS: dict[Role, str] = {"first": "first", "second": "second"}
+"""Styles of `gainwise._common.theme.choose_terminal_colors`."""
 NDCG_ROLES: dict[str, Role] = {"linear": "first", "exp": "second"}
 BLOCKS = "▁▂▃▄▅▆▇█"
 ASCII = str.maketrans("●◆▲■▁▂▃▄▅▆▇█−…", "ox^#_.:-=+*#-~")

@@ -1,4 +1,4 @@
-"""Callbacks for XGBoost: their base classes, and live curves."""
+"""Callbacks for XGBoost: their base class, and live curves."""
 
 from __future__ import annotations
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from ...drawing.style import Picture
 from ..content import choose_pair
-from .curves import plot_best_rounds as plot_best_rounds
 from .curves import plot_curves, plot_gains
 from .explain import plot_attribution, plot_queries
 from .models import plot_bound as plot_bound
@@ -67,7 +66,7 @@ class Plots:
     ) -> Picture:
         """Draw why two models differ, grade by rank: see `plot_attribution`. By default the pair of `choose_pair`."""
         attribution = self._comparison.attribution(*self._choose_pair(first, second))
-        return plot_attribution(attribution, ax, theme, names=self._comparison.short_names)
+        return plot_attribution(attribution, ax, theme, names=self._comparison.content.names.labels)
 
     def queries(
         self,
@@ -83,7 +82,7 @@ class Plots:
         rankings = self._comparison.rankings
         levels = () if rankings is None else rankings.judgments.levels.tolist()
         grades = levels if len(levels) <= MAX_GRADES else None
-        return plot_queries(queries, ax, theme, most=most, names=self._comparison.short_names, grades=grades)
+        return plot_queries(queries, ax, theme, most=most, names=self._comparison.content.names.labels, grades=grades)
 
     def curves(self, candidate: str | None = None, ax: Axes | None = None, theme: str = "light") -> Picture:
         """Draw both metrics over the rounds of training: see `plot_curves`.
@@ -96,12 +95,15 @@ class Plots:
         comparison = self._comparison
         if comparison.curves is None:
             raise ValueError("this comparison has no curves: they come with the results of an experiment")
-        options: dict[str, Any] = {"names": comparison.short_names, "lower_is_better": comparison.lower_is_better}
+        options: dict[str, Any] = {
+            "names": comparison.content.names.labels,
+            "lower_is_better": comparison.lower_is_better,
+        }
         return plot_curves(comparison.curves, comparison.verdict.metrics, ax, theme, candidate=candidate, **options)
 
     def gains(self, ax: Axes | None = None, theme: str = "light", **options: Any) -> Picture:
         """Draw the best model for each gain: see `plot_gains`. Further options are those of `Comparison.gains`."""
-        return plot_gains(self._comparison.gains(**options), ax, theme)
+        return plot_gains(self._comparison.gains(**options), ax, theme, names=self._comparison.content.names.labels)
 
     def sensitivity(self, ax: Axes | None = None, theme: str = "light", **options: Any) -> Picture:
         """Draw which choices reverse pairs of models: see `plot_sensitivity`. Options: see `Comparison`."""

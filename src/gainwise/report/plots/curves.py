@@ -8,11 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from ..._common.text import format_difference, format_mean, printable, short_names
+from ..._common.names import split_names
+from ..._common.text import format_difference, format_mean
 from ...comparison.gain_path import select_labelled_bases
 from ...comparison.verdict import label_metrics
 from ...drawing.distances import ROLES, DistanceCurve, draw_curves
-from ...drawing.style import annotate_beside, column_width, draw_legend_below, finish, looks, remove_frame, start
+from ...drawing.style import (
+    annotate_beside,
+    column_width,
+    finish,
+    looks,
+    measure_text,
+    number_long_names,
+    start,
+)
 from ..content import best_rounds, select_curve
 
 if TYPE_CHECKING:
@@ -25,9 +34,6 @@ if TYPE_CHECKING:
     from ...comparison.gain_path import GainPath
     from ...drawing.style import Picture
 
-MAX_CANDIDATES = 40
-"""The maximum number of candidates in the picture of best rounds. The table has all of them."""
-
 MAX_NAMES = 12
 """Maximum number of names next to the lines, those of the leaders first."""
 
@@ -38,11 +44,13 @@ ROW = 0.055
 """Height of the band of leaders, as a share of the scale."""
 
 
-def plot_gains(gains: GainPath, ax: Axes | None = None, theme: str = "light") -> Picture:
+def plot_gains(
+    gains: GainPath, ax: Axes | None = None, theme: str = "light", *, names: Mapping[str, str] | None = None
+) -> Picture:
     """Draw the regret of each model along the base of the gain.
 
-    Down is worse. The line at the top is the highest mean at each base, and the band above it has the color of the
-    leading model. A line is thick if the model may be best at this base (simultaneously over all bases). Models that
+    Down is worse. The line at the top is the highest mean at each base, and the band above it names the leading model.
+    A line is thick if the model may be best at this base (simultaneously over all bases). Models that
     neither lead nor may be best are thin lines. The linear gain is b = 1, the exponential one b = 2.
 
     Parameters
@@ -51,6 +59,8 @@ def plot_gains(gains: GainPath, ax: Axes | None = None, theme: str = "light") ->
         From `Comparison.gains`.
     ax, theme
         As for `plot_conflict`.
+    names : mapping of model to str, optional
+        Names to display, by default the names themselves.
 
     Raises
     ------
@@ -73,34 +83,26 @@ def plot_gains(gains: GainPath, ax: Axes | None = None, theme: str = "light") ->
     notable = list(dict.fromkeys([*gains.winners["model"], *gains.best_ranges["model"]]))
     largest = dict(zip(gains.models, gains.regret.max(axis=0).tolist(), strict=True))
     scale = 1.05 * max(1e-9, *sorted(largest.values())[:2], *(largest[model] for model in notable))
-    line_colors = _choose_colors(gains, colors)
-    _draw_lines(ax, colors, gains, notable, line_colors, scale)
-    _draw_leaders(ax, colors, gains, line_colors, scale)
+    split = split_names(gains.models)
+    labels = split.labels if names is None else names
+    labels, key = number_long_names(labels, notable[:MAX_NAMES], 72 * column_width(ax))
+    _draw_lines(ax, colors, gains, notable, labels, scale)
+    _draw_leaders(ax, colors, gains, labels, scale)
     _draw_axes(ax, colors, gains, scale)
-    base = "gain base b, gain of grade l = (bˡ − 1)/(b − 1)"
-    return finish(ax, colors, gains.headline, f"{gains.headline}. {gains.text}", base, "regret")
-
-
-def _choose_colors(gains: GainPath, theme: Theme) -> dict[str, str]:
-    """Return the colors of the leaders at base 1 and base 2, or no colors if they are the same model."""
-    leaders = {
-        model: color
-        for base, color in ((1.0, theme.first), (2.0, theme.second))
-        for model, start, stop in gains.winners.itertuples(index=False)
-        if start <= base <= stop
-    }
-    return leaders if len(leaders) == 2 else {}
+    base = f"gain base b, gain of grade l = (bˡ − 1)/(b − 1){key}"
+    title = split.rewrite(gains.headline)
+    return finish(ax, colors, title, f"{title}. {gains.text}", base, "regret")
 
 
 def _draw_lines(
-    ax: Axes, theme: Theme, gains: GainPath, notable: list[str], line_colors: Mapping[str, str], scale: float
+    ax: Axes, theme: Theme, gains: GainPath, notable: list[str], labels: Mapping[str, str], scale: float
 ) -> None:
     """Draw the lines, thick where the model may be best, with names at their ends."""
     bases, ranges = np.array(gains.bases), gains.best_ranges
     regrets = dict(zip(gains.models, gains.regret.T, strict=True))
     width = 4.5 if ranges["model"].nunique() <= CROWD else 2.8
-    for model in sorted(gains.models, key=lambda model: (model in notable, model in line_colors)):
-        regret, color = regrets[model], line_colors.get(model, theme.ink)
+    for model in sorted(gains.models, key=notable.__contains__):
+        regret, color = regrets[model], theme.ink
         thin: dict[str, Any] = {"color": theme.muted, "lw": 0.6, "alpha": 0.5}
         look = {"color": color, "lw": 1.4} if model in notable else thin
         ax.plot(bases, np.where(regret <= scale, regret, np.nan), **look)
@@ -108,10 +110,11 @@ def _draw_lines(
             x = np.array([low, *bases[(bases > low) & (bases < high)], high])
             ax.plot(x, np.interp(x, bases, regret), color=color, lw=width, solid_capstyle="round")
     named = sorted(notable[:MAX_NAMES], key=lambda model: min(regrets[model][-1], scale))
+    texts = [labels[model] for model in named]
     ends = _spread([min(regrets[model][-1], scale) for model in named], 1.15 * ROW * scale, scale)
-    for model, y in zip(named, ends, strict=True):
-        annotate_beside(ax, gains.short_names[model], (1.01, y), 0, color=line_colors.get(model, theme.ink), size=9,
-                        weight="bold", xycoords=("axes fraction", "data"))  # fmt: skip
+    for text, y in zip(texts, ends, strict=True):
+        annotate_beside(ax, text, (1.01, y), 0, color=theme.ink, size=9, weight="bold",
+                        xycoords=("axes fraction", "data"))  # fmt: skip
 
 
 def _spread(places: Sequence[float], gap: float, bottom: float) -> list[float]:
@@ -124,17 +127,17 @@ def _spread(places: Sequence[float], gap: float, bottom: float) -> list[float]:
     return [min(place, bottom - gap * (len(places) - 1 - index)) for index, place in enumerate(moved)]
 
 
-def _draw_leaders(ax: Axes, theme: Theme, gains: GainPath, line_colors: Mapping[str, str], scale: float) -> None:
-    """Draw the leading models as a band above the best."""
+def _draw_leaders(ax: Axes, theme: Theme, gains: GainPath, labels: Mapping[str, str], scale: float) -> None:
+    """Draw the leading models as a band above the best, with their names if they fit."""
     width, row = np.log(gains.bases[-1] / gains.bases[0]), ROW * scale
+    points = 72 * 0.7 * column_width(ax)  # about the width of the axes
     for place, (model, low, high) in enumerate(gains.winners.itertuples(index=False)):
-        ax.fill_between([low, high], -1.7 * row, -0.4 * row, color=line_colors.get(model, theme.ink), lw=0)
+        ax.fill_between([low, high], -1.7 * row, -0.4 * row, color=theme.third if place % 2 else theme.ink, lw=0)
         if place:
             ax.axvline(low, color=theme.muted, lw=0.8, ls=":")
-        name = gains.short_names[model]
-        if np.log(high / low) / width > 0.018 * len(name) + 0.02:
-            ax.text(np.sqrt(low * high), -1.05 * row, name, ha="center", va="center", fontsize=8, weight="bold",
-                    color=theme.face, parse_math=False)  # fmt: skip
+        if points * np.log(high / low) / width > measure_text([labels[model]], 8, bold=True) + 4:
+            ax.text(np.sqrt(low * high), -1.05 * row, labels[model], ha="center", va="center", fontsize=8,
+                    weight="bold", color=theme.face, parse_math=False)  # fmt: skip
 
 
 def _draw_axes(ax: Axes, theme: Theme, gains: GainPath, scale: float) -> None:
@@ -190,7 +193,7 @@ def plot_curves(
     candidate : str, optional
         The candidate to draw. Defaults to the one with the largest loss at the best round of the other metric.
     names : mapping of candidate to str, optional
-        Names to display.
+        Names to display, by default the names themselves.
     lower_is_better : container of str, optional
         The names of metrics with better lower values. Their curves are negated, so that worse values are below 0.
 
@@ -227,35 +230,11 @@ def plot_curves(
     for place, number in enumerate(rows[0].get("compared", []) if len(rows) == 1 else []):
         ax.axvline(number, color=colors.muted, linewidth=1.2, zorder=0, label=None if place else "compared here")
     draw_curves(ax, colors, lines)
-    name = (short_names(curves["candidate"].unique()) | dict(names or {}))[rows[0]["candidate"]]
+    name = (split_names(curves["candidate"].unique()).labels if names is None else names)[rows[0]["candidate"]]
     title = f"{name}: {_describe_rounds(rows, metrics)}"
     alt = " ".join(_describe_fold(row, metrics, lower_is_better) for row in rows)
     alt = f"Curves of {name} over rounds, as distance from the best. {alt}"
     return finish(ax, colors, title, alt, "round", "distance from its own best", pad=22 if len(rows) == 1 else 10)
-
-
-def plot_best_rounds(
-    best: pd.DataFrame, metrics: tuple[str, str], names: Mapping[str, str], ax: Axes | None = None, theme: str = "light"
-) -> Picture:
-    """Draw two marks per candidate at its best rounds under both metrics, or one gray mark if the rounds are equal."""
-    candidates = list(dict.fromkeys(best["candidate"]))[:MAX_CANDIDATES]
-    ax, colors = start(ax, theme, (6.8, 1.2 + 0.25 * len(candidates)))
-    rows = best[best["candidate"].isin(candidates)]
-    y = rows["candidate"].map(candidates.index)
-    rounds = [rows[f"round {metric}"] for metric in metrics]
-    same = (rounds[0] == rounds[1]).to_numpy()
-    ax.hlines(y, rounds[0], rounds[1], color=colors.muted, linewidth=1)
-    for metric, x, look, size in zip(metrics, rounds, looks(colors), (28.52, 19.84), strict=True):
-        ax.scatter(x[~same], y[~same], s=size, color=look.color, marker=look.marker, label=metric, zorder=3)
-    ax.scatter(rounds[0][same], y[same], color=colors.muted, s=28, zorder=3, label="both")
-    ax.set_yticks(range(len(candidates)), [printable(names[str(name)]) for name in candidates], parse_math=False)
-    ax.set_ylim(len(candidates) - 0.4, -0.6)
-    ax.set_xlim(left=0)
-    remove_frame(ax, colors, 6)
-    draw_legend_below(ax, colors, 0.5 / (0.25 * len(candidates) + 0.4))
-    title = f"Both metrics choose the same round {int(same.sum())} times of {len(same)}"
-    texts = (f"{names[str(name)]}: {a} and {b}." for name, a, b in zip(rows["candidate"], *rounds, strict=True))
-    return finish(ax, colors, title, f"Best rounds of every candidate. {' '.join(texts)}", "best round")
 
 
 def _describe_rounds(rows: Sequence[Mapping[Any, Any]], metrics: tuple[str, str]) -> str:

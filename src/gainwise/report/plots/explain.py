@@ -8,7 +8,8 @@ import numpy as np
 from matplotlib.legend_handler import HandlerTuple
 from matplotlib.patches import Patch, Rectangle
 
-from ..._common.text import MINUS, format_amount, format_difference, pluralize, printable, short_names
+from ..._common.names import split_names
+from ..._common.text import MINUS, format_amount, format_difference, pluralize, printable
 from ..._common.theme import LIGHT
 from ..._common.validation import validate_integer
 from ...drawing.style import (
@@ -18,6 +19,7 @@ from ...drawing.style import (
     finish,
     looks,
     mix_colors,
+    number_long_names,
     remove_frame,
     start,
 )
@@ -61,7 +63,7 @@ def plot_attribution(
     ax, theme
         As for `plot_conflict`.
     names : mapping of model to str, optional
-        Labels of the models.
+        Labels of the models, by default their names.
     """
     metrics = attribution.metrics[:2]
     blocks = {metric: _get_block(attribution, metric) for metric in metrics}
@@ -80,13 +82,13 @@ def plot_attribution(
     ax.set_yticks([*range(len(grades)), bottom], [*(f"grade {grade}" for grade in grades), "total"])
     ax.get_yticklabels()[-1].set(weight="bold", color=colors.ink)
     remove_frame(ax, colors, 7)
-    short = short_names(attribution.models) if names is None else names
-    first, second = (short[name] for name in attribution.models)
-    _label_sides(ax, colors, (0, -0.66), second, first, size=9, va="center")
+    labels = split_names(attribution.models).labels if names is None else names
+    first, second = (labels[name] for name in attribution.models)
+    numbers, key = number_long_names(labels, attribution.models, 72 * column_width(ax))
+    _label_sides(ax, colors, (0, -0.66), *(numbers[name] for name in attribution.models[::-1]), size=9, va="center")
     _draw_band_legend(ax, colors, metrics, list(map(str, blocks[metrics[0]].columns)))
-    note = f"contribution of a grade to {first} {MINUS} {second}"
-    if attribution.lower_is_better:
-        note += " (reversed for a loss)"
+    note = f"contribution of a grade to {f' {MINUS} '.join(numbers[name] for name in attribution.models)}"
+    note += f" (reversed for a loss){key}" if attribution.lower_is_better else key
     totals = {metric: format_difference(float(block.to_numpy().sum())) for metric, block in blocks.items()}
     title = f"{first} {MINUS} {second}: {', '.join(f'{total} under {metric}' for metric, total in totals.items())}"
     alt = [f"Bars: contributions of documents of each grade at each rank to {first} minus {second}."]
@@ -164,7 +166,8 @@ def plot_queries(
 ) -> Picture:
     """Draw the most contradictory queries as pairs of strips: the grades of the documents from rank 1 on.
 
-    Higher grades have darker cells, and grade 0 is a dot. Bars to the right show the difference under each metric.
+    Cells of higher grades have stronger shades, and grade 0 is a dot. Bars to the right show the difference under each
+    metric.
 
     Parameters
     ----------
@@ -178,7 +181,7 @@ def plot_queries(
         All grades of the data in ascending order, so that colors do not depend on the selected queries. By default the
         grades of `queries`.
     names : mapping of model to str, optional
-        Labels of the models.
+        Labels of the models, by default their names.
 
     Raises
     ------
@@ -200,7 +203,8 @@ def plot_queries(
     depth = max([10, *(min(len(row[f"labels {model}"]), MAX_RANKS) for row in rows for model in models)])
     ax, colors = start(ax, theme, (4.6 + 0.33 * depth, 1.5 + 0.8 * len(rows)))
     shades = dict(zip(levels, choose_grade_colors(len(levels), colors), strict=True))
-    short = short_names(models) if names is None else names
+    labels = split_names(models).labels if names is None else names
+    short, key = number_long_names(labels, models, 72 * column_width(ax))
     width = depth + 1.0 + BARS
     middle = width - BARS / 2
     scale = (BARS / 2 - 1.6) / (max(abs(row[f"difference {metric}"]) for row in rows for metric in metrics) or 1.0)
@@ -225,8 +229,9 @@ def plot_queries(
     ax.tick_params(length=0, labelsize=8)
     ax.spines[:].set_visible(False)
     title = f"{pluralize(len(rows), 'query')} with the strongest contradiction of {metrics[0]} and {metrics[1]}"
-    alt = _describe_strips(rows, models, metrics, short)
-    picture = finish(ax, colors, title, alt, "rank (cells: grade of the document)", wide=0.7)
+    alt = _describe_strips(rows, models, metrics, labels)
+    picture = finish(ax, colors, title, alt, f"rank (cells: grade of the document){key}", wide=0.7)
+    ax.xaxis.label.set_multialignment("left")
     ax.xaxis.label.set_horizontalalignment("left")
     ax.xaxis.set_label_coords(0, -0.05 - 0.12 / len(rows))
     return picture

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import textwrap
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.artist import Artist
-from matplotlib.font_manager import FontProperties
 from matplotlib.offsetbox import AnnotationBbox, HPacker, TextArea
-from matplotlib.patches import FancyBboxPatch, Rectangle
-from matplotlib.textpath import text_to_path
+from matplotlib.patches import Rectangle
 
 from ..._common.text import MINUS, as_text, format_difference, format_p_value, pieces, pluralize, printable
 from ...comparison.pairs import compute_advantages
-from ...drawing.style import Picture, annotate_beside, draw_legend_below, finish, looks, mix_colors, remove_frame, start
+from ...drawing.style import (
+    Picture,
+    annotate_beside,
+    draw_legend_below,
+    finish,
+    looks,
+    measure_text,
+    mix_colors,
+    remove_frame,
+    start,
+)
 from ..chart import STAR
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from matplotlib.axes import Axes
 
@@ -28,19 +35,25 @@ if TYPE_CHECKING:
     from ...comparison.comparison import Comparison
     from ...comparison.disagreement import DisagreementBound
     from ...comparison.sensitivity import Sensitivity
-    from ..chart import Cell, Chart
+    from ..chart import Chart, Row
 
 WIDTH = 8.5
 """Inches of a new figure."""
 
-PAD, GAP = 8.0, 14.0
-"""Points around the chart, and between its panels."""
+SIZE = 10.0
+"""Points of the font."""
+
+PAD, SPACE = 8.0, 14.0
+"""Points around the chart, and between its columns."""
+
+MIN_LANE = 0.4
+"""Smallest share of the width for the lane. Longer names wrap."""
 
 LETTER_WIDTH = 0.54
 """Width of a letter in a text, as a share of the size of the font."""
 
-CAPTIONS, TICKS = 42.0, 22.0
-"""Points of height above and below the rows."""
+CAPTIONS, TICKS, ROW = 34.0, 22.0, 26.0
+"""Points of height above and below the rows, and of a row with one line."""
 
 MAX_INTERVALS = 45
 """Up to so many pairs have their intervals drawn."""
@@ -61,11 +74,11 @@ They are `labels.two_rankings` in the files of the folder research/studies/resul
 
 
 def plot_leaderboard(comparison: Comparison, ax: Axes | None = None, theme: str = "light") -> Picture:
-    """Draw the difference of every model to the best under both metrics. Right is better.
+    """Draw the difference of at most twelve models to the best. Right is better.
 
-    Each metric has a panel. A tinted cell with a filled mark means that the model may be best under this metric, a
-    hollow mark that it is ruled out. The bar is the simultaneous interval, the last column the worst case under either
-    metric, and the star marks the model that the advice names. With a baseline, differences are to the baseline.
+    Both metrics share one lane. A filled mark means that the model may be best under this metric, a hollow mark that it
+    is ruled out. The bar is the simultaneous interval, the last column the worst case under either metric, and the star
+    marks the model that the advice names. With a baseline, differences are to the baseline.
 
     Parameters
     ----------
@@ -75,16 +88,18 @@ def plot_leaderboard(comparison: Comparison, ax: Axes | None = None, theme: str 
         As for `plot_conflict`. All texts have sizes in points, so the axes need a width of 8 inches.
     """
     content = comparison.content
-    chart = content.chart
-    rows = len(chart.rows)
-    row = 27.0 if rows <= 4 else 22.0 if rows <= 12 else 15.5
-    text_width = 72 * (WIDTH if ax is None else _measure_axes(ax)[0]) - 2 * PAD
-    advice = _wrap(as_text(chart.advice), 9.5, text_width)
-    notes = _wrap(" ".join((*chart.notes, *content.same_number)), 7.5, text_width)
-    top = 32.0 + 15 * len(advice) + (8 if advice else 0)
-    body = CAPTIONS + rows * row + TICKS if rows else 16.0 * len(comparison.metrics)
-    pixels = round((top + body + 12 * len(notes) + 10) * 96 / 72)  # whole ones, for notebooks
+    chart, (rows, rest) = content.chart, content.chart.fold()
     is_new = ax is None
+    text_width = 72 * (WIDTH if ax is None else _measure_axes(ax)[0]) - 2 * PAD
+    names = _wrap_names(chart, rows, text_width)
+    heights = [max(ROW, 12.0 * max(map(len, cells)) + 8) for cells in names]
+    advice = _wrap(as_text(chart.advice), 9.5, text_width)
+    keys = [as_text(key) for key in chart.keys]
+    legend = [*([f"{rest}."] if rest else []), *chart.legend, *content.same_number] if rows else []
+    notes = _wrap(" ".join(legend), 7.5, text_width)
+    top = 32.0 + 15 * len(advice) + (8 if advice else 0)
+    body = CAPTIONS + sum(heights) + TICKS if rows else 16.0 * len(comparison.metrics)
+    pixels = round((top + body + 12 * len(notes) + 10) * 96 / 72)  # whole ones, for notebooks
     ax, colors = start(ax, theme, (WIDTH, pixels / 96))
     if is_new:
         ax.figure.set_layout_engine("none")  # type: ignore[union-attr]
@@ -92,42 +107,50 @@ def plot_leaderboard(comparison: Comparison, ax: Axes | None = None, theme: str 
     width, height = (72 * inches for inches in _measure_axes(ax))
     ax.set(xlim=(0, width), ylim=(height, 0))
     ax.axis("off")
-    painter = _Painter(ax, colors, chart, width)
+    painter = _Painter(ax, colors, chart, rows, width)
     painter.write_headline()
     for number, line in enumerate(advice):
         painter.write(PAD, 42 + 15 * number, line, colors.muted, 9.5, va="baseline")
     for number, line in enumerate(reversed(notes)):
         painter.write(PAD, height - 8 - 12 * number, line, colors.muted, 7.5)
     if rows:
-        available = (height - top - CAPTIONS - TICKS - 12 * len(notes) - 10) / rows
-        painter.draw_rows(top, max(min(row, available), 4.0))
+        available = height - top - CAPTIONS - TICKS - 12 * len(notes) - 10
+        painter.write(PAD, top + 8, f"{chart.caption}.   {'   '.join(keys)}", colors.muted, 8)
+        painter.draw_rows(top, names, [h * min(1.0, available / sum(heights)) for h in heights])
     else:
         for number, (metric, mean) in enumerate(comparison.leaderboard[list(comparison.metrics)].iloc[0].items()):
             painter.write(PAD, top + 16 * number, f"{metric}: {mean:.4f}", colors.ink)
     title = printable(as_text(chart.headline)).removesuffix(".")
     ax.set_title(title, loc="left", parse_math=False).set_visible(False)  # for the file and its text alternative
-    descriptions = (f"{row.name}: {'; '.join(cell.description for cell in row.cells)}." for row in chart.rows)
+    labels = chart.names.labels
+    descriptions = (f"{labels[row.model]}: {'; '.join(mark.description for mark in row.marks)}." for row in rows)
     return Picture(ax, printable(" ".join((as_text(chart.advice), *descriptions))))
+
+
+def _wrap_names(chart: Chart, rows: Sequence[Row], width: float) -> list[list[list[str]]]:
+    """Return the lines of every name, by row and column, so that names leave enough space for the lane."""
+    available = width * (1 - MIN_LANE) / len(chart.names.heads) - 1.6 * SPACE
+    return [[_wrap(cell, SIZE, available) or [""] for cell in chart.names.cells[row.model]] for row in rows]
 
 
 class _Painter:
     """Text and marks of a chart at positions in points from the upper left corner."""
 
-    def __init__(self, ax: Axes, colors: Theme, chart: Chart, width: float) -> None:
-        self.ax, self.colors, self.chart, self.width = ax, colors, chart, width
-        self.axis, self.size = chart.axis(), 10.0 if len(chart.rows) <= 12 else 8.5
+    def __init__(self, ax: Axes, colors: Theme, chart: Chart, rows: Sequence[Row], width: float) -> None:
+        self.ax, self.colors, self.chart, self.rows, self.width = ax, colors, chart, rows, width
+        self.axis = chart.axis(rows)
+        self.left = self.lane = 0.0
 
-    def write(
-        self, x: float, y: float, text: str, color: str, size: float = 0.0, bold: bool = False, **look: Any
-    ) -> None:
+    def write(self, x: float, y: float, text: str, color: str, size: float = SIZE, **look: Any) -> None:
         """Write text, by default centered on `y`."""
-        look = {"va": "center_baseline", "fontsize": size or self.size, "fontweight": _weigh(bold), **look}
+        weight = "bold" if look.pop("bold", False) else "normal"
+        look = {"va": "center_baseline", "fontsize": size, "fontweight": weight, **look}
         self.ax.text(x, y, text, color=color, parse_math=False, **look)
 
     def write_headline(self) -> None:
-        """Write the headline with winners in the color of their metric, smaller if it is too long."""
+        """Write the headline with winners in the color of their metric, in as many lines as it needs."""
         text, size, colors = self.chart.headline, 14.0, self.colors
-        size *= min(1.0, 0.96 * (self.width - 2 * PAD) / max(_measure([as_text(text)], size, bold=True), 1.0))
+        size *= min(1.0, 0.96 * (self.width - 2 * PAD) / max(measure_text([as_text(text)], size, bold=True), 1.0))
         boxes = list[Artist]()
         for style, part in pieces(text):
             color = colors.first_text if "l" in style else colors.second_text if "e" in style else colors.ink
@@ -137,86 +160,75 @@ class _Painter:
         artist = AnnotationBbox(packed, (PAD, 20), box_alignment=(0, 0.3), frameon=False, pad=0, annotation_clip=False)
         self.ax.add_artist(artist)
 
-    def draw_rows(self, top: float, height: float) -> None:
-        """Draw captions, panels and names from `top` down."""
-        colors, chart, base, right = self.colors, self.chart, top + CAPTIONS, self.width - PAD
-        stars = [f"{STAR} " if row.starred else "" for row in chart.rows]
-        names = [star + printable(row.name) for star, row in zip(stars, chart.rows, strict=True)]
-        ends = [star + row.outcome for star, row in zip(stars, chart.rows, strict=True)]
-        last = max(_measure([*ends, chart.last[0]], self.size, bold=True), _measure([chart.last[1]], 7.5))
-        left, panels = PAD + _measure(names, self.size, bold=True) + 18, len(chart.panels)
-        wide = (right - last - 16 - left - GAP * (panels - 1)) / panels
-        self.ax.hlines(base - 4, PAD, right, color=colors.ink, linewidth=1)
-        self.write(right, top + 12, chart.last[0], colors.ink, 10, bold=True, ha="right")
-        self.write(right, top + 26, chart.last[1], colors.muted, 7.5, ha="right")
-        for number, (row, name, end) in enumerate(zip(chart.rows, names, ends, strict=True)):
-            y = base + (number + 0.5) * height
-            if number:
-                self.ax.hlines(y - height / 2, PAD, right, color=colors.grid, linewidth=0.6, zorder=-1)
-            self.write(PAD, y, name, colors.ink, bold=row.starred)
-            self.write(right, y, end, colors.ink, bold=row.starred, ha="right")
-        for lane in range(panels):
-            self.draw_panel(lane, left + lane * (wide + GAP), wide, base, height)
+    def draw_rows(self, top: float, names: Sequence[Sequence[Sequence[str]]], heights: Sequence[float]) -> None:
+        """Draw heads, names, lanes and the last column from `top` down."""
+        colors, chart, right, base = self.colors, self.chart, self.width - PAD, top + CAPTIONS
+        x, lefts = PAD + SPACE, []
+        for place, head in enumerate(chart.names.heads):
+            lefts.append(x)
+            x += measure_text([head, *(line for cells in names for line in cells[place])], SIZE, bold=True) + SPACE
+            self.write(lefts[-1], base - 9, head, colors.muted, 8)
+        self.left = x
+        self.lane = right - x - measure_text([chart.last, *(row.outcome for row in self.rows)], SIZE, bold=True) - SPACE
+        self.write(right, base - 9, chart.last, colors.ink, bold=True, ha="right")
+        bottom = base + sum(heights)
+        self.draw_grid(base, bottom)
+        y = base
+        for row, cells, height in zip(self.rows, names, heights, strict=True):
+            middle, color = y + height / 2, colors.ink if any(mark.possible for mark in row.marks) else colors.muted
+            if row.starred:
+                box = Rectangle((0, y), self.width, height, facecolor=colors.shade, edgecolor="none", zorder=-3)
+                self.ax.add_patch(box)
+                self.write(PAD, middle, STAR, colors.ink)
+            self.ax.hlines(y, PAD, right, color=colors.grid, linewidth=0.6, zorder=-1)
+            for left, lines in zip(lefts, cells, strict=True):
+                for number, line in enumerate(lines):
+                    offset = 12.0 * (number - (len(lines) - 1) / 2)
+                    self.write(left, middle + offset, line, color, bold=row.starred)
+            self.write(right, middle, row.outcome, color, bold=row.starred, ha="right")
+            self.draw_lane(row, middle, min(height, ROW))
+            y += height
+        self.ax.hlines(bottom, PAD, right, color=colors.grid, linewidth=0.6, zorder=-1)
 
-    def draw_panel(self, lane: int, left: float, wide: float, base: float, height: float) -> None:
-        """Draw a metric from `left` to the right: its caption, grid and cells, and the axis below them."""
-        colors, look, panel, ax = self.colors, looks(self.colors)[lane], self.chart.panels[lane], self.ax
-        cells = [row.cells[lane] for row in self.chart.rows]
-        texts = (cell.text for row in self.chart.rows for cell in row.cells)
-        room = wide - _measure(texts, self.size, bold=True) - 16
-        bottom, reference = base + len(cells) * height, self.chart.reference
+    def locate(self, value: float) -> float:
+        """Return the horizontal position of a difference."""
+        return self.left + self.lane * self.axis.at(value) / 100
 
-        def locate(value: float) -> float:
-            return left + room * self.axis.at(value) / 100
-
-        ax.plot(left + 6, base - 30, look.marker, markersize=6.5 - lane, color=look.color, clip_on=False)
-        low = " (lower is better)" if panel.lower_is_better else ""
-        self.write(left + 15, base - 30, printable(panel.caption) + low, look.text, 10, bold=True)
-        self.write(left + 2, base - 16, printable(panel.libraries), colors.muted, 7.5)
-        zero = locate(0)
-        for value, text in self.axis.ticks(max(2, int(room // 36))):
-            x = locate(value)
-            ax.vlines(x, base, bottom, color=colors.grid, linewidth=0.8, zorder=1)
-            if abs(x - zero) > 18 + 2 * len(reference):
+    def draw_grid(self, base: float, bottom: float) -> None:
+        """Draw the band of the margin, the grid, and the axis below the rows."""
+        colors, ax, chart, zero = self.colors, self.ax, self.chart, self.locate(0)
+        if chart.margin:
+            low, high = map(self.locate, chart.band)
+            box = Rectangle((low, base), high - low, bottom - base, facecolor=colors.band, edgecolor="none", zorder=-2)
+            ax.add_patch(box)
+        for value, text in self.axis.ticks(max(2, int(self.lane // 50))):
+            x = self.locate(value)
+            ax.vlines(x, base, bottom, color=colors.grid, linewidth=0.8, zorder=-1)
+            if abs(x - zero) > 6 + (measure_text([text], 7.5) + measure_text([chart.reference], 7.5, bold=True)) / 2:
                 self.write(x, bottom + 12, text, colors.muted, 7.5, ha="center")
-        for place, cell in enumerate(cells):
-            y = base + (place + 0.5) * height
-            self.draw_cell(cell, lane, [locate(end) for end in (cell.value, cell.lower, cell.upper)], y)
-            if cell.possible:
-                margin = 1.2 if self.size < 10 else 1.8
-                box = (left, y - height / 2 + margin), wide, height - 2 * margin
-                tint = (colors.first_tint, colors.second_tint)[lane]
-                rounded = "round,pad=0,rounding_size=3"
-                ax.add_patch(FancyBboxPatch(*box, boxstyle=rounded, facecolor=tint, edgecolor="none", zorder=0))
-            repeats = [locate(repeat) for repeat in cell.repeats]
-            ax.vlines(repeats, y - 0.27 * height, y - 0.08 * height, color=look.text, linewidth=1.1, zorder=4)
-            color = look.text if cell.possible else colors.muted
-            self.write(left + wide - 6, y, cell.text, color, bold=cell.highest, ha="right")
-        ax.vlines(zero, base - 4, bottom + 2, color=colors.ink, linewidth=1.2, zorder=5)
-        self.write(zero, bottom + 12, reference, colors.ink, 7.5, bold=True, ha="center")
+        ax.vlines(zero, base, bottom + 3, color=colors.ink, linewidth=1.2, zorder=2)
+        self.write(zero, bottom + 12, chart.reference, colors.ink, 7.5, bold=True, ha="center")
 
-    def draw_cell(self, cell: Cell, lane: int, ends: list[float], y: float) -> None:
-        """Draw the mark of a cell and its interval. `ends` are the positions of its value and its interval."""
-        colors, look, small = self.colors, looks(self.colors)[lane], self.size < 10
-        if cell.bounded:
-            bar, width = (colors.first_bar, colors.second_bar)[lane], 2.6 if small else 3.6
-            self.ax.plot(ends[1:], (y, y), color=bar, linewidth=width, solid_capstyle="round", zorder=3)
-        size = ((8.5 if cell.highest else 6.5) - lane) * (0.72 if small else 1)
-        fill = look.color if cell.possible else self.ax.get_facecolor()
-        edge: dict[str, Any] = {"markeredgewidth": 1.4, "markeredgecolor": look.color}
-        self.ax.plot(ends[0], y, look.marker, markersize=size, markerfacecolor=fill, zorder=6, **edge)
-
-
-def _weigh(bold: bool) -> str:
-    return "bold" if bold else "normal"
-
-
-def _measure(texts: Iterable[str], size: float, bold: bool = False) -> float:
-    """Return the width of the widest text in points."""
-    font = FontProperties(size=size, weight=_weigh(bold))
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # drawing warns of it anyway
-        return max((text_to_path.get_text_width_height_descent(text, font, False)[0] for text in texts), default=0.0)
+    def draw_lane(self, row: Row, middle: float, height: float) -> None:
+        """Draw the marks of a row, their intervals and repeats, and the end of the worst case."""
+        colors, ax = self.colors, self.ax
+        places = (-0.19 * height, 0.19 * height) if len(row.marks) > 1 else (0.0,)
+        if self.chart.reference == "best" and 0 < row.worst < np.inf:
+            reach = 0.36 * height
+            worst, top, bottom = self.locate(-row.worst), middle - reach, middle + reach
+            ax.vlines(worst, top, bottom, color=colors.muted, linewidth=1.2, zorder=3)
+        bars = (colors.first_bar, colors.second_bar)
+        for mark, shift, look, bar in zip(row.marks, places, looks(colors), bars, strict=False):
+            y = middle + shift
+            if mark.bounded:
+                ends = [self.locate(mark.lower), self.locate(mark.upper)]
+                line: dict[str, Any] = {"linewidth": 3.2, "solid_capstyle": "round", "zorder": 3}
+                ax.plot(ends, (y, y), color=bar, alpha=1.0 if mark.possible else 0.65, **line)
+            repeats = [self.locate(repeat) for repeat in mark.repeats]
+            ax.vlines(repeats, y + 1.3 * shift - 3, y + 1.3 * shift + 3, color=look.text, linewidth=1.1, zorder=4)
+            fill = look.color if mark.possible else ax.get_facecolor()
+            edge: dict[str, Any] = {"markeredgewidth": 1.4, "markeredgecolor": look.color, "markersize": 5.5}
+            ax.plot(self.locate(mark.value), y, look.marker, markerfacecolor=fill, zorder=6, **edge)
 
 
 def _measure_axes(ax: Axes) -> tuple[float, float]:
@@ -235,8 +247,8 @@ def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "
     """Draw one point per pair of models: its difference under the first metric against that under the second.
 
     Every pair is ordered so that the first metric prefers its first model, so no point is left of 0. In the shaded
-    half, below 0, the second metric prefers the other model. Diamonds are such conflicts, filled if significant after
-    Holm's adjustment over all pairs. Circles are pairs without a conflict. With 45 pairs or fewer, lines show
+    half, below 0, the second metric prefers the other model. Diamonds are such conflicts, filled if significant,
+    adjusted for the number of pairs. Circles are pairs without a conflict. With 45 pairs or fewer, lines show
     the simultaneous confidence intervals of both differences.
 
     Parameters
@@ -261,7 +273,7 @@ def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "
     turned = (leads[0] < 0) | ((leads[0] == 0) & (leads[1] < 0))
     sign = np.where(turned, -1.0, 1.0)
     x, y = leads = 0.0 + sign * leads
-    conflict, p_values = pairs["conflict"].to_numpy(bool), pairs["p_holm"].to_numpy(float)
+    conflict, p_values = pairs["conflict"].to_numpy(bool), pairs["p_adjusted"].to_numpy(float)
     proven = conflict & (p_values <= comparison.settings.alpha)
     ends = np.stack([leads, sign * lower, sign * upper], axis=1)
     if 0 < len(pairs) <= MAX_INTERVALS and np.isfinite(ends).all():
@@ -274,7 +286,8 @@ def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "
     _draw_halves(ax, colors, ends[0], ends[1], comparison.settings.margin)
     ax.text(0.985, 0.02, f"opposite order: {metrics[1]} prefers the other one", transform=ax.transAxes, fontsize=8.5,
             style="italic", color=colors.muted, ha="right", va="bottom", parse_math=False)  # fmt: skip
-    short = [[comparison.short_names[model] for model in pairs[side]] for side in ("model_x", "model_y")]
+    labels = comparison.content.names.labels
+    short = [[labels[model] for model in pairs[side]] for side in ("model_x", "model_y")]
     names = [(second, first) if flip else (first, second) for first, second, flip in zip(*short, turned, strict=True)]
     strength = np.minimum(np.abs(x), np.abs(y))
     order = [place for place in np.lexsort((-strength, ~proven)).tolist() if conflict[place]]  # the proven ones first
@@ -321,7 +334,7 @@ def _scatter_pairs(ax: Axes, colors: Theme, leads: Floats, conflict: Bools, prov
     for label, here, marker, edge, fill, size in (
         ("same order", ~conflict, "o", colors.muted, colors.face, 22),
         ("opposite order", conflict & ~proven, "D", colors.ink, colors.face, 32),
-        ("opposite order, significant (Holm)", proven, "D", colors.ink, colors.ink, 36),
+        ("opposite order, significant", proven, "D", colors.ink, colors.ink, 36),
     ):
         x, y = leads[:, here]
         label = f"{label} ({here.sum()})"
@@ -372,8 +385,8 @@ def plot_sensitivity(sensitivity: Sensitivity, ax: Axes | None = None, theme: st
     remove_frame(ax, colors, 7)
     ax.set_yticks(range(len(table)), table["choice"], parse_math=False)
     for row, (choice, label) in enumerate(zip(table.to_dict("records"), ax.get_yticklabels(), strict=True)):
-        color = colors.first if choice["kind"] == "gain" else colors.ink
-        label.set_color(color)
+        color = colors.ink if choice["kind"] == "gain" else colors.muted
+        label.set(color=color, weight="bold" if choice["kind"] == "gain" else "normal")
         if np.isfinite(choice["lower"]):
             ends = [100 * choice["lower"], 100 * choice["upper"]]
             ax.plot(ends, [row, row], color=color, lw=2.4, alpha=0.45, solid_capstyle="round")
