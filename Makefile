@@ -112,9 +112,9 @@ calibration: .venv/developer
 	$(RUN) research/calibration/calibration_gains.py --output research/calibration/CALIBRATION.md
 	$(RUN) research/calibration/calibration_trainings.py --output research/calibration/CALIBRATION.md
 	$(RUN) research/calibration/calibration_skewness.py --output research/calibration/CALIBRATION.md
-	$(RUN) research/calibration/claims_gate.py --output research/calibration/claims/gate.json
+	$(RUN) research/calibration/claims_bounds.py
+	$(RUN) research/calibration/claims_gate.py
 	$(RUN) research/calibration/claims_inference.py
-	$(RUN) research/calibration/claims_gain_fit.py
 	$(RUN) research/calibration/claims_evidence.py
 	$(RUN) research/calibration/claims.py
 

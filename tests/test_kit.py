@@ -1,4 +1,4 @@
-"""A release requires its version as the tag, documented make targets exist, and the metric of CONTRIBUTING.md is correct."""
+"""A release requires its version as the tag, documented make targets exist, and the metric in CONTRIBUTING.md works."""
 
 from __future__ import annotations
 
@@ -56,7 +56,9 @@ def test_metric_of_contributing_equals_its_plain_definition(tmp_path):
 
 
 @pytest.mark.posix
-@pytest.mark.parametrize(("tag", "accepted"), [(f"v{gw.__version__}", True), ("v9.9.9", False), (gw.__version__[:-1], False)])
+@pytest.mark.parametrize(
+    ("tag", "accepted"), [(f"v{gw.__version__}", True), ("v9.9.9", False), (gw.__version__[:-1], False)]
+)
 def test_the_release_requires_that_the_tag_is_the_version(tag, accepted):
     release = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
     (step,) = re.findall(r"name: Require that the tag.*?run: \|\n(.*?)\n\n", release, re.S)

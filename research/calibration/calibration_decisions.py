@@ -25,32 +25,25 @@ import numpy as np
 from populations import (
     ALPHA,
     DRAWS,
-    METRICS,
     MODELS,
     NAMES,
     Array,
     Cell,
     Store,
+    compare,
     draw_rows,
     format_rate,
     format_table,
     judge_cells,
     print_section,
-    read_panel,
     tilt,
 )
 from repeats_and_clusters import (
     KINDS,
     RecipeCell,
-    compute_verdict,
     select_first_repeats,
     select_repeats,
 )
-
-from gainwise.comparison.baseline import compare_with_baseline
-from gainwise.comparison.inference import Sample
-from gainwise.comparison.segments import compute_segments
-from gainwise.comparison.verdict import Verdict
 
 MARGIN = 0.004
 SHARES = (0.5, 0.3, 0.15, 0.05)
@@ -76,8 +69,7 @@ def build_scenarios(models: int) -> dict[str, Array]:
 
 def decide(values: Sequence[Any], names: Sequence[str], seed: int, truth: Array, margin: float) -> tuple[float, ...]:
     """Return whether any decision to ship, and not to ship, is false, and the shares of both decisions."""
-    sample = Sample(read_panel(dict(zip(METRICS, values, strict=True)), names), ALPHA, DRAWS, seed)
-    decisions = compare_with_baseline(sample, METRICS, names[0], margin, plan=False).decisions
+    decisions = compare(values, seed).against(names[0], margin).decisions
     difference = truth[:, 1:] - truth[:, :1]
     is_better = (difference >= -margin + 1e-12).all(axis=0) & (difference > 1e-12).any(axis=0)
     is_worse = (difference < -margin - 1e-12).any(axis=0)
@@ -169,7 +161,7 @@ class FinalistsCell(RecipeCell):
             values = self.sample(rng)
             line: list[float] = []
             for recipes in (finalists, list(range(self.models))):
-                verdict, _ = compute_verdict(*([values[k][row] for k in recipes] for row in (0, 1)), seed=seed)
+                verdict = compare([[values[k][row] for k in recipes] for row in (0, 1)], seed).verdict
                 regret = self.truth.max(axis=1, keepdims=True) - self.truth
                 regret_among = self.truth[:, recipes].max(axis=1, keepdims=True) - self.truth[:, recipes]
                 is_false = bool(verdict.kind == "genuine" and (regret_among.max(axis=0) == 0).any())
@@ -217,10 +209,8 @@ class SegmentCell:
         for seed in seeds:
             rng = np.random.default_rng(seed)
             rows = population[draw_rows(rng, probabilities, self.queries)]
-            panel = read_panel(dict(zip(METRICS, np.moveaxis(rows, 1, 0), strict=True)), NAMES)
-            sample = Sample(panel, ALPHA, DRAWS, seed)
-            labels = {"segment": rng.choice(np.array(["a", "b", "c", "d"], dtype=object), self.queries, p=SHARES)}
-            segments = compute_segments(sample, labels, METRICS, 0.0, Verdict.from_sample(sample, METRICS, 0.0))
+            labels = rng.choice(["a", "b", "c", "d"], self.queries, p=SHARES)
+            segments = compare(np.moveaxis(rows, 1, 0), seed, segments=labels).segments
             kinds = [part.verdict.kind for part in segments.parts if part.verdict is not None]
             lines.append((
                 "genuine" in kinds,
@@ -246,11 +236,10 @@ def build_ship_cells() -> list[ShipCell]:
 
 
 def build_recipe_cells() -> list[ShipRecipes]:
-    """Return the cells of recipes: the two null scenarios, with 3, 5 and 10 repeats."""
+    """Return the cells of two recipes: the two null scenarios, with 3, 5 and 10 repeats."""
     return [
-        ShipRecipes(scenario, models, 1000, repeats, "resampled queries", kind)
+        ShipRecipes(scenario, 2, 1000, repeats, "resampled queries", kind)
         for scenario in list(build_scenarios(3))[:2]
-        for models in (2, 4)
         for repeats in (3, 5, 10)
         for kind in ("", "a fixed baseline", "skewed runs")
     ]
@@ -261,7 +250,7 @@ def build_finalist_cells() -> list[FinalistsCell]:
     return [
         FinalistsCell(scenario, MODELS, 1000, repeats, "resampled queries", validation=validation)
         for scenario in FINALIST_SCENARIOS
-        for repeats, validation in ((5, 1000), (5, 300), (10, 1000))
+        for repeats, validation in ((5, 1000), (5, 300))
     ]
 
 
@@ -315,6 +304,7 @@ def build_section(store: Store) -> str:
         "false if any rejected candidate is within the margin. The last columns are the shares of candidates with each "
         "decision. They are the power if the decision is right. Segments contain 50, 30, 15 and 5 % of the queries and "
         "have the same true means. A result is false if it is wrong in any segment, and every contrast is false.",
+        *filter(None, [store.note]),
         "",
         "Seven fixed candidates and a baseline:",
         "",

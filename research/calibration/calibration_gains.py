@@ -1,12 +1,10 @@
-"""Measure how often a gain path is right, and how often the interval of a fitted gain covers the true one.
+"""Measure how often a gain path is right.
 
     python research/calibration/calibration_gains.py --output research/calibration/CALIBRATION.md
 
-Gain path: the population has the rankings of `populations.py`. A scenario gives each query a probability, such that the
+The population has the rankings of `populations.py`. A scenario gives each query a probability, such that the
 true means differ as it states at five bases from 1 to 4 (exponential tilting). At other bases, the truth is computed
 from the population. The path of each sample is compared with this truth.
-
-Fitted gains: pairs of rankings of ten documents, with preferences from a logistic model with a known base.
 
 The script adds a section to the page that `calibration.py` writes. It uses one process.
 """
@@ -33,7 +31,6 @@ from populations import (
     print_section,
     simulate_counts,
 )
-from scipy.special import expit
 
 import gainwise as gw
 from gainwise.comparison.gain_path import (
@@ -119,7 +116,8 @@ def sample_path(population: Population, probabilities: Array, queries: int, seed
     def build_panel(places: list[int]) -> Panel:
         return Panel(tuple(f"{BASES[place]:g}" for place in places), NAMES, values[places], None)
 
-    family = estimate_gains_at_nodes(build_panel, find_nodes(values[:, :, :2500]), DRAWS, seed)
+    nodes, widths = find_nodes(values[:, :, :2500]), np.ones(len(BASES))
+    family = estimate_gains_at_nodes(build_panel, nodes, DRAWS, seed, widths)
     sample = Sample(family.panel, ALPHA, DRAWS, seed)
     return read_gain_path(family, gw.NDCG(gain="linear", k=10), DEFAULT_BASES, sample, (0.0, 1.0, 2.0, 3.0, 4.0))
 
@@ -162,32 +160,7 @@ def measure_paths(population: Population, scenario: str, queries: int, repetitio
     }
 
 
-def measure_fits(base: float, preferences: int, repetitions: int, seed: int, slope: float = 12.0) -> dict[str, float]:
-    """Return how often the interval of a fitted base covers the true base, and the median interval."""
-    covered, intervals, decided = [], [], []
-    discount, gains = 1 / np.log2(np.arange(2, 12)), power(np.arange(5.0), base) if base > 1 else np.arange(5.0)
-    for repetition in range(repetitions):
-        rng = np.random.default_rng([seed, int(100 * base), preferences, repetition])
-        first = rng.choice(5, size=(preferences, 10), p=[0.40, 0.30, 0.15, 0.10, 0.05])
-        second = rng.permuted(first, axis=1)
-        ideal = gains[-np.sort(-first, axis=1)] @ discount
-        difference = (gains[first] @ discount - gains[second] @ discount) / np.where(ideal > 0, ideal, 1)
-        preferred = np.where(rng.random(preferences) < expit(slope * difference), "a", "b")
-        fit = gw.fit_gain({"a": first, "b": second, "preferred": preferred})
-        covered.append(fit.lower <= base <= fit.upper)
-        intervals.append((fit.base, fit.lower, min(fit.upper, 4.0)))
-        decided.append(fit.verdict != "cannot tell")
-    estimate, lower, upper = np.median(np.array(intervals), axis=0)
-    return {
-        "covered": np.mean(covered),
-        "base": estimate,
-        "lower": lower,
-        "upper": upper,
-        "decided": np.mean(decided),
-    }
-
-
-def build_section(repetitions: int, fits: int, seed: int, population_size: int) -> Iterator[str]:
+def build_section(repetitions: int, seed: int, population_size: int) -> Iterator[str]:
     """Yield the lines of the section."""
     error = math.sqrt(ALPHA * (1 - ALPHA) / repetitions)
     yield START
@@ -219,25 +192,6 @@ def build_section(repetitions: int, fits: int, seed: int, population_size: int) 
                 f"{row['agree']:.3f} | {row['band']:.3f} | {row['sets']:.3f} | {swap} | {share} |"
             )
             print(f"{scenario}, {queries}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
-    yield ""
-    yield "## Fitted gains"
-    yield ""
-    yield (
-        f"Preferences between two rankings of ten documents with a known base, slope 12, {fits} fits per row, "
-        "nominal level .95 (target: .93 or more). *Decided* is the share of intervals that exclude the linear or the "
-        "exponential gain."
-    )
-    yield ""
-    yield "| true base | preferences | interval covers | median estimate | median interval (up to 4) | decided |"
-    yield "| --- | --- | --- | --- | --- | --- |"
-    for base in (1.0, 1.5, 2.0, 3.0):
-        for preferences in (200, 2000):
-            row = measure_fits(base, preferences, fits, seed)
-            yield (
-                f"| {base:g} | {preferences} | {row['covered']:.3f} | {row['base']:.2f} | {row['lower']:.2f} to "
-                f"{row['upper']:.2f} | {row['decided']:.2f} |"
-            )
-            print(f"fit {base:g}, {preferences}", file=sys.stderr, flush=True)
     yield END
 
 
@@ -245,12 +199,11 @@ def main() -> None:
     """Write the section."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repetitions", type=int, default=500, help="samples per row of the gain path")
-    parser.add_argument("--fits", type=int, default=300, help="fitted gains per row")
     parser.add_argument("--population", type=int, default=60_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--output", type=Path, help="also write the section to this page")
     options = parser.parse_args()
-    lines = build_section(options.repetitions, options.fits, options.seed, options.population)
+    lines = build_section(options.repetitions, options.seed, options.population)
     print_section("\n".join(lines), options.output, START, END)
 
 

@@ -22,8 +22,8 @@ from typing import Any
 
 import lightgbm as lgb
 import numpy as np
-from populations import ALPHA, METRICS, Array, Store, format_table, print_section
-from repeats_and_clusters import check_kind, compute_verdict
+from populations import ALPHA, METRICS, Array, Store, compare, format_table, print_section
+from repeats_and_clusters import check_kind, rejects_pair
 
 import gainwise as gw
 from gainwise.experiment.plan import resample
@@ -74,8 +74,8 @@ def measure_claims(values: Array, recipes: int, draws: int, seed: int) -> dict[s
         }
         line: list[bool] = []
         for rule in RULES:
-            verdict, p_values = compute_verdict(*values_by_rule[rule], seed=draw)
-            line += [*check_kind(verdict), bool(p_values[1, 0, 1] <= ALPHA)]
+            comparison = compare(values_by_rule[rule], draw)
+            line += [*check_kind(comparison.verdict), rejects_pair(comparison, 0)]
         lines.append(line)
     names = [f"{rule}: {claim}" for rule in RULES for claim in CLAIMS]
     return dict(zip(names, np.mean(lines, axis=0).tolist(), strict=True))
@@ -84,7 +84,7 @@ def measure_claims(values: Array, recipes: int, draws: int, seed: int) -> dict[s
 def estimate_deviations(values: Array) -> dict[str, float]:
     """Return the standard deviations of the effects on the second metric, from two recipes with eight repeats."""
     halves = [[metric[:, :8], metric[:, 8:]] for metric in values]
-    parts = compute_verdict(*halves, seed=0)[0].variance[METRICS[1]]
+    parts = compare(halves, 0).variance[METRICS[1]]
     return {"query": parts.query, "run": parts.repeat, "query_run": parts.query_repeat}
 
 

@@ -6,88 +6,79 @@
   in opposite order.
 - Discordance: eight models on 200 queries, with bounded, skewed values and given differences.
 
-The result is `research/calibration/claims/evidence.json`. The script uses one process.
+The result is `research/calibration/claims/evidence.json`.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
-from claims import Claim, simulate_claims
+from claims import Study, at_least, at_most, run_studies
+from differences import METRICS, Array, Generator
 
 import gainwise as gw
 from gainwise.comparison.sensitivity import estimate_share, find_reversals
 
 ALPHA, MODELS, QUERIES = 0.05, 8, 200
+Result = dict[str, bool | None]
 
 
-def simulate_share(sample: int, models: int, share: float) -> tuple[float, float]:
-    """Return whether the plain jackknife interval and the interval of the package contain the share of pairs."""
-    rng = np.random.default_rng([28, models, int(1000 * share), sample])
+def cover_share(models: int, share: float) -> Callable[[Generator], Result]:
+    """Return a trial: does the interval contain the share of pairs in opposite order?"""
     correlation = math.cos(math.pi * share)  # P(opposite order) = arccos(correlation) / pi
-    first, noise = rng.normal(size=(2, models))
-    second = correlation * first + math.sqrt(1 - correlation**2) * noise
-    shares = find_reversals(first, second)
-    estimate, lower, upper = estimate_share(shares, ALPHA)
-    rows = shares.sum(axis=1)
-    without = (rows.sum() / 2 - rows) / ((models - 1) * (models - 2) / 2)
-    error = math.sqrt((models - 1) / models * ((without - without.mean()) ** 2).sum())
-    return float(abs(estimate - share) <= 1.96 * error), float(lower <= share <= upper)
+
+    def trial(rng: Generator) -> Result:
+        first, noise = rng.normal(size=(2, models))
+        second = correlation * first + math.sqrt(1 - correlation**2) * noise
+        _, lower, upper = estimate_share(find_reversals(first, second), ALPHA)
+        return {"covers": lower <= share <= upper}
+
+    return trial
 
 
-def draw_pairs(sample: int, spread: float) -> tuple[gw.Comparison, np.ndarray]:
+def draw_pairs(rng: Generator, spread: float) -> tuple[gw.Comparison, Array]:
     """Return a comparison of models, and the true difference of their metrics."""
-    rng = np.random.default_rng([29, int(10_000 * spread), sample])
     level = rng.beta(2, 3, size=(QUERIES, 1))
     linear = level + 0.1 * rng.standard_exponential((QUERIES, MODELS)) - 0.1
     gap = 0.03 * (rng.standard_exponential((QUERIES, MODELS)) - 1) * (0.5 + level)
     effect = spread * np.linspace(-1, 1, MODELS)
     names = [f"m{place}" for place in range(MODELS)]
-    values = {"ndcg_linear@10": linear, "ndcg_exp@10": linear + gap + effect}
-    return gw.Comparison(values, names, draws=1000, seed=sample), effect
+    values = dict(zip(METRICS, (linear, linear + gap + effect), strict=True))
+    return gw.Comparison(values, names, draws=1000), effect
 
 
-def cover_discordances(sample: int) -> tuple[float, float]:
-    """Return whether all separate t-intervals, and all simultaneous intervals, contain the discordances."""
-    comparison, effect = draw_pairs(sample, 0.01)
+def cover_discordances(rng: Generator) -> Result:
+    """Return whether all simultaneous intervals contain the discordances."""
+    comparison, effect = draw_pairs(rng, 0.01)
     pairs, (first, second) = comparison.pairs, np.triu_indices(MODELS, 1)
     true = effect[first] - effect[second]
-    simultaneous = ((pairs["discordance lower"] <= true) & (true <= pairs["discordance upper"])).all()
-    gap = comparison.values["ndcg_exp@10"] - comparison.values["ndcg_linear@10"]
-    differences = gap[:, first] - gap[:, second]
-    half = 1.972 * differences.std(axis=0, ddof=1) / math.sqrt(QUERIES)
-    return float((np.abs(differences.mean(axis=0) - true) <= half).all()), float(simultaneous)
+    covers = (pairs["discordance lower"] <= true) & (true <= pairs["discordance upper"])
+    return {"all intervals of 28 pairs cover": bool(covers.all())}
 
 
-def reject_discordances(sample: int) -> tuple[float, float]:
-    """Return whether any raw p-value, and any p-value after Holm's correction, is significant without discordance."""
-    pairs = draw_pairs(sample, 0.0)[0].pairs
-    return tuple(float((pairs[f"discordance {column}"] <= ALPHA).any()) for column in ("p_value", "p_holm"))
+def reject_discordances(rng: Generator) -> Result:
+    """Return whether any adjusted p-value is significant without discordance."""
+    pairs = draw_pairs(rng, 0.0)[0].pairs
+    return {"any adjusted p-value ≤ .05": bool((pairs["discordance p_adjusted"] <= ALPHA).any())}
 
 
-CLAIMS = [
+STUDIES = [
     *(
-        Claim(
-            "evidence",
-            f"sensitivity: interval of a share of {share:g} with {models} models covers",
-            "at least",
-            0.93,
-            lambda sample, models=models, share=share: simulate_share(sample, models, share),
+        Study(
+            "1",
+            f"sensitivity: interval of a share of {share:g} with {models} models",
+            cover_share(models, share),
+            {"covers": at_least(0.93)},
         )
         for models in (10, 25, 60)
         for share in (0.01, 0.05, 0.2, 0.4)
     ),
-    Claim("evidence", "discordance: all intervals of 28 pairs cover", "at least", 0.94, cover_discordances),
-    Claim(
-        "evidence",
-        "discordance: any significant pair after Holm's correction, if all are 0",
-        "at most",
-        0.05,
-        reject_discordances,
-    ),
+    Study("2", "discordance", cover_discordances, {"all intervals of 28 pairs cover": at_least(0.94)}),
+    Study("2", "discordance, all are 0", reject_discordances, {"any adjusted p-value ≤ .05": at_most(0.05)}),
 ]
 
 
 if __name__ == "__main__":
-    simulate_claims(__doc__, "evidence", CLAIMS)
+    run_studies(__doc__, "evidence", STUDIES)

@@ -1,35 +1,26 @@
 """Measure error rates and power of the release gate and of its plans, in populations with known means.
 
-    python research/calibration/claims_gate.py --samples 4000 --output research/calibration/claims/gate.json
+    python research/calibration/claims_gate.py --samples 4000
 
 Differences of single queries are `differs · (spread · noise + mean / share)`. They are 0 on some queries, and their
-noise is skewed and correlated over two metrics, so the true difference under each metric is exact. The file has one row
-per claim: `row`, `claim`, `target`, and the rate with its standard error and the number of samples as `after`. The
-script does not change `before`, the rate of an earlier version. `direction` is "at most" for error rates and "at least"
-for power and coverage.
+noise is skewed and correlated over two metrics, so the true difference under each metric is exact. The result is
+`research/calibration/claims/gate.json`.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import time
 from collections.abc import Callable
-from pathlib import Path
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from claims import Study, at_least, at_most, run_studies
+from differences import BASELINE, Array, Generator, compare
 
 import gainwise as gw
-from gainwise import Comparison
-from gainwise.comparison.baseline import compare_with_baseline
 
-Array = NDArray[np.float64]
-
-METRICS = ("ndcg_linear@10", "ndcg_exp@10")
-DRAWS = 200
 LOOKS = (250, 500, 1000, 2000, 4000, 8000, 16_000)
+Result = dict[str, bool | None]
 
 
 class Population(NamedTuple):
@@ -41,7 +32,7 @@ class Population(NamedTuple):
     skewed: float = 0.0
     """-1 for noise with a long tail of losses, 1 for a long tail of gains, 0 for normal noise."""
 
-    def sample(self, rng: np.random.Generator, queries: int) -> Array:
+    def sample(self, rng: Generator, queries: int) -> Array:
         """Return differences, shape (queries, 2)."""
         if self.skewed:
             noise = self.skewed * (rng.exponential(size=(queries, 3)) - 1)
@@ -57,87 +48,82 @@ class Population(NamedTuple):
         return np.sqrt(self.share * self.spread**2 + np.square(self.means) * (1 / self.share - 1))
 
 
-def compare(differences: Array, max_loss: float = np.inf) -> Comparison:
-    """Return a comparison of a baseline with candidates, from differences of shape (queries, 2) or (queries, 2, C)."""
-    table = differences.reshape(len(differences), 2, -1)
-    values = np.concatenate([np.zeros_like(table[:, :, :1]), table], axis=2)
-    names = ["baseline", *(f"candidate {number}" for number in range(1, values.shape[2]))]
-    ranges = dict.fromkeys(METRICS, (-max_loss, 0.0)) if np.isfinite(max_loss) else {}
-    by_metric = {metric: values[:, row] for row, metric in enumerate(METRICS)}
-    return Comparison(by_metric, names, ranges=ranges, draws=DRAWS)
+def is_shipped(differences: Array, margin: float, *, bounded: bool = False, **options: Any) -> bool:
+    """Return whether any candidate ships."""
+    comparison = compare(differences, bounded=bounded, draws=200)
+    return "ship" in comparison.against(BASELINE, margin, **options).decisions.values()
 
 
-def decide(differences: Array, margin: float, max_loss: float = np.inf, **options: Any) -> list[str]:
-    """Return the decision about every candidate."""
-    sample = compare(differences, max_loss)._sample
-    return list(compare_with_baseline(sample, METRICS, "baseline", margin, plan=False, **options).decisions.values())
-
-
-def ships_without_loss(population: Population, queries: int, margin: float) -> Callable[..., bool]:
+def ship_without_loss(population: Population, queries: int, margin: float) -> Callable[[Generator], Result]:
     """Return a trial: does `no_loss` ship the candidate?"""
-    return lambda rng: decide(population.sample(rng, queries), margin, require="no_loss") == ["ship"]
+    return lambda rng: {"ships": is_shipped(population.sample(rng, queries), margin, require="no_loss")}
 
 
-def ships_with_rare_losses(share: float, queries: int, loss: float, margin: float) -> Callable[..., bool]:
+def ship_with_rare_losses(share: float, queries: int, loss: float, margin: float) -> Callable[[Generator], Result]:
     """Return a trial: does `no_loss` ship a candidate that loses up to `loss`, or exactly -`loss`, on some queries?"""
 
-    def trial(rng: np.random.Generator) -> bool:
-        size = rng.random((queries, 1)) * loss if loss > 0 else np.full((queries, 1), -loss)
-        differences = -1.0 * (rng.random((queries, 1)) < share) * size * np.ones(2)
-        return decide(differences, margin, 1.0, require="no_loss") == ["ship"]
+    def trial(rng: Generator) -> Result:
+        size = rng.random(queries) * loss if loss > 0 else np.full(queries, -loss)
+        differences = -1.0 * (rng.random(queries) < share) * size
+        return {"ships": is_shipped(differences, margin, bounded=True, require="no_loss")}
 
     return trial
 
 
-def ships_at_some_look(means: tuple[float, float], candidates: int = 1, **options: Any) -> Callable[..., bool]:
-    """Return a trial: does a candidate ship at one of several looks at growing samples?"""
+def ship_at_some_look(means: tuple[float, float], candidates: int = 1, **options: Any) -> Callable[[Generator], Result]:
+    """Return a trial: does a candidate ship at one of several planned looks at growing samples?"""
     population = Population(means)
     margin = options.pop("margin", 0.0)
 
-    def trial(rng: np.random.Generator) -> bool:
-        samples = [population.sample(rng, LOOKS[-1]) for _ in range(candidates)]
-        differences = np.stack(samples, axis=2)
-        return any("ship" in decide(differences[:queries], margin, **options) for queries in LOOKS)
+    def trial(rng: Generator) -> Result:
+        differences = np.stack([population.sample(rng, LOOKS[-1]) for _ in range(candidates)], axis=2)
+        return {"ships": any(is_shipped(differences[:queries], margin, looks=LOOKS, **options) for queries in LOOKS)}
 
     return trial
 
 
-def ships_as_planned(share: float, upper: bool) -> Callable[..., bool]:
-    """Return a trial: does a sample of the size planned from 1,000 other queries ship a better candidate?"""
+def ship_as_planned(share: float) -> Callable[[Generator], Result]:
+    """Return a trial: do samples of the sizes planned from 1,000 other queries ship a better candidate?"""
     population = Population((0.3 * share, 0.3 * share), share, 0.1)
 
-    def trial(rng: np.random.Generator) -> bool:
-        plan = compare(population.sample(rng, 1000)).plan(0.3 * share, claim="ship")
-        queries = plan.queries_upper if upper else plan.queries
-        return queries is None or decide(population.sample(rng, queries), 0.0) == ["ship"]
+    def trial(rng: Generator) -> Result:
+        plan = compare(population.sample(rng, 1000), bounded=False).plan(0.3 * share, claim="ship")
+        sizes = {"the lower end ships": plan.queries, "the upper end ships": plan.queries_upper}
+        return {text: size is None or is_shipped(population.sample(rng, size), 0.0) for text, size in sizes.items()}
 
     return trial
 
 
-def ships_as_planned_from_deviations(share: float) -> Callable[..., bool]:
+def ship_as_planned_from_deviations(share: float) -> Callable[[Generator], Result]:
     """Return a trial: does a sample of the size planned from the true deviation and share ship a better candidate?"""
     population = Population((0.3 * share, 0.3 * share), share, 0.1)
-    plan = gw.plan(0.3 * share, claim="ship", query=float(population.deviation[0]), differing=share)
-    assert plan.queries is not None
-    return lambda rng: decide(population.sample(rng, plan.queries), 0.0) == ["ship"]
+    deviation = float(population.deviation[0])
+
+    def trial(rng: Generator) -> Result:
+        queries = gw.plan(0.3 * share, claim="ship", query=deviation, differing=share).queries
+        return {"ships": queries is None or is_shipped(population.sample(rng, queries), 0.0)}
+
+    return trial
 
 
-def covers_needed(difference: float, require: str) -> Callable[..., bool | None]:
+def cover_needed(difference: float, require: str) -> Callable[[Generator], Result]:
     """Return a trial: is the upper end of `queries_needed`, from 400 queries, at least the true number?"""
     population = Population((difference, difference), 0.7, 0.06)
     margin = 0.002
-    needed = find_needed(population, margin, require)
 
-    def trial(rng: np.random.Generator) -> bool | None:
-        result = compare(population.sample(rng, 400)).against("baseline", margin, require=require).candidates[0]
-        if result.decision != "undecided":
-            return None
-        size = result.queries_needed
-        return size.upper is None or size.upper >= needed
+    def trial(rng: Generator) -> Result:
+        comparison = compare(population.sample(rng, 400), bounded=False, draws=200)
+        result = comparison.against(BASELINE, margin, require=require).candidates[0]
+        size, covers = result.queries_needed, None
+        if result.decision == "undecided":
+            needed = find_needed(population, margin, require)
+            covers = size is None or size.upper is None or size.upper >= needed
+        return {"the upper end covers the needed number": covers}
 
     return trial
 
 
+@lru_cache
 def find_needed(population: Population, margin: float, require: str) -> float:
     """Return the number of queries that ships 80 % of normal samples, by bisection on fixed random numbers."""
     rng = np.random.default_rng(99)
@@ -156,100 +142,57 @@ def find_needed(population: Population, margin: float, require: str) -> float:
     return high
 
 
-class Claim(NamedTuple):
-    """A claim, its target, and a trial. The number of samples is divided by `divisor`."""
-
-    row: int
-    claim: str
-    direction: str
-    target: float | None
-    trial: Callable[..., bool | None]
-    divisor: int = 1
-
-
-def build_claims() -> list[Claim]:
-    """Return all claims."""
-    most, least = "at most", "at least"
+def build_loss_studies() -> list[Study]:
+    """Return the studies of `no_loss`: power, and false ships at the margin."""
     at_margin = Population((-0.01, 0.03))
-    claims = [
-        Claim(1, "no_loss, margin .01: equal means, 20,000 queries, SD .084: ships", least, 0.95,
-              ships_without_loss(Population((0.0, 0.0)), 20_000, 0.01), 4),
-        Claim(1, "no_loss, margin .01: 368 identical queries: ships", least, 1.0,
-              ships_with_rare_losses(0.0, 368, 1.0, 0.01), 4),
-        Claim(1, "no_loss, margin .01: worse on 25 of 20,000 queries: ships", least, 0.95,
-              ships_with_rare_losses(25 / 20_000, 20_000, 1.0, 0.01), 4),
-        Claim(1, "no_loss: loss of exactly the margin under one metric, 1,000 queries: false ship", most, 0.025,
-              ships_without_loss(at_margin, 1000, 0.01)),
-        Claim(1, "no_loss: loss of exactly the margin, skewed to gains, 1,000 queries: false ship", most, 0.025,
-              ships_without_loss(at_margin._replace(skewed=1), 1000, 0.01)),
-        Claim(1, "no_loss: loss of exactly the margin, skewed to losses, 1,000 queries: false ship", most, 0.025,
-              ships_without_loss(at_margin._replace(skewed=-1), 1000, 0.01)),
-        Claim(1, "no_loss: loss of exactly the margin, exponential losses on 6 % of queries: false ship", most, 0.025,
-              ships_without_loss(Population((-0.006, 0.02), 0.06, 0.1, -1), 1000, 0.006)),
-        Claim(1, "no_loss: loss of exactly the margin by losses of 1 on 1 % of 1,000 queries: false ship", most, 0.025,
-              ships_with_rare_losses(0.01, 1000, -1.0, 0.01)),
-        Claim(2, "gain, undecided until decided, 7 doublings, planned looks: false ship", most, 0.025,
-              ships_at_some_look((0.0, 0.03), looks=LOOKS)),
-        Claim(2, "no_loss at the margin, 7 planned looks: false ship", most, 0.025,
-              ships_at_some_look((-0.01, 0.03), margin=0.01, require="no_loss", looks=LOOKS)),
-        Claim(2, "gain, 5 candidates, 7 planned looks: any false ship", most, 0.025,
-              ships_at_some_look((0.0, 0.03), 5, looks=LOOKS), 4),
-        Claim(2, "gain, 7 doublings, valid at any time: false ship", most, 0.025,
-              ships_at_some_look((0.0, 0.03), anytime=True)),
+    ships, all_ship, error = {"ships": at_least(0.95)}, {"ships": at_least(1.0)}, {"ships": at_most(0.025)}
+    text = "no_loss: loss of exactly the margin"
+    return [
+        Study("1", "no_loss, margin .01: equal means, 20,000 queries, SD .084",
+              ship_without_loss(Population((0.0, 0.0)), 20_000, 0.01), ships, 4),
+        Study("1", "no_loss, margin .01: 368 identical queries",
+              ship_with_rare_losses(0.0, 368, 1.0, 0.01), all_ship, 4),
+        Study("1", "no_loss, margin .01: worse on 25 of 20,000 queries",
+              ship_with_rare_losses(25 / 20_000, 20_000, 1.0, 0.01), ships, 4),
+        Study("1", f"{text} under one metric, 1,000 queries", ship_without_loss(at_margin, 1000, 0.01), error),
+        Study("1", f"{text}, skewed to gains, 1,000 queries",
+              ship_without_loss(at_margin._replace(skewed=1), 1000, 0.01), error),
+        Study("1", f"{text}, skewed to losses, 1,000 queries",
+              ship_without_loss(at_margin._replace(skewed=-1), 1000, 0.01), error),
+        Study("1", f"{text}, exponential losses on 6 % of queries",
+              ship_without_loss(Population((-0.006, 0.02), 0.06, 0.1, -1), 1000, 0.006), error),
+        Study("1", f"{text} by losses of 1 on 1 % of 1,000 queries",
+              ship_with_rare_losses(0.01, 1000, -1.0, 0.01), error),
+    ]  # fmt: skip
+
+
+def build_studies() -> list[Study]:
+    """Return all studies."""
+    error = {"ships": at_most(0.025)}
+    studies = [
+        *build_loss_studies(),
+        Study("2", "gain, undecided until decided, 7 planned looks, no gain", ship_at_some_look((0.0, 0.03)), error),
+        Study("2", "no_loss at the margin, 7 planned looks",
+              ship_at_some_look((-0.01, 0.03), margin=0.01, require="no_loss"), error),
+        Study("2", "gain, 5 candidates, 7 planned looks, no gain", ship_at_some_look((0.0, 0.03), 5), error, 4),
     ]  # fmt: skip
     for share in (0.02, 0.05):
         text = f"plan for ship, {100 * share:g} % of queries differ"
-        claims += [
-            Claim(3, f"{text}, true deviations: power", least, 0.78, ships_as_planned_from_deviations(share)),
-            Claim(
-                3, f"{text}, pilot of 1,000 queries, lower end: power", least, None, ships_as_planned(share, False), 4
-            ),
-            Claim(
-                3, f"{text}, pilot of 1,000 queries, upper end: power", least, 0.78, ships_as_planned(share, True), 4
-            ),
+        powers = {"the lower end ships": at_least(), "the upper end ships": at_least(0.78)}
+        studies += [
+            Study("3", f"{text}, true deviations", ship_as_planned_from_deviations(share), {"ships": at_least(0.78)}),
+            Study("3", f"{text}, pilot of 1,000 queries", ship_as_planned(share), powers, 4),
         ]
+    covers = {"the upper end covers the needed number": at_least(0.8)}
     for require in ("gain", "no_loss"):
         for difference in (0.001, 0.002, 0.005):
-            claims.append(
-                Claim(4, f"queries_needed, {require}, true difference {difference:g}, margin .002, pilot of 400: "
-                      "upper end covers the needed number", least, 0.8, covers_needed(difference, require), 2)
-            )  # fmt: skip
-    return claims
+            setting = f"queries_needed, {require}, true difference {difference:g}, margin .002, pilot of 400"
+            studies.append(Study("4", setting, cover_needed(difference, require), covers, 2))
+    return studies
 
 
-def measure(claim: Claim, samples: int, seed: int) -> dict[str, float]:
-    """Return the rate with its standard error, without trials that have no result."""
-    results = []
-    for number in range(max(1, samples // claim.divisor)):
-        result = claim.trial(np.random.default_rng([seed, claim.row, number]))
-        if result is not None:
-            results.append(bool(result))
-    rate = float(np.mean(results))
-    return {"rate": rate, "se": float(np.sqrt(rate * (1 - rate) / len(results))), "samples": len(results)}
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Measure error rates and power of the release gate and of its plans.")
-    parser.add_argument("--samples", type=int, default=4000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--rows", type=int, nargs="*", default=[1, 2, 3, 4])
-    parser.add_argument("--output", type=Path)
-    options = parser.parse_args()
-    stored = json.loads(options.output.read_text()) if options.output and options.output.exists() else []
-    by_claim = {row["claim"]: row for row in stored}
-    for claim in build_claims():
-        if claim.row not in options.rows:
-            continue
-        start = time.perf_counter()
-        content = {"row": claim.row, "claim": claim.claim, "direction": claim.direction, "target": claim.target}
-        before = by_claim.get(claim.claim, {}).get("before")
-        by_claim[claim.claim] = content | {"before": before, "after": measure(claim, options.samples, options.seed)}
-        print(f"{time.perf_counter() - start:6.1f} s", by_claim[claim.claim], flush=True)
-        if options.output:
-            options.output.parent.mkdir(exist_ok=True)
-            options.output.write_text(json.dumps(list(by_claim.values()), indent=1) + "\n")
-    return 0
+STUDIES = build_studies()
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run_studies(__doc__, "gate", STUDIES)

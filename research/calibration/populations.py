@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from multiprocessing import get_context
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.optimize import root
 from scipy.special import logsumexp
 
-from gainwise.comparison.panel import Panel, build_panel, read_tables
+from gainwise import Comparison
 
 Array = NDArray[np.float64]
 
@@ -188,11 +188,12 @@ SCENARIOS = (
 )  # fmt: skip
 
 
-def read_panel(values: Mapping[str, Any], models: Sequence[str] | None = None, clusters: Any = None) -> Panel:
-    """Return values by metric as a comparison reads them."""
-    first = next(iter(values.values()))
-    models = models or [f"model {k + 1}" for k in range(len(first) if isinstance(first, list) else first.shape[1])]
-    return build_panel(*read_tables(values, models), models, clusters=clusters)
+def compare(values: Sequence[Any], seed: int, **options: Any) -> Comparison:
+    """Return a comparison of the values of both metrics: tables, or a list with one array per model."""
+    first = values[0]
+    names = [f"model {k + 1}" for k in range(len(first) if isinstance(first, list) else first.shape[1])]
+    by_metric = dict(zip(METRICS, values, strict=True))
+    return Comparison(by_metric, names, alpha=ALPHA, seed=seed, **({"draws": DRAWS} | options))
 
 
 def draw_rows(rng: np.random.Generator, probabilities: Array, number: int) -> NDArray[np.int64]:
@@ -214,20 +215,22 @@ class Cell(Protocol):
 
 @dataclass
 class Store:
-    """Rates of cells in a JSON file.
+    """Rates of cells in a JSON file, with a note about them for the page.
 
-    A cell is complete if at least the required number of samples was drawn with the same seed.
+    A cell is complete if at least the required number of samples was drawn with the same seed. Delete the file to
+    measure all cells again.
     """
 
     path: Path | None
     seed: int
     cells: dict[str, dict[str, Any]] = field(default_factory=dict)
+    note: str = ""
 
     def __post_init__(self) -> None:
         if self.path is not None and self.path.exists():
             content = json.loads(self.path.read_text(encoding="utf-8"))
             if content["seed"] == self.seed:
-                self.cells = content["cells"]
+                self.cells, self.note = content["cells"], content.get("note", "")
 
     def is_complete(self, key: str, repetitions: int) -> bool:
         """Return whether a cell needs no further samples."""
@@ -238,7 +241,7 @@ class Store:
         self.cells[key] = {"repetitions": repetitions, **rates}
         if self.path is not None:
             temporary = self.path.with_suffix(".part")
-            content = {"seed": self.seed, "cells": self.cells}
+            content = {"seed": self.seed, "note": self.note, "cells": self.cells}
             temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
             os.replace(temporary, self.path)
 

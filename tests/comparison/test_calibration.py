@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import runpy
 import sys
 from pathlib import Path
@@ -43,7 +44,7 @@ def test_tilted_means_are_the_truth(calibration, population):
 def test_the_table_of_claims_has_the_stored_rates(calibration):
     claims = importlib.import_module("claims")
     assert (SOURCE.parent / "CLAIMS.md").read_text(encoding="utf-8") == claims.build_table()
-    row = {"target": 0.05, "after": {"rate": 0.06, "se": 0.004}}
+    row = {"target": 0.05, "direction": "at most", "after": {"events": 240, "samples": 4000}}
     assert [claims.is_within(row), claims.is_within(row | {"direction": "at least"})] == [False, True]
 
 
@@ -51,10 +52,47 @@ def test_the_table_of_claims_has_the_stored_rates(calibration):
 def test_all_scripts_of_the_calibration_run(calibration, tmp_path, monkeypatch):
     page = tmp_path / "page.md"
     page.write_text("# Before\n", encoding="utf-8")
-    small = ["--repetitions", "1", "--fits", "1", "--population", "3000", "--output", str(page)]
+    small = ["--repetitions", "1", "--population", "3000", "--output", str(page)]
     monkeypatch.setattr(sys, "argv", ["calibration_gains.py", *small])
     runpy.run_path(str(SOURCE.with_name("calibration_gains.py")), run_name="__main__")
     assert page.read_text(encoding="utf-8").startswith("# Before")
     assert "## Gain path" in page.read_text(encoding="utf-8")
-    for other in ("calibration_decisions", "calibration_trainings", "claims_gate", "claims_inference"):
+    for other in ("calibration_decisions", "calibration_trainings", "claims_kinds"):
         importlib.import_module(other)
+
+
+def test_interrupted_claims_continue_with_the_same_samples(calibration, tmp_path, monkeypatch):
+    claims = importlib.import_module("claims")
+    target = {"below .3": claims.at_most(0.3)}
+    study = claims.Study("1", "uniform numbers", lambda rng: {"below .3": bool(rng.random() < 0.3)}, target)
+    results = []
+    for path, sizes in ((tmp_path / "once.json", [120]), (tmp_path / "twice.json", [70, 120])):
+        for size in sizes:
+            small = ["--samples", str(size), "--workers", "1", "--output", str(path)]
+            monkeypatch.setattr(sys, "argv", ["claims.py", *small])
+            claims.run_studies(None, "uniform", [study])
+        results.append(json.loads(path.read_text(encoding="utf-8")))
+    assert results[0] == results[1]
+    assert results[0][0]["after"]["samples"] == 120
+    assert claims.is_within(results[0][0])
+
+
+@pytest.mark.parametrize("name", ["claims_bounds", "claims_gate", "claims_inference", "claims_evidence"])
+def test_all_trials_of_the_claims_run(calibration, name):
+    for study in importlib.import_module(name).STUDIES:
+        counts = study.draw([0])
+        assert {claim for claim, _ in counts} <= set(study.targets), study.setting
+
+
+def test_differences_have_their_exact_moments(calibration):
+    differences = importlib.import_module("differences")
+    rng = np.random.default_rng(0)
+    for population in (differences.Lognormal(0.01), differences.Lognormal(-0.02, 0.1, 1.0, 5.0)):
+        sample = population.draw(rng, 2_000_000)
+        deviation, _ = population.compute_moments()
+        assert abs(sample.mean() - population.mean) < 5 * deviation / len(sample) ** 0.5
+        assert sample.std() == pytest.approx(deviation, rel=0.02)
+    sample, weights = differences.draw_weighted(rng, 2_000_000, 0.5, -0.01)
+    assert np.average(sample, weights=weights) == pytest.approx(-0.01, abs=2e-4)
+    sample, _ = differences.draw_clustered(rng, 100_000, 64, 1.5, -0.01)
+    assert sample.mean() == pytest.approx(-0.01, abs=2e-3)

@@ -15,6 +15,7 @@ import xgboost as xgb
 from scipy.sparse import csr_matrix
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
 from tests.bad_inputs import BadInput, bad_inputs
 
 import gainwise as gw
@@ -140,6 +141,19 @@ def test_binary_classifiers_are_scored_by_the_probability_of_the_positive_class(
         value = score(model, FRAME, GRADES, qid=QID)
     judgments = gw.Judgments(GRADES, group=GROUP)
     assert value == gw.evaluate("mrr", judgments, model.predict_proba(FRAME)[:, 1]).mean["mrr"]
+
+
+def test_classifiers_without_probabilities_are_scored_by_their_decision_function():
+    judgments = gw.Judgments(GRADES, group=GROUP)
+    model = LinearSVC(random_state=0).fit(FRAME, GRADES >= 2)
+    comparison = gw.compare({"svm": model}, judgments, "mrr", features=FRAME)
+    assert comparison.winners == {"mrr": "svm"}
+    expected = gw.evaluate("mrr", judgments, model.decision_function(FRAME)).mean["mrr"]
+    assert comparison.leaderboard.loc["svm", "mrr"] == expected
+    assert any("decision function for class True" in note for note in comparison.notes)
+    several = LinearSVC(random_state=0).fit(FRAME, GRADES)
+    with pytest.raises(ValueError, match="model 'svm': it is a classifier whose decision_function returns the shape"):
+        gw.compare({"svm": several}, judgments, "mrr", features=FRAME)
 
 
 def test_scorers_match_columns_by_name(models):

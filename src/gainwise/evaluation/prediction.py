@@ -234,17 +234,20 @@ def predict(model: Predictor, features: Features, rounds: int | None = None) -> 
 
 
 def predict_scores(model: Any, features: Any, **options: Any) -> Prediction:
-    """Return the predictions of a ranker or a regressor, or the probabilities of the positive class."""
-    if not hasattr(model, "predict_proba"):
-        return Prediction(model.predict(features, **options))
-    shares = np.asarray(model.predict_proba(features, **options))
-    if shares.ndim != 2 or shares.shape[1] != 2:
+    """Return the predictions of a ranker or a regressor, or the scores of a classifier for the positive class."""
+    method = next((name for name in ("predict_proba", "decision_function") if hasattr(model, name)), "predict")
+    scores = getattr(model, method)(features, **options)
+    if method == "predict":
+        return Prediction(scores)
+    shape, positive = np.shape(scores), getattr(model, "classes_", (0, 1))[1]
+    if method == "decision_function" and len(shape) == 1:
+        return Prediction(scores, remarks=(f"is scored by its decision function for class {positive}",))
+    if method == "decision_function" or len(shape) != 2 or shape[1] != 2:
         raise ValueError(
-            f"it is a classifier whose predict_proba returns the shape {shares.shape}, so it has no single score. "
-            "Pass one score per document, for example the expected label."
+            f"it is a classifier whose {method} returns the shape {shape}, so it has no single score. Pass one score "
+            "per document, for example the expected label."
         )
-    positive = getattr(model, "classes_", (0, 1))[1]
-    return Prediction(shares[:, 1], remarks=(f"is scored by the probability of class {positive}",))
+    return Prediction(np.asarray(scores)[:, 1], remarks=(f"is scored by the probability of class {positive}",))
 
 
 def describe_remarks(remarks: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
