@@ -18,6 +18,10 @@ FRAME = pd.DataFrame({"topic": ["b", "a"], "grade": [1, 0], "known": [True, Fals
 DATES = np.array(["2024-01-01", "2024-01-01", "NaT", "2024-01-02", "NaT"], dtype="datetime64[D]")
 COLUMNS = {"polars": polars.Series, "pyarrow": pyarrow.array}
 
+CLICKED = gw.Judgments([1], group=[1], columns={"clicked": [1]})
+LOSS = gw.Judgments([1], group=[1], columns={"margin": [-2]}, negative_labels="allow")
+RUN, QRELS = {"q": {"a": 1.0}}, {"q": {"a": 1}}
+
 VALUES = [  # words, what the message mentions, options of Judgments (LABELS if no labels are among them)
     ("6 documents", "group", {"group": [3, 3]}),
     ("0 documents", "group", {"group": []}),
@@ -57,7 +61,17 @@ VALUES = [  # words, what the message mentions, options of Judgments (LABELS if 
     ("3.0 at row", "judged=True", {"labels": [1, 3], "group": [2], "judged": [True, False]}),
     ("at row 1", "labels", {"labels": [nan, nan], "group": [2], "judged": [False, True]}),
 ]
+VALUES += [
+    ("1 entries", "columns['a']", {"group": [5], "columns": {"a": [1]}}),
+    ("row 1 (query", "columns['a']", {"group": [5], "columns": {"a": [1, -1, 0, nan, 2]}}),
+    ("at row 4", "columns['a']", {"group": [5], "columns": {"a": [1, 1, 0, nan, inf]}}),
+    ("all are NaN", "columns['a']", {"group": [5], "columns": {"a": [nan] * 5}}),
+    ("letters, digits", "'a b'", {"group": [5], "columns": {"a b": [0] * 5}}),
+]
 TYPES = [
+    ("numbers", "columns['a']", {"group": [5], "columns": {"a": list("abcde")}}),
+    ("got list", "columns", {"group": [5], "columns": [1, 2]}),
+    ("got 3", "column", {"group": [5], "columns": {3: [0] * 5}}),
     ("numbers", "group", {"group": ["a", "b"]}),
     ("numbers", "weight", {"group": [3, 2], "weight": ["a", "b"]}),
     ("numbers", "labels", {"labels": ["a", "b"], "group": [2]}),
@@ -75,6 +89,10 @@ NULLS = [
     ("entry 1", "weight", "weight", [1.0, None]),
 ]
 CALLS = [
+    (ValueError, "no columns", "column", lambda: gw.evaluate("map(column=clicked)", gw.Judgments([1], group=[1]), [1])),
+    (ValueError, "mean 'clicked'", "column", lambda: gw.evaluate("map(column=click)", CLICKED, [1])),
+    (ValueError, "no columns", "'revenue'", lambda: gw.evaluate_run("cg(column=revenue)", RUN, QRELS)),
+    (ValueError, "negative labels", "negative_labels='zero'", lambda: gw.evaluate("dcg_exp(column=margin)", LOSS, [1])),
     (ValueError, "labels alone", "judged=", lambda: evaluate([1, 2], unjudged="drop")),
     (ValueError, "mean 'drop'", "unjudged", lambda: evaluate([1, 2], unjudged="dropp")),
     *((ValueError, "row 1 (query", "scores", lambda of=of: evaluate(of([1.5, None]))) for of in COLUMNS.values()),

@@ -27,6 +27,7 @@ MAX_WORDS = {
 HOSTS = {
     "creativecommons.org", "purl.org", "www.w3.org", "matplotlib.org",  # namespaces and metadata of pictures
     "keepachangelog.com", "semver.org", "ir-measur.es",
+    "lightgbm.readthedocs.io", "xgboost.readthedocs.io",
     "example.com", "example.org",
 }  # fmt: skip
 """The only hosts that files of the project may name."""

@@ -18,6 +18,7 @@ PRINTED = {
     "compare_table": "production",
     "grid_search": "best parameters: ",
     "release_gate": "ship",
+    "revenue": "revenue@10",
     "custom_metric": "missed_grades",
     "why_numbers_differ": "lightgbm     0.",
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -16,12 +16,13 @@ from ._common.arrays import (
     identifiers,
     index_of,
     integers,
+    nearest,
     numbers,
     scale_weights,
     vector,
 )
 from ._common.text import pluralize
-from ._common.validation import validate_choice, validate_text
+from ._common.validation import validate_choice, validate_column, validate_text
 from .ranking.rows import Layout
 
 if TYPE_CHECKING:
@@ -65,16 +66,23 @@ class Judgments:
         ``"allow"`` keeps them, for linear gain only.
     judged : array-like of bool, shape (documents,), optional
         False for documents without a relevance judgment. Their labels must be 0 or NaN and count as 0. Evaluation with
-        ``unjudged="drop"`` removes them. By default, all documents are judged.
+        ``unjudged="drop"`` removes them. A query without any judged document has no value. By default, all documents
+        are judged.
     texts : mapping of query id to str, optional
         Query texts to display in reports.
     titles : array-like of str, shape (documents,), optional
         Document titles to display in reports.
     document_ids : array-like, shape (documents,), optional
         Document ids to display in rankings. Defaults to the numbers of the rows.
+    columns : mapping of str to array-like, shape (documents,), optional
+        Further labels, such as revenue or clicks, by name. Metrics with ``column=NAME`` use them instead of the labels.
+        NaN marks a document without a judgment in this column. A query without any judgment has no value under such a
+        metric. `negative_labels` applies to columns, too.
 
     Attributes
     ----------
+    columns : dict of str to ndarray of float64, shape (documents,)
+        The `columns` argument, in input order.
     judged : ndarray of bool, shape (documents,), or None
         The `judged` argument.
     sizes : ndarray of int64, shape (queries,)
@@ -121,6 +129,7 @@ class Judgments:
         texts: Mapping[Any, str] | None = None,
         titles: ArrayLike | None = None,
         document_ids: Any = None,
+        columns: Mapping[str, Numbers] | None = None,
     ) -> None:
         validate_choice("negative_labels", negative_labels, get_args(NegativeLabels))
         self._index = next((index for index in map(index_of, (labels, qid)) if index is not None), None)
@@ -144,8 +153,10 @@ class Judgments:
         self.document_ids = self.in_row_order("document_ids", document_ids)
         if document_ids is not None:
             _validate_length("document_ids", self.document_ids, self.documents)
+        self.columns = self._validate_columns(columns, negative_labels)
+        self._by_column: dict[str, Judgments] = {}
         fixed = (self.sizes, self.query_ids, self.weights, self.levels, self._flat_codes, self.judged, self.titles)
-        for array in fixed:
+        for array in (*fixed, *self.columns.values()):
             if array is not None:
                 array.flags.writeable = False
 
@@ -161,6 +172,7 @@ class Judgments:
         judged: str | None = None,
         text: str | None = None,
         title: str | None = None,
+        columns: Sequence[str] = (),
     ) -> Judgments:
         """Return judgments from columns of a DataFrame (pandas, polars or pyarrow) with one row per document.
 
@@ -173,6 +185,8 @@ class Judgments:
         label, query, weight, judged, text, title : str
             Names of the columns. Defaults are equal weights and no unjudged documents. `text` is the column of query
             texts, of which the first row of each query is used, and `title` the column of document titles.
+        columns : sequence of str, optional
+            Names of columns with further labels. See `Judgments`.
         negative_labels : {"refuse", "allow", "zero"}
             See `Judgments`.
 
@@ -197,6 +211,7 @@ class Judgments:
             judged=None if judged is None else frame[judged],
             texts=None if text is None else _first_texts(frame[query], frame[text]),
             titles=None if title is None else frame[title],
+            columns={name: frame[name] for name in columns},
         )
 
     @property
@@ -242,6 +257,58 @@ class Judgments:
         return Judgments(self.by_query(self.judged), group=self.sizes)
 
     @cached_property
+    def unjudged_queries(self) -> Bools | None:
+        """The queries with documents, none of which is judged, as a mask. None without `judged`."""
+        if self.judged is None:
+            return None
+        judged = np.bincount(self._query_of_document(), weights=self.by_query(self.judged), minlength=self.queries)
+        unjudged: Bools = (judged == 0) & (self.sizes > 0)
+        return unjudged
+
+    def column(self, name: str | None) -> Judgments:
+        """Return the judgments with the values of a column as labels, or these judgments for None.
+
+        Documents without a value in the column are not judged.
+
+        Raises
+        ------
+        ValueError
+            If the column does not exist.
+        """
+        if name is None:
+            return self
+        if name not in self._by_column:
+            self._by_column[name] = self._with_labels(self.get_column(name))
+        return self._by_column[name]
+
+    def get_column(self, name: str) -> Floats:
+        """Return the values of a column in input order, NaN without a judgment, or raise if it does not exist."""
+        if name not in self.columns:
+            known = f"have the columns {', '.join(self.columns)}" if self.columns else "have no columns"
+            raise ValueError(
+                f"column must be one of the judgments, got {name!r}{nearest(name, self.columns)}. They {known}. Pass "
+                f"columns={{{name!r}: …}} to Judgments, or to the function that creates them (--column {name})."
+            )
+        return self.columns[name]
+
+    def _with_labels(self, labels: Floats) -> Judgments:
+        """Return these documents with other labels, which are not judged if they are NaN."""
+        judged = ~np.isnan(labels)
+        other = self._copy()
+        other.judged = None if judged.all() else judged
+        other.levels, codes = _levels_and_codes(np.where(judged, labels, 0.0))
+        other._flat_codes = self.by_query(codes)
+        return other
+
+    def _copy(self) -> Judgments:
+        """Return a copy without everything that depends on the labels."""
+        other = copy(self)
+        other.bound = ()
+        for name in ("layout", "whether_judged", "unjudged_queries", "condensed"):
+            other.__dict__.pop(name, None)
+        return other
+
+    @cached_property
     def condensed(self) -> tuple[Judgments, Bools]:
         """Judgments with the judged documents only, and the mask of these documents, contiguous by query.
 
@@ -258,9 +325,9 @@ class Judgments:
                 "compare_runs, or pass judged= to Judgments."
             )
         mask = self.by_query(self.judged)
-        condensed = copy(self)
-        for name in ("layout", "whether_judged", "condensed"):
-            condensed.__dict__.pop(name, None)
+        condensed = self._copy()
+        condensed.columns = {name: self.by_query(values)[mask] for name, values in self.columns.items()}
+        condensed._by_column = {}
         condensed.sizes = np.bincount(self._query_of_document()[mask], minlength=self.queries)
         condensed.titles = None if self.titles is None else self.by_query(self.titles)[mask]
         condensed.document_ids = self.documents_at(mask)
@@ -275,14 +342,15 @@ class Judgments:
         return self.queries
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "bound"}
+        return {name: value for name, value in vars(self).items() if name != "bound"} | {"_by_column": {}}
 
     def __repr__(self) -> str:
         weighted = ", weighted" if self.weights is not None else ""
+        columns = f", columns {', '.join(self.columns)}" if self.columns else ""
         unjudged = f"{self.unjudged} of them unjudged, " if self.unjudged else ""
         return (
             f"Judgments(queries={self.queries}, documents={self.documents}, {unjudged}"
-            f"labels {self.levels[0]:g} to {self.levels[-1]:g}{weighted})"
+            f"labels {self.levels[0]:g} to {self.levels[-1]:g}{weighted}{columns})"
         )
 
     def _repr_html_(self) -> str:
@@ -297,6 +365,7 @@ class Judgments:
         notes = [f"labels {self.levels[0]:g} to {self.levels[-1]:g}" if many else ""]
         notes += [f"{pluralize(self.unjudged, 'document')} unjudged" if self.unjudged else ""]
         notes += ["queries have weights" if self.weights is not None else ""]
+        notes += [f"columns {', '.join(self.columns)}" if self.columns else ""]
         size = f"{pluralize(self.queries, 'query')}, {pluralize(self.documents, 'document')}"
         head = ("label", "documents", "share")
         return table_cell(f"Judgments: {size}", head, rows[::-1], ", ".join(filter(None, notes)))
@@ -392,12 +461,31 @@ class Judgments:
             )
         return by_query.astype(np.float64)
 
-    def _validate_labels(self, values: np.ndarray[Any, Any], negative_labels: str) -> np.ndarray[Any, Any]:
+    def _validate_columns(self, columns: Any, negative_labels: str) -> dict[str, Floats]:
+        """Return columns in input order, or raise if one cannot replace the labels. NaN marks unjudged documents."""
+        if not isinstance(columns, Mapping | None):
+            raise TypeError(f"columns must map names to values, got {type(columns).__name__}.")
+        validated = {}
+        for name, values in (columns or {}).items():
+            validate_column("the name of a column", name)
+            argument = f"columns[{name!r}]"
+            by_row = numbers(argument, self.in_row_order(argument, values)).astype(np.float64)
+            _validate_length(argument, by_row, self.documents)
+            missing = np.isnan(by_row)
+            if missing.all():
+                raise ValueError(f"{argument} must have a value for some document, but all are NaN.")
+            labels = self._validate_labels(np.where(missing, 0.0, by_row), negative_labels, argument)
+            validated[name] = np.where(missing, np.nan, labels)
+        return validated
+
+    def _validate_labels(
+        self, values: np.ndarray[Any, Any], negative_labels: str, argument: str = "labels"
+    ) -> np.ndarray[Any, Any]:
         invalid = ~np.isfinite(values)
         if invalid.any():
+            fix = "pass judged= with False for them" if argument == "labels" else "use NaN for them"
             raise ValueError(
-                f"labels must be finite, got {self._locate(invalid, values)}. Remove these documents, or pass judged= "
-                "with False for them."
+                f"{argument} must be finite, got {self._locate(invalid, values)}. Remove these documents, or {fix}."
             )
         negative = values < 0
         if not negative.any():
@@ -405,8 +493,8 @@ class Judgments:
             return not_negative
         if negative_labels == "refuse":
             raise ValueError(
-                f"labels must not be negative, got {self._locate(negative, values)}. Pass negative_labels='zero' to "
-                "count them as 0 (as trec_eval does), or negative_labels='allow' to keep them for linear gain."
+                f"{argument} must not be negative, got {self._locate(negative, values)}. Pass negative_labels='zero' "
+                "to count them as 0 (as trec_eval does), or negative_labels='allow' to keep them for linear gain."
             )
         return np.where(negative, 0, values) if negative_labels == "zero" else values
 

@@ -201,3 +201,15 @@ class TestReports:
         for written in (page, page.with_suffix(".json")):
             assert "Second" in written.read_text("utf-8")
             assert "First" not in written.read_text("utf-8")
+
+
+def test_columns_of_a_table(tmp_path):
+    rng = np.random.default_rng(1)
+    query = np.repeat(np.arange(40), 5)
+    table = pd.DataFrame({"query": query, "label": rng.integers(0, 3, 200), "sold": rng.integers(0, 9, 200) / 4})
+    table = table.assign(a=rng.normal(size=200), b=table["sold"] + rng.normal(size=200))
+    table.to_csv(tmp_path / "log.csv", index=False)
+    metrics = ["ndcg_linear@3", "cg(column=sold,name=sales)@3"]
+    printed = json_of("compare --column sold --table", tmp_path / "log.csv", *(f"--metric={name}" for name in metrics))
+    expected = gw.compare_table(table, ["a", "b"], metrics, columns=["sold"])
+    assert printed == as_json(expected.to_dict())

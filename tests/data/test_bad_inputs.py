@@ -135,6 +135,7 @@ FRAME = pd.DataFrame(
 CODES = np.array([[0.5, 1], [0.1, 0], [0.2, NAN], [0.3, 1], [0.3, 1], [0.3, 1]])
 NAMED = {"features": CODES, "feature_names": ["bm25", "shop"]}
 SHOPS = NAMED | {"categories": {"shop": ["x", "y"]}}
+TIMES, USERS = {"time": [1, 2, 3]}, {"u": ["a", "b", "b"]}
 PLAIN, PART = gw.RankingData(**FIELDS), gw.RankingData(**FIELDS | SHOPS)
 
 
@@ -298,6 +299,22 @@ RANKING = [
     ranking("categories", "feature_names", **SHOPS | {"feature_names": None}),
     ranking("categories", "dense", **SHOPS | {"features": sparse.csr_array(np.ones((6, 2)))}),
     method("fractions", "sum to 1", lambda data: data.split_queries(0.5, 0.4, seed=0)),
+    method("3 queries", "part 1 (fraction", lambda data: data.split_queries(0.9, 0.1, seed=0)),
+    method("seed", "got None", lambda data: data.split_queries(0.5, 0.5), TypeError),
+    method("by and at", "passed together", lambda data: data.split_queries(by="time"), TypeError),
+    method("by and at", "passed together", lambda data: data.split_queries(0.5, 0.5, by="time", at=1), TypeError),
+    method("'tyme'", "mean 'time'", lambda data: data.split_queries(by="tyme", at=1), keys=TIMES),
+    method("at", "1 to 3", lambda data: data.split_queries(by="time", at=9), keys=TIMES),
+    method("at", "ascending", lambda data: data.split_queries(by="time", at=[3, 2]), keys=TIMES),
+    method("at", "comparable with", lambda data: data.split_queries(by="time", at="May"), TypeError, keys=TIMES),
+    method("'user'", "(keys: none)", lambda data: data.split_queries(0.5, 0.5, seed=0, groups="user")),
+    method("2 values", "too few", lambda data: data.split_queries(0.1, 0.1, 0.8, seed=0, groups="u"), keys=USERS),
+    ranking("keys['time']", "got 2", keys={"time": [1, 2]}),
+    ranking("keys['time']", "query 1 has", keys={"time": [1, NAN, 3]}),
+    ranking("keys['time']", "query 0 has", keys={"time": [1, 2, 3, 4, 5, 6]}),
+    ranking("keys", "got list", TypeError, keys=["time"]),
+    ranking("columns['clicks']", "2 entries", columns={"clicks": [1, 0]}),
+    method("columns['profit']", "negative", lambda data: data.judgments(), columns={"profit": [-1, 1, 1, 1, 1, 1]}),
     method("'q0'", "row 2", lambda data: data.group, qid=[0, 1, 0, 1, 2, 2]),
     method("labels", "negative", lambda data: data.judgments(), labels=[1, -1, 0, 0, 2, 0]),
     method("features", "sparse", lambda data: data.feature_frame(), features=sparse.csr_array(CODES)),
@@ -306,6 +323,8 @@ RANKING = [
     joined("features", "part 1 are", gw.RankingData(**FIELDS | {"features": sparse.csr_array(CODES)}), PLAIN),
     joined("part 1", "no feature names", PART, replace(PART, feature_names=None, categories=None)),
     joined("part 1", "'b', 'a'", *(gw.RankingData(**FIELDS, feature_names=[*names]) for names in ("ab", "ba"))),
+    joined("part 1", "no column 'clicks'", replace(PLAIN, columns={"clicks": np.ones(6)}), PLAIN),
+    joined("part 0", "no key 'time'", PLAIN, replace(PLAIN, keys=TIMES)),
     joined("'shop'", "are strings", PART, replace(PART, categories={"shop": [1, 2]})),
     *(
         simulated(name, value)

@@ -101,7 +101,7 @@ class TestOutsideTheCore:
         monkeypatch.setattr(compiled, "core", lambda: None)
         judgments = gw.Judgments([np.nan, 1, 0], group=[1, 2], judged=[False, True, True])
         found = gw.evaluate("precision(denominator=min_k_n)@3", judgments, [3, 2, 1]).per_query
-        assert found.tolist() == [[0], [0.5]]
+        np.testing.assert_array_equal(found, [[np.nan], [0.5]])
 
     def test_custom_statistics_of_labels(self):
         class Strict(gw.RR):

@@ -25,6 +25,7 @@ common = {
     "empty": st.sampled_from([0.0, 1.0, "skip"]),
     "scores": st.sampled_from(["float64", "float32"]),
     "weights": st.sampled_from(["query", "float32", "float32_mean", "ignore"]),
+    "column": st.sampled_from([None, "revenue", "inf"]),
 }
 binary = {**common, "min_label": st.floats(allow_nan=False)}
 with_base = st.tuples(st.sampled_from(["log2", "log", "jk"]), st.floats(1.001, 1e9))
@@ -145,3 +146,34 @@ def test_strings_metrics_and_lists_of_them():
     metrics = gw.parse_metrics("mrr", [gw.AP(), ("hit@1", iter(["recall@5"]))])
     assert [str(metric) for metric in metrics] == ["mrr", "map", "hit@1", "recall@5"]
     assert gw.evaluate("mrr", gw.Judgments([1], group=[1]), [0]).mean == {"mrr": 1.0}
+
+
+class TestShortNames:
+    def test_a_short_name_stands_for_formula_and_column(self):
+        revenue = gw.DCG(gain="linear", discount="none", k=10, column="revenue", name="revenue@10")
+        assert str(revenue) == "revenue@10"
+        assert gw.parse_metrics("revenue@10") == (revenue,)
+        assert list(map(str, gw.parse_metrics("revenue@1,3"))) == ["revenue@1", "revenue@3"]
+        assert gw.parse_metrics(revenue.definition) == (revenue,)
+        assert revenue.definition == "cg(column=revenue,name=revenue)@10"
+        assert eval(repr(revenue), vars(gw)) == revenue
+        assert pickle.loads(pickle.dumps(revenue)) == revenue
+        assert plain_name(safe_name(revenue)) == "revenue@10"
+
+    def test_other_options_remain_visible(self):
+        clicks = gw.RR(column="clicked", ties="worst", name="clicks")
+        assert str(clicks) == "clicks(ties=worst)"
+        assert gw.parse_metrics("clicks(ties=worst)") == (clicks,)
+        (of_library,) = gw.parse_metrics("clicks@3", convention="lightgbm")
+        assert (of_library.min_label, of_library.ties, of_library.column) == (1, "order", "clicked")
+
+    def test_another_formula_loses_the_name(self):
+        sales = gw.NDCG(gain="linear", column="sold", k=5, name="sales")
+        assert str(sales.change(ties="order", k=3)) == "sales(ties=order)@3"
+        assert str(sales.change(gain="exponential")) == "ndcg_exp(column=sold)@5"
+        assert gw.parse_metrics("sales@5") == (sales,)
+
+    def test_a_name_can_be_used_again(self):
+        gw.RR(column="clicked", name="reused")
+        later = gw.RR(column="bought", name="reused")
+        assert gw.parse_metrics("reused") == (later,)

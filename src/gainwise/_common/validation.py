@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,9 @@ from typing import Any
 import numpy as np
 
 from .arrays import nearest
+
+NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+"""The names of metrics, functions and columns that the name of a metric can contain."""
 
 
 def validate_choice(argument: str, value: object, choices: Sequence[str]) -> None:
@@ -94,6 +98,22 @@ def validate_name(argument: str, name: str) -> str:
     if not name.strip():
         raise ValueError(f"{argument} must not be blank, got {name!r}.")
     return validate_text(argument, name)
+
+
+def validate_column(argument: str, name: Any) -> str:
+    """Return the name of a column of judgments, or raise, because the name is part of names of metrics.
+
+    >>> validate_column("column", "price (EUR)")
+    Traceback (most recent call last):
+    ValueError: column must consist of letters, digits and _ and not start with a digit, got 'price (EUR)'. Rename it.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"{argument} must be the name of a column, got {name!r}.")
+    if not re.fullmatch(NAME, name):
+        raise ValueError(
+            f"{argument} must consist of letters, digits and _ and not start with a digit, got {name!r}. Rename it."
+        )
+    return name
 
 
 def validate_text(argument: str, text: str) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..training.logged_metrics import LoggedMetrics
+from ..training.logged_metrics import LoggedMetrics, are_equal, find_columns, read_columns
 
 try:
     import catboost
@@ -23,10 +23,13 @@ except ImportError as error:  # pragma: no cover - needs an environment without 
     raise ImportError("gainwise.catboost requires CatBoost. Run: pip install catboost") from error
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .._common.typing import Integers
     from ..evaluation.evaluator import Evaluator
     from ..judgments import NegativeLabels
     from ..metrics.names import MetricLike
+    from ..training.logged_metrics import DatasetColumns
 
 __all__ = ["eval_metric"]
 
@@ -38,6 +41,7 @@ def eval_metric(
     convention: str | None = None,
     negative_labels: NegativeLabels = "refuse",
     n_jobs: int | None = None,
+    columns: DatasetColumns | None = None,
 ) -> EvalMetric:
     """Create an `eval_metric` for `CatBoostRanker` and `CatBoost`, which evaluates one metric in every round.
 
@@ -54,6 +58,9 @@ def eval_metric(
         The data that you pass to `fit` as `eval_set`. The weight of a query is the mean weight of its documents.
     convention, negative_labels, n_jobs
         See `gainwise.lightgbm.feval`.
+    columns : list of pairs (Pool, mapping), optional
+        Further labels of each Pool, including `train`, for a metric with ``column=NAME``, as in
+        ``[(train, {"revenue": …}), (valid, {"revenue": …})]``, in row order.
 
     Raises
     ------
@@ -92,12 +99,14 @@ def eval_metric(
     if len(names) != 1:
         raise ValueError(f"CatBoost accepts one eval_metric, got {len(names)}: {', '.join(names)}")
     pools = {"train": train, **{f"eval set {number}": pool for number, pool in enumerate(eval_sets)}}
-    data = [_read(logged_metrics, name, pool) for name, pool in pools.items()]
+    pairs = read_columns(columns)
+    data = [_read(logged_metrics, name, pool, pairs) for name, pool in pools.items()]
     for first, second in combinations(data, 2):
-        if np.array_equal(first.target, second.target) and not np.array_equal(first.sizes, second.sizes):
+        same = np.array_equal(first.sizes, second.sizes) and are_equal(first.columns, second.columns)
+        if np.array_equal(first.target, second.target) and not same:
             raise ValueError(
-                f"{first.name} and {second.name} have the same labels but different queries: CatBoost passes only "
-                "labels, so they cannot be distinguished. Remove one of them from the training"
+                f"{first.name} and {second.name} have the same labels but different queries or columns: CatBoost "
+                "passes only labels, so they cannot be distinguished. Remove one of them from the training"
             )
     return _create(logged_metrics, data)
 
@@ -112,8 +121,13 @@ class _Dataset:
     evaluator: Evaluator
     weight: Any = None
 
+    @property
+    def columns(self) -> Mapping[str, Any]:
+        """The further labels."""
+        return self.evaluator.judgments.columns
 
-def _read(logged_metrics: LoggedMetrics, name: str, pool: Any) -> _Dataset:
+
+def _read(logged_metrics: LoggedMetrics, name: str, pool: Any, pairs: list[tuple[Any, Mapping[str, Any]]]) -> _Dataset:
     if not isinstance(pool, catboost.Pool):
         raise TypeError(f"{name} must be a catboost.Pool, got {type(pool).__name__}")
     labels, query = pool.get_label(), pool.get_group_id_hash()
@@ -124,7 +138,12 @@ def _read(logged_metrics: LoggedMetrics, name: str, pool: Any) -> _Dataset:
             )
     ends = np.append(np.flatnonzero(query[1:] != query[:-1]) + 1, len(query))
     target, sizes = np.asarray(labels, dtype=np.float32), np.diff(ends, prepend=0)
-    return _Dataset(name, target, sizes, logged_metrics.bind(target, group=sizes))
+    columns = find_columns(pairs, pool, target) or {}
+    try:
+        evaluator = logged_metrics.bind(target, group=sizes, columns=columns)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+    return _Dataset(name, target, sizes, evaluator)
 
 
 def _create(logged_metrics: LoggedMetrics, data: list[_Dataset]) -> EvalMetric:
@@ -164,7 +183,9 @@ class EvalMetric:
             return self._evaluate_unknown(target), 1.0
         if not (dataset.weight is weight is None or np.array_equal(dataset.weight, weight)):
             copied = None if weight is None else np.array(weight)  # CatBoost frees its memory after training
-            dataset.evaluator = self.logged_metrics.bind(dataset.target, group=dataset.sizes, weight=copied)
+            dataset.evaluator = self.logged_metrics.bind(
+                dataset.target, group=dataset.sizes, weight=copied, columns=dataset.columns
+            )
             dataset.weight = copied  # last, because invalid weights must not be stored
         try:
             (mean,) = dataset.evaluator(approxes[0]).mean.values()

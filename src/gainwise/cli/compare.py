@@ -213,7 +213,17 @@ def gains(
     "bound --qrels qrels.txt",
     "bound --table scores.csv --query query_id",
     "bound --data valid.txt -k 5",
-    without=("models", "scores", "unjudged", "segments", "recipe", "clusters", "allow_incomplete", "allow_misaligned"),
+    without=(
+        "models",
+        "column",
+        "scores",
+        "unjudged",
+        "segments",
+        "recipe",
+        "clusters",
+        "allow_incomplete",
+        "allow_misaligned",
+    ),
 )
 def bound(
     inputs: InputOptions,

@@ -34,7 +34,14 @@ if TYPE_CHECKING:
 MIN_ROWS = 5
 """Columns of smaller tables are not tested for ids."""
 
-REQUIRED = {"label": "table", "query": "table", "scores": "table", "features": "data", "unjudged": "qrels"}
+REQUIRED = {
+    "label": "table",
+    "query": "table",
+    "column": "table",
+    "scores": "table",
+    "features": "data",
+    "unjudged": "qrels",
+}
 """Options that have no effect without another option."""
 
 
@@ -125,6 +132,10 @@ class InputOptions:
     group: Annotated[Path | None, InputFile(help="With --labels: number of rows of each query.")] = None
     label: Annotated[str, Option(help="With --table: column of labels.")] = "label"
     query: Annotated[str, Option(help="With --table: column of query ids.")] = "query"
+    column: Annotated[
+        list[str] | None,
+        Option(metavar="NAME", help="With --table: further labels, for metrics such as cg(column=NAME). Repeatable."),
+    ] = None
     scores: Annotated[
         list[str] | None,
         Option(metavar="COLUMN,COLUMN", help="With --table: columns of scores, all by default. Repeatable."),
@@ -414,13 +425,13 @@ def load_table(
     scores = [name for text in options.scores or [] for name in ([text] if text in table else text.split(","))]
     if options.scores is None:
         repeats = [column for _, columns in recipes for column in columns]
-        others = {label, query, options.clusters, *(options.segments or []), *repeats}
+        others = {label, query, options.clusters, *(options.segments or []), *(options.column or []), *repeats}
         scores = _select_scores(path, table[[name for name in table if name not in others]])
     _validate_unique("Columns of scores and names of --recipe", [*scores, *(name for name, _ in recipes)])
     if not scores and not recipes:
         raise ValueError(f"{path} has no column of scores besides {label!r} and {query!r}.")
     columns = {name: name for name in scores} | dict(recipes)
-    return *read_columns(table, columns, {"query": query, "label": label}, str(path)), table
+    return *read_columns(table, columns, {"query": query, "label": label}, str(path), options.column or []), table
 
 
 def _is_numeric_text(cells: pd.Series[Any]) -> bool:

@@ -157,7 +157,7 @@ def compute_attribution(
     decomposed = sums if metrics is None else [read_template(metric, "metrics") for metric in parse_metrics(metrics)]
     if not decomposed:
         raise ValueError(
-            f"None of the compared metrics ({', '.join(map(str, compared))}) is a sum over documents. "
+            f"None of the compared metrics ({', '.join(map(str, compared))}) is a sum of gains of the labels. "
             "Pass metrics=['ndcg_linear@10', 'ndcg_exp@10'], for example."
         )
     shared_weights([*compared, *decomposed], rankings.judgments)  # Raises if a metric ignores the weights.

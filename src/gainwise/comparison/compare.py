@@ -173,6 +173,11 @@ def compare_scores(
     judgments, scores = models.judgments, models.scores
     evaluator = Evaluator(parsed, judgments, n_jobs, unjudged=unjudged)
     weights = shared_weights(parsed, judgments)
+    further = next((metric for metric in parsed if metric.list_columns()), None)
+    if unjudged == "drop" and further is not None:
+        raise ValueError(
+            f"unjudged='drop' requires metrics of the labels in a comparison, got {further}. Use gw.evaluate for it."
+        )
     values, counted = _evaluate(evaluator, scores)
     labels = {} if segments is None else validate_labels(segments, judgments.query_ids, judgments)
     codes = None if clusters is None else read_clusters(clusters, judgments.queries, judgments)
@@ -290,6 +295,7 @@ def compare_table(
     *,
     query: str = "query",
     label: str = "label",
+    columns: Sequence[str] = (),
     document: str | None = None,
     weight: str | None = None,
     segments: str | Sequence[str] | None = None,
@@ -311,6 +317,8 @@ def compare_table(
         Metrics to compare, as in `compare`.
     query, label : str, default "query" and "label"
         The columns of query ids and of relevance labels.
+    columns : sequence of str, optional
+        Columns of further labels, such as revenue, for metrics with ``column=NAME``. Empty cells are not judged.
     document : str, optional
         The column of document ids. If you pass it, a document may occur only once in a query.
     weight : str, optional
@@ -350,10 +358,10 @@ def compare_table(
         source, table = "frame", as_pandas(frame, "frame")
     if isinstance(scores, str):
         raise TypeError(f"scores must be a list of columns, got {scores!r}. Pass scores=[{scores!r}].")
-    columns = dict(scores) if isinstance(scores, Mapping) else {name: name for name in scores}
+    selected = dict(scores) if isinstance(scores, Mapping) else {name: name for name in scores}
     roles = {"query": query, "label": label, "document": document, "weight": weight}
     models = read_models(
-        *read_columns(table, columns, roles, source),
+        *read_columns(table, selected, roles, source, columns),
         allow_incomplete=allow_incomplete,
         allow_misaligned=allow_misaligned,
     )

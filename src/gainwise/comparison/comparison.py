@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import pandas as pd
 
 from .._common import cached_property
 from .._common.arrays import nearest, number_table
-from .._common.text import plain, pluralize
+from .._common.text import join_names, plain, pluralize
 from .._common.typing import FilePath, Floats, Ids
-from .._common.validation import validate_ordered
+from .._common.validation import validate_choice, validate_ordered
 from ..evaluation.prediction import Iteration
 from ..metrics.base import Metric
 from ..metrics.dcg import NDCG
-from ..metrics.names import MetricLike, parse_metrics
+from ..metrics.names import MetricLike, Names, parse_metrics, safe_name
 from .attribution import Attribution, compute_attribution
 from .baseline import BaselineComparison, compare_with_baseline, validate_baseline
 from .betting import BoundKind, validate_betting
@@ -33,6 +34,7 @@ from .flags import (
     find_chance_flags,
     find_equal_label_flags,
     find_uneven_judging,
+    find_unit_flags,
 )
 from .gain_path import GainPath, build_gain_path, validate_bases
 from .inference import Sample, limit_draws
@@ -143,7 +145,7 @@ class Comparison:
     - Decisions: `verdict`, `segments`, `against`, `plan`, `sensitivity`
     - Explanations: `attribution`, `gains`, `queries`, `largest_differences`, `losses`, `ranking`
     - Data: `frame`, `counts`
-    - Reports: `plot`, `content`, `to_html`, `to_markdown`, `to_json`, `to_dict`
+    - Reports: `plot`, `content`, `to_html`, `to_markdown`, `to_json`, `to_dict`, `metrics_dict`
 
     Examples
     --------
@@ -194,7 +196,7 @@ class Comparison:
         self.rankings, self.curves, self.unjudged = rankings, curves, unjudged
         self.missing, self.notes, self.iterations = dict(missing or {}), tuple(notes), dict(iterations or {})
         if ranges is None and rankings is not None:  # Values without scores may be scaled.
-            ranges = {name: metric.value_range(rankings.judgments) for name, metric in self.definitions.items()}
+            ranges = rankings.find_ranges(self.definitions)
         alpha, margin = validate_alpha(alpha), validate_margin(margin)
         seed, draws = validate_seed(seed, draws, alpha)
         self.settings = Settings(alpha=alpha, margin=margin, draws=draws, seed=seed)
@@ -324,7 +326,8 @@ class Comparison:
             if both metrics are versions of the same ratio, such as two NDCGs.
         """
         names = self._require_two_metrics()
-        common_scale = all(isinstance(self.definitions.get(name), NDCG) for name in names)
+        definitions = [self.definitions.get(name) for name in names]
+        common_scale = all(isinstance(metric, NDCG) and metric.column is None for metric in definitions)
         return build_pairs(self._sample, names, common_scale=common_scale)
 
     @cached_property
@@ -332,6 +335,8 @@ class Comparison:
         """Whether the two primary metrics disagree about the best model, and the model that is safe under both."""
         verdict = Verdict.from_sample(self._sample, self._require_two_metrics(), self.settings.margin)
         flags = [*find_equal_label_flags(self._equal_queries, self.counts.any), *verdict.flags]
+        primary = [self.definitions[name] for name in verdict.metrics if name in self.definitions]
+        flags += find_unit_flags(primary, self._sample.ranges)
         if self.unjudged is not None:
             flags += find_uneven_judging(self.unjudged, verdict.in_question)
         flags += self._chance_flags
@@ -362,7 +367,7 @@ class Comparison:
         """Number of queries on which all models have the same value because all labels are equal."""
         if self.rankings is None:
             return 0
-        equal = self.rankings.equal_labels[self.rankings.counted]
+        equal = self.rankings.find_equal_labels(self.definitions.values())[self.rankings.counted]
         for table in self.values.values():  # Models that did not retrieve all documents may differ in spite of it.
             equal &= ~(np.ptp(table, axis=1) > RANGE_TOLERANCE)
         return int((equal if self._weights is None else equal & (self._weights > 0)).sum())
@@ -832,6 +837,43 @@ class Comparison:
                 "Use gainwise.compare(models, judgments)."
             )
         return self.rankings
+
+    def metrics_dict(self, names: Names = "plain") -> dict[str, float]:
+        """Return means and their intervals as a flat dictionary of numbers, for experiment trackers.
+
+        The keys are ``model/metric``, ``model/metric_lower`` and ``model/metric_upper``. Bounds that are not finite are
+        left out.
+
+        Parameters
+        ----------
+        names : {"plain", "safe"}, default "plain"
+            With "safe", names of models and metrics consist of letters, digits and underscores, which MLflow requires.
+
+        Raises
+        ------
+        ValueError
+            If two models have the same safe name, or a metric has none.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gainwise import Comparison
+        >>> values = np.random.default_rng(0).random((100, 2)).round(1)
+        >>> list(Comparison({"mrr@5": values}, ["old", "new model"]).metrics_dict(names="safe"))[:3]
+        ['old/mrr_at_5', 'old/mrr_at_5_lower', 'old/mrr_at_5_upper']
+        """
+        validate_choice("names", names, get_args(Names))
+        models = {
+            model: re.sub(r"\W", "_", model, flags=re.ASCII) if names == "safe" else model for model in self.models
+        }
+        if len(set(models.values())) < len(models):
+            raise ValueError(f"models must have different names with names='safe', got {join_names(self.models, 6)}.")
+        numbers = {}
+        for row in self.standings.to_dict("records"):
+            metric = safe_name(row["metric"]) if names == "safe" else row["metric"]
+            for field, suffix in (("mean", ""), ("lower", "_lower"), ("upper", "_upper")):
+                numbers[f"{models[row['model']]}/{metric}{suffix}"] = float(row[field])
+        return {name: number for name, number in numbers.items() if np.isfinite(number)}
 
     def to_dict(self, max_pairs: int | None = None) -> dict[str, Any]:
         """Return leaderboard, winners, pairs and verdict as plain lists, strings and numbers for JSON.

@@ -80,6 +80,21 @@ def find_equal_label_flags(equal: int, queries: int) -> Iterator[Flag]:
         yield NO_EVIDENCE_FLAG if equal == queries else Flag("equal labels", f"{equal:,} of {queries:,} {reason}")
 
 
+def find_unit_flags(metrics: Iterable[Metric], ranges: Mapping[str, tuple[float, float]]) -> Iterator[Flag]:
+    """Yield a flag if a metric is an amount in a column, so that it has another unit than a metric of other labels.
+
+    >>> from gainwise.metrics.names import parse_metrics
+    >>> metrics = parse_metrics("map", "cg(column=sold)")
+    >>> print(*find_unit_flags(metrics, {"map": (0, 1), "cg(column=sold)": (0, math.inf)}))
+    map and cg(column=sold) have different units. For a common one, compare ndcg_linear(column=sold).
+    """
+    named = {str(metric): metric for metric in metrics}
+    amount = next((own.column for name, own in named.items() if own.column and ranges[name][1] == math.inf), None)
+    if amount is not None and len({metric.column for metric in named.values()}) > 1:
+        text = f"{join_names(list(named))} have different units."
+        yield Flag("units", f"{text} For a common one, compare ndcg_linear(column={amount}).")
+
+
 def find_left_out_flags(counts: QueryCounts) -> Iterator[Flag]:
     """Yield a flag if a metric has queries without a value under the other one.
 

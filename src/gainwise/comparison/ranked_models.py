@@ -67,14 +67,19 @@ class Rankings:
         scores = self.scores[model]
         return [scores] if isinstance(scores, np.ndarray) else scores
 
-    @property
-    def equal_labels(self) -> Bools:
-        """Whether all documents of a query have the same label, shape (queries,)."""
-        labels, sizes = self.judgments.by_query(self.judgments.labels), self.judgments.sizes
-        starts = np.cumsum(sizes) - sizes
-        equal: Bools = sizes == 0
-        starts = starts[~equal]
-        equal[~equal] = np.maximum.reduceat(labels, starts) == np.minimum.reduceat(labels, starts)
+    def find_ranges(self, metrics: Mapping[str, Metric]) -> dict[str, tuple[float, float]]:
+        """Return the lowest and the highest possible value of each metric."""
+        return {name: metric.value_range(self.judgments.column(metric.column)) for name, metric in metrics.items()}
+
+    def find_equal_labels(self, metrics: Iterable[Metric]) -> Bools:
+        """Return whether all documents of a query have the same label for each of the metrics, shape (queries,)."""
+        sizes = self.judgments.sizes
+        equal = np.ones(len(sizes), dtype=bool)
+        has_documents = sizes > 0
+        starts = (np.cumsum(sizes) - sizes)[has_documents]
+        for column in dict.fromkeys(metric.column for metric in metrics):
+            labels = self.judgments.by_query(self.judgments.column(column).labels)
+            equal[has_documents] &= np.maximum.reduceat(labels, starts) == np.minimum.reduceat(labels, starts)
         return equal
 
     @property
@@ -121,8 +126,11 @@ class Rankings:
         """Return rankings of the queries with a value under all these metrics."""
         counted = self.counted
         for metric in metrics:
+            judgments = self.judgments.column(metric.column)
             if metric.empty == "skip":
-                counted = counted & ~metric.bind(self.judgments, (metric.k,)).empty[:, 0]
+                counted = counted & ~metric.bind(judgments, (metric.k,)).empty[:, 0]
+            if judgments.unjudged_queries is not None:
+                counted = counted & ~judgments.unjudged_queries
         return replace(self, counted=counted)
 
     def rank(self, scores: Floats, by: Metric) -> Iterator[RankedRows]:
@@ -133,8 +141,12 @@ class Rankings:
 
 
 def select_sums(metrics: Iterable[Metric]) -> list[DCG]:
-    """Return the metrics that are sums over documents."""
-    return [metric for metric in metrics if isinstance(metric, DCG) and metric.is_sum_over_documents]
+    """Return the metrics of the labels that are sums over documents."""
+    return [
+        metric
+        for metric in metrics
+        if isinstance(metric, DCG) and metric.is_sum_over_documents and metric.column is None
+    ]
 
 
 def read_template(metric: MetricLike, argument: str = "metric") -> DCG:
@@ -146,6 +158,8 @@ def read_template(metric: MetricLike, argument: str = "metric") -> DCG:
         If the metric is not a sum of gains over documents.
     """
     parsed = parse_metric(metric)
+    if parsed.column is not None:
+        raise ValueError(f"{argument} must name a metric of the labels, but {parsed} uses column {parsed.column!r}.")
     if isinstance(parsed, DCG) and parsed.is_sum_over_documents:
         return parsed
     redefined = f" ({type(parsed).__name__} defines its values anew)" if isinstance(parsed, DCG) else ""

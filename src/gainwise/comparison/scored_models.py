@@ -101,12 +101,16 @@ def read_runs(
 
 
 def read_columns(
-    table: pd.DataFrame, columns: Mapping[str, str | Sequence[str]], roles: Mapping[str, str | None], source: str
+    table: pd.DataFrame,
+    columns: Mapping[str, str | Sequence[str]],
+    roles: Mapping[str, str | None],
+    source: str,
+    further: Sequence[str] = (),
 ) -> tuple[dict[str, Any], Judgments]:
     """Return models and judgments as `read_models` takes them.
 
-    `columns` are the columns of scores by model, and `roles` those of query, label, document and weight. `source` is
-    the name of the table in errors.
+    `columns` are the columns of scores by model, `roles` those of query, label, document and weight, and `further`
+    those of further labels. `source` is the name of the table in errors.
     """
     if not columns:
         raise ValueError("scores must name at least one column, got none.")
@@ -133,7 +137,9 @@ def read_columns(
     arrays = {role: column.to_numpy() for role, column in cells.items()}
 
     def read_scores(name: str) -> Any:
-        role = next((role for role, column in roles.items() if column == name), None)
+        role = next(
+            (role for role, column in roles.items() if column == name), "further label" if name in further else None
+        )
         if role is not None:
             raise ValueError(f"scores must not contain {name!r}, which is the {role} column.")
         column, labels = get_column(table, name, source), arrays["label"]
@@ -147,8 +153,11 @@ def read_columns(
         for name, selected in columns.items()
     }
     weight, documents = arrays.get("weight"), arrays.get("document")
+    labels = {name: get_column(table, name, source, "column").to_numpy() for name in further}
     try:
-        return models, Judgments(arrays["label"], qid=arrays["query"], weight=weight, document_ids=documents)
+        return models, Judgments(
+            arrays["label"], qid=arrays["query"], weight=weight, document_ids=documents, columns=labels
+        )
     except (ValueError, TypeError) as error:
         raise ValueError(f"{source}: {one_line(error)}") from None
 

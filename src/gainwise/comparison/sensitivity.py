@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from .._common.text import TextResult, format_confidence, join_names, pluralize
 from .._common.typing import Floats, Integers
 from ..evaluation.evaluator import Evaluator
 from ..metrics.base import FunctionMetric, Metric
-from ..metrics.dcg import DCG, has_exponential_gain
+from ..metrics.dcg import has_exponential_gain
 from ..metrics.names import parse_metrics
 from .estimates import MIN_QUERIES
 from .panel import Panel
@@ -216,7 +216,8 @@ def _compute_alternatives(
     """Return the name, the kind and the means of all repeats of every other choice of the metric."""
     if rankings is None or reference not in definitions:
         return [(metric, "metric", means[metric]) for metric in panel.metrics if metric != reference]
-    base, judgments = definitions[reference], rankings.judgments
+    base = definitions[reference]
+    judgments = rankings.judgments.column(base.column)
     choices = _list_choices(base, int(judgments.sizes.max()), has_exponential_gain(judgments.levels))
     names = {reference, *(str(metric) for _, _, metric in choices)}
     others = (*(definitions.get(name, name) for name in panel.metrics), *parse_metrics(["map", "mrr"]))
@@ -237,27 +238,21 @@ def _list_choices(base: Metric, longest: int, exponential: bool) -> list[tuple[s
     for metric in select_sums([base]):
         for gain in ("linear", "exponential") if exponential else ("linear",):
             if gain != metric.gain:
-                choices.append((f"{gain} gain", "gain", _change(metric, gain=gain, gain_base=None)))
+                choices.append((f"{gain} gain", "gain", metric.change(gain=gain, gain_base=None)))
         if metric.discount == "log2":
-            choices.append(("Järvelin & Kekäläinen's discount", "discount", _change(metric, discount="jk")))
+            choices.append(("Järvelin & Kekäläinen's discount", "discount", metric.change(discount="jk")))
     if isinstance(base, FunctionMetric):
         return choices
     depths = {longest if base.k is None else min(base.k, longest)}
     for k in CUTOFFS:
         if min(k, longest) not in depths:
             depths.add(min(k, longest))
-            choices.append((f"cutoff {k}", "cutoff", replace(base, k=k)))
+            choices.append((f"cutoff {k}", "cutoff", base.change(k=k)))
     ties: Any = "order" if base.ties == "average" else "average"
     name = "ties in the order of the data" if ties == "order" else "average over orders of ties"
     with suppress(ValueError):  # map(denominator=hits) is not averaged over ties.
-        choices.append((name, "ties", replace(base, ties=ties)))
+        choices.append((name, "ties", base.change(ties=ties)))
     return choices
-
-
-def _change(base: DCG, **options: Any) -> DCG:
-    """Return a DCG metric with other options, without the name of its functions if it has none any more."""
-    has_function = any(callable(options.get(option, getattr(base, option))) for option in ("gain", "discount"))
-    return replace(base, **options, name=base.name if has_function else None)
 
 
 def _evaluate(panel: Panel, rankings: Rankings, metrics: Sequence[Metric], **options: Any) -> dict[str, Floats]:

@@ -12,7 +12,7 @@ from .._common.arrays import nearest, scale_weights
 from .._common.typing import Bools, Floats, Integers
 from .._common.validation import validate_integer
 from ..judgments import Judgments
-from ..metrics.base import Metric
+from ..metrics.base import Metric, list_metric_columns
 from ..metrics.dcg import DCG, gains_of
 from ..ranking.rows import RankedRows
 from .attribution import simplify_labels
@@ -181,8 +181,9 @@ def build_ranking(rankings: Rankings, place: int, model: str, metrics: Iterable[
     judgments, metrics = rankings.judgments, list(metrics)
     rows = slice(*judgments.layout.starts[place : place + 2].tolist())
     labels = judgments.by_query(judgments.labels)[rows]
+    ordering = judgments.column(metrics[0].column)
     scores = judgments.by_query(rankings.repeat_scores(model)[0])[rows]
-    order, tied = order_documents(scores, labels, metrics[0])
+    order, tied = order_documents(scores, ordering.by_query(ordering.labels)[rows], metrics[0])
     ranks = pd.array(np.arange(1, len(order) + 1), dtype="Int64")
     ranks[scores[order] == -np.inf] = pd.NA
     columns: dict[str, Any] = {
@@ -194,6 +195,8 @@ def build_ranking(rankings: Rankings, place: int, model: str, metrics: Iterable[
     }
     if judgments.judged is not None:
         columns["judged"] = judgments.by_query(judgments.judged)[rows][order]
+    for name in list_metric_columns(metrics):
+        columns[name] = judgments.by_query(judgments.columns[name])[rows][order]
     for metric in select_sums(metrics):
         gain, added = _compute_contributions(metric, judgments, place, scores)
         columns |= {f"gain {metric}": gain[order], f"adds {metric}": added[order]}

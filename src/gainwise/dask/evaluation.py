@@ -22,7 +22,7 @@ from ..evaluation.prediction import find_booster, select_columns_of, validate_ca
 from ..training.logged_metrics import LoggedMetrics, Partition, canonical_name, compute_ratios
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     import dask.array as da
     import dask.dataframe
@@ -140,7 +140,9 @@ class Cluster:
     partitions: Sequence[dict[str, Any]]
 
     @classmethod
-    def from_collections(cls, logged_metrics: LoggedMetrics, **collections: Partitions | None) -> Cluster:
+    def from_collections(
+        cls, logged_metrics: LoggedMetrics, columns: Mapping[str, Partitions] | None, **collections: Partitions | None
+    ) -> Cluster:
         """Return the partitions after all checks that do not need data. Collections that are None are omitted."""
         if (collections["group"] is None) == (collections["qid"] is None):
             passed = "both" if collections["qid"] is not None else "neither"
@@ -148,16 +150,21 @@ class Cluster:
                 "pass exactly one of group= (documents per query, by partition) and qid= (the query of each document), "
                 f"got {passed}"
             )
-        columns = {name: split_partitions(name, values) for name, values in collections.items() if values is not None}
-        first, expected = next((name, len(parts)) for name, parts in columns.items())
-        for name, parts in columns.items():
+        further = {f"columns[{name!r}]": values for name, values in (columns or {}).items()}
+        present = {name: values for name, values in {**collections, **further}.items() if values is not None}
+        split = {name: split_partitions(name, values) for name, values in present.items()}
+        first, expected = next((name, len(parts)) for name, parts in split.items())
+        for name, parts in split.items():
             if len(parts) != expected:
                 raise ValueError(
                     f"{name} has {len(parts)} partitions but {first} has {expected}: they must be cut at the same rows"
                 )
-        return cls(
-            logged_metrics, [dict(zip(columns, parts, strict=True)) for parts in zip(*columns.values(), strict=True)]
-        )
+        own = [split.pop(name) for name in further]
+        partitions = [dict(zip(split, parts, strict=True)) for parts in zip(*split.values(), strict=True)]
+        if columns:
+            for place, part in enumerate(partitions):
+                part["columns"] = {name: parts[place] for name, parts in zip(columns, own, strict=True)}
+        return cls(logged_metrics, partitions)
 
     def map(self, work: Callable[..., Any], **more: Sequence[Any]) -> list[Any]:
         """Return `work(logged_metrics, number, **arguments)` as Delayed, with values of `more` for each partition."""
@@ -298,6 +305,7 @@ def evaluate(
     group: Partitions | None = None,
     qid: Partitions | None = None,
     weight: Partitions | None = None,
+    columns: Mapping[str, Partitions] | None = None,
     convention: str | None = None,
     negative_labels: NegativeLabels = "refuse",
 ) -> ClusterEvaluation:
@@ -319,6 +327,8 @@ def evaluate(
         The query of each document. All documents of a query must be in one partition. Pass either `group` or `qid`.
     weight : the same, optional
         Weights of queries, or of documents as in LightGBM, with the same partitions.
+    columns : mapping of str to the same, optional
+        Further labels by name, for metrics with ``column=NAME``. See `gainwise.Judgments`.
     convention : str, optional
         Read metric names as this library does. See `gainwise.parse_metrics`.
     negative_labels : {"refuse", "allow", "zero"}
@@ -367,7 +377,7 @@ def evaluate(
     """
     logged_metrics = LoggedMetrics(metrics, convention, negative_labels, n_jobs=1)
     cluster = Cluster.from_collections(
-        logged_metrics, labels=labels, scores=scores, weight=weight, group=group, qid=qid
+        logged_metrics, columns, labels=labels, scores=scores, weight=weight, group=group, qid=qid
     )
     return ClusterEvaluation(logged_metrics.metrics, cluster.compute_totals(), cluster)
 
@@ -452,6 +462,7 @@ def evaluate_rounds(
     group: Partitions | None = None,
     qid: Partitions | None = None,
     weight: Partitions | None = None,
+    columns: Mapping[str, Partitions] | None = None,
     rounds: Iterable[int] | None = None,
     convention: str | None = None,
     negative_labels: NegativeLabels = "refuse",
@@ -469,7 +480,7 @@ def evaluate_rounds(
         A booster of trees with one output, a ranker (of Dask or not), or the result of `xgboost.dask.train`.
     features : dask array or DataFrame, or list of Delayed or Future with one entry per partition
         The features of the model, with the partitions of `labels`.
-    labels, group, qid, weight, convention, negative_labels
+    labels, group, qid, weight, columns, convention, negative_labels
         See `gainwise.dask.evaluate`.
     rounds : iterable of int, optional
         The numbers of rounds to evaluate, counted from 1. Default: all rounds.
@@ -511,7 +522,7 @@ def evaluate_rounds(
     trained = booster.current_iteration() if _is_lightgbm(booster) else booster.num_boosted_rounds()
     numbers = _validate_rounds(rounds, trained)
     cluster = Cluster.from_collections(
-        logged_metrics, labels=labels, features=features, weight=weight, group=group, qid=qid
+        logged_metrics, columns, labels=labels, features=features, weight=weight, group=group, qid=qid
     )
     totals = cluster.compute_totals(partial(predict_stages, booster, numbers))
     return ClusterCurves(logged_metrics.metrics, numbers, compute_ratios(totals.sums))

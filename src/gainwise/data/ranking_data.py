@@ -6,13 +6,13 @@ import itertools
 import warnings
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._common.arrays import is_missing, numbers, vector
+from .._common.arrays import factorize, is_missing, nearest, numbers, vector
 from .._common.text import pluralize
 from .._common.validation import validate_text
 from ..judgments import Judgments
@@ -58,6 +58,10 @@ class RankingData:
         One distinct name per column of features. Omit it for DataFrames.
     categories : mapping, optional
         Categories of each categorical feature, by name. The column contains their positions 0, 1, … or NaN.
+    columns : mapping of str to array-like, shape (documents,), optional
+        Further labels by name, such as revenue or clicks, for metrics with ``column=NAME``. See `Judgments`.
+    keys : mapping of str to array-like, shape (queries,) or (documents,), optional
+        Time, user or another property of each query, by name, for splits. It is the same for all rows of a query.
 
     Attributes
     ----------
@@ -77,6 +81,10 @@ class RankingData:
         One name per column of features.
     categories : dict of tuples, or None
         Categories by the name of the feature.
+    columns : dict of ndarray of float64, shape (documents,)
+        Further labels by name. NaN marks a document without a judgment.
+    keys : dict of ndarray, shape (Q,)
+        Properties of queries by name, in the order of `query_ids`.
 
     Raises
     ------
@@ -108,6 +116,8 @@ class RankingData:
     weight: NDArray[np.float64] | None = None
     feature_names: tuple[str, ...] | None = None
     categories: Categories | None = None
+    columns: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    keys: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     def __init__(
         self,
@@ -121,13 +131,17 @@ class RankingData:
         weight: Weights | None = None,
         feature_names: Sequence[str] | None = None,
         categories: Categories | None = None,
+        columns: Mapping[str, Numbers] | None = None,
+        keys: Mapping[str, Ids] | None = None,
     ) -> None:
         values = numbers("labels", labels)
         if not np.isfinite(values).all():  # Judgments would suggest an option that this class does not have.
             row = int(np.argmin(np.isfinite(values)))
             raise ValueError(f"labels must be finite, got {values[row]} in row {row}. Remove unjudged documents.")
         has_ids = query_ids is not None
-        judgments = Judgments(labels, group=group, qid=qid, weight=None if has_ids else weight, negative_labels="allow")
+        judgments = Judgments(
+            labels, group=group, qid=qid, weight=None if has_ids else weight, negative_labels="allow", columns=columns
+        )
         if judgments.sizes.min() == 0:
             position = int(np.argmin(judgments.sizes))
             raise ValueError(f"group must be at least 1, got 0 (entry {position}). Remove queries without documents.")
@@ -142,6 +156,7 @@ class RankingData:
         # The class is frozen.
         vars(self).update(features=features, labels=judgments.labels, qid=judgments.query_of_rows, query_ids=texts)
         vars(self).update(document_ids=documents, weight=weight, feature_names=feature_names, categories=categories)
+        vars(self).update(columns=judgments.columns, keys=_read_keys(judgments, keys))
 
     def __repr__(self) -> str:
         grades, counts = np.unique(self.labels, return_counts=True)
@@ -155,6 +170,8 @@ class RankingData:
         extra += "; weighted" if self.weight is not None else ""
         extra += "; sparse" if is_sparse(self.features) else ""
         extra += f"; {len(self.categories)} categorical" if self.categories else ""
+        extra += f"; columns {', '.join(self.columns)}" if self.columns else ""
+        extra += f"; keys {', '.join(self.keys)}" if self.keys else ""
         return f"RankingData({size}, {pluralize(columns, 'feature')}; labels {labels}{extra})"
 
     @property
@@ -231,7 +248,12 @@ class RankingData:
         """
         documents = None if self.document_ids is None else np.array(self.document_ids, dtype=object)
         judgments = Judgments(
-            self.labels, qid=self.qid, weight=self.weight, negative_labels=negative_labels, document_ids=documents
+            self.labels,
+            qid=self.qid,
+            weight=self.weight,
+            negative_labels=negative_labels,
+            document_ids=documents,
+            columns=self.columns,
         )
         ids = self.query_ids[judgments.query_ids]
         if len(np.unique(ids)) == len(ids) and not np.array_equal(ids, judgments.query_ids.astype(ids.dtype)):
@@ -268,25 +290,42 @@ class RankingData:
         shifts = (np.cumsum(sizes) - sizes)[chosen] - (np.cumsum(lengths) - lengths)
         return self._pick(by_query[np.arange(lengths.sum()) + np.repeat(shifts, lengths)], chosen, lengths)
 
-    def split_queries(self, *fractions: float, seed: int) -> tuple[RankingData, ...]:
-        """Split the data at random into parts of whole queries.
+    def split_queries(
+        self,
+        *fractions: float,
+        seed: int | None = None,
+        groups: str | None = None,
+        by: str | None = None,
+        at: Any = None,
+    ) -> tuple[RankingData, ...]:
+        """Split the data into parts of whole queries, at random or by time.
 
         Parameters
         ----------
         *fractions : float
             Two or more positive shares of the queries, which sum to 1.
-        seed : int
-            Seed of the random split.
+        seed : int, optional
+            Seed of the random split. Required with fractions.
+        groups : str, optional
+            A key, such as ``"user"``. All queries with the same value are in the same part, so the shares are
+            approximate.
+        by : str, optional
+            A key, such as ``"time"``, to split by instead of at random.
+        at : value of the key, or sequence of these
+            The first value of the second part, or of the second, third, … part in ascending order. ISO dates are
+            accepted for times.
 
         Returns
         -------
         tuple of RankingData
-            One part per fraction. Queries keep their order within a part.
+            One part per fraction, or one more than the values of `at`. Queries keep their order within a part.
 
         Raises
         ------
         ValueError
-            If the fractions do not sum to 1, or a part has no queries.
+            If the fractions do not sum to 1, a part would have no queries, or a key does not exist.
+        TypeError
+            If neither fractions and a seed nor `by` and `at` are passed, or `at` cannot be compared with the key.
 
         Examples
         --------
@@ -294,13 +333,67 @@ class RankingData:
         >>> train, valid, test = simulate(50, seed=1).split_queries(0.6, 0.2, 0.2, seed=1)
         >>> [len(part.query_ids) for part in (train, valid, test)]
         [30, 10, 10]
+        >>> data = RankingData(
+        ...     np.zeros((4, 1)), [1, 0, 2, 0], qid=list("abcd"),
+        ...     keys={"user": [7, 8, 7, 8], "day": ["2026-01-05", "2026-03-01", "2026-02-10", "2026-01-31"]})
+        >>> [part.query_ids.tolist() for part in data.split_queries(by="day", at="2026-02-01")]
+        [['a', 'd'], ['b', 'c']]
+        >>> [part.query_ids.tolist() for part in data.split_queries(0.5, 0.5, seed=0, groups="user")]
+        [['a', 'c'], ['b', 'd']]
         """
+        if by is not None or at is not None:
+            if fractions or seed is not None or groups is not None or by is None or at is None:
+                raise TypeError(
+                    "by and at must be passed together, without fractions, seed and groups. Call "
+                    "split_queries(by='time', at='2026-01-01')."
+                )
+            return self._split_at(by, at)
         if len(fractions) < 2 or not all(fraction > 0 for fraction in fractions) or abs(sum(fractions) - 1) > 1e-9:
             raise ValueError(f"fractions must be two or more positive numbers that sum to 1, got {fractions}")
-        queries = len(self.query_ids)
-        ends = np.rint(np.cumsum(fractions) * queries).astype(np.int64)
-        shuffled = np.random.default_rng(seed).permutation(queries)
-        return tuple(self.take_queries(np.sort(codes)) for codes in np.split(shuffled, ends[:-1]))
+        if seed is None:
+            raise TypeError("seed must be an integer, got None. Pass seed=0 for a random split.")
+        number, queries = self.group_queries(groups), len(self.query_ids)
+        shuffled = np.random.default_rng(seed).permutation(number.max() + 1)
+        before = np.cumsum(np.bincount(number)[shuffled])
+        targets = np.rint(np.cumsum(fractions[:-1]) * queries)
+        ends = [int(np.abs(before - target).argmin()) + 1 for target in targets]
+        parts = np.split(shuffled, ends)
+        empty = next((place for place, part in enumerate(parts) if not len(part)), None)
+        if empty is not None or targets[0] == 0:
+            size = pluralize(queries, "query") if groups is None else f"{len(shuffled)} values of {groups!r}"
+            raise ValueError(f"{size} are too few, part {empty or 0} (fraction {fractions[empty or 0]}) would be empty")
+        return tuple(self.take_queries(np.flatnonzero(np.isin(number, part))) for part in parts)
+
+    def _split_at(self, by: str, at: Any) -> tuple[RankingData, ...]:
+        """Return the queries before the first value of a key, from each value on, and before the next one."""
+        import pandas as pd
+
+        values = pd.Series(self.get_key(by))
+        cuts = list(at) if isinstance(at, list | tuple | np.ndarray) else [at]
+        try:
+            place = np.sum([(values >= cut).to_numpy() for cut in cuts], axis=0)
+        except TypeError as error:
+            raise TypeError(f"at must be comparable with key {by!r} ({values.dtype}), got {at!r}: {error}.") from None
+        numbers_of_queries = np.bincount(place, minlength=len(cuts) + 1)
+        if not numbers_of_queries.all() or any(first >= second for first, second in itertools.pairwise(cuts)):
+            raise ValueError(
+                f"at must be ascending with queries in every part, got {at!r} for {by!r} from {values.min()} to "
+                f"{values.max()} ({', '.join(map(str, numbers_of_queries))} queries)."
+            )
+        return tuple(self.take_queries(np.flatnonzero(place == part)) for part in range(len(cuts) + 1))
+
+    def get_key(self, name: str) -> NDArray[Any]:
+        """Return the value of a key for each query, or raise an error if the key does not exist."""
+        if name not in self.keys:
+            raise ValueError(
+                f"the data have no key {name!r}{nearest(name, self.keys)} (keys: {', '.join(self.keys) or 'none'}). "
+                f"Pass keys={{{name!r}: …}}, or keys=[{name!r}] to from_frame."
+            )
+        return self.keys[name]
+
+    def group_queries(self, key: str | None) -> NDArray[np.int64]:
+        """Return the number of the group of each query, from 0: queries with the same value of a key, or each alone."""
+        return np.arange(len(self.query_ids)) if key is None else factorize(self.get_key(key))[0]
 
     @staticmethod
     def concatenate(parts: Iterable[RankingData]) -> RankingData:
@@ -340,6 +433,8 @@ class RankingData:
             query_ids=np.concatenate([part.query_ids for part in parts]),
             document_ids=tuple(itertools.chain(*documents)) if len(documents) == len(parts) else None,
             weight=_join_weights(parts),
+            columns=_join_arrays("column", [part.columns for part in parts]),
+            keys=_join_arrays("key", [part.keys for part in parts]),
         )
 
     def _sizes(self) -> NDArray[np.int64]:
@@ -359,6 +454,8 @@ class RankingData:
             query_ids=self.query_ids[codes],
             document_ids=None if names is None else tuple(names[row] for row in rows.tolist()),
             weight=weight,
+            columns={name: values[rows] for name, values in self.columns.items()},
+            keys={name: values[codes] for name, values in self.keys.items()},
         )
 
 
@@ -370,6 +467,8 @@ def from_frame(
     features: Sequence[Hashable] | None = None,
     document: Hashable | None = None,
     weight: Hashable | None = None,
+    columns: Sequence[str] = (),
+    keys: Sequence[str] = (),
 ) -> RankingData:
     """Create ranking data from the columns of a DataFrame, one row per document.
 
@@ -388,6 +487,10 @@ def from_frame(
         Column of document ids.
     weight : str, optional
         Column of weights, one per document.
+    columns : sequence of str, optional
+        Columns of further labels, such as revenue, for metrics with ``column=NAME``.
+    keys : sequence of str, optional
+        Columns of time, user or other properties of queries, for `RankingData.split_queries`.
 
     Returns
     -------
@@ -419,8 +522,8 @@ def from_frame(
     """
     table = as_pandas(frame, "frame")
     names = {"label": label, "query": query, "document": document, "weight": weight}
-    columns = {role: get_column(table, name, "frame") for role, name in names.items() if name is not None}
-    roles = {name for name in names.values() if name is not None}
+    by_role = {role: get_column(table, name, "frame") for role, name in names.items() if name is not None}
+    roles = [name for name in (*names.values(), *columns, *keys) if name is not None]
     unused: list[Hashable] = []
     if features is None:
         others = {name: get_column(table, name, "frame") for name in table.columns if name not in roles}
@@ -431,15 +534,17 @@ def from_frame(
         raise ValueError("no feature columns: frame has no other numeric or categorical column")
     repeated = next((name for name, count in Counter([*roles, *features]).items() if count > 1), None)
     if repeated is not None:
-        raise ValueError(f"column {repeated!r} must have one role, but is a feature twice or has another role")
+        raise ValueError(f"column {repeated!r} must have one role, but has two, or is named twice in one of them")
     for name in features:
         get_column(table, name, "frame")  # Raises if it is missing or not unique.
     data = RankingData(
         features=table[features],
-        labels=columns["label"].to_numpy(),
-        qid=columns["query"].to_numpy(),
-        document_ids=columns["document"].tolist() if "document" in columns else None,
-        weight=columns["weight"].to_numpy() if "weight" in columns else None,
+        labels=by_role["label"].to_numpy(),
+        qid=by_role["query"].to_numpy(),
+        document_ids=by_role["document"].tolist() if "document" in by_role else None,
+        weight=by_role["weight"].to_numpy() if "weight" in by_role else None,
+        columns={name: get_column(table, name, "frame").to_numpy() for name in columns},
+        keys={name: get_column(table, name, "frame").to_numpy() for name in keys},
     )
     if unused:
         listed = ", ".join(f"{name!r} ({table[name].dtype})" for name in unused[:5]) + (", …" if unused[5:] else "")
@@ -474,6 +579,29 @@ def _convert_features(
         )
     names = _validate_names(names, matrix.shape[1])
     return matrix, names, _validate_categories(categories, names, matrix)
+
+
+def _read_keys(judgments: Judgments, keys: Mapping[str, Any] | None) -> dict[str, NDArray[Any]]:
+    """Return one value per query of each key, or raise if a query has none or several."""
+    if not isinstance(keys, Mapping | None):
+        raise TypeError(f"keys must map names to values, got {type(keys).__name__}.")
+    read, query_of_rows = {}, judgments.query_of_rows
+    first_rows = np.unique(query_of_rows, return_index=True)[1]
+    for name, values in (keys or {}).items():
+        argument = f"keys[{name!r}]"
+        by_row = vector(argument, judgments.in_row_order(argument, values))
+        if len(by_row) == judgments.queries:
+            by_row = by_row[query_of_rows]
+        elif len(by_row) != judgments.documents:
+            size = f"one entry per query ({judgments.queries}) or per document ({judgments.documents})"
+            raise ValueError(f"{argument} must have {size}, got {len(by_row)}.")
+        codes = factorize(by_row)[0]
+        wrong = (codes < 0) | (codes != codes[first_rows][query_of_rows])
+        if wrong.any():
+            query = judgments.query_of_row(int(np.argmax(wrong)))
+            raise ValueError(f"{argument} must have one value per query, but query {query} has none or several.")
+        read[name] = by_row[first_rows]
+    return read
 
 
 def _convert_query_ids(ids: Any, judgments: Judgments) -> NDArray[np.str_]:
@@ -670,6 +798,15 @@ def _validate_categories(categories: Any, names: tuple[str, ...] | None, feature
                 f"{len(values) - 1} or NaN, got {codes[row]} in row {row}"
             )
     return ordered
+
+
+def _join_arrays(kind: str, parts: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+    """Return columns or keys of all parts, or raise if a part lacks one that another part has."""
+    for name in dict.fromkeys(name for part in parts for name in part):
+        missing = next((number for number, part in enumerate(parts) if name not in part), None)
+        if missing is not None:
+            raise ValueError(f"part {missing} has no {kind} {name!r}, but others do. Read it in all parts.")
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def _stack_rows(matrices: Sequence[Any]) -> Any:

@@ -191,7 +191,7 @@ class Sample:
         ]
         rules = [rule for rule in rules if rule[0] and getattr(metric, rule[1]) != rule[2]]
         changes = {option: value for _, option, value in rules if option in (*metric.option_names(), "k")}
-        return replace(metric, **changes) if changes else metric
+        return metric.change(**changes) if changes else metric
 
     def evaluate(self, definitions: Iterable[Definition]) -> list[Definition]:
         """Return the definitions that are possible on these data, with their values."""

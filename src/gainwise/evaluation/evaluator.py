@@ -281,7 +281,7 @@ def evaluate_random_order(
     if none remains.
     """
     used = {
-        name: replace(metric, ties="average")
+        name: metric.change(ties="average")
         for name, metric in metrics.items()
         if not (isinstance(metric, FunctionMetric) or (isinstance(metric, Judged) and judgments.judged is None))
     }
@@ -353,7 +353,7 @@ def weighted(metric: Metric, judgments: Judgments, values: Floats, *, scale: boo
     """
     weights = _query_weights(metric, judgments)
     weights = np.ones(len(values)) if weights is None else weights
-    counted = (weights > 0) & ~(np.isnan(values) & (metric.empty == "skip"))
+    counted = (weights > 0) & ~np.isnan(values)
     weights = weights[counted]
     if scale:
         weights = np.ones(len(weights)) if (weights == weights[:1]).all() else scale_weights(weights)[0]
@@ -393,7 +393,8 @@ def _compute_means(metrics: Sequence[Metric], judgments: Judgments, values: Floa
     groups: dict[Any, list[int]] = {}
     for column, metric in enumerate(metrics):
         # The queries that count are different for each metric that skips some.
-        groups.setdefault((metric.weights, column if metric.empty == "skip" else None), []).append(column)
+        skips = bool(np.isnan(values[:, column]).any())
+        groups.setdefault((metric.weights, column if skips else None), []).append(column)
     for (_, skipping), columns in groups.items():
         selected = values if len(columns) == len(metrics) else values[:, columns]
         weights = _query_weights(metrics[columns[0]], judgments)
@@ -466,17 +467,18 @@ def _is_power(number: int, base: int) -> bool:
 
 def warn_of_gains(metrics: Sequence[Metric], judgments: Judgments) -> None:
     """Warn once per dataset if its labels look like gains, and a metric has an exponential gain of them."""
-    if judgments.gains_are_known:
-        return
-    exponential = next((metric for metric in metrics if _has_exponential_gain(metric)), None)
-    description = None if exponential is None else describe_gains(judgments.levels)
-    if description is not None:
-        judgments.gains_are_known = True
+    for metric in filter(_has_exponential_gain, metrics):
+        subject = judgments.column(metric.column)
+        description = None if subject.gains_are_known else describe_gains(subject.levels)
+        if description is None:
+            continue
+        subject.gains_are_known = True
         frame, level = sys._getframe(1), 2
         while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "gainwise":
             frame, level = frame.f_back, level + 1
+        place = "" if metric.column is None else f"column {metric.column!r}: "
         fix = "Use a metric with linear gain, or map the labels to grades."
-        message = f"{description}, but {exponential} has an exponential gain for grades such as 0, 1, 2, 3. {fix}"
+        message = f"{place}{description}, but {metric} has an exponential gain for grades such as 0, 1, 2, 3. {fix}"
         warnings.warn(message, GainLabelsWarning, stacklevel=level)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -180,7 +180,7 @@ def decompose(start: Metric, end: Metric, evaluate: Callable[[Metric], float]) -
         shared = _SHARED & {field.name for field in fields(start)} & {field.name for field in fields(end)}
         middle = end
         with suppress(ValueError):
-            middle = replace(end, **{option: getattr(start, option) for option in shared})
+            middle = end.change(**{option: getattr(start, option) for option in shared})
         middle = end if np.isnan(evaluate(middle)) else middle
         effect = evaluate(middle) - evaluate(start)
         return [Step("metric", start._name()[0], middle._name()[0], effect), *decompose(middle, end, evaluate)]
@@ -190,7 +190,7 @@ def decompose(start: Metric, end: Metric, evaluate: Callable[[Metric], float]) -
         options, changed = join_names(pending) or "options", end
         for option in pending:
             with suppress(ValueError, TypeError):
-                candidate = replace(start, **{option: getattr(end, option)})
+                candidate = start.change(**{option: getattr(end, option)})
                 if candidate == end or not np.isnan(evaluate(candidate)):
                     options, changed = option, candidate
                     break
@@ -299,7 +299,7 @@ def _shorten(metric: Metric, name: str, value: float, judgments: Judgments, scor
     (plain,) = parse_metrics(name)
     for option in metric.option_names():
         with suppress(ValueError):  # map(denominator=hits) is not averaged over ties.
-            shorter = replace(metric, **{option: getattr(plain, option)})
+            shorter = metric.change(**{option: getattr(plain, option)})
             if shorter != metric and abs(_mean(shorter, judgments, scores) - value) <= _TOLERANCE:
                 metric = shorter
     return str(metric)

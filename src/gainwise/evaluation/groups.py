@@ -131,8 +131,18 @@ def evaluate_in_numpy(
 
 def _subject(metric: Metric, judgments: Judgments, unjudged: Unjudged) -> tuple[Judgments, Bools | None]:
     """Return the judgments that a metric uses, and the mask of their documents by query, None for all."""
-    subject = metric.subject(judgments)
-    return judgments.condensed if subject is judgments and unjudged == "drop" else (subject, None)
+    by_column = judgments.column(metric.column)
+    subject = metric.subject(by_column)
+    if subject is not by_column or unjudged != "drop" or (judgments.columns and by_column.judged is None):
+        return subject, None
+    return by_column.condensed
+
+
+def _leave_out_unjudged(metric: Metric, judgments: Judgments, values: Floats) -> None:
+    """Set the values of queries without any judged document to NaN."""
+    judgments = judgments.column(metric.column)
+    if judgments.unjudged_queries is not None and metric.subject(judgments) is judgments:
+        values[judgments.unjudged_queries] = np.nan
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,8 +159,8 @@ class Group:
 
     def evaluate(self, judgments: Judgments, scores: AlignedScores, threads: int) -> Floats:
         """Return the value of each query under each metric of the group, shape (queries, values)."""
-        judgments, mask = _subject(self.like, judgments, self.unjudged)
-        layout, ranked = judgments.layout, scores.values
+        subject, mask = _subject(self.like, judgments, self.unjudged)
+        layout, ranked = subject.layout, scores.values
         if mask is not None:
             scores.validate()
             ranked = ranked[mask]
@@ -169,7 +179,8 @@ class Group:
             evaluate_in_numpy(in_numpy, layout, ranked, self.like.ties, values, threads)
         for family in self.families:
             if type(family.metric) not in _BUILT_IN:
-                _validate_finite(family, values[:, family.place], judgments)
+                _validate_finite(family, values[:, family.place], subject)
+        _leave_out_unjudged(self.like, judgments, values)
         return values
 
 
@@ -184,11 +195,17 @@ class FunctionGroup:
     def evaluate(self, judgments: Judgments, scores: AlignedScores, threads: int) -> Floats:
         """Return the value of each query under each metric. Parameters are those of `Group.evaluate`."""
         scores.validate()
-        judgments, mask = _subject(self.metrics[0], judgments, self.unjudged)
-        values = scores.values if mask is None else scores.values[mask]
-        labels = judgments.by_query(judgments.labels)
-        data = labels, values.astype(np.float64), judgments.sizes, judgments.query_ids
-        return np.stack([metric.values(*data) for metric in self.metrics], axis=1)
+        columns = [self._compute_values(metric, judgments, scores.values) for metric in self.metrics]
+        return np.stack(columns, axis=1)
+
+    def _compute_values(self, metric: FunctionMetric, judgments: Judgments, scores: np.ndarray[Any, Any]) -> Floats:
+        subject, mask = _subject(metric, judgments, self.unjudged)
+        ranked = scores if mask is None else scores[mask]
+        further = [subject.by_query(subject.get_column(name)) for name in metric.columns]
+        arguments = [subject.by_query(subject.labels), ranked.astype(np.float64), *further]
+        values = metric.values(arguments, subject.sizes, subject.query_ids)
+        _leave_out_unjudged(metric, judgments, values)
+        return values
 
 
 def bind_metrics(metrics: tuple[Metric, ...], judgments: Judgments, unjudged: Unjudged) -> list[Group | FunctionGroup]:

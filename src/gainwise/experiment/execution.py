@@ -17,7 +17,7 @@ import numpy as np
 
 from .._kernel.config import cpus
 from ..evaluation.evaluator import Evaluator, shared_weights
-from ..metrics.base import Metric
+from ..metrics.base import Metric, list_metric_columns
 from ..training.logged_metrics import in_round
 from .config import Candidate
 from .plan import ExperimentPlan, Parts, Unit, find_best_rounds, find_stored_rounds, orient
@@ -181,6 +181,7 @@ def train_candidate(
     scores = predict_rounds(candidate.library, trainer.load(model), test, rounds, threads)
     weights = shared_weights(on_test.metrics, on_test.judgments)
     documents = {f"score {number}": values for number, values in scores.items()}
+    columns = np.array([test.columns[name] for name in list_metric_columns(metrics)]).reshape(-1, len(test.labels))
     return model, Training(
         fold=unit.fold.name,
         curves=curves,
@@ -189,7 +190,7 @@ def train_candidate(
         weights=np.ones(len(test.query_ids)) if weights is None else weights,
         valid_weight=np.array(compute_total_weights(on_valid)),
         query_ids=test.query_ids,
-        documents={"label": test.labels, "query": test.qid.astype(np.int32), **documents},
+        documents={"label": test.labels, "query": test.qid.astype(np.int32), "columns": columns, **documents},
         versions=get_versions(candidate.library),
     )
 

@@ -100,6 +100,9 @@ class Experiment:
         repeats only the best candidates on the validation set.
     vary : {"seed", "queries"}, default "seed"
         Difference between repeats: the seed, or the seed and a bootstrap sample of the training queries.
+    groups : str, optional
+        A key of the data, such as ``"user"``, whose values must not be in two parts. Test queries with the same value
+        are treated as dependent, unless you pass `clusters`.
     clusters : mapping or pandas Series by query id, or sequence, optional
         Cluster of each test query. Queries in a cluster are treated as dependent.
     segments : as clusters, or mapping of name to such, or DataFrame, optional
@@ -153,6 +156,7 @@ class Experiment:
         threads: int = 1,
         repeats: int | Mapping[str, int | str] = 1,
         vary: str = "seed",
+        groups: str | None = None,
         clusters: OfQueries | None = None,
         segments: Columns | None = None,
     ) -> None:
@@ -168,17 +172,21 @@ class Experiment:
         for candidate in resolved:
             with prefix_errors(f"candidate {candidate.name!r}: "):
                 get_trainer(candidate.library).validate_parameters(candidate)
-        self._parts, divided = divide(train, valid, test, folds)
+        self._parts, divided = divide(train, valid, test, folds, groups)
         if config.repeats.finalists and len(divided) > 1:
             raise ValueError("repeats.finalists must be None with folds. Pass repeats=5 to repeat all candidates.")
         self.directory = None if directory is None else Path(directory)
-        ids = [name for fold in divided for name in self._parts[fold.test].query_ids.tolist()]
+        tests = [self._parts[fold.test] for fold in divided]
+        ids = [name for part in tests for name in part.query_ids.tolist()]
+        labels = _align_labels(clusters, segments, ids)
+        if groups is not None and clusters is None:
+            labels["clusters"] = tuple(str(value) for part in tests for value in part.keys[groups].tolist())
         self.plan = ExperimentPlan(
             **{**dict(config), "candidates": resolved},
             folds=divided,
             data={name: compute_fingerprint(part) for name, part in self._parts.items()},
             features=FeatureColumns.from_data(next(iter(self._parts.values()))),
-            **_align_labels(clusters, segments, ids),
+            **labels,
         )
         _validate_data(self.plan, self._parts)
 
@@ -403,7 +411,8 @@ def _validate_unchanged(plan: ExperimentPlan, trainings: Mapping[str, Training])
         return
     training = next(iter(trainings.values()))
     number = training.rounds[0]
-    judgments = Judgments(training.documents["label"], qid=training.documents["query"])
+    columns = dict(zip(plan.columns, training.documents["columns"], strict=True))
+    judgments = Judgments(training.documents["label"], qid=training.documents["query"], columns=columns)
     judgments.gains_are_known = True
     evaluated = Evaluator(custom, judgments)(training.documents[f"score {number}"]).per_query
     for metric, now in zip(custom, evaluated.T, strict=True):

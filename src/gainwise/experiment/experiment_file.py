@@ -10,7 +10,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from .._common.typing import FilePath
-from ..data import RankingData, read_letor, read_lightgbm, simulate
+from ..data import RankingData, from_frame, read_letor, read_lightgbm, simulate
+from ..data.tables import read_table
+from ..data.text import one_line
 from .config import (
     CandidateValues,
     ExperimentConfig,
@@ -31,7 +33,9 @@ Share = Annotated[float, Field(gt=0, lt=1)]
 FeatureCount = Annotated[int, Field(ge=1, le=10**7)]
 
 
-READ_OPTIONS = {"format", "features", "zero_based", "shared_ids"}
+TABLE_OPTIONS = {"label", "query", "weight", "columns", "feature_columns"}
+"""Optional keys of the table `data` if it names tables."""
+READ_OPTIONS = {"format", "features", "zero_based", "shared_ids"} | TABLE_OPTIONS
 """Optional keys of the table `data` if it names files."""
 DATA_SOURCES = ({"train", "valid", "test"}, {"folds"}, {"files", "k_folds"}, {"simulate"}, {"simulate", "k_folds"})
 """Keys of the table `data` that belong together."""
@@ -59,7 +63,13 @@ class DataTable(StrictModel):
     k_folds: Annotated[int, Field(ge=3)] | None = None
     seed: Seed | None = None
     simulate: SimulateTable | None = None
-    format: Literal["letor", "lightgbm"] = "letor"
+    groups: str | None = None
+    format: Literal["letor", "lightgbm", "table"] = "letor"
+    label: str = "label"
+    query: str = "query"
+    weight: str | None = None
+    columns: list[str] = Field([])
+    feature_columns: list[str] | None = None
     features: FeatureCount | None = None
     zero_based: bool | None = None
     shared_ids: Literal["refuse", "separate", "join"] | None = None
@@ -68,12 +78,16 @@ class DataTable(StrictModel):
     def _validate_together(self) -> DataTable:
         keys = self.model_fields_set
         is_useless = (keys & READ_OPTIONS and "simulate" in keys) or ("seed" in keys and "k_folds" not in keys)
-        if keys - READ_OPTIONS - {"seed"} not in DATA_SOURCES or is_useless:
+        if keys - READ_OPTIONS - {"seed", "groups"} not in DATA_SOURCES or is_useless:
             raise ValueError(
                 "data must have either train, valid and test, or folds, or files and k_folds, or simulate. format, "
-                "features, zero_based and shared_ids require files, and seed requires k_folds, got "
+                "features, zero_based, shared_ids and columns require files, and seed requires k_folds, got "
                 f"{' and '.join(sorted(keys)) or 'none of them'}"
             )
+        options = READ_OPTIONS - TABLE_OPTIONS - {"format"} if self.format == "table" else TABLE_OPTIONS
+        if keys & options:
+            need = "must not have" if self.format == "table" else "requires format = 'table' for"
+            raise ValueError(f"data {need} {' and '.join(sorted(keys & options))}, got format = {self.format!r}")
         if self.simulate is not None and (self.simulate.split is None) == (self.k_folds is None):
             raise ValueError("data requires either simulate.split = [0.6, 0.2, 0.2] or k_folds = 5")
         return self
@@ -138,17 +152,21 @@ def _read_data(source: Path, table: DataTable, seed: int) -> dict[str, Any]:
         with prefix_errors("data.simulate: "):
             everything = simulate(**table.simulate.model_dump(exclude={"split"}))
             if table.simulate.split is not None:
-                parts = everything.split_queries(*table.simulate.split, seed=table.simulate.seed)
-                return dict(zip(("train", "valid", "test"), parts, strict=True))
+                fractions, own_seed = table.simulate.split, table.simulate.seed
+                split = everything.split_queries(*fractions, seed=own_seed, groups=table.groups)
+                return dict(zip(("train", "valid", "test"), split, strict=True))
     else:
         paths = {key: _find_files(source, table, key) for key in ("train", "valid", "test", "folds", "files")}
         if table.folds is not None:
-            return {"folds": [_read_files([path], table) for path in paths["folds"]]}
+            return {"folds": [_read_files([path], table) for path in paths["folds"]], "groups": table.groups}
         if table.files is None:
-            return {key: _read_files(paths[key], table) for key in ("train", "valid", "test")}
+            parts = {key: _read_files(paths[key], table) for key in ("train", "valid", "test")}
+            return {**parts, "groups": table.groups}
         everything = _read_files(paths["files"], table)
     with prefix_errors("data.k_folds: "):
-        return {"folds": k_folds(everything, table.k_folds or 0, seed=seed if table.seed is None else table.seed)}
+        own_seed = seed if table.seed is None else table.seed
+        folds = k_folds(everything, table.k_folds or 0, seed=own_seed, groups=table.groups)
+        return {"folds": folds, "groups": table.groups}
 
 
 def _find_files(source: Path, table: DataTable, key: str) -> list[Path]:
@@ -162,6 +180,20 @@ def _find_files(source: Path, table: DataTable, key: str) -> list[Path]:
 
 def _read_files(paths: Sequence[Path], table: DataTable) -> RankingData:
     options = table.model_dump(include=READ_OPTIONS - {"format"}, exclude_unset=True)
+    if table.format == "table":
+        return RankingData.concatenate([_read_table(path, table) for path in paths])
     if table.format == "letor":
         return read_letor(paths, **options)
     return RankingData.concatenate([read_lightgbm(path, **options) for path in paths])
+
+
+def _read_table(path: Path, table: DataTable) -> RankingData:
+    """Return the data of a CSV, TSV or Parquet file, with numeric or categorical features."""
+    try:
+        return from_frame(
+            read_table(path, text=table.query),
+            label=table.label, query=table.query, weight=table.weight, features=table.feature_columns,
+            columns=table.columns, keys=[] if table.groups is None else [table.groups],
+        )  # fmt: skip
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path}: {one_line(error)}") from None

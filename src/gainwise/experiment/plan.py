@@ -22,11 +22,11 @@ from .._common.validation import validate_integer
 from ..data import RankingData
 from ..data.ranking_data import is_sparse, parts_of, same_features
 from ..evaluation.prediction import select_columns, warn_of_remarks
-from ..metrics.base import Metric, origin_of
+from ..metrics.base import Metric, list_metric_columns, origin_of
 from ..metrics.names import parse_metrics
 from .config import BALANCED, MAX_SEED, Candidate, ExperimentConfig, StrictModel, parse_config
 
-FORMAT = 7
+FORMAT = 8
 """Version of the files in the directory."""
 
 Parts = Mapping[str, RankingData]
@@ -113,20 +113,21 @@ def divide(
     valid: RankingData | None,
     test: RankingData | None,
     folds: Sequence[RankingData] | None,
+    groups: str | None = None,
 ) -> tuple[Parts, tuple[Fold, ...]]:
-    """Return the parts and folds of one division, or of a rotation."""
+    """Return the parts and folds of one division, or of a rotation, whose parts share no value of the key `groups`."""
     if folds is not None:
         if not (train is None and valid is None and test is None):
             raise ValueError("Pass either train, valid and test, or folds, not both.")
-        return rotate(folds)
+        return rotate(folds, groups)
     if train is None or valid is None or test is None:
         missing = [name for name, part in (("train", train), ("valid", valid), ("test", test)) if part is None]
         raise ValueError(f"{' and '.join(missing)} missing. Pass train, valid and test, or folds.")
-    parts = _prepare_parts({"train": train, "valid": valid, "test": test})
+    parts = _prepare_parts({"train": train, "valid": valid, "test": test}, groups)
     return parts, (Fold(name="", train=("train",), valid="valid", test="test"),)
 
 
-def rotate(folds: Sequence[RankingData]) -> tuple[Parts, tuple[Fold, ...]]:
+def rotate(folds: Sequence[RankingData], groups: str | None = None) -> tuple[Parts, tuple[Fold, ...]]:
     """Return the parts and folds of LETOR's cross-validation: test on fold i, validate on fold i + 1, train on others.
 
     Raises
@@ -140,7 +141,7 @@ def rotate(folds: Sequence[RankingData]) -> tuple[Parts, tuple[Fold, ...]]:
     if count < 3:
         raise ValueError(f"folds must have at least three entries (test, validation, training), got {count}")
     names = [f"fold {number}" for number in range(1, count + 1)]
-    parts = _prepare_parts(dict(zip(names, folds, strict=True)))
+    parts = _prepare_parts(dict(zip(names, folds, strict=True)), groups)
     unweighted = [name for name, part in parts.items() if part.weight is None]
     if unweighted and len(unweighted) < count:
         raise ValueError(f"{unweighted[0]} has no weight, but other folds have. Use weights in all folds or in none.")
@@ -151,7 +152,7 @@ def rotate(folds: Sequence[RankingData]) -> tuple[Parts, tuple[Fold, ...]]:
     return parts, tuple(rotated)
 
 
-def k_folds(data: RankingData, k: int = 5, *, seed: int = 0) -> list[RankingData]:
+def k_folds(data: RankingData, k: int = 5, *, seed: int = 0, groups: str | None = None) -> list[RankingData]:
     """Divide the queries of a dataset at random into k parts of equal size.
 
     Parameters
@@ -162,6 +163,9 @@ def k_folds(data: RankingData, k: int = 5, *, seed: int = 0) -> list[RankingData
         Number of parts, at least 3. Sizes differ by one query at most.
     seed : int, default 0
         Seed of the division.
+    groups : str, optional
+        A key of the data, such as ``"user"``. All queries with the same value are in the same part, and the parts
+        have similar numbers of queries.
 
     Returns
     -------
@@ -170,7 +174,7 @@ def k_folds(data: RankingData, k: int = 5, *, seed: int = 0) -> list[RankingData
     Raises
     ------
     ValueError
-        If there are fewer queries than parts.
+        If there are fewer queries or groups than parts.
 
     Examples
     --------
@@ -179,17 +183,26 @@ def k_folds(data: RankingData, k: int = 5, *, seed: int = 0) -> list[RankingData
     [4, 4, 3, 3, 3]
     """
     k = validate_integer("k_folds", k, 3)
-    queries = len(data.query_ids)
-    if queries < k:
-        raise ValueError(f"{queries} queries cannot be divided into {k} folds")
-    shuffled = np.random.default_rng(validate_integer("seed", seed, 0)).permutation(queries)
-    return [data.take_queries(np.sort(codes)) for codes in np.array_split(shuffled, k)]
+    number = data.group_queries(groups)
+    sizes = np.bincount(number)
+    if len(sizes) < k:
+        units = "queries" if groups is None else f"values of {groups!r}"
+        raise ValueError(f"{len(sizes)} {units} cannot be divided into {k} folds")
+    shuffled = np.random.default_rng(validate_integer("seed", seed, 0)).permutation(len(sizes))
+    if groups is None:
+        return [data.take_queries(np.sort(codes)) for codes in np.array_split(shuffled, k)]
+    totals, fold_of_group = [0] * k, np.empty(len(sizes), dtype=np.int64)
+    for group in shuffled[np.argsort(-sizes[shuffled], kind="stable")]:
+        fold_of_group[group] = fold = totals.index(min(totals))
+        totals[fold] += int(sizes[group])
+    return [data.take_queries(np.flatnonzero(fold_of_group[number] == fold)) for fold in range(k)]
 
 
 def compute_fingerprint(data: RankingData) -> str:
     """Return a digest of everything in the data that training and evaluation use."""
     digest = hashlib.sha256()
-    for array in (*parts_of(data.features).values(), data.labels, data.qid, data.query_ids, data.weight):
+    columns = (value for name in sorted(data.columns) for value in (np.array(name), data.columns[name]))
+    for array in (*parts_of(data.features).values(), data.labels, data.qid, data.query_ids, data.weight, *columns):
         if array is None:
             digest.update(b"none")
             continue
@@ -217,15 +230,29 @@ def validate_data(name: str, data: Any) -> None:
         )
 
 
-def _prepare_parts(parts: Mapping[str, Any]) -> Parts:
+def _prepare_parts(parts: Mapping[str, Any], groups: str | None) -> Parts:
     """Validate the parts, and return them with adjacent rows for each query and one code per category."""
     for name, part in parts.items():
         validate_data(name, part)
     columns = FeatureColumns.from_data(next(iter(parts.values())))
     for name, part in parts.items():
         columns.validate_kind(name, part)
+        missing = {column for other in parts.values() for column in other.columns} - part.columns.keys()
+        if missing:
+            raise ValueError(f"{name} has no column {min(missing)!r}, but other parts have. Read it in all parts.")
+    for first, second in itertools.combinations(parts if groups is not None else (), 2):
+        shared = np.intersect1d(*(parts[name].get_key(groups) for name in (first, second)))
+        if len(shared):
+            raise ValueError(
+                f"{len(shared)} values of key {groups!r} are in {first} and in {second} (the first is "
+                f"{shared.tolist()[0]!r}). Split the data with split_queries(…, groups={groups!r}) or k_folds."
+            )
     aligned = same_features(list(parts.values()), list(parts))
-    return {name: replace(part.contiguous(), document_ids=None) for name, part in zip(parts, aligned, strict=True)}
+    prepared = {}
+    for name, part in zip(parts, aligned, strict=True):
+        keys = {} if groups is None else {groups: part.keys[groups]}
+        prepared[name] = replace(part.contiguous(), document_ids=None, keys=keys)
+    return prepared
 
 
 @dataclass(frozen=True)
@@ -301,6 +328,16 @@ class ExperimentPlan(ExperimentConfig):
         return tuple(map(str, self.metrics))
 
     @property
+    def definitions(self) -> list[str]:
+        """Names of the metrics that any process can parse."""
+        return [metric.definition for metric in self.metrics]
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns that the metrics use."""
+        return list_metric_columns(self.metrics)
+
+    @property
     def primary_metrics(self) -> tuple[str, ...]:
         """Metrics that choose rounds: the two primary metrics, or the only metric."""
         return self.primary or self.names[:2]
@@ -362,7 +399,7 @@ class ExperimentPlan(ExperimentConfig):
             "resampled": unit.resampled,
             "fold": unit.fold.model_dump(mode="json"),
             "data": {part: self.data[part] for part in unit.fold.parts},
-            "metrics": list(self.names),
+            "metrics": self.definitions,
         }
 
     def to_document(self) -> dict[str, Any]:
@@ -371,7 +408,7 @@ class ExperimentPlan(ExperimentConfig):
             **self.model_dump(mode="json", exclude={"candidates", "metrics"}),
             "format": FORMAT,
             "candidates": [asdict(candidate) for candidate in self.candidates],
-            "metrics": list(self.names),
+            "metrics": self.definitions,
             "import_paths": find_import_paths(self.metrics),
         }
 
@@ -405,7 +442,7 @@ class ExperimentPlan(ExperimentConfig):
         names = {candidate.name for candidate in self.candidates} & {candidate.name for candidate in earlier.candidates}
         before, now = (
             {
-                "metrics": list(plan.names),
+                "metrics": plan.definitions,
                 "seed": plan.seed,
                 "parts of the data": sorted(plan.data),
                 **{f"candidate {own.name!r}": asdict(own) for own in plan.candidates if own.name in names},

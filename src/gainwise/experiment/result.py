@@ -483,7 +483,8 @@ class ExperimentResult:
         numbered = [f"{name} (number {place})" for place, name in enumerate(ids.tolist(), 1)]
         names = np.where(counts[places] > 1, numbered, ids)
         scores = _Scores(self.trainings, self.compared["rounds"].to_dict())
-        judgments = Judgments(labels, qid=names[queries])
+        columns = np.concatenate([fold.documents["columns"] for fold in folds], axis=1)
+        judgments = Judgments(labels, qid=names[queries], columns=dict(zip(self.plan.columns, columns, strict=True)))
         judgments.gains_are_known = True  # The experiment has warned of them.
         return Rankings(judgments, scores, has_value, self._weights)
 

@@ -68,7 +68,8 @@ class Training:
     valid_weight : ndarray, shape (metrics,)
         Weight of all validation queries with a value, which is the weight of this fold in averages.
     documents : Archive or mapping of str to ndarray, shape (documents,)
-        Test documents: "label", "query" (its position), and "score 7" after round 7, for the stored rounds.
+        Test documents: "label", "query" (its position), and "score 7" after round 7, for the stored rounds. "columns"
+        has the shape (columns of the metrics, documents).
     versions : mapping of str to str
         Versions of the packages that the training may depend on.
     model : str
@@ -89,7 +90,8 @@ class Training:
     def read_documents(self) -> dict[str, Any]:
         """Return all arrays of `documents`."""
         return {
-            name: self.documents[name] for name in ("label", "query", *(f"score {number}" for number in self.rounds))
+            name: self.documents[name]
+            for name in ("label", "query", "columns", *(f"score {number}" for number in self.rounds))
         }
 
 
@@ -313,6 +315,7 @@ class SharedParts:
             folder = self.folder / create_slug(name)
             folder.mkdir(parents=True)
             arrays = {name: getattr(part, name) for name in ROW_ARRAYS if getattr(part, name) is not None}
+            arrays |= {f"column.{name}": values for name, values in part.columns.items()}
             for name, array in {**arrays, **parts_of(part.features)}.items():
                 np.save(folder / f"{name}.npy", array, allow_pickle=False)
             columns = {"feature_names": part.feature_names, "categories": part.categories}
@@ -325,7 +328,8 @@ class SharedParts:
         arrays = {path.stem: np.load(path, mmap_mode="r", allow_pickle=False) for path in sorted(folder.glob("*.npy"))}
         columns = json.loads((folder / "features.json").read_text(encoding="utf-8"))
         rows = {name: arrays.pop(name) for name in ROW_ARRAYS if name in arrays}
-        return RankingData(features=from_parts(arrays), **rows, **columns)
+        further = {name.removeprefix("column."): arrays.pop(name) for name in list(arrays) if "column." in name}
+        return RankingData(features=from_parts(arrays), columns=further, **rows, **columns)
 
     @property
     def are_open(self) -> bool:

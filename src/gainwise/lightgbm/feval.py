@@ -9,23 +9,27 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._common.validation import validate_integer
+from ..judgments import Judgments
 from ..training.logged_metrics import (
     LoggedMetrics,
     WeakIdentityMap,
     create_clash_error,
     describe_size,
+    find_columns,
     in_round,
     named_call,
+    read_columns,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     import lightgbm as lgb
 
     from ..evaluation.evaluator import Evaluator
     from ..judgments import NegativeLabels
     from ..metrics.names import MetricLike, Names
+    from ..training.logged_metrics import DatasetColumns
 
 EvalTuple = tuple[str, float, bool]
 REMEDY = "Remove it from params['metric'] (metric='None' disables the built-in metrics)"
@@ -45,6 +49,7 @@ def feval(
     negative_labels: NegativeLabels = "refuse",
     n_jobs: int | None = None,
     names: Names = "plain",
+    columns: DatasetColumns | None = None,
 ) -> Feval:
     """Create an evaluation function for `lightgbm.train` and `lightgbm.cv`.
 
@@ -66,6 +71,10 @@ def feval(
     names : {"plain", "safe"}
         The form of names in the log: ``ndcg_exp@10``, or ``ndcg_exp_at_10`` for experiment trackers
         (`gainwise.metrics.safe_name`). Early stopping accepts both.
+    columns : mapping of Dataset to mapping, or list of pairs, optional
+        Further labels of each dataset for metrics with ``column=NAME``, as in ``{valid_set: {"revenue": revenue}}``.
+        Values are in row order. In `lightgbm.cv`, pass those of the full dataset. For arrays, as in `LGBMRanker`, pass
+        pairs with the labels of the dataset, ``[(y_valid, {"revenue": revenue})]``.
 
     Raises
     ------
@@ -93,7 +102,7 @@ def feval(
     >>> list(curves["training"]), len(curves["training"]["ndcg_exp@10"])
     (['ndcg_linear@10', 'ndcg_exp@10'], 3)
     """
-    return Feval(LoggedMetrics(metrics, convention, negative_labels, n_jobs, names), every)
+    return Feval(LoggedMetrics(metrics, convention, negative_labels, n_jobs, names), every, columns)
 
 
 @named_call('eval_metric=eval_metric("ndcg_exp@10")')
@@ -135,13 +144,18 @@ class _Dataset(NamedTuple):
 class Feval:
     """An evaluation function for all trainings of LightGBM, created by `feval` and `eval_metric`."""
 
-    def __init__(self, logged_metrics: LoggedMetrics, every: int) -> None:
+    def __init__(self, logged_metrics: LoggedMetrics, every: int, columns: DatasetColumns | None = None) -> None:
         self.logged_metrics = logged_metrics
+        self.columns = read_columns(columns)
         self.every = validate_integer("every", every, unit="rounds")
         self._datasets: WeakIdentityMap[_Dataset] = WeakIdentityMap()
 
     def __repr__(self) -> str:
         return self.logged_metrics.format_call(feval, every=self.every)
+
+    def with_columns(self, columns: DatasetColumns) -> Feval:
+        """Return this function with the columns of further datasets."""
+        return Feval(self.logged_metrics, self.every, [*self.columns, *read_columns(columns)])
 
     # LightGBM's estimators count the parameters to select the arguments.
     def __call__(self, first: Any, second: Any = None, weight: Any = None, group: Any = None) -> list[EvalTuple]:
@@ -181,10 +195,23 @@ class Feval:
             _validate_queries(dataset)
             for name in set(self.logged_metrics.names) & list_builtin_names(dataset.params or {}):
                 raise create_clash_error(name, "LightGBM", REMEDY)
-        evaluator = self.logged_metrics.bind(labels, group=group, weight=weight)
+        columns = self._find_columns(dataset, labels)
+        evaluator = self.logged_metrics.bind(labels, group=group, weight=weight, columns=columns)
         data = _Dataset(evaluator, group, weight, WeakIdentityMap())
         self._datasets.set(labels, data)
         return data
+
+    def _find_columns(self, dataset: lgb.Dataset | None, labels: Any) -> Mapping[str, Any] | None:
+        """Return the columns of a dataset, or the rows of a subset from those of the full dataset."""
+        columns = find_columns(self.columns, dataset, labels)
+        rows, parent = (None, None) if dataset is None else (dataset.used_indices, dataset.reference)
+        if columns is not None or rows is None or parent is None:
+            return columns
+        full = find_columns(self.columns, parent, parent.get_label())
+        judgments = Judgments(
+            np.zeros(parent.num_data()), group=[parent.num_data()], columns=full, negative_labels="allow"
+        )
+        return {name: values[rows] for name, values in judgments.columns.items()}
 
 
 def _validate_queries(dataset: lgb.Dataset) -> None:

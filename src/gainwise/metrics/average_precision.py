@@ -88,7 +88,7 @@ class AP(BinaryMetric):
         than "average".
     min_label : float, default 1
         The lowest label of a relevant document.
-    k, ties, empty, scores, weights
+    k, ties, empty, scores, weights, column, name
         See `Metric`. With averaged ties, let a tie group have t documents, r of them relevant, with s documents before
         it, R_s of them relevant. Its rank s + i contributes (r/t) (R_s + 1 + (i - 1)(r - 1)/(t - 1)) / (s + i).
 

@@ -14,11 +14,11 @@ import numpy as np
 
 from .._common import cached_property
 from .._common.text import format_exact, pluralize
-from .._common.validation import validate_choice, validate_flag, validate_integer
+from .._common.validation import NAME, validate_choice, validate_column, validate_flag, validate_integer
 from ..ranking.rows import Ties
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from .._common.typing import Bools, Floats, Integers
     from ..judgments import Judgments
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Scores = Literal["float64", "float32"]
 Weights = Literal["query", "float32", "float32_mean", "ignore"]
 Empty = float | Literal["skip"]
-QueryFunction = Callable[["Floats", "Floats"], Any]
+QueryFunction = Callable[..., Any]
 
 COMMON = ("k", "ties", "empty", "scores", "weights")
 """The options of all metrics. They follow the other options in a repr."""
@@ -38,8 +38,6 @@ T = TypeVar("T")
 
 Origin = tuple[str, ...]
 """Module and qualified name of a class or function. A new definition with the same origin replaces the old one."""
-
-NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 
 
 class Registry(dict[str, T], Generic[T]):
@@ -125,6 +123,11 @@ class Metric:
         Precision of the comparison of scores. With "float32", scores that are equal in 32 bits are ties.
     weights : {"query", "float32", "float32_mean", "ignore"}, default "query"
         Query weights as passed, rounded to 32 bits (XGBoost), averaged over documents in 32 bits (LightGBM), or none.
+    column : str, optional
+        Column of the judgments to use as labels (see `columns` of `Judgments`). Defaults to the labels.
+    name : str, optional
+        Short name, such as "revenue" for `cg(column=revenue)`. It replaces the formula and the column in the name of
+        the metric. The cutoff and the options above, except `column`, are still appended if they are not the defaults.
 
     Raises
     ------
@@ -150,6 +153,8 @@ class Metric:
     empty: Empty = 0.0
     scores: Scores = "float64"
     weights: Weights = "query"
+    column: str | None = None
+    name: str | None = None
 
     names: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """The names of the metric, each with its options."""
@@ -174,6 +179,9 @@ class Metric:
             if isinstance(self.empty, str) or self.empty not in (0, 1):
                 raise ValueError(f"empty must be 0, 1 or 'skip', got {self.empty!r}")
             self._set(empty=float(self.empty))
+        if self.column is not None:
+            validate_column("column", self.column)
+        self._register_name()
 
     def __init_subclass__(cls, *, abstract: bool = False, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -202,6 +210,19 @@ class Metric:
         """Return the options that are functions."""
         return {}
 
+    def _register_name(self) -> None:
+        """Register the metric by its short name, which a later metric may use again, as in a notebook."""
+        if self.name is None:
+            return
+        if not isinstance(self.name, str):
+            raise TypeError(f"name must be a string, got {self.name!r}.")
+        self._set(name=self.name.removesuffix(f"@{self.k}"))
+        if self.name in {"k", *self.option_names()}:
+            raise ValueError(f"name must not be that of an option, got {self.name!r}. Choose another name.")
+        functions = [part for function in self._functions().values() for part in origin_of(function)]
+        origin = (*origin_of(type(self)), *functions) if functions else ("the option name",)
+        METRICS.add(self.name, (type(self), self._name()[1]), origin)
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as a call, which registers functions in the process that reads it."""
         options = {field.name: getattr(self, field.name) for field in fields(self) if field.init}
@@ -217,8 +238,23 @@ class Metric:
     @cached_property
     def _text(self) -> str:
         """The name. It is cached because formatting takes as long as evaluating thousands of documents."""
+        return self._format(*self._name())
+
+    @property
+    def definition(self) -> str:
+        """The name with the formula next to the short name, so that other processes can parse it.
+
+        >>> import gainwise as gw
+        >>> clicks = gw.RR(column="clicked", k=10, name="clicks")
+        >>> print(clicks, clicks.definition)
+        clicks@10 mrr(column=clicked,name=clicks)@10
+        """
+        is_short = self.name is not None and not self._functions()
+        return self._format(*self._find_class_name()) if is_short else self._text
+
+    def _format(self, name: str, preset: Mapping[str, Any]) -> str:
+        """Return a name with the options that are not part of it."""
         cutoff = "" if self.k is None else f"@{self.k}"
-        name, preset = self._name()
         options = ",".join(
             f"{field.name}={self.option_text(field.name)}"
             for field in fields(self)
@@ -243,7 +279,13 @@ class Metric:
         return f"float({str(value)!r})" if isinstance(value, float) and not np.isfinite(value) else repr(value)
 
     def _name(self) -> tuple[str, Mapping[str, Any]]:
-        """Return the name with the most options that match, and these options."""
+        """Return the short name, or otherwise that of the class, and the options that it stands for."""
+        if self.name is None:
+            return self._find_class_name()
+        return self.name, {field.name: getattr(self, field.name) for field in fields(self) if field.name not in COMMON}
+
+    def _find_class_name(self) -> tuple[str, Mapping[str, Any]]:
+        """Return the name of the class with the most options that match, and these options."""
         matching = [
             (name, preset)
             for name, preset in self.names.items()
@@ -264,7 +306,7 @@ class Metric:
     @classmethod
     def option_names(cls) -> list[str]:
         """Return the options that the name of the metric can contain."""
-        return [field.name for field in fields(cls) if field.name not in ("k", "name")]
+        return [field.name for field in fields(cls) if field.name != "k"]
 
     @property
     def is_sum_over_documents(self) -> bool:
@@ -285,6 +327,17 @@ class Metric:
     def without_cutoff(self) -> Self:
         """Return the metric over all ranks."""
         return replace(self, k=None)
+
+    def change(self, **options: Any) -> Self:
+        """Return the metric with other options, and without its short name if that stands for another formula."""
+        has_function = any(callable(options.get(option, function)) for option, function in self._functions().items())
+        if not has_function and not options.keys() <= set(COMMON):
+            options = {"name": None, **options}
+        return replace(self, **options)
+
+    def list_columns(self) -> list[str]:
+        """Return the names of the columns that the metric uses."""
+        return [] if self.column is None else [self.column]
 
     def subject(self, judgments: Judgments) -> Judgments:
         """Return the judgments that the metric reads, which differ for `Judged` only."""
@@ -339,18 +392,23 @@ class FunctionMetric(Metric, abstract=True):
         `function(labels, scores)` returns a number.
     higher_is_better : bool
         False for a loss.
-    weights
+    columns : tuple of str
+        Columns of the judgments that the function receives after the scores.
+    weights, column
         See `Metric`.
     """
 
     name: str
     function: QueryFunction
+    columns: tuple[str, ...] = ()
     higher_is_better: bool = True
     empty: Empty = "skip"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._set(higher_is_better=validate_flag("higher_is_better", self.higher_is_better))
+        for column in self.columns:
+            validate_column("columns", column)
         for field in fields(self):
             is_ignored = field.name in ("k", "ties", "empty", "scores")
             if is_ignored and getattr(self, field.name) != field.default:
@@ -363,14 +421,22 @@ class FunctionMetric(Metric, abstract=True):
     def _functions(self) -> dict[str, Any]:
         return {"function": self.function}
 
+    def list_columns(self) -> list[str]:
+        """Return the names of the columns that the metric and its function use."""
+        return [*super().list_columns(), *self.columns]
+
+    def _register_name(self) -> None:
+        pass  # The name is registered with the function.
+
     def _name(self) -> tuple[str, Mapping[str, Any]]:
-        own = ("name", "function", "higher_is_better", "empty")
+        own = ("name", "function", "columns", "higher_is_better", "empty")
         return self.name, {option: getattr(self, option) for option in own}
 
     def __repr__(self) -> str:
         """Return the call that creates the metric."""
         direction = "" if self.higher_is_better else ", higher_is_better=False"
-        return f"metric({self.name!r}, {self._literal('function')}{direction})"
+        columns = f", columns={self.columns}" if self.columns else ""
+        return f"metric({self.name!r}, {self._literal('function')}{columns}{direction})"
 
     @property
     def meaning(self) -> str:
@@ -381,10 +447,12 @@ class FunctionMetric(Metric, abstract=True):
     @classmethod
     def option_names(cls) -> list[str]:
         """Return the options that the name of the metric can contain."""
-        return ["weights"]
+        return ["weights", "column"]
 
-    def values(self, labels: Floats, scores: Floats, sizes: Integers, query_ids: np.ndarray[Any, Any]) -> Floats:
+    def values(self, arguments: Sequence[Floats], sizes: Integers, query_ids: np.ndarray[Any, Any]) -> Floats:
         """Return the value of each query, NaN for queries without documents. Documents are contiguous by query.
+
+        `arguments` are the labels, the scores, and the columns of the metric.
 
         Raise if the function raises or does not return a finite number. The message names the query.
         """
@@ -392,13 +460,14 @@ class FunctionMetric(Metric, abstract=True):
         ends = np.cumsum(sizes)
         for query in np.flatnonzero(sizes).tolist():
             documents = slice(int(ends[query] - sizes[query]), int(ends[query]))
-            values[query] = self._value(labels[documents], scores[documents], query_ids[query])
+            values[query] = self._value([argument[documents].copy() for argument in arguments], query_ids[query])
         return values
 
-    def _value(self, labels: Floats, scores: Floats, query: Any) -> float:
-        place = f"query {query!s} ({pluralize(len(labels), 'document')})"
+    def _value(self, arguments: Sequence[Floats], query: Any) -> float:
+        """Return the value of a query. `arguments` are copies, because the function may sort them in place."""
+        place = f"query {query!s} ({pluralize(len(arguments[0]), 'document')})"
         try:
-            value = self.function(labels.copy(), scores.copy())  # The function may sort them in place.
+            value = self.function(*arguments)
         except Exception as error:
             raise ValueError(f"metric {self.name!r} failed on {place}: {type(error).__name__}: {error}.") from error
         if not isinstance(value, Real | np.bool_):
@@ -411,7 +480,13 @@ class FunctionMetric(Metric, abstract=True):
         return float(value)
 
 
-def metric(name: str, function: QueryFunction, *, higher_is_better: bool = True) -> FunctionMetric:
+def metric(
+    name: str,
+    function: QueryFunction,
+    *,
+    columns: Sequence[str] = (),
+    higher_is_better: bool = True,
+) -> FunctionMetric:
     """Define a metric by a function of the labels and scores of one query.
 
     The name is registered, so you can use it wherever metrics are named, for example in `evaluate` and early stopping.
@@ -425,6 +500,8 @@ def metric(name: str, function: QueryFunction, *, higher_is_better: bool = True)
     function : callable
         `function(labels, scores) -> float` receives two float64 arrays with the documents of one query in input order.
         A document that was judged but not retrieved has the score -inf. Queries without documents are excluded.
+    columns : sequence of str, optional
+        Columns of the judgments that the function receives after the scores, in this order. NaN is a missing value.
     higher_is_better : bool, default True
         False for a loss, which early stopping minimizes.
 
@@ -453,7 +530,12 @@ def metric(name: str, function: QueryFunction, *, higher_is_better: bool = True)
     >>> gw.evaluate([gap, "mrr"], gw.Judgments([3, 0, 0, 2], group=[2, 2]), [1, 2, 1, 2]).mean
     {'worst_gap': 1.5, 'mrr': 0.75}
     """
-    return FunctionMetric(name=name, function=function, higher_is_better=higher_is_better)
+    return FunctionMetric(name=name, function=function, columns=tuple(columns), higher_is_better=higher_is_better)
+
+
+def list_metric_columns(metrics: Iterable[Metric]) -> list[str]:
+    """Return the names of the columns that metrics use, each once."""
+    return list(dict.fromkeys(name for metric in metrics for name in metric.list_columns()))
 
 
 def max_depth(cutoffs: Sequence[int | None], width: int) -> int:

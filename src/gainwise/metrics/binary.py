@@ -112,7 +112,7 @@ class Precision(BinaryMetric):
         the number of judged documents.
     min_label : float, default 1
         The lowest label of a relevant document.
-    k, ties, empty, scores, weights
+    k, ties, empty, scores, weights, column, name
         See `Metric`. With averaged ties, each document of a tie group counts as the share of relevant documents.
 
     Examples
@@ -154,7 +154,7 @@ class Recall(BinaryMetric):
     ----------
     min_label : float, default 1
         The lowest label of a relevant document.
-    k, ties, empty, scores, weights
+    k, ties, empty, scores, weights, column, name
         See `Metric`. With averaged ties, each document of a tie group counts as the share of relevant documents.
 
     Examples
@@ -183,7 +183,7 @@ class RPrecision(BinaryMetric):
     ----------
     min_label : float, default 1
         The lowest label of a relevant document.
-    k, ties, empty, scores, weights
+    k, ties, empty, scores, weights, column, name
         See `Metric`. Documents after rank k count as not retrieved. With averaged ties, each document of a tie group
         counts as the share of relevant documents.
 
@@ -218,7 +218,7 @@ class Hit(BinaryMetric):
     ----------
     min_label : float, default 1
         The lowest label of a relevant document.
-    k, ties, empty, scores, weights
+    k, ties, empty, scores, weights, column, name
         See `Metric`. With averaged ties, the value is the probability of a hit: the number of relevant documents of a
         tie group within the cutoff has a hypergeometric distribution.
 
@@ -250,7 +250,7 @@ class RR(BinaryMetric):
     ----------
     min_label : float, default 1
         The lowest label of a relevant document.
-    k, ties, empty, scores, weights
+    k, ties, empty, scores, weights, column, name
         See `Metric`. With averaged ties, let the first tie group with a relevant document have s documents before it
         and t documents, r of them relevant. Then E[RR] = sum over i = 1 .. t-r+1 of C(t-i, r-1) / C(t, r) / (s + i).
 
@@ -348,7 +348,7 @@ class Judged(Metric):
     ----------
     empty : 0.0, 1.0 or "skip"
         Value of a query without retrieved documents. Skipped by default, because there is no share among no documents.
-    k, ties, scores, weights
+    k, ties, scores, weights, column, name
         See `Metric`. With averaged ties, each document of a tie group counts as the share of judged documents. "worst"
         ranks the unjudged ones first, "best" the judged ones.
 

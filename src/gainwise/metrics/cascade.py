@@ -52,7 +52,7 @@ class RBP(BinaryMetric):
         1 for a relevant document, or the label divided by the highest label of the query (trec_eval).
     min_label : float, default 1
         The lowest label of a relevant document.
-    k, ties, empty, scores, weights
+    k, ties, empty, scores, weights, column, name
         See `Metric`. With averaged ties, each document of a tie group has the mean gain of the group.
 
     References
@@ -128,7 +128,7 @@ class ERR(Metric):
     max_label : float
         The highest grade of the scale: the user stops at a document of label l with probability
         (2^l - 1) / 2^max_label. It is required, because the data may lack the highest grade.
-    k, ties, empty, scores, weights
+    k, ties, empty, scores, weights, column, name
         See `Metric`. With averaged ties, the value is the exact expectation over all orders of each tie group. Its cost
         grows with the length of the group times the cutoff.
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from .._common.arrays import nearest
 from .._common.text import format_exact
-from .._common.validation import validate_real
+from .._common.validation import NAME, validate_real
 from ..ranking import compiled
 from ..ranking.rows import ideal_rows, sums_at, table_of
-from .base import METRICS, NAME, LabelStatistics, Metric, Registry, max_depth, origin_of
+from .base import LabelStatistics, Metric, Registry, max_depth, origin_of
 
 if TYPE_CHECKING:
     from .._common.typing import Floats
@@ -95,11 +95,9 @@ class DCG(Metric):
         not increase.
     base : float, default 2
         Base b of the logarithm for "log" and "jk".
-    name : str, optional
-        Name of a metric whose gain or discount is a function. Defaults to the name of the function, as in
-        `ndcg(gain=squared)@10`. A lambda requires a name, and a metric with a lambda cannot be pickled.
-    k, ties, empty, scores, weights
-        See `Metric`.
+    k, ties, empty, scores, weights, column, name
+        See `Metric`. The name of a function is part of the metric's name, as in `ndcg(gain=squared)@10`. A lambda
+        requires `name`, and a metric with a lambda cannot be pickled.
 
     References
     ----------
@@ -121,7 +119,6 @@ class DCG(Metric):
     gain_base: float | None = None
     discount: Discount = "log2"
     base: float = 2.0
-    name: str | None = None
 
     names: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "dcg": {},
@@ -162,26 +159,14 @@ class DCG(Metric):
         return (CANONICAL_BASES[base], None) if base in CANONICAL_BASES else ("power", base)
 
     def _register_functions(self) -> None:
-        """Register the metric by its `name`, or otherwise its functions by theirs."""
-        functions = self._functions()
+        """Register the metric by its short name, or otherwise its functions by theirs."""
+        self._register_name()
         if self.name is None:
-            for option, function in functions.items():
+            for option, function in self._functions().items():
                 FUNCTIONS[option].add(self.option_text(option), function, origin_of(function))
-            return
-        if not functions:
-            raise ValueError(f"name={self.name!r} requires a gain or discount that is a function. Omit it.")
-        origin = (*origin_of(type(self)), *(part for function in functions.values() for part in origin_of(function)))
-        METRICS.add(self.name, (type(self), self._name()[1]), origin)
 
     def _functions(self) -> dict[str, Any]:
         return {option: getattr(self, option) for option in ("gain", "discount") if callable(getattr(self, option))}
-
-    def _name(self) -> tuple[str, Mapping[str, Any]]:
-        if self.name is None:
-            return super()._name()
-        return self.name, {
-            option: getattr(self, option) for option in ("gain", "gain_base", "discount", "base", "name")
-        }
 
     def option_text(self, option: str) -> str:
         """Return the text of an option in the name of the metric.
@@ -312,9 +297,9 @@ class NDCG(DCG):
 
     Parameters
     ----------
-    gain, gain_base, discount, base, name
+    gain, gain_base, discount, base
         See `DCG`.
-    k, ties, empty, scores, weights
+    k, ties, empty, scores, weights, column, name
         See `Metric`.
 
     Examples

@@ -152,7 +152,10 @@ def _parse(text: str, library: Convention | None) -> list[Metric]:
     own_options = _parse_options(text, match["options"], metric)
     for option, value in own_options.items():
         if option in preset and value != preset[option]:
-            texts = {key: getattr(entry, "__name__", entry) for key, entry in preset.items()}
+            defaults = {**{field.name: field.default for field in fields(metric)}, "name": preset.get("name")}
+            texts = {
+                key: getattr(entry, "__name__", entry) for key, entry in preset.items() if entry != defaults.get(key)
+            }
             remedy = ",".join(f"{key}={entry}" for key, entry in {**texts, option: value}.items())
             raise ValueError(
                 f"{text!r} contradicts itself, because {name} has {option}={texts[option]}. Write "
@@ -233,7 +236,7 @@ def _parse_options(text: str, options: str | None, metric: type[Metric]) -> dict
         if option in parsed:
             raise ValueError(f"option {option!r} occurs twice in {text!r}.")
         parsed[option] = value
-        if option not in ("gain", "discount"):
+        if option not in ("gain", "discount", "column", "name"):
             with suppress(ValueError):
                 parsed[option] = float(value)
     return parsed

@@ -133,7 +133,9 @@ class Content:
         if not self.merged:
             return [self.bound.conclusion] if self.bound is not None and self.bound.is_negligible else []
         rankings = self.comparison.rankings
-        if rankings is not None and set(rankings.judgments.levels.tolist()) <= {0, 1}:
+        definitions = map(self.comparison.definitions.get, self.comparison.primary or ())
+        is_of_labels = all(metric is not None and metric.column is None for metric in definitions)
+        if rankings is not None and is_of_labels and set(rankings.judgments.levels.tolist()) <= {0, 1}:
             return ["With labels 0 and 1 both gains are the same, so there is one number."]
         first, second = map(printable, self.comparison.verdict.metrics)
         return [f"{first} and {second} have the same values here."]

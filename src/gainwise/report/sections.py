@@ -89,7 +89,7 @@ def build_why_section(content: Content) -> Section | None:
     text = _explain_pair(content, attribution)
     missing = [metric for metric in content.comparison.verdict.metrics if metric not in attribution.metrics]
     if missing and not content.merged:
-        text += f" {missing[0]} has no split because it is not a sum over documents."
+        text += f" {missing[0]} has no split by grade, because it is not a sum of gains of the labels."
     scope = f"On the {attribution.queries:,} queries that all these metrics have."
     note = f"{scope} {attribution.left_out:,} more are left out." if attribution.left_out else ""
     size = (NARROW, 1.4 + 0.3 * len(attribution.grades_by_ranks.loc[attribution.metrics[0]]))

@@ -17,6 +17,8 @@ from ..judgments import Judgments
 from .scoring import COLUMN, QuerySummary, drop_queries, get_column_names, get_queries
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .._common.typing import Integers
 
 
@@ -59,8 +61,8 @@ class GroupedLGBMRanker(lgb.LGBMRanker):
     # Requested by default, because these names have one meaning only.
     __metadata_request__fit = dict.fromkeys(
         (
-            "qid", "eval_set", "eval_X", "eval_y", "eval_qid", "eval_sample_weight", "eval_init_score", "eval_names",
-            "eval_metric", "eval_at", "callbacks", "feature_name", "categorical_feature",
+            "qid", "eval_set", "eval_X", "eval_y", "eval_qid", "eval_sample_weight", "eval_init_score", "eval_columns",
+            "eval_names", "eval_metric", "eval_at", "callbacks", "feature_name", "categorical_feature",
         ),
         True,
     )  # fmt: skip
@@ -79,6 +81,7 @@ class GroupedLGBMRanker(lgb.LGBMRanker):
         eval_qid: Any = None,
         eval_sample_weight: Any = None,
         eval_init_score: Any = None,
+        eval_columns: Any = None,
         **options: Any,
     ) -> GroupedLGBMRanker:
         """Train.
@@ -102,6 +105,9 @@ class GroupedLGBMRanker(lgb.LGBMRanker):
             The queries of each validation set. Not required for frames with a column `qid`.
         eval_sample_weight, eval_init_score : array-like, or list or tuple of these, optional
             As `sample_weight` and `init_score`, for each validation set.
+        eval_columns : mapping of str to array-like, or list or tuple of these, optional
+            Further labels of each validation set, such as ``{"revenue": revenue}``, for metrics of
+            `gainwise.lightgbm.eval_metric` with ``column=NAME``.
         eval_names, eval_metric, eval_at, feature_name, categorical_feature, callbacks, init_model
             See `lightgbm.LGBMRanker.fit`. `gainwise.lightgbm.eval_metric` creates metrics of gainwise.
 
@@ -122,7 +128,9 @@ class GroupedLGBMRanker(lgb.LGBMRanker):
         """
         _validate_categories(X, options.get("categorical_feature"))
         train = _group("", X, y, qid, sample_weight, init_score)
-        sets = _group_validation(eval_set, eval_X, eval_y, eval_qid, eval_sample_weight, eval_init_score)
+        sets = _group_validation(eval_set, eval_X, eval_y, eval_qid, eval_sample_weight, eval_init_score, eval_columns)
+        if eval_columns is not None:
+            options["eval_metric"] = _pass_columns(options.get("eval_metric"), sets)
         super().fit(
             train.features,
             train.labels,
@@ -150,7 +158,17 @@ class _Grouped(NamedTuple):
     group: Integers
     weight: Any
     init_score: Any
+    columns: Any
     summary: QuerySummary
+
+
+def _pass_columns(metrics: Any, sets: Sequence[_Grouped]) -> Any:
+    """Return metrics of gainwise with the columns of the validation sets, and other metrics as they are."""
+    metrics = metrics if isinstance(metrics, list) else [metrics]
+    if not any(hasattr(metric, "with_columns") for metric in metrics):
+        raise ValueError("eval_columns requires eval_metric=gainwise.lightgbm.eval_metric([…]), which uses them.")
+    pairs = [(own.labels, own.columns) for own in sets]
+    return [metric.with_columns(pairs) if hasattr(metric, "with_columns") else metric for metric in metrics]
 
 
 def _validate_categories(features: Any, categorical: Any) -> None:
@@ -163,7 +181,9 @@ def _validate_categories(features: Any, categorical: Any) -> None:
         )
 
 
-def _group(name: str, features: Any, labels: Any, qid: Any, weight: Any, init_score: Any) -> _Grouped:
+def _group(
+    name: str, features: Any, labels: Any, qid: Any, weight: Any, init_score: Any, columns: Any = None
+) -> _Grouped:
     """Return a dataset with contiguous queries. Errors contain its `name`."""
     queries = get_queries(features, qid)
     if queries is None:
@@ -173,7 +193,7 @@ def _group(name: str, features: Any, labels: Any, qid: Any, weight: Any, init_sc
             "In a search of scikit-learn, call sklearn.set_config(enable_metadata_routing=True) before you pass qid="
         )
     try:
-        judgments = Judgments(labels, qid=queries, negative_labels="allow")
+        judgments = Judgments(labels, qid=queries, negative_labels="allow", columns=columns)
         weights = None if weight is None else judgments.read_weights(weight, judgments.query_ids)
     except (ValueError, TypeError) as error:
         raise type(error)(f"{error}{name}") from None
@@ -190,10 +210,13 @@ def _group(name: str, features: Any, labels: Any, qid: Any, weight: Any, init_sc
     if not np.array_equal(order, np.arange(len(order))):
         init_score = None if init_score is None else _safe_indexing(init_score, order)
         features, labels = _safe_indexing(features, order), _safe_indexing(labels, order)
-    return _Grouped(features, labels, judgments.sizes, weights, init_score, QuerySummary.create(judgments))
+    by_query = {column: judgments.by_query(values) for column, values in judgments.columns.items()}
+    return _Grouped(features, labels, judgments.sizes, weights, init_score, by_query, QuerySummary.create(judgments))
 
 
-def _group_validation(pairs: Any, features: Any, labels: Any, qid: Any, weight: Any, init_score: Any) -> list[_Grouped]:
+def _group_validation(
+    pairs: Any, features: Any, labels: Any, qid: Any, weight: Any, init_score: Any, columns: Any
+) -> list[_Grouped]:
     """Return the validation data of both forms of arguments."""
     if pairs is not None and (features is not None or labels is not None):
         raise ValueError("pass validation data as eval_set=, or as eval_X= and eval_y=, not both")
@@ -207,7 +230,7 @@ def _group_validation(pairs: Any, features: Any, labels: Any, qid: Any, weight: 
         return []
     is_single = pairs is None and not isinstance(features, tuple | list)
     arguments = {"eval_X": features, "eval_y": labels, "eval_qid": qid}
-    arguments |= {"eval_sample_weight": weight, "eval_init_score": init_score}
+    arguments |= {"eval_sample_weight": weight, "eval_init_score": init_score, "eval_columns": columns}
     count = 1 if is_single else len(features)
     sets = {name: _list_values(name, values, is_single, count) for name, values in arguments.items()}
     return [
@@ -231,7 +254,7 @@ def _create_arguments(sets: list[_Grouped]) -> dict[str, Any]:
     """Return the arguments for validation data: `eval_X` and `eval_y` since LightGBM 4.7, otherwise `eval_set`."""
     if not sets:
         return {}
-    features, labels, groups, weights, init_scores, _ = map(list, zip(*sets, strict=True))
+    features, labels, groups, weights, init_scores, _, _ = map(list, zip(*sets, strict=True))
     rest = {"eval_group": groups, "eval_sample_weight": weights, "eval_init_score": init_scores}
     if "eval_X" in signature(lgb.LGBMRanker.fit).parameters:
         return {"eval_X": tuple(features), "eval_y": tuple(labels), **rest}

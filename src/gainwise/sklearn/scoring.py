@@ -11,7 +11,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from ..evaluation.prediction import find_feature_names, predict_scores, select_columns_of, warn_of_remarks
 from ..judgments import Judgments
-from ..metrics.base import Metric
+from ..metrics.base import Metric, list_metric_columns
 from ..training.logged_metrics import LoggedMetrics, named_call
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ def scorer(
     """Create a scorer for `scoring=` of searches, cross-validations and learning curves of scikit-learn.
 
     The scorer requests `qid` by metadata routing. Without routing, it uses a column `qid` of X. It uses weights after
-    ``scorer(…).set_score_request(sample_weight=True)``, as usual in scikit-learn.
+    ``scorer(…).set_score_request(sample_weight=True)``, as usual in scikit-learn. Metrics with ``column=NAME`` request
+    their columns by name, as in ``search.fit(X, y, qid=qid, revenue=revenue)``.
 
     Parameters
     ----------
@@ -99,10 +100,13 @@ class Scorer:
     def __init__(self, logged_metrics: LoggedMetrics, several: bool) -> None:
         self.logged_metrics = logged_metrics
         self.several = several
-        self._requests: dict[str, bool | str | None] = {"qid": True, "sample_weight": None}
+        columns = list_metric_columns(logged_metrics.metrics)
+        self._requests: dict[str, bool | str | None] = {
+            "qid": True, "sample_weight": None, **dict.fromkeys(columns, True)
+        }  # fmt: skip
 
     def set_score_request(self, **requests: bool | str | None) -> Scorer:
-        """Select the metadata that the scorer uses, by `qid=` and `sample_weight=`.
+        """Select the metadata that the scorer uses, by `qid=`, `sample_weight=` and the names of columns.
 
         Parameters
         ----------
@@ -111,7 +115,7 @@ class Scorer:
         """
         unknown = [name for name in requests if name not in self._requests]
         if unknown:
-            raise TypeError(f"a scorer of rankings supports qid and sample_weight, not {unknown[0]!r}")
+            raise TypeError(f"a scorer of rankings supports {', '.join(self._requests)}, not {unknown[0]!r}")
         self._requests.update(requests)
         return self
 
@@ -133,12 +137,13 @@ class Scorer:
         *,
         qid: Any = None,
         sample_weight: Any = None,
+        **columns: Any,
     ) -> float | dict[str, float]:
         """Return the mean over the queries of these rows, of the estimator's predictions: higher is better."""
         queries = get_queries(X, qid)
         if queries is None:
             raise ValueError(WITHOUT_QUERIES.format(names=", ".join(self.logged_metrics.names)))
-        evaluator = self.logged_metrics.bind(y_true, qid=queries, weight=sample_weight)
+        evaluator = self.logged_metrics.bind(y_true, qid=queries, weight=sample_weight, columns=columns)
         trained = find_training_queries(estimator)
         if trained is not None:
             validate_split(trained, QuerySummary.create(evaluator.judgments))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, get_args
 
 import numpy as np
 
-from .._common.arrays import index_of, nearest, sum_columns
+from .._common.arrays import index_of, nearest, numbers, sum_columns
 from .._common.text import call_text
 from .._common.validation import validate_choice
 from ..evaluation.evaluator import Evaluator, validate_threads, weighted
@@ -29,7 +29,7 @@ from ..metrics.names import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator
 
     from .._common.typing import Floats
     from ..evaluation.evaluator import Evaluation
@@ -39,6 +39,9 @@ T = TypeVar("T")
 
 SMALLEST, LARGEST = 2.0**-500, 2.0**500
 """If the largest weight is in this range, sums neither overflow nor lose digits."""
+
+DatasetColumns = Mapping[Any, Mapping[str, Any]] | Sequence[tuple[Any, Mapping[str, Any]]]
+"""Columns of labels by dataset, or pairs of a dataset or its labels, which cannot be keys, and columns."""
 
 
 class WeakIdentityMap(Generic[T]):
@@ -93,12 +96,61 @@ class LoggedMetrics:
         return call_text(function, *arguments, list(self.names), **options, **own)
 
     def bind(
-        self, labels: Any, *, group: Any = None, qid: Any = None, weight: Any = None, whole: bool = True
+        self,
+        labels: Any,
+        *,
+        group: Any = None,
+        qid: Any = None,
+        weight: Any = None,
+        columns: Mapping[str, Any] | None = None,
+        whole: bool = True,
     ) -> Evaluator:
         """Return the metrics bound to a dataset, or raise an error if its labels are not valid for them."""
-        judgments = Judgments(labels, group=group, qid=qid, weight=weight, negative_labels=self.negative_labels)
+        if isinstance(labels, Judgments):
+            return Evaluator(self.metrics, labels, self.n_jobs)
+        judgments = Judgments(
+            labels, group=group, qid=qid, weight=weight, negative_labels=self.negative_labels, columns=columns
+        )
         judgments.gains_are_known = not whole  # The labels of one partition may look like gains by chance.
         return Evaluator(self.metrics, judgments, self.n_jobs)
+
+
+def read_columns(columns: DatasetColumns | None) -> list[tuple[Any, Mapping[str, Any]]]:
+    """Return pairs of a dataset, or labels in 32 bits, and its columns."""
+    pairs = list(columns.items() if isinstance(columns, Mapping) else columns or ())
+    for place, pair in enumerate(pairs):
+        is_pair = isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], Mapping)
+        if not is_pair or isinstance(pair[0], str):
+            text = " ".join(repr(pair).split())[:80]
+            raise TypeError(
+                "columns must map datasets, which have no names in evaluation functions, to columns, as in "
+                f"{{valid_set: {{'revenue': revenue}}}}, got {text} (entry {place})."
+            )
+        if type(pair[0]).__module__.partition(".")[0] not in LIBRARIES:
+            pairs[place] = numbers("labels in columns", pair[0]).astype(np.float32), pair[1]
+    return pairs
+
+
+def find_columns(pairs: Iterable[tuple[Any, Mapping[str, Any]]], dataset: Any, labels: Any) -> Mapping[str, Any] | None:
+    """Return the columns of a dataset, which is recognized by identity or by its labels, or None.
+
+    Raise if two datasets have these labels, but different columns.
+    """
+    matches = [columns for key, columns in pairs if key is dataset]
+    if not matches:
+        narrow = np.asarray(labels, dtype=np.float32)
+        matches = [columns for key, columns in pairs if isinstance(key, np.ndarray) and np.array_equal(key, narrow)]
+    if not all(are_equal(matches[0], columns) for columns in matches[1:]):
+        raise ValueError("columns has two datasets with the same labels but different values. Pass one of them only.")
+    return matches[0] if matches else None
+
+
+def are_equal(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+    """Return whether two datasets have the same columns."""
+    return first.keys() == second.keys() and all(
+        np.array_equal(np.asarray(values, float), np.asarray(second[name], float), equal_nan=True)
+        for name, values in first.items()
+    )
 
 
 class Partition:
@@ -115,6 +167,7 @@ class Partition:
         group: Any = None,
         qid: Any = None,
         weight: Any = None,
+        columns: Mapping[str, Any] | None = None,
         whole: bool = False,
     ) -> None:
         self.metrics = logged_metrics.metrics
@@ -126,7 +179,9 @@ class Partition:
         """Whether a query has documents and a positive weight."""
         if len(labels) or whole:
             weight = _ones_like(weight) if weightless else weight
-            self.evaluator = logged_metrics.bind(labels, group=group, qid=qid, weight=weight, whole=whole)
+            self.evaluator = logged_metrics.bind(
+                labels, group=group, qid=qid, weight=weight, columns=columns, whole=whole
+            )
             return
         for name, values in (("group", group), ("qid", qid), ("weight", weight)):
             if values is not None and len(values) and not isinstance(values, Mapping):

@@ -13,6 +13,7 @@ import xgboost as xgb
 
 from .._common.validation import validate_integer
 from ..evaluation.prediction import select_columns, warn_of_remarks
+from ..judgments import Judgments
 from ..training.logged_metrics import (
     LoggedMetrics,
     Partition,
@@ -20,8 +21,10 @@ from ..training.logged_metrics import (
     compute_ratios,
     create_clash_error,
     describe_size,
+    find_columns,
     in_round,
     named_call,
+    read_columns,
 )
 from .curves import REMEDY, Logger
 
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from .._common.typing import Floats
     from ..judgments import NegativeLabels
     from ..metrics.names import MetricLike, Names
+    from ..training.logged_metrics import DatasetColumns
 
 calls: ContextVar[list[tuple[CustomMetric, weakref.ref[xgb.DMatrix]]] | None] = ContextVar("calls", default=None)
 """The custom metrics and matrices of the first round of a training that continues a model.
@@ -43,7 +47,9 @@ it. Each training runs in one thread, so it has a separate list.
 class BoundMatrix:
     """Metrics bound to a DMatrix. XGBoost returns copies of its data, so changes are detected by value."""
 
-    def __init__(self, logged_metrics: LoggedMetrics, dmatrix: xgb.DMatrix) -> None:
+    def __init__(
+        self, logged_metrics: LoggedMetrics, dmatrix: xgb.DMatrix, columns: Mapping[str, Any] | None = None
+    ) -> None:
         self._source = _read(dmatrix)
         labels, boundaries, weight = self._source
         whole = not xgb.collective.is_distributed()
@@ -56,7 +62,7 @@ class BoundMatrix:
                 )
             group = np.diff(np.asarray(boundaries).astype(np.int64))
         weight = weight if len(weight) else None
-        self.partition = Partition(logged_metrics, labels, group=group, weight=weight, whole=whole)
+        self.partition = Partition(logged_metrics, labels, group=group, weight=weight, columns=columns, whole=whole)
         self.rounds = 0
         evaluator = self.partition.evaluator
         self.description = f" on {describe_size(evaluator.judgments)}" if evaluator else ""
@@ -132,9 +138,10 @@ class EvaluateRanking(Logger):
 
     Parameters
     ----------
-    datasets : mapping of str to DMatrix, QuantileDMatrix, or tuple (X, y, qid) or (X, y, qid, weight)
+    datasets : mapping of str to DMatrix, QuantileDMatrix, or tuple (X, y, qid), (X, y, qid, weight) or (X, judgments)
         The datasets to evaluate, by their name in the history. Weights are one per query. If y is a pandas Series, X
-        and the other arrays are matched by its index.
+        and the other arrays are matched by its index. `gainwise.Judgments` have the columns of metrics with
+        ``column=NAME``, and X may then be a matrix.
     metrics : str, Metric or iterable of these
         The metrics to log. See `gainwise.parse_metrics`.
     every : int, default 1
@@ -195,7 +202,7 @@ class EvaluateRanking(Logger):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the content of a pickle, which has no matrices. Arrays are bound again when a training starts."""
-        sources = {name: None if isinstance(data, xgb.DMatrix) else data for name, data in self._sources.items()}
+        sources = {name: None if _has_matrix(data) else data for name, data in self._sources.items()}
         return {**self.__dict__, "_sources": sources, "_bound": {}}
 
     def __copy__(self) -> EvaluateRanking:
@@ -217,6 +224,8 @@ class EvaluateRanking(Logger):
             if isinstance(data, xgb.DMatrix):
                 bound = BoundMatrix(self.logged_metrics, data)
                 return _Evaluated(data, bound.partition, bound)
+            if isinstance(data, tuple) and len(data) == 2 and isinstance(data[1], Judgments):
+                data = (*data, None)
             if isinstance(data, tuple) and len(data) in (3, 4):
                 features, labels, qid, *weight = data
                 whole = not xgb.collective.is_distributed()
@@ -228,6 +237,8 @@ class EvaluateRanking(Logger):
                         self.logged_metrics, labels, qid=qid, weight=weight[0] if weight else None, whole=whole
                     )
                 )
+                if isinstance(features, xgb.DMatrix):
+                    return _Evaluated(features, partition)
                 if partition.evaluator is not None:
                     features = partition.evaluator.judgments.in_row_order("X", features)
                 if columns is not None:
@@ -240,8 +251,8 @@ class EvaluateRanking(Logger):
         except ValueError as error:
             raise ValueError(f"dataset {name!r}: {error}") from None
         raise TypeError(
-            f"dataset {name!r} must be a DMatrix, a QuantileDMatrix, or (X, y, qid) or (X, y, qid, weight), "
-            f"got {type(data).__name__}"
+            f"dataset {name!r} must be a DMatrix, a QuantileDMatrix, (X, y, qid), (X, y, qid, weight) or "
+            f"(X, judgments), got {type(data).__name__}"
         )
 
     def before_training(self, model: Any) -> Any:
@@ -286,7 +297,7 @@ class EvaluateRanking(Logger):
         """Return the mean of each metric on a dataset. Errors contain the round."""
         data, partition, bound = self._bound[data_name]
         names = getattr(model, "feature_names", None)
-        if bound is None and names and data.feature_names != names:
+        if bound is None and names and data.feature_names != names and not _has_matrix(self._sources[data_name]):
             self._bound[data_name] = self._bind(data_name, self._sources[data_name], names)
             data, partition, bound = self._bound[data_name]
 
@@ -294,6 +305,11 @@ class EvaluateRanking(Logger):
             return compute_sums(partition, model.predict(data, **cut), number, f" on {data_name!r}")
 
         return compute_worker_means(sums, len(self.logged_metrics.names))
+
+
+def _has_matrix(data: Any) -> bool:
+    """Return whether a dataset is a matrix, or a tuple of a matrix and judgments."""
+    return isinstance(data[0] if isinstance(data, tuple) and data else data, xgb.DMatrix)
 
 
 @named_call('custom_metric=custom_metric("ndcg_exp@10")')
@@ -304,6 +320,7 @@ def custom_metric(
     negative_labels: NegativeLabels = "refuse",
     n_jobs: int | None = None,
     names: Names = "plain",
+    columns: DatasetColumns | None = None,
 ) -> CustomMetric:
     """Create a `custom_metric` for `xgboost.train`, `xgboost.cv` and `xgboost.dask.train`.
 
@@ -322,6 +339,9 @@ def custom_metric(
     names : {"plain", "safe"}
         The form of names in the log: ``ndcg_exp@10``, or ``ndcg_exp_at_10`` for experiment trackers
         (`gainwise.metrics.safe_name`). Early stopping accepts both.
+    columns : mapping of DMatrix to mapping, optional
+        Further labels of each matrix for metrics with ``column=NAME``, as in ``{dvalid: {"revenue": revenue}}``, in row
+        order. `xgboost.cv` creates its own matrices, so it does not support them.
 
     Raises
     ------
@@ -352,14 +372,15 @@ def custom_metric(
     >>> list(curves["train"])
     ['ndcg_linear@10', 'mrr']
     """
-    return CustomMetric(LoggedMetrics(metrics, convention, negative_labels, n_jobs, names))
+    return CustomMetric(LoggedMetrics(metrics, convention, negative_labels, n_jobs, names), columns)
 
 
 class CustomMetric:
     """An evaluation function for `xgboost.train` and `xgboost.cv`, created by `custom_metric`."""
 
-    def __init__(self, logged_metrics: LoggedMetrics) -> None:
+    def __init__(self, logged_metrics: LoggedMetrics, columns: DatasetColumns | None = None) -> None:
         self.logged_metrics = logged_metrics
+        self.columns = read_columns(columns)
         self._unread: dict[int, list[list[float]]] = {}
         """The values of each dataset that `full_precision` has not read, by thread."""
         self._matrices: WeakIdentityMap[BoundMatrix] = WeakIdentityMap()
@@ -401,7 +422,8 @@ class CustomMetric:
         def sums() -> Floats:
             bound = self._matrices.get(dmatrix)
             if bound is None or bound.is_outdated(dmatrix):
-                bound = BoundMatrix(self.logged_metrics, dmatrix)
+                columns = find_columns(self.columns, dmatrix, dmatrix.get_label()) if self.columns else None
+                bound = BoundMatrix(self.logged_metrics, dmatrix, columns)
                 self._matrices.set(dmatrix, bound)
             bound.rounds += rounds is None
             return compute_sums(bound.partition, predict(), rounds or bound.rounds, bound.description)
