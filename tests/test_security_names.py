@@ -200,7 +200,8 @@ class TestReportsShowNamesAsText:
         assert tags <= {"<br>", "<sub>", "</sub>", "<details>", "</details>", "<summary>", "</summary>"}
         headings = [tokens[place + 1].content for place, token in enumerate(tokens) if token.type == "heading_open"]
         assert not [heading for heading in headings if heading == "heading"]
-        tables = "".join(f"<{token.type[:2]}>" for token in tokens if token.type in ("tbody_open", "tr_open", "td_open"))
+        opened = [token.type[:2] for token in tokens if token.type in ("tbody_open", "tr_open", "td_open")]
+        tables = "".join(f"<{kind}>" for kind in opened)
         for table in tables.split("<tb>")[1:]:
             rows = [row.removesuffix("<tr>") for row in table.split("<tr>")[1:]]
             rows = rows[:-1] if not rows[-1] else rows  # The heading of the next table.
