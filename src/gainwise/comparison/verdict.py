@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -220,20 +220,46 @@ class Verdict(Settings, Scope, TextResult):
         )
         return all(math.isclose(*pair, rel_tol=1e-12) for pair in pairs)
 
+    @property
+    def rivals(self) -> list[str]:
+        """All models but the safe choice."""
+        return [model for model in self.models if model != self.safe_choice]
+
+    @property
+    def are_identical(self) -> bool:
+        """Whether all models have the same values on every query."""
+        pairs = len(self.models) * (len(self.models) - 1) // 2
+        return any(flag.code == "identical models" and len(flag.pairs) == pairs for flag in self.flags)
+
+    @property
+    def under(self) -> str:
+        """The two metrics after a blank, such as " by linear and by exponential gain". Empty if they are equal."""
+        first, second = label_metrics(self.metrics)
+        if self.metrics_coincide:
+            return ""
+        return f" by {first.short} and by {second.long}"
+
+    @property
+    def measure(self) -> str:
+        """The measure of which the two metrics are variants after a blank, such as " NDCG@10", or an empty text."""
+        match = re.fullmatch(r"(n?dcg)_\w+?(@\d+)?", self.metrics[0])
+        is_shared = label_metrics(self.metrics)[0].long != self.metrics[0]
+        return f" {match[1].upper()}{match[2] or ''}" if match and is_shared else ""
+
     @cached_property
     def text(self) -> str:
         """One paragraph: the question, its answer, advice, and the numbers behind them."""
         names = {model: printable(model) for model in self.models}
         parts = (format_question(self), format_headline(self, names), format_advice(self, names))
         text = [as_text(part).removeprefix("★ ") for part in parts if part] + [_describe_means(self)]
-        if self.kind == "unresolved" and 1 < len(self.common_best) < len(self.models):
-            text.append(f"The best under both may be {join_names(list(self.common_best), word='or')}.")
         if self.winners[self.metrics[0]] != self.winners[self.metrics[1]]:
             text.append(_describe_cost(self))
         text += describe_losses(self.lower_is_better)
         if self.unjudged is not None:
             relevant = self.in_question
             text += self.unjudged.text([*relevant, *(model for model in self.models if model not in relevant)])
+        if self.metrics_coincide and len(self.models) > 1:
+            text.append("Both metrics have the same values on these data.")
         text += [flag.message for flag in self.flags if flag.code != "one model"]
         return printable(" ".join([*text, self.about]))
 
@@ -338,104 +364,161 @@ def format_question(verdict: Verdict) -> str:
     return f"{question} {format_sample_size(verdict.queries, verdict.clusters)}, {style_metrics(verdict.metrics)}."
 
 
-def format_headline(verdict: Verdict, names: Mapping[str, str]) -> str:
-    """Return the answer in one line. `names` are the names of models for sentences."""
-    first, second = (names[verdict.winners[metric]] for metric in verdict.metrics)
-    total, unit, label = len(verdict.models), name_unit(verdict.repeats), label_metrics(verdict.metrics)[0]
-    family = "metrics" if label.long == label.name else f"{label.name.partition('_')[0].upper()}s"
-    both = "" if verdict.metrics_coincide else f" under both {family}"
+def format_headline(verdict: Verdict, names: Mapping[str, str], selected: str | None = None) -> str:
+    """Return which model to choose, and how sure this is, in one sentence that is true for every set of models.
+
+    `names` are the names of models for sentences. A model that was selected on a validation set is the choice, unless
+    the test set rules it out.
+    """
+    total, unit = len(verdict.models), name_unit(verdict.repeats)
+    level, safe = format_confidence(verdict.alpha), styled("b n", names[verdict.safe_choice])
+    bounded = math.isfinite(verdict.safe_regret_upper)
     if total == 1:
         return f"One {unit}: add a second one to compare it with."
     if NO_EVIDENCE_FLAG in verdict.flags:
         return f"These queries cannot distinguish {unit}s: each has one document or equal labels."
+    if verdict.shortage:
+        return f"No choice yet: {verdict.shortage}"
+    if selected is not None:
+        return _describe_selected(verdict, names, selected)
     if verdict.kind == "genuine":
-        subject = " and ".join(verdict.metrics) if family == "metrics" else f"The two {family}"
-        return f"{subject} pick different {unit}s: {styled('n l', first)} and {styled('n e', second)}."
+        return f"{_describe_conflict(verdict, names)}{_describe_compromise(verdict, safe, level)}"
     if verdict.kind == "agree":
-        rest = [names[model] for model in verdict.models if names[model] != first]
-        best = f"better than {styled('n', rest[0])}" if len(rest) == 1 else "best"
-        return f"{styled('n', first)} is {best}{both}."
-    if verdict.kind == "immaterial":
-        return "The choice does not matter: every loss is negligible."
-    return format_open_question([names[model] for model in verdict.common_best], total, unit, both)
+        rest = styled("n", names[verdict.rivals[0]]) if total == 2 else f"the {total - 1} others"
+        lead = min(verdict.regrets_lower[metric][model] for metric in verdict.metrics for model in verdict.rivals)
+        return f"{safe} is better than {rest}{verdict.under} ({level}): by at least {round_bound(lead, up=False)}."
+    if verdict.are_identical:
+        subject = join_names([names[model] for model in verdict.models])
+        remains = f" A difference below {round_bound(verdict.safe_regret_upper, up=True)} remains possible."
+        return f"{subject} have the same values on all {verdict.queries:,} queries.{remains if bounded else ''}"
+    bound = f"{_describe_worst(verdict, verdict.safe_choice)} behind the best"
+    if bounded and (verdict.kind == "immaterial" or verdict.safe_regret_upper <= verdict.margin):
+        margin = f", within the margin of {format_amount(verdict.margin)}" if verdict.margin else ""
+        return f"{format_choice('Choose', names[verdict.safe_choice])}: {bound} of {total}{verdict.under} ({level}){margin}."
+    if bounded and not verdict.margin and len(verdict.common_best) < total:
+        return f"Safest of {total}: {safe}, {bound}{verdict.under} ({level})."
+    worst = f" {safe}, the safest, may be {describe_size(verdict, verdict.safe_choice)} behind." if bounded else ""
+    return f"No choice yet: {len(verdict.common_best)} of {total} may be best{verdict.under}.{worst}"
+
+
+def _describe_conflict(verdict: Verdict, names: Mapping[str, str]) -> str:
+    """Return the winners of a genuine disagreement, if each is the only model that may be best under its metric."""
+    labels = label_metrics(verdict.metrics)
+    sets = [verdict.best_sets[metric] for metric in verdict.metrics]
+    if any(len(models) > 1 for models in sets):
+        return f"No model is best by both {labels[0].long} and {labels[1].long}."
+    by = "gain" if labels[0].long.endswith(" gain") else "metric"
+    first, second = (
+        f"{styled(f'n {style}', names[models[0]])} is best by {label.long}"
+        for models, label, style in zip(sets, labels, "le", strict=True)
+    )
+    return f"It depends on the {by}: {first}, {second}."
+
+
+def _describe_compromise(verdict: Verdict, safe: str, level: str) -> str:
+    """Return the safe choice of a genuine disagreement after a blank, if its loss is bounded."""
+    if not math.isfinite(verdict.safe_regret_upper):
+        return ""
+    return f" Compromise: {safe}, {_describe_worst(verdict, verdict.safe_choice)} behind the best by either ({level})."
+
+
+def _describe_selected(verdict: Verdict, names: Mapping[str, str], selected: str) -> str:
+    """Return whether the test set confirms the model that was selected on a validation set."""
+    level, name = format_confidence(verdict.alpha), names[selected]
+    behind = max(verdict.regrets_lower[metric][selected] for metric in verdict.metrics)
+    if behind > 0:
+        return (
+            f"The test set rules out {styled('b n', name)}, which the validation set selected: it is at least "
+            f"{round_bound(behind, up=False)} behind the best ({level})."
+        )
+    choice = f"{format_choice('Choose', name)}, selected on the validation set"
+    if verdict.kind == "agree":
+        return f"{choice}: it is also the best of {len(verdict.models)} on the test set{verdict.under} ({level})."
+    upper = max(verdict.regrets_upper[metric][selected] for metric in verdict.metrics)
+    if not math.isfinite(upper):
+        return f"{choice}: its distance from the best on the test set has no bound."
+    return f"{choice}: {_describe_worst(verdict, selected)} behind the best on the test set{verdict.under} ({level})."
+
+
+def _describe_worst(verdict: Verdict, model: str) -> str:
+    """Return "at worst" and the upper bound of the larger regret of a model."""
+    size = describe_size(verdict, model)
+    return f"at worst {size}" if size != "0" else "not"
+
+
+def describe_size(verdict: Verdict, model: str) -> str:
+    """Return the upper bound of the larger regret of a model, the name of the measure, and the share of the best mean."""
+    by_metric = {metric: verdict.regrets_upper[metric][model] for metric in verdict.metrics}
+    upper = max(by_metric.values())
+    if not upper:
+        return "0"
+    best = {metric: verdict.means[metric][verdict.winners[metric]] for metric in verdict.metrics}
+    share = ""
+    if min(best.values()) > 0 and not verdict.lower_is_better:
+        percent = max(100 * by_metric[metric] / best[metric] for metric in verdict.metrics)
+        share = f" ({math.ceil(10 * percent) / 10:.1f} %)" if percent < 10 else f" ({math.ceil(percent):.0f} %)"
+    return f"{round_bound(upper, up=True)}{verdict.measure}{share}"
 
 
 def format_advice(verdict: Verdict, names: Mapping[str, str], selected: str | None = None) -> str:
-    """Return which model to choose, and the largest loss that this may mean.
-
-    A model that was selected on a validation set is the choice. The advice then states its gap to the best model.
-    """
-    if len(verdict.models) == 1:
+    """Return the evidence behind the headline: the p-value, the models that may be best, what the queries can show."""
+    total = len(verdict.models)
+    if total == 1:
         return ""
     if NO_EVIDENCE_FLAG in verdict.flags:
         return "Check the query ids and the labels."
-    level, safe = format_confidence(verdict.alpha), names[verdict.safe_choice]
-    under = "" if verdict.metrics_coincide else " under either metric"
     if verdict.shortage:
-        choice = "" if selected is None else f"{format_choice('Selected on the validation set:', names[selected])}. "
-        extreme = "Best" if verdict.lower_is_better else "Highest"
-        return (
-            f"{choice}{styled('b', 'Too little evidence to decide')}: {verdict.shortage} {extreme} mean in this "
-            f"sample: {styled('n', safe)}."
-        )
-    if selected is not None:
-        bounds = {model: max(upper[model] for upper in verdict.regrets_upper.values()) for model in verdict.models}
-        if verdict.kind == "agree":
-            bounds[verdict.safe_choice] = 0.0
-        selection = describe_selection(selected, verdict.safe_choice, bounds, names, under, level)
-        return selection + _describe_certainty(verdict)
-    choice = format_choice("Choose", safe)
-    if verdict.kind == "agree":
-        return f"{choice}: {_describe_distance(verdict, level)}"
-    bound = f"{_describe_worst(verdict.safe_regret_upper)}{under} ({level})"
-    if verdict.kind == "immaterial":
-        margin = f", no more than your margin of {format_amount(verdict.margin)}" if verdict.margin else ""
-        return f"{choice}: {bound}{margin}."
-    safe_choice = f"{styled('b', '★ ')}{styled('b n', safe)} is the safe choice"
-    advice = f"{choice} if both matter" if verdict.kind == "genuine" else safe_choice
-    return f"{advice}: {bound}.{_describe_certainty(verdict)}"
+        extreme, winners = "Best" if verdict.lower_is_better else "Highest", dict.fromkeys(verdict.winners.values())
+        return f"{extreme} mean in this sample: {join_names([styled('n', names[model]) for model in winners])}."
+    parts = [_describe_disagreement(verdict, names, selected), *_describe_kind(verdict, names)]
+    return " ".join(part for part in parts if part)
 
 
-def _describe_worst(upper: float) -> str:
-    """Return how far the safe choice may be behind the best model."""
-    if not math.isfinite(upper):
-        return "not bounded, because models differ on few queries, by an unknown range (ranges=),"
-    return f"at worst {round_bound(upper, up=True)} behind the best" if upper else "not behind any other"
+def _describe_disagreement(verdict: Verdict, names: Mapping[str, str], selected: str | None) -> str:
+    """Return what to do if the validation set and the test set choose different models."""
+    if selected is None or selected == verdict.safe_choice:
+        return ""
+    favored = f"The test set favors {styled('n', names[verdict.safe_choice])}."
+    if not any(verdict.regrets_lower[metric][selected] > 0 for metric in verdict.metrics):
+        return favored
+    return f"{favored} A choice on the test set needs a new test set. Larger validation sets or folds select more reliably."
 
 
-def _describe_certainty(verdict: Verdict) -> str:
-    """Return how sure a genuine disagreement is, or how to resolve an unresolved verdict, after a blank."""
+def _describe_kind(verdict: Verdict, names: Mapping[str, str]) -> Iterator[str]:
+    """Yield sentences about the kind of the verdict."""
+    both = "" if verdict.metrics_coincide else " by both metrics"
     if verdict.kind == "genuine":
         certainty = format_p_value(verdict.p_value).replace(" ", "\u00a0")
-        text = (
-            f" The disagreement is not chance ({certainty}). Any choice loses at least "
-            f"{round_bound(verdict.price_lower, up=False)} under one of the two."
+        least = round_bound(verdict.price_lower, up=False)
+        yield f"No model is best by both metrics ({certainty}). Any choice loses at least {least} by one of the two."
+        if verdict.margin:
+            relation = "That is within" if verdict.within_margin else "It is open whether that exceeds"
+            yield f"{'That exceeds' if verdict.material else relation} the margin of {format_amount(verdict.margin)}."
+    elif verdict.kind == "agree":
+        yield _describe_distance(verdict)
+    elif verdict.kind == "immaterial":
+        yield f"Whichever metric you choose by, the loss is at most the margin of {format_amount(verdict.margin)}."
+    elif len(verdict.common_best) > 1 and not verdict.are_identical:
+        possible = [names[model] for model in verdict.common_best]
+        number = (
+            "Either model" if len(possible) == len(verdict.models) == 2 else f"{len(possible)} of {len(verdict.models)}"
         )
-        if not verdict.margin:
-            return text
-        relation = "That is within" if verdict.within_margin else "It is open whether that exceeds"
-        relation = "That exceeds" if verdict.material else relation
-        return f"{text} {relation} your margin of {format_amount(verdict.margin)}."
-    if verdict.kind != "unresolved" or len(verdict.common_best) < 2:
-        return ""
-    detectable = ""
-    if math.isfinite(verdict.detectable):
-        size = round_bound(verdict.detectable, up=True)
-        detectable = f" {pluralize(verdict.queries, 'query')} can prove differences of about {size} or more."
-    evidence = "queries and repeats" if verdict.repeats else "queries"
-    return f"{detectable} {styled('b', f'Add {evidence}, not {name_unit(verdict.repeats)}s.')}"
+        yield f"{number} may be best{both}: {join_names([styled('n', name) for name in possible], word='or')}."
+        if math.isfinite(verdict.detectable):
+            size = round_bound(verdict.detectable, up=True)
+            yield f"{pluralize(verdict.queries, 'query')} can show differences of about {size} or more."
+        evidence = "queries and repeats" if verdict.repeats else "queries"
+        yield styled("b", f"Add {evidence}, not {name_unit(verdict.repeats)}s.")
 
 
-def _describe_distance(verdict: Verdict, level: str) -> str:
-    """Return that the common winner is proven, and its distance from the next model under each metric."""
+def _describe_distance(verdict: Verdict) -> str:
+    """Return the distance of the common winner from the next model under each metric, in this sample."""
     distances = []
     for label, style in zip(label_metrics(verdict.metrics)[: 1 if verdict.metrics_coincide else 2], "le", strict=False):
         distance = styled(style, format_number(sorted(verdict.regrets[label.name].values())[1], 3))
         distances.append(distance if verdict.metrics_coincide else f"{distance} ({label.long})")
-    rest, following = f"every other {name_unit(verdict.repeats)}", "The next"
-    if len(verdict.models) == 2:
-        rest, following = "the other one", "The other one"
-    return f"it is proven better than {rest} ({level}). {following} is {' and '.join(distances)} behind."
+    following = "The other one" if len(verdict.models) == 2 else "The next"
+    return f"{following} is {' and '.join(distances)} behind in this sample."
 
 
 def _describe_means(verdict: Verdict) -> str:
